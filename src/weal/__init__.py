@@ -1,0 +1,39 @@
+"""Weighted ensembles for active learning: which point to measure next, and how sure we are.
+
+Public names load on first use, so that `import weal` costs next to nothing::
+
+    from weal import EnsembleGPRegressor, Kernel
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "EnsembleGPRegressor": "weal.regressor",
+    "Kernel": "weal.core.kernels",
+    "Scaling": "weal.core.scaling",
+    "WealError": "weal.errors",
+    "UnreadableFile": "weal.errors",
+}
+
+__all__ = ["EnsembleGPRegressor", "Kernel", "Scaling", "UnreadableFile", "WealError"]
+
+if TYPE_CHECKING:
+    from weal.core.kernels import Kernel
+    from weal.core.scaling import Scaling
+    from weal.errors import UnreadableFile, WealError
+    from weal.regressor import EnsembleGPRegressor
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"weal has no {name!r}; it has {', '.join(__all__)}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

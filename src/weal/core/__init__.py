@@ -1,0 +1,29 @@
+"""The model, as pure functions on frozen dataclasses of arrays; numpy and scipy only.
+
+Read in this order, the docstrings of the modules are the manual:
+
+    arrays      what an array is here
+    scaling     the user's units to ours, and back
+    kernels     correlations k(x, x') and the spectral densities behind them
+    features    phi(x): random features whose inner product is about k
+    experts     M Gaussian processes conditioned on labels, on features or exactly
+    ensemble    Bayes weights over the experts; their mixture
+    evidence    marginal likelihood: magnitude, noise and lengthscale
+
+One letter, one quantity, everywhere:
+
+    M  experts                          w, log_w   weights of the experts        (M,)
+    D  frequencies, F = 2 D features    zeta       frequencies                   (M, D, d)
+    d  inputs                           phi, Phi   features of a point, points   (M, F), (M, N, F)
+    N  points                           theta      posterior mean of the weights (M, F)
+    t  labels seen                      Sigma      their posterior covariance    (M, F, F)
+                                        mu, v      mean and variance of f(x)     (M, N)
+    sig2  magnitude of an expert        lam        its noise variance / sig2     (M,)
+
+Units: means are in scaled-label units (`scaling`); Sigma, v and lam are in units of the
+magnitude, so that a prior variance is 1 and the noise of a label is sig2 lam.
+
+Equations are cited by their label in the source of
+[1] Polyzos, Lu, Giannakis: Weighted Ensembles for Active Learning with Adaptivity, 2022,
+    arXiv 2206.05009; for example `# [1, eq:w_update]`.
+"""

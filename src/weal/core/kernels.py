@@ -1,0 +1,175 @@
+"""Stationary correlations k(x, x'), and the spectral densities they are the transforms of.
+
+A correlation is a function of r2 = sum_i ((x_i - x'_i) / l_i)^2, with k = 1 at r2 = 0:
+
+    rbf        exp(-r2 / 2)
+    matern12   exp(-r)
+    matern32   (1 + sqrt(3) r) exp(-sqrt(3) r)
+    matern52   (1 + sqrt(5) r + 5 r2 / 3) exp(-sqrt(5) r)
+    rq         (1 + r2 / (2 alpha))^-alpha
+
+By Bochner's theorem k(x - x') = E cos(zeta'(x - x')) for a frequency vector zeta drawn from the
+spectral density. Every family above is a mixture of RBFs over their scale, so its frequency is
+
+    zeta = sqrt(h) n / l,     n ~ N(0, I_d),   h = 1                                rbf
+                                               h = 2 nu / chi2(2 nu)                Matern nu
+                                               h ~ Gamma(alpha, rate alpha)         rq
+
+with ONE h for the whole vector: the coordinates of zeta are uncorrelated but not independent,
+and one h per coordinate would give the product of one-dimensional kernels instead.
+
+Orthogonal draws replace the directions n / |n| of d frequencies at a time by the columns of a
+random rotation and keep the lengths: the same expectation, less variance.
+[2] Yu et al.: Orthogonal random features, 2016.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from weal.core.arrays import Array
+
+Draw = Callable[[np.random.Generator, int, float], Array]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """How a family correlates at the scaled squared distance r2, and its mixing scale h."""
+
+    correlation: Callable[[Array, float], Array]  # (r2, alpha) -> k, elementwise
+    mixing: Draw  # (rng, D, alpha) -> h (D,)
+
+
+def _rbf(r2: Array, alpha: float) -> Array:
+    return np.exp(-0.5 * r2)
+
+
+def _matern12(r2: Array, alpha: float) -> Array:
+    return np.exp(-np.sqrt(r2))
+
+
+def _matern32(r2: Array, alpha: float) -> Array:
+    a = np.sqrt(3.0 * r2)
+    return (1.0 + a) * np.exp(-a)
+
+
+def _matern52(r2: Array, alpha: float) -> Array:
+    a = np.sqrt(5.0 * r2)
+    return (1.0 + a + a * a / 3.0) * np.exp(-a)
+
+
+def _rational_quadratic(r2: Array, alpha: float) -> Array:
+    return np.exp(-alpha * np.log1p(r2 / (2.0 * alpha)))
+
+
+def _student(two_nu: int) -> Draw:
+    return lambda rng, D, alpha: two_nu / rng.chisquare(two_nu, D)
+
+
+FAMILIES = {
+    "rbf": Family(_rbf, lambda rng, D, alpha: np.ones(D)),
+    "matern12": Family(_matern12, _student(1)),
+    "matern32": Family(_matern32, _student(3)),
+    "matern52": Family(_matern52, _student(5)),
+    "rq": Family(_rational_quadratic, lambda rng, D, alpha: rng.gamma(alpha, 1.0 / alpha, D)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A correlation: a family, its lengthscale (one, or one for each input), and rq's alpha.
+
+    Lengthscales are in units of the scaled inputs, where every input has sd 1.
+
+    >>> Kernel("matern52", 0.5)
+    Kernel('matern52', 0.5)
+    >>> Kernel("rq", (0.5, 2.0), alpha=3.0)
+    Kernel('rq', (0.5, 2.0), alpha=3.0)
+    """
+
+    family: str = "rbf"
+    length_scale: float | tuple[float, ...] = 1.0
+    alpha: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.family not in FAMILIES:
+            raise ValueError(
+                f"unknown kernel family {self.family!r}; there are {', '.join(FAMILIES)}"
+            )
+        scales = np.asarray(self.length_scale, dtype=np.float64)
+        if scales.ndim > 1 or scales.size == 0 or not (np.isfinite(scales) & (scales > 0)).all():
+            raise ValueError(
+                "length_scale must be a positive number, or one for each input; "
+                f"got {self.length_scale!r}"
+            )
+        if not (np.isfinite(self.alpha) and self.alpha > 0):
+            raise ValueError(f"alpha must be a positive number; got {self.alpha!r}")
+        plain = float(scales) if scales.ndim == 0 else tuple(scales.tolist())
+        object.__setattr__(self, "length_scale", plain)
+        object.__setattr__(self, "alpha", float(self.alpha))
+
+    def __repr__(self) -> str:
+        scale = self.length_scale
+        text = f"{scale:g}" if isinstance(scale, float) else f"({', '.join(f'{s}' for s in scale)})"
+        tail = f", alpha={self.alpha}" if self.family == "rq" else ""
+        return f"Kernel({self.family!r}, {text}{tail})"
+
+
+def correlation(kernel: Kernel, X: Array, Y: Array) -> Array:
+    """Correlations (N, N') of the rows of X (N, d) and Y (N', d).
+
+    Distances come from differences: |x|^2 + |y|^2 - 2 x'y would put two equal points 1e-4
+    lengthscales apart when the lengthscale is 1e-4.
+    """
+    ell = np.asarray(kernel.length_scale)
+    r2 = cdist(X / ell, Y / ell, "sqeuclidean")
+    return FAMILIES[kernel.family].correlation(r2, kernel.alpha)
+
+
+def spectral_draw(
+    kernel: Kernel, d: int, D: int, rng: np.random.Generator, orthogonal: bool = False
+) -> Array:
+    """D frequency vectors zeta (D, d) from the spectral density of the kernel."""
+    normal = _orthogonal_normal if orthogonal else _independent_normal
+    h = FAMILIES[kernel.family].mixing(rng, D, kernel.alpha)  # (D,)
+    ell = np.asarray(kernel.length_scale, dtype=np.float64)
+    return normal(rng, D, d) * np.sqrt(h)[:, None] / ell
+
+
+def _independent_normal(rng: np.random.Generator, D: int, d: int) -> Array:
+    return rng.standard_normal((D, d))
+
+
+def _orthogonal_normal(rng: np.random.Generator, D: int, d: int) -> Array:
+    """Rows (D, d), each N(0, I) by itself, with directions orthogonal in blocks of d."""
+    blocks = rng.standard_normal((-(-D // d), d, d))
+    Q = np.linalg.qr(blocks).Q.reshape(-1, d)[:D]
+    return Q * np.sqrt(rng.chisquare(d, D))[:, None]
+
+
+def dictionary(families: Iterable[str], length_scales: Iterable[float]) -> tuple[Kernel, ...]:
+    """Every family at every lengthscale.
+
+    >>> dictionary(["rbf"], [0.1, 1.0])
+    (Kernel('rbf', 0.1), Kernel('rbf', 1))
+    """
+    scales = tuple(length_scales)
+    return tuple(Kernel(family, scale) for family in families for scale in scales)
+
+
+def default_dictionary(d: int) -> tuple[Kernel, ...]:
+    """RBF and Matern 5/2 at lengthscales 10^-1 .. 10^1 times sqrt(d), in half decades.
+
+    Two random points of d standardised inputs are about sqrt(2 d) apart.
+    """
+    return dictionary(["rbf", "matern52"], [d**0.5 * 10.0 ** (c / 2) for c in range(-2, 3)])
+
+
+def paper_dictionary(squared: bool = False) -> tuple[Kernel, ...]:
+    """The 11 RBFs of [1], lengthscales 10^-4 .. 10^6.
+
+    `squared` reads the grid as the squared lengthscale, as earlier code of its first author does.
+    """
+    return dictionary(["rbf"], [10.0 ** (c / 2 if squared else c) for c in range(-4, 7)])

@@ -1,0 +1,60 @@
+"""The user's units to ours and back: every input and the label to mean 0 and sd 1.
+
+    x_scaled = (x - x_mean) / x_sd        y_scaled = (y - y_mean) / y_sd
+
+A density of y is one of y_scaled divided by y_sd. A column that does not vary has no scale:
+it is centred and left in its own unit, so that it adds nothing to any distance. Labels that do
+not vary are measured against their own size, which a change of units leaves alone.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from weal.core.arrays import Array
+
+# A spread below this share of the largest entry is rounding: np.std([0.1] * 3) is 1e-17, not 0.
+ROUNDING = 16 * np.finfo(np.float64).eps
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scaling:
+    """Locations and scales of inputs (d,) and label, in the user's units."""
+
+    x_mean: Array  # (d,)
+    x_sd: Array  # (d,)
+    y_mean: float = 0.0
+    y_sd: float = 1.0
+
+    def inputs(self, X: Array) -> Array:  # (N, d) -> (N, d)
+        """Inputs in our units."""
+        return (X - self.x_mean) / self.x_sd
+
+    def labels(self, y: Array) -> Array:  # (N,) -> (N,)
+        """Labels in our units."""
+        return (y - self.y_mean) / self.y_sd
+
+    def means(self, mean: Array) -> Array:  # (N,) -> (N,)
+        """Scaled means in the user's units."""
+        return self.y_mean + self.y_sd * mean
+
+
+def from_data(X: Array, y: Array) -> Scaling:
+    """Scaling by mean and sd of the rows of X (N, d) and of the labels y (t,)."""
+    x_mean, x_sd = location_scale(X)
+    (y_mean,), (y_sd,) = location_scale(y[:, None])
+    if y_sd == 0.0:
+        y_sd = abs(y_mean) or 1.0
+    return Scaling(x_mean, np.where(x_sd == 0.0, 1.0, x_sd), float(y_mean), float(y_sd))
+
+
+def location_scale(A: Array) -> tuple[Array, Array]:
+    """Mean and sd of each column of A (N, d); the sd is exactly 0 where nothing varies.
+
+    Taken relative to the largest entry: squares of 1e200 or 1e-200 leave the range of floats.
+    """
+    largest = np.abs(A).max(axis=0)  # (d,)
+    unit = np.where(largest == 0.0, 1.0, largest)
+    B = A / unit
+    mean, sd = B.mean(axis=0), B.std(axis=0)
+    return mean * unit, np.where(sd <= ROUNDING, 0.0, sd * unit)

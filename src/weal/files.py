@@ -1,0 +1,119 @@
+"""One safe file for everything we keep: a zip of a JSON header and plain `.npy` arrays.
+
+    header.json    {"format": "weal", "format_version": 1, "weal_version": ..., "kind": ..., ...}
+    NAME.npy       one for each array
+
+No pickle is written, and none is read. Nothing is compressed, so that no small file unpacks into
+a large one, and an array is read only when its header says what its size on disk is; every byte
+is covered by the checksums of the zip. A file is written beside its place, synced and then moved
+there: whoever reads the path finds the old file or the new one, whole.
+"""
+
+import json
+import os
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from weal import __version__
+from weal.core.arrays import Array
+from weal.errors import UnreadableFile
+
+FORMAT_VERSION = 1
+_HEADER = "header.json"
+_KINDS_OF_NUMBER = "fiu"  # numpy's kinds: float, signed and unsigned integer
+
+
+def write(
+    path: str | os.PathLike[str], kind: str, header: Mapping[str, Any], arrays: Mapping[str, Array]
+) -> None:
+    """Write a file of that kind; `header` holds what JSON can say."""
+    path = Path(path)
+    stamp = {"format": "weal", "format_version": FORMAT_VERSION, "weal_version": __version__}
+    text = json.dumps({**stamp, "kind": kind, **header}, allow_nan=False, indent=1)
+    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+    try:
+        with draft.open("wb") as file:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as bundle:
+                bundle.writestr(_HEADER, text)
+                for name, array in arrays.items():
+                    with bundle.open(f"{name}.npy", "w", force_zip64=True) as member:
+                        np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Header and arrays of a file of that kind; UnreadableFile when it is anything else."""
+    try:
+        with zipfile.ZipFile(path) as bundle:
+            members = {info.filename: info for info in bundle.infolist()}
+            header = _read_header(path, bundle, members, kind)
+            arrays = {
+                name.removesuffix(".npy"): _read_array(path, bundle, info)
+                for name, info in members.items()
+                if name != _HEADER
+            }
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+        raise UnreadableFile(
+            f"{path} is not a weal file, or it was cut short or damaged ({error}); "
+            "restore it from a copy, or save it again"
+        ) from error
+    return header, arrays
+
+
+def _read_header(
+    path: Any, bundle: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo], kind: str
+) -> dict[str, Any]:
+    if _HEADER not in members:
+        raise UnreadableFile(f"{path} is a zip file, but weal did not write it: no {_HEADER} in it")
+    _refuse_compressed(path, members[_HEADER])
+    try:
+        header = json.loads(bundle.read(_HEADER))
+    except ValueError as error:
+        raise UnreadableFile(f"{path} has a header that is not JSON ({error})") from error
+    if not isinstance(header, dict) or header.get("format") != "weal":
+        raise UnreadableFile(f"{path} has a {_HEADER}, but not one of weal's")
+    version = header.get("format_version")
+    if not isinstance(version, int) or version > FORMAT_VERSION:
+        raise UnreadableFile(
+            f"{path} was written by weal {header.get('weal_version')} in format {version}; "
+            f"this is weal {__version__}, which reads formats up to {FORMAT_VERSION}: upgrade weal"
+        )
+    if header.get("kind") != kind:
+        raise UnreadableFile(f"{path} holds a {header.get('kind')}, not a {kind}")
+    return header
+
+
+def _read_array(path: Any, bundle: zipfile.ZipFile, info: zipfile.ZipInfo) -> Array:
+    _refuse_compressed(path, info)
+    with bundle.open(info) as member:
+        try:
+            shape, fortran, dtype = _read_npy_header(member)
+            if dtype.kind not in _KINDS_OF_NUMBER:
+                raise ValueError(f"its entries are {dtype}, not numbers")
+            expected = int(np.prod(shape, dtype=object)) * dtype.itemsize
+            if expected != info.file_size - member.tell():
+                raise ValueError("its size is not what its header says")
+            flat = np.frombuffer(member.read(), dtype=dtype)
+        except ValueError as error:
+            raise UnreadableFile(f"{path} has an array {info.filename!r}, but {error}") from error
+    return flat.reshape(shape, order="F" if fortran else "C").copy()
+
+
+def _read_npy_header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    version = np.lib.format.read_magic(member)
+    if version != (1, 0):
+        raise ValueError(f"it is of .npy version {version}, which weal does not write")
+    return np.lib.format.read_array_header_1_0(member)
+
+
+def _refuse_compressed(path: Any, info: zipfile.ZipInfo) -> None:
+    if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
+        raise UnreadableFile(f"{path} has a compressed {info.filename!r}: weal wrote no such file")
