@@ -1,6 +1,6 @@
 """Parameters of the estimator, checked once at the border."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Integral
 
 import numpy as np
@@ -9,32 +9,79 @@ from numpy.typing import ArrayLike
 from weal.core.arrays import Array
 from weal.core.ensemble import normalise
 from weal.core.kernels import Kernel
+from weal.core.scaling import Scaling
+
+# Values this many sds away overflow when squared; such data is in the wrong unit.
+FARTHEST = 1e100
 
 
-def check_dictionary(kernels: Sequence[Kernel], d: int) -> None:
+def check_dictionary(kernels: Sequence[Kernel], d: int) -> tuple[Kernel, ...]:
     """Refuse an empty dictionary, strangers in it, and lengthscales for other than d inputs."""
-    if not kernels:
+    if isinstance(kernels, str) or not isinstance(kernels, Iterable):
+        raise TypeError(f"kernels is {kernels!r}; it needs a list of weal.Kernel objects, or None")
+    found = tuple(kernels)
+    if not found:
         raise ValueError("kernels is empty; it needs one Kernel at the least, or None")
-    for kernel in kernels:
+    for kernel in found:
         if not isinstance(kernel, Kernel):
             raise TypeError(f"kernels holds {kernel!r}; it needs weal.Kernel objects")
         scale = kernel.length_scale
         if isinstance(scale, tuple) and len(scale) != d:
-            raise ValueError(f"{kernel} has {len(scale)} lengthscales, but X has {d} columns")
+            raise ValueError(
+                f"{kernel} has {len(scale)} lengthscales, but X has {d} columns; "
+                "give one lengthscale for each column, or a single number"
+            )
+    return found
 
 
-def check_approximation(approximation: str) -> str:
+def check_scaling(scaling: Scaling | None, d: int) -> Scaling | None:
+    """Refuse what is no Scaling, a scale that is not positive, and scales for other than d."""
+    if scaling is None:
+        return None
+    if not isinstance(scaling, Scaling):
+        raise TypeError(f"scaling is {scaling!r}; it needs a weal.Scaling, or None")
+    means = np.append(scaling.x_mean, scaling.y_mean)
+    sds = np.append(scaling.x_sd, scaling.y_sd)
+    good = np.isfinite(means).all() and (np.isfinite(sds) & (sds > 0)).all()
+    if np.shape(scaling.x_mean) != (d,) or np.shape(scaling.x_sd) != (d,) or not good:
+        raise ValueError(
+            f"scaling must have {d} finite x_mean and {d} positive x_sd, one for each column of X, "
+            f"and a positive y_sd; got {scaling!r}"
+        )
+    return scaling
+
+
+def check_no_gaps(y: ArrayLike) -> Array:
+    """Labels as floats; scikit-learn lets None through, which is then NaN."""
+    labels = np.asarray(y, dtype=np.float64)
+    if np.isnan(labels).any():
+        raise ValueError("y has None among its labels; leave out the rows without a label")
+    return labels
+
+
+def check_distance(name: str, scaled: Array) -> Array:
+    """Refuse data more than FARTHEST standard deviations from the first fit's."""
+    if np.abs(scaled).max(initial=0.0) > FARTHEST:
+        raise ValueError(
+            f"{name} has a value more than {FARTHEST:g} standard deviations of the first fit's "
+            "data away; check its unit, leave it out, or fit again with it"
+        )
+    return scaled
+
+
+KINDS = ("features", "exact", "encoded")
+
+
+def check_kind(approximation: str) -> None:
     """Refuse a kind of expert that there is not."""
-    if approximation not in ("features", "exact"):
-        raise ValueError(f"approximation is {approximation!r}; it must be 'features' or 'exact'")
-    return approximation
+    if approximation not in KINDS:
+        raise ValueError(f"approximation is {approximation!r}; it must be one of {KINDS}")
 
 
-def check_n_frequencies(n_frequencies: int) -> int:
+def check_n_frequencies(n_frequencies: int) -> None:
     """Refuse fewer than one frequency."""
     if not isinstance(n_frequencies, Integral) or n_frequencies < 1:
         raise ValueError(f"n_frequencies is {n_frequencies!r}; it must be a whole number from 1 on")
-    return int(n_frequencies)
 
 
 def check_fixed(name: str, value: ArrayLike | None, M: int) -> Array | None:
@@ -49,12 +96,11 @@ def check_fixed(name: str, value: ArrayLike | None, M: int) -> Array | None:
     return np.broadcast_to(given, (M,)).copy()
 
 
-def check_bounds(name: str, bounds: tuple[float, float]) -> tuple[float, float]:
+def check_bounds(name: str, bounds: tuple[float, float]) -> None:
     """Refuse bounds that are not 0 < low <= high < inf."""
-    low, high = bounds
-    if not 0.0 < low <= high < np.inf:
+    pair = np.asarray(bounds, dtype=np.float64)
+    if pair.shape != (2,) or not 0.0 < pair[0] <= pair[1] < np.inf:
         raise ValueError(f"{name} is {bounds!r}; it must be (low, high) with 0 < low <= high")
-    return float(low), float(high)
 
 
 def check_prior_weights(prior_weights: ArrayLike | None, M: int) -> Array:
@@ -75,11 +121,10 @@ def check_sample_noise(sample_noise: ArrayLike | None, t: int) -> Array:
     """Standard deviations (t,), zero where none are given."""
     if sample_noise is None:
         return np.zeros(t)
-    sd = np.asarray(sample_noise, dtype=np.float64)
+    sd = np.asarray(np.nan if np.iscomplexobj(sample_noise) else sample_noise, dtype=np.float64)
     if sd.shape not in ((), (t,)) or not (np.isfinite(sd) & (sd >= 0)).all():
         raise ValueError(
-            f"sample_noise must be a standard deviation of at least 0 for each of the {t} labels, "
-            f"or one for all; got shape {sd.shape}"
-            + ("" if np.isfinite(sd).all() else " with NaN or infinite entries")
+            f"sample_noise must be a finite standard deviation of at least 0 for each of the {t} "
+            f"labels, or one for all; got {sample_noise!r}"
         )
     return np.broadcast_to(sd, (t,)).copy()

@@ -7,3 +7,18 @@ class WealError(Exception):
 
 class UnreadableFile(WealError, ValueError):
     """A file that weal did not write, or that was damaged since."""
+
+
+class UnknownId(WealError, KeyError):
+    """An id that is not in the pool."""
+
+    def __str__(self) -> str:  # KeyError would show the quotes of a repr
+        return str(self.args[0])
+
+
+class AlreadyLabelled(WealError, ValueError):
+    """A second, different label for a point that has one."""
+
+
+class Exhausted(WealError):
+    """More was asked for than the pool has left."""

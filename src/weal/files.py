@@ -1,6 +1,7 @@
 """One safe file for everything we keep: a zip of a JSON header and plain `.npy` arrays.
 
-    header.json    {"format": "weal", "format_version": 1, "weal_version": ..., "kind": ..., ...}
+    header.json    {"format": "weal", "format_version": 1, "weal_version": ..., "kind": ...,
+                    "arrays": [NAME, ...], ...}
     NAME.npy       one for each array
 
 No pickle is written, and none is read. Nothing is compressed, so that no small file unpacks into
@@ -10,7 +11,9 @@ there: whoever reads the path finds the old file or the new one, whole.
 """
 
 import json
+import math
 import os
+import re
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,7 +27,12 @@ from weal.errors import UnreadableFile
 
 FORMAT_VERSION = 1
 _HEADER = "header.json"
-_KINDS_OF_NUMBER = "fiu"  # numpy's kinds: float, signed and unsigned integer
+# The .npy headers that we write, numbers only; numpy's own reader would evaluate the text.
+_NPY_MAGIC = b"\x93NUMPY\x01\x00"
+_NPY_HEADER = re.compile(
+    r"\{'descr': '([<|>](?:f4|f8|b1|[iu][1248]))', 'fortran_order': (True|False), "
+    r"'shape': \(([0-9, ]*)\), \} *\n"
+)
 
 
 def write(
@@ -33,7 +41,8 @@ def write(
     """Write a file of that kind; `header` holds what JSON can say."""
     path = Path(path)
     stamp = {"format": "weal", "format_version": FORMAT_VERSION, "weal_version": __version__}
-    text = json.dumps({**stamp, "kind": kind, **header}, allow_nan=False, indent=1)
+    about = {**stamp, "kind": kind, "arrays": sorted(arrays)}
+    text = json.dumps({**about, **header}, allow_nan=False, indent=1)
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:
         with draft.open("wb") as file:
@@ -51,20 +60,34 @@ def write(
 
 def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, Array]]:
     """Header and arrays of a file of that kind; UnreadableFile when it is anything else."""
-    try:
-        with zipfile.ZipFile(path) as bundle:
-            members = {info.filename: info for info in bundle.infolist()}
-            header = _read_header(path, bundle, members, kind)
-            arrays = {
-                name.removesuffix(".npy"): _read_array(path, bundle, info)
-                for name, info in members.items()
-                if name != _HEADER
-            }
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+    with open(path, "rb") as file:  # a path that is missing or not for us raises its own error
+        try:
+            with zipfile.ZipFile(file) as bundle:
+                return _read_bundle(path, bundle, kind)
+        except UnreadableFile:
+            raise
+        except (zipfile.BadZipFile, EOFError, OSError, RuntimeError, ValueError) as error:
+            raise UnreadableFile(
+                f"{path} is not a weal file, or it was cut short or damaged ({error}); "
+                "restore it from a copy, or save it again"
+            ) from error
+
+
+def _read_bundle(
+    path: Any, bundle: zipfile.ZipFile, kind: str
+) -> tuple[dict[str, Any], dict[str, Array]]:
+    members = {info.filename: info for info in bundle.infolist()}
+    header = _read_header(path, bundle, members, kind)
+    arrays = {
+        name.removesuffix(".npy"): _read_array(path, bundle, info)
+        for name, info in members.items()
+        if name != _HEADER
+    }
+    if sorted(arrays) != header.get("arrays"):  # the list of members has no checksum
         raise UnreadableFile(
-            f"{path} is not a weal file, or it was cut short or damaged ({error}); "
-            "restore it from a copy, or save it again"
-        ) from error
+            f"{path} has arrays {sorted(arrays)}, but its header names {header.get('arrays')}; "
+            "it was damaged: restore it from a copy, or save it again"
+        )
     return header, arrays
 
 
@@ -96,22 +119,23 @@ def _read_array(path: Any, bundle: zipfile.ZipFile, info: zipfile.ZipInfo) -> Ar
     with bundle.open(info) as member:
         try:
             shape, fortran, dtype = _read_npy_header(member)
-            if dtype.kind not in _KINDS_OF_NUMBER:
-                raise ValueError(f"its entries are {dtype}, not numbers")
-            expected = int(np.prod(shape, dtype=object)) * dtype.itemsize
+            expected = math.prod(shape) * dtype.itemsize
             if expected != info.file_size - member.tell():
                 raise ValueError("its size is not what its header says")
             flat = np.frombuffer(member.read(), dtype=dtype)
+            return flat.reshape(shape, order="F" if fortran else "C").copy()
         except ValueError as error:
             raise UnreadableFile(f"{path} has an array {info.filename!r}, but {error}") from error
-    return flat.reshape(shape, order="F" if fortran else "C").copy()
 
 
 def _read_npy_header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    version = np.lib.format.read_magic(member)
-    if version != (1, 0):
-        raise ValueError(f"it is of .npy version {version}, which weal does not write")
-    return np.lib.format.read_array_header_1_0(member)
+    magic = member.read(len(_NPY_MAGIC))
+    text = member.read(int.from_bytes(member.read(2), "little")).decode("latin1")
+    found = _NPY_HEADER.fullmatch(text)
+    if magic != _NPY_MAGIC or not found:
+        raise ValueError(f"not of numbers as weal writes it: its header is {text[:80]!r}")
+    shape = tuple(int(n) for n in found[3].replace(",", " ").split())
+    return shape, found[2] == "True", np.dtype(found[1])
 
 
 def _refuse_compressed(path: Any, info: zipfile.ZipInfo) -> None:

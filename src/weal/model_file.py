@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from weal.core.arrays import Array
+from weal.core.arrays import Array, Rows
+from weal.core.embedding import Embedding, Encoded, Exact, Spectral
 from weal.core.ensemble import Ensemble
-from weal.core.experts import ExactExperts, FeatureExperts
+from weal.core.exact import ExactExperts
+from weal.core.experts import FeatureExperts
 from weal.core.kernels import Kernel
 from weal.core.scaling import Scaling
 from weal.errors import UnreadableFile
@@ -40,8 +42,8 @@ def pack(model: Any) -> tuple[dict[str, Any], dict[str, Array]]:
         "ratio": ens.noise,
         **_experts_to_arrays(ens.experts),
     }
-    if model.frequencies_ is not None:
-        arrays["zeta"] = model.frequencies_
+    if isinstance(model.embedding_, Spectral):
+        arrays["zeta"] = model.embedding_.zeta
     return header, arrays
 
 
@@ -57,7 +59,7 @@ def unpack(cls: Any, header: dict[str, Any], arrays: dict[str, Array]) -> Any:
         y_mean, y_sd = arrays["y_mean_sd"]
         model.scaling_ = Scaling(arrays["x_mean"], arrays["x_sd"], float(y_mean), float(y_sd))
         model.magnitude_, model.noise_ = arrays["magnitude"], arrays["noise"]
-        model.frequencies_ = arrays.get("zeta")
+        model.embedding_ = _embedding(arrays)
         experts = _experts_from_arrays(model.dictionary_, arrays)
         model.ensemble_ = Ensemble(experts, arrays["log_w"], arrays["magnitude"], arrays["ratio"])
     except (KeyError, TypeError, AttributeError, ValueError) as error:
@@ -66,6 +68,12 @@ def unpack(cls: Any, header: dict[str, Any], arrays: dict[str, Array]) -> Any:
             "restore it from a copy, or save it again"
         ) from error
     return model
+
+
+def _embedding(arrays: dict[str, Array]) -> Embedding:
+    if "zeta" in arrays:
+        return Spectral(arrays["zeta"])
+    return Encoded(len(arrays["log_w"])) if "root" in arrays else Exact()
 
 
 def _experts_to_arrays(experts: Any) -> dict[str, Array]:
@@ -77,9 +85,9 @@ def _experts_to_arrays(experts: Any) -> dict[str, Array]:
 def _experts_from_arrays(
     dictionary: tuple[Kernel, ...], arrays: dict[str, Array]
 ) -> FeatureExperts | ExactExperts:
-    if "zeta" in arrays:
+    if "root" in arrays:
         return FeatureExperts(arrays["theta"], arrays["root"])
-    return ExactExperts(dictionary, arrays["X"], arrays["L"], arrays["z"])
+    return ExactExperts(dictionary, arrays["X"], Rows(arrays["L"]), arrays["z"])
 
 
 def _to_json(value: Any) -> Any:

@@ -10,7 +10,9 @@ fit(X, y) equals fit(X[:k], y[:k]) and partial_fit of the rest, hyperparameters 
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any, Self, cast
+from copy import copy
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,29 +21,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from weal import files, model_file
-from weal.checks import (
-    check_approximation,
-    check_bounds,
-    check_dictionary,
-    check_fixed,
-    check_n_frequencies,
-    check_prior_weights,
-    check_sample_noise,
-)
-from weal.core import ensemble, evidence, features, kernels, scaling
+from weal.checks import check_distance, check_no_gaps, check_sample_noise, check_scaling
+from weal.core import ensemble, features, kernels, scaling
 from weal.core.arrays import Array
-from weal.core.ensemble import Ensemble
-from weal.core.experts import ExactExperts, Experts, FeatureExperts, Points
+from weal.core.experts import Points
 from weal.core.kernels import Kernel
 from weal.core.scaling import Scaling
+from weal.priors import Setting, settle
 
 Bounds = tuple[float, float]
-
-# Labels that the marginal likelihood looks at; more cost t^3 and change next to nothing.
-EVIDENCE_LABELS = 500
-# Inputs and labels this many sds away overflow when squared; such data is in the wrong unit.
-FARTHEST = 1e100
-LENGTH_BOUNDS = (1e-5, 1e5)  # of a fitted lengthscale, scikit-learn's default
 
 
 class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
@@ -52,9 +40,10 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
     kernels : sequence of Kernel, or None
         The dictionary: one expert each. None takes RBF and Matern 5/2 at lengthscales from a
         tenth to ten times sqrt(d), in half decades.
-    approximation : "features" or "exact"
+    approximation : "features", "exact" or "encoded"
         Random features: a label costs the same however many came before. Exact: no error of
-        approximation, for up to a few thousand labels.
+        approximation, for up to a few thousand labels. Encoded: X holds random features that a
+        `FeatureEncoder` made; the model sees neither inputs nor kernels.
     n_frequencies : int
         Frequencies D of an expert on features; it has 2 D features.
     orthogonal : bool
@@ -148,18 +137,31 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         `X_unlabelled` (rows without labels, such as the pool) helps to scale the inputs.
         `sample_noise` is the sd (N,) of what is known of each label's noise, such as the spread
         of replicates over the root of their number, in units of y; fitted noise comes on top.
+        A fit that is refused leaves the model as it was.
         """
+        draft = copy(self)
+        draft._learn(X, y, X_unlabelled, sample_noise)
+        self.__dict__ = draft.__dict__
+        return self
+
+    def _learn(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        X_unlabelled: ArrayLike | None,
+        sample_noise: ArrayLike | None,
+    ) -> None:
         X, y = self._labelled(X, y, reset=True)
-        sd = check_sample_noise(sample_noise, len(y))
         known = X if X_unlabelled is None else np.concatenate([X, self._table(X_unlabelled)])
-        self.scaling_ = scaling.from_data(known, y) if self.scaling is None else self.scaling
+        self.scaling_ = self._scaling(known, y)
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
-        X, y, extra = self._inputs(X), self._labels(y), (sd / self.scaling_.y_sd) ** 2
-        self.dictionary_ = self._dictionary(X, y)
-        self.magnitude_, self.noise_ = self._hyperparameters(X, y, extra)
-        self.ensemble_ = self._prior()
-        self.n_labels_ = 0
-        return self._fold(X, y, extra)
+        extra = self._extra(sample_noise, len(y))
+        X, y = self._inputs(X), self._labels(y)
+        prior = settle(self._setting(), X, y, extra, self.seed_)
+        self.dictionary_, self.embedding_ = prior.dictionary, prior.embedding
+        self.magnitude_, self.noise_ = prior.magnitude, prior.noise
+        self.ensemble_, self.n_labels_ = prior.ensemble, 0
+        self._fold(X, y, extra)
 
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, sample_noise: ArrayLike | None = None
@@ -169,11 +171,11 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         Scaling, dictionary, magnitude and noise stay as the first fit left them.
         """
         if np.ndim(y) == 0:
-            X, y = np.atleast_2d(np.asarray(X)), np.atleast_1d(np.asarray(y))
+            X, y = np.atleast_2d(X) if np.ndim(X) < 2 else X, np.atleast_1d(y)
         if not hasattr(self, "ensemble_"):
             return self.fit(X, y, sample_noise=sample_noise)
         X, y = self._labelled(X, y)
-        extra = (check_sample_noise(sample_noise, len(y)) / self.scaling_.y_sd) ** 2
+        extra = self._extra(sample_noise, len(y))
         return self._fold(self._inputs(X), self._labels(y), extra)
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
@@ -200,7 +202,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
 
     def embed(self, X: Array) -> Points:
         """Rows of X (N, d) in the form that the experts of the core work on."""
-        return self._points(self._inputs(X))
+        return self.embedding_.points(self.ensemble_.experts, self._inputs(X))
 
     @property
     def weights_(self) -> Array:  # (M,)
@@ -224,87 +226,34 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
 
     def _labelled(self, X: ArrayLike, y: ArrayLike, reset: bool = False) -> tuple[Array, Array]:
         X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, y_numeric=True)
-        return np.asarray(X), np.asarray(y, dtype=np.float64)
+        return np.asarray(X), check_no_gaps(y)
+
+    def _setting(self) -> Setting:
+        names = Setting.__dataclass_fields__
+        return Setting(**{name: getattr(self, name) for name in names})
+
+    def _scaling(self, X: Array, y: Array) -> Scaling:
+        given = check_scaling(self.scaling, X.shape[1])
+        if given is not None:
+            return given
+        found = scaling.from_data(X, y)
+        if self.approximation != "encoded":
+            return found
+        return replace(found, x_mean=np.zeros(X.shape[1]), x_sd=np.ones(X.shape[1]))
 
     def _inputs(self, X: Array) -> Array:
-        scaled = self.scaling_.inputs(X)
-        if np.abs(scaled).max(initial=0.0) > FARTHEST:
-            raise ValueError(
-                f"X has a value more than {FARTHEST:g} standard deviations from the mean of its "
-                "column in the first fit; check its unit, or fit again with such rows"
-            )
-        return scaled
+        return check_distance("X", self.scaling_.inputs(X))
 
     def _labels(self, y: Array) -> Array:
-        scaled = self.scaling_.labels(y)
-        if np.abs(scaled).max(initial=0.0) > FARTHEST:
-            raise ValueError(
-                f"y has a label more than {FARTHEST:g} standard deviations from the mean of the "
-                "first fit's; check its unit, or fit again with such labels"
-            )
-        return scaled
+        return check_distance("y", self.scaling_.labels(y))
 
-    def _dictionary(self, X: Array, y: Array) -> tuple[Kernel, ...]:
-        if self.kernels is None:
-            found = kernels.default_dictionary(X.shape[1])
-        else:
-            found = tuple(self.kernels)
-        check_dictionary(found, X.shape[1])
-        if not self.fit_length_scale:
-            return found
-        rows = self._evidence_rows(len(y))
-        bounds = (*self._bounds(), LENGTH_BOUNDS)
-        return tuple(evidence.fit_length_scale(k, X[rows], y[rows], *bounds) for k in found)
+    def _extra(self, sample_noise: ArrayLike | None, t: int) -> Array:
+        sd = check_sample_noise(sample_noise, t)
+        return check_distance("sample_noise", sd / self.scaling_.y_sd) ** 2
 
-    def _bounds(self) -> tuple[Bounds, Bounds]:
-        return (
-            check_bounds("magnitude_bounds", self.magnitude_bounds),
-            check_bounds("noise_bounds", self.noise_bounds),
-        )
-
-    def _hyperparameters(self, X: Array, y: Array, extra: Array) -> tuple[Array, Array]:
-        M, rows = len(self.dictionary_), self._evidence_rows(len(y))
-        magnitude = check_fixed("magnitude", self.magnitude, M)
-        noise = check_fixed("noise", self.noise, M)
-        if magnitude is not None and noise is not None:
-            return magnitude, noise
-        K = np.stack([kernels.correlation(k, X[rows], X[rows]) for k in self.dictionary_])
-        fitted = evidence.fit_hyperparameters(
-            K, y[rows], extra[rows], *self._bounds(), magnitude, noise
-        )
-        return fitted.magnitude, fitted.noise
-
-    def _evidence_rows(self, t: int) -> Any:
-        if t <= EVIDENCE_LABELS:
-            return slice(None)
-        rng = np.random.default_rng([self.seed_, t])
-        return np.sort(rng.choice(t, EVIDENCE_LABELS, replace=False))
-
-    def _prior(self) -> Ensemble:
-        M, d = len(self.dictionary_), self.n_features_in_
-        log_w = check_prior_weights(self.prior_weights, M)
-        experts: Experts
-        if check_approximation(self.approximation) == "exact":
-            self.frequencies_: Array | None = None
-            experts = ExactExperts.prior(self.dictionary_, d)
-        else:
-            D = check_n_frequencies(self.n_frequencies)
-            self.frequencies_ = features.draw_frequencies(
-                self.dictionary_, d, D, self.seed_, self.orthogonal
-            )
-            experts = FeatureExperts.prior(M, 2 * D)
-        return Ensemble(experts, log_w, self.magnitude_, self.noise_ / self.magnitude_)
-
-    def _points(self, X: Array) -> Points:
-        """Scaled inputs (N, d) in the form that the experts work on."""
-        if self.frequencies_ is not None:
-            return features.features(X, self.frequencies_)
-        return cast(ExactExperts, self.ensemble_.experts).near(X)
-
-    def _blocks(self, N: int) -> Any:
-        M, t = len(self.dictionary_), self.n_labels_
-        width = t if self.frequencies_ is None else 2 * self.frequencies_.shape[1]
-        return features.blocks(N, 2 * 8 * M * width)
+    def _blocks(self, N: int) -> Iterator[slice]:
+        width = self.embedding_.width(self.ensemble_.experts)
+        return features.blocks(N, 2 * 8 * len(self.magnitude_) * width)
 
     def _beliefs(self, X: Array) -> Iterator[tuple[slice, Array, Array]]:
         """Means and variances (M, n) of f under each expert, one block of points at a time."""
@@ -312,8 +261,9 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
             yield rows, *ensemble.predict(self.ensemble_, self.embed(X[rows]))
 
     def _fold(self, X: Array, y: Array, extra: Array) -> Self:
+        state = self.ensemble_
         for rows in self._blocks(len(X)):
-            points = self._points(X[rows])
-            self.ensemble_ = ensemble.fold(self.ensemble_, points, y[rows], extra[rows])
-        self.n_labels_ += len(y)
+            points = self.embedding_.points(state.experts, X[rows])
+            state = ensemble.fold(state, points, y[rows], extra[rows])
+        self.ensemble_, self.n_labels_ = state, self.n_labels_ + len(y)
         return self

@@ -6,9 +6,16 @@ Read in this order, the docstrings of the modules are the manual:
     scaling     the user's units to ours, and back
     kernels     correlations k(x, x') and the spectral densities behind them
     features    phi(x): random features whose inner product is about k
-    experts     M Gaussian processes conditioned on labels, on features or exactly
+    experts     M Gaussian processes conditioned on labels; the kind on random features
+    exact       the exact kind
+    embedding   inputs in the form that a kind of expert works on
     ensemble    Bayes weights over the experts; their mixture
     evidence    marginal likelihood: magnitude, noise and lengthscale
+    acquisition how much a label of each candidate would be worth
+    target      the same with regard to a target set, kept up to date
+    choice      ties, and a start that fills space
+    validation  how good the ensemble would be after a pseudo label
+    mixing      weights over acquisition functions: Algorithm 2
 
 One letter, one quantity, everywhere:
 

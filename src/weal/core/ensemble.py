@@ -46,8 +46,9 @@ class Ensemble:
 
 def normalise(log_w: Array) -> Array:
     """Log weights (M,) shifted so that the weights sum to 1."""
-    shifted = log_w - log_w.max()
-    return shifted - float(np.log(np.exp(shifted).sum()))
+    shifted: Array = log_w - log_w.max()
+    normalised: Array = shifted - np.log(np.exp(shifted).sum())
+    return normalised
 
 
 def log_normal(e: Array, var: Array) -> Array:

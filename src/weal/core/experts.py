@@ -8,7 +8,7 @@ with noise ratio lam moves the belief on any set of points:
 Only the column c differs, and with it what an expert keeps:
 
     features   f = phi'theta;  c(x) = phi(x)' Sigma phi(x*)          theta, a root of Sigma
-    exact      c(x) = k(x, x*) - V(x)'V(x*),  V(x) = L^-1 k(X, x)    L, z = L^-1 y
+    exact      c(x) = k(x, x*) - V(x)'V(x*),  V(x) = L^-1 k(X, x)    L, z = L^-1 y   (`exact`)
 
 Features. Sigma = S S' is kept as its root S, updated by Potter's rule
 
@@ -19,26 +19,24 @@ costs the same, but a Sigma kept this way is symmetric and positive by construct
 |S'phi|^2 has relative error eps / sqrt(lam) instead of eps / lam.
 [2] Bierman: Factorization methods for discrete sequential estimation, 1977, ch. II.
 
-Exact. L is the Cholesky factor of K + lam I; a label adds the row [V(x*)', sqrt(s)] to L and the
-entry e / sqrt(s) to z: the rows of V are the earlier columns c / sqrt(s).
-
-Points are given in the form that the kind works on: features Phi (M, N, F), or `Near` below.
+Points are given in the form that the kind works on: features Phi (M, N, F), or `exact.Near`.
 """
 
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from weal.core.arrays import Array
-from weal.core.kernels import Kernel, correlation
 
 Points = Any  # Phi (M, N, F) for experts on features, Near for exact ones
 
 
+Index = Any  # which of the M experts: a slice, or positions
+
+
 class Step(Protocol):
-    """What one label tells every expert."""
+    """What one label tells every expert, and through c every other point."""
 
     @property
     def e(self) -> Array:
@@ -47,6 +45,15 @@ class Step(Protocol):
     @property
     def s(self) -> Array:
         """Its variance in units of the magnitude (M,)."""
+
+    def column(self, points: Points) -> Array:
+        """Covariances c (M, N) of the points with the labelled one, before the label."""
+
+    def extend(self, points: Points, column: Array) -> Points:
+        """The points in the form that the experts after the label work on."""
+
+    def take(self, which: Index) -> Self:
+        """The step of some of the experts alone."""
 
 
 class Experts(Protocol):
@@ -64,11 +71,20 @@ class Experts(Protocol):
     def absorb(self, points: Points, y: Array, lam: Array) -> tuple[Self, Array, Array]:
         """The experts after the labels y (N,) of N points in turn, with the e and s (M, N) met."""
 
-    def column(self, points: Points, step: Any) -> Array:
-        """Covariances c (M, N) of the points with the point of the step, before its label."""
+    def prior_covariance(self, a: Points, b: Points) -> Array:
+        """Covariances (M, N, K) before the first label."""
 
-    def extend(self, points: Points, column: Array, step: Any) -> Points:
-        """The points in the form that the experts after the label work on."""
+    def covariance(self, a: Points, b: Points) -> Array:
+        """Posterior covariances (M, N, K)."""
+
+    def take(self, which: Index) -> Self:
+        """Some of the experts."""
+
+
+def moved(mu: Array, v: Array, c: Array, step: Step) -> tuple[Array, Array]:
+    """Means and variances (M, N) after a step whose column there is c; v stays at 0 or above."""
+    e, s = step.e[:, None], step.s[:, None]
+    return mu + c * (e / s), np.maximum(v - c * c / s, 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,6 +96,25 @@ class FeatureStep:
     lam: Array  # (M,)
     u: Array  # (M, F)  S'phi
     g: Array  # (M, F)  Sigma phi
+
+    def column(self, points: Array) -> Array:
+        """c = Phi Sigma phi(x*)."""
+        return project(points, self.g)
+
+    def extend(self, points: Array, column: Array) -> Array:
+        """Features do not change with labels."""
+        return points
+
+    def take(self, which: Index) -> Self:
+        """The step of some of the experts alone."""
+        parts = (self.e, self.s, self.lam, self.u, self.g)
+        return type(self)(*(part[which] for part in parts))
+
+
+def project(points: Array, vector: Array) -> Array:
+    """Phi vector (M, N) for features Phi (M, N, F), in their precision, and vectors (M, F)."""
+    c: Array = np.matmul(points, vector.astype(points.dtype, copy=False)[:, :, None])[..., 0]
+    return c
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,7 +151,7 @@ class FeatureExperts:
 
     def condition(self, step: FeatureStep) -> "FeatureExperts":
         """[1, eq:posterior_update_1], Sigma by Potter's rule."""
-        shrink = 1.0 / (step.s + np.sqrt(step.lam * step.s))  # (M,)
+        shrink = 1.0 / (step.s + np.sqrt(step.lam) * np.sqrt(step.s))  # (M,)
         root = np.matmul((step.g * -shrink[:, None])[:, :, None], step.u[:, None, :])
         root += self.root
         return FeatureExperts(self.theta + step.g * (step.e / step.s)[:, None], root)
@@ -131,124 +166,17 @@ class FeatureExperts:
         e, s = np.array(steps).reshape(len(y), 2, -1).transpose(1, 2, 0)
         return experts, e, s
 
-    def column(self, points: Array, step: FeatureStep) -> Array:
-        """C = Phi Sigma phi(x*)."""
-        g = step.g.astype(points.dtype, copy=False)
-        c: Array = np.matmul(points, g[:, :, None])[..., 0]
+    def prior_covariance(self, a: Array, b: Array) -> Array:
+        """Phi Phi'."""
+        k: Array = np.matmul(a, b.transpose(0, 2, 1))
+        return k
+
+    def covariance(self, a: Array, b: Array) -> Array:
+        """Phi Sigma Phi'; the fewer points had better be `b`."""
+        g = np.matmul(self.root, np.matmul(b, self.root).transpose(0, 2, 1))  # (M, F, K)
+        c: Array = np.matmul(a, g.astype(a.dtype, copy=False))
         return c
 
-    def extend(self, points: Array, column: Array, step: FeatureStep) -> Array:
-        """Features do not change with labels."""
-        return points
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Near:
-    """Points as exact experts see them: the inputs, and V = L^-1 k(labelled, points)."""
-
-    X: Array  # (N, d)
-    V: Array  # (M, t, N)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ExactStep:
-    """A label seen by exact experts."""
-
-    e: Array  # (M,)
-    s: Array  # (M,)
-    x: Array  # (1, d)
-    V: Array  # (M, t)  V(x*)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ExactExperts:
-    """Exact posterior of M Gaussian processes, in the coordinates of the Cholesky factor."""
-
-    kernels: tuple[Kernel, ...]  # M
-    X: Array  # (t, d)     labelled inputs
-    L: Array  # (M, t, t)  L L' = K + lam I
-    z: Array  # (M, t)     L^-1 y
-
-    @classmethod
-    def prior(cls, kernels: tuple[Kernel, ...], d: int) -> Self:
-        """Experts that have seen no label."""
-        M = len(kernels)
-        return cls(kernels, np.zeros((0, d)), np.zeros((M, 0, 0)), np.zeros((M, 0)))
-
-    def near(self, X: Array) -> Near:
-        """The points X (N, d) in the form that these experts work on."""
-        if not len(self.X):
-            return Near(X, np.zeros((len(self.kernels), 0, len(X))))
-        V = [
-            solve_triangular(L, correlation(kernel, self.X, X), lower=True, check_finite=False)
-            for kernel, L in zip(self.kernels, self.L, strict=True)
-        ]
-        return Near(X, np.stack(V))
-
-    def predict(self, points: Near) -> tuple[Array, Array]:
-        """Mu = V'z, v = 1 - V'V; rounding may not take v below 0."""
-        mu = np.matmul(self.z[:, None, :], points.V)[:, 0]
-        return mu, np.maximum(1.0 - np.einsum("mtn,mtn->mn", points.V, points.V), 0.0)
-
-    def step(self, point: Near, y: float, lam: Array) -> ExactStep:
-        """The next row [V', sqrt(s)] of L and the next entry e / sqrt(s) of z."""
-        mu, v = self.predict(point)
-        return ExactStep(y - mu[:, 0], v[:, 0] + lam, point.X, point.V[:, :, 0])
-
-    def condition(self, step: ExactStep) -> "ExactExperts":
-        """The factor with one more row."""
-        M, t = self.z.shape
-        root_s = np.sqrt(step.s)
-        L = np.zeros((M, t + 1, t + 1))
-        L[:, :t, :t] = self.L
-        L[:, t, :t] = step.V
-        L[:, t, t] = root_s
-        z = np.concatenate([self.z, (step.e / root_s)[:, None]], axis=1)
-        return ExactExperts(self.kernels, np.concatenate([self.X, step.x]), L, z)
-
-    def absorb(self, points: Near, y: Array, lam: Array) -> tuple["ExactExperts", Array, Array]:
-        """The rows that the labels would add one after the other, in blocks: with B the
-        posterior covariance of the points, B + diag(lam) = C C' gives s = diag(C)^2.
-        """
-        K = np.stack([correlation(kernel, points.X, points.X) for kernel in self.kernels])
-        V = points.V  # (M, t, N)
-        B = K - np.matmul(V.transpose(0, 2, 1), V)
-        mu, _ = self.predict(points)
-        C, z = zip(*[_factor(B[m], lam[m], y - mu[m]) for m in range(len(K))], strict=True)
-        root_s = np.stack([np.diag(c) for c in C])  # (M, N)
-        M, t, N = V.shape
-        L = np.zeros((M, t + N, t + N))
-        L[:, :t, :t] = self.L
-        L[:, t:, :t] = V.transpose(0, 2, 1)
-        L[:, t:, t:] = C
-        X = np.concatenate([self.X, points.X])
-        after = ExactExperts(self.kernels, X, L, np.concatenate([self.z, np.stack(z)], axis=1))
-        return after, np.stack(z) * root_s, root_s**2
-
-    def column(self, points: Near, step: ExactStep) -> Array:
-        """C = k(x, x*) - V(x)'V(x*)."""
-        k = np.stack([correlation(kernel, step.x, points.X)[0] for kernel in self.kernels])
-        explained: Array = np.matmul(step.V[:, None, :], points.V)[:, 0]
-        return k - explained
-
-    def extend(self, points: Near, column: Array, step: ExactStep) -> Near:
-        """V with one more row, c / sqrt(s)."""
-        row = column / np.sqrt(step.s)[:, None]
-        return Near(points.X, np.concatenate([points.V, row[:, None, :]], axis=1))
-
-
-def _factor(B: Array, lam: Array, e: Array) -> tuple[Array, Array]:
-    """C with C C' = B + diag(lam), and C^-1 e.
-
-    Rounding can leave B with eigenvalues of -1e-14. The factor is then built row by row with
-    each pivot at least lam, which is what one label after the other comes to.
-    """
-    try:
-        C: Array = np.linalg.cholesky(B + np.diag(lam)).astype(np.float64, copy=False)
-    except np.linalg.LinAlgError:
-        C = np.zeros_like(B)
-        for n in range(len(B)):
-            row = solve_triangular(C[:n, :n], B[n, :n], lower=True) if n else B[n, :0]
-            C[n, :n] = row
-            C[n, n] = np.sqrt(max(B[n, n] - row @ row, 0.0) + lam[n])
-    return C, solve_triangular(C, e, lower=True, check_finite=False)
+    def take(self, which: Index) -> Self:
+        """Some of the experts."""
+        return type(self)(self.theta[which], self.root[which])

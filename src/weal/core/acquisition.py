@@ -1,0 +1,177 @@
+"""Acquisition functions: how much a label of each candidate would be worth. Pure: belief -> scores.
+
+The paper's five read the weights w, means mu and variances var of the experts alone:
+
+    wvar      sum_m w_m var_m                                             [1, eq:w_var]
+    went      1/2 sum_m w_m log(2 pi var_m)                               [1, eq:w_entropy]
+    qbc       sum_m w_m (mu_m - mean)^2,   mean = sum_m w_m mu_m          [1, eq:QBC, eq:QBC_mean]
+    gpm-var   wvar + qbc: the variance of the mixture                     [1, eq:var-GPM]
+    gpm-ent   -sum_m w_m log sum_m' w_m' z_mm': a lower bound of the      [1, eq:mix.ent.]
+              entropy of the mixture, z_mm' = N(mu_m; mu_m', var_m + var_m')
+
+`wvar` of one expert is the baseline of maximum variance. Ours:
+
+    random    a number for each candidate, from the key of the step
+    ivr       sum_m w_m r_m, with r_m(x) the fall of the variance of expert m, averaged over the
+              target points, that a label of x would bring: sig2 q / (v + lam), q the mean squared
+              covariance of x with the target. [2] Cohn: Neural network exploration using optimal
+              experiment design, 1996; Seo et al.: Gaussian process regression: active data
+              selection and test point rejection, 2000.
+    bald      information of the label about f and about which expert is right: entropy of y minus
+              the noise entropy of the experts
+                  = sum_m w_m [ 1/2 log((var_m + noise_m) / noise_m) + KL(p_m || sum_m' w_m' p_m') ]
+              [3] Houlsby et al.: Bayesian active learning, 2011. The divergences by
+              Gauss-Hermite quadrature, each held to [0, -log w_m], where it must lie.
+    igs       min_i |x - x_i| |mean(x) - y_i| over the labels i: far in input and in output.
+              [4] Wu, Lin, Huang: Active learning for regression using greedy sampling, 2019.
+
+A user's own function takes the same `Belief` and returns one score for each candidate.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from weal.core.arrays import Array
+
+# The least variance a score sees: an entropy of certainty is -345 nats a unit of weight, not -inf.
+VAR_FLOOR = 1e-300
+# gpm-ent and bald leave experts of less weight out. With beta <= M NEGLIGIBLE their weight in all
+# and w_m < NEGLIGIBLE each, gpm-ent is off by at most
+#     beta (sqrt(2) M + 1/2 max |log(4 pi var)|) + sum_m w_m |log w_m|,
+# below 1e-8 for M = 11 and variances from 1e-12 to 1e12.
+NEGLIGIBLE = 1e-11
+# Standardised distances beyond this have density exp(-5e3) = 0; held there to square safely.
+_FAR = 1e2
+_NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(24)
+_NODE_WEIGHTS = _NODE_WEIGHTS / _NODE_WEIGHTS.sum()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Belief:
+    """What is believed of N candidates, in scaled units; what a score may look at."""
+
+    w: Array  # (M,)    weights of the experts
+    mu: Array  # (M, N)  means of f
+    var: Array  # (M, N)  variances of f
+    noise: Array  # (M,)    variances of a label's noise
+    X: Array  # (N, d)  the candidates
+    X_labelled: Array  # (t, d)  labelled points
+    y_labelled: Array  # (t,)    their labels
+    key: tuple[int, int]  # (seed, step): all that is random comes from it
+    reduction: Array | None = None  # (M, N)  r_m of `ivr`; kept only for who needs it
+
+    @property
+    def mean(self) -> Array:  # (N,)
+        """Mean of the mixture [1, eq:QBC_mean]."""
+        return self.w @ self.mu
+
+
+Acquisition = Callable[[Belief], Array]
+
+
+def random(belief: Belief) -> Array:
+    """A number in [0, 1) for each candidate."""
+    rng = np.random.default_rng(belief.key)
+    return np.asarray(rng.random(belief.mu.shape[1]))
+
+
+def wvar(belief: Belief) -> Array:
+    """[1, eq:w_var]."""
+    return belief.w @ belief.var
+
+
+def went(belief: Belief) -> Array:
+    """[1, eq:w_entropy]."""
+    return 0.5 * (belief.w @ np.log(2.0 * np.pi * np.maximum(belief.var, VAR_FLOOR)))
+
+
+def qbc(belief: Belief) -> Array:
+    """[1, eq:QBC]."""
+    return belief.w @ (belief.mu - belief.mean) ** 2
+
+
+def gpm_var(belief: Belief) -> Array:
+    """[1, eq:var-GPM]."""
+    return belief.w @ (belief.var + (belief.mu - belief.mean) ** 2)
+
+
+def gpm_ent(belief: Belief) -> Array:
+    """[1, eq:mix.ent.], the pairs m <= m' of experts that are not negligible."""
+    w, mu, var = _weighty(belief)
+    a, b = np.triu_indices(len(w))
+    both = var[a] + var[b]  # (P, N)
+    gap = np.minimum(np.abs(mu[a] - mu[b]) / np.sqrt(both), _FAR)
+    z = np.exp(-0.5 * gap * gap) / np.sqrt(2.0 * np.pi * both)
+    inner = np.empty_like(mu)  # (M, N)  sum_m' w_m' z_mm'
+    pair = np.empty((len(w), len(w)), dtype=np.intp)
+    pair[a, b] = pair[b, a] = np.arange(len(a))
+    for m in range(len(w)):
+        inner[m] = w @ z[pair[m]]
+    return -(w @ np.log(inner))
+
+
+def ivr(belief: Belief) -> Array:
+    """Expected fall of the variance over the target."""
+    if belief.reduction is None:
+        raise ValueError(
+            "ivr needs a belief with `reduction`; mark a function with needs_reduction"
+        )
+    return belief.w @ belief.reduction
+
+
+def bald(belief: Belief) -> Array:
+    """Information of the label about f and about the experts; never negative."""
+    w, mu, var = _weighty(belief)
+    noise = np.maximum(belief.noise[belief.w >= NEGLIGIBLE], VAR_FLOOR)[:, None]
+    about_f = 0.5 * np.log1p(var / noise)  # (M, N)
+    return w @ (about_f + _divergences(w, mu, np.sqrt(var + noise)))
+
+
+def igs(belief: Belief) -> Array:
+    """Distance to the nearest label in input times output."""
+    if not len(belief.y_labelled):
+        return np.full(belief.mu.shape[1], 1.0)
+    dx = cdist(belief.X, belief.X_labelled)  # (N, t)
+    dy = np.abs(belief.mean[:, None] - belief.y_labelled)
+    return np.asarray((dx * dy).min(axis=1))
+
+
+def _weighty(belief: Belief) -> tuple[Array, Array, Array]:
+    """Weights, means and floored variances of the experts that are not negligible."""
+    kept = belief.w >= NEGLIGIBLE
+    if kept.all():
+        return belief.w, belief.mu, np.maximum(belief.var, VAR_FLOOR)
+    return belief.w[kept], belief.mu[kept], np.maximum(belief.var[kept], VAR_FLOOR)
+
+
+def _divergences(w: Array, mu: Array, sd: Array) -> Array:
+    """KL(p_m || sum_m' w_m' p_m') (M, N) of normal components, by quadrature."""
+    out = np.empty_like(mu)
+    for m in range(len(w)):
+        y = mu[m] + sd[m] * _NODES[:, None]  # (Q, N)
+        gap = np.minimum(np.abs(y - mu[:, None, :]) / sd[:, None, :], _FAR)  # (M, Q, N)
+        ratio = (sd[m] / sd)[:, None, :] * np.exp(0.5 * (_NODES[:, None] ** 2 - gap * gap))
+        out[m] = -(_NODE_WEIGHTS @ np.log(np.tensordot(w, ratio, axes=1)))
+    return np.clip(out, 0.0, -np.log(w)[:, None])
+
+
+ACQUISITIONS: dict[str, Acquisition] = {
+    "random": random,
+    "wvar": wvar,
+    "went": went,
+    "qbc": qbc,
+    "gpm-var": gpm_var,
+    "gpm-ent": gpm_ent,
+    "ivr": ivr,
+    "bald": bald,
+    "igs": igs,
+}
+PAPER = ("wvar", "went", "qbc", "gpm-var", "gpm-ent")  # the K = 5 of Algorithm 2
+
+
+def needs_reduction(acquisition: Acquisition) -> bool:
+    """Whether the score reads `Belief.reduction`, which costs a second column for each label."""
+    return acquisition is ivr or bool(getattr(acquisition, "needs_reduction", False))

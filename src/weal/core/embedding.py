@@ -1,0 +1,88 @@
+"""How scaled inputs become the points that experts work on: three ways, one call.
+
+Spectral   random features with these frequencies
+Exact      the inputs themselves, with V = L^-1 k(labelled, x)
+Encoded    the inputs ARE random features already, made by somebody who keeps the
+frequencies to himself (`weal.FeatureEncoder`); rows of M F numbers
+"""
+
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from weal.core.arrays import Array
+from weal.core.exact import ExactExperts
+from weal.core.experts import Index, Points
+from weal.core.features import features
+
+
+class Embedding(Protocol):
+    """The seam between the three ways."""
+
+    def points(self, experts: Any, X: Array, dtype: DTypeLike = np.float64) -> Points:
+        """Points of the rows of X (N, d) for these experts."""
+
+    def width(self, experts: Any) -> int:
+        """Numbers that a point takes for each expert."""
+
+    def take(self, which: Index) -> Self:
+        """The embedding for some of the experts."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spectral:
+    """Random features."""
+
+    zeta: Array  # (M, D, d)
+
+    def points(self, experts: Any, X: Array, dtype: DTypeLike = np.float64) -> Array:
+        """Features (M, N, F)."""
+        return features(X, self.zeta, dtype)
+
+    def width(self, experts: Any) -> int:
+        """F."""
+        return 2 * int(self.zeta.shape[1])
+
+    def take(self, which: Index) -> Self:
+        """The embedding for some of the experts."""
+        return type(self)(self.zeta[which])
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """The inputs themselves."""
+
+    def points(self, experts: ExactExperts, X: Array, dtype: DTypeLike = np.float64) -> Points:
+        """The inputs as these experts see them."""
+        return experts.near(X)
+
+    def width(self, experts: ExactExperts) -> int:
+        """t, and room for one more."""
+        return len(experts.X) + 1
+
+    def take(self, which: Index) -> Self:
+        """The same for any experts."""
+        return self
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Encoded:
+    """Features made elsewhere."""
+
+    M: int  # experts in a row
+    which: Index = ...  # of them, those in use; an index, or all
+
+    def points(self, experts: Any, X: Array, dtype: DTypeLike = np.float64) -> Array:
+        """Features (M, N, F) out of rows of M F numbers."""
+        Phi = X.reshape(len(X), self.M, -1).transpose(1, 0, 2)[self.which]
+        return np.ascontiguousarray(Phi, dtype)
+
+    def width(self, experts: Any) -> int:
+        """F."""
+        return int(experts.theta.shape[1])
+
+    def take(self, which: Index) -> Self:
+        """The embedding for some of the experts."""
+        return type(self)(self.M, np.arange(self.M)[self.which][which])

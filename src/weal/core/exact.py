@@ -1,0 +1,173 @@
+"""Exact Gaussian processes: the other kind of expert, in the coordinates of a Cholesky factor.
+
+With L L' = K + diag(lam) over the t labelled points, z = L^-1 y and V(x) = L^-1 k(X, x),
+
+    mu(x) = V(x)'z      v(x) = 1 - V(x)'V(x)      c(x) = k(x, x*) - V(x)'V(x*)
+
+A label adds the row [V(x*)', sqrt(s)] to L and the entry e / sqrt(s) to z, and on any other
+point the row c / sqrt(s) to V: the rows of V are the earlier columns. A column over N points costs
+N t, against N F for features, and there is no error of approximation; v is a difference, so that
+variances below about 1e-15 t are rounding.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from weal.core.arrays import Array, Rows
+from weal.core.experts import Index
+from weal.core.kernels import Kernel, correlation
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Near:
+    """Points as exact experts see them: the inputs, and V = L^-1 k(labelled, points)."""
+
+    X: Array  # (N, d)
+    rows: Rows  # (M, t, N)  V
+
+    @property
+    def V(self) -> Array:  # (M, t, N)
+        """L^-1 k(labelled, points)."""
+        return self.rows.array
+
+    def take(self, which: Index) -> Self:
+        """The points as some of the experts see them."""
+        return type(self)(self.X, Rows(self.V[which].copy()))
+
+    def at(self, rows: Index) -> Self:
+        """Some of the points."""
+        return type(self)(self.X[rows], Rows(self.V[:, :, rows].copy()))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExactStep:
+    """A label seen by exact experts."""
+
+    e: Array  # (M,)
+    s: Array  # (M,)
+    x: Array  # (1, d)
+    V: Array  # (M, t)  V(x*)
+    kernels: tuple[Kernel, ...]  # M
+
+    def column(self, points: Near) -> Array:
+        """c = k(x, x*) - V(x)'V(x*)."""
+        k = np.stack([correlation(kernel, self.x, points.X)[0] for kernel in self.kernels])
+        explained: Array = np.matmul(self.V[:, None, :], points.V)[:, 0]
+        return k - explained
+
+    def extend(self, points: Near, column: Array) -> Near:
+        """V with one more row, c / sqrt(s)."""
+        return Near(points.X, points.rows.append(column / np.sqrt(self.s)[:, None]))
+
+    def take(self, which: Index) -> Self:
+        """The step of some of the experts alone."""
+        kernels = take_kernels(self.kernels, which)
+        return type(self)(self.e[which], self.s[which], self.x, self.V[which], kernels)
+
+
+def take_kernels(kernels: tuple[Kernel, ...], which: Index) -> tuple[Kernel, ...]:
+    """Some of the kernels."""
+    return tuple(kernels[m] for m in np.arange(len(kernels))[which].tolist())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExactExperts:
+    """Exact posterior of M Gaussian processes, in the coordinates of the Cholesky factor."""
+
+    kernels: tuple[Kernel, ...]  # M
+    X: Array  # (t, d)     labelled inputs
+    rows: Rows  # (M, t, >= t)  rows of L, L L' = K + lam I
+    z: Array  # (M, t)     L^-1 y
+
+    @property
+    def L(self) -> Array:  # (M, t, t)
+        """Cholesky factor of K + lam I."""
+        return self.rows.array[:, :, : len(self.X)]
+
+    @classmethod
+    def prior(cls, kernels: tuple[Kernel, ...], d: int) -> Self:
+        """Experts that have seen no label."""
+        M = len(kernels)
+        return cls(kernels, np.zeros((0, d)), Rows(np.zeros((M, 0, 0))), np.zeros((M, 0)))
+
+    def near(self, X: Array) -> Near:
+        """The points X (N, d) in the form that these experts work on."""
+        if not len(self.X):
+            return Near(X, Rows(np.zeros((len(self.kernels), 0, len(X)))))
+        V = [
+            solve_triangular(L, correlation(kernel, self.X, X), lower=True, check_finite=False)
+            for kernel, L in zip(self.kernels, self.L, strict=True)
+        ]
+        return Near(X, Rows(np.stack(V)))
+
+    def predict(self, points: Near) -> tuple[Array, Array]:
+        """Mu = V'z, v = 1 - V'V; rounding may not take v below 0."""
+        mu = np.matmul(self.z[:, None, :], points.V)[:, 0]
+        return mu, np.maximum(1.0 - np.einsum("mtn,mtn->mn", points.V, points.V), 0.0)
+
+    def step(self, point: Near, y: float, lam: Array) -> ExactStep:
+        """The next row [V', sqrt(s)] of L and the next entry e / sqrt(s) of z."""
+        mu, v = self.predict(point)
+        return ExactStep(y - mu[:, 0], v[:, 0] + lam, point.X, point.V[:, :, 0], self.kernels)
+
+    def condition(self, step: ExactStep) -> "ExactExperts":
+        """The factor with one more row."""
+        root_s = np.sqrt(step.s)[:, None]
+        rows = self.rows.append(np.concatenate([step.V, root_s], axis=1))
+        z = np.concatenate([self.z, step.e[:, None] / root_s], axis=1)
+        return ExactExperts(self.kernels, np.concatenate([self.X, step.x]), rows, z)
+
+    def absorb(self, points: Near, y: Array, lam: Array) -> tuple["ExactExperts", Array, Array]:
+        """The rows that the labels would add one after the other, in blocks: with B the
+        posterior covariance of the points, B + diag(lam) = C C' gives s = diag(C)^2.
+        """
+        K = np.stack([correlation(kernel, points.X, points.X) for kernel in self.kernels])
+        V = points.V  # (M, t, N)
+        B = K - np.matmul(V.transpose(0, 2, 1), V)
+        mu, _ = self.predict(points)
+        C, z = zip(*[_factor(B[m], lam[m], y - mu[m]) for m in range(len(K))], strict=True)
+        root_s = np.stack([np.diag(c) for c in C])  # (M, N)
+        M, t, N = V.shape
+        L = np.zeros((M, t + N, t + N))
+        L[:, :t, :t] = self.L
+        L[:, t:, :t] = V.transpose(0, 2, 1)
+        L[:, t:, t:] = C
+        X = np.concatenate([self.X, points.X])
+        after = ExactExperts(
+            self.kernels, X, Rows(L), np.concatenate([self.z, np.stack(z)], axis=1)
+        )
+        return after, np.stack(z) * root_s, root_s**2
+
+    def prior_covariance(self, a: Near, b: Near) -> Array:
+        """K."""
+        return np.stack([correlation(kernel, a.X, b.X) for kernel in self.kernels])
+
+    def covariance(self, a: Near, b: Near) -> Array:
+        """K - V'V."""
+        explained: Array = np.matmul(a.V.transpose(0, 2, 1), b.V)
+        return self.prior_covariance(a, b) - explained
+
+    def take(self, which: Index) -> Self:
+        """Some of the experts."""
+        kernels = take_kernels(self.kernels, which)
+        return type(self)(kernels, self.X, Rows(self.L[which].copy()), self.z[which])
+
+
+def _factor(B: Array, lam: Array, e: Array) -> tuple[Array, Array]:
+    """C with C C' = B + diag(lam), and C^-1 e.
+
+    Rounding can leave B with eigenvalues of -1e-14. The factor is then built row by row with
+    each pivot at least lam, which is what one label after the other comes to.
+    """
+    try:
+        C: Array = np.linalg.cholesky(B + np.diag(lam)).astype(np.float64, copy=False)
+    except np.linalg.LinAlgError:
+        C = np.zeros_like(B)
+        for n in range(len(B)):
+            row = solve_triangular(C[:n, :n], B[n, :n], lower=True) if n else B[n, :0]
+            C[n, :n] = row
+            C[n, n] = np.sqrt(max(B[n, n] - row @ row, 0.0) + lam[n])
+    return C, solve_triangular(C, e, lower=True, check_finite=False)

@@ -1,0 +1,103 @@
+"""How good the ensemble would be after a pseudo label: the loss that acquisition functions pay.
+
+Acquisition function k would ask for x_k, k = 1..K. Its pseudo label is the ensemble's own mean
+there [1, eq:pseudo_k]. With c the posterior covariance of a judged point with x_k,
+
+    e = y_k - mu(x_k)     s = v(x_k) + lam     mu'(x) = mu(x) + c e / s
+    log w'_m = log w_m + log N(e_m; 0, sig2_m s_m),  normalised
+
+give the ensemble after it in closed form [1, eq:EGP_parameter_k]: no copy of Sigma, all experts
+and all k at once. Two ways to judge it:
+
+held out   mean squared error on labels that were kept apart, the paper's [1, eq:error_k].
+left out   ours, for who cannot spare such labels: leave one out on the labels at hand. With A the
+           inverse of K + diag(lam) and a = A y, the error at label i without label i is a_i / A_ii
+           and its variance 1 / A_ii; a pseudo label takes
+               a_i -= b_i e / s      A_ii += b_i^2 / s      b = A k(X, x_k)
+           and the weight of an expert without label i is w'_m / p_m(y_i | the others).
+           From the posterior at the labels a = (y - mu) / lam, A_ii = (lam - v) / lam^2 and
+           b = c / lam; where lam is tiny v comes too close to lam for that, and A is computed.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from weal.core.arrays import Array
+from weal.core.ensemble import Ensemble, log_normal
+from weal.core.experts import Points
+
+# Below this noise ratio lam - v has lost half its digits: the inverse is computed instead.
+TINY_RATIO = 1e-6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """Points with known labels on which pseudo labels are judged, and the belief on them."""
+
+    points: Points
+    mu: Array  # (M, V)
+    v: Array  # (M, V)
+    y: Array  # (V,)
+    lam: Array  # (M, V)  noise ratios of the labels
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Picks:
+    """The points x_k that the K acquisition functions would ask for."""
+
+    points: Points
+    mu: Array  # (M, K)
+    v: Array  # (M, K)
+
+
+def _pseudo(ens: Ensemble, picks: Picks) -> tuple[Array, Array, Array]:
+    """Innovations e, their variances s and log weights w' (M, K) of the pseudo labels."""
+    e = ens.w @ picks.mu - picks.mu  # [1, eq:pseudo_k]
+    s = picks.v + ens.noise[:, None]
+    log_w = ens.log_w[:, None] + log_normal(e, ens.magnitude[:, None] * s)
+    return e, s, _normalise(log_w)
+
+
+def _normalise(log_w: Array) -> Array:
+    """Log weights normalised over the experts, the first axis."""
+    top = log_w.max(axis=0)
+    return np.asarray(log_w - (top + np.log(np.exp(log_w - top).sum(axis=0))))
+
+
+def held_out_errors(ens: Ensemble, judged: Judged, picks: Picks) -> Array:
+    """Mean squared errors (K,) on labels that were kept apart [1, eq:error_k]."""
+    e, s, log_w = _pseudo(ens, picks)
+    c = ens.experts.covariance(judged.points, picks.points)  # (M, V, K)
+    w = np.exp(log_w)
+    y_hat = judged.mu.T @ w + np.einsum("mvk,mk->vk", c, w * e / s)
+    return np.asarray(((judged.y[:, None] - y_hat) ** 2).mean(axis=0))
+
+
+def left_out_errors(ens: Ensemble, judged: Judged, picks: Picks) -> Array:
+    """Mean squared errors (K,) on the labels seen, each predicted without itself."""
+    e, s, log_w = _pseudo(ens, picks)
+    by = _by_inverse if judged.lam.min() < TINY_RATIO else _by_posterior
+    a, A_ii, b = by(ens, judged, picks)  # (M, t), (M, t), (M, t, K)
+    ratio = b / s[:, None, :]
+    a_k = a[:, :, None] - ratio * e[:, None, :]  # (M, t, K)
+    A_k = A_ii[:, :, None] + ratio * b
+    error = a_k / A_k
+    seen = log_normal(error, ens.magnitude[:, None, None] / A_k)
+    w = np.exp(_normalise(log_w[:, None, :] - seen))
+    return np.asarray((np.einsum("mtk,mtk->tk", w, error) ** 2).mean(axis=0))
+
+
+def _by_posterior(ens: Ensemble, judged: Judged, picks: Picks) -> tuple[Array, Array, Array]:
+    lam = judged.lam
+    c = ens.experts.covariance(judged.points, picks.points)
+    return (judged.y - judged.mu) / lam, (lam - judged.v) / lam**2, c / lam[:, :, None]
+
+
+def _by_inverse(ens: Ensemble, judged: Judged, picks: Picks) -> tuple[Array, Array, Array]:
+    K = ens.experts.prior_covariance(judged.points, judged.points)
+    t = np.arange(len(judged.y))
+    K[:, t, t] += judged.lam
+    A: Array = np.linalg.inv(K).astype(np.float64, copy=False)
+    b = np.matmul(A, ens.experts.prior_covariance(judged.points, picks.points))
+    return np.matmul(A, judged.y), A[:, t, t], b

@@ -1,0 +1,298 @@
+"""Saving and loading: nothing is lost, nothing is executed, and damage is never read as numbers."""
+
+import io
+import json
+import os
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import weal
+from weal import EnsembleGPRegressor, Kernel, Scaling, UnreadableFile, files
+from weal.model_file import KIND
+
+rng = np.random.default_rng(5)
+X = rng.normal(size=(14, 3)) * [1.0, 20.0, 0.1] + [0.0, 5.0, -3.0]
+y = 40.0 + 7.0 * np.sin(X[:, 0]) + 0.3 * X[:, 1]
+x_new = rng.normal(size=(9, 3)) * [1.0, 20.0, 0.1] + [0.0, 5.0, -3.0]
+for shared in (X, y, x_new):
+    shared.flags.writeable = False
+
+THREE = (Kernel("rbf", 0.7), Kernel("matern32", (1.0, 2.0, 3.0)), Kernel("rq", 2.0, alpha=0.5))
+MODELS = {
+    "features": EnsembleGPRegressor(random_state=1),
+    "exact": EnsembleGPRegressor(approximation="exact"),
+    "paper": EnsembleGPRegressor.paper(random_state=2),
+    "unusual": EnsembleGPRegressor(
+        THREE,
+        n_frequencies=5,
+        orthogonal=True,
+        magnitude=(1.0, 2.0, 0.5),
+        noise=1e-3,
+        prior_weights=(0.2, 0.5, 0.3),
+        random_state=3,
+    ),
+    "one lengthscale": EnsembleGPRegressor((Kernel(),), fit_length_scale=True, random_state=4),
+}
+
+
+def small_model(approximation="features"):
+    model = EnsembleGPRegressor(
+        THREE, approximation=approximation, n_frequencies=4, noise=0.01, random_state=0
+    )
+    return model.fit(X, y)
+
+
+def assert_same(a, b):
+    for one, other in zip(
+        a.predict(x_new, return_std=True), b.predict(x_new, return_std=True), strict=True
+    ):
+        assert_array_equal(one, other)
+    labels = np.linspace(30, 50, len(x_new))
+    assert_array_equal(
+        a.log_predictive_density(x_new, labels), b.log_predictive_density(x_new, labels)
+    )
+    assert_array_equal(a.weights_, b.weights_)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_comes_back_as_it_was(name, tmp_path):
+    model = MODELS[name].fit(X, y)
+    model.save(tmp_path / "model.weal")
+    back = EnsembleGPRegressor.load(tmp_path / "model.weal")
+    assert_same(back, model)
+    assert back.get_params() == model.get_params()
+    assert back.dictionary_ == model.dictionary_
+    assert back.n_labels_ == model.n_labels_
+    assert back.n_features_in_ == model.n_features_in_
+    assert not hasattr(back, "feature_names_in_")
+    assert_array_equal(back.magnitude_, model.magnitude_)
+    assert_array_equal(back.noise_, model.noise_)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_learning_goes_on_after_loading_as_if_nothing_had_been(name, tmp_path):
+    model = MODELS[name].fit(X, y)
+    model.save(tmp_path / "model.weal")
+    back = EnsembleGPRegressor.load(tmp_path / "model.weal")
+    for one in (model, back):
+        one.partial_fit(x_new[:4], [41.0, 39.0, 45.5, 47.0], sample_noise=0.5)
+    assert_same(back, model)
+
+
+@pytest.mark.parametrize("name", ["features", "exact"])
+def test_a_loaded_model_can_be_fitted_anew_and_saved_again(name, tmp_path):
+    model = MODELS[name].fit(X, y)
+    model.save(tmp_path / "a")
+    back = EnsembleGPRegressor.load(tmp_path / "a").set_params(random_state=6).fit(X[:7], y[:7])
+    back.save(tmp_path / "b")
+    assert_same(EnsembleGPRegressor.load(tmp_path / "b"), back)
+
+
+def test_given_scaling_and_arrays_of_parameters_survive(tmp_path):
+    given = Scaling(np.array([0.0, 1.0, 2.0]), np.array([1.0, 2.0, 3.0]), 4.0, 5.0)
+    model = EnsembleGPRegressor(THREE, magnitude=np.array([1.0, 2.0, 3.0]), scaling=given)
+    model.fit(X, y).save(tmp_path / "model.weal")
+    back = EnsembleGPRegressor.load(tmp_path / "model.weal")
+    assert_same(back, model)
+    assert_array_equal(back.magnitude, [1.0, 2.0, 3.0])
+    assert_array_equal(back.scaling.x_sd, given.x_sd)
+    assert (back.scaling.y_mean, back.scaling.y_sd) == (4.0, 5.0)
+
+
+def test_the_draws_of_a_random_generator_are_kept(tmp_path):
+    model = EnsembleGPRegressor(random_state=np.random.RandomState(3)).fit(X, y)
+    model.save(tmp_path / "model.weal")
+    assert_same(EnsembleGPRegressor.load(tmp_path / "model.weal"), model)
+
+
+def test_feature_names_are_kept(tmp_path):
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame(X, columns=["heat", "größe", "time"])
+    small = EnsembleGPRegressor(THREE).fit(table, y)
+    small.save(tmp_path / "model.weal")
+    back = EnsembleGPRegressor.load(tmp_path / "model.weal")
+    assert_array_equal(back.feature_names_in_, small.feature_names_in_)
+    assert_array_equal(back.predict(table), small.predict(table))
+    with pytest.raises(ValueError, match="feature names should match"):
+        back.predict(table[["time", "heat", "größe"]])
+
+
+def test_version_and_kind_are_noted_in_the_file(tmp_path):
+    small_model().save(tmp_path / "model.weal")
+    with zipfile.ZipFile(tmp_path / "model.weal") as bundle:
+        header = json.loads(bundle.read("header.json"))
+    assert header["format"] == "weal"
+    assert header["format_version"] == files.FORMAT_VERSION
+    assert header["weal_version"] == weal.__version__
+    assert header["kind"] == KIND
+
+
+def test_a_model_without_labels_is_not_saved(tmp_path):
+    with pytest.raises(ValueError, match="not fitted yet"):
+        EnsembleGPRegressor().save(tmp_path / "model.weal")
+    assert not list(tmp_path.iterdir())
+
+
+# Damage and strangers
+
+
+@pytest.fixture(params=["features", "exact"])
+def saved(request, tmp_path):
+    path = tmp_path / "model.weal"
+    small_model(request.param).save(path)
+    return path
+
+
+def test_a_file_cut_short_anywhere_is_refused(saved):
+    whole = saved.read_bytes()
+    for length in np.linspace(0, len(whole) - 1, 150).astype(int):
+        saved.write_bytes(whole[:length])
+        with pytest.raises(UnreadableFile, match="cut short or damaged"):
+            EnsembleGPRegressor.load(saved)
+
+
+def test_a_flipped_byte_is_found_or_changes_nothing(saved):
+    whole = saved.read_bytes()
+    header, arrays = files.read(saved, KIND)
+    draw = np.random.default_rng(0)
+    with zipfile.ZipFile(saved) as bundle:
+        directory = bundle.start_dir  # the list of members has no checksum: look there too
+    spots = [*draw.integers(len(whole), size=150), *draw.integers(directory, len(whole), size=150)]
+    refused = 0
+    for at in spots:
+        damaged = bytearray(whole)
+        damaged[at] ^= draw.integers(1, 256)
+        saved.write_bytes(damaged)
+        try:
+            found, numbers = files.read(saved, KIND)
+        except UnreadableFile:
+            refused += 1
+            continue
+        assert found == header
+        assert numbers.keys() == arrays.keys()
+        for name in arrays:
+            assert_array_equal(numbers[name], arrays[name])
+    assert refused > len(spots) / 3
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"hello, world\n" * 50, bytes(1000)])
+def test_a_foreign_file_is_refused(content, tmp_path):
+    path = tmp_path / "model.weal"
+    path.write_bytes(content)
+    with pytest.raises(UnreadableFile, match=r"model\.weal is not a weal file.*save it again"):
+        EnsembleGPRegressor.load(path)
+
+
+def test_paths_without_a_file_raise_what_open_raises(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        EnsembleGPRegressor.load(tmp_path / "nowhere")
+    with pytest.raises(OSError, match="directory|denied"):
+        EnsembleGPRegressor.load(tmp_path)
+
+
+class Trap:
+    """What an attacker would pickle: loading it creates a file."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (str(self.path), "w")
+
+
+def test_a_pickle_is_refused_and_not_executed(tmp_path):
+    (tmp_path / "model.weal").write_bytes(pickle.dumps(Trap(tmp_path / "sprung")))
+    with pytest.raises(UnreadableFile):
+        EnsembleGPRegressor.load(tmp_path / "model.weal")
+    assert not (tmp_path / "sprung").exists()
+
+
+def npy(array):
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=True)
+    return buffer.getvalue()
+
+
+def bundle_of(path, arrays, compression=zipfile.ZIP_STORED, **changes):
+    """A weal file by hand: `arrays` maps names to the bytes of .npy files."""
+    header = {"format": "weal", "format_version": 1, "weal_version": "0.1.0", "kind": KIND}
+    with zipfile.ZipFile(path, "w", compression) as bundle:
+        about = {**header, "arrays": sorted(arrays), **changes}
+        bundle.writestr("header.json", about.pop("text", json.dumps(about)))
+        for name, content in arrays.items():
+            bundle.writestr(f"{name}.npy", content)
+    return path
+
+
+def test_an_array_of_objects_is_refused_and_not_executed(tmp_path):
+    trap = np.array([Trap(tmp_path / "sprung")], dtype=object)
+    with pytest.raises(UnreadableFile, match="'theta.npy', but not of numbers"):
+        files.read(bundle_of(tmp_path / "f", {"theta": npy(trap)}), KIND)
+    np.savez(tmp_path / "foreign.npz", theta=trap)
+    with pytest.raises(UnreadableFile, match="weal did not write it"):
+        EnsembleGPRegressor.load(tmp_path / "foreign.npz")
+    assert not (tmp_path / "sprung").exists()
+
+
+@pytest.mark.parametrize(
+    "shape",
+    ["(1000000000000,)", "(-2, -3)", "(4, 4)", "(6L,)", "(True, 6)", "6", "(" * 200, "9" * 5000],
+)
+def test_an_array_whose_header_lies_is_refused_before_anything_is_allocated(shape, tmp_path):
+    text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    content = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(48)
+    with pytest.raises(UnreadableFile, match=r"has an array 'a\.npy', but "):
+        files.read(bundle_of(tmp_path / "f", {"a": content}), KIND)
+
+
+def test_a_compressed_file_is_refused(tmp_path):
+    path = bundle_of(tmp_path / "f", {"a": npy(np.zeros(10**6))}, zipfile.ZIP_DEFLATED)
+    assert path.stat().st_size < 10**5
+    with pytest.raises(UnreadableFile, match="compressed"):
+        files.read(path, KIND)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"format_version": files.FORMAT_VERSION + 1, "weal_version": "9.0"}, "weal 9.0.*upgrade"),
+        ({"format_version": "1"}, "upgrade weal"),
+        ({"kind": "Pool"}, f"holds a Pool, not a {KIND}"),
+        ({"format": "leaw"}, "not one of weal's"),
+        ({"text": "[1, 2]"}, "not one of weal's"),
+        ({"text": "{oops"}, "not JSON"),
+        ({"text": b"\xff\xfe\x00"}, "not JSON"),
+        ({"text": "[" * 100_000}, "damaged"),
+        ({"arrays": ["log_w"]}, "its header names"),
+        ({}, "not a whole model.*restore it"),
+        ({"params": {"colour": "red"}}, "not a whole model.*colour"),
+    ],
+)
+def test_a_header_that_is_not_ours_is_refused_with_the_reason(changes, message, tmp_path):
+    path = bundle_of(tmp_path / "f", {"a": npy(np.zeros(3))}, **changes)
+    with pytest.raises(UnreadableFile, match=message):
+        EnsembleGPRegressor.load(path)
+
+
+def test_an_interrupted_save_leaves_the_old_file_and_no_draft(saved, monkeypatch):
+    before = saved.read_bytes()
+
+    def power_cut(_):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(os, "fsync", power_cut)
+    with pytest.raises(OSError, match="no space left"):
+        MODELS["features"].fit(X, y).save(saved)
+    assert [path.name for path in saved.parent.iterdir()] == [saved.name]
+    assert saved.read_bytes() == before
+
+
+def test_saving_replaces_the_old_file_and_leaves_no_draft(saved):
+    model = MODELS["features"].fit(X, y)
+    model.save(str(saved))
+    assert [path.name for path in saved.parent.iterdir()] == [saved.name]
+    assert_same(EnsembleGPRegressor.load(str(saved)), model)
