@@ -190,7 +190,7 @@ def test_a_foreign_file_is_refused(content, tmp_path):
 def test_paths_without_a_file_raise_what_open_raises(tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         EnsembleGPRegressor.load(tmp_path / "nowhere")
-    with pytest.raises(OSError, match="directory|denied"):
+    with pytest.raises(OSError, match=r"directory|denied"):
         EnsembleGPRegressor.load(tmp_path)
 
 
@@ -217,12 +217,12 @@ def npy(array):
     return buffer.getvalue()
 
 
-def bundle_of(path, arrays, compression=zipfile.ZIP_STORED, **changes):
+def bundle_of(path, arrays, compression=zipfile.ZIP_STORED, /, text=None, **changes):
     """A weal file by hand: `arrays` maps names to the bytes of .npy files."""
     header = {"format": "weal", "format_version": 1, "weal_version": "0.1.0", "kind": KIND}
     with zipfile.ZipFile(path, "w", compression) as bundle:
-        about = {**header, "arrays": sorted(arrays), **changes}
-        bundle.writestr("header.json", about.pop("text", json.dumps(about)))
+        about = json.dumps({**header, "arrays": sorted(arrays), **changes})
+        bundle.writestr("header.json", about if text is None else text)
         for name, content in arrays.items():
             bundle.writestr(f"{name}.npy", content)
     return path
@@ -230,7 +230,7 @@ def bundle_of(path, arrays, compression=zipfile.ZIP_STORED, **changes):
 
 def test_an_array_of_objects_is_refused_and_not_executed(tmp_path):
     trap = np.array([Trap(tmp_path / "sprung")], dtype=object)
-    with pytest.raises(UnreadableFile, match="'theta.npy', but not of numbers"):
+    with pytest.raises(UnreadableFile, match=r"'theta\.npy', but not of numbers"):
         files.read(bundle_of(tmp_path / "f", {"theta": npy(trap)}), KIND)
     np.savez(tmp_path / "foreign.npz", theta=trap)
     with pytest.raises(UnreadableFile, match="weal did not write it"):

@@ -29,12 +29,6 @@ def test_the_core_does_not_need_scikit_learn():
     assert "sklearn" not in loaded
 
 
-def test_no_optional_library_is_loaded_by_the_regressor():
-    loaded = modules_after("from weal import EnsembleGPRegressor")
-    assert "sklearn" in loaded
-    assert not loaded & {"pandas", "polars", "pyarrow", "matplotlib"}
-
-
 @pytest.mark.parametrize("name", weal.__all__)
 def test_every_public_name_loads_on_first_use(name):
     assert getattr(weal, name).__name__ == name

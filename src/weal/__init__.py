@@ -11,19 +11,37 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "ActiveLearner": "weal.learner",
+    "AlreadyLabelled": "weal.errors",
     "EnsembleGPRegressor": "weal.regressor",
+    "Exhausted": "weal.errors",
+    "FeatureEncoder": "weal.encoder",
     "Kernel": "weal.core.kernels",
     "Scaling": "weal.core.scaling",
-    "WealError": "weal.errors",
+    "UnknownId": "weal.errors",
     "UnreadableFile": "weal.errors",
+    "WealError": "weal.errors",
 }
 
-__all__ = ["EnsembleGPRegressor", "Kernel", "Scaling", "UnreadableFile", "WealError"]
+__all__ = [
+    "ActiveLearner",
+    "AlreadyLabelled",
+    "EnsembleGPRegressor",
+    "Exhausted",
+    "FeatureEncoder",
+    "Kernel",
+    "Scaling",
+    "UnknownId",
+    "UnreadableFile",
+    "WealError",
+]
 
 if TYPE_CHECKING:
     from weal.core.kernels import Kernel
     from weal.core.scaling import Scaling
-    from weal.errors import UnreadableFile, WealError
+    from weal.encoder import FeatureEncoder
+    from weal.errors import AlreadyLabelled, Exhausted, UnknownId, UnreadableFile, WealError
+    from weal.learner import ActiveLearner
     from weal.regressor import EnsembleGPRegressor
 
 

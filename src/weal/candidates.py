@@ -43,6 +43,28 @@ class Candidates:
                 "outside the pool call tell_points(X, y)"
             ) from None
 
+    def name(self, given: Hashable) -> Hashable:
+        """The id as we keep it."""
+        return self.ids[self.position(given)]
+
+    def x(self, given: Hashable) -> Array:  # (d,)
+        """The inputs of an id."""
+        x: Array = self.X[self.position(given)]
+        return x
+
+    def row(self, given: Hashable) -> Any:
+        """The row of an id: inputs (d,) for an array, a dict by column for a frame."""
+        if self.frame is None:
+            return self.x(given).copy()
+        return self.frame.row(self.position(given), named=True)
+
+    def like(self, points: Any) -> Array:  # (N, d)
+        """Inputs of other points with the same columns, checked as the pool's were."""
+        X = Candidates(points).X
+        if X.shape[1] != self.X.shape[1]:
+            raise ValueError(f"the pool has {self.X.shape[1]} inputs; got {X.shape[1]}")
+        return X
+
     def rows(self, names: Sequence[Hashable]) -> Any:
         """The rows of these ids, in this order, as the kind of table that the pool was."""
         at = [self.position(name) for name in names]

@@ -103,6 +103,31 @@ def check_bounds(name: str, bounds: tuple[float, float]) -> None:
         raise ValueError(f"{name} is {bounds!r}; it must be (low, high) with 0 < low <= high")
 
 
+def check_count(n: int) -> int:
+    """Refuse what is not a whole number from 1 on."""
+    if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
+        raise ValueError(f"{n!r} is not a number of points; it must be a whole number from 1 on")
+    return int(n)
+
+
+def check_validation(X: ArrayLike, y: ArrayLike, d: int) -> tuple[Array, Array]:
+    """Validation points (V, d) and labels (V,), all finite."""
+    points, labels = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if (
+        points.ndim != 2
+        or points.shape[1] != d
+        or labels.shape != (len(points),)
+        or not len(labels)
+    ):
+        raise ValueError(
+            f"validation must be (X, y) with X of shape (V, {d}) and one label for each row; "
+            f"got {points.shape} and {labels.shape}"
+        )
+    if not (np.isfinite(points).all() and np.isfinite(labels).all()):
+        raise ValueError("validation has NaN or infinite entries; leave those rows out")
+    return points, labels
+
+
 def check_prior_weights(prior_weights: ArrayLike | None, M: int) -> Array:
     """Normalised log weights (M,)."""
     if prior_weights is None:

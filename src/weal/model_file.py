@@ -21,11 +21,21 @@ from weal.errors import UnreadableFile
 KIND = "EnsembleGPRegressor"
 
 
+def pack_params(model: Any) -> dict[str, Any]:
+    """The parameters of a regressor as JSON can say them."""
+    return {name: _to_json(value) for name, value in model.get_params(deep=False).items()}
+
+
+def unpack_params(plain: dict[str, Any]) -> dict[str, Any]:
+    """Parameters that `pack_params` took apart."""
+    return {name: _from_json(value) for name, value in plain.items()}
+
+
 def pack(model: Any) -> tuple[dict[str, Any], dict[str, Array]]:
     """Header and arrays of a fitted regressor."""
     ens: Ensemble = model.ensemble_
     header = {
-        "params": {name: _to_json(value) for name, value in model.get_params(deep=False).items()},
+        "params": pack_params(model),
         "dictionary": [asdict(kernel) for kernel in model.dictionary_],
         "seed": model.seed_,
         "n_labels": model.n_labels_,
@@ -50,7 +60,7 @@ def pack(model: Any) -> tuple[dict[str, Any], dict[str, Array]]:
 def unpack(cls: Any, header: dict[str, Any], arrays: dict[str, Array]) -> Any:
     """The regressor of class `cls` that `pack` took apart."""
     try:
-        model = cls(**{name: _from_json(value) for name, value in header["params"].items()})
+        model = cls(**unpack_params(header["params"]))
         model.dictionary_ = tuple(_kernel(plain) for plain in header["dictionary"])
         model.seed_, model.n_labels_ = int(header["seed"]), int(header["n_labels"])
         model.n_features_in_ = int(header["n_inputs"])

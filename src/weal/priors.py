@@ -73,7 +73,7 @@ def settle(setting: Setting, X: Array, y: Array, extra: Array, seed: int) -> Pri
     magnitude = check_fixed("magnitude", setting.magnitude, M)
     noise = check_fixed("noise", setting.noise, M)
     embedding = _embedding(setting, dictionary, X.shape[1], M, seed)
-    experts = _experts(setting, dictionary, X.shape[1], M)
+    experts = prior_experts(setting, dictionary, X.shape[1], M)
     if magnitude is None or noise is None:
         K = _correlations(dictionary, embedding, experts, X[rows])
         bounds = (setting.magnitude_bounds, setting.noise_bounds)
@@ -81,6 +81,17 @@ def settle(setting: Setting, X: Array, y: Array, extra: Array, seed: int) -> Pri
         magnitude, noise = fitted.magnitude, fitted.noise
     ensemble = Ensemble(experts, log_w, magnitude, noise / magnitude)
     return Prior(dictionary, magnitude, noise, embedding, ensemble)
+
+
+def prior_again(
+    setting: Setting, dictionary: tuple[Kernel, ...], d: int, magnitude: Array, noise: Array
+) -> Ensemble:
+    """The ensemble before the first label, as `settle` made it."""
+    M = len(magnitude)
+    experts = prior_experts(setting, dictionary, d, M)
+    return Ensemble(
+        experts, check_prior_weights(setting.prior_weights, M), magnitude, noise / magnitude
+    )
 
 
 def _dictionary(setting: Setting, X: Array, y: Array) -> tuple[Kernel, ...]:
@@ -116,7 +127,8 @@ def _embedding(
     return Spectral(features.draw_frequencies(dictionary, d, D, seed, setting.orthogonal))
 
 
-def _experts(setting: Setting, dictionary: tuple[Kernel, ...], d: int, M: int) -> Experts:
+def prior_experts(setting: Setting, dictionary: tuple[Kernel, ...], d: int, M: int) -> Experts:
+    """Experts that have seen no label."""
     if setting.approximation == "exact":
         return ExactExperts.prior(dictionary, d)
     return FeatureExperts.prior(M, 2 * setting.n_frequencies)

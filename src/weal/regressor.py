@@ -27,7 +27,7 @@ from weal.core.arrays import Array
 from weal.core.experts import Points
 from weal.core.kernels import Kernel
 from weal.core.scaling import Scaling
-from weal.priors import Setting, settle
+from weal.priors import Setting, prior_again, settle
 
 Bounds = tuple[float, float]
 
@@ -204,6 +204,27 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         """Rows of X (N, d) in the form that the experts of the core work on."""
         return self.embedding_.points(self.ensemble_.experts, self._inputs(X))
 
+    def advance(self, told: Any) -> None:
+        """Take a step of the core that the label of one point told (`ensemble.step`)."""
+        self.ensemble_ = ensemble.advance(self.ensemble_, told)
+        self.n_labels_ += 1
+
+    def check_labels(self, X: Array | None, y: Array, sample_noise: Array) -> None:
+        """Refuse labels, and points X where given, that `partial_fit` would refuse."""
+        self._labels(y)
+        self._extra(sample_noise, len(y))
+        if X is not None:
+            self._inputs(X)
+
+    def refold(self, X: Array, y: Array, sample_noise: Array) -> None:
+        """Forget all labels and learn these, with scaling, dictionary and prior as they are."""
+        X, y, extra = self._inputs(X), self._labels(y), self._extra(sample_noise, len(y))
+        self.ensemble_ = prior_again(
+            self._setting(), self.dictionary_, X.shape[1], self.magnitude_, self.noise_
+        )
+        self.n_labels_ = 0
+        self._fold(X, y, extra)
+
     @property
     def weights_(self) -> Array:  # (M,)
         """Probability of each expert given the labels."""
@@ -221,11 +242,12 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         return model
 
     def _table(self, X: ArrayLike) -> Array:
-        table: Array = validate_data(self, X, reset=False, dtype=np.float64)
+        table: Array = validate_data(self, X, reset=False, dtype=np.float64, order="C")
         return table
 
     def _labelled(self, X: ArrayLike, y: ArrayLike, reset: bool = False) -> tuple[Array, Array]:
-        X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, y_numeric=True)
+        form = {"dtype": np.float64, "order": "C"}  # sums, to the last bit, depend on the order
+        X, y = validate_data(self, X, y, reset=reset, y_numeric=True, **form)
         return np.asarray(X), check_no_gaps(y)
 
     def _setting(self) -> Setting:

@@ -5,7 +5,7 @@
                                   once; never the network (that is `get`)
     malaria-standin    1500 x 8   malaria_standin_hotspots_civ.csv in a data folder. Prevalence of
                                   schistosomiasis: the true malaria file is not public
-    diabetes            442 x 10  ships with scikit-learn, in its default form (columns of sd 0.0476)
+    diabetes            442 x 10  ships with scikit-learn, in its default form (column sd 0.0476)
 
 California's three averages are ratios of whole numbers, and copies of the table differ in their
 last bit (shapiq's does, in 6083 entries). `restore` takes the ratios anew from the whole numbers,
@@ -120,7 +120,7 @@ def load_diabetes(folder: Folder = None) -> Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class TableRows:
     """Rows of a table drawn without replacement."""
 
     find: Callable[[Folder], Found]
@@ -129,7 +129,7 @@ class Rows:
     def sample(
         self, rng: np.random.Generator, n: int, folder: Folder = None
     ) -> tuple[Array, Array]:
-        """N different rows in random order: X (n, d) and y (n,)."""
+        """Rows, n of them, all different and in random order: X (n, d) and y (n,)."""
         table = self.load(folder)
         rows = rng.choice(len(table.y), n, replace=False)
         return table.X[rows], table.y[rows]

@@ -9,8 +9,8 @@ A task names a source of labelled points and how many go where (the paper's Tabl
 `draw(task, realisation, seed)` takes L0 + V + U0 + test points from the source with the key
 (seed, number of the task, realisation) and deals them out in that order: the same key gives the
 same split on any machine and in any order of work. Nothing is scaled: X and y are in raw units.
-Sources are `functions.Function`, `robot.Pushing`, `tables.Rows` and `user_table.OwnRows`; a goal
-or noise other than the default is `replace(task, points=Pushing(3, goal=(0.0, 0.0)))`.
+Sources are `functions.Function`, `robot.Pushing`, `tables.TableRows` and `user_table.OwnRows`.
+A goal or noise of one's own is `replace(task, points=Pushing(3, goal=(0.0, 0.0)))`.
 """
 
 import difflib
@@ -157,7 +157,7 @@ _CALIFORNIA = Task(
     group="real",
     source="Pace and Barry 1997, 1990 US census, in scikit-learn's form",
     get=tables.GET_CALIFORNIA,
-    points=tables.Rows(tables.find_california, tables.load_california),
+    points=tables.TableRows(tables.find_california, tables.load_california),
     d=8,
     L0=50,
     V=70,
@@ -173,7 +173,7 @@ _MALARIA_STANDIN = Task(
     group="real",
     source="stand-in: schistosomiasis in Ivory Coast, from the data of Maddox et al. 2021",
     get=tables.GET_MALARIA,
-    points=tables.Rows(tables.find_malaria_standin, tables.load_malaria_standin),
+    points=tables.TableRows(tables.find_malaria_standin, tables.load_malaria_standin),
     d=8,
     L0=40,
     V=60,
@@ -190,7 +190,7 @@ _DIABETES = Task(
     group="real",
     source="Efron et al. 2004, scikit-learn's load_diabetes",
     get="nothing to get: ships with scikit-learn",
-    points=tables.Rows(tables.find_diabetes, tables.load_diabetes),
+    points=tables.TableRows(tables.find_diabetes, tables.load_diabetes),
     d=10,
     L0=15,
     V=55,

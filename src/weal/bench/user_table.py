@@ -48,7 +48,7 @@ class OwnRows:
     def sample(
         self, rng: np.random.Generator, n: int, folder: Folder = None
     ) -> tuple[Array, Array]:
-        """n different rows in random order: X (n, d) and y (n,)."""
+        """Rows, n of them, all different and in random order: X (n, d) and y (n,)."""
         rows = rng.choice(len(self.y), n, replace=False)
         return self.X[rows], self.y[rows]
 
@@ -141,7 +141,7 @@ def _read_parquet(path: Path) -> Columns:
 
 
 def _arrow_numbers(pa: Any, column: Any) -> Array | str:
-    """The column as numbers (N,), NaN where null; or its type in words when it is not of numbers."""
+    """The column as numbers (N,), NaN where null; or, in words, its type when not of numbers."""
     kind = column.type
     is_a = pa.types
     if not (is_a.is_integer(kind) or is_a.is_floating(kind) or is_a.is_boolean(kind)):

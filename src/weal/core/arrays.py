@@ -30,14 +30,23 @@ class Rows:
 
     def append(self, row: Array) -> Self:
         """These rows and one more (M, n); a longer row widens the matrices, zeros to the left."""
-        M, n = row.shape
-        t, buffer, filled = self.t, self._buffer, self._filled
-        if filled[0] != t or t == buffer.shape[1] or n > buffer.shape[2]:
-            width = buffer.shape[2] if n <= buffer.shape[2] else 2 * n
-            buffer, filled = np.zeros((M, max(8, 2 * t), width)), [t]
-            buffer[:, :t, : self._buffer.shape[2]] = self.array
-        buffer[:, t, :n] = row
-        filled[0] = t + 1
-        grown = type(self)(buffer)
-        grown.t, grown._filled = t + 1, filled
+        t, n = self.t, row.shape[1]
+        room = self if self._has_room(n) else self.apart(n)
+        room._buffer[:, t, :n] = row
+        room._filled[0] = t + 1
+        grown = type(self)(room._buffer)
+        grown.t, grown._filled = t + 1, room._filled
         return grown
+
+    def apart(self, n: int = 0) -> Self:
+        """The same rows in a buffer of their own, with room for as many again of length n."""
+        M, _, width = self._buffer.shape
+        buffer = np.zeros((M, max(8, 2 * self.t), width if n <= width else 2 * n))
+        buffer[:, : self.t, :width] = self.array
+        twin = type(self)(buffer)
+        twin.t, twin._filled = self.t, [self.t]
+        return twin
+
+    def _has_room(self, n: int) -> bool:
+        _, rows, width = self._buffer.shape
+        return bool(self._filled[0] == self.t < rows and n <= width)

@@ -27,6 +27,7 @@ from weal.core.experts import Experts, Points
 
 # Standardised surprises beyond this would overflow when squared; every expert is as wrong there.
 Z_MAX = 1e150
+LOG_2_PI = float(np.log(2.0 * np.pi))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,8 +54,9 @@ def normalise(log_w: Array) -> Array:
 
 def log_normal(e: Array, var: Array) -> Array:
     """Log density of N(0, var) at e, elementwise; finite for every finite e and var > 0."""
-    z = np.clip(e / np.sqrt(var), -Z_MAX, Z_MAX)
-    return -0.5 * (np.log(2.0 * np.pi * var) + z * z)
+    with np.errstate(over="ignore"):  # to inf, and then to Z_MAX
+        z = np.clip(e / np.sqrt(var), -Z_MAX, Z_MAX)
+    return -0.5 * (LOG_2_PI + np.log(var) + z * z)
 
 
 def step(ens: Ensemble, point: Points, y: float, extra: float = 0.0) -> Any:

@@ -8,8 +8,8 @@ so that one eigendecomposition serves every (sig2, r). For given r the likelihoo
 in sig2, at mean_i q_i / (l_i + r), and falls off on both sides; within bounds on the magnitude
 and on the noise r sig2 the best sig2 is therefore that value, clipped to the interval that the
 bounds leave. What remains is a search over r alone, which runs along a bound by itself wherever
-the clip holds. It looks on a grid and then in ever finer grids around the best, for all experts
-at once.
+the clip holds. It looks on a grid and then in ever finer grids around the two best peaks, for all
+experts at once.
 
 At very short lengthscales K is the identity and only sig2 + noise is determined: among equally
 likely ratios the smallest is taken, which calls everything signal.
@@ -23,8 +23,9 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
-from scipy.optimize import minimize
+from scipy.optimize import OptimizeResult, minimize
 
 from weal.core.arrays import Array
 from weal.core.kernels import Kernel, correlation
@@ -34,8 +35,9 @@ Bounds = tuple[float, float]
 GRID = 64  # points of the first grid over log r
 ZOOMS = 7  # finer grids of ZOOM_GRID points, each over two cells of the one before
 ZOOM_GRID = 13
-LEAST_RATIO = 1e-10  # below it K + r I is singular in double precision for a smooth kernel
+LEAST_RATIO = 1e-10  # below it K + r I is singular in double precision: r counts as this much
 TIE = 1e-11  # log likelihoods closer than this, relative to t, are the same likelihood
+NEXT_TO_NOTHING = 1e-3  # share of the signal in a climb that starts from noise
 
 
 class Fitted(NamedTuple):
@@ -56,7 +58,7 @@ def fit_magnitude_noise(
 
     def profile(log_r: Array) -> tuple[Array, Array]:  # (M, G) -> log likelihood, sig2
         r = np.exp(log_r)
-        a = ell[:, None, :] + r[:, :, None]  # (M, G, t)
+        a = ell[:, None, :] + np.maximum(r, LEAST_RATIO)[:, :, None]  # (M, G, t)
         mean = (q[:, None, :] / a).mean(axis=2)
         low = np.maximum(magnitude_bounds[0], noise_bounds[0] / r)
         high = np.minimum(magnitude_bounds[1], noise_bounds[1] / r)
@@ -65,7 +67,9 @@ def fit_magnitude_noise(
         t = len(y)
         return -0.5 * (t * (mean / sig2 + np.log(2.0 * np.pi * sig2)) + log_det), sig2
 
-    least = max(noise_bounds[0] / magnitude_bounds[1], LEAST_RATIO)
+    # Ratios below LEAST_RATIO only where the bounds leave no other way to a large magnitude.
+    enough = min(LEAST_RATIO, noise_bounds[1] / magnitude_bounds[1])
+    least = max(noise_bounds[0] / magnitude_bounds[1], enough)
     most = max(noise_bounds[1] / magnitude_bounds[0], least)
     ends = float(np.log(least)), float(np.log(most))
     log_r, log_likelihood = _search(lambda x: profile(x)[0], len(K), ends, TIE * len(y))
@@ -109,15 +113,7 @@ def fit_known_noise(
     start = fit_magnitude_noise(K, y, magnitude_bounds, noise_bounds)
     box = np.log([magnitude_bounds, noise_bounds])  # (2, 2)
     found = [
-        minimize(
-            _negative_log_likelihood,
-            np.clip(np.log([sig2, noise]), box[:, 0], box[:, 1]),
-            args=(K_m, y, extra),
-            jac=True,
-            bounds=box,
-            method="L-BFGS-B",
-            options={"ftol": 1e-13, "gtol": 1e-8},
-        )
+        _highest_peak(K_m, y, extra, box, sig2, noise)
         for K_m, sig2, noise in zip(K, start.magnitude, start.noise, strict=True)
     ]
     sig2, noise = np.exp([best.x for best in found]).T
@@ -148,15 +144,43 @@ def fit_length_scale(
     return Kernel(family.family, float(np.exp(log_ell[0])), family.alpha)
 
 
+def _highest_peak(
+    K: Array, y: Array, extra: Array, box: Array, sig2: float, noise: float
+) -> OptimizeResult:
+    """The best of three climbs: from the fit without `extra`, all signal, next to all noise.
+
+    The first alone ends on a lower peak in 2 cases of 100, by up to 10 in the log likelihood.
+    """
+    total = np.log(sig2 + noise)
+    starts = np.log([sig2, noise]), (total, box[1, 0]), (total + np.log(NEXT_TO_NOTHING), total)
+    climbs = [
+        minimize(
+            _negative_log_likelihood,
+            np.clip(start, box[:, 0], box[:, 1]),
+            args=(K, y, extra),
+            jac=True,
+            bounds=box,
+            method="L-BFGS-B",
+            options={"ftol": 1e-13, "gtol": 1e-8},
+        )
+        for start in starts
+    ]
+    return min(climbs, key=lambda climb: float(climb.fun))
+
+
 def _negative_log_likelihood(
     log_parameters: Array, K: Array, y: Array, extra: Array
 ) -> tuple[float, Array]:
     """-log p(y) and its gradient by (log sig2, log noise), for C = sig2 K + diag(noise + extra)."""
     sig2, noise = np.exp(log_parameters)
-    factor = cho_factor(sig2 * K + np.diag(noise + extra), lower=True)
+    ratio = (noise + extra) / sig2
+    R = K + np.diag(np.maximum(ratio, LEAST_RATIO))
+    factor = cho_factor(sig2 * R, lower=True)
     a = cho_solve(factor, y)
     inner = np.outer(a, a) - cho_solve(factor, np.eye(len(y)))
-    gradient = -0.5 * np.array([sig2 * np.sum(inner * K), noise * np.trace(inner)])
+    above = ratio >= LEAST_RATIO
+    gradient = -0.5 * np.array([sig2 * np.sum(inner * K), noise * np.diag(inner)[above].sum()])
+    gradient[0] -= 0.5 * sig2 * LEAST_RATIO * np.diag(inner)[~above].sum()
     log_det = 2.0 * np.log(np.diag(factor[0])).sum()
     return 0.5 * float(y @ a + log_det + len(y) * np.log(2.0 * np.pi)), gradient
 
@@ -165,15 +189,35 @@ def _search(
     f: Callable[[Array], Array], M: int, ends: tuple[float, float], tie: float
 ) -> tuple[Array, Array]:
     """The least x (M,) in `ends` at which f (M, G) -> (M, G) is within `tie` of its maximum."""
-    x = np.broadcast_to(np.linspace(*ends, GRID), (M, GRID))
+    grid = np.linspace(*ends, GRID)
+    peaks = grid[_two_peaks(f(np.broadcast_to(grid, (M, GRID))), tie)]  # (M, 2)
     half = (ends[1] - ends[0]) / (GRID - 1)
-    rows = np.arange(M)
-    for zoom in range(ZOOMS + 1):
-        values = f(x)  # (M, G)
-        at = np.argmax(values >= values.max(axis=1, keepdims=True) - tie, axis=1)
-        best = x[rows, at]
-        if zoom == ZOOMS:
-            break
-        x = np.clip(best[:, None] + np.linspace(-half, half, ZOOM_GRID), *ends)
+    for _ in range(ZOOMS):
+        x = np.clip(peaks[:, :, None] + np.linspace(-half, half, ZOOM_GRID), *ends)  # (M, 2, G)
+        peaks, heights = _least_best(x, f(x.reshape(M, -1)).reshape(x.shape), tie)
         half /= (ZOOM_GRID - 1) / 2
-    return best, values[rows, at]
+    return _least_best(peaks, heights, tie)
+
+
+def _two_peaks(values: Array, tie: float) -> NDArray[np.intp]:
+    """Indices (M, 2), in order, of the highest point of each row (M, G) and the next local one.
+
+    Signal and noise can explain labels about as well: on a grid the lower peak may look higher.
+    """
+    rows = np.arange(len(values))
+    first = np.argmax(values >= values.max(axis=1, keepdims=True) - tie, axis=1)
+    walled = np.pad(values, ((0, 0), (1, 1)), constant_values=-np.inf)
+    local = (values >= walled[:, :-2]) & (values >= walled[:, 2:])
+    local[rows, first] = False
+    second = np.argmax(np.where(local, values, -np.inf), axis=1)
+    second = np.where(local.any(axis=1), second, first)
+    return np.sort(np.stack([first, second], axis=1), axis=1)
+
+
+def _least_best(x: Array, values: Array, tie: float) -> tuple[Array, Array]:
+    """The first x along the last axis whose value is within `tie` of the best, and its value."""
+    at = np.argmax(values >= values.max(axis=-1, keepdims=True) - tie, axis=-1)[..., None]
+    return (
+        np.take_along_axis(x, at, axis=-1)[..., 0],
+        np.take_along_axis(values, at, axis=-1)[..., 0],
+    )

@@ -20,6 +20,11 @@ from weal.core.arrays import Array, Rows
 from weal.core.experts import Index
 from weal.core.kernels import Kernel, correlation
 
+# A noise ratio below it counts as this much: K of a smooth kernel has eigenvalues of 0, which come
+# out as +- 1e-16 t, and from a factor with pivots as small as its rounding every further row is
+# larger than the last. At 1500 labels 1e-13 fails; this leaves room for some ten thousand.
+LEAST_RATIO = 1e-11
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Near:
@@ -32,6 +37,10 @@ class Near:
     def V(self) -> Array:  # (M, t, N)
         """L^-1 k(labelled, points)."""
         return self.rows.array
+
+    def apart(self) -> Self:
+        """The same points, with room of their own to grow in."""
+        return type(self)(self.X, self.rows.apart())
 
     def take(self, which: Index) -> Self:
         """The points as some of the experts see them."""
@@ -111,6 +120,7 @@ class ExactExperts:
     def step(self, point: Near, y: float, lam: Array) -> ExactStep:
         """The next row [V', sqrt(s)] of L and the next entry e / sqrt(s) of z."""
         mu, v = self.predict(point)
+        lam = np.maximum(lam, LEAST_RATIO)
         return ExactStep(y - mu[:, 0], v[:, 0] + lam, point.X, point.V[:, :, 0], self.kernels)
 
     def condition(self, step: ExactStep) -> "ExactExperts":
@@ -128,6 +138,7 @@ class ExactExperts:
         V = points.V  # (M, t, N)
         B = K - np.matmul(V.transpose(0, 2, 1), V)
         mu, _ = self.predict(points)
+        lam = np.maximum(lam, LEAST_RATIO)
         C, z = zip(*[_factor(B[m], lam[m], y - mu[m]) for m in range(len(K))], strict=True)
         root_s = np.stack([np.diag(c) for c in C])  # (M, N)
         M, t, N = V.shape
@@ -157,17 +168,6 @@ class ExactExperts:
 
 
 def _factor(B: Array, lam: Array, e: Array) -> tuple[Array, Array]:
-    """C with C C' = B + diag(lam), and C^-1 e.
-
-    Rounding can leave B with eigenvalues of -1e-14. The factor is then built row by row with
-    each pivot at least lam, which is what one label after the other comes to.
-    """
-    try:
-        C: Array = np.linalg.cholesky(B + np.diag(lam)).astype(np.float64, copy=False)
-    except np.linalg.LinAlgError:
-        C = np.zeros_like(B)
-        for n in range(len(B)):
-            row = solve_triangular(C[:n, :n], B[n, :n], lower=True) if n else B[n, :0]
-            C[n, :n] = row
-            C[n, n] = np.sqrt(max(B[n, n] - row @ row, 0.0) + lam[n])
+    """C with C C' = B + diag(lam), and C^-1 e."""
+    C: Array = np.linalg.cholesky(B + np.diag(lam)).astype(np.float64, copy=False)
     return C, solve_triangular(C, e, lower=True, check_finite=False)

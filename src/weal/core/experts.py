@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 import numpy as np
+from scipy.linalg.blas import dger
 
 from weal.core.arrays import Array
 
@@ -117,6 +118,14 @@ def project(points: Array, vector: Array) -> Array:
     return c
 
 
+def _less_outer(S: Array, a: Array, b: Array) -> Array:
+    """S - a b' (M, F, F) for vectors (M, F): BLAS on a copy takes half the time of numpy."""
+    out = S.copy()
+    for m in range(len(out)):
+        dger(-1.0, b[m], a[m], a=out[m].T, overwrite_a=True)  # BLAS counts by columns
+    return out
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureExperts:
     """Posterior of the feature weights of M experts."""
@@ -152,9 +161,10 @@ class FeatureExperts:
     def condition(self, step: FeatureStep) -> "FeatureExperts":
         """[1, eq:posterior_update_1], Sigma by Potter's rule."""
         shrink = 1.0 / (step.s + np.sqrt(step.lam) * np.sqrt(step.s))  # (M,)
-        root = np.matmul((step.g * -shrink[:, None])[:, :, None], step.u[:, None, :])
-        root += self.root
-        return FeatureExperts(self.theta + step.g * (step.e / step.s)[:, None], root)
+        root = _less_outer(self.root, step.g * shrink[:, None], step.u)
+        # g / s first: it is at most 1 / (2 sqrt(lam)), where e / s may leave the range of floats.
+        gain = step.g / step.s[:, None]  # (M, F)
+        return FeatureExperts(self.theta + gain * step.e[:, None], root)
 
     def absorb(self, points: Array, y: Array, lam: Array) -> tuple["FeatureExperts", Array, Array]:
         """One rank-one update for each label."""
@@ -163,7 +173,7 @@ class FeatureExperts:
             told = experts.step(points[:, n : n + 1], label, lam[:, n])
             experts = experts.condition(told)
             steps.append((told.e, told.s))
-        e, s = np.array(steps).reshape(len(y), 2, -1).transpose(1, 2, 0)
+        e, s = np.array(steps).reshape(len(y), 2, len(self.theta)).transpose(1, 2, 0)
         return experts, e, s
 
     def prior_covariance(self, a: Array, b: Array) -> Array:

@@ -27,12 +27,14 @@ class Scaling:
     y_sd: float = 1.0
 
     def inputs(self, X: Array) -> Array:  # (N, d) -> (N, d)
-        """Inputs in our units."""
-        return (X - self.x_mean) / self.x_sd
+        """Inputs in our units; infinite, without a warning, beyond the range of floats."""
+        with np.errstate(over="ignore"):
+            return (X - self.x_mean) / self.x_sd
 
     def labels(self, y: Array) -> Array:  # (N,) -> (N,)
-        """Labels in our units."""
-        return (y - self.y_mean) / self.y_sd
+        """Labels in our units, as inputs are."""
+        with np.errstate(over="ignore"):
+            return (y - self.y_mean) / self.y_sd
 
     def means(self, mean: Array) -> Array:  # (N,) -> (N,)
         """Scaled means in the user's units."""

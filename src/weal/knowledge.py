@@ -1,0 +1,182 @@
+"""The model and what is kept beside it: the belief on the pool and on the validation points.
+
+`Knowledge` is the fold of the labels. It follows one label at a time, or folds all of them anew;
+an interruption half-way leaves it marked as unsound, and the next use folds anew.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from weal.asking import Outlook, judge
+from weal.checks import check_distance
+from weal.core import ensemble
+from weal.core.arrays import Array
+from weal.core.ensemble import mixture
+from weal.core.experts import moved
+from weal.core.validation import Judged
+from weal.labels import Label, Labels
+from weal.pool import PoolBelief
+from weal.regressor import EnsembleGPRegressor
+
+IN_BULK = (
+    64  # labels from which folding them together and starting the pool's belief anew is faster
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Surroundings:
+    """What the model is used on; inputs in the user's units."""
+
+    pool: Array  # (U, d)
+    validation: tuple[Array, Array] | None  # (V, d), (V,)
+    target: Array | None  # (N, d), for acquisition functions that look at one
+    memory: int
+
+
+class Knowledge:
+    """A model and the beliefs that follow it."""
+
+    def __init__(self, model: EnsembleGPRegressor) -> None:
+        self.model = model
+        self.pool: PoolBelief | None = None
+        self.judged: Judged | None = None
+        self.sound = True
+
+    @property
+    def fitted(self) -> bool:
+        """Whether there have been labels enough."""
+        return hasattr(self.model, "ensemble_")
+
+    @property
+    def weights(self) -> Array | None:  # (M,)
+        """Weights of the experts, once there is a model."""
+        return self.model.weights_ if self.fitted else None
+
+    def check(self, new: Sequence[Label]) -> None:
+        """Refuse labels that the model would refuse, before anything is changed."""
+        if self.fitted and new:
+            outside = [label.x for label in new if label.name is None]
+            self.model.check_labels(
+                np.array(outside).reshape(len(outside), -1) if outside else None,
+                np.array([label.y for label in new]),
+                np.array([label.noise for label in new]),
+            )
+
+    def fit(self, labels: Labels, unlabelled: Array) -> None:
+        """Settle scaling and hyperparameters by these labels, and fold them."""
+        X, y, noise = labels.arrays()
+        others = unlabelled if len(unlabelled) else None
+        self.model.fit(X, y, X_unlabelled=others, sample_noise=noise)
+        self.pool = self.judged = None
+        self.sound = True
+
+    def refold(self, labels: Labels) -> None:
+        """Fold all labels anew; scaling and hyperparameters stay."""
+        X, y, noise = labels.arrays()
+        self.model.refold(X.reshape(len(y), self.model.n_features_in_), y, noise)
+        self.pool = self.judged = None
+        self.sound = True
+
+    def learn(self, new: Sequence[tuple[Label, int | None]], labels: Labels) -> None:
+        """Follow new labels, told on top of all that is known; each with its place in the pool.
+
+        Left unsound when interrupted, or when all labels had better be folded together.
+        """
+        self.sound = False
+        if not self.fitted or len(new) >= IN_BULK:
+            return
+        for label, n in new:
+            self._follow(label, n)
+        self.sound = True
+
+    def _follow(self, label: Label, n: int | None) -> None:
+        ens, scale = self.model.ensemble_, self.model.scaling_
+        if n is not None and self.pool is not None:
+            point = self.pool.point(ens, n)
+        else:
+            point = self.model.embed(label.x[None])
+        y = (label.y - scale.y_mean) / scale.y_sd
+        told = ensemble.step(ens, point, y, (label.noise / scale.y_sd) ** 2)
+        if self.pool is not None:
+            self.pool.follow(ens, told)
+        if self.judged is not None:
+            self.judged = _moved(self.judged, told)
+        self.model.advance(told)
+        if self.pool is not None:
+            self.pool.hold(self.model.ensemble_)
+
+    def start(self, around: Surroundings) -> None:
+        """Begin the beliefs on pool and validation points, where they are not kept yet."""
+        model, ens = self.model, self.model.ensemble_
+        if self.pool is None:
+            target = None if around.target is None else model.scaling_.inputs(around.target)
+            X = check_distance("the pool", model.scaling_.inputs(around.pool))
+            self.pool = PoolBelief(ens, model.embedding_, X, target=target, memory=around.memory)
+        if self.judged is None and around.validation is not None:
+            X, y = around.validation
+            self.judged = _judged(model, X, y, np.zeros(len(y)))
+
+    def outlook(self, labels: Labels) -> Outlook:
+        """Ensemble and pool as they are."""
+        X, y, _ = labels.arrays()
+        scale = self.model.scaling_
+        X = scale.inputs(X.reshape(len(y), self.model.n_features_in_))
+        return Outlook(self.model.ensemble_, self._pool(), X, scale.labels(y))
+
+    def losses(self, labels: Labels, at: list[int]) -> Array:
+        """Losses (K,) of pseudo labels of the candidates `at`, for Algorithm 2."""
+        ens, pool = self.model.ensemble_, self._pool()
+        if self.judged is not None:
+            return judge(ens, pool, self.judged, True, at)
+        return judge(ens, pool, _judged(self.model, *labels.arrays()), False, at)
+
+    def predicted(self, n: int) -> tuple[float, float]:
+        """Mean and sd of f at candidate n, in the user's units."""
+        scale = self.model.scaling_
+        mean, var = self._mixture(np.array([n]))
+        return scale.y_mean + scale.y_sd * float(mean[0]), scale.y_sd * float(np.sqrt(var[0]))
+
+    def predicted_error(self, present: NDArray[np.bool_]) -> float:
+        """Root mean square of the sd of f over these candidates, in the user's units."""
+        _, var = self._mixture(np.flatnonzero(present))
+        return self.model.scaling_.y_sd * float(np.sqrt(var.mean())) if len(var) else 0.0
+
+    def _mixture(self, at: NDArray[np.intp]) -> tuple[Array, Array]:
+        ens, pool = self.model.ensemble_, self._pool()
+        rows = pool.held[:, None]
+        return mixture(ens.w[pool.held], pool.mu[rows, at], ens.magnitude[rows] * pool.v[rows, at])
+
+    def _pool(self) -> PoolBelief:
+        if self.pool is None:
+            raise RuntimeError("the belief on the pool was not started")
+        return self.pool
+
+
+def fresh_model(model: EnsembleGPRegressor | None, seed: int) -> EnsembleGPRegressor:
+    """The user's parameters in a model of our own; `seed` where it has no random_state."""
+    if model is None:
+        return EnsembleGPRegressor(random_state=seed)
+    if not isinstance(model, EnsembleGPRegressor):
+        raise TypeError(f"model is {model!r}; it needs an EnsembleGPRegressor, or None")
+    ours: EnsembleGPRegressor = clone(model)
+    return ours.set_params(random_state=seed) if model.random_state is None else ours
+
+
+def _judged(model: EnsembleGPRegressor, X: Array, y: Array, noise: Array) -> Judged:
+    ens, scale = model.ensemble_, model.scaling_
+    points = model.embed(X)
+    mu, v = ens.experts.predict(points)
+    extra = (noise / scale.y_sd) ** 2
+    lam = ens.noise[:, None] + extra / ens.magnitude[:, None]
+    return Judged(points, mu, v, scale.labels(y), lam)
+
+
+def _moved(judged: Judged, told: Any) -> Judged:
+    c = told.column(judged.points)
+    mu, v = moved(judged.mu, judged.v, c, told)
+    return replace(judged, points=told.extend(judged.points, c), mu=mu, v=v)

@@ -1,0 +1,330 @@
+"""Ask and tell: from a pool of candidates, which to label next; from its label, what we know now.
+
+The labels told are the truth; the model is their fold, and the belief on the pool follows it one
+covariance column at a time. Before `n_start` labels there is no model, and `ask` fills space. With
+the `n_start`-th label the model is fitted to all labels so far: scaling (of pool and labels),
+magnitudes and noises are settled then, and stay.
+
+Everything random comes from (seed, step), ties are broken by (seed, id), and `ask` changes nothing
+that a second `ask` could see: without news it gives the same answer again.
+"""
+
+import os
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weal import learner_file, running
+from weal.asking import Chooser, Chosen, Outlook, next_of_start
+from weal.candidates import Candidates
+from weal.checks import check_count, check_validation
+from weal.errors import Exhausted
+from weal.history import NAN, History
+from weal.knowledge import Knowledge, Surroundings, fresh_model
+from weal.labels import Label, Labels, pairs, sort
+from weal.pool import MEMORY
+from weal.regressor import EnsembleGPRegressor
+
+
+class ActiveLearner:
+    """Picks the next candidate worth labelling, and learns from its label at once.
+
+    Parameters
+    ----------
+    model : EnsembleGPRegressor or None
+        Its parameters are taken (a clone), not its labels. None: the default one.
+    pool : array (U, d), or a pandas, polars or pyarrow frame
+        The candidates, in any units.
+    acquisition : str, function, or list of them
+        One of random, wvar, went, qbc, gpm-var, gpm-ent, ivr, bald, igs; "multi" for the
+        paper's five together; a list for others together; or your own function of a
+        `weal.core.acquisition.Belief` that returns one score for each candidate.
+    ids, id_column
+        Ids of the candidates: a list, or the frame's column that holds them. Neither: the index
+        of a pandas frame, else 0, 1, 2, ...
+    validation : (X, y) or None
+        Labels kept apart, on which several acquisition functions are judged. None: they are
+        judged by leave-one-out on the labels told (ours; needs no labels to spare).
+    eta, score_scaling
+        Learning rate of their weights, for labels of sd 1; "range" (shift and scale to [0, 1]) or
+        "maximum" (the paper's literal rule).
+    target : array (N, d) or None
+        Where `ivr` wants to be sure; None: the pool.
+    n_start : int or None
+        Labels before there is a model; None: d + 3, but 5 at the least and 10 at the most.
+    seed : int
+        Decides all that is random.
+    memory : int
+        Bytes that cached features of the pool may take.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weal import ActiveLearner, EnsembleGPRegressor
+    >>> X_pool = np.linspace(0, 6, 61)[:, None]
+    >>> learner = ActiveLearner(EnsembleGPRegressor(), pool=X_pool, acquisition="gpm-var")
+    >>> for _ in range(12):
+    ...     query = learner.ask()
+    ...     learner.tell(query, np.sin(X_pool[query, 0]))
+    >>> bool(np.abs(learner.model.predict(X_pool) - np.sin(X_pool[:, 0])).max() < 0.05)
+    True
+    """
+
+    def __init__(
+        self,
+        model: EnsembleGPRegressor | None = None,
+        pool: Any = None,
+        acquisition: Any = "gpm-var",
+        *,
+        ids: Iterable[Hashable] | None = None,
+        id_column: str | None = None,
+        validation: tuple[Any, Any] | None = None,
+        eta: float = 20.0,
+        score_scaling: str = "range",
+        target: Any = None,
+        n_start: int | None = None,
+        seed: int = 0,
+        memory: int = MEMORY,
+    ) -> None:
+        if pool is None:
+            raise ValueError("ActiveLearner needs a pool: one row for each candidate")
+        self.candidates = Candidates(pool, ids, id_column)
+        d = self.candidates.X.shape[1]
+        self.chooser = Chooser(acquisition, eta, score_scaling)
+        self.validation = None if validation is None else check_validation(*validation, d)
+        self.target = None if target is None else self.candidates.like(target)
+        self.n_start = min(10, max(5, d + 3)) if n_start is None else check_count(n_start)
+        self.seed, self.memory = int(seed), int(memory)
+        self.labels = Labels()
+        self.pending: dict[Hashable, int] = {}  # id -> its row in the history
+        self.skipped: set[Hashable] = set()
+        self.history = History()
+        self._knowledge = Knowledge(fresh_model(model, self.seed))
+        self._batch: list[Hashable] = []  # asked since the last news
+        self._news, self._adapted = 0, -1  # changes of the labels; the last that omega followed
+        self._outlook: Outlook | None = None  # with the pending points believed
+
+    @property
+    def model(self) -> EnsembleGPRegressor:
+        """The regressor, fitted to the labels told so far."""
+        self._catch_up()
+        return self._knowledge.model
+
+    def ask(self, n: int | None = None, *, more: bool = False) -> Any:
+        """The id of the candidate to label next; with `n`, a list of n ids for one batch.
+
+        Without news since the last `ask` the answer is the same (and a longer batch begins with
+        the shorter one). Points asked before and still without a label are not asked again.
+        `more=True` asks for points beyond all that were asked, even without news.
+        """
+        wanted = 1 if n is None else check_count(n)
+        self._catch_up()
+        batch = [] if more else self._batch
+        free = self._free()
+        left = int(free.sum())
+        if wanted - len(batch) > left:
+            raise Exhausted(
+                f"asked for {wanted}, and {left + len(batch)} candidates are left: "
+                f"{len(self.labels.by_name)} of {len(self.candidates)} are labelled, "
+                f"{len(self.pending) - len(batch)} asked, {len(self.skipped)} skipped. "
+                "Add candidates with add(), or bring skipped ones back with unskip(id)."
+            )
+        self._batch = batch
+        while len(self._batch) < wanted:
+            name = self._ask_one(free)
+            self._batch.append(name)
+            free[self.candidates.index[name]] = False
+        return self._batch[0] if n is None else self._batch[:wanted]
+
+    def rows(self, ids: Sequence[Hashable]) -> Any:
+        """The rows of these ids, as the kind of table that the pool was."""
+        return self.candidates.rows(list(ids))
+
+    def tell(
+        self,
+        ids: Any,
+        labels: Any,
+        *,
+        noise: Any = None,
+        replace: bool = False,
+        repeat: bool = False,
+    ) -> None:
+        """Learn the label of an id, or the labels of several.
+
+        The same label again changes nothing; another one raises AlreadyLabelled, unless
+        `replace` says that it corrects the old or `repeat` that it is a second measurement.
+        `noise` is the sd of what is known of a label's noise. Either all is taken or nothing.
+        """
+        if replace and repeat:
+            raise ValueError("replace corrects a label and repeat adds to it: not both at once")
+        rows = [
+            Label(self.candidates.name(given), self.candidates.x(given), y, sd)
+            for given, y, sd in pairs(ids, labels, noise)
+        ]
+        dropped, new = sort(self.labels, rows, replace, repeat)
+        if new:
+            self._take(dropped, new)
+
+    def tell_points(self, X: Any, y: Any, *, noise: Any = None) -> None:
+        """Learn labels y (N,) of points X (N, d) that are not in the pool."""
+        points = self.candidates.like(np.atleast_2d(np.asarray(X)) if np.ndim(y) == 0 else X)
+        rows = pairs(range(len(points)), np.atleast_1d(np.asarray(y, dtype=object)), noise)
+        new = [Label(None, x, value, sd) for x, (_, value, sd) in zip(points, rows, strict=True)]
+        self._take([], new)
+
+    def forget(self, name: Hashable) -> None:
+        """Drop the label of an id, as if it had never been told; it may be asked again."""
+        name = self.candidates.name(name)
+        if name not in self.labels.by_name:
+            raise ValueError(f"{name!r} has no label to forget")
+        self._take([name], [])
+
+    def skip(self, name: Hashable) -> None:
+        """Leave an id out for now: not asked until `unskip`, or until its label is told."""
+        name = self.candidates.name(name)
+        self.skipped.add(name)
+        self.pending.pop(name, None)
+        self._forget_plans()
+
+    def unskip(self, name: Hashable) -> None:
+        """Let a skipped id be asked again."""
+        self.skipped.discard(self.candidates.name(name))
+        self._forget_plans()
+
+    def add(
+        self, pool: Any, ids: Iterable[Hashable] | None = None, *, to_target: bool = False
+    ) -> None:
+        """Add candidates: rows like the pool's. `to_target` adds them to the target of ivr too."""
+        target = self.candidates.X if self.target is None else self.target
+        before = self.candidates.add(pool, ids)
+        more = self.candidates.X[before:] if to_target else self.candidates.X[:0]
+        self.target = np.concatenate([target, more])  # what the pool was stays the target
+        self._knowledge.pool = None
+        self._forget_plans()
+
+    def remove(self, ids: Iterable[Hashable]) -> None:
+        """Take candidates out of the pool; labels of theirs stay."""
+        names = [self.candidates.name(given) for given in ids]
+        self.candidates.present[[self.candidates.index[name] for name in names]] = False
+        for name in names:
+            self.pending.pop(name, None)
+        self._forget_plans()
+
+    def predicted_error(self) -> float:
+        """Root mean square, over the pool, of the error that the model itself expects."""
+        self._catch_up()
+        if not self._knowledge.fitted:
+            return float("inf")
+        return self._knowledge.predicted_error(self.candidates.present)
+
+    def run(self, oracle: Any, n: int, **options: Any) -> running.Run:
+        """Ask, have `oracle` measure, and tell, n times; see `weal.running.run`."""
+        return running.run(self, oracle, n, **options)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the learner to one file, without pickle; `load` reads it."""
+        self._catch_up()
+        learner_file.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], acquisition: Any = None) -> Self:
+        """The learner that `save` wrote; `acquisition` gives functions of your own again."""
+        learner: Self = learner_file.load(cls, path, acquisition)
+        return learner
+
+    def _free(self) -> NDArray[np.bool_]:
+        """Who may be asked (U,)."""
+        free = self.candidates.present.copy()
+        taken = [*self.labels.by_name, *self.pending, *self.skipped]
+        free[[self.candidates.index[name] for name in taken]] = False
+        return free
+
+    def _ask_one(self, free: NDArray[np.bool_]) -> Hashable:
+        if self._knowledge.fitted:
+            chosen, why = self._choose(free), " + ".join(self.chooser.functions)
+            expected = self._knowledge.predicted(chosen.n)
+        else:
+            told, asked = [label.x for label in self.labels], list(self.pending)
+            chosen = next_of_start(self.candidates, told, asked, free, self.seed)
+            why, expected = "start", (NAN, NAN)
+        name = self.candidates.ids[chosen.n]
+        self.pending[name] = self.history.asked(
+            len(self.labels), name, why, chosen.score, chosen.scores, chosen.omega, expected
+        )
+        return name
+
+    def _choose(self, free: NDArray[np.bool_]) -> Chosen:
+        chooser, ids = self.chooser, self.candidates.ids
+        scores = None
+        if len(chooser.functions) > 1 and self._adapted != self._news:
+            now = self._knowledge.outlook(self.labels)
+            scores = chooser.scores(now.belief((self.seed, len(self.labels))))
+            picks = chooser.picks(scores, free, self.seed, ids)
+            chooser.adapt(picks, self._knowledge.losses(self.labels, sorted(set(picks))))
+            self._adapted = self._news
+        if scores is None or self.pending:
+            key = (self.seed, len(self.labels) + len(self.pending))
+            scores = chooser.scores(self._look_ahead().belief(key))
+        return chooser.choose(scores, free, self.seed, ids)
+
+    def _look_ahead(self) -> Outlook:
+        """The outlook with every pending point believed."""
+        if self._outlook is None:
+            self._outlook = self._knowledge.outlook(self.labels)
+        for name in list(self.pending)[len(self._outlook.y) - len(self.labels) :]:
+            self._outlook = self._outlook.believing(self.candidates.index[name])
+        return self._outlook
+
+    def _forget_plans(self) -> None:
+        self._batch, self._outlook = [], None
+
+    def _take(self, dropped: Sequence[Hashable], new: Sequence[Label]) -> None:
+        """Labels out and labels in: first the truth, then what follows from it."""
+        self._catch_up()
+        self._knowledge.check(new)
+        places = [self.candidates.index.get(label.name) for label in new]
+        notes = self._note(new, places)
+        self._knowledge.sound = False
+        for name in dropped:
+            self.labels.drop(name)
+        for label in new:
+            self.labels.add(label)
+        self._news += 1
+        self._forget_plans()
+        if not dropped:
+            self._knowledge.learn(list(zip(new, places, strict=True)), self.labels)
+        self._catch_up()
+        self.history.weigh(notes, self._knowledge.weights)
+
+    def _note(self, new: Sequence[Label], places: Sequence[int | None]) -> list[int]:
+        """History rows of new labels; they are no longer pending."""
+        rows = []
+        for label, n in zip(new, places, strict=True):
+            row = self.pending.pop(label.name, None)
+            expected = (NAN, NAN)
+            if row is None and n is not None and self._knowledge.pool is not None:
+                expected = self._knowledge.predicted(n)
+            rows.append(self.history.told(len(self.labels), label, row, expected))
+            self.skipped.discard(label.name)
+        return rows
+
+    def _catch_up(self) -> None:
+        """Bring the model to what the labels say, if it is not there."""
+        if not self._knowledge.fitted and len(self.labels) < self.n_start:
+            self._knowledge.sound = True
+            return
+        target = self.target if self.target is not None else self.candidates.X
+        around = Surroundings(
+            self.candidates.X,
+            self.validation,
+            target if self.chooser.needs_target else None,
+            self.memory,
+        )
+        if not self._knowledge.fitted:
+            labelled = [self.candidates.index[name] for name in self.labels.by_name]
+            self._knowledge.fit(self.labels, np.delete(self.candidates.X, labelled, axis=0))
+        elif not self._knowledge.sound:
+            self._knowledge.refold(self.labels)
+        self._knowledge.start(around)

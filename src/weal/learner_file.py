@@ -1,0 +1,209 @@
+"""A learner as a header and arrays, for `weal.files`.
+
+Labels, ids and the state of the model are kept as they are; of the beliefs on pool and validation
+points the means, variances and relevances too, so that a learner that was reopened asks what the
+unbroken one would have asked. A function of the user's own cannot be kept: it is given again.
+"""
+
+import math
+import os
+from collections.abc import Hashable
+from dataclasses import replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from weal import files, model_file
+from weal.candidates import Candidates
+from weal.core.acquisition import ACQUISITIONS
+from weal.core.arrays import Array
+from weal.errors import UnreadableFile
+from weal.history import History
+from weal.knowledge import Knowledge
+from weal.labels import Label
+from weal.regressor import EnsembleGPRegressor
+
+KIND = "ActiveLearner"
+_MODEL = "model_"  # prefix of the model's arrays
+
+
+def save(learner: Any, path: str | os.PathLike[str]) -> None:
+    """Write the learner."""
+    model = learner._knowledge.model
+    fitted, state = model_file.pack(model) if learner._knowledge.fitted else (None, {})
+    header = {
+        "pool": _pool_header(learner.candidates),
+        "acquisition": list(learner.chooser.functions),
+        "eta": learner.chooser.eta,
+        "score_scaling": learner.chooser.scaling,
+        "n_start": learner.n_start,
+        "seed": learner.seed,
+        "memory": learner.memory,
+        "label_ids": [_id(label.name) for label in learner.labels],
+        "pending": [[_id(name), row] for name, row in learner.pending.items()],
+        "skipped": [_id(name) for name in learner.skipped],
+        "batch": [_id(name) for name in learner._batch],
+        "news": [learner._news, learner._adapted],
+        "history": [_finite({**row, "id": _id(row["id"])}) for row in learner.history],
+        "params": model_file.pack_params(model),
+        "model": fitted,
+    }
+    arrays = _pool_arrays(learner.candidates) | _learner_arrays(learner)
+    files.write(path, KIND, header, arrays | {_MODEL + name: a for name, a in state.items()})
+
+
+def load(cls: Any, path: str | os.PathLike[str], acquisition: Any = None) -> Any:
+    """The learner of class `cls` that `save` wrote."""
+    header, arrays = files.read(path, KIND)
+    try:
+        return _load(cls, header, arrays, acquisition)
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise UnreadableFile(
+            f"{path} is one of weal's, but not a whole learner ({type(error).__name__}: {error}); "
+            "restore it from a copy, or save it again"
+        ) from error
+
+
+def _load(cls: Any, header: dict[str, Any], arrays: dict[str, Array], acquisition: Any) -> Any:
+    names = header["acquisition"]
+    own = [name for name in names if name not in ACQUISITIONS]
+    if own and acquisition is None:
+        raise ValueError(
+            f"the learner asks by functions of your own ({', '.join(own)}), which no file keeps; "
+            "give them again: load(path, acquisition=...)"
+        )
+    chosen = names if acquisition is None else acquisition
+    pool = header["pool"]
+    learner = cls(
+        EnsembleGPRegressor(**model_file.unpack_params(header["params"])),
+        _pool(pool, arrays),
+        chosen,
+        ids=[_unid(name) for name in pool["ids"]] if pool["id_column"] is None else None,
+        id_column=pool["id_column"],
+        validation=(arrays["validation_x"], arrays["validation_y"])
+        if "validation_x" in arrays
+        else None,
+        target=arrays.get("target"),
+        **{name: header[name] for name in ("eta", "score_scaling", "n_start", "seed", "memory")},
+    )
+    learner.candidates.present[:] = arrays["present"].astype(bool)
+    learner.chooser.log_omega = arrays["log_omega"]
+    rows = zip(
+        header["label_ids"],
+        arrays["label_x"],
+        arrays["label_y"],
+        arrays["label_noise"],
+        strict=True,
+    )
+    for name, x, y, noise in rows:
+        learner.labels.add(Label(_unid(name), x, float(y), float(noise)))
+    learner.pending = {_unid(name): row for name, row in header["pending"]}
+    learner.skipped = {_unid(name) for name in header["skipped"]}
+    learner._batch = [_unid(name) for name in header["batch"]]
+    learner._news, learner._adapted = header["news"]
+    learner.history = History(
+        _unfinite({**row, "id": _unid(row["id"])}) for row in header["history"]
+    )
+    if header["model"] is not None:
+        state = {n.removeprefix(_MODEL): a for n, a in arrays.items() if n.startswith(_MODEL)}
+        learner._knowledge = Knowledge(
+            model_file.unpack(EnsembleGPRegressor, header["model"], state)
+        )
+        learner._catch_up()
+        _restore_beliefs(learner._knowledge, arrays)
+    return learner
+
+
+def _learner_arrays(learner: Any) -> dict[str, Array]:
+    X, y, noise = learner.labels.arrays()
+    arrays: dict[str, Any] = {
+        "label_x": X.reshape(len(y), learner.candidates.X.shape[1]),
+        "label_y": y,
+        "label_noise": noise,
+        "log_omega": learner.chooser.log_omega,
+    }
+    if learner.target is not None:
+        arrays["target"] = learner.target
+    if learner.validation is not None:
+        arrays["validation_x"], arrays["validation_y"] = learner.validation
+    known = learner._knowledge
+    if known.pool is not None:
+        arrays |= {"pool_mu": known.pool.mu, "pool_v": known.pool.v}
+        if known.pool.q is not None:
+            arrays["pool_q"] = known.pool.q
+    if known.judged is not None:
+        arrays |= {"judged_mu": known.judged.mu, "judged_v": known.judged.v}
+    return arrays
+
+
+def _restore_beliefs(known: Knowledge, arrays: dict[str, Array]) -> None:
+    pool = known.pool
+    if pool is not None and "pool_mu" in arrays:
+        pool.mu[...], pool.v[...] = arrays["pool_mu"], arrays["pool_v"]
+        if pool.q is not None and "pool_q" in arrays:
+            pool.q[...] = arrays["pool_q"]
+    if known.judged is not None and "judged_mu" in arrays:
+        known.judged = replace(known.judged, mu=arrays["judged_mu"], v=arrays["judged_v"])
+
+
+def _pool_header(pool: Candidates) -> dict[str, Any]:
+    frame = pool.frame
+    return {
+        "ids": [_id(name) for name in pool.ids],
+        "id_column": pool.id_column,
+        "frame": None if frame is None else frame.implementation.value,
+        "columns": pool.columns,
+    }
+
+
+def _pool_arrays(pool: Candidates) -> dict[str, Array]:
+    arrays: dict[str, Any] = {"present": pool.present.astype(np.uint8)}
+    if pool.frame is None:
+        return arrays | {"X": pool.X}
+    for n, name in enumerate(pool.columns or []):
+        arrays[f"column_{n}"] = pool.frame[name].to_numpy()
+    return arrays
+
+
+def _pool(header: dict[str, Any], arrays: dict[str, Array]) -> Any:
+    """The pool as the kind of table that it was."""
+    if header["frame"] is None:
+        return arrays["X"]
+    columns: dict[str, Any] = {
+        name: arrays[f"column_{n}"] for n, name in enumerate(header["columns"])
+    }
+    if header["id_column"] is not None:
+        columns = {header["id_column"]: [_unid(name) for name in header["ids"]]} | columns
+    frame = nw.from_dict(columns, backend=header["frame"])
+    if header["frame"] == "pandas" and header["id_column"] is None:
+        names = [_unid(name) for name in header["ids"]]
+        frame = nw.maybe_set_index(frame, index=nw.new_series("id", names, backend="pandas"))
+        frame = nw.from_native(frame.to_native().rename_axis(None))
+    return frame.to_native()
+
+
+def _id(name: Hashable) -> Any:
+    """An id as JSON; a tuple as a list."""
+    if name is None or isinstance(name, str | bool | int | float):
+        return name
+    if isinstance(name, tuple):
+        return [_id(part) for part in name]
+    raise ValueError(
+        f"the id {name!r} is a {type(name).__name__}; a file keeps ids that are text, numbers or "
+        "tuples of them: turn the ids into text first"
+    )
+
+
+def _unid(name: Any) -> Any:
+    return tuple(_unid(part) for part in name) if isinstance(name, list) else name
+
+
+def _finite(row: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no NaN: it is kept as "nan"."""
+    return {name: "nan" if value != value else value for name, value in row.items()}
+
+
+def _unfinite(row: dict[str, Any]) -> dict[str, Any]:
+    numbers = {name: math.nan for name in ("score", "mean", "std") if row[name] == "nan"}
+    return {**row, "id": _unid(row["id"])} | numbers

@@ -1,0 +1,168 @@
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from weal.bench.tasks import availability, draw
+from weal.bench.user_table import MIN_ROWS, sizes, task_from_file
+
+N = 60
+
+
+@pytest.fixture
+def frame():
+    """Cells of a small table, as text."""
+    rng = np.random.default_rng(0)
+    a, b, y = rng.standard_normal((3, N)).tolist()
+    return {name: [repr(v) for v in values] for name, values in (("a", a), ("b", b), ("y", y))}
+
+
+@pytest.fixture
+def write(tmp_path):
+    def to_file(cells, separator=",", start="", name="mine.csv"):
+        rows = [cells.keys(), *zip(*cells.values(), strict=True)]
+        path = tmp_path / name
+        path.write_text(start + "\n".join(separator.join(row) for row in rows) + "\n", "utf-8")
+        return path
+
+    return to_file
+
+
+def test_a_table_of_numbers_becomes_a_task_that_can_be_drawn(frame, write):
+    task, notes = task_from_file(write(frame), "y")
+    assert (task.name, task.d, task.rows, task.group, notes) == ("mine", 2, N, "own", ())
+    assert availability(task) is None
+    split = draw(task, 0, 7)
+    assert split.Xt.shape == (task.test, 2)
+    rows = {(float(a), float(b), float(y)) for a, b, y in zip(*frame.values(), strict=True)}
+    X, y = np.vstack([split.X0, split.Xv, split.Xu, split.Xt]), [*split.y0, *split.yv]
+    y = np.array([*y, *split.yu, *split.yt])
+    assert {tuple(row) for row in np.column_stack([X, y]).tolist()} == rows
+
+
+def test_another_content_is_another_key(frame, write):
+    first, _ = task_from_file(write(frame), "y")
+    again, _ = task_from_file(write(frame, name="copy.csv"), "y")
+    other, _ = task_from_file(write(frame), "b")
+    assert first.number == again.number != other.number
+
+
+@pytest.mark.parametrize(("separator", "start"), [(";", ""), ("\t", ""), (",", "\ufeff")])
+def test_usual_separators_and_a_byte_order_mark_are_read(frame, write, separator, start):
+    task, _ = task_from_file(write(frame, separator, start), "y")
+    np.testing.assert_array_equal(task.points.X[:, 0], [float(v) for v in frame["a"]])
+
+
+def test_columns_without_numbers_are_left_out_with_a_note(frame, write):
+    frame |= {"who": ["ann"] * N, "one": ["1"] * N, "none": ["NA"] * N}
+    task, notes = task_from_file(write(frame), "y")
+    assert task.points.columns == ("a", "b")
+    assert notes == (
+        "left out column 'who': text, such as 'ann'",
+        "left out column 'one': the same value in every row",
+        "left out column 'none': empty",
+    )
+
+
+def test_a_decimal_comma_is_text_and_said(frame, write):
+    frame["a"][3] = "12,5"
+    _, notes = task_from_file(write(frame, separator=";"), "y")
+    assert notes == ("left out column 'a': text, such as '12,5'",)
+
+
+def test_rows_with_empty_or_infinite_cells_are_left_out_with_a_note(frame, write):
+    frame["a"][0], frame["b"][1], frame["y"][2] = "", "inf", "n/a"
+    task, notes = task_from_file(write(frame), "y")
+    assert task.rows == N - 3
+    assert notes == ("left out 3 rows with an empty or infinite cell",)
+
+
+def test_a_missing_target_is_answered_with_the_columns(frame, write):
+    with pytest.raises(ValueError, match="no column 'z'; it has a, b, y"):
+        task_from_file(write(frame), "z")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"y": ["5"] * N}, "is 5 in every row"),
+        ({"y": ["low"] * N}, "must be numbers, but it is text, such as 'low'"),
+        ({"y": ["1", *[""] * (N - 1)]}, "1 usable rows .beside 59"),
+        ({"a": ["x"] * N, "b": ["x"] * N}, "no column of numbers beside 'y'"),
+    ],
+)
+def test_a_table_that_cannot_be_used_is_refused(frame, write, change, message):
+    with pytest.raises(ValueError, match=message):
+        task_from_file(write(frame | change), "y")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        ("a,y\n", "0 usable rows|no column of numbers"),
+        ("a,a,y\n1,2,3\n", "two columns of the same name: 'a'"),
+        ("a,y\n1,2\n1\n", "row 3 of .* has 1 cells, not 2"),
+        ("a,y\n" + "1,2\n2,3\n" * 5, f"10 usable rows; a simulation needs {MIN_ROWS}"),
+    ],
+)
+def test_a_file_that_is_no_table_is_refused(tmp_path, text, message):
+    (tmp_path / "mine.csv").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        task_from_file(tmp_path / "mine.csv", "y")
+
+
+def test_a_file_that_is_missing_or_of_bytes_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="there is no file"):
+        task_from_file(tmp_path / "none.csv", "y")
+    (tmp_path / "bytes.csv").write_bytes(b"a,y\n\xff\xfe,1\n")
+    with pytest.raises(ValueError, match="cannot be read"):
+        task_from_file(tmp_path / "bytes.csv", "y")
+
+
+def test_parquet_gives_the_same_task_as_csv(frame, write, tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    columns = {name: [float(v) for v in cells] for name, cells in frame.items()}
+    pq.write_table(pa.table(columns), tmp_path / "mine.parquet")
+    a, _ = task_from_file(write(frame), "y")
+    b, _ = task_from_file(tmp_path / "mine.parquet", "y")
+    assert a.number == b.number
+    np.testing.assert_array_equal(a.points.X, b.points.X)
+
+
+def test_parquet_columns_of_other_kinds_are_noted_or_read(tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = pa.table(
+        {
+            "yes": pa.array([i % 2 == 0 for i in range(N)]),
+            "count": pa.array([None, *range(1, N)], pa.int64()),
+            "who": pa.array(["ann"] * N),
+            "y": pa.array(np.arange(N), pa.float32()),
+        }
+    )
+    pq.write_table(table, tmp_path / "mine.parquet")
+    task, notes = task_from_file(tmp_path / "mine.parquet", "y")
+    assert task.points.columns == ("yes", "count")
+    assert task.rows == N - 1
+    assert notes[0] == "left out column 'who': of type string"
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1 but not quite")
+    with pytest.raises(ValueError, match="cannot be read as Parquet"):
+        task_from_file(tmp_path / "bad.parquet", "y")
+
+
+def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
+    (tmp_path / "mine.parquet").touch()
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ValueError, match="needs pyarrow: pip install"):
+        task_from_file(tmp_path / "mine.parquet", "y")
+
+
+@given(n=st.integers(MIN_ROWS, 10**6))
+def test_sizes_fit_into_the_table_and_leave_candidates(n):
+    L0, V, U0, test = sizes(n)
+    assert L0 + V + U0 + test <= n
+    assert min(L0, V) >= 5
+    assert test >= 10
+    assert U0 >= 20

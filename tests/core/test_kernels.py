@@ -1,0 +1,154 @@
+"""Correlations against scikit-learn and the textbook; frequencies against their law."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.gaussian_process.kernels import RBF, Matern, RationalQuadratic
+
+from reference.cases import frozen
+from reference.kernels import matrix
+from weal.core.kernels import (
+    FAMILIES,
+    Kernel,
+    correlation,
+    default_dictionary,
+    dictionary,
+    paper_dictionary,
+    spectral_draw,
+)
+
+SKLEARN = {
+    "rbf": RBF,
+    "matern12": lambda length_scale: Matern(length_scale, nu=0.5),
+    "matern32": lambda length_scale: Matern(length_scale, nu=1.5),
+    "matern52": lambda length_scale: Matern(length_scale, nu=2.5),
+}
+LENGTHS = (0.6, (0.3, 2.0, 1.1, 5.0))  # a scalar, and one for each of four inputs
+
+
+def points(N, d, seed=0):
+    return frozen(np.random.default_rng(seed).standard_normal((N, d)))
+
+
+@pytest.mark.parametrize("length_scale", LENGTHS)
+@pytest.mark.parametrize("family", SKLEARN)
+def test_correlation_is_scikit_learns(family, length_scale):
+    X, Z = points(7, 4), points(5, 4, seed=1)
+    theirs = SKLEARN[family](length_scale)(X, Z)
+    np.testing.assert_allclose(correlation(Kernel(family, length_scale), X, Z), theirs, rtol=1e-12)
+
+
+@pytest.mark.parametrize("alpha", [0.3, 1.0, 7.0])
+def test_rational_quadratic_is_scikit_learns(alpha):
+    X, Z = points(7, 4), points(5, 4, seed=1)
+    theirs = RationalQuadratic(length_scale=0.6, alpha=alpha)(X, Z)
+    np.testing.assert_allclose(correlation(Kernel("rq", 0.6, alpha), X, Z), theirs, rtol=1e-12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    family=st.sampled_from(list(FAMILIES)),
+    length_scale=st.floats(0.05, 50.0) | st.tuples(*[st.floats(0.05, 50.0)] * 3),
+    alpha=st.floats(0.1, 10.0),
+    seed=st.integers(0, 10**6),
+)
+def test_correlation_is_the_textbooks(family, length_scale, alpha, seed):
+    kernel = Kernel(family, length_scale, alpha)
+    X, Z = points(4, 3, seed), points(3, 3, seed + 1)
+    np.testing.assert_allclose(
+        correlation(kernel, X, Z), matrix(kernel, X, Z), rtol=1e-9, atol=1e-14
+    )
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_equal_points_correlate_exactly_one_at_a_tiny_lengthscale(family):
+    X = frozen(1e3 + points(6, 3))
+    assert (np.diag(correlation(Kernel(family, 1e-4), X, X.copy())) == 1.0).all()
+
+
+@pytest.mark.parametrize("length_scale", [1e-4, 0.7, (0.2, 3.0, 40.0), 1e6])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_correlations_are_symmetric_and_positive_semidefinite(family, length_scale):
+    X = points(40, 3)
+    K = correlation(Kernel(family, length_scale, alpha=0.4), X, X)
+    assert (K == K.T).all()
+    assert (K >= 0.0).all()
+    assert (K <= 1.0).all()
+    assert np.linalg.eigvalsh(K).min() > -40 * len(X) * np.finfo(float).eps
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_points_far_apart_do_not_correlate_and_raise_no_warning(family):
+    X = frozen([[0.0, 0.0, 0.0], [1e100, -1e100, 0.0]])
+    K = correlation(Kernel(family, 1e-5), X, X)
+    np.testing.assert_allclose(K, np.eye(2), atol=1e-100)
+
+
+def test_a_family_that_there_is_not_is_refused_with_those_that_there_are():
+    with pytest.raises(ValueError, match="'squared'") as caught:
+        Kernel("squared")
+    assert all(family in str(caught.value) for family in FAMILIES)
+
+
+@pytest.mark.parametrize(
+    "length_scale",
+    [0.0, -1.0, np.nan, np.inf, (), (1.0, -2.0), (1.0, np.nan), [[1.0, 2.0], [3.0, 4.0]]],
+)
+def test_a_lengthscale_must_be_positive(length_scale):
+    with pytest.raises(ValueError, match="length_scale must be a positive number"):
+        Kernel("rbf", length_scale)
+
+
+@pytest.mark.parametrize("alpha", [0.0, -1.0, np.nan, np.inf])
+def test_alpha_must_be_positive(alpha):
+    with pytest.raises(ValueError, match="alpha must be a positive number"):
+        Kernel("rq", 1.0, alpha)
+
+
+def test_a_kernel_is_a_value():
+    given = Kernel("rq", np.array([0.5, 2.0, 3.0]), np.float64(3.0))
+    assert given == Kernel("rq", (0.5, 2.0, 3.0), 3.0)
+    assert hash(given) == hash(Kernel("rq", [0.5, 2.0, 3.0], 3))
+    assert eval(repr(given), {"Kernel": Kernel}) == given
+
+
+def test_dictionaries_are_what_they_say():
+    assert [k.length_scale for k in paper_dictionary()] == pytest.approx(
+        [1e-4, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1e3, 1e4, 1e5, 1e6]
+    )
+    assert [k.length_scale**2 for k in paper_dictionary(squared=True)] == pytest.approx(
+        [k.length_scale for k in paper_dictionary()]
+    )
+    assert {k.family for k in paper_dictionary()} == {"rbf"}
+    assert dictionary(["rq", "rbf"], iter([0.5, 2.0])) == tuple(
+        Kernel(f, ell) for f in ("rq", "rbf") for ell in (0.5, 2.0)
+    )
+    assert len(default_dictionary(4)) == 10
+    assert max(k.length_scale for k in default_dictionary(4)) == pytest.approx(20.0)
+
+
+@pytest.mark.parametrize("D", [1, 7, 8, 20])
+@pytest.mark.parametrize("d", [1, 3, 8])
+def test_orthogonal_directions_are_orthogonal_within_blocks(d, D):
+    scales = np.linspace(0.5, 2.0, d)
+    zeta = spectral_draw(
+        Kernel("matern32", tuple(scales)), d, D, np.random.default_rng(2), orthogonal=True
+    )
+    assert zeta.shape == (D, d)
+    n = zeta * scales
+    directions = n / np.linalg.norm(n, axis=1, keepdims=True)
+    for start in range(0, D, d):
+        block = directions[start : start + d]
+        np.testing.assert_allclose(block @ block.T, np.eye(len(block)), atol=1e-12)
+
+
+@pytest.mark.parametrize("orthogonal", [False, True])
+def test_every_frequency_has_the_law_of_the_spectral_density_by_itself(orthogonal):
+    """Each frequency of an orthogonal block, not only their mean, stands for the kernel."""
+    d, n = 3, 20_000
+    kernel, x = Kernel("rbf", (0.5, 1.0, 2.0)), np.array([0.4, -0.9, 1.3])
+    zeta = spectral_draw(kernel, d, d * n, np.random.default_rng(4), orthogonal)
+    by_place = np.cos(zeta @ x).reshape(n, d).mean(axis=0)
+    k = correlation(kernel, x[None], np.zeros((1, d)))[0, 0]
+    np.testing.assert_allclose(by_place, k, atol=5.0 / np.sqrt(n))
