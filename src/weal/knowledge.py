@@ -38,6 +38,32 @@ class Surroundings:
     memory: int
 
 
+class Watch:
+    """Points that a learner keeps its belief on, such as a test set; all experts are held."""
+
+    def __init__(self, knowledge: "Knowledge", X: Array) -> None:
+        self._knowledge, self.X = knowledge, X
+        self.belief: PoolBelief | None = None
+
+    def predict(self) -> tuple[Array, Array]:
+        """Mean and sd (N,) of f, in the user's units."""
+        scale = self._knowledge.model.scaling_
+        mean, var = mixture(self._knowledge.model.weights_, *self._experts())
+        return scale.means(mean), scale.y_sd * np.sqrt(var)
+
+    def log_predictive_density(self, y: Array) -> Array:
+        """Log density (N,) of labels y (N,), noise included, in units of y."""
+        model = self._knowledge.model
+        mu, var = self._experts()
+        log_p = ensemble.log_density(model.ensemble_, mu, var, model.scaling_.labels(y))
+        return log_p - float(np.log(model.scaling_.y_sd))
+
+    def _experts(self) -> tuple[Array, Array]:
+        if self.belief is None:
+            raise RuntimeError("there is no model yet: fewer labels were told than n_start")
+        return self.belief.mu, self._knowledge.model.ensemble_.magnitude[:, None] * self.belief.v
+
+
 class Knowledge:
     """A model and the beliefs that follow it."""
 
@@ -45,6 +71,7 @@ class Knowledge:
         self.model = model
         self.pool: PoolBelief | None = None
         self.judged: Judged | None = None
+        self.watches: list[Watch] = []
         self.sound = True
 
     @property
@@ -72,14 +99,18 @@ class Knowledge:
         X, y, noise = labels.arrays()
         others = unlabelled if len(unlabelled) else None
         self.model.fit(X, y, X_unlabelled=others, sample_noise=noise)
-        self.pool = self.judged = None
-        self.sound = True
+        self._start_anew()
 
     def refold(self, labels: Labels) -> None:
         """Fold all labels anew; scaling and hyperparameters stay."""
         X, y, noise = labels.arrays()
         self.model.refold(X.reshape(len(y), self.model.n_features_in_), y, noise)
+        self._start_anew()
+
+    def _start_anew(self) -> None:
         self.pool = self.judged = None
+        for watch in self.watches:
+            watch.belief = None
         self.sound = True
 
     def learn(self, new: Sequence[tuple[Label, int | None]], labels: Labels) -> None:
@@ -102,8 +133,9 @@ class Knowledge:
             point = self.model.embed(label.x[None])
         y = (label.y - scale.y_mean) / scale.y_sd
         told = ensemble.step(ens, point, y, (label.noise / scale.y_sd) ** 2)
-        if self.pool is not None:
-            self.pool.follow(ens, told)
+        for belief in (self.pool, *(watch.belief for watch in self.watches)):
+            if belief is not None:
+                belief.follow(ens, told)
         if self.judged is not None:
             self.judged = _moved(self.judged, told)
         self.model.advance(told)
@@ -117,6 +149,12 @@ class Knowledge:
             target = None if around.target is None else model.scaling_.inputs(around.target)
             X = check_distance("the pool", model.scaling_.inputs(around.pool))
             self.pool = PoolBelief(ens, model.embedding_, X, target=target, memory=around.memory)
+        for watch in self.watches:
+            if watch.belief is None:
+                X = check_distance("the watched points", model.scaling_.inputs(watch.X))
+                watch.belief = PoolBelief(
+                    ens, model.embedding_, X, memory=around.memory, least_weight=0.0
+                )
         if self.judged is None and around.validation is not None:
             X, y = around.validation
             self.judged = _judged(model, X, y, np.zeros(len(y)))

@@ -22,7 +22,7 @@ from weal.candidates import Candidates
 from weal.checks import check_count, check_validation
 from weal.errors import Exhausted
 from weal.history import NAN, History
-from weal.knowledge import Knowledge, Surroundings, fresh_model
+from weal.knowledge import Knowledge, Surroundings, Watch, fresh_model
 from weal.labels import Label, Labels, pairs, sort
 from weal.pool import MEMORY
 from weal.regressor import EnsembleGPRegressor
@@ -218,6 +218,16 @@ class ActiveLearner:
         if not self._knowledge.fitted:
             return float("inf")
         return self._knowledge.predicted_error(self.candidates.present)
+
+    def watch(self, X: Any) -> Watch:
+        """Keep the belief on other points X (N, d) up to date too, at one column a label.
+
+        The same as `model.predict(X)` after every label, without computing it anew.
+        """
+        watch = Watch(self._knowledge, self.candidates.like(X))
+        self._knowledge.watches.append(watch)
+        self._catch_up()
+        return watch
 
     def run(self, oracle: Any, n: int, **options: Any) -> running.Run:
         """Ask, have `oracle` measure, and tell, n times; see `weal.running.run`."""

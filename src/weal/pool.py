@@ -57,9 +57,11 @@ class PoolBelief:
         *,
         target: Array | None = None,
         memory: int = MEMORY,
+        least_weight: float | None = None,
     ) -> None:
         M, U = len(ens.log_w), len(X)
         self.X, self.embedding = X, embedding
+        self.least_weight = LEAST_WEIGHT if least_weight is None else least_weight
         self.mu, self.v = np.zeros((M, U)), np.ones((M, U))
         self.q = None if target is None else np.zeros((M, U))
         self.exact = isinstance(embedding, Exact)
@@ -79,7 +81,7 @@ class PoolBelief:
 
     def hold(self, ens: Ensemble) -> None:
         """Hold the experts that matter now, computing those that were not held."""
-        wanted = np.flatnonzero(ens.w >= LEAST_WEIGHT)
+        wanted = np.flatnonzero(ens.w >= self.least_weight)
         held = self.held
         if np.array_equal(wanted, held):
             return

@@ -1,5 +1,7 @@
 """Weights are exact model probabilities, whatever the labels and their order; the mixture."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -67,7 +69,7 @@ def test_weights_are_exact_model_probabilities(name, prior, camp):
     for ens in (folded(who, before, camp), updated(who, before, camp)):
         possible = prior > 0
         assert (ens.w[~possible] == 0.0).all()
-        error = np.abs(ens.log_w - truth)[possible]
+        error = np.abs(ens.log_w[possible] - truth[possible])
         assert (error <= 1e-8 * (1.0 + np.abs(evidence).max())).all()
         assert ens.w.sum() == pytest.approx(1.0, abs=1e-12)
 
@@ -102,7 +104,7 @@ def test_order_of_labels_is_irrelevant(name, camp, order):
 def test_chunking_is_irrelevant(name, camp, cuts):
     who, before = start(name, camp)
     ens, edges = before, [0, *sorted(cuts), len(camp.y)]
-    for a, b in zip(edges, edges[1:], strict=False):
+    for a, b in pairwise(edges):
         ens = folded(who, ens, camp, slice(a, b))
     check_same(who, ens, folded(who, before, camp), camp)
 
@@ -183,7 +185,7 @@ def test_a_weight_comes_back_from_beyond_the_range_of_floats():
     ens = ensemble.update(ens, who.embed(ens.experts, X[:1]), 4.0)
     assert ens.w.tolist() == [1.0, 0.0, 0.0]
     ens = fold(ens, who.embed(ens.experts, X[1:]), np.zeros(300), np.zeros(300))
-    assert ens.w[0] == 0.0
+    assert ens.w[0] < 1e-200
     np.testing.assert_allclose(ens.w[1:], [0.375, 0.625], rtol=1e-2)
 
 

@@ -110,11 +110,14 @@ def fit_known_noise(
     K: Array, y: Array, extra: Array, magnitude_bounds: Bounds, noise_bounds: Bounds
 ) -> Fitted:
     """As `fit_magnitude_noise`, for labels with noise variances extra (t,) of their own besides."""
-    start = fit_magnitude_noise(K, y, magnitude_bounds, noise_bounds)
+    typical = float(np.median(extra))  # where all bring the same, this start is the answer
+    raised = (noise_bounds[0] + typical, noise_bounds[1] + typical)
+    start = fit_magnitude_noise(K, y, magnitude_bounds, raised)
+    noises = np.maximum(start.noise - typical, noise_bounds[0])
     box = np.log([magnitude_bounds, noise_bounds])  # (2, 2)
     found = [
         _highest_peak(K_m, y, extra, box, sig2, noise)
-        for K_m, sig2, noise in zip(K, start.magnitude, start.noise, strict=True)
+        for K_m, sig2, noise in zip(K, start.magnitude, noises, strict=True)
     ]
     sig2, noise = np.exp([best.x for best in found]).T
     return Fitted(
@@ -147,7 +150,7 @@ def fit_length_scale(
 def _highest_peak(
     K: Array, y: Array, extra: Array, box: Array, sig2: float, noise: float
 ) -> OptimizeResult:
-    """The best of three climbs: from the fit without `extra`, all signal, next to all noise.
+    """The best of three climbs: from the fit to equal noises, all signal, next to all noise.
 
     The first alone ends on a lower peak in 2 cases of 100, by up to 10 in the log likelihood.
     """
