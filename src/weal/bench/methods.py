@@ -113,11 +113,7 @@ def _table() -> dict[str, Method]:
     exact = partial(_single, "exact")
     plays: list[tuple[str, str, Play]] = [
         ("gp-var", "GP-Var", partial(with_learner, partial(_single, "features"), "wvar")),
-        (
-            "gp-var-exact",
-            "GP-Var (exact)",
-            partial(with_learner, partial(_single, "exact"), "wvar"),
-        ),
+        ("gp-var-exact", "GP-Var (exact)", partial(with_learner, exact, "wvar")),
         ("random", "EGP, random", partial(with_learner, _paper, "random")),
         *((name, title, partial(with_learner, _paper, acq)) for name, (title, acq) in egp.items()),
     ]
