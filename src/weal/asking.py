@@ -38,15 +38,26 @@ def resolve(acquisition: Any) -> dict[str, Acquisition]:
     if isinstance(acquisition, str) or callable(acquisition):
         name, function = _one(acquisition)
         return {name: function}
-    several = [_one(part) for part in acquisition]
+    if not isinstance(acquisition, list | tuple):
+        raise TypeError(f"acquisition is {acquisition!r}; it needs a name, a function, or a list")
+    several = [pair for part in acquisition for pair in resolve(part).items()]
     if not several or len(dict(several)) != len(several):
-        raise ValueError(f"acquisition is {acquisition!r}; it needs one or more different ones")
+        raise ValueError(
+            f"acquisition is {acquisition!r}; it needs one or more, each with a name of its own"
+        )
     return dict(several)
+
+
+def is_ours(name: str, function: Acquisition) -> bool:
+    """Whether this is our function of that name, and not a user's that is called the same."""
+    return ACQUISITIONS.get(name) is function
 
 
 def _one(acquisition: str | Acquisition) -> tuple[str, Acquisition]:
     if callable(acquisition):
-        return str(getattr(acquisition, "__name__", repr(acquisition))), acquisition
+        ours = [name for name, function in ACQUISITIONS.items() if function is acquisition]
+        name = ours[0] if ours else getattr(acquisition, "__name__", repr(acquisition))
+        return str(name), acquisition
     if acquisition not in ACQUISITIONS:
         raise ValueError(
             f"unknown acquisition {acquisition!r}; there are "
@@ -88,9 +99,16 @@ class Chooser:
         """Weights of the acquisition functions."""
         return dict(zip(self.functions, np.exp(self.log_omega).tolist(), strict=True))
 
-    def scores(self, belief: Belief) -> Array:  # (K, N)
-        """Scores of each function on all candidates."""
-        return np.stack([_score(f, belief) for f in self.functions.values()])
+    def scores(self, belief: Belief, free: Free) -> Array:  # (K, N)
+        """Scores of each function on all candidates; finite on the free ones.
+
+        A function that chooses alone may give -inf to what it never wants.
+        """
+        scores = np.stack([_score(f, belief) for f in self.functions.values()])
+        for (name, function), row in zip(self.functions.items(), scores, strict=True):
+            if not is_ours(name, function):
+                _check_scores(name, row[free], alone=len(scores) == 1)
+        return scores
 
     def picks(self, scores: Array, free: Free, seed: int, ids: Sequence[Hashable]) -> list[int]:
         """What each function would ask for [1, eq:AF_k]."""
@@ -136,6 +154,16 @@ def _score(function: Acquisition, belief: Belief) -> Array:
             f"{scores.shape}; it must return one score for each of the {N} candidates"
         )
     return scores
+
+
+def _check_scores(name: str, scores: Array, alone: bool) -> None:
+    never = (scores == -np.inf) & (alone and (scores > -np.inf).any())
+    bad = np.flatnonzero(~(np.isfinite(scores) | never))
+    if len(bad):
+        raise ValueError(
+            f"the acquisition function {name!r} scored {len(bad)} of {len(scores)} candidates with "
+            f"{scores[bad[0]]}; scores must be finite. To leave candidates out, skip or remove them"
+        )
 
 
 def _part(belief: Belief, rows: slice) -> Belief:

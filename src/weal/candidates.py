@@ -5,7 +5,7 @@ depends on none of them). Ids are the user's: a column that `id_column` names, e
 pandas frame, else 0, 1, 2, ... A position, once given, stays: candidates that leave are marked.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -56,13 +56,20 @@ class Candidates:
         """The row of an id: inputs (d,) for an array, a dict by column for a frame."""
         if self.frame is None:
             return self.x(given).copy()
-        return self.frame.row(self.position(given), named=True)
+        return self.frame[[self.position(given)]].rows(named=True)[0]
 
     def like(self, points: Any) -> Array:  # (N, d)
-        """Inputs of other points with the same columns, checked as the pool's were."""
-        X = Candidates(points).X
+        """Inputs of other points, checked as the pool's were; columns of a frame by name."""
+        frame = nw.from_native(points, eager_only=True, pass_through=True)
+        if self.columns is not None and isinstance(frame, nw.DataFrame):
+            missing = [name for name in self.columns if name not in frame.columns]
+            if missing:
+                raise ValueError(f"the points have no columns {missing}, which the pool has")
+            points = frame.select(self.columns).to_native()
+        _, _, X, _ = _read(points, None)
         if X.shape[1] != self.X.shape[1]:
             raise ValueError(f"the pool has {self.X.shape[1]} inputs; got {X.shape[1]}")
+        _check_inputs(X, list(range(len(X))))
         return X
 
     def rows(self, names: Sequence[Hashable]) -> Any:
@@ -70,15 +77,16 @@ class Candidates:
         at = [self.position(name) for name in names]
         return self.X[at].copy() if self.frame is None else self.frame[at].to_native()
 
-    def add(self, pool: Any, ids: Iterable[Hashable] | None = None) -> int:
-        """Add candidates; returns how many there were before."""
+    def add(
+        self,
+        pool: Any,
+        ids: Iterable[Hashable] | None = None,
+        check: Callable[[Array], object] | None = None,
+    ) -> int:
+        """Add candidates that pass `check` of their inputs; returns how many there were before."""
         before = len(self)
-        frame, columns, X, own = _read(pool, self.id_column)
-        if (self.frame is None) != (frame is None) or columns != self.columns:
-            raise ValueError(
-                f"the pool has the columns {self.columns}, and what was to be added {columns}; "
-                "add the same kind of table with the same columns in the same order"
-            )
+        frame, _, X, own = _read(pool, self.id_column)
+        _refuse_other_kind(self.frame, frame)
         if X.shape[1] != self.X.shape[1]:
             raise ValueError(f"the pool has {self.X.shape[1]} inputs; got {X.shape[1]}")
         if ids is None and own == list(range(len(X))):
@@ -86,6 +94,8 @@ class Candidates:
         names = _check_ids(own if ids is None else list(ids), len(X))
         _refuse_duplicates([*self.ids, *names])
         _check_inputs(X, names)
+        if check is not None:
+            check(X)
         if self.frame is not None:
             self.frame = nw.concat([self.frame, frame], how="vertical")
         self.X = np.concatenate([self.X, X])
@@ -96,7 +106,9 @@ class Candidates:
 
 
 def plain(name: Any) -> Any:
-    """An id as Python's own type: numpy's 3 is 3."""
+    """An id as Python's own type: numpy's 3 is 3, in a tuple too."""
+    if type(name) is tuple:
+        return tuple(map(plain, name))
     return name.item() if isinstance(name, np.generic) else name
 
 
@@ -111,7 +123,7 @@ def _read(pool: Any, id_column: str | None) -> tuple[Any, list[str] | None, Arra
     inputs = frame
     if id_column is not None:
         if id_column not in frame.columns:
-            raise ValueError(f"no column {id_column!r}; the pool has {', '.join(frame.columns)}")
+            raise ValueError(f"no column {id_column!r}; the pool has {list(frame.columns)}")
         ids = [plain(name) for name in frame[id_column].to_list()]
         inputs = frame.drop(id_column)
     else:
@@ -137,6 +149,10 @@ def _table(pool: ArrayLike) -> Array:
             f"a pool is a table with one row for each candidate; got shape {X.shape}. "
             "For one input use X.reshape(-1, 1)"
         )
+    text = [value for value in X.flat if isinstance(value, str)] if X.dtype.kind == "O" else []
+    if text or X.dtype.kind not in "biufO":
+        what = f"text, such as {text[0]!r}" if text else f"values of type {X.dtype}"
+        raise ValueError(f"the pool holds {what}; it needs numbers: encode or drop the rest")
     try:
         return np.array(X, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -148,10 +164,36 @@ def _check_ids(ids: list[Any], U: int) -> list[Hashable]:
         raise ValueError(f"got {len(ids)} ids for {U} candidates; it needs one for each")
     names = [plain(name) for name in ids]
     for name in names:
-        if not isinstance(name, Hashable) or name != name or name is None:
+        if not _is_id(name):
             raise ValueError(f"{name!r} cannot be an id: ids are hashable, not None and not NaN")
     _refuse_duplicates(names)
     return names
+
+
+def _is_id(name: Any) -> bool:
+    try:
+        return name is not None and isinstance(hash(name), int) and bool(name == name)
+    except TypeError:  # not hashable, or pandas' NA, which is not even equal to itself
+        return False
+
+
+def _refuse_other_kind(pool: Any, more: Any) -> None:
+    """Refuse a frame (or None, for an array) that cannot be put below the pool's."""
+    if pool is None and more is None:
+        return
+    kinds = [None if frame is None else frame.implementation for frame in (pool, more)]
+    names = [None if frame is None else list(frame.columns) for frame in (pool, more)]
+    if kinds[0] != kinds[1] or names[0] != names[1]:
+        raise ValueError(
+            f"the pool has the columns {names[0]}, and what was to be added {names[1]}; "
+            "add the same kind of table with the same columns in the same order"
+        )
+    others = {name: kind for name, kind in more.schema.items() if kind != pool.schema[name]}
+    if others and not pool.implementation.is_pandas_like():
+        raise ValueError(
+            f"what was to be added has the types {others}, and the pool "
+            f"{ {name: pool.schema[name] for name in others} }; cast them to the pool's"
+        )
 
 
 def _refuse_duplicates(names: list[Hashable]) -> None:

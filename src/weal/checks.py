@@ -110,22 +110,22 @@ def check_count(n: int) -> int:
     return int(n)
 
 
-def check_validation(X: ArrayLike, y: ArrayLike, d: int) -> tuple[Array, Array]:
-    """Validation points (V, d) and labels (V,), all finite."""
-    points, labels = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if (
-        points.ndim != 2
-        or points.shape[1] != d
-        or labels.shape != (len(points),)
-        or not len(labels)
-    ):
+def check_seed(seed: int) -> int:
+    """Refuse what is not a seed of every generator that we use."""
+    if not isinstance(seed, Integral) or isinstance(seed, bool) or not 0 <= seed < 2**32:
+        raise ValueError(f"seed is {seed!r}; it must be a whole number from 0 to 2**32 - 1")
+    return int(seed)
+
+
+def check_validation(X: Array, y: ArrayLike) -> tuple[Array, Array]:
+    """Validation points (V, d) and their labels (V,), all finite."""
+    labels = np.asarray(y, dtype=np.float64)
+    if labels.shape != (len(X),) or not np.isfinite(labels).all():
         raise ValueError(
-            f"validation must be (X, y) with X of shape (V, {d}) and one label for each row; "
-            f"got {points.shape} and {labels.shape}"
+            f"validation must be (X, y) with a finite label for each of the {len(X)} rows of X; "
+            f"got y of shape {labels.shape}"
         )
-    if not (np.isfinite(points).all() and np.isfinite(labels).all()):
-        raise ValueError("validation has NaN or infinite entries; leave those rows out")
-    return points, labels
+    return X, labels
 
 
 def check_prior_weights(prior_weights: ArrayLike | None, M: int) -> Array:

@@ -4,7 +4,7 @@
 an interruption half-way leaves it marked as unsound, and the next use folds anew.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,24 +41,28 @@ class Surroundings:
 class Watch:
     """Points that a learner keeps its belief on, such as a test set; all experts are held."""
 
-    def __init__(self, knowledge: "Knowledge", X: Array) -> None:
-        self._knowledge, self.X = knowledge, X
+    def __init__(
+        self, knowledge: "Knowledge", X: Array, catch_up: Callable[[], None] = lambda: None
+    ) -> None:
+        self._knowledge, self.X, self._catch_up = knowledge, X, catch_up
         self.belief: PoolBelief | None = None
 
     def predict(self) -> tuple[Array, Array]:
         """Mean and sd (N,) of f, in the user's units."""
+        mu, var = self._experts()
         scale = self._knowledge.model.scaling_
-        mean, var = mixture(self._knowledge.model.weights_, *self._experts())
+        mean, var = mixture(self._knowledge.model.weights_, mu, var)
         return scale.means(mean), scale.y_sd * np.sqrt(var)
 
     def log_predictive_density(self, y: Array) -> Array:
         """Log density (N,) of labels y (N,), noise included, in units of y."""
-        model = self._knowledge.model
         mu, var = self._experts()
+        model = self._knowledge.model
         log_p = ensemble.log_density(model.ensemble_, mu, var, model.scaling_.labels(y))
         return log_p - float(np.log(model.scaling_.y_sd))
 
     def _experts(self) -> tuple[Array, Array]:
+        self._catch_up()
         if self.belief is None:
             raise RuntimeError("there is no model yet: fewer labels were told than n_start")
         return self.belief.mu, self._knowledge.model.ensemble_.magnitude[:, None] * self.belief.v
@@ -94,11 +98,21 @@ class Knowledge:
                 np.array([label.noise for label in new]),
             )
 
-    def fit(self, labels: Labels, unlabelled: Array) -> None:
-        """Settle scaling and hyperparameters by these labels, and fold them."""
+    def check_inputs(self, X: Array) -> None:
+        """Refuse candidates (N, d) that are too far away for the model."""
+        if self.fitted:
+            check_distance("the pool", self.model.scaling_.inputs(X))
+
+    def fit(self, labels: Labels, unlabelled: Array, columns: Sequence[str] | None) -> None:
+        """Settle scaling and hyperparameters by these labels, and fold them.
+
+        Columns of a frame become the model's feature names: it then predicts on such frames.
+        """
         X, y, noise = labels.arrays()
         others = unlabelled if len(unlabelled) else None
         self.model.fit(X, y, X_unlabelled=others, sample_noise=noise)
+        if columns is not None and all(isinstance(name, str) for name in columns):
+            self.model.feature_names_in_ = np.array(columns, dtype=object)
         self._start_anew()
 
     def refold(self, labels: Labels) -> None:
@@ -113,7 +127,7 @@ class Knowledge:
             watch.belief = None
         self.sound = True
 
-    def learn(self, new: Sequence[tuple[Label, int | None]], labels: Labels) -> None:
+    def learn(self, new: Sequence[tuple[Label, int | None]]) -> None:
         """Follow new labels, told on top of all that is known; each with its place in the pool.
 
         Left unsound when interrupted, or when all labels had better be folded together.
@@ -146,7 +160,9 @@ class Knowledge:
         """Begin the beliefs on pool and validation points, where they are not kept yet."""
         model, ens = self.model, self.model.ensemble_
         if self.pool is None:
-            target = None if around.target is None else model.scaling_.inputs(around.target)
+            target = around.target
+            if target is not None:
+                target = check_distance("the target", model.scaling_.inputs(target))
             X = check_distance("the pool", model.scaling_.inputs(around.pool))
             self.pool = PoolBelief(ens, model.embedding_, X, target=target, memory=around.memory)
         for watch in self.watches:
@@ -171,6 +187,8 @@ class Knowledge:
         ens, pool = self.model.ensemble_, self._pool()
         if self.judged is not None:
             return judge(ens, pool, self.judged, True, at)
+        if not len(labels):  # all forgotten: nothing to judge by
+            return np.zeros(len(at))
         return judge(ens, pool, _judged(self.model, *labels.arrays()), False, at)
 
     def predicted(self, n: int) -> tuple[float, float]:
@@ -195,14 +213,23 @@ class Knowledge:
         return self.pool
 
 
-def fresh_model(model: EnsembleGPRegressor | None, seed: int) -> EnsembleGPRegressor:
-    """The user's parameters in a model of our own; `seed` where it has no random_state."""
+def fresh_model(model: EnsembleGPRegressor | None, seed: int, d: int) -> EnsembleGPRegressor:
+    """The user's parameters, checked for d inputs, in a model of our own.
+
+    `seed` stands where it has no random_state; of a generator one number is drawn, which a file
+    can keep.
+    """
     if model is None:
         return EnsembleGPRegressor(random_state=seed)
     if not isinstance(model, EnsembleGPRegressor):
         raise TypeError(f"model is {model!r}; it needs an EnsembleGPRegressor, or None")
     ours: EnsembleGPRegressor = clone(model)
-    return ours.set_params(random_state=seed) if model.random_state is None else ours
+    if model.random_state is None:
+        ours.set_params(random_state=seed)
+    elif isinstance(model.random_state, np.random.RandomState):
+        ours.set_params(random_state=int(ours.random_state.randint(2**31 - 1)))
+    ours.check_parameters(d)
+    return ours
 
 
 def _judged(model: EnsembleGPRegressor, X: Array, y: Array, noise: Array) -> Judged:
@@ -211,7 +238,7 @@ def _judged(model: EnsembleGPRegressor, X: Array, y: Array, noise: Array) -> Jud
     mu, v = ens.experts.predict(points)
     extra = (noise / scale.y_sd) ** 2
     lam = ens.noise[:, None] + extra / ens.magnitude[:, None]
-    return Judged(points, mu, v, scale.labels(y), lam)
+    return Judged(points, mu, v, check_distance("y of validation", scale.labels(y)), lam)
 
 
 def _moved(judged: Judged, told: Any) -> Judged:

@@ -1,6 +1,7 @@
 """Labels as they were told: the truth that everything else is folded from."""
 
-from collections.abc import Hashable, Iterator, Sequence
+import math
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
@@ -44,14 +45,13 @@ class Labels:
         if label.name is not None:
             self.by_name.setdefault(label.name, []).append(label)
 
-    def drop(self, name: Hashable) -> None:
-        """All labels of this candidate."""
-        self.told = [label for label in self.told if label.name != name]
-        self.by_name.pop(name, None)
-        kept, self.told = self.told, []
-        for label in kept:
-            self._write(label)
-            self.told.append(label)
+    def without(self, names: Sequence[Hashable]) -> "Labels":
+        """The labels but those of these candidates; these here stay as they are."""
+        rest, gone = Labels(), set(names)
+        for label in self.told:
+            if label.name is None or label.name not in gone:
+                rest.add(label)
+        return rest
 
     def values(self, name: Hashable) -> list[float]:
         """The labels of this candidate; several where it was repeated."""
@@ -73,9 +73,9 @@ class Labels:
         self._table[t] = [*label.x, label.y, label.noise]
 
 
-def number(value: Any, name: Any) -> float:
+def number(value: Any, name: Any, what: str = "label") -> float:
     """A label as a float, or an error that names the point and what came."""
-    if isinstance(value, np.ndarray) and value.ndim == 0:
+    if isinstance(value, np.ndarray) and value.ndim == 0 and not np.ma.is_masked(value):
         value = value.item()
     if isinstance(value, str) and value.count(",") == 1 and _is_number(value.replace(",", ".")):
         hint = f"; write {value.replace(',', '.')} with a point, as a number"
@@ -83,10 +83,20 @@ def number(value: Any, name: Any) -> float:
         hint = "; it is text: give the number itself"
     else:
         hint = "; to leave a point without a label, call skip(id)"
-    real = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
-    if not real or not np.isfinite(float(value)):
-        raise ValueError(f"the label of {name!r} is {value!r}, which is not a finite number{hint}")
-    return float(value)
+    found = _float(value)
+    if not np.isfinite(found):
+        raise ValueError(f"the {what} of {name!r} is {value!r}, which is not a finite number{hint}")
+    return found
+
+
+def _float(value: Any) -> float:
+    """A real number as a float; NaN for what is none, or is too large for one."""
+    if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.nan
 
 
 def _is_number(text: str) -> bool:
@@ -100,7 +110,13 @@ def pairs(ids: Any, labels: Any, noise: Any) -> list[tuple[Hashable, float, floa
     """(id, label, noise sd) for one id and one label, or for as many of each."""
     if np.ndim(labels) == 0:
         return [(ids, number(labels, ids), _noise(0.0 if noise is None else noise, ids))]
-    names, values = list(ids), list(labels)
+    values = list(labels)
+    if isinstance(ids, str) or not isinstance(ids, Iterable):
+        raise ValueError(
+            f"tell() got {len(values)} labels in a list for the one id {ids!r}; give the number "
+            "itself, or a list of ids too"
+        )
+    names = list(ids)
     if len(names) != len(values):
         raise ValueError(
             f"tell() got {len(values)} labels for {len(names)} ids; it needs one label for each "
@@ -116,7 +132,7 @@ def pairs(ids: Any, labels: Any, noise: Any) -> list[tuple[Hashable, float, floa
 
 
 def _noise(value: Any, name: Any) -> float:
-    sd = number(value, name)
+    sd = number(value, name, "noise")
     if sd < 0.0:
         raise ValueError(f"the noise of {name!r} is {value!r}; it is a standard deviation, >= 0")
     return sd
@@ -127,25 +143,30 @@ def sort(
 ) -> tuple[list[Hashable], list[Label]]:
     """Ids whose labels go and labels that come, when candidates get these labels.
 
-    The same label again is left out; another one is AlreadyLabelled, unless it replaces the old
-    or repeats the measurement.
+    The same label (and noise) again is left out; another one is AlreadyLabelled, unless it replaces
+    the old or repeats the measurement.
     """
     dropped: list[Hashable] = []
     new: list[Label] = []
     for label in rows:
         name = label.name
-        old = [] if name in dropped else labels.values(name)
-        old = old + [other.y for other in new if other.name == name]
+        old = [] if name in dropped else labels.by_name.get(name, [])
+        old = old + [other for other in new if other.name == name]
         if old and not repeat:
-            if label.y in old and (len(old) == 1 or not replace):
+            same = (label.y, label.noise) in [(other.y, other.noise) for other in old]
+            if same and (len(old) == 1 or not replace):
                 continue
             if not replace:
                 raise AlreadyLabelled(
-                    f"{name!r} has the label {', '.join(map(repr, old))} already, and {label.y!r} "
-                    "is another; say replace=True to correct it, or repeat=True to add a second "
-                    "measurement"
+                    f"{name!r} has the label {', '.join(map(_text, old))} already, and "
+                    f"{_text(label)} is another; say replace=True to correct it, or repeat=True to "
+                    "add a second measurement"
                 )
             dropped.append(name)
             new = [other for other in new if other.name != name]
         new.append(label)
     return dropped, new
+
+
+def _text(label: Label) -> str:
+    return repr(label.y) if label.noise == 0.0 else f"{label.y!r} (noise {label.noise!r})"

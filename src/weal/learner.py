@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from weal import learner_file, running
 from weal.asking import Chooser, Chosen, Outlook, next_of_start
 from weal.candidates import Candidates
-from weal.checks import check_count, check_validation
+from weal.checks import check_count, check_seed, check_validation
+from weal.core.arrays import Array
 from weal.errors import Exhausted
 from weal.history import NAN, History
 from weal.knowledge import Knowledge, Surroundings, Watch, fresh_model
@@ -93,22 +94,26 @@ class ActiveLearner:
         self.candidates = Candidates(pool, ids, id_column)
         d = self.candidates.X.shape[1]
         self.chooser = Chooser(acquisition, eta, score_scaling)
-        self.validation = None if validation is None else check_validation(*validation, d)
+        self.validation = None if validation is None else self._validation(validation)
         self.target = None if target is None else self.candidates.like(target)
         self.n_start = min(10, max(5, d + 3)) if n_start is None else check_count(n_start)
-        self.seed, self.memory = int(seed), int(memory)
+        self.seed, self.memory = check_seed(seed), int(memory)
         self.labels = Labels()
         self.pending: dict[Hashable, int] = {}  # id -> its row in the history
         self.skipped: set[Hashable] = set()
         self.history = History()
-        self._knowledge = Knowledge(fresh_model(model, self.seed))
+        self._knowledge = Knowledge(fresh_model(model, self.seed, d))
         self._batch: list[Hashable] = []  # asked since the last news
         self._news, self._adapted = 0, -1  # changes of the labels; the last that omega followed
         self._outlook: Outlook | None = None  # with the pending points believed
 
     @property
     def model(self) -> EnsembleGPRegressor:
-        """The regressor, fitted to the labels told so far."""
+        """The regressor, fitted to the labels told so far.
+
+        For a frame as pool it predicts on frames with the same columns; to an array it then gives
+        scikit-learn's warning that the names of its columns cannot be checked.
+        """
         self._catch_up()
         return self._knowledge.model
 
@@ -121,7 +126,7 @@ class ActiveLearner:
         """
         wanted = 1 if n is None else check_count(n)
         self._catch_up()
-        batch = [] if more else self._batch
+        batch = [] if more else list(self._batch)
         free = self._free()
         left = int(free.sum())
         if wanted - len(batch) > left:
@@ -131,12 +136,18 @@ class ActiveLearner:
                 f"{len(self.pending) - len(batch)} asked, {len(self.skipped)} skipped. "
                 "Add candidates with add(), or bring skipped ones back with unskip(id)."
             )
+        before = dict(self.pending), self._adapted, self.chooser.log_omega, len(self.history)
+        try:
+            while len(batch) < wanted:
+                batch.append(self._ask_one(free))
+                free[self.candidates.index[batch[-1]]] = False
+        except BaseException:  # a score of the user's own, or Ctrl-C: nothing was asked
+            self.pending, self._adapted, self.chooser.log_omega, rows = before
+            self._outlook = None
+            del self.history[rows:]
+            raise
         self._batch = batch
-        while len(self._batch) < wanted:
-            name = self._ask_one(free)
-            self._batch.append(name)
-            free[self.candidates.index[name]] = False
-        return self._batch[0] if n is None else self._batch[:wanted]
+        return batch[0] if n is None else batch[:wanted]
 
     def rows(self, ids: Sequence[Hashable]) -> Any:
         """The rows of these ids, as the kind of table that the pool was."""
@@ -198,7 +209,7 @@ class ActiveLearner:
     ) -> None:
         """Add candidates: rows like the pool's. `to_target` adds them to the target of ivr too."""
         target = self.candidates.X if self.target is None else self.target
-        before = self.candidates.add(pool, ids)
+        before = self.candidates.add(pool, ids, self._knowledge.check_inputs)
         more = self.candidates.X[before:] if to_target else self.candidates.X[:0]
         self.target = np.concatenate([target, more])  # what the pool was stays the target
         self._knowledge.pool = None
@@ -224,7 +235,7 @@ class ActiveLearner:
 
         The same as `model.predict(X)` after every label, without computing it anew.
         """
-        watch = Watch(self._knowledge, self.candidates.like(X))
+        watch = Watch(self._knowledge, self.candidates.like(X), self._catch_up)
         self._knowledge.watches.append(watch)
         self._catch_up()
         return watch
@@ -243,6 +254,11 @@ class ActiveLearner:
         """The learner that `save` wrote; `acquisition` gives functions of your own again."""
         learner: Self = learner_file.load(cls, path, acquisition)
         return learner
+
+    def _validation(self, given: Any) -> tuple[Array, Array]:
+        if not isinstance(given, tuple | list) or len(given) != 2:
+            raise ValueError("validation must be a pair (X, y), or None")
+        return check_validation(self.candidates.like(given[0]), given[1])
 
     def _free(self) -> NDArray[np.bool_]:
         """Who may be asked (U,)."""
@@ -270,13 +286,13 @@ class ActiveLearner:
         scores = None
         if len(chooser.functions) > 1 and self._adapted != self._news:
             now = self._knowledge.outlook(self.labels)
-            scores = chooser.scores(now.belief((self.seed, len(self.labels))))
+            scores = chooser.scores(now.belief((self.seed, len(self.labels))), free)
             picks = chooser.picks(scores, free, self.seed, ids)
             chooser.adapt(picks, self._knowledge.losses(self.labels, sorted(set(picks))))
             self._adapted = self._news
         if scores is None or self.pending:
             key = (self.seed, len(self.labels) + len(self.pending))
-            scores = chooser.scores(self._look_ahead().belief(key))
+            scores = chooser.scores(self._look_ahead().belief(key), free)
         return chooser.choose(scores, free, self.seed, ids)
 
     def _look_ahead(self) -> Outlook:
@@ -295,28 +311,35 @@ class ActiveLearner:
         self._catch_up()
         self._knowledge.check(new)
         places = [self.candidates.index.get(label.name) for label in new]
-        notes = self._note(new, places)
+        expected = [self._expected(label, n) for label, n in zip(new, places, strict=True)]
+        step = len(self.labels)
+        labels = self.labels.without(dropped) if dropped else self.labels
         self._knowledge.sound = False
-        for name in dropped:
-            self.labels.drop(name)
         for label in new:
-            self.labels.add(label)
+            labels.add(label)
+        self.labels = labels
         self._news += 1
         self._forget_plans()
+        notes = self._note(step, new, expected)
         if not dropped:
-            self._knowledge.learn(list(zip(new, places, strict=True)), self.labels)
+            self._knowledge.learn(list(zip(new, places, strict=True)))
         self._catch_up()
         self.history.weigh(notes, self._knowledge.weights)
 
-    def _note(self, new: Sequence[Label], places: Sequence[int | None]) -> list[int]:
+    def _expected(self, label: Label, n: int | None) -> tuple[float, float]:
+        """Mean and sd at candidate n before a label that was not asked for."""
+        known = n is not None and self._knowledge.pool is not None
+        if n is None or not known or label.name in self.pending:
+            return NAN, NAN
+        return self._knowledge.predicted(n)
+
+    def _note(
+        self, step: int, new: Sequence[Label], expected: Sequence[tuple[float, float]]
+    ) -> list[int]:
         """History rows of new labels; they are no longer pending."""
         rows = []
-        for label, n in zip(new, places, strict=True):
-            row = self.pending.pop(label.name, None)
-            expected = (NAN, NAN)
-            if row is None and n is not None and self._knowledge.pool is not None:
-                expected = self._knowledge.predicted(n)
-            rows.append(self.history.told(len(self.labels), label, row, expected))
+        for label, mean_sd in zip(new, expected, strict=True):
+            rows.append(self.history.told(step, label, self.pending.pop(label.name, None), mean_sd))
             self.skipped.discard(label.name)
         return rows
 
@@ -334,7 +357,8 @@ class ActiveLearner:
         )
         if not self._knowledge.fitted:
             labelled = [self.candidates.index[name] for name in self.labels.by_name]
-            self._knowledge.fit(self.labels, np.delete(self.candidates.X, labelled, axis=0))
+            unlabelled = np.delete(self.candidates.X, labelled, axis=0)
+            self._knowledge.fit(self.labels, unlabelled, self.candidates.columns)
         elif not self._knowledge.sound:
             self._knowledge.refold(self.labels)
         self._knowledge.start(around)

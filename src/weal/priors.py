@@ -64,11 +64,19 @@ class Prior:
     ensemble: Ensemble  # before the first label
 
 
+def check(setting: Setting, d: int) -> None:
+    """Refuse parameters that do not fit one another, or d inputs; `settle` would refuse them."""
+    M = len(_kernels(setting, d)) or _encoded_experts(setting, d)
+    check_prior_weights(setting.prior_weights, M)
+    check_fixed("magnitude", setting.magnitude, M)
+    check_fixed("noise", setting.noise, M)
+
+
 def settle(setting: Setting, X: Array, y: Array, extra: Array, seed: int) -> Prior:
     """The prior for labels y (t,) of scaled inputs X (t, d), with noise variances extra (t,)."""
     rows = _evidence_rows(len(y), seed)
     dictionary = _dictionary(setting, X[rows], y[rows])
-    M = len(dictionary) or _encoded_experts(setting, X)
+    M = len(dictionary) or _encoded_experts(setting, X.shape[1])
     log_w = check_prior_weights(setting.prior_weights, M)
     magnitude = check_fixed("magnitude", setting.magnitude, M)
     noise = check_fixed("noise", setting.noise, M)
@@ -94,26 +102,29 @@ def prior_again(
     )
 
 
-def _dictionary(setting: Setting, X: Array, y: Array) -> tuple[Kernel, ...]:
+def _kernels(setting: Setting, d: int) -> tuple[Kernel, ...]:
     if setting.approximation == "encoded":
         return ()
-    d = X.shape[1]
     given = setting.kernels
-    found = kernels.default_dictionary(d) if given is None else check_dictionary(given, d)
+    return kernels.default_dictionary(d) if given is None else check_dictionary(given, d)
+
+
+def _dictionary(setting: Setting, X: Array, y: Array) -> tuple[Kernel, ...]:
+    found = _kernels(setting, X.shape[1])
     if not setting.fit_length_scale:
         return found
     bounds = (setting.magnitude_bounds, setting.noise_bounds, LENGTH_BOUNDS)
     return tuple(evidence.fit_length_scale(kernel, X, y, *bounds) for kernel in found)
 
 
-def _encoded_experts(setting: Setting, X: Array) -> int:
+def _encoded_experts(setting: Setting, d: int) -> int:
     F = 2 * setting.n_frequencies
-    if X.shape[1] % F:
+    if d % F:
         raise ValueError(
             f"encoded inputs have 2 x n_frequencies = {F} columns for each expert; "
-            f"{X.shape[1]} columns are no multiple of that: give the encoder's n_frequencies"
+            f"{d} columns are no multiple of that: give the encoder's n_frequencies"
         )
-    return int(X.shape[1] // F)
+    return d // F
 
 
 def _embedding(

@@ -27,7 +27,7 @@ from weal.core.arrays import Array
 from weal.core.experts import Points
 from weal.core.kernels import Kernel
 from weal.core.scaling import Scaling
-from weal.priors import Setting, prior_again, settle
+from weal.priors import Setting, check, prior_again, settle
 
 Bounds = tuple[float, float]
 
@@ -215,6 +215,12 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         self._extra(sample_noise, len(y))
         if X is not None:
             self._inputs(X)
+
+    def check_parameters(self, d: int) -> None:
+        """Refuse parameters that `fit` would refuse for d inputs."""
+        check(self._setting(), d)
+        check_scaling(self.scaling, d)
+        check_random_state(self.random_state)
 
     def refold(self, X: Array, y: Array, sample_noise: Array) -> None:
         """Forget all labels and learn these, with scaling, dictionary and prior as they are."""

@@ -11,15 +11,17 @@ from weal.core.arrays import Rows
 @given(
     M=st.integers(1, 3),
     start=st.integers(0, 9),
-    choices=st.lists(st.tuples(st.integers(0, 10**6), st.booleans()), max_size=40),
+    choices=st.lists(st.tuples(st.integers(0, 10**6), *[st.booleans()] * 2), max_size=40),
 )
 def test_what_a_value_shows_never_changes_whoever_appends_to_whom(M, start, choices):
     """Every value of a tree of appends is compared with a plain copy of it, at the end."""
     n = 3
     first = np.arange(M * start * n, dtype=float).reshape(M, start, n)
     values = [(Rows(first.copy()), first)]
-    for number, (parent, newest) in enumerate(choices):
+    for number, (parent, newest, apart) in enumerate(choices):
         rows, plain = values[-1 if newest else parent % len(values)]
+        if apart:
+            rows = rows.apart()
         row = np.full((M, n), -1.0 - number)
         values.append((rows.append(row), np.concatenate([plain, row[:, None]], axis=1)))
     for rows, plain in values:

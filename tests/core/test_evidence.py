@@ -245,13 +245,27 @@ def test_what_is_held_stays_and_the_rest_is_fitted_to_it(hold, brought):
         assert held is None or got == pytest.approx(held)
 
 
+@pytest.mark.parametrize("extra", [np.zeros(30), np.r_[1e-14, np.zeros(29)]])
 @pytest.mark.parametrize("noise", [1e-9, 1e-12, 1e-15])
-def test_a_noise_held_next_to_nothing_does_not_hold_the_magnitude_down(noise):
+def test_a_noise_held_next_to_nothing_does_not_hold_the_magnitude_down(noise, extra):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((30, 3))
     K = correlation(Kernel("matern52", 2.0), X, X)
     y = frozen(np.linalg.cholesky(K) @ rng.standard_normal(30))
-    for extra in (np.zeros(30), np.r_[1e-14, np.zeros(29)]):
-        fitted = fit_hyperparameters(K[None], y, extra, BOUNDS, BOUNDS, noise=np.array([noise]))
-        assert fitted.magnitude[0] == pytest.approx(y @ np.linalg.solve(K, y) / 30, rel=1e-3)
-        assert fitted.noise[0] == noise
+    fitted = fit_hyperparameters(K[None], y, extra, BOUNDS, BOUNDS, noise=np.array([noise]))
+    assert fitted.magnitude[0] == pytest.approx(y @ np.linalg.solve(K, y) / 30, rel=1e-3)
+    assert fitted.noise[0] == noise
+
+
+@pytest.mark.parametrize("extra", [np.zeros(30), np.r_[1e-14, np.zeros(29)]])
+@pytest.mark.parametrize("length_scale", [30.0, 1e4])
+def test_correlations_that_are_singular_count_as_with_the_least_ratio(length_scale, extra):
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    y = frozen(2.0 + 0.1 * np.sin(X.sum(axis=1)))
+    K = correlation(Kernel("rbf", length_scale), X, X)
+    fitted = fit_hyperparameters(K[None], y, extra, BOUNDS, BOUNDS, noise=np.array([1e-17]))
+    C = K + LEAST_RATIO * np.eye(30)
+    best = np.clip(y @ np.linalg.solve(C, y) / 30, *BOUNDS)
+    assert fitted.magnitude[0] == pytest.approx(best, rel=1e-2)
+    truth = gp_log_evidence(K, y, best, np.full(30, LEAST_RATIO))
+    assert fitted.log_likelihood[0] == pytest.approx(truth, rel=1e-2)

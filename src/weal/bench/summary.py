@@ -1,0 +1,186 @@
+"""What a table of results comes to: one row a run, and the tables of the report.
+
+`results` has one row a reading: task, method, realisation, t (queries so far), labels (spent),
+nmse, npll, seconds (processor time so far). A run is a (task, method, realisation). Runs of a
+task are compared after the same number of queries T: the last one that all of them reached.
+
+    final          at t = T: mean, standard deviation (n - 1) and, for NPLL, median over runs
+    area           mean over t = 1 .. T of log10 max(NMSE, FLOOR), and of NPLL
+    labels needed  labels spent when NMSE first is at or below a level; infinite where it never
+                   is, and the median is taken with those: infinite when half never reach it
+    cost           processor time of a query, metrics included: (seconds_T - seconds_0) / T
+
+A number that is not finite makes the mean it enters not finite: nothing is left out in silence.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from weal.bench.methods import METHODS
+from weal.bench.paired import differences, interval
+from weal.bench.tasks import TASKS
+
+RUN = ["task", "method", "realisation"]
+READINGS = [*RUN, "t", "labels", "nmse", "npll", "seconds"]
+METRICS = {"nmse": "NMSE", "npll": "NPLL"}
+FLOOR = 1e-5  # of NMSE in logs: below it a noise-free function is learnt
+LEVELS = (0.5, 0.2, 0.1, 0.05, 0.01)
+
+
+def check(results: pd.DataFrame) -> None:
+    """Raise ValueError when this is not a table of results."""
+    if missing := [name for name in READINGS if name not in results.columns]:
+        raise ValueError(f"results need the columns {', '.join(READINGS)}; no {', '.join(missing)}")
+    if results.empty:
+        raise ValueError("there are no results: no run was finished")
+    if (twice := results.duplicated([*RUN, "t"])).any():
+        run = results.loc[twice, [*RUN, "t"]].iloc[0].tolist()
+        raise ValueError(f"results hold a reading twice: task, method, realisation, t = {run}")
+
+
+def tasks_in(frame: pd.DataFrame) -> list[str]:
+    """The tasks of a table, the paper's in the paper's order, then others as they come."""
+    return _in_order(frame["task"].unique(), TASKS)
+
+
+def methods_in(frame: pd.DataFrame) -> list[str]:
+    """The methods of a table, ours in the order of METHODS, then others as they come."""
+    return _in_order(frame["method"].unique(), METHODS)
+
+
+def task_title(name: str) -> str:
+    """How a task is called in print; the Malaria task is always the stand-in."""
+    return TASKS[name].title if name in TASKS else name
+
+
+def method_title(name: str) -> str:
+    """How a method is called in print."""
+    return METHODS[name].title if name in METHODS else name
+
+
+def by_run(results: pd.DataFrame) -> pd.DataFrame:
+    """One row a run, indexed by it: where it started, where it ended, its areas and its cost."""
+    check(results)
+    parts = [_runs(results[results["task"] == task]) for task in tasks_in(results)]
+    return pd.concat(parts)
+
+
+def final(results: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
+    """Mean and sd at the end, a row for each task and method, with marks.
+
+    A mark is "best" (lowest mean of the task), "tie" (the interval of the paired difference to the
+    best holds 0) or empty.
+    """
+    runs = by_run(results)
+    columns: dict[str, Any] = {"realisations": runs.groupby(level=[0, 1], sort=False).size()}
+    for name in ("t", "labels"):
+        columns[name] = _mean(runs[name])
+    for metric in METRICS:
+        columns[f"{metric}_mean"], columns[f"{metric}_sd"] = _mean(runs[metric]), _sd(runs[metric])
+        columns[f"{metric}_mark"] = _marks(runs, metric, columns[f"{metric}_mean"], seed)
+    columns["npll_median"] = _median(runs["npll"])
+    return _in_rows(pd.DataFrame(columns))
+
+
+def area(results: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
+    """Mean and sd of the area under log10 max(NMSE, FLOOR), with marks as in `final`."""
+    runs = by_run(results)
+    mean, sd = _mean(runs["nmse_area"]), _sd(runs["nmse_area"])
+    mark = _marks(runs, "nmse_area", mean, seed)
+    return _in_rows(pd.DataFrame({"area_mean": mean, "area_sd": sd, "area_mark": mark}))
+
+
+def labels_needed(results: pd.DataFrame, levels: Iterable[float] = LEVELS) -> pd.DataFrame:
+    """Labels until NMSE first is at or below a level: median over runs, and how many got there."""
+    check(results)
+    tables = []
+    for level in levels:
+        there = results[results["nmse"] <= level]
+        first = there.groupby(RUN, sort=False)["labels"].min().astype(float)
+        every = pd.MultiIndex.from_frame(results[RUN].drop_duplicates())
+        spent = first.reindex(every, fill_value=np.inf)
+        groups = spent.groupby(level=[0, 1], sort=False)
+        reached = groups.agg(lambda runs: int(np.isfinite(runs).sum()))
+        found = {"labels": _median(spent), "reached": reached, "realisations": groups.size()}
+        tables.append(_in_rows(pd.DataFrame(found)).assign(level=level))
+    return pd.concat(tables, ignore_index=True)
+
+
+def cost(results: pd.DataFrame) -> pd.DataFrame:
+    """Processor time in seconds: of a query, and of a whole run (means over realisations)."""
+    runs = by_run(results)
+    found = {"query": _mean(runs["seconds_query"]), "run": _mean(runs["seconds"])}
+    return _in_rows(pd.DataFrame(found))
+
+
+def _runs(readings: pd.DataFrame) -> pd.DataFrame:
+    """The runs of one task, cut where the shortest of them ends."""
+    T = int(readings.groupby(RUN)["t"].max().min())
+    kept = readings[readings["t"] <= T]
+    nmse, npll, labels, seconds = (
+        kept.pivot(index=RUN, columns="t", values=name)  # (runs, T + 1)
+        for name in ("nmse", "npll", "labels", "seconds")
+    )
+    logs = np.log10(nmse.iloc[:, 1:].clip(lower=FLOOR))
+    table = {
+        "labels": labels.iloc[:, -1],
+        "nmse": nmse.iloc[:, -1],
+        "npll": npll.iloc[:, -1],
+        "nmse_start": nmse.iloc[:, 0],
+        "npll_start": npll.iloc[:, 0],
+        "nmse_area": logs.mean(axis=1, skipna=False),
+        "npll_area": npll.iloc[:, 1:].mean(axis=1, skipna=False),
+        "seconds": seconds.iloc[:, -1],
+        "seconds_query": (seconds.iloc[:, -1] - seconds.iloc[:, 0]) / T if T else np.nan,
+    }
+    return pd.DataFrame(table).assign(t=T)
+
+
+def _marks(runs: pd.DataFrame, column: str, means: pd.Series, seed: int) -> dict[Any, str]:
+    """The mark of every (task, method), from the paired difference to the best of its task."""
+    marks = {}
+    for task, of_task in means.groupby(level=0, sort=False):
+        known = of_task[np.isfinite(of_task)]
+        best = known.idxmin()[1] if len(known) else None
+        for _, method in of_task.index:
+            marks[task, method] = _mark(runs, column, task, method, best, seed)
+    return marks
+
+
+def _mark(
+    runs: pd.DataFrame, column: str, task: str, method: str, best: str | None, seed: int
+) -> str:
+    if best is None or method == best:
+        return "best" if best else ""
+    found = interval(differences(runs, column, (task, method), (task, best)), seed)
+    return "tie" if found.low <= 0 <= found.high else ""
+
+
+def _mean(column: pd.Series) -> pd.Series:
+    return column.groupby(level=[0, 1], sort=False).agg(lambda runs: runs.mean(skipna=False))
+
+
+def _sd(column: pd.Series) -> pd.Series:
+    return column.groupby(level=[0, 1], sort=False).agg(lambda runs: runs.std(skipna=False))
+
+
+def _median(column: pd.Series) -> pd.Series:
+    return column.groupby(level=[0, 1], sort=False).agg(lambda runs: runs.median(skipna=False))
+
+
+def _in_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """(task, method) as the first two columns, rows in the order of print."""
+    rows = table.rename_axis(["task", "method"]).reset_index()
+    order = [(t, m) for t in tasks_in(rows) for m in methods_in(rows)]
+    place = {pair: i for i, pair in enumerate(order)}
+    where = [place[pair] for pair in zip(rows["task"], rows["method"], strict=True)]
+    return rows.iloc[np.argsort(where)].reset_index(drop=True)
+
+
+def _in_order(names: Iterable[str], known: Mapping[str, Any]) -> list[str]:
+    there = list(names)
+    first = [name for name in known if name in there]
+    return first + [name for name in there if name not in known]

@@ -1,0 +1,150 @@
+"""Where jobs are done: in this process, on the cores of this machine, or on a Dask cluster.
+
+All three are executors in the sense of concurrent.futures, and one loop feeds them. It keeps only
+a few jobs in flight, so that thousands of them cost no memory, and hands each result on as it
+comes. Leaving the `with`, by the end of the work or by Ctrl-C, ends the processes at once.
+
+Every job has one BLAS thread: how a sum is split over threads shows in its last digits.
+"""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, TypeVar
+
+from weal.errors import WealError
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+_ONE_THREAD = dict.fromkeys(
+    (
+        *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"),
+        *("BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS"),
+    ),
+    "1",
+)
+_CONNECT_SECONDS = 20
+_AT_LEAST = 64  # jobs in flight on a cluster, which may grow while it works
+
+
+class WorkerLost(WealError):
+    """A process that did the work went away, or a cluster cannot be reached."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crew:
+    """An executor and how many jobs to have in flight."""
+
+    executor: Executor
+    in_flight: int
+
+    def do(self, function: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
+        """The results of function(job), each as soon as it is there, in any order."""
+        left = iter(jobs)
+        waiting = {self.executor.submit(function, job) for job in islice(left, self.in_flight)}
+        while waiting:
+            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            waiting |= {self.executor.submit(function, job) for job in islice(left, len(done))}
+            for future in done:
+                yield future.result()
+
+
+@contextmanager
+def crew(jobs: int, scheduler: str | None = None) -> Iterator[Crew]:
+    """Who does the work: the Dask cluster of that address, else `jobs` processes."""
+    if scheduler is not None:
+        with _cluster(scheduler) as there:
+            yield there
+    elif jobs == 1:
+        yield Crew(_Here(), in_flight=1)
+    else:
+        with _processes(jobs) as here:
+            yield here
+
+
+def cores() -> int:
+    """Processors this process may use."""
+    from joblib import cpu_count
+
+    return int(cpu_count())
+
+
+class _Here(Executor):
+    """Does a job while it is submitted."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+@contextmanager
+def _processes(jobs: int) -> Iterator[Crew]:
+    from joblib.externals.loky import BrokenProcessPool, ProcessPoolExecutor
+
+    executor = ProcessPoolExecutor(
+        jobs, initializer=_follow_parent, initargs=(os.getpid(),), env=_ONE_THREAD
+    )
+    try:
+        yield Crew(executor, in_flight=2 * jobs)
+    except BrokenProcessPool as error:
+        raise WorkerLost(
+            "a worker process was killed, perhaps for want of memory; "
+            "the same call resumes, with fewer jobs if need be"
+        ) from error
+    finally:
+        executor.shutdown(wait=True, kill_workers=True)
+
+
+def _follow_parent(parent: int) -> None:
+    """Leave Ctrl-C to the parent, and end when it is gone: loky's workers would live on."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(1)
+
+
+@contextmanager
+def _cluster(scheduler: str) -> Iterator[Crew]:
+    from distributed import Client
+
+    try:
+        client = Client(scheduler, timeout=_CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise WorkerLost(f"no Dask scheduler answers at {scheduler}: {error}") from error
+    with client:
+        executor = client.get_executor(pure=False)
+        try:
+            yield Crew(executor, max(_AT_LEAST, 4 * sum(client.nthreads().values())))
+        finally:
+            executor.shutdown(wait=False)
+
+
+_pinned: list[Any] = []  # one entry for each thread that works now; the first restores
+_pinning = threading.Lock()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """One BLAS thread in this process until the last of its threads that want it so is done."""
+    from threadpoolctl import threadpool_limits
+
+    with _pinning:
+        _pinned.append(threadpool_limits(1))
+    try:
+        yield
+    finally:
+        with _pinning:
+            last = _pinned.pop()
+            if not _pinned:
+                last.restore_original_limits()
