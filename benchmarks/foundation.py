@@ -29,6 +29,7 @@ from weal.core import ensemble, evidence, features, kernels
 from weal.core.arrays import Array
 from weal.core.ensemble import Ensemble
 from weal.core.experts import FeatureExperts, moved
+from weal.core.magnitude import Fixed
 
 BOUNDS = (1e-5, 1e5)
 DICTIONARY = kernels.paper_dictionary()
@@ -117,7 +118,7 @@ class PerExpert:
 def updates(X: Array, y: Array, X_pool: Array) -> list[Row]:
     zeta = features.draw_frequencies(DICTIONARY, INPUTS, D, seed=0)
     fresh = Ensemble(
-        FeatureExperts.prior(M, 2 * D), np.full(M, -np.log(M)), np.ones(M), np.full(M, 0.01)
+        FeatureExperts.prior(M, 2 * D), np.full(M, -np.log(M)), Fixed(np.ones(M)), np.full(M, 0.01)
     )
     ens = ensemble.fold(fresh, features.features(X, zeta), y, np.zeros(LABELS))
     Phi, per_expert = features.features(X_pool, zeta), PerExpert(ens)

@@ -65,7 +65,7 @@ class Candidates:
             missing = [name for name in self.columns if name not in frame.columns]
             if missing:
                 raise ValueError(f"the points have no columns {missing}, which the pool has")
-            points = frame.select(self.columns).to_native()
+            points = frame.select(*map(nw.col, self.columns)).to_native()
         _, _, X, _ = _read(points, None)
         if X.shape[1] != self.X.shape[1]:
             raise ValueError(f"the pool has {self.X.shape[1]} inputs; got {X.shape[1]}")
@@ -96,12 +96,12 @@ class Candidates:
         _check_inputs(X, names)
         if check is not None:
             check(X)
-        if self.frame is not None:
-            self.frame = nw.concat([self.frame, frame], how="vertical")
-        self.X = np.concatenate([self.X, X])
-        self.ids = [*self.ids, *names]
-        self.index.update({name: before + n for n, name in enumerate(names)})
-        self.present = np.concatenate([self.present, np.ones(len(X), dtype=bool)])
+        both = nw.concat([self.frame, frame], how="vertical") if self.frame is not None else None
+        X = np.concatenate([self.X, X])
+        present = np.concatenate([self.present, np.ones(len(names), dtype=bool)])
+        index = self.index | {name: before + n for n, name in enumerate(names)}
+        self.frame, self.X, self.present = both, X, present
+        self.ids, self.index = [*self.ids, *names], index
         return before
 
 
@@ -109,7 +109,8 @@ def plain(name: Any) -> Any:
     """An id as Python's own type: numpy's 3 is 3, in a tuple too."""
     if type(name) is tuple:
         return tuple(map(plain, name))
-    return name.item() if isinstance(name, np.generic) else name
+    single = isinstance(name, np.generic) or (isinstance(name, np.ndarray) and not name.ndim)
+    return name.item() if single else name
 
 
 def _read(pool: Any, id_column: str | None) -> tuple[Any, list[str] | None, Array, list[Hashable]]:
@@ -124,7 +125,7 @@ def _read(pool: Any, id_column: str | None) -> tuple[Any, list[str] | None, Arra
     if id_column is not None:
         if id_column not in frame.columns:
             raise ValueError(f"no column {id_column!r}; the pool has {list(frame.columns)}")
-        ids = [plain(name) for name in frame[id_column].to_list()]
+        ids = [plain(name) for name in frame.get_column(id_column).to_list()]
         inputs = frame.drop(id_column)
     else:
         index = nw.maybe_get_index(frame)

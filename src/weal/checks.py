@@ -69,7 +69,7 @@ def check_distance(name: str, scaled: Array) -> Array:
     return scaled
 
 
-KINDS = ("features", "exact", "encoded")
+KINDS = ("auto", "exact", "features", "encoded")
 
 
 def check_kind(approximation: str) -> None:
@@ -101,6 +101,19 @@ def check_bounds(name: str, bounds: tuple[float, float]) -> None:
     pair = np.asarray(bounds, dtype=np.float64)
     if pair.shape != (2,) or not 0.0 < pair[0] <= pair[1] < np.inf:
         raise ValueError(f"{name} is {bounds!r}; it must be (low, high) with 0 < low <= high")
+
+
+def check_ratios(ratios: Sequence[float]) -> None:
+    """Refuse noise ratios that are not positive numbers."""
+    given = np.asarray(ratios, dtype=np.float64)
+    if given.ndim != 1 or not len(given) or not (np.isfinite(given) & (given > 0)).all():
+        raise ValueError(f"noise_ratios must be one or more positive numbers; got {ratios!r}")
+
+
+def check_temper(temper: float) -> None:
+    """Refuse a power outside (0, 1]."""
+    if not 0.0 < temper <= 1.0:
+        raise ValueError(f"temper is {temper!r}; it must be above 0, and 1 at the most")
 
 
 def check_count(n: int) -> int:

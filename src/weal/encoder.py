@@ -27,6 +27,7 @@ from weal.core import features, kernels
 from weal.core.arrays import Array
 from weal.core.kernels import Kernel
 from weal.core.scaling import Scaling, from_data
+from weal.errors import UnreadableFile
 
 KIND = "FeatureEncoder"
 
@@ -99,7 +100,7 @@ class FeatureEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         names = [str(name) for name in getattr(self, "feature_names_in_", [])]
         header = {
-            "kernels": [[k.family, k.length_scale, k.alpha] for k in self.dictionary_],
+            "kernels": [[k.family, k.length_scale, k.alpha, k.offset] for k in self.dictionary_],
             "orthogonal": bool(self.orthogonal),
             "input_names": names,
         }
@@ -114,8 +115,18 @@ class FeatureEncoder(TransformerMixin, BaseEstimator):
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """The encoder that `save` wrote."""
         header, arrays = files.read(path, KIND)
+        try:
+            return cls._unpack(header, arrays)
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise UnreadableFile(
+                f"{path} is one of weal's, but not a whole encoder ({type(error).__name__}: "
+                f"{error}); restore it from a copy, or save it again"
+            ) from error
+
+    @classmethod
+    def _unpack(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
         zeta = arrays["zeta"]
-        plain = [(f, tuple(s) if isinstance(s, list) else s, a) for f, s, a in header["kernels"]]
+        plain = [(f, tuple(s) if isinstance(s, list) else s, *a) for f, s, *a in header["kernels"]]
         dictionary = tuple(Kernel(*parts) for parts in plain)
         encoder = cls(dictionary, n_frequencies=zeta.shape[1], orthogonal=header["orthogonal"])
         encoder.dictionary_, encoder.frequencies_ = dictionary, zeta

@@ -122,10 +122,14 @@ class Knowledge:
         self._start_anew()
 
     def _start_anew(self) -> None:
+        self._drop_beliefs()
+        self.sound = True
+
+    def _drop_beliefs(self) -> None:
+        """What follows the model is computed anew: its experts are others now."""
         self.pool = self.judged = None
         for watch in self.watches:
             watch.belief = None
-        self.sound = True
 
     def learn(self, new: Sequence[tuple[Label, int | None]]) -> None:
         """Follow new labels, told on top of all that is known; each with its place in the pool.
@@ -145,21 +149,24 @@ class Knowledge:
             point = self.pool.point(ens, n)
         else:
             point = self.model.embed(label.x[None])
-        y = (label.y - scale.y_mean) / scale.y_sd
-        told = ensemble.step(ens, point, y, (label.noise / scale.y_sd) ** 2)
+        y, extra = (label.y - scale.y_mean) / scale.y_sd, (label.noise / scale.y_sd) ** 2
+        told = ensemble.step(ens, point, y, extra)
         for belief in (self.pool, *(watch.belief for watch in self.watches)):
             if belief is not None:
                 belief.follow(ens, told)
         if self.judged is not None:
             self.judged = _moved(self.judged, told)
-        self.model.advance(told)
-        if self.pool is not None:
+        x = self.pool.X[n] if n is not None and self.pool is not None else scale.inputs(label.x)
+        self.model.advance(told, x, y, extra)
+        if self.model.refresh():
+            self._drop_beliefs()
+        elif self.pool is not None:
             self.pool.hold(self.model.ensemble_)
 
     def start(self, around: Surroundings) -> None:
         """Begin the beliefs on pool and validation points, where they are not kept yet."""
         model, ens = self.model, self.model.ensemble_
-        if self.pool is None:
+        if self.pool is None or len(self.pool.X) != len(around.pool):
             target = around.target
             if target is not None:
                 target = check_distance("the target", model.scaling_.inputs(target))
@@ -224,10 +231,11 @@ def fresh_model(model: EnsembleGPRegressor | None, seed: int, d: int) -> Ensembl
     if not isinstance(model, EnsembleGPRegressor):
         raise TypeError(f"model is {model!r}; it needs an EnsembleGPRegressor, or None")
     ours: EnsembleGPRegressor = clone(model)
-    if model.random_state is None:
+    state = ours.random_state
+    if state is None:
         ours.set_params(random_state=seed)
-    elif isinstance(model.random_state, np.random.RandomState):
-        ours.set_params(random_state=int(ours.random_state.randint(2**31 - 1)))
+    elif isinstance(state, np.random.RandomState):
+        ours.set_params(random_state=int(state.randint(2**31 - 1)))
     ours.check_parameters(d)
     return ours
 

@@ -43,15 +43,23 @@ class Labels:
         self._write(label)
         self.told.append(label)
         if label.name is not None:
-            self.by_name.setdefault(label.name, []).append(label)
+            self.by_name[label.name] = [*self.by_name.get(label.name, []), label]
 
-    def without(self, names: Sequence[Hashable]) -> "Labels":
-        """The labels but those of these candidates; these here stay as they are."""
-        rest, gone = Labels(), set(names)
-        for label in self.told:
-            if label.name is None or label.name not in gone:
-                rest.add(label)
-        return rest
+    def after(self, dropped: Sequence[Hashable], new: Sequence[Label]) -> "Labels":
+        """Labels without those of the dropped candidates and with new ones; these here stay.
+
+        Rows of the table past our own are free to write: two labels of the same time would share
+        them, but only one follows the other.
+        """
+        gone = set(dropped)
+        if not gone:
+            later, more = Labels(list(self.told), dict(self.by_name), self._table), new
+        else:
+            kept = [one for one in self.told if one.name is None or one.name not in gone]
+            later, more = Labels(), [*kept, *new]
+        for label in more:
+            later.add(label)
+        return later
 
     def values(self, name: Hashable) -> list[float]:
         """The labels of this candidate; several where it was repeated."""

@@ -208,12 +208,12 @@ class ActiveLearner:
         self, pool: Any, ids: Iterable[Hashable] | None = None, *, to_target: bool = False
     ) -> None:
         """Add candidates: rows like the pool's. `to_target` adds them to the target of ivr too."""
-        target = self.candidates.X if self.target is None else self.target
+        if self.target is None:
+            self.target = self.candidates.X  # what the pool was stays the target
         before = self.candidates.add(pool, ids, self._knowledge.check_inputs)
-        more = self.candidates.X[before:] if to_target else self.candidates.X[:0]
-        self.target = np.concatenate([target, more])  # what the pool was stays the target
-        self._knowledge.pool = None
-        self._forget_plans()
+        self._batch, self._outlook, self._knowledge.pool = [], None, None
+        if to_target:
+            self.target = np.concatenate([self.target, self.candidates.X[before:]])
 
     def remove(self, ids: Iterable[Hashable]) -> None:
         """Take candidates out of the pool; labels of theirs stay."""
@@ -312,15 +312,18 @@ class ActiveLearner:
         self._knowledge.check(new)
         places = [self.candidates.index.get(label.name) for label in new]
         expected = [self._expected(label, n) for label, n in zip(new, places, strict=True)]
-        step = len(self.labels)
-        labels = self.labels.without(dropped) if dropped else self.labels
-        self._knowledge.sound = False
-        for label in new:
-            labels.add(label)
-        self.labels = labels
+        step, asked = len(self.labels), dict(self.pending)
+        labels, names = self.labels.after(dropped, new), {label.name for label in new}
+        pending = {name: row for name, row in asked.items() if name not in names}
+        skipped = self.skipped - names
+        # All at once: whoever presses Ctrl-C finds the labels taken, or nothing changed.
+        self._knowledge.sound, self._batch, self._outlook = False, [], None
+        self.labels, self.pending, self.skipped = labels, pending, skipped
         self._news += 1
-        self._forget_plans()
-        notes = self._note(step, new, expected)
+        notes = [
+            self.history.told(step, label, asked.pop(label.name, None), mean_sd)
+            for label, mean_sd in zip(new, expected, strict=True)
+        ]
         if not dropped:
             self._knowledge.learn(list(zip(new, places, strict=True)))
         self._catch_up()
@@ -332,16 +335,6 @@ class ActiveLearner:
         if n is None or not known or label.name in self.pending:
             return NAN, NAN
         return self._knowledge.predicted(n)
-
-    def _note(
-        self, step: int, new: Sequence[Label], expected: Sequence[tuple[float, float]]
-    ) -> list[int]:
-        """History rows of new labels; they are no longer pending."""
-        rows = []
-        for label, mean_sd in zip(new, expected, strict=True):
-            rows.append(self.history.told(step, label, self.pending.pop(label.name, None), mean_sd))
-            self.skipped.discard(label.name)
-        return rows
 
     def _catch_up(self) -> None:
         """Bring the model to what the labels say, if it is not there."""

@@ -9,14 +9,15 @@ import math
 import os
 from collections.abc import Hashable
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
 from weal import files, model_file
-from weal.candidates import Candidates
-from weal.core.acquisition import ACQUISITIONS
+from weal.asking import is_ours, resolve
+from weal.candidates import Candidates, plain
 from weal.core.arrays import Array
 from weal.errors import UnreadableFile
 from weal.history import History
@@ -35,6 +36,7 @@ def save(learner: Any, path: str | os.PathLike[str]) -> None:
     header = {
         "pool": _pool_header(learner.candidates),
         "acquisition": list(learner.chooser.functions),
+        "own": [name for name, f in learner.chooser.functions.items() if not is_ours(name, f)],
         "eta": learner.chooser.eta,
         "score_scaling": learner.chooser.scaling,
         "n_start": learner.n_start,
@@ -56,29 +58,39 @@ def save(learner: Any, path: str | os.PathLike[str]) -> None:
 def load(cls: Any, path: str | os.PathLike[str], acquisition: Any = None) -> Any:
     """The learner of class `cls` that `save` wrote."""
     header, arrays = files.read(path, KIND)
+    chosen = _chosen(header.get("acquisition"), header.get("own"), acquisition)
     try:
-        return _load(cls, header, arrays, acquisition)
-    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        return _load(cls, header, arrays, chosen)
+    except UnreadableFile:
+        raise
+    except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
         raise UnreadableFile(
             f"{path} is one of weal's, but not a whole learner ({type(error).__name__}: {error}); "
             "restore it from a copy, or save it again"
         ) from error
 
 
-def _load(cls: Any, header: dict[str, Any], arrays: dict[str, Array], acquisition: Any) -> Any:
-    names = header["acquisition"]
-    own = [name for name in names if name not in ACQUISITIONS]
-    if own and acquisition is None:
+def _chosen(names: Any, own: Any, acquisition: Any) -> Any:
+    """The acquisition functions of a file, or those that were given again."""
+    if acquisition is None and own:
         raise ValueError(
             f"the learner asks by functions of your own ({', '.join(own)}), which no file keeps; "
             "give them again: load(path, acquisition=...)"
         )
-    chosen = names if acquisition is None else acquisition
+    if acquisition is not None and list(resolve(acquisition)) != names:
+        raise ValueError(
+            f"the learner asks by {names}, and {list(resolve(acquisition))} was given; give the "
+            "same functions in the same order, since their weights are in the file"
+        )
+    return names if acquisition is None else acquisition
+
+
+def _load(cls: Any, header: dict[str, Any], arrays: dict[str, Array], acquisition: Any) -> Any:
     pool = header["pool"]
     learner = cls(
         EnsembleGPRegressor(**model_file.unpack_params(header["params"])),
         _pool(pool, arrays),
-        chosen,
+        acquisition,
         ids=[_unid(name) for name in pool["ids"]] if pool["id_column"] is None else None,
         id_column=pool["id_column"],
         validation=(arrays["validation_x"], arrays["validation_y"])
@@ -102,9 +114,7 @@ def _load(cls: Any, header: dict[str, Any], arrays: dict[str, Array], acquisitio
     learner.skipped = {_unid(name) for name in header["skipped"]}
     learner._batch = [_unid(name) for name in header["batch"]]
     learner._news, learner._adapted = header["news"]
-    learner.history = History(
-        _unfinite({**row, "id": _unid(row["id"])}) for row in header["history"]
-    )
+    learner.history = History(_unfinite(row) for row in header["history"])
     if header["model"] is not None:
         state = {n.removeprefix(_MODEL): a for n, a in arrays.items() if n.startswith(_MODEL)}
         learner._knowledge = Knowledge(
@@ -148,12 +158,32 @@ def _restore_beliefs(known: Knowledge, arrays: dict[str, Array]) -> None:
 
 
 def _pool_header(pool: Candidates) -> dict[str, Any]:
-    frame = pool.frame
-    return {
-        "ids": [_id(name) for name in pool.ids],
+    ids = [_id(name) for name in pool.ids]
+    if pool.frame is None:
+        return {"ids": ids, "id_column": None, "frame": None}
+    frame, native = pool.frame, pool.frame.to_native()
+    kind = str(frame.schema.get(pool.id_column, nw.String))
+    if not (frame.implementation.is_pandas() or hasattr(nw, kind)):
+        raise ValueError(
+            f"the ids are {kind}, which a file cannot keep: turn the column into text first"
+        )
+    header = {
+        "ids": ids,
         "id_column": pool.id_column,
-        "frame": None if frame is None else frame.implementation.value,
-        "columns": pool.columns,
+        "frame": frame.implementation.value,
+        "columns": [_id(name) for name in frame.columns],
+        "dtypes": [str(dtype) for dtype in frame.schema.values()],
+    }
+    if not frame.implementation.is_pandas():
+        return header
+    index = native.index
+    names = [_id(plain(name)) for name in index]
+    kinds = getattr(index, "dtypes", [getattr(index, "dtype", None)])
+    return header | {
+        "dtypes": [str(dtype) for dtype in native.dtypes],
+        "index": None if names == ids else names,
+        "index_names": list(index.names),
+        "index_dtypes": [str(kind) for kind in kinds],
     }
 
 
@@ -161,8 +191,18 @@ def _pool_arrays(pool: Candidates) -> dict[str, Array]:
     arrays: dict[str, Any] = {"present": pool.present.astype(np.uint8)}
     if pool.frame is None:
         return arrays | {"X": pool.X}
-    for n, name in enumerate(pool.columns or []):
-        arrays[f"column_{n}"] = pool.frame[name].to_numpy()
+    for n, name in enumerate(pool.frame.columns):
+        if name == pool.id_column:
+            continue
+        column = pool.frame.get_column(name).to_numpy()
+        if column.dtype == np.float16:
+            column = column.astype(np.float32)
+        if column.dtype.kind not in "biuf":
+            raise ValueError(
+                f"the column {name!r} is {pool.frame.schema[name]}; a file keeps columns of "
+                "floats, whole numbers and truth values: cast it first"
+            )
+        arrays[f"column_{n}"] = column
     return arrays
 
 
@@ -170,17 +210,36 @@ def _pool(header: dict[str, Any], arrays: dict[str, Array]) -> Any:
     """The pool as the kind of table that it was."""
     if header["frame"] is None:
         return arrays["X"]
-    columns: dict[str, Any] = {
-        name: arrays[f"column_{n}"] for n, name in enumerate(header["columns"])
+    ids = [_unid(name) for name in header["ids"]]
+    names = [_unid(name) for name in header["columns"]]
+    columns = {
+        name: ids if name == header["id_column"] else arrays[f"column_{n}"]
+        for n, name in enumerate(names)
     }
-    if header["id_column"] is not None:
-        columns = {header["id_column"]: [_unid(name) for name in header["ids"]]} | columns
+    if header["frame"] == "pandas":
+        return _pandas(header, columns, ids)
     frame = nw.from_dict(columns, backend=header["frame"])
-    if header["frame"] == "pandas" and header["id_column"] is None:
-        names = [_unid(name) for name in header["ids"]]
-        frame = nw.maybe_set_index(frame, index=nw.new_series("id", names, backend="pandas"))
-        frame = nw.from_native(frame.to_native().rename_axis(None))
-    return frame.to_native()
+    kinds = zip(names, header["dtypes"], strict=True)
+    cast = (nw.col(name).cast(getattr(nw, kind)) for name, kind in kinds)
+    return frame.with_columns(cast).to_native()
+
+
+def _pandas(header: dict[str, Any], columns: dict[Any, Any], ids: list[Any]) -> Any:
+    pandas = import_module("pandas")
+    kept = header["index"]
+    index = pandas.Index(ids if kept is None else [_unid(name) for name in kept])
+    kinds = header["index_dtypes"]
+    if len(kinds) > 1:
+        levels = [index.get_level_values(n).astype(kind) for n, kind in enumerate(kinds)]
+        index = pandas.MultiIndex.from_arrays(levels)
+    else:
+        index = index.astype(kinds[0])
+    index.names = header["index_names"]
+    series = [
+        pandas.Series(values, index=index, dtype=kind)
+        for values, kind in zip(columns.values(), header["dtypes"], strict=True)
+    ]
+    return pandas.concat(series, axis=1, keys=list(columns))
 
 
 def _id(name: Hashable) -> Any:

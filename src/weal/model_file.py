@@ -15,8 +15,11 @@ from weal.core.ensemble import Ensemble
 from weal.core.exact import ExactExperts
 from weal.core.experts import FeatureExperts
 from weal.core.kernels import Kernel
+from weal.core.magnitude import Conjugate, Fixed
 from weal.core.scaling import Scaling
 from weal.errors import UnreadableFile
+from weal.fold import NO_EXPERTS, Fold
+from weal.priors import setting_of
 
 KIND = "EnsembleGPRegressor"
 
@@ -33,27 +36,31 @@ def unpack_params(plain: dict[str, Any]) -> dict[str, Any]:
 
 def pack(model: Any) -> tuple[dict[str, Any], dict[str, Array]]:
     """Header and arrays of a fitted regressor."""
-    ens: Ensemble = model.ensemble_
+    fold: Fold = model.fold_
+    ens = fold.ensemble
     header = {
         "params": pack_params(model),
-        "dictionary": [asdict(kernel) for kernel in model.dictionary_],
-        "seed": model.seed_,
-        "n_labels": model.n_labels_,
+        "dictionary": [asdict(kernel) for kernel in fold.dictionary],
+        "seed": fold.seed,
+        "next_refresh": fold.next_refresh,
         "n_inputs": model.n_features_in_,
         "input_names": [str(name) for name in getattr(model, "feature_names_in_", [])],
     }
     arrays = {
-        "x_mean": model.scaling_.x_mean,
-        "x_sd": model.scaling_.x_sd,
-        "y_mean_sd": np.array([model.scaling_.y_mean, model.scaling_.y_sd]),
+        **_scaling_to_arrays(model.scaling_),
+        "seen_x": fold.X,
+        "seen_y": fold.y,
+        "seen_extra": fold.extra,
         "log_w": ens.log_w,
-        "magnitude": model.magnitude_,
-        "noise": model.noise_,
+        "prior_log_w": fold.prior.log_w,
         "ratio": ens.noise,
+        **_scale_to_arrays(ens.scale),
         **_experts_to_arrays(ens.experts),
     }
-    if isinstance(model.embedding_, Spectral):
-        arrays["zeta"] = model.embedding_.zeta
+    if isinstance(fold.embedding, Spectral):
+        arrays["zeta"] = fold.embedding.zeta
+        if fold.embedding.offset is not None:
+            arrays["offset"] = fold.embedding.offset
     return header, arrays
 
 
@@ -61,17 +68,26 @@ def unpack(cls: Any, header: dict[str, Any], arrays: dict[str, Array]) -> Any:
     """The regressor of class `cls` that `pack` took apart."""
     try:
         model = cls(**unpack_params(header["params"]))
-        model.dictionary_ = tuple(_kernel(plain) for plain in header["dictionary"])
-        model.seed_, model.n_labels_ = int(header["seed"]), int(header["n_labels"])
         model.n_features_in_ = int(header["n_inputs"])
         if header["input_names"]:
             model.feature_names_in_ = np.array(header["input_names"], dtype=object)
-        y_mean, y_sd = arrays["y_mean_sd"]
-        model.scaling_ = Scaling(arrays["x_mean"], arrays["x_sd"], float(y_mean), float(y_sd))
-        model.magnitude_, model.noise_ = arrays["magnitude"], arrays["noise"]
-        model.embedding_ = _embedding(arrays)
-        experts = _experts_from_arrays(model.dictionary_, arrays)
-        model.ensemble_ = Ensemble(experts, arrays["log_w"], arrays["magnitude"], arrays["ratio"])
+        model.scaling_ = _scaling_from_arrays(arrays)
+        dictionary = tuple(_kernel(plain) for plain in header["dictionary"])
+        scale, temper = _scale_from_arrays(arrays), float(model.temper)
+        first = Conjugate.prior(len(scale.variance)) if isinstance(scale, Conjugate) else scale
+        experts = _experts_from_arrays(dictionary, arrays)
+        model.fold_ = Fold(
+            setting_of(model),
+            int(header["seed"]),
+            arrays["seen_x"],
+            arrays["seen_y"],
+            arrays["seen_extra"],
+            dictionary,
+            _embedding(arrays),
+            Ensemble(NO_EXPERTS, arrays["prior_log_w"], first, arrays["ratio"], temper),
+            Ensemble(experts, arrays["log_w"], scale, arrays["ratio"], temper),
+            int(header["next_refresh"]),
+        )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise UnreadableFile(
             f"the file is one of weal's, but not a whole model ({type(error).__name__}: {error}); "
@@ -80,9 +96,38 @@ def unpack(cls: Any, header: dict[str, Any], arrays: dict[str, Array]) -> Any:
     return model
 
 
+def _scaling_to_arrays(scale: Scaling) -> dict[str, Array]:
+    arrays = {
+        "x_mean": scale.x_mean,
+        "x_sd": scale.x_sd,
+        "y_mean_sd": np.array([scale.y_mean, scale.y_sd]),
+    }
+    if scale.x_median is not None and scale.x_spread is not None:
+        arrays |= {"x_median": scale.x_median, "x_spread": scale.x_spread}
+    return arrays
+
+
+def _scaling_from_arrays(arrays: dict[str, Array]) -> Scaling:
+    y_mean, y_sd = arrays["y_mean_sd"]
+    bend = arrays.get("x_median"), arrays.get("x_spread")
+    return Scaling(arrays["x_mean"], arrays["x_sd"], float(y_mean), float(y_sd), *bend)
+
+
+def _scale_to_arrays(scale: Any) -> dict[str, Array]:
+    if isinstance(scale, Conjugate):
+        return {"a": scale.a, "b": scale.b}
+    return {"magnitude": scale.variance}
+
+
+def _scale_from_arrays(arrays: dict[str, Array]) -> Conjugate | Fixed:
+    if "a" in arrays:
+        return Conjugate(arrays["a"], arrays["b"])
+    return Fixed(arrays["magnitude"])
+
+
 def _embedding(arrays: dict[str, Array]) -> Embedding:
     if "zeta" in arrays:
-        return Spectral(arrays["zeta"])
+        return Spectral(arrays["zeta"], arrays.get("offset"))
     return Encoded(len(arrays["log_w"])) if "root" in arrays else Exact()
 
 
@@ -123,10 +168,13 @@ def _from_json(value: Any) -> Any:
     if isinstance(value, dict) and "Kernel" in value:
         return _kernel(value["Kernel"])
     if isinstance(value, dict) and "Scaling" in value:
-        plain = dict(value["Scaling"])
-        x_mean, x_sd = np.array(plain.pop("x_mean")), np.array(plain.pop("x_sd"))
-        return Scaling(x_mean, x_sd, **plain)
+        plain = value["Scaling"]
+        return Scaling(**{name: _array(part) for name, part in plain.items()})
     return value
+
+
+def _array(plain: Any) -> Any:
+    return np.array(plain) if isinstance(plain, list) else plain
 
 
 def _kernel(plain: dict[str, Any]) -> Kernel:

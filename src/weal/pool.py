@@ -6,7 +6,9 @@ one column c for each expert held: U F multiplications for features, U t for exa
 
 Features are cached when all of them fit `memory` bytes, and recomputed in blocks otherwise. From
 LARGE candidates on they are float32: the columns are then right to 3e-7, and means and variances,
-being sums of few such columns in float64, to about as much.
+being sums of few such columns in float64, to about as much (means: times the largest e / sqrt(s)
+met). With a target they stay float64: relevances fall as the square of the variances, soon far
+below what float32 leaves, and at a noise ratio of 1e-3 `ivr` would choose by rounding.
 
 A small pool is one group of experts, so that one product serves all; a large one is a group for
 each expert, walked in blocks that stay in the processor's cache.
@@ -21,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.core import features
-from weal.core.arrays import Array
+from weal.core.arrays import Array, Index
 from weal.core.embedding import Embedding, Exact
 from weal.core.ensemble import Ensemble
 from weal.core.exact import Near
-from weal.core.experts import Index, Points, moved
+from weal.core.experts import Points, moved
 from weal.core.target import REFERENCE, ExactTarget, FeatureTarget, moved_relevance
 
 LEAST_WEIGHT = 1e-10  # below it an expert changes no score by more than the tie rule forgives
@@ -65,7 +67,8 @@ class PoolBelief:
         self.mu, self.v = np.zeros((M, U)), np.ones((M, U))
         self.q = None if target is None else np.zeros((M, U))
         self.exact = isinstance(embedding, Exact)
-        self.dtype = np.float32 if U >= LARGE and not self.exact else np.float64
+        single = U >= LARGE and target is None and not self.exact
+        self.dtype = np.float32 if single else np.float64
         size = M * U * embedding.width(ens.experts) * np.dtype(self.dtype).itemsize
         self.cached = self.exact or size <= memory
         self.target = None if target is None else self._make_target(ens, target)

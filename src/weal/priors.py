@@ -1,6 +1,7 @@
 """From parameters and first labels to the prior: dictionary, magnitudes, noises, embedding.
 
-Everything here depends on the labels of the first fit only, and stays until the next one.
+With given kernels everything here depends on the labels of the first fit only, and stays. Without,
+the experts themselves follow the labels, and are settled anew now and then (`core.lineup`).
 """
 
 from collections.abc import Sequence
@@ -17,17 +18,23 @@ from weal.checks import (
     check_kind,
     check_n_frequencies,
     check_prior_weights,
+    check_ratios,
+    check_temper,
 )
-from weal.core import evidence, features, kernels
+from weal.core import evidence, features, kernels, lineup
 from weal.core.arrays import Array
 from weal.core.embedding import Embedding, Encoded, Exact, Spectral
-from weal.core.ensemble import Ensemble
+from weal.core.ensemble import Ensemble, normalise
 from weal.core.exact import ExactExperts
 from weal.core.experts import Experts, FeatureExperts
 from weal.core.kernels import Kernel
+from weal.core.magnitude import Conjugate, Fixed
 
 # Labels that the marginal likelihood looks at; more cost t^3 and change next to nothing.
 EVIDENCE_LABELS = 500
+# Labels up to which "auto" takes exact experts: a column then costs no more than one of features.
+EXACT_LABELS = 1500
+INTEGRATED = "integrated"
 LENGTH_BOUNDS = (1e-5, 1e5)  # of a fitted lengthscale, scikit-learn's default
 
 
@@ -39,18 +46,51 @@ class Setting:
     approximation: str
     n_frequencies: int
     orthogonal: bool
-    magnitude: ArrayLike | None
+    magnitude: ArrayLike | str | None
     noise: ArrayLike | None
+    noise_ratios: Sequence[float]
     fit_length_scale: bool
     magnitude_bounds: tuple[float, float]
     noise_bounds: tuple[float, float]
     prior_weights: ArrayLike | None
+    temper: float
 
     def __post_init__(self) -> None:
         check_kind(self.approximation)
         check_n_frequencies(self.n_frequencies)
         check_bounds("magnitude_bounds", self.magnitude_bounds)
         check_bounds("noise_bounds", self.noise_bounds)
+        check_ratios(self.noise_ratios)
+        check_temper(self.temper)
+        if self.integrated and (self.noise is not None or self.fit_length_scale):
+            raise ValueError(
+                "noise and fit_length_scale go with a magnitude that is fitted (magnitude=None) or "
+                "given; with magnitude='integrated' give noise_ratios, and lengthscales are fitted "
+                "as labels come unless kernels are given"
+            )
+
+    @property
+    def integrated(self) -> bool:
+        """Whether magnitudes are integrated out; encoded experts fit theirs."""
+        if isinstance(self.magnitude, str) and self.magnitude != INTEGRATED:
+            raise ValueError(
+                f"magnitude is {self.magnitude!r}; it must be {INTEGRATED!r}, None or numbers"
+            )
+        return isinstance(self.magnitude, str) and self.approximation != "encoded"
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether the experts themselves follow the labels."""
+        return self.integrated and self.kernels is None
+
+    def exact(self, t: int) -> bool:
+        """Whether the experts are exact ones, for t labels."""
+        return self.approximation == "exact" or (self.approximation == "auto" and t <= EXACT_LABELS)
+
+
+def setting_of(estimator: Any) -> Setting:
+    """The setting that an estimator's parameters make."""
+    return Setting(**{name: getattr(estimator, name) for name in Setting.__dataclass_fields__})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,55 +98,73 @@ class Prior:
     """What the first fit settles."""
 
     dictionary: tuple[Kernel, ...]  # M; empty where the kernels are not ours to know
-    magnitude: Array  # (M,)
-    noise: Array  # (M,)
     embedding: Embedding
     ensemble: Ensemble  # before the first label
 
 
 def check(setting: Setting, d: int) -> None:
     """Refuse parameters that do not fit one another, or d inputs; `settle` would refuse them."""
-    M = len(_kernels(setting, d)) or _encoded_experts(setting, d)
-    check_prior_weights(setting.prior_weights, M)
-    check_fixed("magnitude", setting.magnitude, M)
-    check_fixed("noise", setting.noise, M)
+    found = _kernels(setting, d)
+    if setting.integrated:
+        M = len(found) * len(setting.noise_ratios)
+    else:
+        M = len(found) or _encoded_experts(setting, d)
+        check_fixed("magnitude", _given(setting), M)
+        check_fixed("noise", setting.noise, M)
+    if not setting.adaptive:
+        check_prior_weights(setting.prior_weights, M)
 
 
 def settle(setting: Setting, X: Array, y: Array, extra: Array, seed: int) -> Prior:
     """The prior for labels y (t,) of scaled inputs X (t, d), with noise variances extra (t,)."""
+    if setting.integrated:
+        return _line_up(setting, X, y, extra, seed)
     rows = _evidence_rows(len(y), seed)
     dictionary = _dictionary(setting, X[rows], y[rows])
     M = len(dictionary) or _encoded_experts(setting, X.shape[1])
     log_w = check_prior_weights(setting.prior_weights, M)
-    magnitude = check_fixed("magnitude", setting.magnitude, M)
+    magnitude = check_fixed("magnitude", _given(setting), M)
     noise = check_fixed("noise", setting.noise, M)
-    embedding = _embedding(setting, dictionary, X.shape[1], M, seed)
-    experts = prior_experts(setting, dictionary, X.shape[1], M)
+    embedding = _embedding(setting, dictionary, X, M, seed)
+    experts = prior_experts(embedding, dictionary, X.shape[1], M)
     if magnitude is None or noise is None:
         K = _correlations(dictionary, embedding, experts, X[rows])
         bounds = (setting.magnitude_bounds, setting.noise_bounds)
         fitted = evidence.fit_hyperparameters(K, y[rows], extra[rows], *bounds, magnitude, noise)
         magnitude, noise = fitted.magnitude, fitted.noise
-    ensemble = Ensemble(experts, log_w, magnitude, noise / magnitude)
-    return Prior(dictionary, magnitude, noise, embedding, ensemble)
+    ensemble = Ensemble(experts, log_w, Fixed(magnitude), noise / magnitude, setting.temper)
+    return Prior(dictionary, embedding, ensemble)
 
 
-def prior_again(
-    setting: Setting, dictionary: tuple[Kernel, ...], d: int, magnitude: Array, noise: Array
-) -> Ensemble:
-    """The ensemble before the first label, as `settle` made it."""
-    M = len(magnitude)
-    experts = prior_experts(setting, dictionary, d, M)
-    return Ensemble(
-        experts, check_prior_weights(setting.prior_weights, M), magnitude, noise / magnitude
-    )
+def _line_up(setting: Setting, X: Array, y: Array, extra: Array, seed: int) -> Prior:
+    """Experts with their magnitude integrated out: all of the user's, or the best of ours."""
+    found, ratios = _kernels(setting, X.shape[1]), tuple(setting.noise_ratios)
+    if setting.adaptive:
+        rows = _evidence_rows(len(y), seed)
+        best = lineup.choose(found, ratios, X[rows], y[rows], extra[rows])
+        dictionary, noise, log_w = best.kernels, best.noise, normalise(best.log_prior)
+    else:
+        dictionary = tuple(kernel for kernel in found for _ in ratios)
+        noise = np.tile(ratios, len(found))
+        log_w = check_prior_weights(setting.prior_weights, len(dictionary))
+    M, d = len(dictionary), X.shape[1]
+    embedding = _embedding(setting, dictionary, X, M, seed)
+    experts = prior_experts(embedding, dictionary, d, M)
+    ensemble = Ensemble(experts, log_w, Conjugate.prior(M), noise, setting.temper)
+    return Prior(dictionary, embedding, ensemble)
+
+
+def _given(setting: Setting) -> ArrayLike | None:
+    """The magnitudes that the user gave."""
+    return None if isinstance(setting.magnitude, str) else setting.magnitude
 
 
 def _kernels(setting: Setting, d: int) -> tuple[Kernel, ...]:
     if setting.approximation == "encoded":
         return ()
-    given = setting.kernels
-    return kernels.default_dictionary(d) if given is None else check_dictionary(given, d)
+    if setting.kernels is not None:
+        return check_dictionary(setting.kernels, d)
+    return lineup.grid(d) if setting.integrated else kernels.default_dictionary(d)
 
 
 def _dictionary(setting: Setting, X: Array, y: Array) -> tuple[Kernel, ...]:
@@ -128,21 +186,24 @@ def _encoded_experts(setting: Setting, d: int) -> int:
 
 
 def _embedding(
-    setting: Setting, dictionary: tuple[Kernel, ...], d: int, M: int, seed: int
+    setting: Setting, dictionary: tuple[Kernel, ...], X: Array, M: int, seed: int
 ) -> Embedding:
-    if setting.approximation == "exact":
-        return Exact()
     if setting.approximation == "encoded":
         return Encoded(M)
-    D = setting.n_frequencies
-    return Spectral(features.draw_frequencies(dictionary, d, D, seed, setting.orthogonal))
+    t, d = X.shape
+    if setting.exact(t):
+        return Exact()
+    zeta = features.draw_frequencies(dictionary, d, setting.n_frequencies, seed, setting.orthogonal)
+    offset = np.array([kernel.offset for kernel in dictionary])
+    return Spectral(zeta, offset if offset.any() else None)
 
 
-def prior_experts(setting: Setting, dictionary: tuple[Kernel, ...], d: int, M: int) -> Experts:
+def prior_experts(embedding: Embedding, dictionary: tuple[Kernel, ...], d: int, M: int) -> Experts:
     """Experts that have seen no label."""
-    if setting.approximation == "exact":
+    if isinstance(embedding, Exact):
         return ExactExperts.prior(dictionary, d)
-    return FeatureExperts.prior(M, 2 * setting.n_frequencies)
+    F = d // M if isinstance(embedding, Encoded) else embedding.width(None)
+    return FeatureExperts.prior(M, F)
 
 
 def _correlations(

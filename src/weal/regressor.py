@@ -22,12 +22,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from weal import files, model_file
 from weal.checks import check_distance, check_no_gaps, check_sample_noise, check_scaling
-from weal.core import ensemble, features, kernels, scaling
+from weal.core import ensemble, kernels, lineup, scaling
 from weal.core.arrays import Array
+from weal.core.embedding import Embedding
+from weal.core.ensemble import Ensemble
 from weal.core.experts import Points
 from weal.core.kernels import Kernel
 from weal.core.scaling import Scaling
-from weal.priors import Setting, check, prior_again, settle
+from weal.fold import Fold, advance, begin, learn, refold, refresh
+from weal.priors import Setting, check, setting_of
 
 Bounds = tuple[float, float]
 
@@ -38,25 +41,36 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
     Parameters
     ----------
     kernels : sequence of Kernel, or None
-        The dictionary: one expert each. None takes RBF and Matern 5/2 at lengthscales from a
-        tenth to ten times sqrt(d), in half decades.
-    approximation : "features", "exact" or "encoded"
-        Random features: a label costs the same however many came before. Exact: no error of
-        approximation, for up to a few thousand labels. Encoded: X holds random features that a
-        `FeatureEncoder` made; the model sees neither inputs nor kernels.
+        The dictionary: one expert each (and for each of noise_ratios). None: the experts follow
+        the labels, lengthscales of single inputs included.
+    approximation : "auto", "exact", "features" or "encoded"
+        Exact: no error of approximation, for up to a few thousand labels. Random features: a
+        label costs the same however many came before. Auto: exact up to 1500 labels at a fit or
+        refresh, features beyond. Encoded: X holds random features that a `FeatureEncoder` made;
+        the model sees neither inputs nor kernels.
     n_frequencies : int
         Frequencies D of an expert on features; it has 2 D features.
     orthogonal : bool
         Orthogonal frequencies instead of independent ones: a better kernel at the same D.
-    magnitude, noise : float, array of M floats, or None
-        Magnitude and noise variance of the experts, in units of the scaled labels (sd 1).
-        None: what makes the labels of the first fit likeliest.
+    magnitude : "integrated", None, float or array of M floats
+        Magnitude of the experts, in units of the scaled labels (sd 1). Integrated: it has an
+        inverse-gamma prior and adapts with every label. None: what makes the labels of the first
+        fit likeliest, as in the paper.
+    noise_ratios : sequence of floats
+        With an integrated magnitude: ratios of noise variance to magnitude, an expert for each.
+    noise : float, array of M floats, or None
+        Otherwise: noise variance, given or (None) fitted with the magnitude.
     fit_length_scale : bool
         Fit one lengthscale for each kernel too (the single-GP baseline).
     magnitude_bounds, noise_bounds : pair of floats
         Bounds of what is fitted.
     prior_weights : array of M floats, or None
         Weights before the first label; None: equal.
+    temper : float
+        Power, up to 1, of the densities that the weights are multiplied by; less than 1 keeps
+        the weights from settling on one expert.
+    condition : bool
+        Bend input columns with heavy tails (`weal.core.scaling`).
     scaling : Scaling or None
         Fixed locations and scales; None: from the data of the first fit.
     random_state : int, RandomState or None
@@ -81,19 +95,25 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
     True
     """
 
+    fold_: Fold
+    scaling_: Scaling
+
     def __init__(
         self,
         kernels: Sequence[Kernel] | None = None,
         *,
-        approximation: str = "features",
-        n_frequencies: int = 100,
+        approximation: str = "auto",
+        n_frequencies: int = 200,
         orthogonal: bool = False,
-        magnitude: ArrayLike | None = None,
+        magnitude: ArrayLike | str | None = "integrated",
         noise: ArrayLike | None = None,
+        noise_ratios: Sequence[float] = lineup.RATIOS,
         fit_length_scale: bool = False,
         magnitude_bounds: Bounds = (1e-5, 1e5),
         noise_bounds: Bounds = (1e-8, 1e5),
         prior_weights: ArrayLike | None = None,
+        temper: float = 1.0,
+        condition: bool = True,
         scaling: Scaling | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -103,10 +123,13 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         self.orthogonal = orthogonal
         self.magnitude = magnitude
         self.noise = noise
+        self.noise_ratios = noise_ratios
         self.fit_length_scale = fit_length_scale
         self.magnitude_bounds = magnitude_bounds
         self.noise_bounds = noise_bounds
         self.prior_weights = prior_weights
+        self.temper = temper
+        self.condition = condition
         self.scaling = scaling
         self.random_state = random_state
 
@@ -120,8 +143,11 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         """
         setting: dict[str, Any] = {
             "kernels": kernels.paper_dictionary(squared_grid),
+            "approximation": "features",
             "n_frequencies": 50,
+            "magnitude": None,
             "noise_bounds": (1e-5, 1e5),
+            "condition": False,
         }
         return cls(**{**setting, **changes})
 
@@ -154,29 +180,26 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         X, y = self._labelled(X, y, reset=True)
         known = X if X_unlabelled is None else np.concatenate([X, self._table(X_unlabelled)])
         self.scaling_ = self._scaling(known, y)
-        self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         extra = self._extra(sample_noise, len(y))
-        X, y = self._inputs(X), self._labels(y)
-        prior = settle(self._setting(), X, y, extra, self.seed_)
-        self.dictionary_, self.embedding_ = prior.dictionary, prior.embedding
-        self.magnitude_, self.noise_ = prior.magnitude, prior.noise
-        self.ensemble_, self.n_labels_ = prior.ensemble, 0
-        self._fold(X, y, extra)
+        self.fold_ = begin(self._setting(), self._inputs(X), self._labels(y), extra, seed)
 
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, sample_noise: ArrayLike | None = None
     ) -> Self:
         """Learn from more labels; one point (d,) with one label is welcome too.
 
-        Scaling, dictionary, magnitude and noise stay as the first fit left them.
+        Scaling stays as the first fit left it, and with given kernels dictionary and noise too;
+        without, the experts are settled anew after every seventh or so of the labels.
         """
         if np.ndim(y) == 0:
             X, y = np.atleast_2d(X) if np.ndim(X) < 2 else X, np.atleast_1d(y)
-        if not hasattr(self, "ensemble_"):
+        if not hasattr(self, "fold_"):
             return self.fit(X, y, sample_noise=sample_noise)
         X, y = self._labelled(X, y)
         extra = self._extra(sample_noise, len(y))
-        return self._fold(self._inputs(X), self._labels(y), extra)
+        self.fold_ = learn(self.fold_, self._inputs(X), self._labels(y), extra)
+        return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
         """Mean (N,) of f at X, and with `return_std` the sd (N,) of f (not of a noisy label)."""
@@ -204,10 +227,34 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         """Rows of X (N, d) in the form that the experts of the core work on."""
         return self.embedding_.points(self.ensemble_.experts, self._inputs(X))
 
-    def advance(self, told: Any) -> None:
-        """Take a step of the core that the label of one point told (`ensemble.step`)."""
-        self.ensemble_ = ensemble.advance(self.ensemble_, told)
-        self.n_labels_ += 1
+    def predict_interval(self, X: ArrayLike, level: float = 0.9) -> tuple[Array, Array]:
+        """Ends (N,), (N,) of intervals that hold a label at X with that probability."""
+        if not 0.0 < level < 1.0:
+            raise ValueError(f"level is {level!r}; it must be a probability between 0 and 1")
+        low, high = self.predict_quantiles(X, [0.5 - 0.5 * level, 0.5 + 0.5 * level])
+        return low, high
+
+    def predict_quantiles(self, X: ArrayLike, levels: Sequence[float]) -> Array:
+        """Quantiles (levels, N) of a label at X (N, d), noise included, in units of y."""
+        check_is_fitted(self)
+        if not all(0.0 < level < 1.0 for level in levels):
+            raise ValueError(f"levels are {levels!r}; they must be between 0 and 1")
+        parts = [
+            [ensemble.quantile(self.ensemble_, mu, var, level) for level in levels]
+            for _, mu, var in self._beliefs(self._table(X))
+        ]
+        return self.scaling_.means(np.concatenate(parts, axis=1))
+
+    def advance(self, told: Any, x: Array, y: float, extra: float) -> None:
+        """Take a step of the core that a label told (`ensemble.step`), all in scaled units."""
+        self.fold_ = advance(self.fold_, told, x, y, extra)
+
+    def refresh(self) -> bool:
+        """Settle the experts anew, if that is due; whether it was."""
+        if not self.fold_.due:
+            return False
+        self.fold_ = refresh(self.fold_)
+        return True
 
     def check_labels(self, X: Array | None, y: Array, sample_noise: Array) -> None:
         """Refuse labels, and points X where given, that `partial_fit` would refuse."""
@@ -224,17 +271,43 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
 
     def refold(self, X: Array, y: Array, sample_noise: Array) -> None:
         """Forget all labels and learn these, with scaling, dictionary and prior as they are."""
-        X, y, extra = self._inputs(X), self._labels(y), self._extra(sample_noise, len(y))
-        self.ensemble_ = prior_again(
-            self._setting(), self.dictionary_, X.shape[1], self.magnitude_, self.noise_
-        )
-        self.n_labels_ = 0
-        self._fold(X, y, extra)
+        extra = self._extra(sample_noise, len(y))
+        self.fold_ = refold(self.fold_, self._inputs(X), self._labels(y), extra)
+
+    @property
+    def ensemble_(self) -> Ensemble:
+        """The state of the core."""
+        return self.fold_.ensemble
+
+    @property
+    def embedding_(self) -> Embedding:
+        """How scaled inputs become points of the core."""
+        return self.fold_.embedding
+
+    @property
+    def dictionary_(self) -> tuple[Kernel, ...]:
+        """The kernels of the M experts."""
+        return self.fold_.dictionary
+
+    @property
+    def n_labels_(self) -> int:
+        """Number of labels folded in."""
+        return len(self.fold_.y)
 
     @property
     def weights_(self) -> Array:  # (M,)
         """Probability of each expert given the labels."""
         return self.ensemble_.w
+
+    @property
+    def magnitude_(self) -> Array:  # (M,)
+        """Magnitude of each expert, in units of the scaled labels; its mean where integrated."""
+        return self.ensemble_.magnitude
+
+    @property
+    def noise_(self) -> Array:  # (M,)
+        """Noise variance of each expert, in the same units."""
+        return self.ensemble_.magnitude * self.ensemble_.noise
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, without pickle; `load` reads it."""
@@ -257,15 +330,15 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         return np.asarray(X), check_no_gaps(y)
 
     def _setting(self) -> Setting:
-        names = Setting.__dataclass_fields__
-        return Setting(**{name: getattr(self, name) for name in names})
+        return setting_of(self)
 
     def _scaling(self, X: Array, y: Array) -> Scaling:
         given = check_scaling(self.scaling, X.shape[1])
         if given is not None:
             return given
-        found = scaling.from_data(X, y)
-        if self.approximation != "encoded":
+        encoded = self.approximation == "encoded"
+        found = scaling.from_data(X, y, self.condition and not encoded)
+        if not encoded:
             return found
         return replace(found, x_mean=np.zeros(X.shape[1]), x_sd=np.ones(X.shape[1]))
 
@@ -279,19 +352,6 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         sd = check_sample_noise(sample_noise, t)
         return check_distance("sample_noise", sd / self.scaling_.y_sd) ** 2
 
-    def _blocks(self, N: int) -> Iterator[slice]:
-        width = self.embedding_.width(self.ensemble_.experts)
-        return features.blocks(N, 2 * 8 * len(self.magnitude_) * width)
-
     def _beliefs(self, X: Array) -> Iterator[tuple[slice, Array, Array]]:
         """Means and variances (M, n) of f under each expert, one block of points at a time."""
-        for rows in self._blocks(len(X)):
-            yield rows, *ensemble.predict(self.ensemble_, self.embed(X[rows]))
-
-    def _fold(self, X: Array, y: Array, extra: Array) -> Self:
-        state = self.ensemble_
-        for rows in self._blocks(len(X)):
-            points = self.embedding_.points(state.experts, X[rows])
-            state = ensemble.fold(state, points, y[rows], extra[rows])
-        self.ensemble_, self.n_labels_ = state, self.n_labels_ + len(y)
-        return self
+        return self.fold_.beliefs(self._inputs(X))

@@ -8,8 +8,10 @@ import sys
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
+from weal.checks import check_count
 from weal.errors import Exhausted
 
 
@@ -42,37 +44,43 @@ def run(
     `least_gain` of itself over the last `patience` labels. `progress` draws a bar on standard
     error; None: where that is a terminal.
     """
-    errors: list[float] = []
-    with _bar(progress, n) as advance:
-        while len(errors) < n:
-            try:
+    budget, before, errors = _budget(n, patience), len(learner.labels), list[float]()
+    with _bar(progress, budget) as advance:
+        try:
+            reason = "budget" if not budget else ""
+            while not reason:
                 name = learner.ask()
                 label = oracle(name if by_id else learner.candidates.row(name))
                 learner.tell(name, label)
-            except Exhausted:
-                return Run("exhausted", len(errors), learner.predicted_error())
-            except KeyboardInterrupt:
-                return Run("interrupted", len(errors), learner.predicted_error())
-            errors.append(learner.predicted_error())
-            advance(errors[-1])
-            if callback is not None:
-                callback(learner, name, label)
-            reason = _reason(errors, target_error, patience, least_gain)
-            if reason:
-                return Run(reason, len(errors), errors[-1])
-    return Run("budget", len(errors), errors[-1] if errors else learner.predicted_error())
+                errors.append(learner.predicted_error())
+                advance(errors[-1])
+                if callback is not None:
+                    callback(learner, name, label)
+                reason = _reason(errors, budget, target_error, patience, least_gain)
+        except Exhausted:
+            reason = "exhausted"
+        except KeyboardInterrupt:
+            reason = "interrupted"
+    return Run(reason, len(learner.labels) - before, learner.predicted_error())
+
+
+def _budget(n: int, patience: int | None) -> int:
+    """The number of labels to spend, from 0 on; patience is from 1 on."""
+    if patience is not None:
+        check_count(patience)
+    return 0 if isinstance(n, Integral) and n == 0 else check_count(n)
 
 
 def _reason(
-    errors: list[float], target: float | None, patience: int | None, least_gain: float
-) -> str | None:
+    errors: list[float], n: int, target: float | None, patience: int | None, least_gain: float
+) -> str:
     if target is not None and errors[-1] < target:
         return "target"
     if patience is not None and len(errors) > patience:
         before = errors[-1 - patience]
         if before < float("inf") and errors[-1] > (1.0 - least_gain) * before:
             return "no gain"
-    return None
+    return "budget" if len(errors) == n else ""
 
 
 @contextmanager

@@ -11,8 +11,9 @@ from scipy import stats
 from reference import gaussian
 from reference.cases import MAGNITUDE, PRIOR, campaign, campaigns, frozen, kind, of_kernels
 from weal.core import ensemble
-from weal.core.ensemble import fold, log_density, log_normal, mixture, normalise, predict
+from weal.core.ensemble import fold, log_density, mixture, normalise, predict
 from weal.core.kernels import Kernel
+from weal.core.magnitude import log_normal
 
 KINDS = ("features", "exact")
 few = settings(max_examples=15, deadline=None)

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import approx_fprime, minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
@@ -13,6 +13,7 @@ from reference.cases import frozen, kernels
 from reference.gaussian import gp_log_evidence
 from weal.core.evidence import (
     LEAST_RATIO,
+    _negative_log_likelihood,
     fit_hyperparameters,
     fit_known_noise,
     fit_length_scale,
@@ -205,6 +206,16 @@ def test_noise_that_labels_bring_along_leaves_the_best_of_many_climbs(case):
     assert fitted.log_likelihood[0] == pytest.approx(-ours, abs=1e-5)
     assert within(fitted.magnitude, BOUNDS)
     assert within(fitted.noise, BOUNDS)
+
+
+@pytest.mark.parametrize("case", range(3))
+def test_the_gradient_of_the_likelihood_is_its_slope(case):
+    rng, K, y, extra = noisy(case)
+    for at in rng.uniform(-4.0, 4.0, (5, 2)):
+        value, gradient = _negative_log_likelihood(at, K, y, extra)
+        assert value == pytest.approx(likelihood(at, K, y, extra), rel=1e-9)
+        slope = approx_fprime(at, likelihood, 1e-6, K, y, extra)
+        np.testing.assert_allclose(gradient, slope, rtol=1e-4, atol=1e-3)
 
 
 def test_equal_noise_of_the_labels_is_so_much_less_to_fit():

@@ -10,6 +10,7 @@ from reference.gaussian import gp_coefficients
 from weal.core import ensemble
 from weal.core.exact import LEAST_RATIO, ExactExperts
 from weal.core.kernels import Kernel, correlation
+from weal.core.magnitude import Fixed
 
 PAIRS = (
     (Kernel("rbf", (0.7, 1.5, 3.0)), RBF((0.7, 1.5, 3.0))),
@@ -23,7 +24,7 @@ def test_exact_experts_are_scikit_learns():
     magnitude, lam = frozen([0.4, 3.0, 9.0, 1.5]), frozen([1e-3, 0.2, 0.05, 1e-2])
     camp = campaign(6, d=3, t=25)
     experts = ExactExperts.prior(tuple(ours for ours, _ in PAIRS), 3)
-    ens = ensemble.Ensemble(experts, frozen(np.log([0.4, 0.3, 0.2, 0.1])), magnitude, lam)
+    ens = ensemble.Ensemble(experts, frozen(np.log([0.4, 0.3, 0.2, 0.1])), Fixed(magnitude), lam)
     ens = ensemble.fold(ens, experts.near(camp.X), camp.y, camp.extra)
     mu, var = ensemble.predict(ens, ens.experts.near(camp.Z))
     for m, (_, theirs) in enumerate(PAIRS):

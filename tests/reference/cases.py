@@ -14,6 +14,7 @@ from weal.core.exact import ExactExperts
 from weal.core.experts import FeatureExperts
 from weal.core.features import draw_frequencies, features
 from weal.core.kernels import Kernel
+from weal.core.magnitude import Fixed
 
 D = 9  # frequencies, so that F = 18 lies between few and many labels
 
@@ -58,7 +59,7 @@ class Kind:
         """An ensemble of these experts that has seen no label."""
         with np.errstate(divide="ignore"):
             log_w = normalise(np.log(prior))
-        return Ensemble(self.prior(), frozen(log_w), magnitude, frozen(noise))
+        return Ensemble(self.prior(), frozen(log_w), Fixed(magnitude), frozen(noise))
 
 
 def kind(name, d, seed=5):

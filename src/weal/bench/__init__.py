@@ -10,4 +10,32 @@ Read in this order:
     get          fetching what is not at hand
     tasks        the ten tasks as one table of data; `draw` makes the split of a realisation
     user_table   a task out of a user's CSV or Parquet file
+    methods      what learns from a split, one label at a time; `peers` are other packages'
+    protocol     one method on one realisation: NMSE and NPLL after every label
+    plans        what is to be run: names to tasks and methods
+    keys         what decides a curve, as a hash
+    store        finished curves in one SQLite file
+    workers      this process, all cores, or a Dask cluster
+    jobs         what a worker does
+    frames       curves as tables
+    runs         `run`: all of it together
+    commands     the command line; `screen` draws
+
+`weal.bench.run` loads on first use.
 """
+
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["run"]
+
+if TYPE_CHECKING:
+    from weal.bench.runs import run
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"weal.bench has no {name!r}; it has {', '.join(__all__)}")
+    from weal.bench.runs import run
+
+    globals()["run"] = run
+    return run

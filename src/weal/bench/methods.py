@@ -71,16 +71,23 @@ def with_learner(
     learner.tell_points(split.X0, split.y0)
     test = learner.watch(split.Xt)
     spent = len(split.y0) + (len(split.yv) if validate else 0)
-    names = [repr(kernel) for kernel in learner.model.dictionary_]
     for t in range(T + 1):
         if t:
             query = learner.ask()
             learner.tell(query, split.yu[query])
         mean, _ = test.predict()
-        weights = dict(zip(names, learner.model.weights_.tolist(), strict=True))
+        weights = _by_kernel(learner.model)
         yield Reading(
             spent + t, mean, test.log_predictive_density(split.yt), weights, learner.chooser.omega
         )
+
+
+def _by_kernel(model: EnsembleGPRegressor) -> dict[str, float]:
+    """Weights of the experts by kernel; those that differ in their noise alone are added up."""
+    weights: dict[str, float] = {}
+    for kernel, w in zip(model.dictionary_, model.weights_.tolist(), strict=True):
+        weights[repr(kernel)] = weights.get(repr(kernel), 0.0) + w
+    return weights
 
 
 def with_validation_labels(play: Play, split: Split, eta: float, seed: int, T: int) -> Any:
@@ -91,6 +98,10 @@ def with_validation_labels(play: Play, split: Split, eta: float, seed: int, T: i
 
 def _paper(seed: int) -> EnsembleGPRegressor:
     return EnsembleGPRegressor.paper(random_state=seed)
+
+
+def _ours(seed: int) -> EnsembleGPRegressor:
+    return EnsembleGPRegressor(random_state=seed)
 
 
 def _single(approximation: str, seed: int) -> EnsembleGPRegressor:
@@ -123,6 +134,11 @@ def _table() -> dict[str, Method]:
     methods += [
         Method(f"{m.name}+v", f"{m.title} +V", partial(with_validation_labels, m.play), "fair")
         for m in methods[:-1]
+    ]
+    ours = ("wvar", "gpm-var", "qbc", "ivr", "bald", "igs", "multi", "random")
+    methods += [
+        Method(f"weal-{acq}", f"weal, {acq}", partial(with_learner, _ours, acq), "ours")
+        for acq in ours
     ]
     return {method.name: method for method in methods}
 

@@ -6,15 +6,17 @@ interval of their mean is the bootstrap's percentile interval, with its tails wi
 
     Phi(sqrt(n / (n - 1)) t_{n-1}(a)),        0.9 % for n = 10
 
-since a plain percentile interval is too short, with as few runs as ours by a quarter. Below
-ENOUGH = 6 differences no interval of this kind can decide: all would have the same sign by
-chance, once in 2^(n-1), which is more than 5 %.
+since a plain percentile interval is too short, by a fifth for n = 10. With fewer than ENOUGH = 6
+differences no interval of this kind can decide: by chance alone all have the same sign once in
+2^(n-1), which is more than 5 %.
 
 The resamples depend on (seed, n) alone: the same numbers in any order of work.
 [1] Hesterberg: What teachers should know about the bootstrap, 2015.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -37,16 +39,25 @@ class Interval:
     n: int
 
 
-def differences(
-    runs: pd.DataFrame, column: str, one: tuple[str, str], other: tuple[str, str]
-) -> Array:
-    """One (task, method) less the other in a column, over the realisations both have (n,)."""
-    pair = [
-        runs[column].xs(key, level=["task", "method"]) if key in runs.index else runs[column][:0]
-        for key in (one, other)
-    ]
-    shared = pair[0].index.intersection(pair[1].index).sort_values()
-    return (pair[0].loc[shared] - pair[1].loc[shared]).to_numpy(np.float64)
+Side = tuple[str, str]  # method, column
+Runs = Mapping[Side, Mapping[str, Array]]  # (task, method) -> column -> (n,), "realisation" too
+
+
+def in_arrays(runs: pd.DataFrame) -> Runs:
+    """A table indexed by task, method and realisation as plain arrays: quick to look up."""
+    return {
+        key: {name: column.to_numpy() for name, column in group.items()}
+        for key, group in runs.reset_index("realisation").groupby(level=["task", "method"])
+    }
+
+
+def sides(runs: Runs, task: str, one: Side, other: Side) -> tuple[Array, Array]:
+    """Two (method, column) of a task, each (n,), over the n realisations that both have."""
+    if (task, one[0]) not in runs or (task, other[0]) not in runs:
+        return np.empty(0), np.empty(0)
+    a, b = runs[task, one[0]], runs[task, other[0]]
+    _, i, j = np.intersect1d(a["realisation"], b["realisation"], return_indices=True)
+    return a[one[1]][i].astype(np.float64), b[other[1]][j].astype(np.float64)
 
 
 def interval(values: Array, seed: int) -> Interval:
@@ -59,8 +70,14 @@ def interval(values: Array, seed: int) -> Interval:
     mean = float(np.mean(values)) if n else np.nan
     if n < 2 or not np.isfinite(values).all():
         return Interval(mean, np.nan, np.nan, n)
-    rng = np.random.default_rng([seed, n, RESAMPLES])
-    means = values[rng.integers(n, size=(RESAMPLES, n))].mean(axis=1)
+    means = _shares(n, seed) @ values
     tail = stats.norm.cdf(np.sqrt(n / (n - 1)) * stats.t.ppf(_TAIL, n - 1))
     low, high = np.quantile(means, [tail, 1 - tail])
     return Interval(mean, float(low), float(high), n)
+
+
+@lru_cache(maxsize=8)
+def _shares(n: int, seed: int) -> Array:
+    """The share of each of n values in each resample (RESAMPLES, n)."""
+    rng = np.random.default_rng([seed, n, RESAMPLES])
+    return rng.multinomial(n, np.full(n, 1 / n), size=RESAMPLES) / n

@@ -207,14 +207,12 @@ def _from_row(row: Row) -> Curve:
     task, method, realisation, names, blob = row
     numbers = np.load(io.BytesIO(blob), allow_pickle=False)
     experts, acquisitions = json.loads(names)
-    weights = dict(zip([*experts, *acquisitions], numbers[4:].tolist(), strict=True))
+    labels, nmse, npll, seconds, *weights = numbers
+    series = [row.tolist() for row in weights]
     return Curve(
-        task,
-        method,
-        realisation,
-        *numbers[:4],
-        {name: weights[name] for name in experts},
-        {name: weights[name] for name in acquisitions},
+        *(task, method, realisation, labels, nmse, npll, seconds),
+        experts=dict(zip(experts, series[: len(experts)], strict=True)),
+        acquisitions=dict(zip(acquisitions, series[len(experts) :], strict=True)),
     )
 
 

@@ -13,19 +13,17 @@ task are compared after the same number of queries T: the last one that all of t
 A number that is not finite makes the mean it enters not finite: nothing is left out in silence.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from weal.bench.methods import METHODS
-from weal.bench.paired import differences, interval
-from weal.bench.tasks import TASKS
+from weal.bench.paired import Runs, in_arrays, interval, sides
+from weal.bench.wording import METRICS, in_order_of_methods, in_order_of_tasks
 
 RUN = ["task", "method", "realisation"]
 READINGS = [*RUN, "t", "labels", "nmse", "npll", "seconds"]
-METRICS = {"nmse": "NMSE", "npll": "NPLL"}
 FLOOR = 1e-5  # of NMSE in logs: below it a noise-free function is learnt
 LEVELS = (0.5, 0.2, 0.1, 0.05, 0.01)
 
@@ -41,30 +39,10 @@ def check(results: pd.DataFrame) -> None:
         raise ValueError(f"results hold a reading twice: task, method, realisation, t = {run}")
 
 
-def tasks_in(frame: pd.DataFrame) -> list[str]:
-    """The tasks of a table, the paper's in the paper's order, then others as they come."""
-    return _in_order(frame["task"].unique(), TASKS)
-
-
-def methods_in(frame: pd.DataFrame) -> list[str]:
-    """The methods of a table, ours in the order of METHODS, then others as they come."""
-    return _in_order(frame["method"].unique(), METHODS)
-
-
-def task_title(name: str) -> str:
-    """How a task is called in print; the Malaria task is always the stand-in."""
-    return TASKS[name].title if name in TASKS else name
-
-
-def method_title(name: str) -> str:
-    """How a method is called in print."""
-    return METHODS[name].title if name in METHODS else name
-
-
 def by_run(results: pd.DataFrame) -> pd.DataFrame:
     """One row a run, indexed by it: where it started, where it ended, its areas and its cost."""
     check(results)
-    parts = [_runs(results[results["task"] == task]) for task in tasks_in(results)]
+    parts = [_runs(readings) for _, readings in results.groupby("task")]
     return pd.concat(parts)
 
 
@@ -141,21 +119,20 @@ def _runs(readings: pd.DataFrame) -> pd.DataFrame:
 
 def _marks(runs: pd.DataFrame, column: str, means: pd.Series, seed: int) -> dict[Any, str]:
     """The mark of every (task, method), from the paired difference to the best of its task."""
-    marks = {}
+    marks, arrays = {}, in_arrays(runs)
     for task, of_task in means.groupby(level=0, sort=False):
         known = of_task[np.isfinite(of_task)]
         best = known.idxmin()[1] if len(known) else None
         for _, method in of_task.index:
-            marks[task, method] = _mark(runs, column, task, method, best, seed)
+            marks[task, method] = _mark(arrays, column, task, method, best, seed)
     return marks
 
 
-def _mark(
-    runs: pd.DataFrame, column: str, task: str, method: str, best: str | None, seed: int
-) -> str:
+def _mark(runs: Runs, column: str, task: str, method: str, best: str | None, seed: int) -> str:
     if best is None or method == best:
         return "best" if best else ""
-    found = interval(differences(runs, column, (task, method), (task, best)), seed)
+    one, other = sides(runs, task, (method, column), (best, column))
+    found = interval(one - other, seed)
     return "tie" if found.low <= 0 <= found.high else ""
 
 
@@ -174,13 +151,7 @@ def _median(column: pd.Series) -> pd.Series:
 def _in_rows(table: pd.DataFrame) -> pd.DataFrame:
     """(task, method) as the first two columns, rows in the order of print."""
     rows = table.rename_axis(["task", "method"]).reset_index()
-    order = [(t, m) for t in tasks_in(rows) for m in methods_in(rows)]
-    place = {pair: i for i, pair in enumerate(order)}
-    where = [place[pair] for pair in zip(rows["task"], rows["method"], strict=True)]
-    return rows.iloc[np.argsort(where)].reset_index(drop=True)
-
-
-def _in_order(names: Iterable[str], known: Mapping[str, Any]) -> list[str]:
-    there = list(names)
-    first = [name for name in known if name in there]
-    return first + [name for name in there if name not in known]
+    tasks, methods = in_order_of_tasks(rows["task"]), in_order_of_methods(rows["method"])
+    pairs = zip(rows["task"], rows["method"], strict=True)
+    place = [(tasks.index(task), methods.index(method)) for task, method in pairs]
+    return rows.iloc[sorted(range(len(rows)), key=place.__getitem__)].reset_index(drop=True)

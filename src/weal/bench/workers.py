@@ -50,18 +50,15 @@ class Crew:
         waiting = {self.executor.submit(function, job) for job in islice(left, self.in_flight)}
         while waiting:
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            waiting |= {self.executor.submit(function, job) for job in islice(left, len(done))}
             for future in done:
                 yield future.result()
+            waiting |= {self.executor.submit(function, job) for job in islice(left, len(done))}
 
 
 @contextmanager
-def crew(jobs: int, scheduler: str | None = None) -> Iterator[Crew]:
-    """Who does the work: the Dask cluster of that address, else `jobs` processes."""
-    if scheduler is not None:
-        with _cluster(scheduler) as there:
-            yield there
-    elif jobs == 1:
+def crew(jobs: int) -> Iterator[Crew]:
+    """So many processes on this machine; for one job at a time, this process itself."""
+    if jobs == 1:
         yield Crew(_Here(), in_flight=1)
     else:
         with _processes(jobs) as here:
@@ -87,17 +84,21 @@ class _Here(Executor):
 @contextmanager
 def _processes(jobs: int) -> Iterator[Crew]:
     from joblib.externals.loky import BrokenProcessPool, ProcessPoolExecutor
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
 
     executor = ProcessPoolExecutor(
         jobs, initializer=_follow_parent, initargs=(os.getpid(),), env=_ONE_THREAD
     )
     try:
-        yield Crew(executor, in_flight=2 * jobs)
-    except BrokenProcessPool as error:
+        yield Crew(executor, in_flight=2 * jobs)  # what fits into loky's own queue
+    except TerminatedWorkerError as error:
         raise WorkerLost(
             "a worker process was killed, perhaps for want of memory; "
             "the same call resumes, with fewer jobs if need be"
         ) from error
+    except BrokenProcessPool as error:  # it could not be started, or not read its job
+        why = str(error.__cause__ or error).strip().splitlines()[-1].strip(' "')
+        raise WorkerLost(f"a worker process cannot work: {why}") from error
     finally:
         executor.shutdown(wait=True, kill_workers=True)
 
@@ -115,19 +116,24 @@ def _end_with(parent: int) -> None:
 
 
 @contextmanager
-def _cluster(scheduler: str) -> Iterator[Crew]:
-    from distributed import Client
-
-    try:
-        client = Client(scheduler, timeout=_CONNECT_SECONDS, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise WorkerLost(f"no Dask scheduler answers at {scheduler}: {error}") from error
-    with client:
+def cluster(scheduler: str) -> Iterator[Crew]:
+    """The Dask cluster of that address; a worker that dies costs time but no job."""
+    with _client(scheduler) as client:
         executor = client.get_executor(pure=False)
         try:
             yield Crew(executor, max(_AT_LEAST, 4 * sum(client.nthreads().values())))
         finally:
             executor.shutdown(wait=False)
+
+
+def _client(scheduler: str) -> Any:
+    from distributed import Client
+
+    connect: Any = Client  # its annotations are not for the strict
+    try:
+        return connect(scheduler, timeout=_CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise WorkerLost(f"no Dask scheduler answers at {scheduler}: {error}") from error
 
 
 _pinned: list[Any] = []  # one entry for each thread that works now; the first restores

@@ -151,9 +151,11 @@ def _divergences(w: Array, mu: Array, sd: Array) -> Array:
     """KL(p_m || sum_m' w_m' p_m') (M, N) of normal components, by quadrature."""
     out = np.empty_like(mu)
     for m in range(len(w)):
-        y = mu[m] + sd[m] * _NODES[:, None]  # (Q, N)
-        gap = np.minimum(np.abs(y - mu[:, None, :]) / sd[:, None, :], _FAR)  # (M, Q, N)
-        ratio = (sd[m] / sd)[:, None, :] * np.exp(0.5 * (_NODES[:, None] ** 2 - gap * gap))
+        wider = (sd[m] / sd)[:, None, :]  # (M, 1, N)
+        # The nodes mu_m + sd_m x as the others see them; mu_m - mu first, for mu_m may be large.
+        gap = ((mu[m] - mu) / sd)[:, None, :] + wider * _NODES[:, None]  # (M, Q, N)
+        gap = np.minimum(np.abs(gap), _FAR)
+        ratio = wider * np.exp(0.5 * (_NODES[:, None] ** 2 - gap * gap))
         out[m] = -(_NODE_WEIGHTS @ np.log(np.tensordot(w, ratio, axes=1)))
     return np.clip(out, 0.0, -np.log(w)[:, None])
 

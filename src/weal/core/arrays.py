@@ -1,10 +1,11 @@
 """What an array is here: numpy, floating, its shape in a trailing comment; and arrays that grow."""
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+Index = Any  # which of the M experts: a slice, or positions
 Array = NDArray[np.float64]  # float32 where a docstring says so
 
 

@@ -12,9 +12,9 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import DTypeLike
 
-from weal.core.arrays import Array
+from weal.core.arrays import Array, Index
 from weal.core.exact import ExactExperts
-from weal.core.experts import Index, Points
+from weal.core.experts import Points
 from weal.core.features import features
 
 
@@ -33,21 +33,27 @@ class Embedding(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spectral:
-    """Random features."""
+    """Random features, and a constant one where the function has an offset."""
 
     zeta: Array  # (M, D, d)
+    offset: Array | None = None  # (M,)  variance of the offset
 
     def points(self, experts: Any, X: Array, dtype: DTypeLike = np.float64) -> Array:
         """Features (M, N, F)."""
-        return features(X, self.zeta, dtype)
+        Phi = features(X, self.zeta, dtype)
+        if self.offset is None:
+            return Phi
+        constant = np.sqrt(self.offset).astype(dtype)[:, None, None]
+        return np.concatenate([Phi, np.broadcast_to(constant, (*Phi.shape[:2], 1))], axis=2)
 
     def width(self, experts: Any) -> int:
         """F."""
-        return 2 * int(self.zeta.shape[1])
+        return 2 * int(self.zeta.shape[1]) + (self.offset is not None)
 
     def take(self, which: Index) -> Self:
         """The embedding for some of the experts."""
-        return type(self)(self.zeta[which])
+        offset = None if self.offset is None else self.offset[which]
+        return type(self)(self.zeta[which], offset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +82,7 @@ class Encoded:
 
     def points(self, experts: Any, X: Array, dtype: DTypeLike = np.float64) -> Array:
         """Features (M, N, F) out of rows of M F numbers."""
-        Phi = X.reshape(len(X), self.M, -1).transpose(1, 0, 2)[self.which]
+        Phi = X.reshape(len(X), self.M, X.shape[1] // self.M).transpose(1, 0, 2)[self.which]
         return np.ascontiguousarray(Phi, dtype)
 
     def width(self, experts: Any) -> int:

@@ -5,9 +5,11 @@ weight of each expert by the density that the expert gave to y [1, eq:w_update],
 
     log w_m += log N(y; mu_m(x*), sig2_m s_m),      s_m = v_m(x*) + lam_m
 
-and conditions the expert on it (`experts`). So w_m is the probability of expert m given the
-labels: prior times exact model evidence, whatever the order of the labels. All in logs: a weight
-may fall to exp(-1e300) and come back.
+(a Student-t where sig2 is integrated out: `magnitude`) and conditions the expert on it
+(`experts`). So w_m is the probability of expert m given the labels: prior times exact model
+evidence, whatever the order of the labels. All in logs: a weight may fall to exp(-1e300) and come
+back. `temper` < 1 raises each density to that power, which slows
+the weights down and keeps their independence of order; 1 is Bayes' rule.
 
 The function is believed to be the mixture [1, eq:RF_func_post]
 
@@ -24,10 +26,12 @@ import numpy as np
 
 from weal.core.arrays import Array
 from weal.core.experts import Experts, Points
+from weal.core.magnitude import Magnitude
 
-# Standardised surprises beyond this would overflow when squared; every expert is as wrong there.
-Z_MAX = 1e150
-LOG_2_PI = float(np.log(2.0 * np.pi))
+# A quantile is sought within so many sds of every component; a Student-t with 3 degrees of freedom
+# leaves 1e-9 beyond.
+QUANTILE_REACH = 600.0
+BISECTIONS = 80
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,13 +40,19 @@ class Ensemble:
 
     experts: Experts
     log_w: Array  # (M,)  log weights, normalised
-    magnitude: Array  # (M,)  sig2, in squared scaled-label units
+    scale: Magnitude  # what is known of sig2, in squared scaled-label units
     noise: Array  # (M,)  lam, noise variance / magnitude
+    temper: float = 1.0  # power of the densities that the weights are multiplied by
 
     @property
     def w(self) -> Array:  # (M,)
         """Weights of the experts; they sum to 1."""
         return np.exp(self.log_w)
+
+    @property
+    def magnitude(self) -> Array:  # (M,)
+        """Expected sig2 of each expert."""
+        return self.scale.variance
 
 
 def normalise(log_w: Array) -> Array:
@@ -52,13 +62,6 @@ def normalise(log_w: Array) -> Array:
     return normalised
 
 
-def log_normal(e: Array, var: Array) -> Array:
-    """Log density of N(0, var) at e, elementwise; finite for every finite e and var > 0."""
-    with np.errstate(over="ignore"):  # to inf, and then to Z_MAX
-        z = np.clip(e / np.sqrt(var), -Z_MAX, Z_MAX)
-    return -0.5 * (LOG_2_PI + np.log(var) + z * z)
-
-
 def step(ens: Ensemble, point: Points, y: float, extra: float = 0.0) -> Any:
     """What the label y of one point tells; `extra` is noise variance of this label alone."""
     return ens.experts.step(point, y, ens.noise + extra / ens.magnitude)
@@ -66,8 +69,9 @@ def step(ens: Ensemble, point: Points, y: float, extra: float = 0.0) -> Any:
 
 def advance(ens: Ensemble, told: Any) -> Ensemble:
     """The ensemble after a step [1, eq:w_update, eq:posterior_update_1]."""
-    log_w = normalise(ens.log_w + log_normal(told.e, ens.magnitude * told.s))
-    return Ensemble(ens.experts.condition(told), log_w, ens.magnitude, ens.noise)
+    log_p, scale = ens.scale.after(told.e[:, None], told.s[:, None])
+    log_w = normalise(ens.log_w + ens.temper * log_p)
+    return Ensemble(ens.experts.condition(told), log_w, scale, ens.noise, ens.temper)
 
 
 def update(ens: Ensemble, point: Points, y: float, extra: float = 0.0) -> Ensemble:
@@ -79,8 +83,9 @@ def fold(ens: Ensemble, points: Points, y: Array, extra: Array) -> Ensemble:
     """The ensemble after the labels y (N,) of the points, with extra noise variances (N,)."""
     lam = ens.noise[:, None] + extra / ens.magnitude[:, None]  # (M, N)
     experts, e, s = ens.experts.absorb(points, y, lam)
-    log_p = log_normal(e, ens.magnitude[:, None] * s).sum(axis=1)
-    return Ensemble(experts, normalise(ens.log_w + log_p), ens.magnitude, ens.noise)
+    log_p, scale = ens.scale.after(e, s)
+    log_w = normalise(ens.log_w + ens.temper * log_p)
+    return Ensemble(experts, log_w, scale, ens.noise, ens.temper)
 
 
 def predict(ens: Ensemble, points: Points) -> tuple[Array, Array]:
@@ -95,9 +100,25 @@ def mixture(w: Array, mu: Array, var: Array) -> tuple[Array, Array]:
     return mean, w @ (var + (mu - mean) ** 2)
 
 
+def label_spread(ens: Ensemble, var: Array) -> Array:
+    """s = v + lam (M, N) of a label, given `predict`'s variances of f."""
+    return var / ens.magnitude[:, None] + ens.noise[:, None]
+
+
 def log_density(ens: Ensemble, mu: Array, var: Array, y: Array) -> Array:
     """Log predictive density (N,) of labels y (N,), given `predict`'s means and variances."""
-    noise = (ens.magnitude * ens.noise)[:, None]
-    parts = ens.log_w[:, None] + log_normal(y - mu, var + noise)  # (M, N)
+    parts = ens.log_w[:, None] + ens.scale.log_density(y - mu, label_spread(ens, var))  # (M, N)
     largest = parts.max(axis=0)
     return np.asarray(largest + np.log(np.exp(parts - largest).sum(axis=0)))
+
+
+def quantile(ens: Ensemble, mu: Array, var: Array, level: float) -> Array:
+    """Labels (N,) that the mixture expects to exceed with probability 1 - level, by bisection."""
+    s = label_spread(ens, var)
+    reach = np.sqrt(ens.magnitude[:, None] * s) * QUANTILE_REACH
+    low, high = (mu - reach).min(axis=0), (mu + reach).max(axis=0)
+    for _ in range(BISECTIONS):
+        middle = 0.5 * (low + high)
+        below = ens.w @ ens.scale.cdf(middle - mu, s) < level
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return np.asarray(0.5 * (low + high))

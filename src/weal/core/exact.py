@@ -2,7 +2,7 @@
 
 With L L' = K + diag(lam) over the t labelled points, z = L^-1 y and V(x) = L^-1 k(X, x),
 
-    mu(x) = V(x)'z      v(x) = 1 - V(x)'V(x)      c(x) = k(x, x*) - V(x)'V(x*)
+    mu(x) = V(x)'z      v(x) = k(x, x) - V(x)'V(x)      c(x) = k(x, x*) - V(x)'V(x*)
 
 A label adds the row [V(x*)', sqrt(s)] to L and the entry e / sqrt(s) to z, and on any other
 point the row c / sqrt(s) to V: the rows of V are the earlier columns. A column over N points costs
@@ -16,8 +16,7 @@ from typing import Self
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from weal.core.arrays import Array, Rows
-from weal.core.experts import Index
+from weal.core.arrays import Array, Index, Rows
 from weal.core.kernels import Kernel, correlation
 
 # A noise ratio below it counts as this much: K of a smooth kernel has eigenvalues of 0, which come
@@ -113,9 +112,10 @@ class ExactExperts:
         return Near(X, Rows(np.stack(V)))
 
     def predict(self, points: Near) -> tuple[Array, Array]:
-        """Mu = V'z, v = 1 - V'V; rounding may not take v below 0."""
+        """mu = V'z, v = k(x, x) - V'V; rounding may not take v below 0."""
         mu = np.matmul(self.z[:, None, :], points.V)[:, 0]
-        return mu, np.maximum(1.0 - np.einsum("mtn,mtn->mn", points.V, points.V), 0.0)
+        prior = np.array([[kernel.variance] for kernel in self.kernels])  # (M, 1)
+        return mu, np.maximum(prior - np.einsum("mtn,mtn->mn", points.V, points.V), 0.0)
 
     def step(self, point: Near, y: float, lam: Array) -> ExactStep:
         """The next row [V', sqrt(s)] of L and the next entry e / sqrt(s) of z."""

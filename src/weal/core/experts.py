@@ -28,12 +28,9 @@ from typing import Any, Protocol, Self
 import numpy as np
 from scipy.linalg.blas import dger
 
-from weal.core.arrays import Array
+from weal.core.arrays import Array, Index
 
 Points = Any  # Phi (M, N, F) for experts on features, Near for exact ones
-
-
-Index = Any  # which of the M experts: a slice, or positions
 
 
 class Step(Protocol):

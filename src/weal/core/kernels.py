@@ -31,6 +31,7 @@ from scipy.spatial.distance import cdist
 
 from weal.core.arrays import Array
 
+TINY = 1e-300
 Draw = Callable[[np.random.Generator, int, float], Array]
 
 
@@ -39,6 +40,7 @@ class Family:
     """How a family correlates at the scaled squared distance r2, and its mixing scale h."""
 
     correlation: Callable[[Array, float], Array]  # (r2, alpha) -> k, elementwise
+    slope: Callable[[Array, float], Array]  # (r2, alpha) -> dk / dr2, elementwise
     mixing: Draw  # (rng, D, alpha) -> h (D,)
 
 
@@ -46,8 +48,17 @@ def _rbf(r2: Array, alpha: float) -> Array:
     return np.exp(-0.5 * r2)
 
 
+def _rbf_slope(r2: Array, alpha: float) -> Array:
+    return -0.5 * np.exp(-0.5 * r2)
+
+
 def _matern12(r2: Array, alpha: float) -> Array:
     return np.exp(-np.sqrt(r2))
+
+
+def _matern12_slope(r2: Array, alpha: float) -> Array:
+    r = np.sqrt(np.maximum(r2, TINY))  # infinite at 0, where it is only met times 0
+    return -0.5 * np.exp(-r) / r
 
 
 def _matern32(r2: Array, alpha: float) -> Array:
@@ -55,13 +66,26 @@ def _matern32(r2: Array, alpha: float) -> Array:
     return (1.0 + a) * np.exp(-a)
 
 
+def _matern32_slope(r2: Array, alpha: float) -> Array:
+    return -1.5 * np.exp(-np.sqrt(3.0 * r2))
+
+
 def _matern52(r2: Array, alpha: float) -> Array:
     a = np.sqrt(5.0 * r2)
     return (1.0 + a + a * a / 3.0) * np.exp(-a)
 
 
+def _matern52_slope(r2: Array, alpha: float) -> Array:
+    a = np.sqrt(5.0 * r2)
+    return -5.0 / 6.0 * (1.0 + a) * np.exp(-a)
+
+
 def _rational_quadratic(r2: Array, alpha: float) -> Array:
     return np.exp(-alpha * np.log1p(r2 / (2.0 * alpha)))
+
+
+def _rational_quadratic_slope(r2: Array, alpha: float) -> Array:
+    return -0.5 * np.exp(-(alpha + 1.0) * np.log1p(r2 / (2.0 * alpha)))
 
 
 def _student(two_nu: int) -> Draw:
@@ -69,11 +93,15 @@ def _student(two_nu: int) -> Draw:
 
 
 FAMILIES = {
-    "rbf": Family(_rbf, lambda rng, D, alpha: np.ones(D)),
-    "matern12": Family(_matern12, _student(1)),
-    "matern32": Family(_matern32, _student(3)),
-    "matern52": Family(_matern52, _student(5)),
-    "rq": Family(_rational_quadratic, lambda rng, D, alpha: rng.gamma(alpha, 1.0 / alpha, D)),
+    "rbf": Family(_rbf, _rbf_slope, lambda rng, D, alpha: np.ones(D)),
+    "matern12": Family(_matern12, _matern12_slope, _student(1)),
+    "matern32": Family(_matern32, _matern32_slope, _student(3)),
+    "matern52": Family(_matern52, _matern52_slope, _student(5)),
+    "rq": Family(
+        _rational_quadratic,
+        _rational_quadratic_slope,
+        lambda rng, D, alpha: rng.gamma(alpha, 1.0 / alpha, D),
+    ),
 }
 
 
@@ -81,7 +109,9 @@ FAMILIES = {
 class Kernel:
     """A correlation: a family, its lengthscale (one, or one for each input), and rq's alpha.
 
-    Lengthscales are in units of the scaled inputs, where every input has sd 1.
+    Lengthscales are in units of the scaled inputs, where every input has sd 1. `offset` is the
+    variance, in units of the magnitude, of an unknown constant added to the function: labels then
+    need no centring, however few there are.
 
     >>> Kernel("matern52", 0.5)
     Kernel('matern52', 0.5)
@@ -92,6 +122,7 @@ class Kernel:
     family: str = "rbf"
     length_scale: float | tuple[float, ...] = 1.0
     alpha: float = 1.0
+    offset: float = 0.0
 
     def __post_init__(self) -> None:
         if self.family not in FAMILIES:
@@ -106,14 +137,23 @@ class Kernel:
             )
         if not (np.isfinite(self.alpha) and self.alpha > 0):
             raise ValueError(f"alpha must be a positive number; got {self.alpha!r}")
+        if not (np.isfinite(self.offset) and self.offset >= 0):
+            raise ValueError(f"offset must be a number of at least 0; got {self.offset!r}")
         plain = float(scales) if scales.ndim == 0 else tuple(scales.tolist())
         object.__setattr__(self, "length_scale", plain)
         object.__setattr__(self, "alpha", float(self.alpha))
+        object.__setattr__(self, "offset", float(self.offset))
+
+    @property
+    def variance(self) -> float:
+        """Covariance of a point with itself: 1, and what the offset adds."""
+        return 1.0 + self.offset
 
     def __repr__(self) -> str:
         scale = self.length_scale
         text = f"{scale:g}" if isinstance(scale, float) else f"({', '.join(f'{s}' for s in scale)})"
         tail = f", alpha={self.alpha}" if self.family == "rq" else ""
+        tail += f", offset={self.offset:g}" if self.offset else ""
         return f"Kernel({self.family!r}, {text}{tail})"
 
 
@@ -125,7 +165,8 @@ def correlation(kernel: Kernel, X: Array, Y: Array) -> Array:
     """
     ell = np.asarray(kernel.length_scale)
     r2 = cdist(X / ell, Y / ell, "sqeuclidean")
-    return FAMILIES[kernel.family].correlation(r2, kernel.alpha)
+    k = FAMILIES[kernel.family].correlation(r2, kernel.alpha)
+    return k + kernel.offset if kernel.offset else k
 
 
 def spectral_draw(

@@ -5,6 +5,10 @@
 A density of y is one of y_scaled divided by y_sd. A column that does not vary has no scale:
 it is centred and left in its own unit, so that it adds nothing to any distance. Labels that do
 not vary are measured against their own size, which a change of units leaves alone.
+
+A column with heavy tails (one value at 1243 among threes) would be squeezed to a point by its sd.
+Where the fourth moment says so it is bent first, x -> asinh((x - median) / spread), spread the
+interquartile range over that of a normal: nearly the identity in the middle, a log in the tails.
 """
 
 from dataclasses import dataclass
@@ -14,6 +18,8 @@ import numpy as np
 from weal.core.arrays import Array
 
 # A spread below this share of the largest entry is rounding: np.std([0.1] * 3) is 1e-17, not 0.
+HEAVY = 10.0  # fourth moment of a standardised column that is bent; a normal has 3
+NORMAL_RANGE = 1.349  # interquartile range of a normal with sd 1
 ROUNDING = 16 * np.finfo(np.float64).eps
 
 
@@ -25,11 +31,13 @@ class Scaling:
     x_sd: Array  # (d,)
     y_mean: float = 0.0
     y_sd: float = 1.0
+    x_median: Array | None = None  # (d,)  of columns that are bent; None: none is
+    x_spread: Array | None = None  # (d,)  0 for columns that are not bent
 
     def inputs(self, X: Array) -> Array:  # (N, d) -> (N, d)
         """Inputs in our units; infinite, without a warning, beyond the range of floats."""
         with np.errstate(over="ignore"):
-            return (X - self.x_mean) / self.x_sd
+            return (_bent(X, self.x_median, self.x_spread) - self.x_mean) / self.x_sd
 
     def labels(self, y: Array) -> Array:  # (N,) -> (N,)
         """Labels in our units, as inputs are."""
@@ -41,13 +49,31 @@ class Scaling:
         return self.y_mean + self.y_sd * mean
 
 
-def from_data(X: Array, y: Array) -> Scaling:
-    """Scaling by mean and sd of the rows of X (N, d) and of the labels y (t,)."""
-    x_mean, x_sd = location_scale(X)
+def from_data(X: Array, y: Array, bend: bool = False) -> Scaling:
+    """Scaling by mean and sd of the rows of X (N, d), bent where heavy, and of labels y (t,)."""
+    median, spread = _heavy(X) if bend else (None, None)
+    x_mean, x_sd = location_scale(_bent(X, median, spread))
     (y_mean,), (y_sd,) = location_scale(y[:, None])
     if y_sd == 0.0:
         y_sd = abs(y_mean) or 1.0
-    return Scaling(x_mean, np.where(x_sd == 0.0, 1.0, x_sd), float(y_mean), float(y_sd))
+    x_sd = np.where(x_sd == 0.0, 1.0, x_sd)
+    return Scaling(x_mean, x_sd, float(y_mean), float(y_sd), median, spread)
+
+
+def _heavy(X: Array) -> tuple[Array | None, Array | None]:
+    """Medians and spreads (d,) of the columns of X to bend, spread 0 for the others."""
+    mean, sd = location_scale(X)
+    z = (X - mean) / np.where(sd == 0.0, 1.0, sd)
+    low, median, high = np.percentile(X, [25, 50, 75], axis=0)
+    spread = np.where((z**4).mean(axis=0) > HEAVY, (high - low) / NORMAL_RANGE, 0.0)
+    return (median, spread) if spread.any() else (None, None)
+
+
+def _bent(X: Array, median: Array | None, spread: Array | None) -> Array:
+    if median is None or spread is None:
+        return X
+    bend = spread > 0.0
+    return np.where(bend, np.arcsinh((X - median) / np.where(bend, spread, 1.0)), X)
 
 
 def location_scale(A: Array) -> tuple[Array, Array]:

@@ -17,9 +17,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from weal.core.arrays import Array
+from weal.core.arrays import Array, Index
 from weal.core.exact import ExactExperts, ExactStep, Near
-from weal.core.experts import FeatureExperts, FeatureStep, Index, project
+from weal.core.experts import FeatureExperts, FeatureStep, project
 
 REFERENCE = 256  # target points that exact experts look at
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weal.core.arrays import Array
-from weal.core.ensemble import Ensemble, log_normal
+from weal.core.ensemble import Ensemble
 from weal.core.experts import Points
 
 # Below this noise ratio lam - v has lost half its digits: the inverse is computed instead.
@@ -55,7 +55,7 @@ def _pseudo(ens: Ensemble, picks: Picks) -> tuple[Array, Array, Array]:
     """Innovations e, their variances s and log weights w' (M, K) of the pseudo labels."""
     e = ens.w @ picks.mu - picks.mu  # [1, eq:pseudo_k]
     s = picks.v + ens.noise[:, None]
-    log_w = ens.log_w[:, None] + log_normal(e, ens.magnitude[:, None] * s)
+    log_w = ens.log_w[:, None] + ens.temper * ens.scale.log_density(e, s)
     return e, s, _normalise(log_w)
 
 
@@ -83,7 +83,7 @@ def left_out_errors(ens: Ensemble, judged: Judged, picks: Picks) -> Array:
     a_k = a[:, :, None] - ratio * e[:, None, :]  # (M, t, K)
     A_k = A_ii[:, :, None] + ratio * b
     error = a_k / A_k
-    seen = log_normal(error, ens.magnitude[:, None, None] / A_k)
+    seen = ens.temper * ens.scale.log_density(error, 1.0 / A_k)
     w = np.exp(_normalise(log_w[:, None, :] - seen))
     return np.asarray((np.einsum("mtk,mtk->tk", w, error) ** 2).mean(axis=0))
 

@@ -1,0 +1,175 @@
+"""Running a benchmark: tasks x methods x realisations, each a curve, on all cores.
+
+    plan       what is to be run (`plans`)
+    draw       the points of every realisation, on the cores of this machine
+    fill       compute the curves that are not in the folder's file yet, on these cores or on a
+               Dask cluster (`workers`); each is on disk before the next is looked at (`store`)
+    outcome    the tables of all curves of the plan, in its order (`frames`)
+
+The library says nothing; it tells a callback how far it is. A run that was stopped, by whatever,
+is resumed by the same call: the key of a curve decides whether it is there (`keys`). Numbers are
+the same to the last digit on any number of processes, but for `seconds`.
+"""
+
+import platform
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import weal
+from weal.bench.jobs import Draw, Job, curve_of, drawn, jobs_of
+from weal.bench.keys import installed
+from weal.bench.places import Folder
+from weal.bench.plans import Methods, Plan, Tasks, check_whole, make_plan
+from weal.bench.store import Store, check_room, open_store
+from weal.bench.workers import Crew, cluster, cores, crew, one_blas_thread
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How far a run has come."""
+
+    stage: str  # "splits" or "curves"
+    done: int
+    total: int
+    kept: int = 0  # of those done, how many were in the folder before
+
+
+Progress = Callable[[Step], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What came of a plan: the tables of `frames`, and the circumstances."""
+
+    results: "pd.DataFrame"
+    weights: "pd.DataFrame"
+    setting: dict[str, Any]  # seed, T, realisations, versions, wall_seconds, command, skipped
+
+
+def run(
+    tasks: Tasks,
+    methods: Methods,
+    *,
+    realisations: int = 10,
+    T: int = 100,
+    seed: int = 0,
+    data: Folder = None,
+    out: Folder = None,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+) -> "pd.DataFrame":
+    """A table of NMSE and NPLL of every method on every task, after every label.
+
+    Tasks and methods are names, groups, objects, or lists of those (`plans`). `out` is a folder
+    that keeps finished curves: the same call resumes. `jobs` are processes (None: all cores);
+    `scheduler` is the address of a Dask cluster. A task whose data is not at hand is left out with
+    a warning. `progress` is called with a `Step` whenever there is one.
+
+    >>> import weal.bench
+    >>> table = weal.bench.run("higdon", ["random", "egp-wvar"], realisations=2, T=3, jobs=1)
+    >>> table.columns.tolist()
+    ['task', 'method', 'realisation', 't', 'labels', 'nmse', 'npll', 'seconds']
+    >>> len(table) == 1 * 2 * 2 * (3 + 1)
+    True
+    """
+    plan = make_plan(tasks, methods, realisations=realisations, T=T, seed=seed, data=data)
+    for name, reason in plan.skipped.items():
+        warnings.warn(f"{name} is left out: {reason}", stacklevel=2)
+    return carry_out(plan, out=out, jobs=jobs, scheduler=scheduler, progress=progress).results
+
+
+def carry_out(
+    plan: Plan,
+    *,
+    out: Folder = None,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+    command: str = "weal.bench.run",
+) -> Outcome:
+    """Compute what is missing of a plan; all that there is of it then."""
+    began = time.perf_counter()
+    tell = progress or _nobody
+    workers = cores() if jobs is None else check_whole("jobs", jobs, 1)
+    check_room(out)
+    size = len(plan.tasks) * len(plan.methods) * plan.realisations
+    with one_blas_thread(), ExitStack() as leaving:
+        there = leaving.enter_context(cluster(scheduler)) if scheduler else None
+        here = leaving.enter_context(crew(min(workers, size)))
+        wanted = _wanted(plan, here, tell)
+        store = leaving.enter_context(open_store(out))
+        _fill(store, wanted, there or here, tell, (command, began))
+        return _outcome(plan, store, wanted, command)
+
+
+def _wanted(plan: Plan, here: Crew, tell: Progress) -> list[Job]:
+    """The jobs of a plan. A realisation of everything before the next: time left can be told."""
+    wishes = [Draw(task, r, plan) for r, task in product(range(plan.realisations), plan.tasks)]
+    found = {}
+    for task, realisation in here.do(drawn, wishes):
+        found[task.name, realisation] = task
+        tell(Step("splits", len(found), len(wishes)))
+    tasks = ((found[wish.task.name, wish.realisation], wish.realisation) for wish in wishes)
+    return [job for task, realisation in tasks for job in jobs_of(plan, task, realisation)]
+
+
+def _fill(
+    store: Store, wanted: list[Job], there: Crew, tell: Progress, sitting: tuple[str, float]
+) -> None:
+    """Compute the curves that are not in the store, and keep each as it comes."""
+    old = store.has(job.key for job in wanted)
+    missing = [job for job in wanted if job.key not in old]
+    kept = done = len(wanted) - len(missing)
+    tell(Step("curves", done, len(wanted), kept))
+    if not missing:
+        return
+    command, began = sitting
+    number = store.sit_down(command)
+    for key, curve in there.do(curve_of, missing):
+        store.keep(key, curve, number, time.perf_counter() - began)
+        done += 1
+        tell(Step("curves", done, len(wanted), kept))
+
+
+def _outcome(plan: Plan, store: Store, wanted: list[Job], command: str) -> Outcome:
+    from weal.bench.frames import results_of, weights_of
+
+    curves = [store.get(job.key) for job in sorted(wanted, key=_place(plan))]
+    setting = {
+        "seed": plan.seed,
+        "T": plan.T,
+        "realisations": plan.realisations,
+        "versions": versions(),
+        "wall_seconds": store.wall_seconds(job.key for job in wanted),
+        "command": command,
+        "skipped": dict(plan.skipped),
+    }
+    return Outcome(results_of(curves), weights_of(curves), setting)
+
+
+def _place(plan: Plan) -> Callable[[Job], tuple[int, int, int]]:
+    """Where the rows of a job go: by task, then method, then realisation."""
+    tasks = {task.name: n for n, task in enumerate(plan.tasks)}
+    methods = {method.name: n for n, method in enumerate(plan.methods)}
+    return lambda job: (tasks[job.task.name], methods[job.method.name], job.realisation)
+
+
+def versions() -> dict[str, str]:
+    """What the numbers were computed with, by name."""
+    packages = installed("numpy", "scipy", "scikit-learn", "pandas", "Box2D", "botorch")
+    machine = f"{platform.system()} {platform.machine()}"
+    python = platform.python_version()
+    return {"weal": weal.__version__, "Python": python, **packages, "machine": machine}
+
+
+def _nobody(step: Step) -> None:
+    pass

@@ -1,0 +1,116 @@
+"""What the bench commands show: data on stdout, talk on stderr.
+
+On a terminal, tables and a live bar are drawn with rich; elsewhere tables are plain columns that
+`awk` and `column` can read, and progress is a line now and then.
+"""
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from weal.bench.runs import Progress, Step
+
+SECONDS_BETWEEN_LINES = 10.0
+_STAGES = {"splits": "drawing data", "curves": "running"}
+
+
+def say(line: str) -> None:
+    """One line of talk."""
+    click.echo(line, err=True)
+
+
+def show_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table on stdout; a cell that ends in a star is shown bold on a terminal."""
+    if sys.stdout.isatty():
+        _show_rich(header, rows)
+        return
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    for row in (header, *rows):
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        click.echo("  ".join(cells).rstrip())
+
+
+def _show_rich(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*header, box=None, pad_edge=False, header_style="bold")
+    for row in rows:
+        table.add_row(*(Text(cell, "bold" if cell.endswith("*") else "") for cell in row))
+    Console().print(table)
+
+
+class Clock:
+    """How long the stage of a run has taken, and how long it may still take."""
+
+    def __init__(self) -> None:
+        self._stage, self._began = "", time.monotonic()
+
+    def words(self, step: "Step") -> str:
+        """Time gone, and time left where it can be told."""
+        if step.stage != self._stage:
+            self._stage, self._began = step.stage, time.monotonic()
+        gone = time.monotonic() - self._began
+        fresh = step.done - step.kept
+        if step.done == step.total or not fresh:
+            return f"{in_words(gone)} gone"
+        left = gone / fresh * (step.total - step.done)
+        return f"{in_words(gone)} gone, about {in_words(left)} left"
+
+
+def in_words(seconds: float) -> str:
+    """A duration.
+
+    >>> in_words(3725.2)
+    '1:02:05'
+    """
+    return str(timedelta(seconds=round(seconds)))
+
+
+@contextmanager
+def progress_shown() -> Iterator["Progress"]:
+    """A callback that shows how far a run is: a bar on a terminal, else lines."""
+    if sys.stderr.isatty():
+        with _bar() as tell:
+            yield tell
+    else:
+        yield _lines()
+
+
+def _lines() -> "Progress":
+    clock, last = Clock(), time.monotonic()
+
+    def tell(step: "Step") -> None:
+        nonlocal last
+        words, ended = clock.words(step), step.done == step.total
+        if step.kept and step.done == step.kept:
+            say(f"{step.kept} of {step.total} {step.stage} are there already")
+        elif (ended and step.stage == "curves") or time.monotonic() - last > SECONDS_BETWEEN_LINES:
+            last = time.monotonic()
+            say(f"{_STAGES[step.stage]}: {step.done} of {step.total} {step.stage}, {words}")
+
+    return tell
+
+
+@contextmanager
+def _bar() -> Iterator["Progress"]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    console, clock = Console(stderr=True), Clock()
+    with Progress(*columns, TextColumn("{task.fields[words]}"), console=console) as bar:
+        line = bar.add_task(_STAGES["splits"], total=None, words="")
+
+        def tell(step: "Step") -> None:
+            words, what = clock.words(step), _STAGES[step.stage]
+            bar.update(line, description=what, completed=step.done, total=step.total, words=words)
+
+        yield tell

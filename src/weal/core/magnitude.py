@@ -1,0 +1,132 @@
+"""The magnitude sig2 of an expert: held at a value, or integrated out.
+
+An innovation e has variance sig2 s, with s = v + lam known. What is known of sig2 decides how
+likely e is, and what multiplies v:
+
+    Fixed       sig2 given (the paper: its marginal-likelihood value on the first labels)
+                e ~ N(0, sig2 s)
+    Conjugate   sig2 ~ inverse gamma(a, b); a label adds a += 1/2, b += e^2 / (2 s)
+                e ~ Student-t with 2 a degrees of freedom and squared scale (b / a) s
+
+Conjugate experts need no optimiser and adapt their scale with every label; the product of their
+predictive densities is the exact evidence, with sig2 integrated out. Their variance is that of
+the Student-t, b / (a - 1) times v: scores and mixtures use it as if it were normal, densities and
+intervals use the Student-t itself. The prior is worth 2 A0 = 3 labels of variance B0 / (A0 - 1) = 1
+in scaled-label units.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import numpy as np
+from scipy.special import gammaln, ndtr, stdtr
+
+from weal.core.arrays import Array, Index
+
+A0, B0 = 1.5, 0.5
+# Standardised surprises beyond this would overflow when squared; every expert is as wrong there.
+Z_MAX = 1e150
+LOG_2_PI = float(np.log(2.0 * np.pi))
+
+
+class Magnitude(Protocol):
+    """The seam between the two; arrays e, s are (M, ...)."""
+
+    @property
+    def variance(self) -> Array:
+        """Expected sig2 (M,): the variance of f is this times v."""
+
+    def log_density(self, e: Array, s: Array) -> Array:
+        """Log density of an innovation e whose variance is sig2 s, elementwise."""
+
+    def cdf(self, e: Array, s: Array) -> Array:
+        """Probability of an innovation below e, elementwise."""
+
+    def after(self, e: Array, s: Array) -> tuple[Array, Self]:
+        """Log density (M,) of innovations e (M, N) met in turn, and what is known after them."""
+
+    def take(self, which: Index) -> Self:
+        """The magnitudes of some of the experts."""
+
+
+def log_normal(e: Array, var: Array) -> Array:
+    """Log density of N(0, var) at e, elementwise; finite for every finite e and var > 0."""
+    with np.errstate(over="ignore"):  # to inf, and then to Z_MAX
+        z = np.clip(e / np.sqrt(var), -Z_MAX, Z_MAX)
+    return -0.5 * (LOG_2_PI + np.log(var) + z * z)
+
+
+def _along(parameter: Array, e: Array) -> Array:
+    """A parameter (M,) shaped to go with e (M, ...)."""
+    return parameter.reshape(-1, *[1] * (e.ndim - 1))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fixed:
+    """A magnitude held at its value."""
+
+    variance: Array  # (M,)  sig2
+
+    def log_density(self, e: Array, s: Array) -> Array:
+        """N(0, sig2 s)."""
+        return log_normal(e, _along(self.variance, e) * s)
+
+    def cdf(self, e: Array, s: Array) -> Array:
+        """N(0, sig2 s)."""
+        return np.asarray(ndtr(e / np.sqrt(_along(self.variance, e) * s)))
+
+    def after(self, e: Array, s: Array) -> tuple[Array, Self]:
+        """Nothing is learnt."""
+        return self.log_density(e, s).sum(axis=1), self
+
+    def take(self, which: Index) -> Self:
+        """The magnitudes of some of the experts."""
+        return type(self)(self.variance[which])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Conjugate:
+    """A magnitude with an inverse-gamma belief; a > 1, so that its mean exists."""
+
+    a: Array  # (M,)
+    b: Array  # (M,)
+
+    @classmethod
+    def prior(cls, M: int) -> Self:
+        """Before the first label."""
+        return cls(np.full(M, A0), np.full(M, B0))
+
+    @property
+    def variance(self) -> Array:  # (M,)
+        """b / (a - 1)."""
+        return self.b / (self.a - 1.0)
+
+    def log_density(self, e: Array, s: Array) -> Array:
+        """Student-t with 2 a degrees of freedom and squared scale (b / a) s."""
+        a, b = _along(self.a, e), _along(self.b, e)
+        with np.errstate(over="ignore"):
+            z = np.clip(e / np.sqrt(2.0 * b * s), -Z_MAX, Z_MAX)
+        norm = gammaln(a + 0.5) - gammaln(a) - 0.5 * (LOG_2_PI + np.log(b * s))
+        return np.asarray(norm - (a + 0.5) * np.log1p(z * z))
+
+    def cdf(self, e: Array, s: Array) -> Array:
+        """The same Student-t."""
+        a, b = _along(self.a, e), _along(self.b, e)
+        return np.asarray(stdtr(2.0 * a, e / np.sqrt(b / a * s)))
+
+    def after(self, e: Array, s: Array) -> tuple[Array, Self]:
+        """All at once: evidence of N labels in closed form."""
+        N = e.shape[1]
+        with np.errstate(over="ignore"):
+            z = np.clip(e / np.sqrt(s), -Z_MAX, Z_MAX)
+        later = type(self)(self.a + 0.5 * N, self.b + 0.5 * np.einsum("mn,mn->m", z, z))
+        log_p = later.log_norm() - self.log_norm()
+        return log_p - 0.5 * (N * LOG_2_PI + np.log(s).sum(axis=1)), later
+
+    def log_norm(self) -> Array:
+        """log Gamma(a) - a log b (M,): what the integral over sig2 leaves."""
+        return np.asarray(gammaln(self.a) - self.a * np.log(self.b))
+
+    def take(self, which: Index) -> Self:
+        """The magnitudes of some of the experts."""
+        return type(self)(self.a[which], self.b[which])

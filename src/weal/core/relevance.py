@@ -1,0 +1,103 @@
+"""One lengthscale for each input, fitted to the labels: where the evidence peaks, and how high.
+
+For a family, p = (log l_1 .. log l_d, log lam) and C = k(X, X) + offset + diag(lam + extra), the
+evidence with the magnitude integrated out (`magnitude`) is, up to a constant,
+
+    L(p) = -a log b - 1/2 log |C|       a = A0 + t/2    b = B0 + y'C^-1 y / 2
+    dL   = 1/2 tr(W dC)                 W = (a / b) C^-1 y y'C^-1 - C^-1
+
+To L is added the log prior of p: log l_i normal around log sqrt(d) with sd SPREAD, so that ten
+labels cannot switch an input off by themselves, and log lam uniform. The peak is sought by L-BFGS
+from a fixed start, so that it depends on the set of labels alone. Its height is compared with other
+experts by Laplace's approximation of the integral over p,
+
+    log Z = L(p*) + log prior(p*) + (d + 1)/2 log 2 pi - 1/2 log |H|,    H = -d2(L + log prior)
+
+which charges for every parameter that the labels had to settle.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.optimize import minimize
+
+from weal.core.arrays import Array
+from weal.core.kernels import FAMILIES, Kernel
+from weal.core.magnitude import A0, B0
+
+SPREAD = 1.5  # prior sd of log l_i: a factor of 4.5 either way
+RATIOS = (1e-9, 10.0)  # noise ratios that are sought
+LENGTHS = (0.02, 200.0)  # lengthscales that are sought, the upper one times sqrt(d)
+ITERATIONS = 60
+# Curvatures are taken to be at least that of a prior of sd 20: on a bound the peak has none.
+LEAST_CURVATURE = 1.0 / 400.0
+STEP = 1e-3  # of the finite differences of the gradient that H is made of
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Peak:
+    """Where the evidence of a family peaks over lengthscales and noise ratio."""
+
+    kernel: Kernel
+    noise: float  # lam
+    log_z: float  # Laplace evidence, without the constant of `evidence_constant`
+
+
+def fit(start: Kernel, noise: float, X: Array, y: Array, extra: Array) -> Peak:
+    """The peak that is reached from a kernel with one lengthscale and a noise ratio."""
+    d = X.shape[1]
+    D2 = (X.T[:, :, None] - X.T[:, None, :]) ** 2  # (d, t, t)
+    loss = partial(_loss, kernel=start, D2=D2, y=y, extra=extra)
+    ell = np.broadcast_to(np.asarray(start.length_scale, dtype=np.float64), (d,))
+    lengths = np.log([LENGTHS[0], LENGTHS[1] * np.sqrt(d)])
+    bounds = [tuple(lengths)] * d + [tuple(np.log(RATIOS))]
+    found = minimize(
+        loss,
+        np.append(np.log(ell), np.log(noise)),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        options={"maxiter": ITERATIONS},
+    )
+    p, height = found.x, -float(found.fun)
+    curvature = np.maximum(np.linalg.eigvalsh(_hessian(loss, p)), LEAST_CURVATURE)
+    log_z = height + 0.5 * (d + 1) * np.log(2.0 * np.pi) - 0.5 * float(np.log(curvature).sum())
+    log_z -= float(np.log(np.log(RATIOS[1] / RATIOS[0])))
+    return Peak(_with_lengths(start, np.exp(p[:d])), float(np.exp(p[d])), log_z)
+
+
+def _with_lengths(kernel: Kernel, ell: Array) -> Kernel:
+    return Kernel(kernel.family, tuple(ell.tolist()), kernel.alpha, kernel.offset)
+
+
+def _hessian(loss: partial[tuple[float, Array]], p: Array) -> Array:
+    """Second derivatives of the loss, by differences of its gradient."""
+    at = loss(p)[1]
+    H = np.array([(loss(p + STEP * unit)[1] - at) / STEP for unit in np.eye(len(p))])
+    symmetric: Array = 0.5 * (H + H.T)
+    return symmetric
+
+
+def _loss(p: Array, kernel: Kernel, D2: Array, y: Array, extra: Array) -> tuple[float, Array]:
+    """-(L + log prior) and its gradient at p (d + 1,)."""
+    d, t = D2.shape[:2]
+    inverse = np.exp(-2.0 * p[:d])  # 1 / l^2
+    lam = float(np.exp(p[d]))
+    r2 = np.tensordot(inverse, D2, axes=1)
+    family = FAMILIES[kernel.family]
+    C = family.correlation(r2, kernel.alpha) + kernel.offset
+    C[np.arange(t), np.arange(t)] += lam + extra
+    factor = cho_factor(C, lower=True, overwrite_a=True, check_finite=False)
+    C_y = cho_solve(factor, y, check_finite=False)
+    a, b = A0 + 0.5 * t, B0 + 0.5 * float(y @ C_y)
+    W = (a / b) * np.outer(C_y, C_y) - cho_solve(factor, np.eye(t), check_finite=False)
+    slope = W * family.slope(r2, kernel.alpha)  # W dk/dr2
+    z = (p[:d] - 0.5 * np.log(d)) / SPREAD
+    gradient = np.append(
+        np.tensordot(D2, slope, axes=2) * inverse + z / SPREAD, -0.5 * lam * np.trace(W)
+    )
+    log_det = float(np.log(np.diag(factor[0])).sum())  # half of log |C|
+    prior = 0.5 * float(z @ z) + d * float(np.log(SPREAD * np.sqrt(2.0 * np.pi)))
+    return a * float(np.log(b)) + log_det + prior, gradient

@@ -1,0 +1,124 @@
+"""The fold of the labels, as a value: what has been settled, and the belief after all of them.
+
+    begin     settle the experts by the first labels, and fold these
+    learn     fold more; where the experts follow the labels, settle them anew now and then
+    advance   the same for a label whose step the core has computed already
+    refold    other labels in place of those seen
+
+All in scaled units. Experts that follow the labels are settled anew after SHARE of the labels have
+come on top, LEAST at the least. A refresh depends on the set of labels alone; when it comes depends
+on their number, so that the same labels told in the same order give the same belief.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from weal.core import ensemble, features
+from weal.core.arrays import Array
+from weal.core.embedding import Embedding
+from weal.core.ensemble import Ensemble
+from weal.core.kernels import Kernel
+from weal.priors import Setting, prior_experts, settle
+
+SHARE, LEAST = 0.15, 5
+NO_EXPERTS: Any = None  # of the prior, weights, scale and noise are kept and its experts made anew
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fold:
+    """The labels seen, the experts that were settled, and what these believe."""
+
+    setting: Setting
+    seed: int
+    X: Array  # (t, d)  inputs seen
+    y: Array  # (t,)    their labels
+    extra: Array  # (t,)    variances of what is known of their noise
+    dictionary: tuple[Kernel, ...]  # M
+    embedding: Embedding
+    prior: Ensemble  # before the first label, without its experts
+    ensemble: Ensemble
+    next_refresh: int  # number of labels at which the experts are settled anew
+
+    @property
+    def due(self) -> bool:
+        """Whether the experts had better be settled anew."""
+        return self.setting.adaptive and len(self.y) >= self.next_refresh
+
+    def blocks(self, N: int) -> Iterator[slice]:
+        """N points in blocks whose points fit the memory for one."""
+        width = self.embedding.width(self.ensemble.experts)
+        return features.blocks(N, 2 * 8 * len(self.ensemble.log_w) * width)
+
+    def beliefs(self, X: Array) -> Iterator[tuple[slice, Array, Array]]:
+        """Means and variances (M, n) of f under each expert, one block of X (N, d) at a time."""
+        for rows in self.blocks(len(X)):
+            points = self.embedding.points(self.ensemble.experts, X[rows])
+            yield rows, *ensemble.predict(self.ensemble, points)
+
+
+def begin(setting: Setting, X: Array, y: Array, extra: Array, seed: int) -> Fold:
+    """The fold of the labels y (t,) at X (t, d)."""
+    prior = settle(setting, X, y, extra, seed)
+    bare = replace(prior.ensemble, experts=NO_EXPERTS)
+    later = len(y) + max(LEAST, int(SHARE * len(y)))
+    nothing = (X[:0], y[:0], extra[:0])
+    start = Fold(
+        setting, seed, *nothing, prior.dictionary, prior.embedding, bare, prior.ensemble, later
+    )
+    return _with(start, X, y, extra)
+
+
+def learn(fold: Fold, X: Array, y: Array, extra: Array) -> Fold:
+    """The fold after more labels."""
+    after = _with(fold, X, y, extra)
+    return refresh(after) if after.due else after
+
+
+def advance(fold: Fold, told: Any, x: Array, y: float, extra: float) -> Fold:
+    """The fold after the label y of x (d,), which told that step; not yet settled anew."""
+    return replace(
+        fold,
+        X=np.concatenate([fold.X, x[None]]),
+        y=np.append(fold.y, y),
+        extra=np.append(fold.extra, extra),
+        ensemble=ensemble.advance(fold.ensemble, told),
+    )
+
+
+def refresh(fold: Fold) -> Fold:
+    """The fold with its experts settled anew by all labels seen."""
+    return begin(fold.setting, fold.X, fold.y, fold.extra, fold.seed)
+
+
+def refold(fold: Fold, X: Array, y: Array, extra: Array) -> Fold:
+    """The fold of other labels; experts that do not follow the labels stay what they are."""
+    if fold.setting.adaptive and len(y):
+        return begin(fold.setting, X, y, extra, fold.seed)
+    M, d = len(fold.prior.log_w), X.shape[1]
+    experts = prior_experts(fold.embedding, fold.dictionary, d, M)
+    start = replace(
+        fold,
+        X=fold.X[:0],
+        y=fold.y[:0],
+        extra=fold.extra[:0],
+        ensemble=replace(fold.prior, experts=experts),
+    )
+    return _with(start, X, y, extra)
+
+
+def _with(fold: Fold, X: Array, y: Array, extra: Array) -> Fold:
+    """The fold after labels, the experts being what they are."""
+    state = fold.ensemble
+    for rows in fold.blocks(len(X)):
+        points = fold.embedding.points(state.experts, X[rows])
+        state = ensemble.fold(state, points, y[rows], extra[rows])
+    return replace(
+        fold,
+        X=np.concatenate([fold.X, X]),
+        y=np.append(fold.y, y),
+        extra=np.append(fold.extra, extra),
+        ensemble=state,
+    )

@@ -1,0 +1,268 @@
+"""`weal bench` as a user types it: what goes where, exit codes, errors of one line."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import weal
+from weal import cli
+from weal.bench.store import FILE, open_store
+
+WEAL = [sys.executable, "-c", "from weal.cli import main; main()"]
+TINY = ["--realisations", "2", "--queries", "3", "--jobs", "1"]
+RUN = ["bench", "run", "--tasks", "gramacy,higdon", "--methods", "random,egp-wvar"]
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path, monkeypatch):
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    """Run weal in this process: exit code, stdout, stderr."""
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+
+    def call(*words):
+        with pytest.raises(SystemExit) as left:
+            cli.main(list(words))
+        out, err = capsys.readouterr()
+        return left.value.code, out, err
+
+    return call
+
+
+def complaint(done):
+    """The one line that a failed command says after its notes, and its exit code."""
+    code, out, err = done
+    assert out == ""
+    assert "Traceback" not in err
+    return code, err.strip().splitlines()[-1]
+
+
+def test_help_is_there_in_a_moment():
+    times = []
+    for _ in range(5):
+        began = os.times()
+        done = subprocess.run([*WEAL, "--help"], capture_output=True, text=True, check=True)
+        ended = os.times()
+        times.append(ended.children_user - began.children_user)
+    assert min(times) < 0.4
+    assert "bench" in done.stdout
+    assert "simulate" in done.stdout
+
+
+def test_help_loads_nothing_heavy():
+    code = "import sys; from weal.cli import weal; weal.main(['--help'], standalone_mode=False)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", f"{code}; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    heavy = {"numpy", "scipy", "sklearn", "pandas", "joblib", "dask", "matplotlib", "rich"}
+    assert not heavy & set(loaded)
+
+
+def test_the_version_is_shown(run):
+    assert run("--version") == (0, f"weal {weal.__version__}\n", "")
+
+
+def test_a_run_gives_a_table_a_report_and_resumes(run):
+    code, out, err = run(*RUN, *TINY, "--seed", "7")
+    assert code == 0
+    assert "seed 7" in err
+    table, _, rest = out.partition("\n\n")
+    assert table.splitlines()[0].split() == ["NMSE", "gramacy", "higdon"]
+    assert [line.split()[0] for line in table.splitlines()[1:]] == ["random", "egp-wvar"]
+    assert table.count("*") == 2
+    paths = [Path(line) for line in rest.splitlines() if line.endswith((".html", ".png"))]
+    assert paths[0] == Path("weal-out/run/report.html")
+    assert len(paths) > 1
+    assert all(path.is_file() for path in paths)
+    again = run(*RUN, *TINY, "--seed", "7")
+    assert again[:2] == (0, out)
+    assert "8 of 8 curves are there already" in again[2]
+
+
+def test_a_run_in_json_is_json_and_nothing_else(run):
+    code, out, _ = run(*RUN, *TINY, "--json", "--out", "here")
+    found = json.loads(out)
+    assert code == 0
+    assert found["folder"] == "here"
+    assert found["seed"] == 0
+    assert found["command"].startswith("weal bench run --tasks gramacy,higdon")
+    assert {(row["task"], row["method"]) for row in found["final"]} == {
+        (task, method) for task in ("gramacy", "higdon") for method in ("random", "egp-wvar")
+    }
+
+
+def test_tasks_are_listed_with_what_is_missing(run, data_folder):
+    code, out, err = run("bench", "tasks")
+    lines = {line.split()[0]: line for line in out.splitlines()}
+    assert (code, err) == (0, "")
+    assert re.search(r"ackley +synthetic +5 +10 +50 +500 +100 +1 .* yes$", lines["ackley"])
+    assert "weal bench get california" in lines["california"]
+    assert "stand-in" in lines["malaria-standin"]
+    assert len(lines) == 11
+    rows = json.loads(run("bench", "tasks", "--json", "--data", str(data_folder))[1])
+    assert [row["name"] for row in rows if row["missing"]] == []
+    assert rows[5]["name"] == "california"
+    assert rows[5]["eta"] == 0.05
+
+
+def test_methods_are_listed(run):
+    _, out, _ = run("bench", "methods")
+    assert re.search(r"^egp-multiafs +paper +EGP-multiAFs +yes$", out, re.MULTILINE)
+    assert {row["group"] for row in json.loads(run("bench", "methods", "--json")[1])} >= {
+        "paper",
+        "fair",
+        "peers",
+    }
+
+
+def test_a_task_that_is_not_at_hand_is_left_out_with_one_line(run):
+    words = ["bench", "run", "--tasks", "california,higdon", "--methods", "random", *TINY]
+    code, out, err = run(*words)
+    assert code == 0
+    [line] = [line for line in err.splitlines() if "california" in line]
+    assert "weal bench get california" in line
+    assert "california" not in out.splitlines()[0]
+
+
+def test_when_nothing_is_at_hand_the_run_fails(run):
+    words = ["bench", "run", "--tasks", "california", "--methods", "random", *TINY]
+    code, line = complaint(run(*words))
+    assert code == 1
+    assert "weal bench get california" in line
+
+
+def test_get_says_where_the_table_is(run, data_folder, tmp_path):
+    code, out, err = run("bench", "get", "california", "--data", str(data_folder))
+    assert (code, out) == (0, f"{data_folder / 'california.csv'}\n")
+    assert "there already" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["nonsense"], "No such command 'nonsense'"),
+        (["bench", "run", "--methods", "random"], "Missing option '--tasks'"),
+        ([*RUN, "--queries", "0"], "--queries"),
+        ([*RUN, "--realisations", "0"], "--realisations"),
+        ([*RUN, "--jobs", "x"], "--jobs"),
+        ([*RUN, "--seed", "-1"], "--seed"),
+        ([*RUN, "--data", "nowhere"], "no such folder"),
+        (["bench", "run", "--tasks", "higdn", "--methods", "random"], "did you mean 'higdon'?"),
+        (["bench", "run", "--tasks", "higdon", "--methods", "randm"], "did you mean 'random'?"),
+        (["bench", "run", "--tasks", ",", "--methods", "random"], "name at least one task"),
+        (["bench", "get", "kalifornia"], "california"),
+        ([*RUN, "--out", "file"], "is a file"),
+        ([*RUN, "--out", "file/below"], "is a file"),
+        ([*RUN, "--out", "/proc/weal"], "cannot write into /proc/weal"),
+        ([*RUN, "--out", "."], "move it away"),
+    ],
+)
+def test_wrong_input_is_refused_in_one_line_and_nothing_is_written(run, words, says):
+    Path("file").write_text("mine")
+    if words[-1] == ".":
+        Path(FILE).write_text("not ours")
+    before = sorted(Path().iterdir())
+    tiny = [] if words[-2] in TINY else TINY[: 4 if "bench" in words and "run" in words else 0]
+    code, line = complaint(run(*words, *(w for w in tiny if words[1:2] == ["run"])))
+    assert code == 2
+    assert says in line
+    assert line.startswith("weal: ")
+    assert sorted(Path().iterdir()) == before
+
+
+def test_weal_alone_shows_its_help(run):
+    code, out, err = run()
+    assert code == 2
+    assert "Commands:" in out + err
+
+
+def test_a_package_that_is_missing_is_named(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "weal.bench.report", None)
+    code, line = complaint(run(*RUN, *TINY))
+    assert code == 1
+    assert "pip install" in line
+
+
+def test_a_mistake_of_ours_is_one_line():
+    code = (
+        "import weal.bench.places, weal.cli, sys\n"
+        "def broken(*_): raise KeyError('oops')\n"
+        "weal.bench.places.data_folders = broken\n"
+        "weal.cli.main(['bench', 'tasks'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "a mistake in weal: KeyError: 'oops'" in done.stderr
+
+
+def curves_in(folder):
+    if not (folder / FILE).is_file():
+        return 0
+    with open_store(folder) as store:
+        return len(store._read("SELECT key FROM curve"))
+
+
+def test_ctrl_c_says_in_one_line_that_the_same_command_resumes(run):
+    words = ["--realisations", "9", "--queries", "20", "--out", "here"]
+    process = subprocess.Popen(
+        [*WEAL, *RUN, *words, "--jobs", "2"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while curves_in(Path("here")) < 2 and process.poll() is None:
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to workers too
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (130, "")
+    assert "Traceback" not in err
+    assert "the same command resumes" in err.strip().splitlines()[-1]
+    before = curves_in(Path("here"))
+    code, _, err = run(*RUN, *words, "--jobs", "1")
+    assert code == 0
+    assert f"{before} of 36 curves are there already" in err
+
+
+def on_a_terminal(words, **environment):
+    """What a terminal gets to see of a command, stdout and stderr together."""
+    screen, end = pty.openpty()
+    process = subprocess.Popen(
+        [*WEAL, *words], stdout=end, stderr=end, env={**os.environ, "COLUMNS": "100", **environment}
+    )
+    os.close(end)
+    seen = b""
+    while True:
+        try:
+            seen += os.read(screen, 65536)
+        except OSError:
+            break
+    os.close(screen)
+    assert process.wait() == 0
+    return seen.decode()
+
+
+def test_a_terminal_sees_a_live_bar_and_colour_only_where_it_is_wanted():
+    colour = re.compile(r"\x1b\[[0-9;]*3[0-9]")
+    seen = on_a_terminal([*RUN, *TINY], TERM="xterm-256color")
+    assert "8/8" in seen
+    assert colour.search(seen)
+    plain = on_a_terminal([*RUN, *TINY, "--seed", "1"], TERM="xterm-256color", NO_COLOR="1")
+    assert "8/8" in plain
+    assert not colour.search(plain)

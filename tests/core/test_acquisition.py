@@ -1,0 +1,259 @@
+"""The paper's five scores against loops of its equations; one conformance suite for all scores."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reference import scores
+from reference.beliefs import belief, beliefs
+from reference.cases import frozen
+from weal import asking
+from weal.core.acquisition import (
+    ACQUISITIONS,
+    NEGLIGIBLE,
+    PAPER,
+    VAR_FLOOR,
+    gpm_ent,
+    gpm_var,
+    igs,
+    ivr,
+    needs_reduction,
+    qbc,
+    random,
+    went,
+    wvar,
+)
+
+few = settings(max_examples=15, deadline=None)
+EVERY = sorted(ACQUISITIONS)
+POINTWISE = [name for name in EVERY if name != "random"]
+LOOPS = {
+    "wvar": scores.weighted_variance,
+    "went": scores.weighted_entropy,
+    "qbc": scores.committee,
+    "gpm-var": scores.mixture_variance,
+    "gpm-ent": scores.mixture_entropy_bound,
+}
+ENTROPIES = ("went", "gpm-ent")
+# How a score follows labels that are measured in another unit: times unit^power.
+POWERS = {"wvar": 2, "qbc": 2, "gpm-var": 2, "ivr": 2, "igs": 1, "bald": 0, "random": 0}
+
+
+def close(a, b, bel, name):
+    """Equal to rounding: relative to the largest score, and to the cancellation in mu - mean."""
+    size = np.abs(b).max()
+    if name in ("qbc", "gpm-var"):
+        size = max(size, np.abs(bel.mu).max() ** 2 * 1e-3)
+    if name == "igs":
+        outputs = np.append(np.abs(bel.mu).max(), np.abs(bel.y_labelled)).max()
+        size = max(size, outputs * np.abs(bel.X).max())
+    np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-12 * size)
+
+
+def shuffled(bel, order):
+    """The same belief with its candidates in another order, or some of them."""
+    return replace(
+        bel,
+        mu=frozen(bel.mu[:, order]),
+        var=frozen(bel.var[:, order]),
+        X=frozen(bel.X[order]),
+        reduction=frozen(bel.reduction[:, order]),
+    )
+
+
+def experts(bel, which):
+    """The same belief with its experts in another order, or some of them."""
+    parts = ("w", "mu", "var", "noise", "reduction")
+    return replace(bel, **{name: frozen(getattr(bel, name)[which]) for name in parts})
+
+
+@pytest.mark.parametrize("name", PAPER)
+@few
+@given(bel=beliefs())
+def test_the_papers_five_are_its_equations(name, bel):
+    close(ACQUISITIONS[name](bel), LOOPS[name](bel.w, bel.mu, bel.var), bel, name)
+
+
+@few
+@given(bel=beliefs())
+def test_the_variance_of_the_mixture_is_that_of_the_experts_and_their_disagreement(bel):
+    close(gpm_var(bel), wvar(bel) + qbc(bel), bel, "gpm-var")
+
+
+@pytest.mark.parametrize("name", ENTROPIES)
+def test_certain_experts_give_the_least_finite_entropy(name):
+    bel = belief(3, N=5)
+    sure = replace(bel, mu=frozen(np.zeros_like(bel.mu)), var=frozen(np.zeros_like(bel.var)))
+    least = 0.5 * np.log((2.0 if name == "went" else 4.0) * np.pi * VAR_FLOOR)
+    np.testing.assert_allclose(ACQUISITIONS[name](sure), least, rtol=1e-12)
+
+
+@few
+@given(bel=beliefs(scales=(1e-6, 1.0, 1e6), unequal=st.floats(0.0, 6.0), blanks=st.just(False)))
+def test_gpm_ent_is_a_lower_bound_of_the_entropy_of_the_mixture(bel):
+    entropy = [
+        scores.mixture_entropy(bel.w, bel.mu[:, n], np.sqrt(bel.var[:, n]))
+        for n in range(bel.mu.shape[1])
+    ]
+    assert (gpm_ent(bel) <= np.array(entropy) + 1e-9).all()
+
+
+@pytest.mark.parametrize("spread", [0.0, 6.0, 13.8])
+@pytest.mark.parametrize("M", [3, 11])
+@pytest.mark.parametrize("share", [1e-3, 0.5, 0.999])
+def test_leaving_negligible_experts_out_stays_within_the_stated_bound(M, spread, share):
+    """Weights share x NEGLIGIBLE; variances exp(+- 2 spread), at most from 1e-12 to 1e12."""
+    worst = 0.0
+    for seed in range(30):
+        bel = belief(seed, M=M, N=4, blanks=False)
+        rng = np.random.default_rng(seed)
+        w = bel.w.copy()
+        small = rng.permutation(M)[: rng.integers(1, M)]
+        w[small] = share * NEGLIGIBLE
+        w /= w.sum()
+        var = np.exp(2.0 * spread * rng.uniform(-1.0, 1.0, bel.var.shape))
+        bel = replace(bel, w=frozen(w), var=frozen(var))
+        truth = scores.mixture_entropy_bound(bel.w, bel.mu, bel.var)
+        beta, light = w[small].sum(), w[small]
+        logs = 0.5 * np.abs(np.log(4.0 * np.pi * var)).max()
+        bound = beta * (np.sqrt(2.0) * M + logs) - (light * np.log(light)).sum()
+        error = np.abs(gpm_ent(bel) - truth).max()
+        assert error <= bound + 1e-14 * np.abs(truth).max()
+        worst = max(worst, error)
+    assert worst < 1e-8
+
+
+@few
+@given(bel=beliefs(t=st.integers(1, 6)))
+def test_igs_is_the_least_product_of_distances_over_the_labels(bel):
+    truth = scores.greedy_distance(bel.X, bel.w @ bel.mu, bel.X_labelled, bel.y_labelled)
+    close(igs(bel), truth, bel, "igs")
+
+
+def test_igs_without_labels_prefers_nobody():
+    assert len(set(igs(belief(1, t=0)).tolist())) == 1
+
+
+@few
+@given(bel=beliefs(), other=st.integers(0, 10**6))
+def test_random_looks_at_the_key_alone(bel, other):
+    unlike = replace(belief(other, N=bel.mu.shape[1]), key=bel.key)
+    assert (random(bel) == random(unlike)).all()
+    assert ((random(bel) >= 0.0) & (random(bel) < 1.0)).all()
+    for key in ((bel.key[0] + 1, bel.key[1]), (bel.key[0], bel.key[1] + 1)):
+        assert (random(bel) != random(replace(bel, key=key))).any()
+
+
+def test_ivr_says_what_it_needs():
+    with pytest.raises(ValueError, match="reduction"):
+        ivr(replace(belief(0), reduction=None))
+
+
+def test_own_functions_can_ask_for_the_reduction():
+    def own(bel):
+        return bel.reduction[0]
+
+    assert needs_reduction(ivr)
+    assert not any(needs_reduction(ACQUISITIONS[name]) for name in EVERY if name != "ivr")
+    assert not needs_reduction(own)
+    own.needs_reduction = True
+    assert needs_reduction(own)
+
+
+# The suite that every acquisition function passes.
+
+
+@pytest.mark.parametrize("name", EVERY)
+@few
+@given(bel=beliefs())
+def test_a_score_is_one_finite_number_for_each_candidate(name, bel):
+    got = ACQUISITIONS[name](bel)
+    assert got.shape == (bel.mu.shape[1],)
+    assert got.dtype == np.float64
+    assert np.isfinite(got).all()
+
+
+@pytest.mark.parametrize("name", EVERY)
+@few
+@given(bel=beliefs())
+def test_a_score_is_a_pure_function_of_the_belief(name, bel):
+    """Inputs are read-only, so that a function that writes into them fails by itself."""
+    before = {part: np.copy(getattr(bel, part)) for part in ("w", "mu", "var", "noise", "X")}
+    first = ACQUISITIONS[name](bel).copy()
+    assert (ACQUISITIONS[name](bel) == first).all()
+    assert all((getattr(bel, part) == kept).all() for part, kept in before.items())
+
+
+@pytest.mark.parametrize("name", POINTWISE)
+@few
+@given(bel=beliefs(), seed=st.integers(0, 99))
+def test_the_order_of_the_candidates_is_irrelevant(name, bel, seed):
+    order = np.random.default_rng(seed).permutation(bel.mu.shape[1])
+    close(ACQUISITIONS[name](shuffled(bel, order)), ACQUISITIONS[name](bel)[order], bel, name)
+
+
+@pytest.mark.parametrize("name", POINTWISE)
+@few
+@given(bel=beliefs(), cut=st.integers(1, 8))
+def test_a_score_of_a_candidate_knows_nothing_of_the_others(name, bel, cut):
+    parts = np.split(np.arange(bel.mu.shape[1]), [min(cut, bel.mu.shape[1])])
+    blocks = [ACQUISITIONS[name](shuffled(bel, rows)) for rows in parts if len(rows)]
+    close(np.concatenate(blocks), ACQUISITIONS[name](bel), bel, name)
+
+
+@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_large_pools_are_scored_in_blocks_with_the_same_result(monkeypatch, name, size):
+    bel = belief(5, N=40)
+    chooser = asking.Chooser(name, 1.0, "range")
+    monkeypatch.setattr(asking, "SCORED", size)
+    close(chooser.scores(bel, np.ones(40, dtype=bool))[0], ACQUISITIONS[name](bel), bel, name)
+
+
+@pytest.mark.parametrize("name", EVERY)
+@few
+@given(bel=beliefs(), seed=st.integers(0, 99))
+def test_the_order_of_the_experts_is_irrelevant(name, bel, seed):
+    order = np.random.default_rng(seed).permutation(len(bel.w))
+    close(ACQUISITIONS[name](experts(bel, order)), ACQUISITIONS[name](bel), bel, name)
+
+
+@pytest.mark.parametrize("name", EVERY)
+@few
+@given(bel=beliefs())
+def test_experts_of_weight_zero_have_no_say(name, bel):
+    close(ACQUISITIONS[name](experts(bel, bel.w > 0.0)), ACQUISITIONS[name](bel), bel, name)
+
+
+@pytest.mark.parametrize("name", EVERY)
+@few
+@given(
+    bel=beliefs(scales=(1.0,), blanks=st.just(False)), unit=st.sampled_from([1e-50, 1e-3, 7.0, 1e9])
+)
+def test_scores_follow_the_unit_of_the_labels(name, bel, unit):
+    other = replace(
+        bel,
+        mu=frozen(unit * bel.mu),
+        var=frozen(unit**2 * bel.var),
+        noise=frozen(unit**2 * bel.noise),
+        y_labelled=frozen(unit * bel.y_labelled),
+        reduction=frozen(unit**2 * bel.reduction),
+    )
+    was = ACQUISITIONS[name](bel)
+    expected = was + np.log(unit) if name in ENTROPIES else was * unit ** POWERS[name]
+    if name == "igs" and not len(bel.y_labelled):
+        expected = was
+    close(ACQUISITIONS[name](other), expected, other, name)
+
+
+def test_went_is_a_sum_over_the_experts_that_counts_certainty_once():
+    """One certain expert of weight 0.25 lowers the score by 0.25 of what certainty costs."""
+    bel = belief(9, M=3, N=1, blanks=False)
+    w, var = frozen([0.25, 0.5, 0.25]), np.array(bel.var)
+    var[0] = 0.0
+    sure = replace(bel, w=w, var=frozen(var))
+    drop = 0.125 * (np.log(VAR_FLOOR) - np.log(bel.var[0]))
+    np.testing.assert_allclose(went(sure) - went(replace(bel, w=w)), drop, rtol=1e-12)

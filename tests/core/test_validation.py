@@ -1,0 +1,175 @@
+"""Losses of pseudo labels, against experts that really learn them and really leave labels out."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from reference import pseudo
+from reference.cases import LAYOUTS, campaign, frozen, kind
+from weal.core import ensemble, validation
+from weal.core.validation import Judged, Picks, held_out_errors, left_out_errors
+
+KINDS = ("features", "exact")
+PRIOR = frozen([0.1, 0.55, 0.0, 0.35])  # one expert is out of the question
+RATIOS = (1e-1, 1e-2, 1e-4, 1e-6, 1e-8)
+
+
+class Case:
+    """An ensemble after labels of unequal noise, and the points that its functions would pick."""
+
+    def __init__(self, name, seed=3, d=3, t=7, ratio=1e-2, layout="scattered", scale=1.0):
+        camp = campaign(seed, d=d, t=t, ratio=ratio, layout=layout)
+        self.who = kind(name, d, seed)
+        extra = frozen(ratio * camp.extra)  # beside the noise of the experts
+        ens = self.who.ensemble(camp.lam, prior=PRIOR)
+        self.X, self.y = camp.X, frozen(scale * camp.y)
+        points = self.who.embed(ens.experts, self.X)
+        self.lam = frozen(ens.noise[:, None] + extra / ens.magnitude[:, None])
+        self.ens = ensemble.fold(ens, points, self.y, extra)
+        self.at = frozen(np.concatenate([camp.Z[:2], camp.X[:1]]))  # one is labelled already
+        rng = np.random.default_rng([seed, t])
+        self.X_judge = frozen(rng.standard_normal((6, d)))
+        self.y_judge = frozen(scale * rng.standard_normal(6))
+
+    def embed(self, X):
+        return self.who.embed(self.ens.experts, X)
+
+    def judged(self, X, y, lam):
+        points = self.embed(X)
+        mu, v = self.ens.experts.predict(points)
+        return Judged(points, frozen(mu), frozen(v), y, lam)
+
+    @property
+    def held_out(self):
+        lam = np.repeat(self.ens.noise[:, None], len(self.y_judge), axis=1)
+        return self.judged(self.X_judge, self.y_judge, lam)
+
+    @property
+    def labels(self):
+        return self.judged(self.X, self.y, self.lam)
+
+    @property
+    def picks(self):
+        points = self.embed(self.at)
+        mu, v = self.ens.experts.predict(points)
+        return Picks(points, frozen(mu), frozen(v))
+
+    def by(self, monkeypatch, way):
+        """left_out_errors by one of its two ways."""
+        monkeypatch.setattr(validation, "TINY_RATIO", np.inf if way == "inverse" else 0.0)
+        return left_out_errors(self.ens, self.labels, self.picks)
+
+    @property
+    def true_left_out(self):
+        return pseudo.left_out(self.who, self.ens, PRIOR, self.X, self.y, self.lam, self.at)
+
+
+@pytest.mark.parametrize("ratio", RATIOS)
+@pytest.mark.parametrize("name", KINDS)
+def test_held_out_errors_are_those_of_algorithm_2(name, ratio):
+    case = Case(name, d=4, ratio=ratio)
+    truth = pseudo.held_out(
+        case.who, case.ens, PRIOR, case.X, case.y, case.lam, case.at, case.X_judge, case.y_judge
+    )
+    np.testing.assert_allclose(
+        held_out_errors(case.ens, case.held_out, case.picks), truth, rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", KINDS)
+def test_held_out_errors_are_those_of_copies_that_learn_the_pseudo_labels(name, layout):
+    """With 60 labels, where some weights have fallen to 1e-30."""
+    case = Case(name, t=60, layout=layout)
+    errors = []
+    for x in case.at:
+        point = case.embed(x[None])
+        y = float(case.ens.w @ case.ens.experts.predict(point)[0][:, 0])  # [1, eq:pseudo_k]
+        after = ensemble.update(case.ens, point, y)
+        mu, _ = ensemble.predict(after, case.who.embed(after.experts, case.X_judge))
+        errors.append(np.mean((case.y_judge - after.w @ mu) ** 2))
+    np.testing.assert_allclose(
+        held_out_errors(case.ens, case.held_out, case.picks), errors, rtol=1e-9
+    )
+
+
+def accuracy(ratio, way="either"):
+    """lam - v loses digits as 1e-16 / lam^2 down to TINY_RATIO, the inverse as 1e-16 / lam."""
+    used = way if way != "either" else "posterior" if ratio >= 1e-6 else "inverse"
+    return max(1e-10, 1e-18 / ratio**2) if used == "posterior" else max(1e-10, 1e-15 / ratio)
+
+
+@pytest.mark.parametrize("ratio", RATIOS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", KINDS)
+def test_left_out_errors_are_those_of_experts_that_never_saw_the_label(
+    monkeypatch, name, layout, ratio
+):
+    case = Case(name, layout=layout, ratio=ratio)
+    truth = case.true_left_out
+    chosen = left_out_errors(case.ens, case.labels, case.picks)
+    np.testing.assert_allclose(chosen, truth, rtol=accuracy(ratio))
+    for way in ("inverse", "posterior") if ratio >= 1e-6 else ("inverse",):
+        np.testing.assert_allclose(case.by(monkeypatch, way), truth, rtol=accuracy(ratio, way))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("t", [2, 17, 80])
+def test_both_ways_to_leave_out_agree(monkeypatch, name, layout, t):
+    case = Case(name, t=t, layout=layout, ratio=1e-3, scale=1e6)
+    np.testing.assert_allclose(
+        case.by(monkeypatch, "posterior"), case.by(monkeypatch, "inverse"), rtol=1e-8
+    )
+
+
+@pytest.mark.parametrize("ratio", [1e-3, 1e-8])
+@pytest.mark.parametrize("name", KINDS)
+def test_one_label_alone_is_predicted_from_the_pseudo_label(name, ratio):
+    case = Case(name, t=1, ratio=ratio)
+    np.testing.assert_allclose(
+        left_out_errors(case.ens, case.labels, case.picks), case.true_left_out, rtol=1e-7
+    )
+
+
+@pytest.mark.parametrize("errors", [held_out_errors, left_out_errors])
+@pytest.mark.parametrize("name", KINDS)
+def test_each_pick_pays_its_own_loss(name, errors):
+    """Judged together or one by one."""
+    case = Case(name)
+    judged = case.held_out if errors is held_out_errors else case.labels
+    together = errors(case.ens, judged, case.picks)
+    assert together.shape == (3,)
+    for k in range(3):
+        points = case.embed(case.at[k : k + 1])
+        alone = errors(case.ens, judged, Picks(points, *case.ens.experts.predict(points)))
+        np.testing.assert_allclose(alone, together[k : k + 1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("errors", [held_out_errors, left_out_errors])
+@pytest.mark.parametrize("name", KINDS)
+def test_losses_are_squares_in_the_unit_of_the_labels(name, errors):
+    """Where magnitudes follow the unit too."""
+    one, other = Case(name), Case(name, scale=1e4)
+    prior = one.who.ensemble(one.ens.noise, frozen(1e8 * one.ens.magnitude), PRIOR)
+    extra = (one.lam - one.ens.noise[:, None])[0] * one.ens.magnitude[0]
+    ens = ensemble.fold(prior, one.who.embed(prior.experts, one.X), other.y, 1e8 * extra)
+    other.ens = ens
+    held = errors is held_out_errors
+    losses = [
+        errors(case.ens, case.held_out if held else case.labels, case.picks)
+        for case in (one, other)
+    ]
+    np.testing.assert_allclose(losses[1], 1e8 * losses[0], rtol=1e-9)
+
+
+def test_a_single_expert_learns_nothing_from_its_own_mean():
+    """Algorithm 2 is blind where one expert holds all the weight: all losses are equal."""
+    case = Case("features")
+    log_w = np.full(4, -np.inf)
+    log_w[1] = 0.0
+    case.ens = replace(case.ens, log_w=frozen(log_w))
+    losses = held_out_errors(case.ens, case.held_out, case.picks)
+    mu = case.held_out.mu[1]
+    np.testing.assert_allclose(losses, np.mean((case.y_judge - mu) ** 2), rtol=1e-12)

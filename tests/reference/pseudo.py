@@ -1,0 +1,63 @@
+"""Algorithm 2 the slow way: every pseudo label is really learnt, in batch and with 50 digits.
+
+Labels y (t,) come at X with noise ratios lam (M, t), pseudo labels at the picks.
+"""
+
+import numpy as np
+
+from reference.decimals import PI, exact, rounded, solve
+from reference.gaussian import log_probabilities
+
+
+class Batch:
+    """Experts that know all their points beforehand, and learn labels of any of them."""
+
+    def __init__(self, who, points, magnitude, prior):
+        grams = [who.correlations(m, points, points) for m in range(len(magnitude))]
+        self.grams = [K if K.dtype == object else exact(K) for K in grams]
+        self.magnitude, self.prior = exact(magnitude), prior
+
+    def mixture_mean(self, seen, y, lam, at):
+        """Means (N,) of the mixture at the points `at` after labels y of the points `seen`."""
+        parts = [self._learn(m, seen, exact(y), exact(lam[m]), at) for m in range(len(lam))]
+        means, evidence = zip(*parts, strict=True)
+        return np.exp(log_probabilities(self.prior, evidence)) @ np.array(means)
+
+    def _learn(self, m, seen, y, lam, at):
+        """Means (N,) of expert m, and its evidence [1, eq:mean, eq:w_update]."""
+        K, s2, t = self.grams[m], self.magnitude[m], len(seen)
+        solved, log_det = solve(K[np.ix_(seen, seen)] + np.diag(lam), y[:, None].copy())
+        fit = y @ solved[:, 0] / s2
+        evidence = -(fit + log_det + t * (2 * PI * s2).ln()) / 2
+        return rounded(K[np.ix_(at, seen)] @ solved[:, 0]), float(evidence)
+
+
+def held_out(who, ens, prior, X, y, lam, picks, X_judge, y_judge):
+    """[1, eq:EGP_parameter_k, eq:error_k]: errors (K,) on labels kept apart."""
+    t, K, V = len(y), len(picks), len(y_judge)
+    batch = Batch(who, np.concatenate([X, picks, X_judge]), ens.magnitude, prior)
+    ratios = np.concatenate([lam, ens.noise[:, None]], axis=1)
+    errors = []
+    for pick in range(t, t + K):
+        pseudo = batch.mixture_mean([*range(t)], y, lam, [pick])  # [1, eq:pseudo_k]
+        judged = [*range(t + K, t + K + V)]
+        y_hat = batch.mixture_mean([*range(t), pick], np.append(y, pseudo), ratios, judged)
+        errors.append(np.mean((y_judge - y_hat) ** 2))
+    return np.array(errors)
+
+
+def left_out(who, ens, prior, X, y, lam, picks):
+    """Errors (K,) on the labels, each predicted by experts that never saw it."""
+    t = len(y)
+    batch = Batch(who, np.concatenate([X, picks]), ens.magnitude, prior)
+    errors = []
+    for pick in range(t, t + len(picks)):
+        pseudo = batch.mixture_mean([*range(t)], y, lam, [pick])
+        squares = []
+        for i in range(t):
+            seen = [*(n for n in range(t) if n != i), pick]
+            told = np.append(np.delete(y, i), pseudo)
+            ratios = np.concatenate([np.delete(lam, i, axis=1), ens.noise[:, None]], axis=1)
+            squares.append((y[i] - batch.mixture_mean(seen, told, ratios, [i])[0]) ** 2)
+        errors.append(np.mean(squares))
+    return np.array(errors)
