@@ -81,10 +81,10 @@ def test_the_same_seed_gives_the_same_numbers(name):
 
 
 @pytest.mark.parametrize("name", EVERYONE)
-def test_error_falls_with_labels(name):
-    curve = play(TASKS["higdon"], rival(name), 0, seed=0, T=12)
+def test_three_times_the_labels_more_than_halve_the_error(name):
+    curve = play(TASKS["currin"], rival(name), 0, seed=0, T=20)
+    assert curve.labels[-1] == 3 * curve.labels[0]
     assert curve.nmse[-1] < 0.5 * curve.nmse[0]
-    assert curve.npll[-1] < curve.npll[0]
 
 
 @pytest.mark.parametrize("name", ["sklearn-igs", "botorch-var"])
@@ -185,6 +185,7 @@ def test_hyperparameters_are_fitted_to_the_first_labels_and_after_every_five():
     assert fitted == [10, 15, 20]
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_fit_is_as_likely_as_scikit_learns_own_with_the_same_key():
     X, y, _ = scaled()
     state = int(np.random.default_rng(4).integers(2**31 - 1))

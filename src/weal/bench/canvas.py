@@ -19,7 +19,7 @@ WIDTH = 18 / 2.54  # inches
 DPI = 200
 TEXT: dict[str, Any] = {"fontsize": 7}
 _IN_A_ROW = 5  # panels
-_LABEL = 1.15  # inches of an entry of the legend
+_ENTRY, _LETTER = 40 / 72, 4.1 / 72  # inches of an entry of the legend, and of each letter in it
 _STEPS = [1, 2, 2.5, 5, 10]
 
 
@@ -40,8 +40,8 @@ def as_bytes(fig: Figure, kind: str) -> bytes:
 
 
 def figure(columns: int, height: float) -> Plot:
-    """An empty figure of the page's width, or half of it for a single column."""
-    width = WIDTH if columns > 1 else WIDTH / 2
+    """An empty figure of the page's width, or two thirds of it for a single column."""
+    width = WIDTH if columns > 1 else WIDTH * 2 / 3
     return Plot(figsize=(width, height), layout="constrained")
 
 
@@ -79,7 +79,8 @@ def ticks(ax: Axes) -> None:
 
 def legend(fig: Plot, handles: Sequence[Any], labels: Sequence[str]) -> None:
     """One legend below all panels."""
-    columns = min(len(handles), int(fig.get_figwidth() / _LABEL))
+    entry = _ENTRY + _LETTER * max(map(len, labels))
+    columns = min(len(handles), max(int(fig.get_figwidth() / entry), 1))
     place: dict[str, Any] = {"loc": "outside lower center", "ncols": columns}
     fig.legend(handles, labels, frameon=False, handlelength=3, **place, **TEXT)
 

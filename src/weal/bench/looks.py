@@ -64,9 +64,9 @@ LOOKS = {
 _OTHERS = [
     Look(color, line, marker, hollow=True)
     for color, line, marker in zip(
-        (_PURPLE, _BLUE, _GREEN, _ORANGE, _RED, _SKY) * 4,
-        ("-", "--", "-.", ":", "-") * 5,
-        "hX<>dsp" * 4,
+        (_PURPLE, _BLUE, _GREEN, _ORANGE, _SKY) * 4,
+        ("-", "--", "-.", ":") * 5,
+        "hX<>dsp" * 3,
         strict=False,
     )
 ]

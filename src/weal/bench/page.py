@@ -24,7 +24,7 @@ td small { display: block; color: #555; }
 .words td, .words th { text-align: left; white-space: normal; position: static; }
 .tasks td:last-child, .tasks th:last-child { text-align: left; white-space: normal; }
 .claims td:nth-child(2) { width: 25%; } .claims td:nth-child(4) { width: 60%; }
-.wide { overflow-x: auto; margin: .5rem 0 1rem; } .wide img { min-width: 46rem; width: 100%; }
+.wide { overflow-x: auto; margin: .5rem 0 1rem; } 
 .side { display: flex; flex-wrap: wrap; gap: 0 2rem; align-items: flex-start; }
 .side .wide { max-width: 100%; }
 figure { margin: 1rem 0; } figcaption, .note { color: #444; font-size: .85rem; }
@@ -37,8 +37,8 @@ code { font-size: .9em; overflow-wrap: anywhere; } ul { padding-left: 1.2rem; ma
   padding: .1rem 0; } .claims td:nth-child(n) { width: auto; } .tasks td:last-child {
   min-width: 16rem; } }
 @media print { body { max-width: none; padding: 0; font-size: 10pt; } .wide { overflow: visible; }
-  .wide img { min-width: 0; } table { font-size: 7.5pt; } th, td { padding: .1rem .3rem; }
-  figure, tr, .side table { break-inside: avoid; } .claims tr { break-inside: auto; }
+  .wide img { min-width: 0 !important; } table { font-size: 7.5pt; } th, td { padding: .1rem .3rem; }
+  figure, tr, table { break-inside: avoid; } .claims, .claims tr { break-inside: auto; }
   h2, h3, caption { break-after: avoid; } .side { display: block; } }
 """
 
@@ -84,10 +84,13 @@ def table(
     return tag("div", tag("table", title, head, body, kind=kind), kind="wide")
 
 
-def picture(svg: bytes, text: str, caption: str) -> Html:
-    """A picture inside the page; `text` is for those who cannot see it."""
+def picture(svg: bytes, caption: str, share: float = 1.0) -> Html:
+    """A picture inside the page that takes a share of its width."""
+    size = f"width: {share:.0%}; min-width: {46 * share:.0f}rem"
     data = base64.b64encode(svg).decode()
-    image = Html(f'<img alt="{escape(text)}" src="data:image/svg+xml;base64,{data}">')
+    image = Html(
+        f'<img alt="{escape(caption)}" style="{size}" src="data:image/svg+xml;base64,{data}">'
+    )
     return tag("figure", tag("div", image, kind="wide"), tag("figcaption", caption))
 
 

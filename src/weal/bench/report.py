@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from weal.bench.canvas import as_bytes
+from weal.bench.canvas import WIDTH, as_bytes
 from weal.bench.page import Html, page, picture, tag
 from weal.bench.pictures import pictures
 from weal.bench.places import write_whole
@@ -66,7 +66,7 @@ def write(
         one.plot.set_layout_engine("none")  # it is laid out now; once is enough
         png = as_bytes(one.plot, "png")
         files |= {f"figures/{one.name}.svg": svg, f"figures/{one.name}.png": png}
-        shown.append(picture(svg, one.caption, one.caption))
+        shown.append(picture(svg, one.caption, one.plot.get_figwidth() / WIDTH))
     files["report.html"] = _html(results, setting, found, shown).encode()
     return _write_all(Path(folder), files)
 
