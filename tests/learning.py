@@ -39,7 +39,8 @@ OUTSIDE = points(9, seed=4)
 def model(approximation="features", **changes):
     """Three unequal experts; magnitude and noise given, so that nothing is fitted."""
     given = {"n_frequencies": 25, "magnitude": MAGNITUDE, "noise": NOISE, "random_state": 5}
-    return EnsembleGPRegressor(KERNELS, approximation=approximation, **{**given, **changes})
+    given |= {"kernels": KERNELS, "approximation": approximation}
+    return EnsembleGPRegressor(**{**given, **changes})
 
 
 def a_learner(acquisition="gpm-var", approximation="features", first=8, pool=POOL, **options):

@@ -186,13 +186,28 @@ def test_a_candidate_is_the_same_point_for_all_experts_however_the_pool_is_kept(
     place = world(name)
     belief = place.belief(**limits(way, LARGE=10 if single else 10**9))
     told = Told.none(place)
-    told.tell_many(belief, 9, 10)
-    for n in (0, 17, 39):
-        point = belief.point(told.ens, n)
-        mu, v = told.ens.experts.predict(point)
-        truth = told.ens.experts.predict(place.points(told.ens, place.X[n : n + 1]))
-        np.testing.assert_allclose(mu, truth[0], rtol=1e-12, atol=1e-13)
-        np.testing.assert_allclose(v, truth[1], rtol=1e-12, atol=1e-13)
+    for seed in (8, 9):
+        for n in (0, 17, 39):
+            mu, v = told.ens.experts.predict(belief.point(told.ens, n))
+            truth = told.ens.experts.predict(place.points(told.ens, place.X[n : n + 1]))
+            np.testing.assert_allclose(mu, truth[0], rtol=1e-12, atol=1e-13)
+            np.testing.assert_allclose(v, truth[1], rtol=1e-12, atol=1e-13)
+        told.tell_many(belief, seed, 10)
+    assert len(belief.held) < M
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_in_a_large_pool_experts_that_stay_are_not_computed_anew(limits, name):
+    place = world(name)
+    belief = place.belief(**limits("one by one"))
+    first = {int(group.members[0]): group for group in belief.groups}
+    for matters in ([1, 0, 1, 1], [1, 1, 0, 1]):
+        w = np.where(np.array(matters) == 1, 1.0, 1e-20)
+        belief.hold(replace(place.ens, log_w=frozen(np.log(w / w.sum()))))
+    kept = {int(group.members[0]): group for group in belief.groups}
+    assert kept[0] is first[0]
+    assert kept[3] is first[3]
+    assert kept[1] is not first[1]
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -1,7 +1,8 @@
 """The model and what is kept beside it: the belief on the pool and on the validation points.
 
-`Knowledge` is the fold of the labels. It follows one label at a time, or folds all of them anew;
-an interruption half-way leaves it marked as unsound, and the next use folds anew.
+`Knowledge` is the fold of the labels. It follows one label at a time, or folds all of them anew.
+An interruption half-way leaves it marked as unsound: the next use follows the labels that the model
+has not seen, and computes the beliefs anew. So it ends where it would have without.
 """
 
 from collections.abc import Callable, Sequence
@@ -76,7 +77,8 @@ class Knowledge:
         self.pool: PoolBelief | None = None
         self.judged: Judged | None = None
         self.watches: list[Watch] = []
-        self.sound = True
+        self.sound = True  # whether all that is here follows from the same labels
+        self.torn = False  # whether labels that the model has seen were dropped
 
     @property
     def fitted(self) -> bool:
@@ -115,15 +117,22 @@ class Knowledge:
             self.model.feature_names_in_ = np.array(columns, dtype=object)
         self._start_anew()
 
-    def refold(self, labels: Labels) -> None:
-        """Fold all labels anew; scaling and hyperparameters stay."""
-        X, y, noise = labels.arrays()
-        self.model.refold(X.reshape(len(y), self.model.n_features_in_), y, noise)
+    def mend(self, labels: Labels) -> None:
+        """Follow the labels that the model has not seen, or fold all anew; scaling stays."""
+        seen = self.model.n_labels_
+        if self.torn or len(labels) - seen >= IN_BULK:
+            X, y, noise = labels.arrays()
+            self.model.refold(X.reshape(len(y), self.model.n_features_in_), y, noise)
+        else:
+            self._drop_beliefs()
+            self.model.refresh()
+            for label in labels.told[seen:]:
+                self._follow(label, None)
         self._start_anew()
 
     def _start_anew(self) -> None:
         self._drop_beliefs()
-        self.sound = True
+        self.sound, self.torn = True, False
 
     def _drop_beliefs(self) -> None:
         """What follows the model is computed anew: its experts are others now."""

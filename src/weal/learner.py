@@ -77,7 +77,7 @@ class ActiveLearner:
         self,
         model: EnsembleGPRegressor | None = None,
         pool: Any = None,
-        acquisition: Any = "gpm-var",
+        acquisition: Any = "multi",
         *,
         ids: Iterable[Hashable] | None = None,
         id_column: str | None = None,
@@ -317,6 +317,8 @@ class ActiveLearner:
         pending = {name: row for name, row in asked.items() if name not in names}
         skipped = self.skipped - names
         # All at once: whoever presses Ctrl-C finds the labels taken, or nothing changed.
+        if dropped:
+            self._knowledge.torn = True
         self._knowledge.sound, self._batch, self._outlook = False, [], None
         self.labels, self.pending, self.skipped = labels, pending, skipped
         self._news += 1
@@ -353,5 +355,5 @@ class ActiveLearner:
             unlabelled = np.delete(self.candidates.X, labelled, axis=0)
             self._knowledge.fit(self.labels, unlabelled, self.candidates.columns)
         elif not self._knowledge.sound:
-            self._knowledge.refold(self.labels)
+            self._knowledge.mend(self.labels)
         self._knowledge.start(around)

@@ -16,6 +16,9 @@ def _in_a_folder_of_its_own(tmp_path, monkeypatch):
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    monkeypatch.setattr(  # it has tests of its own, and takes seconds
+        "weal.bench.report.write", lambda folder, *rest: Path(folder, "report.html").touch()
+    )
 
 
 @pytest.fixture

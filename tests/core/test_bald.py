@@ -86,3 +86,23 @@ def test_bald_grows_with_the_variance_and_falls_with_the_noise():
     noisier = replace(bel, var=frozen(bel.var + bel.noise[0]), noise=frozen(2.0 * bel.noise))
     assert (bald(more) > bald(bel)).all()
     assert (bald(more) > bald(noisier)).all()
+
+
+@pytest.mark.parametrize("width", [1e-1, 1e-3, 1e-6])
+def test_bald_stays_within_its_bounds_where_the_quadrature_is_at_its_worst(width):
+    """A narrow expert right at each of the nodes of a wide one."""
+    nodes, _ = np.polynomial.hermite_e.hermegauss(24)
+    N = len(nodes)
+    bel = belief(0, M=2, N=N)
+    bel = replace(
+        bel,
+        w=frozen([0.6, 0.4]),
+        mu=frozen([np.zeros(N), nodes]),
+        var=frozen([np.full(N, 0.99), np.full(N, 0.99 * width**2)]),
+        noise=frozen([0.01, 0.01 * width**2]),
+    )
+    told_of_f, told_in_all = about_f(bel), bald(bel)
+    assert (told_in_all >= told_of_f).all()
+    assert (told_in_all <= told_of_f + entropy(bel.w)).all()
+    truth = information(bel.w, bel.mu, bel.var, bel.noise)
+    assert np.abs(told_in_all - truth).max() < entropy(bel.w)

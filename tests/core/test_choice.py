@@ -33,6 +33,7 @@ def test_the_order_of_the_candidates_and_rounding_decide_nothing(seed, top, key)
     scores, tied = tied_scores(seed, top)
     chosen = best(scores, EVERYONE, key, IDS)
     assert tied[chosen]
+    assert chosen == best(np.where(tied, top, scores), EVERYONE, key, IDS)
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(IDS))
     other = scores[order] * (1.0 + 1e-15 * rng.standard_normal(len(IDS)))

@@ -19,6 +19,18 @@ Read in this order:
     jobs         what a worker does
     frames       curves as tables
     runs         `run`: all of it together
+    wording      how tasks, methods and numbers are called in print
+    paired       two methods on the same realisations, and the interval of their difference
+    summary      what a table of results comes to
+    claims       what the paper claims, as data
+    verdicts     what is found of each claim
+    looks        how methods look in a figure
+    canvas       the paper that figures are drawn on
+    figures      curves and weights as matplotlib figures
+    pictures     which figures a report has
+    page         the blocks of a self-contained HTML page
+    report       the folder of a finished benchmark; `report_setting`, `report_claims` and
+                 `report_tables` are its parts
     commands     the command line; `screen` draws
 
 `weal.bench.run` loads on first use.

@@ -24,7 +24,7 @@ td small { display: block; color: #555; }
 .words td, .words th { text-align: left; white-space: normal; position: static; }
 .tasks td:last-child, .tasks th:last-child { text-align: left; white-space: normal; }
 .claims td:nth-child(2) { width: 25%; } .claims td:nth-child(4) { width: 60%; }
-.wide { overflow-x: auto; margin: .5rem 0 1rem; } 
+.wide { overflow-x: auto; margin: .5rem 0 1rem; }
 .side { display: flex; flex-wrap: wrap; gap: 0 2rem; align-items: flex-start; }
 .side .wide { max-width: 100%; }
 figure { margin: 1rem 0; } figcaption, .note { color: #444; font-size: .85rem; }
@@ -37,7 +37,8 @@ code { font-size: .9em; overflow-wrap: anywhere; } ul { padding-left: 1.2rem; ma
   padding: .1rem 0; } .claims td:nth-child(n) { width: auto; } .tasks td:last-child {
   min-width: 16rem; } }
 @media print { body { max-width: none; padding: 0; font-size: 10pt; } .wide { overflow: visible; }
-  .wide img { min-width: 0 !important; } table { font-size: 7.5pt; } th, td { padding: .1rem .3rem; }
+  .wide img { min-width: 0 !important; } table { font-size: 7.5pt; }
+  th, td { padding: .1rem .3rem; }
   figure, tr, table { break-inside: avoid; } .claims, .claims tr { break-inside: auto; }
   h2, h3, caption { break-after: avoid; } .side { display: block; } }
 """

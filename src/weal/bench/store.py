@@ -13,8 +13,8 @@ A file that is not ours is refused, and so is one that was damaged since.
 import hashlib
 import io
 import json
-import os
 import sqlite3
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -128,8 +128,10 @@ def check_room(folder: Folder) -> None:
     there = next(place for place in [path, *path.absolute().parents] if place.exists())
     if not there.is_dir():
         raise ValueError(f"cannot write into {path}: {there} is a file; choose another folder")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise ValueError(f"cannot write into {path}: no permission to write in {there}")
+    try:
+        tempfile.TemporaryDirectory(prefix=".weal-", dir=there).cleanup()
+    except OSError as error:
+        raise ValueError(f"cannot write into {path}: {error.strerror or error}") from error
     if (path / FILE).exists():
         with open_store(path):
             pass

@@ -35,8 +35,8 @@ def check(results: pd.DataFrame) -> None:
     if results.empty:
         raise ValueError("there are no results: no run was finished")
     if (twice := results.duplicated([*RUN, "t"])).any():
-        run = results.loc[twice, [*RUN, "t"]].iloc[0].tolist()
-        raise ValueError(f"results hold a reading twice: task, method, realisation, t = {run}")
+        first = ", ".join(map(str, results.loc[twice, [*RUN, "t"]].iloc[0]))
+        raise ValueError(f"results hold a reading twice: task, method, realisation, t = {first}")
 
 
 def by_run(results: pd.DataFrame) -> pd.DataFrame:

@@ -8,12 +8,13 @@ Every job has one BLAS thread: how a sum is split over threads shows in its last
 """
 
 import os
+import queue
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
@@ -100,7 +101,16 @@ def _processes(jobs: int) -> Iterator[Crew]:
         why = str(error.__cause__ or error).strip().splitlines()[-1].strip(' "')
         raise WorkerLost(f"a worker process cannot work: {why}") from error
     finally:
+        _forget_jobs_in_line(executor)
         executor.shutdown(wait=True, kill_workers=True)
+
+
+def _forget_jobs_in_line(executor: Any) -> None:
+    """Empty loky's list of jobs to begin: its thread stumbles over those that it just dropped."""
+    line = getattr(executor, "_work_ids", None)
+    while line is not None and not line.empty():
+        with suppress(queue.Empty):
+            line.get_nowait()
 
 
 def _follow_parent(parent: int) -> None:

@@ -26,7 +26,7 @@ from weal.core.relevance import Peak, fit
 
 FAMILIES = ("rbf", "matern52")
 LENGTHS = tuple(10.0 ** (c / 4) for c in range(-5, 6))  # times sqrt(d)
-RATIOS = (1e-8, 1e-6, 1e-4, 1e-2, 1e-1, 1.0)
+RATIOS = (1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1e-1, 1.0)
 OFFSET = 10.0  # variance of the unknown constant, in units of the magnitude
 SHARE = 0.5
 MULTIPLES = (0.6, 1.0, 1.7)

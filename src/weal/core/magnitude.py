@@ -39,6 +39,11 @@ class Magnitude(Protocol):
     def log_density(self, e: Array, s: Array) -> Array:
         """Log density of an innovation e whose variance is sig2 s, elementwise."""
 
+    def log_density_unseen(self, e: Array, s: Array, more: Array) -> Array:
+        """Log density of innovations e (M, t, K), each learnt from already, as if it alone had not
+        been, and K others had: one for each k, with squares `more` = e^2 / s (M, K).
+        """
+
     def cdf(self, e: Array, s: Array) -> Array:
         """Probability of an innovation below e, elementwise."""
 
@@ -70,6 +75,10 @@ class Fixed:
     def log_density(self, e: Array, s: Array) -> Array:
         """N(0, sig2 s)."""
         return log_normal(e, _along(self.variance, e) * s)
+
+    def log_density_unseen(self, e: Array, s: Array, more: Array) -> Array:
+        """The same: nothing was learnt."""
+        return self.log_density(e, s)
 
     def cdf(self, e: Array, s: Array) -> Array:
         """N(0, sig2 s)."""
@@ -108,6 +117,15 @@ class Conjugate:
             z = np.clip(e / np.sqrt(2.0 * b * s), -Z_MAX, Z_MAX)
         norm = gammaln(a + 0.5) - gammaln(a) - 0.5 * (LOG_2_PI + np.log(b * s))
         return np.asarray(norm - (a + 0.5) * np.log1p(z * z))
+
+    def log_density_unseen(self, e: Array, s: Array, more: Array) -> Array:
+        """The Student-t of a, and of b without e and with `more`; no b is below the prior's."""
+        with np.errstate(over="ignore"):
+            z = np.clip(e / np.sqrt(s), -Z_MAX, Z_MAX)
+        a, both = _along(self.a, e), (self.b[:, None] + 0.5 * more)[:, None, :]  # b with all
+        b = np.maximum(both - 0.5 * z * z, B0)
+        norm = gammaln(a + 0.5) - gammaln(a) - 0.5 * (LOG_2_PI + np.log(s))
+        return np.asarray(norm + a * np.log(b) - (a + 0.5) * np.log(both))
 
     def cdf(self, e: Array, s: Array) -> Array:
         """The same Student-t."""

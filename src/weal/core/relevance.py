@@ -28,7 +28,7 @@ from weal.core.kernels import FAMILIES, Kernel
 from weal.core.magnitude import A0, B0
 
 SPREAD = 1.5  # prior sd of log l_i: a factor of 4.5 either way
-RATIOS = (1e-9, 10.0)  # noise ratios that are sought
+RATIOS = (1e-11, 10.0)  # noise ratios that are sought, down to what exact experts bear
 LENGTHS = (0.02, 200.0)  # lengthscales that are sought, the upper one times sqrt(d)
 ITERATIONS = 60
 # Curvatures are taken to be at least that of a prior of sd 20: on a bound the peak has none.

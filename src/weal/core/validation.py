@@ -83,7 +83,7 @@ def left_out_errors(ens: Ensemble, judged: Judged, picks: Picks) -> Array:
     a_k = a[:, :, None] - ratio * e[:, None, :]  # (M, t, K)
     A_k = A_ii[:, :, None] + ratio * b
     error = a_k / A_k
-    seen = ens.temper * ens.scale.log_density(error, 1.0 / A_k)
+    seen = ens.temper * ens.scale.log_density_unseen(error, 1.0 / A_k, e * e / s)
     w = np.exp(_normalise(log_w[:, None, :] - seen))
     return np.asarray((np.einsum("mtk,mtk->tk", w, error) ** 2).mean(axis=0))
 
