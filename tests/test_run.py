@@ -1,8 +1,6 @@
 """The loop for oracles that can be called: why it stops, and that nothing is ever lost."""
 
-import os
 import signal
-import threading
 
 import numpy as np
 import pytest
@@ -189,18 +187,32 @@ def test_ctrl_c_in_the_callback_counts_the_label_that_was_told():
     assert (how.reason, how.labels, len(learner.labels)) == ("interrupted", 1, 9)
 
 
-def test_a_real_signal_ends_the_run_whenever_it_comes():
+@pytest.fixture
+def alarm():
+    """Ctrl-C after so many seconds, wherever the program is then; never after the test."""
+
+    if not hasattr(signal, "SIGALRM"):
+        pytest.skip("no alarms on this system")
+
+    def interrupt(number, frame):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    yield lambda seconds: signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, 0.0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("seconds", [0.011, 0.047, 0.083, 0.139, 0.211])
+def test_a_real_signal_ends_the_run_wherever_it_comes(seconds, alarm):
     learner, calm = (a_learner("multi", pool=np.tile(POOL, (5, 1))) for _ in range(2))
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
+    alarm(seconds)
     how = learner.run(measure, 250)
-    timer.join()
-    if how.reason == "budget":
-        pytest.skip("the machine was faster than the signal")
-    assert how.reason == "interrupted"
+    alarm(0.0)
     assert how.labels == len(learner.labels) - 8
-    calm.run(measure, how.labels + 3)
-    learner.run(measure, 3)
+    assert (how.reason == "interrupted") == (how.labels < 250)
+    calm.run(measure, min(how.labels + 3, 250))
+    learner.run(measure, min(3, 250 - how.labels))
     assert told(learner) == told(calm)
 
 

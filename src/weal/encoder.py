@@ -59,7 +59,7 @@ class FeatureEncoder(TransformerMixin, BaseEstimator):
         self,
         kernels: Sequence[Kernel] | None = None,
         *,
-        n_frequencies: int = 100,
+        n_frequencies: int = 200,
         orthogonal: bool = False,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:

@@ -7,7 +7,8 @@
 
 All in scaled units. Experts that follow the labels are settled anew after SHARE of the labels have
 come on top, LEAST at the least. A refresh depends on the set of labels alone; when it comes depends
-on their number, so that the same labels told in the same order give the same belief.
+on their number, so that the same labels told in the same order give the same belief, one by one or
+together.
 """
 
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from weal.core import ensemble, features
 from weal.core.arrays import Array
@@ -63,29 +65,37 @@ def begin(setting: Setting, X: Array, y: Array, extra: Array, seed: int) -> Fold
     """The fold of the labels y (t,) at X (t, d)."""
     prior = settle(setting, X, y, extra, seed)
     bare = replace(prior.ensemble, experts=NO_EXPERTS)
-    later = len(y) + max(LEAST, int(SHARE * len(y)))
     nothing = (X[:0], y[:0], extra[:0])
     start = Fold(
-        setting, seed, *nothing, prior.dictionary, prior.embedding, bare, prior.ensemble, later
-    )
+        setting, seed, *nothing, prior.dictionary, prior.embedding, bare, prior.ensemble,
+        _refresh_after(len(y)),
+    )  # fmt: skip
     return _with(start, X, y, extra)
 
 
+def _refresh_after(t: int) -> int:
+    """Number of labels at which experts settled by t labels are settled anew."""
+    return t + max(LEAST, int(SHARE * t))
+
+
 def learn(fold: Fold, X: Array, y: Array, extra: Array) -> Fold:
-    """The fold after more labels."""
-    after = _with(fold, X, y, extra)
-    return refresh(after) if after.due else after
+    """The fold after more labels, as if they had come one by one."""
+    t, last = len(fold.y), None
+    due = max(fold.next_refresh, t)
+    while fold.setting.adaptive and due <= t + len(y):
+        last, due = due, _refresh_after(due)
+    if last is None:
+        return _with(fold, X, y, extra)
+    new = last - t  # only the last refresh leaves a trace
+    until = _joined(fold, X[:new], y[:new], extra[:new])
+    return _with(begin(fold.setting, *until, fold.seed), X[new:], y[new:], extra[new:])
 
 
 def advance(fold: Fold, told: Any, x: Array, y: float, extra: float) -> Fold:
     """The fold after the label y of x (d,), which told that step; not yet settled anew."""
-    return replace(
-        fold,
-        X=np.concatenate([fold.X, x[None]]),
-        y=np.append(fold.y, y),
-        extra=np.append(fold.extra, extra),
-        ensemble=ensemble.advance(fold.ensemble, told),
-    )
+    X, labels, noise = _joined(fold, x[None], y, extra)
+    after = ensemble.advance(fold.ensemble, told)
+    return replace(fold, X=X, y=labels, extra=noise, ensemble=after)
 
 
 def refresh(fold: Fold) -> Fold:
@@ -115,10 +125,10 @@ def _with(fold: Fold, X: Array, y: Array, extra: Array) -> Fold:
     for rows in fold.blocks(len(X)):
         points = fold.embedding.points(state.experts, X[rows])
         state = ensemble.fold(state, points, y[rows], extra[rows])
-    return replace(
-        fold,
-        X=np.concatenate([fold.X, X]),
-        y=np.append(fold.y, y),
-        extra=np.append(fold.extra, extra),
-        ensemble=state,
-    )
+    X, y, extra = _joined(fold, X, y, extra)
+    return replace(fold, X=X, y=y, extra=extra, ensemble=state)
+
+
+def _joined(fold: Fold, X: Array, y: ArrayLike, extra: ArrayLike) -> tuple[Array, Array, Array]:
+    """The labels of the fold, and more."""
+    return np.concatenate([fold.X, X]), np.append(fold.y, y), np.append(fold.extra, extra)

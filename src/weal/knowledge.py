@@ -254,8 +254,8 @@ def _judged(model: EnsembleGPRegressor, X: Array, y: Array, noise: Array) -> Jud
     points = model.embed(X)
     mu, v = ens.experts.predict(points)
     extra = (noise / scale.y_sd) ** 2
-    lam = ens.noise[:, None] + extra / ens.magnitude[:, None]
-    return Judged(points, mu, v, check_distance("y of validation", scale.labels(y)), lam)
+    y = check_distance("y of validation", scale.labels(y))
+    return Judged(points, mu, v, y, ens.ratios(extra))
 
 
 def _moved(judged: Judged, told: Any) -> Judged:

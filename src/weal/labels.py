@@ -114,9 +114,14 @@ def _is_number(text: str) -> bool:
         return False
 
 
+def several(value: Any) -> bool:
+    """Whether this is a list of labels, and not one."""
+    return isinstance(value, list | tuple) or np.ndim(value) > 0
+
+
 def pairs(ids: Any, labels: Any, noise: Any) -> list[tuple[Hashable, float, float]]:
     """(id, label, noise sd) for one id and one label, or for as many of each."""
-    if np.ndim(labels) == 0:
+    if not several(labels):
         return [(ids, number(labels, ids), _noise(0.0 if noise is None else noise, ids))]
     values = list(labels)
     if isinstance(ids, str) or not isinstance(ids, Iterable):
@@ -131,7 +136,7 @@ def pairs(ids: Any, labels: Any, noise: Any) -> list[tuple[Hashable, float, floa
             "id. To leave a point without a label, call skip(id) instead."
         )
     sds: Sequence[Any] = [0.0 if noise is None else noise] * len(names)
-    if noise is not None and np.ndim(noise) == 1:
+    if several(noise):
         sds = list(noise)
     if len(sds) != len(names):
         raise ValueError(f"tell() got {len(sds)} noises for {len(names)} labels")

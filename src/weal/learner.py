@@ -24,7 +24,7 @@ from weal.core.arrays import Array
 from weal.errors import Exhausted
 from weal.history import NAN, History
 from weal.knowledge import Knowledge, Surroundings, Watch, fresh_model
-from weal.labels import Label, Labels, pairs, sort
+from weal.labels import Label, Labels, pairs, several, sort
 from weal.pool import MEMORY
 from weal.regressor import EnsembleGPRegressor
 
@@ -180,8 +180,8 @@ class ActiveLearner:
 
     def tell_points(self, X: Any, y: Any, *, noise: Any = None) -> None:
         """Learn labels y (N,) of points X (N, d) that are not in the pool."""
-        points = self.candidates.like(np.atleast_2d(np.asarray(X)) if np.ndim(y) == 0 else X)
-        rows = pairs(range(len(points)), np.atleast_1d(np.asarray(y, dtype=object)), noise)
+        points = self.candidates.like(X if several(y) else np.atleast_2d(np.asarray(X)))
+        rows = pairs(range(len(points)), y if several(y) else [y], noise)
         new = [Label(None, x, value, sd) for x, (_, value, sd) in zip(points, rows, strict=True)]
         self._take([], new)
 

@@ -153,7 +153,7 @@ def _to_json(value: Any) -> Any:
         return {
             "Scaling": {name: np.asarray(part).tolist() for name, part in asdict(value).items()}
         }
-    if isinstance(value, np.random.RandomState):
+    if value is np.random or isinstance(value, np.random.RandomState):
         return None
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()

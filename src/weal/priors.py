@@ -120,11 +120,14 @@ def settle(setting: Setting, X: Array, y: Array, extra: Array, seed: int) -> Pri
     if setting.integrated:
         return _line_up(setting, X, y, extra, seed)
     rows = _evidence_rows(len(y), seed)
-    dictionary = _dictionary(setting, X[rows], y[rows])
+    dictionary = _kernels(setting, X.shape[1])
     M = len(dictionary) or _encoded_experts(setting, X.shape[1])
     log_w = check_prior_weights(setting.prior_weights, M)
     magnitude = check_fixed("magnitude", _given(setting), M)
     noise = check_fixed("noise", setting.noise, M)
+    if setting.fit_length_scale:
+        known = (X[rows], y[rows], extra[rows])
+        dictionary = _with_fitted_lengths(setting, dictionary, magnitude, noise, *known)
     embedding = _embedding(setting, dictionary, X, M, seed)
     experts = prior_experts(embedding, dictionary, X.shape[1], M)
     if magnitude is None or noise is None:
@@ -141,7 +144,8 @@ def _line_up(setting: Setting, X: Array, y: Array, extra: Array, seed: int) -> P
     found, ratios = _kernels(setting, X.shape[1]), tuple(setting.noise_ratios)
     if setting.adaptive:
         rows = _evidence_rows(len(y), seed)
-        best = lineup.choose(found, ratios, X[rows], y[rows], extra[rows])
+        known = (X[rows], y[rows], extra[rows])
+        best = lineup.choose(found, ratios, *known, temper=setting.temper)
         dictionary, noise, log_w = best.kernels, best.noise, normalise(best.log_prior)
     else:
         dictionary = tuple(kernel for kernel in found for _ in ratios)
@@ -167,12 +171,18 @@ def _kernels(setting: Setting, d: int) -> tuple[Kernel, ...]:
     return lineup.grid(d) if setting.integrated else kernels.default_dictionary(d)
 
 
-def _dictionary(setting: Setting, X: Array, y: Array) -> tuple[Kernel, ...]:
-    found = _kernels(setting, X.shape[1])
-    if not setting.fit_length_scale:
-        return found
-    bounds = (setting.magnitude_bounds, setting.noise_bounds, LENGTH_BOUNDS)
-    return tuple(evidence.fit_length_scale(kernel, X, y, *bounds) for kernel in found)
+def _with_fitted_lengths(
+    setting: Setting, dictionary: tuple[Kernel, ...], magnitude: Array | None, noise: Array | None,
+    X: Array, y: Array, extra: Array,
+) -> tuple[Kernel, ...]:  # fmt: skip
+    """The kernels, each with its likeliest lengthscale; what is given is held."""
+    fitted = []
+    for m, kernel in enumerate(dictionary):
+        magnitudes = setting.magnitude_bounds if magnitude is None else (magnitude[m],) * 2
+        noises = setting.noise_bounds if noise is None else (noise[m],) * 2
+        bounds = (magnitudes, noises, LENGTH_BOUNDS)
+        fitted.append(evidence.fit_length_scale(kernel, X, y, *bounds, extra))
+    return tuple(fitted)
 
 
 def _encoded_experts(setting: Setting, d: int) -> int:

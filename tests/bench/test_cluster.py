@@ -59,7 +59,7 @@ def test_a_worker_that_is_killed_costs_no_curve(address, here):
 
 def test_a_cluster_that_does_not_answer_is_reported(monkeypatch):
     monkeypatch.setattr("weal.bench.workers._CONNECT_SECONDS", 0.5)
-    with pytest.raises(WorkerLost, match="no Dask scheduler answers at tcp://127.0.0.1:9"):
+    with pytest.raises(WorkerLost, match="no Dask scheduler answers at tcp:"):
         weal.bench.run("higdon", "random", scheduler="tcp://127.0.0.1:9", **SIZES)
 
 

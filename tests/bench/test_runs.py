@@ -179,7 +179,7 @@ def test_a_run_that_was_killed_goes_on_where_it_stopped(tmp_path, jobs):
     assert steps[-1].kept == before
     unbroken = weal.bench.run(*KILLED, **more)
     pd.testing.assert_frame_equal(numbers(resumed), numbers(unbroken), check_exact=True)
-    gone, alive = psutil.wait_procs(workers, timeout=20)
+    _, alive = psutil.wait_procs(workers, timeout=20)
     assert not alive
 
 

@@ -136,9 +136,8 @@ def test_a_database_of_a_newer_weal_is_refused(tmp_path):
 def test_a_truncated_file_is_refused(tmp_path):
     path = fill(tmp_path, 20)
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    with pytest.raises(UnreadableFile, match="damaged"), open_store(tmp_path) as store:
-        for i in range(20):
-            store.get(f"key {i}")
+    with pytest.raises(UnreadableFile, match="damaged"), open_store(tmp_path):
+        pass
 
 
 def test_no_flipped_byte_gives_other_numbers(tmp_path):

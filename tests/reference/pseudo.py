@@ -1,21 +1,26 @@
 """Algorithm 2 the slow way: every pseudo label is really learnt, in batch and with 50 digits.
 
-Labels y (t,) come at X with noise ratios lam (M, t), pseudo labels at the picks.
+Labels y (t,) come at X with noise ratios lam (M, t), pseudo labels at the picks. The magnitude of
+an expert is given, or integrated out with the prior inverse gamma(A0, B0).
 """
+
+import math
 
 import numpy as np
 
 from reference.decimals import PI, exact, rounded, solve
 from reference.gaussian import log_probabilities
+from weal.core.magnitude import A0, B0, Fixed
 
 
 class Batch:
     """Experts that know all their points beforehand, and learn labels of any of them."""
 
-    def __init__(self, who, points, magnitude, prior):
-        grams = [who.correlations(m, points, points) for m in range(len(magnitude))]
+    def __init__(self, who, points, ens, prior):
+        grams = [who.correlations(m, points, points) for m in range(len(prior))]
         self.grams = [K if K.dtype == object else exact(K) for K in grams]
-        self.magnitude, self.prior = exact(magnitude), prior
+        self.magnitude = exact(ens.magnitude) if isinstance(ens.scale, Fixed) else None
+        self.prior = prior
 
     def mixture_mean(self, seen, y, lam, at):
         """Means (N,) of the mixture at the points `at` after labels y of the points `seen`."""
@@ -25,17 +30,23 @@ class Batch:
 
     def _learn(self, m, seen, y, lam, at):
         """Means (N,) of expert m, and its evidence [1, eq:mean, eq:w_update]."""
-        K, s2, t = self.grams[m], self.magnitude[m], len(seen)
+        K, t = self.grams[m], len(seen)
         solved, log_det = solve(K[np.ix_(seen, seen)] + np.diag(lam), y[:, None].copy())
-        fit = y @ solved[:, 0] / s2
-        evidence = -(fit + log_det + t * (2 * PI * s2).ln()) / 2
-        return rounded(K[np.ix_(at, seen)] @ solved[:, 0]), float(evidence)
+        square = y @ solved[:, 0]
+        half = (log_det + t * (2 * PI).ln()) / 2
+        if self.magnitude is None:
+            a, b = A0 + t / 2, B0 + float(square) / 2
+            integral = math.lgamma(a) - math.lgamma(A0) + A0 * math.log(B0) - a * math.log(b)
+        else:
+            s2 = self.magnitude[m]
+            integral = float(-(square / s2 + t * s2.ln()) / 2)
+        return rounded(K[np.ix_(at, seen)] @ solved[:, 0]), integral - float(half)
 
 
 def held_out(who, ens, prior, X, y, lam, picks, X_judge, y_judge):
     """[1, eq:EGP_parameter_k, eq:error_k]: errors (K,) on labels kept apart."""
     t, K, V = len(y), len(picks), len(y_judge)
-    batch = Batch(who, np.concatenate([X, picks, X_judge]), ens.magnitude, prior)
+    batch = Batch(who, np.concatenate([X, picks, X_judge]), ens, prior)
     ratios = np.concatenate([lam, ens.noise[:, None]], axis=1)
     errors = []
     for pick in range(t, t + K):
@@ -49,7 +60,7 @@ def held_out(who, ens, prior, X, y, lam, picks, X_judge, y_judge):
 def left_out(who, ens, prior, X, y, lam, picks):
     """Errors (K,) on the labels, each predicted by experts that never saw it."""
     t = len(y)
-    batch = Batch(who, np.concatenate([X, picks]), ens.magnitude, prior)
+    batch = Batch(who, np.concatenate([X, picks]), ens, prior)
     errors = []
     for pick in range(t, t + len(picks)):
         pseudo = batch.mixture_mean([*range(t)], y, lam, [pick])

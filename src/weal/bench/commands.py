@@ -4,15 +4,14 @@ Every run is the same three steps: a plan, its curves with progress shown, a rep
 imported for `weal --help`: whatever is heavy is imported where it is used.
 """
 
-import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from weal.bench.screen import in_words, progress_shown, say, show_table
+from weal.bench.screen import progress_shown, say, show_outcome, show_rows
 
 if TYPE_CHECKING:
     from weal.bench.plans import Methods, Plan, Tasks
@@ -163,7 +162,7 @@ def tasks(data: Path | None, as_json: bool) -> None:
         }
         for task in TASKS.values()
     ]
-    _show(rows, as_json)
+    show_rows(rows, as_json)
 
 
 @bench.command()
@@ -178,7 +177,7 @@ def methods(as_json: bool) -> None:
         {"name": m.name, "group": m.group, "title": m.title, "missing": absent.get(m.name)}
         for m in all_methods().values()
     ]
-    _show(rows, as_json)
+    show_rows(rows, as_json)
 
 
 @bench.command()
@@ -207,7 +206,7 @@ def _bench(name: str, tasks: "Tasks", methods: "Methods", options: Options) -> N
     _announce(plan, folder)
     outcome = _carried_out(plan, folder, options)
     _report(folder, outcome)
-    _summarise(folder, outcome, options.as_json)
+    show_outcome(folder, outcome, options.as_json)
 
 
 def _announce(plan: "Plan", folder: Path) -> None:
@@ -244,65 +243,6 @@ def _report(folder: Path, outcome: "Outcome") -> None:
 
     say("writing the report")
     report.write(folder, outcome.results, outcome.weights, outcome.setting)
-
-
-def _summarise(folder: Path, outcome: "Outcome", as_json: bool) -> None:
-    """Final means by task and method, the best of a task with a star, and where the report is."""
-    from weal.bench.summary import final
-
-    table = final(outcome.results, outcome.setting["seed"])
-    if as_json:
-        rows = json.loads(table.to_json(orient="records", double_precision=15))
-        click.echo(json.dumps({"folder": str(folder), **outcome.setting, "final": rows}, indent=1))
-        return
-    for metric in ("nmse", "npll"):
-        for block in batched(dict.fromkeys(table["task"])):
-            show_table(*_block(table, metric, block))
-            click.echo()
-    seed, seconds = outcome.setting["seed"], in_words(outcome.setting["wall_seconds"])
-    say(f"means after the last query, * the best of its task; seed {seed}; {seconds} of computing")
-    for path in [folder / "report.html", *sorted(folder.rglob("*.png"))]:
-        click.echo(path)
-
-
-def _block(table: Any, metric: str, tasks: list[str]) -> tuple[list[str], list[list[str]]]:
-    """Header and rows: methods down, these tasks across."""
-    from weal.bench.wording import number
-
-    means = {
-        (row["task"], row["method"]): number(row[f"{metric}_mean"])
-        + (" *" if row[f"{metric}_mark"] == "best" else "")
-        for row in table.to_dict("records")
-    }
-    methods = dict.fromkeys(table["method"])
-    return [metric.upper(), *tasks], [[m, *(means[t, m] for t in tasks)] for m in methods]
-
-
-def _show(rows: list[dict[str, Any]], as_json: bool) -> None:
-    """Rows with the column `missing`: None, or what to do."""
-    if as_json:
-        click.echo(json.dumps(rows, indent=1))
-        return
-    header = [*list(rows[0])[:-1], "at hand"]
-    cells = [
-        [f"{value:g}" if isinstance(value, float) else str(value) for value in row.values()]
-        for row in ({**row, "missing": _at_hand(row["missing"])} for row in rows)
-    ]
-    show_table(header, cells)
-
-
-def _at_hand(missing: str | None) -> str:
-    return "yes" if missing is None else f"no: {missing}"
-
-
-def batched(items: Iterable[str], size: int = 5) -> list[list[str]]:
-    """Lists of so many items.
-
-    >>> batched("abcdefg")
-    [['a', 'b', 'c', 'd', 'e'], ['f', 'g']]
-    """
-    rows = list(items)
-    return [rows[i : i + size] for i in range(0, len(rows), size)]
 
 
 def _names(text: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 Realisations are pairs: both methods saw the same split, so we look at their differences. The 95 %
 interval of their mean is the bootstrap's percentile interval, with its tails widened for small n
-[1, sec. 5]: the tail probability is not a = 2.5 % but
+[1]: the tail probability is not a = 2.5 % but
 
     Phi(sqrt(n / (n - 1)) t_{n-1}(a)),        0.9 % for n = 10
 
@@ -11,7 +11,7 @@ differences no interval of this kind can decide: by chance alone all have the sa
 2^(n-1), which is more than 5 %.
 
 The resamples depend on (seed, n) alone: the same numbers in any order of work.
-[1] Hesterberg: What teachers should know about the bootstrap, 2015.
+[1] Hesterberg: What teachers should know about the bootstrap, 2014, arXiv 1411.5279.
 """
 
 from collections.abc import Mapping

@@ -4,17 +4,19 @@ On a terminal, tables and a live bar are drawn with rich; elsewhere tables are p
 `awk` and `column` can read, and progress is a line now and then.
 """
 
+import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
-    from weal.bench.runs import Progress, Step
+    from weal.bench.runs import Outcome, Progress, Step
 
 SECONDS_BETWEEN_LINES = 10.0
 _STAGES = {"splits": "drawing data", "curves": "running"}
@@ -45,6 +47,64 @@ def _show_rich(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     for row in rows:
         table.add_row(*(Text(cell, "bold" if cell.endswith("*") else "") for cell in row))
     Console().print(table)
+
+
+def show_outcome(folder: Path, outcome: "Outcome", as_json: bool) -> None:
+    """Final means by task and method, the best of a task with a star, and where the report is."""
+    from weal.bench.summary import final
+
+    table = final(outcome.results, outcome.setting["seed"])
+    if as_json:
+        rows = json.loads(table.to_json(orient="records", double_precision=15))
+        click.echo(json.dumps({"folder": str(folder), **outcome.setting, "final": rows}, indent=1))
+        return
+    for metric in ("nmse", "npll"):
+        for block in batched(dict.fromkeys(table["task"])):
+            show_table(*_block(table, metric, block))
+            click.echo()
+    seed, seconds = outcome.setting["seed"], in_words(outcome.setting["wall_seconds"])
+    say(f"means after the last query, * the best of its task; seed {seed}; {seconds} of computing")
+    for path in [folder / "report.html", *sorted(folder.rglob("*.png"))]:
+        click.echo(path)
+
+
+def _block(table: Any, metric: str, tasks: list[str]) -> tuple[list[str], list[list[str]]]:
+    """Header and rows: methods down, these tasks across."""
+    from weal.bench.wording import number
+
+    means = {
+        (row["task"], row["method"]): number(row[f"{metric}_mean"])
+        + (" *" if row[f"{metric}_mark"] == "best" else "")
+        for row in table.to_dict("records")
+    }
+    methods = dict.fromkeys(table["method"])
+    return [metric.upper(), *tasks], [[m, *(means[t, m] for t in tasks)] for m in methods]
+
+
+def show_rows(rows: list[dict[str, Any]], as_json: bool) -> None:
+    """Rows with the column `missing`: None, or what to do."""
+    if as_json:
+        click.echo(json.dumps(rows, indent=1))
+        return
+    header = [*list(rows[0])[:-1], "at hand"]
+    cells = [
+        [f"{value:g}" if isinstance(value, float) else str(value) for value in row.values()]
+        for row in ({**row, "missing": "no" if row["missing"] else "yes"} for row in rows)
+    ]
+    show_table(header, cells)
+    for row in rows:
+        if row["missing"]:
+            say(f"{row['name']}: {row['missing']}")
+
+
+def batched(items: Iterable[str], size: int = 5) -> list[list[str]]:
+    """Lists of so many items.
+
+    >>> batched("abcdefg")
+    [['a', 'b', 'c', 'd', 'e'], ['f', 'g']]
+    """
+    rows = list(items)
+    return [rows[i : i + size] for i in range(0, len(rows), size)]
 
 
 class Clock:

@@ -21,6 +21,7 @@ import pandas as pd
 
 from weal.bench.paired import Runs, in_arrays, interval, sides
 from weal.bench.wording import METRICS, in_order_of_methods, in_order_of_tasks
+from weal.core.arrays import Array
 
 RUN = ["task", "method", "realisation"]
 READINGS = [*RUN, "t", "labels", "nmse", "npll", "seconds"]
@@ -98,23 +99,33 @@ def _runs(readings: pd.DataFrame) -> pd.DataFrame:
     """The runs of one task, cut where the shortest of them ends."""
     T = int(readings.groupby(RUN)["t"].max().min())
     kept = readings[readings["t"] <= T]
+    groups = kept.groupby(RUN)
+    place = groups.ngroup().to_numpy(), kept["t"].to_numpy()
     nmse, npll, labels, seconds = (
-        kept.pivot(index=RUN, columns="t", values=name)  # (runs, T + 1)
+        _matrix(place, (groups.ngroups, T + 1), kept[name])
         for name in ("nmse", "npll", "labels", "seconds")
     )
-    logs = np.log10(nmse.iloc[:, 1:].clip(lower=FLOOR))
+    logs = np.log10(np.maximum(nmse[:, 1:], FLOOR))
     table = {
-        "labels": labels.iloc[:, -1],
-        "nmse": nmse.iloc[:, -1],
-        "npll": npll.iloc[:, -1],
-        "nmse_start": nmse.iloc[:, 0],
-        "npll_start": npll.iloc[:, 0],
-        "nmse_area": logs.mean(axis=1, skipna=False),
-        "npll_area": npll.iloc[:, 1:].mean(axis=1, skipna=False),
-        "seconds": seconds.iloc[:, -1],
-        "seconds_query": (seconds.iloc[:, -1] - seconds.iloc[:, 0]) / T if T else np.nan,
+        "t": T,
+        "labels": labels[:, -1],
+        "nmse": nmse[:, -1],
+        "npll": npll[:, -1],
+        "nmse_start": nmse[:, 0],
+        "npll_start": npll[:, 0],
+        "nmse_area": logs.mean(axis=1) if T else np.nan,
+        "npll_area": npll[:, 1:].mean(axis=1) if T else np.nan,
+        "seconds": seconds[:, -1],
+        "seconds_query": (seconds[:, -1] - seconds[:, 0]) / T if T else np.nan,
     }
-    return pd.DataFrame(table).assign(t=T)
+    return pd.DataFrame(table, index=groups.size().index)
+
+
+def _matrix(place: tuple[Array, Array], shape: tuple[int, int], column: pd.Series) -> Array:
+    """A column as (runs, T + 1), NaN where there is no reading."""
+    matrix = np.full(shape, np.nan)
+    matrix[place] = column
+    return matrix
 
 
 def _marks(runs: pd.DataFrame, column: str, means: pd.Series, seed: int) -> dict[Any, str]:

@@ -28,10 +28,7 @@ from weal.core.arrays import Array
 from weal.core.experts import Experts, Points
 from weal.core.magnitude import Magnitude
 
-# A quantile is sought within so many sds of every component; a Student-t with 3 degrees of freedom
-# leaves 1e-9 beyond.
-QUANTILE_REACH = 600.0
-BISECTIONS = 80
+BISECTIONS = 60  # of the interval between the components' quantiles
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +51,10 @@ class Ensemble:
         """Expected sig2 of each expert."""
         return self.scale.variance
 
+    def ratios(self, extra: Array) -> Array:  # (N,) -> (M, N)
+        """Noise ratios of labels that bring noise variances extra along."""
+        return self.noise[:, None] + extra / self.scale.unit[:, None]
+
 
 def normalise(log_w: Array) -> Array:
     """Log weights (M,) shifted so that the weights sum to 1."""
@@ -64,7 +65,7 @@ def normalise(log_w: Array) -> Array:
 
 def step(ens: Ensemble, point: Points, y: float, extra: float = 0.0) -> Any:
     """What the label y of one point tells; `extra` is noise variance of this label alone."""
-    return ens.experts.step(point, y, ens.noise + extra / ens.magnitude)
+    return ens.experts.step(point, y, ens.ratios(np.array([extra]))[:, 0])
 
 
 def advance(ens: Ensemble, told: Any) -> Ensemble:
@@ -81,8 +82,7 @@ def update(ens: Ensemble, point: Points, y: float, extra: float = 0.0) -> Ensemb
 
 def fold(ens: Ensemble, points: Points, y: Array, extra: Array) -> Ensemble:
     """The ensemble after the labels y (N,) of the points, with extra noise variances (N,)."""
-    lam = ens.noise[:, None] + extra / ens.magnitude[:, None]  # (M, N)
-    experts, e, s = ens.experts.absorb(points, y, lam)
+    experts, e, s = ens.experts.absorb(points, y, ens.ratios(extra))
     log_p, scale = ens.scale.after(e, s)
     log_w = normalise(ens.log_w + ens.temper * log_p)
     return Ensemble(experts, log_w, scale, ens.noise, ens.temper)
@@ -115,8 +115,8 @@ def log_density(ens: Ensemble, mu: Array, var: Array, y: Array) -> Array:
 def quantile(ens: Ensemble, mu: Array, var: Array, level: float) -> Array:
     """Labels (N,) that the mixture expects to exceed with probability 1 - level, by bisection."""
     s = label_spread(ens, var)
-    reach = np.sqrt(ens.magnitude[:, None] * s) * QUANTILE_REACH
-    low, high = (mu - reach).min(axis=0), (mu + reach).max(axis=0)
+    ends = mu + ens.scale.quantile(level, s)  # the mixture's quantile lies between its components'
+    low, high = ends.min(axis=0), ends.max(axis=0)
     for _ in range(BISECTIONS):
         middle = 0.5 * (low + high)
         below = ens.w @ ens.scale.cdf(middle - mu, s) < level

@@ -19,13 +19,14 @@ two-dimensional problem then goes to L-BFGS-B, with gradient 1/2 tr((aa' - C^-1)
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
-from scipy.optimize import OptimizeResult, minimize
+from scipy.optimize import OptimizeResult, minimize, minimize_scalar
 
 from weal.core.arrays import Array
 from weal.core.kernels import Kernel, correlation
@@ -38,6 +39,7 @@ ZOOM_GRID = 13
 LEAST_RATIO = 1e-10  # below it K + r I is singular in double precision: r counts as this much
 TIE = 1e-11  # log likelihoods closer than this, relative to t, are the same likelihood
 NEXT_TO_NOTHING = 1e-3  # share of the signal in a climb that starts from noise
+REFINED, REFINED_GRID = 4.0, 9  # factor around a lengthscale where unequal noises look again
 
 
 class Fitted(NamedTuple):
@@ -134,17 +136,37 @@ def fit_length_scale(
     magnitude_bounds: Bounds,
     noise_bounds: Bounds,
     length_bounds: Bounds,
+    extra: Array | None = None,
 ) -> Kernel:
-    """The kernel with the one lengthscale that makes y (t,) at X (t, d) likeliest."""
+    """The kernel with the one lengthscale that makes y (t,) at X (t, d) likeliest.
+
+    Two equal bounds hold a magnitude or noise. Noise variances extra (t,) of the labels count as
+    their median at first; where they differ, the best within a factor of REFINED is sought anew.
+    """
+    known = np.zeros(len(y)) if extra is None else extra
+    typical = float(np.median(known))
+    raised = (noise_bounds[0] + typical, noise_bounds[1] + typical)
+
+    def at(log_ell: float) -> Kernel:
+        return replace(family, length_scale=float(np.exp(log_ell)))
 
     def likelihood(log_ell: Array) -> Array:  # (1, G) -> (1, G)
-        kernels = [Kernel(family.family, float(ell), family.alpha) for ell in np.exp(log_ell[0])]
-        K = np.stack([correlation(kernel, X, X) for kernel in kernels])
-        return fit_magnitude_noise(K, y, magnitude_bounds, noise_bounds).log_likelihood[None]
+        K = np.stack([correlation(at(ell), X, X) for ell in log_ell[0]])
+        return fit_magnitude_noise(K, y, magnitude_bounds, raised).log_likelihood[None]
+
+    def loss(log_ell: float) -> float:
+        K = correlation(at(log_ell), X, X)[None]
+        fitted = fit_known_noise(K, y, known, magnitude_bounds, noise_bounds)
+        return -float(fitted.log_likelihood[0])
 
     ends = float(np.log(length_bounds[0])), float(np.log(length_bounds[1]))
-    log_ell, _ = _search(likelihood, 1, ends, TIE * len(y))
-    return Kernel(family.family, float(np.exp(log_ell[0])), family.alpha)
+    best = float(_search(likelihood, 1, ends, TIE * len(y))[0][0])
+    if (known != typical).any():
+        near = np.clip(best + np.log(REFINED) * np.linspace(-1.0, 1.0, REFINED_GRID), *ends)
+        n = int(np.argmin([loss(log_ell) for log_ell in near]))
+        around = near[max(n - 1, 0)], near[min(n + 1, len(near) - 1)]
+        best = float(minimize_scalar(loss, bounds=around, options={"xatol": 1e-4}).x)
+    return at(best)
 
 
 def _highest_peak(

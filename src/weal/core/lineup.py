@@ -20,6 +20,7 @@ from scipy.special import gammaln
 
 from weal.core.arrays import Array
 from weal.core.ensemble import normalise
+from weal.core.exact import LEAST_RATIO
 from weal.core.kernels import Kernel, correlation, dictionary
 from weal.core.magnitude import A0, B0, LOG_2_PI
 from weal.core.relevance import Peak, fit
@@ -52,9 +53,12 @@ def grid(d: int) -> tuple[Kernel, ...]:
 
 def choose(
     kernels: Sequence[Kernel], ratios: Sequence[float], X: Array, y: Array, extra: Array,
-    relevance: bool = True,
+    relevance: bool = True, temper: float = 1.0,
 ) -> Lineup:  # fmt: skip
-    """The line-up for labels y (t,) at X (t, d), with noise variances extra (t,) of their own."""
+    """The line-up for labels y (t,) at X (t, d), with noise variances extra (t,) of their own.
+
+    Where evidences will be raised to the power `temper` (`ensemble`), those play that matter then.
+    """
     on_grid = log_evidences(kernels, ratios, X, y, extra)  # (kernels, ratios)
     players = [(kernel, ratio) for kernel in kernels for ratio in ratios]
     evidence = on_grid.ravel()
@@ -64,14 +68,15 @@ def choose(
         more, more_evidence, more_post = _entries(peaks, X, y, extra)
         players, evidence = players + more, np.append(evidence, more_evidence)
         log_post = np.append(log_post + np.log1p(-SHARE), more_post + np.log(SHARE))
-    log_post = normalise(log_post)
+    log_prior = log_post - evidence
+    log_post = normalise(log_prior + temper * evidence)
     best = np.argsort(-log_post, kind="stable")[:MOST]
     best = best[log_post[best] >= np.log(LEAST)]
     chosen = [players[n] for n in best.tolist()]
     return Lineup(
         tuple(kernel for kernel, _ in chosen),
         np.array([ratio for _, ratio in chosen]),
-        log_post[best] - evidence[best],
+        log_prior[best],
         float(np.exp(log_post[len(kernels) * len(ratios) :]).sum()),
     )
 
@@ -82,7 +87,7 @@ def log_evidences(
     """Log evidence (kernels, ratios) of the labels, magnitude integrated out."""
     out = np.empty((len(kernels), len(ratios)))
     t = len(y)
-    diagonal = np.asarray(ratios)[:, None] + extra  # (ratios, t)
+    diagonal = np.maximum(np.asarray(ratios)[:, None] + extra, LEAST_RATIO)  # (ratios, t)
     for n, kernel in enumerate(kernels):
         C = np.repeat(correlation(kernel, X, X)[None], len(ratios), axis=0)
         C[:, np.arange(t), np.arange(t)] += diagonal

@@ -13,13 +13,16 @@ predictive densities is the exact evidence, with sig2 integrated out. Their vari
 the Student-t, b / (a - 1) times v: scores and mixtures use it as if it were normal, densities and
 intervals use the Student-t itself. The prior is worth 2 A0 = 3 labels of variance B0 / (A0 - 1) = 1
 in scaled-label units.
+
+Noise that is known in label units becomes a ratio by division by `unit`: sig2 where it is held, its
+prior mean where it is not. What is believed of sig2 later would make it depend on order.
 """
 
 from dataclasses import dataclass
 from typing import Protocol, Self
 
 import numpy as np
-from scipy.special import gammaln, ndtr, stdtr
+from scipy.special import gammaln, ndtr, ndtri, stdtr, stdtrit
 
 from weal.core.arrays import Array, Index
 
@@ -36,6 +39,10 @@ class Magnitude(Protocol):
     def variance(self) -> Array:
         """Expected sig2 (M,): the variance of f is this times v."""
 
+    @property
+    def unit(self) -> Array:
+        """What turns a noise variance in label units into a ratio (M,); no label changes it."""
+
     def log_density(self, e: Array, s: Array) -> Array:
         """Log density of an innovation e whose variance is sig2 s, elementwise."""
 
@@ -46,6 +53,9 @@ class Magnitude(Protocol):
 
     def cdf(self, e: Array, s: Array) -> Array:
         """Probability of an innovation below e, elementwise."""
+
+    def quantile(self, level: float, s: Array) -> Array:
+        """The value that an innovation stays below with that probability, elementwise."""
 
     def after(self, e: Array, s: Array) -> tuple[Array, Self]:
         """Log density (M,) of innovations e (M, N) met in turn, and what is known after them."""
@@ -72,6 +82,11 @@ class Fixed:
 
     variance: Array  # (M,)  sig2
 
+    @property
+    def unit(self) -> Array:  # (M,)
+        """Sig2."""
+        return self.variance
+
     def log_density(self, e: Array, s: Array) -> Array:
         """N(0, sig2 s)."""
         return log_normal(e, _along(self.variance, e) * s)
@@ -83,6 +98,10 @@ class Fixed:
     def cdf(self, e: Array, s: Array) -> Array:
         """N(0, sig2 s)."""
         return np.asarray(ndtr(e / np.sqrt(_along(self.variance, e) * s)))
+
+    def quantile(self, level: float, s: Array) -> Array:
+        """N(0, sig2 s)."""
+        return np.asarray(ndtri(level) * np.sqrt(_along(self.variance, s) * s))
 
     def after(self, e: Array, s: Array) -> tuple[Array, Self]:
         """Nothing is learnt."""
@@ -110,12 +129,17 @@ class Conjugate:
         """b / (a - 1)."""
         return self.b / (self.a - 1.0)
 
+    @property
+    def unit(self) -> Array:  # (M,)
+        """The prior mean of sig2."""
+        return np.full(len(self.a), B0 / (A0 - 1.0))
+
     def log_density(self, e: Array, s: Array) -> Array:
         """Student-t with 2 a degrees of freedom and squared scale (b / a) s."""
         a, b = _along(self.a, e), _along(self.b, e)
         with np.errstate(over="ignore"):
-            z = np.clip(e / np.sqrt(2.0 * b * s), -Z_MAX, Z_MAX)
-        norm = gammaln(a + 0.5) - gammaln(a) - 0.5 * (LOG_2_PI + np.log(b * s))
+            z = np.clip(e / (np.sqrt(2.0 * b) * np.sqrt(s)), -Z_MAX, Z_MAX)
+        norm = gammaln(a + 0.5) - gammaln(a) - 0.5 * (LOG_2_PI + np.log(b) + np.log(s))
         return np.asarray(norm - (a + 0.5) * np.log1p(z * z))
 
     def log_density_unseen(self, e: Array, s: Array, more: Array) -> Array:
@@ -130,7 +154,12 @@ class Conjugate:
     def cdf(self, e: Array, s: Array) -> Array:
         """The same Student-t."""
         a, b = _along(self.a, e), _along(self.b, e)
-        return np.asarray(stdtr(2.0 * a, e / np.sqrt(b / a * s)))
+        return np.asarray(stdtr(2.0 * a, e / (np.sqrt(b / a) * np.sqrt(s))))
+
+    def quantile(self, level: float, s: Array) -> Array:
+        """The same Student-t."""
+        a, b = _along(self.a, s), _along(self.b, s)
+        return np.asarray(stdtrit(2.0 * a, level) * (np.sqrt(b / a) * np.sqrt(s)))
 
     def after(self, e: Array, s: Array) -> tuple[Array, Self]:
         """All at once: evidence of N labels in closed form."""

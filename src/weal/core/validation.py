@@ -27,8 +27,9 @@ from weal.core.arrays import Array
 from weal.core.ensemble import Ensemble
 from weal.core.experts import Points
 
-# Below this noise ratio lam - v has lost half its digits: the inverse is computed instead.
-TINY_RATIO = 1e-6
+# Below this noise ratio lam - v has lost half its digits, for its relative error is 1e-16 / lam^2:
+# the inverse is computed instead, with an error of 1e-15 / lam.
+TINY_RATIO = 1e-4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
