@@ -28,13 +28,13 @@ from weal.pool import PoolBelief
 
 Free = NDArray[np.bool_]
 SCORED = 65_536  # candidates scored at a time by our own functions, which look at one by one
-MULTI = "multi"
+TOGETHER = {"multi": PAPER, "auto": (*PAPER, "igs")}  # names that stand for several functions
 
 
 def resolve(acquisition: Any) -> dict[str, Acquisition]:
     """Functions by name, for a name, "multi", a function, or a list of names and functions."""
-    if isinstance(acquisition, str) and acquisition == MULTI:
-        return {name: ACQUISITIONS[name] for name in PAPER}
+    if isinstance(acquisition, str) and acquisition in TOGETHER:
+        return {name: ACQUISITIONS[name] for name in TOGETHER[acquisition]}
     if isinstance(acquisition, str) or callable(acquisition):
         name, function = _one(acquisition)
         return {name: function}
@@ -61,7 +61,7 @@ def _one(acquisition: str | Acquisition) -> tuple[str, Acquisition]:
     if acquisition not in ACQUISITIONS:
         raise ValueError(
             f"unknown acquisition {acquisition!r}; there are "
-            f"{', '.join([*ACQUISITIONS, MULTI])}, or give a function of your own"
+            f"{', '.join([*ACQUISITIONS, *TOGETHER])}, or give a function of your own"
         )
     return acquisition, ACQUISITIONS[acquisition]
 

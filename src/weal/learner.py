@@ -39,8 +39,9 @@ class ActiveLearner:
     pool : array (U, d), or a pandas, polars or pyarrow frame
         The candidates, in any units.
     acquisition : str, function, or list of them
-        One of random, wvar, went, qbc, gpm-var, gpm-ent, ivr, bald, igs; "multi" for the
-        paper's five together; a list for others together; or your own function of a
+        One of random, wvar, went, qbc, gpm-var, gpm-ent, ivr, bald, igs; "auto" for the
+        paper's five and igs together, weighed as labels come (the default); "multi" for the five
+        alone; a list for others together; or your own function of a
         `weal.core.acquisition.Belief` that returns one score for each candidate.
     ids, id_column
         Ids of the candidates: a list, or the frame's column that holds them. Neither: the index
@@ -77,7 +78,7 @@ class ActiveLearner:
         self,
         model: EnsembleGPRegressor | None = None,
         pool: Any = None,
-        acquisition: Any = "multi",
+        acquisition: Any = "auto",
         *,
         ids: Iterable[Hashable] | None = None,
         id_column: str | None = None,

@@ -135,7 +135,7 @@ def _table() -> dict[str, Method]:
         Method(f"{m.name}+v", f"{m.title} +V", partial(with_validation_labels, m.play), "fair")
         for m in methods[:-1]
     ]
-    ours = ("wvar", "gpm-var", "qbc", "ivr", "bald", "igs", "multi", "random")
+    ours = ("auto", "wvar", "gpm-var", "qbc", "ivr", "bald", "igs", "multi", "random")
     methods += [
         Method(f"weal-{acq}", f"weal, {acq}", partial(with_learner, _ours, acq), "ours")
         for acq in ours
