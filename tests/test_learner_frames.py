@@ -165,7 +165,10 @@ def test_points_outside_a_frame_are_read_by_column_name(kind):
     learner.tell_points(mixed, measure(OUTSIDE[:4]))
     plain.tell_points(OUTSIDE[:4], measure(OUTSIDE[:4]))
     assert_array_equal(learner.labels.arrays()[0], plain.labels.arrays()[0])
+    one = frame(kind, OUTSIDE[4:5, [2, 0, 1]], columns=["größe", "heat", "length"])
+    learner.tell_points(one, measure(OUTSIDE[4]))
     learner.tell_points(OUTSIDE[4], measure(OUTSIDE[4]))  # an array goes by position
+    assert_array_equal(learner.labels.told[-2].x, learner.labels.told[-1].x)
     before = told(learner)
     with pytest.raises(ValueError, match=r"no columns \['heat'\]"):
         learner.tell_points(frame(kind, OUTSIDE, columns=["cold", *COLUMNS[1:]]), measure(OUTSIDE))

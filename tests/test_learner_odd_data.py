@@ -211,3 +211,14 @@ def test_equal_candidates_are_asked_all_and_each_once(kind, name):
         learner.tell(asked[-1], measure(learner.candidates.x(asked[-1])) + n % 2)
         asked.append(learner.ask())
     assert sorted(asked) == list(range(12))
+
+
+@pytest.mark.parametrize("kind", ["features", "exact", "default"])
+def test_labels_and_points_at_the_ends_of_the_range_of_floats_are_taken(kind):
+    given = EnsembleGPRegressor() if kind == "default" else model(kind)
+    learner = ActiveLearner(given, POOL, "multi")
+    learner.tell_points([[1e300, 0.0, -1e300]], [1.0])
+    for y in (1e308, -1e308, 1e200, 3.0, 1e-300, -2.0, 0.0):
+        learner.tell(learner.ask(), y)
+    assert len(set(learner.ask(5))) == 5
+    assert np.isfinite(beliefs(learner, POOL)).all()

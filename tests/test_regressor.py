@@ -24,12 +24,26 @@ for shared in (X, y, x_new):
 
 THREE = (Kernel("rbf", 0.6), Kernel("matern52", (1.0, 2.0, 5.0)), Kernel("rq", 3.0, alpha=0.7))
 KINDS = pytest.mark.parametrize("approximation", ["features", "exact"])
+MAGNITUDES = pytest.mark.parametrize("magnitude", [None, "integrated"])
+DICTIONARIES = pytest.mark.parametrize("kernels", [THREE, None], ids=["given", "ours"])
+
+
+def regressor(kernels, approximation, magnitude, n_frequencies=30):
+    return EnsembleGPRegressor(
+        kernels,
+        approximation=approximation,
+        magnitude=magnitude,
+        n_frequencies=n_frequencies,
+        noise_ratios=(1e-4, 1e-2, 0.1),
+        random_state=0,
+    )
 
 
 @parametrize_with_checks(
     [
         EnsembleGPRegressor(),
-        EnsembleGPRegressor(approximation="exact"),
+        EnsembleGPRegressor(approximation="features", n_frequencies=50),
+        EnsembleGPRegressor(approximation="exact", magnitude=None),
         EnsembleGPRegressor.paper(),
     ]
 )
@@ -44,11 +58,15 @@ def test_it_works_at_the_end_of_a_pipeline():
     assert pipeline.score(X, y) > 0.5
 
 
-def test_grid_search_chooses_among_dictionaries():
+@pytest.mark.parametrize(("magnitude", "experts"), [(None, 3), ("integrated", 6)])
+def test_grid_search_chooses_among_dictionaries(magnitude, experts):
+    """Each kernel is one expert, or one for each of the noise ratios."""
     grid = {"kernels": [(Kernel("rbf", 1e-3),), THREE], "approximation": ["features", "exact"]}
-    search = GridSearchCV(EnsembleGPRegressor(random_state=0), grid, cv=3).fit(X, y)
+    model = EnsembleGPRegressor(magnitude=magnitude, noise_ratios=(1e-3, 0.1), random_state=0)
+    search = GridSearchCV(model, grid, cv=3).fit(X, y)
     assert search.best_params_["kernels"] == THREE
-    assert search.best_estimator_.weights_.shape == (3,)
+    assert search.best_estimator_.weights_.shape == (experts,)
+    assert search.best_estimator_.dictionary_[:: experts // 3] == THREE
 
 
 def test_a_clone_has_the_parameters_and_none_of_the_labels():
@@ -121,10 +139,10 @@ def test_the_preset_takes_changes():
 
 def test_hyperparameters_and_scaling_stay_as_the_first_fit_left_them():
     model = EnsembleGPRegressor.paper(random_state=0).fit(X[:10], y[:10])
-    before = (model.magnitude_, model.noise_, model.scaling_, model.dictionary_)
+    fitted, kept = (model.magnitude_, model.noise_), (model.scaling_, model.dictionary_)
     model.partial_fit(X[10:], y[10:] * 3.0)
-    after = (model.magnitude_, model.noise_, model.scaling_, model.dictionary_)
-    for one, other in zip(before, after, strict=True):
+    assert_array_equal((model.magnitude_, model.noise_), fitted)
+    for one, other in zip((model.scaling_, model.dictionary_), kept, strict=True):
         assert one is other
     assert model.n_labels_ == 25
 
@@ -165,6 +183,7 @@ def single(request):
         kernels=[Kernel("rbf")],
         approximation=request.param,
         fit_length_scale=True,
+        magnitude=None,
         noise_bounds=(1e-5, 1e5),
         random_state=0,
     )
@@ -200,12 +219,16 @@ def test_the_baseline_predicts_as_scikit_learn_with_the_same_hyperparameters(sin
 
 
 @KINDS
-def test_the_density_has_unit_mass_and_adds_noise_to_what_predict_says(approximation):
-    model = EnsembleGPRegressor(THREE, approximation=approximation, random_state=0).fit(X, y)
+@MAGNITUDES
+@DICTIONARIES
+def test_the_density_has_unit_mass_and_adds_noise_to_what_predict_says(
+    approximation, magnitude, kernels
+):
+    model = regressor(kernels, approximation, magnitude).fit(X, y)
     mean, std = model.predict(x_new[:3], return_std=True)
     noise = model.weights_ @ model.noise_ * model.scaling_.y_sd**2
     for point, center, sd in zip(x_new[:3], mean, np.sqrt(std**2 + noise), strict=True):
-        labels = center + np.linspace(-15.0, 15.0, 6001) * sd
+        labels = center + np.sinh(np.linspace(-6.0, 6.0, 6001)) * sd  # to 200 sds: Student-t tails
         p = np.exp(model.log_predictive_density(np.tile(point, (6001, 1)), labels))
         assert_allclose(np.trapezoid(p, labels), 1.0, rtol=1e-6)
         assert_allclose(np.trapezoid(p * labels, labels), center, rtol=1e-6)
@@ -213,13 +236,18 @@ def test_the_density_has_unit_mass_and_adds_noise_to_what_predict_says(approxima
 
 
 @KINDS
+@MAGNITUDES
+@DICTIONARIES
 @pytest.mark.parametrize("block", [1, 10_000])
-def test_blocks_change_nothing(approximation, block, monkeypatch):
-    whole = EnsembleGPRegressor(THREE, approximation=approximation, random_state=0)
-    whole.fit(X, y).partial_fit(x_new[:9], y[:9])
+def test_blocks_change_nothing(approximation, magnitude, kernels, block, monkeypatch):
+    def learn(model):
+        model.fit(X, y, sample_noise=np.linspace(1.0, 90.0, 25))
+        return model.partial_fit(x_new[:9], y[:9], sample_noise=30.0)
+
+    whole = learn(regressor(kernels, approximation, magnitude))
     expected = *whole.predict(x_new, return_std=True), whole.log_predictive_density(X, y)
     monkeypatch.setattr(features, "BLOCK_BYTES", block)
-    blocked = clone(whole).fit(X, y).partial_fit(x_new[:9], y[:9])
+    blocked = learn(clone(whole))
     for model in (whole, blocked):
         found = *model.predict(x_new, return_std=True), model.log_predictive_density(X, y)
         for one, other in zip(found, expected, strict=True):
@@ -227,11 +255,13 @@ def test_blocks_change_nothing(approximation, block, monkeypatch):
 
 
 @KINDS
-def test_more_labels_than_the_evidence_looks_at(approximation):
+@MAGNITUDES
+def test_more_labels_than_the_evidence_looks_at(approximation, magnitude):
     draw = np.random.default_rng(0)
     many = draw.normal(size=(600, 3))
     labels = np.sin(many[:, 0]) + many[:, 1] * many[:, 2] + draw.normal(size=600) * 0.1
-    model = EnsembleGPRegressor(THREE, approximation=approximation, random_state=0)
+    kernels = None if (magnitude, approximation) == ("integrated", "exact") else THREE
+    model = regressor(kernels, approximation, magnitude, n_frequencies=100)
     mean, std = model.fit(many, labels).predict(many, return_std=True)
     assert model.n_labels_ == 600
     assert np.mean((mean - labels) ** 2) < 0.1 * labels.var()
@@ -256,8 +286,10 @@ def currin(u):
 def test_known_functions_are_learned_from_sixty_labels(function, at_middle):
     assert_allclose(function(np.array([[0.5, 0.5]])), at_middle, rtol=1e-6)
     models = {
-        EnsembleGPRegressor(approximation="exact"): 0.03,
-        EnsembleGPRegressor(random_state=0): 0.15,
+        EnsembleGPRegressor(): 0.03,
+        EnsembleGPRegressor(approximation="exact", magnitude=None): 0.03,
+        EnsembleGPRegressor(approximation="features", random_state=0): 0.15,
+        EnsembleGPRegressor(approximation="features", magnitude=None, random_state=0): 0.15,
         EnsembleGPRegressor.paper(random_state=0): 0.3,
     }
     for model, allowed in models.items():

@@ -17,12 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.candidates import Candidates
+from weal.checks import FARTHEST
 from weal.core import choice
 from weal.core.acquisition import ACQUISITIONS, PAPER, Acquisition, Belief, needs_reduction
 from weal.core.arrays import Array
 from weal.core.ensemble import Ensemble, step
 from weal.core.mixing import SCALINGS, reweigh
-from weal.core.scaling import location_scale
+from weal.core.scaling import Scaling, location_scale
 from weal.core.validation import Judged, Picks, held_out_errors, left_out_errors
 from weal.pool import PoolBelief
 
@@ -133,10 +134,11 @@ def next_of_start(
 ) -> Chosen:
     """The next point while there is no model: far from those told (inputs) and asked (ids)."""
     mean, sd = location_scale(candidates.X)
-    unit = np.where(sd == 0.0, 1.0, sd)
+    scale = Scaling(mean, np.where(sd == 0.0, 1.0, sd))
     rows = [*told, *(candidates.x(name) for name in asked)]
-    taken = (np.array(rows).reshape(len(rows), len(mean)) - mean) / unit
-    n = choice.spread((candidates.X - mean) / unit, taken, free, seed, candidates.ids)
+    taken = scale.inputs(np.array(rows).reshape(len(rows), len(mean)))
+    taken = np.clip(taken, -FARTHEST, FARTHEST)  # beyond, distances are infinite
+    n = choice.spread(scale.inputs(candidates.X), taken, free, seed, candidates.ids)
     return Chosen(n, float("nan"), {}, {})
 
 

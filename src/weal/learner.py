@@ -181,7 +181,7 @@ class ActiveLearner:
 
     def tell_points(self, X: Any, y: Any, *, noise: Any = None) -> None:
         """Learn labels y (N,) of points X (N, d) that are not in the pool."""
-        points = self.candidates.like(X if several(y) else np.atleast_2d(np.asarray(X)))
+        points = self.candidates.like(np.atleast_2d(X) if np.ndim(X) < 2 and not several(y) else X)
         rows = pairs(range(len(points)), y if several(y) else [y], noise)
         new = [Label(None, x, value, sd) for x, (_, value, sd) in zip(points, rows, strict=True)]
         self._take([], new)

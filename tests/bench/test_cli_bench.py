@@ -14,6 +14,8 @@ import pytest
 
 import weal
 from weal import cli
+from weal.bench import commands
+from weal.bench.plans import make_plan
 from weal.bench.store import FILE, open_store
 
 WEAL = [sys.executable, "-c", "from weal.cli import main; main()"]
@@ -138,6 +140,16 @@ def test_tasks_are_listed_with_what_is_missing(run, data_folder):
     assert [row["name"] for row in rows if row["missing"]] == []
     assert rows[5]["name"] == "california"
     assert rows[5]["eta"] == 0.05
+
+
+def test_the_ready_made_runs_name_what_there_is():
+    for tasks, methods in (
+        ("all", ["paper", "fair"]),
+        (commands.QUICK_TASKS, commands.QUICK_METHODS),
+        ("all", [*commands.BESIDE_PEERS, "peers"]),
+        (commands.QUICK_TASKS, commands.SIMULATE_METHODS),
+    ):
+        assert make_plan(tasks, methods).methods
 
 
 def test_methods_are_listed(run):

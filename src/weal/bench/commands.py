@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., None])
 
 QUICK_TASKS = ("branin", "gramacy", "diabetes")
-FEW_METHODS = ("random", "gp-var", "egp-wvar", "egp-qbc", "egp-gpm-var", "egp-multiafs")
-BESIDE_PEERS = ("random", "gp-var-exact", "egp-gpm-var", "egp-multiafs")
+QUICK_METHODS = ("random", "gp-var", "egp-gpm-var", "egp-multiafs", "weal-random", "weal-auto")
+SIMULATE_METHODS = ("weal-random", "weal-auto", "weal-gpm-var", "weal-igs")
+BESIDE_PEERS = ("gp-var-exact", "egp-multiafs", "weal-random", "weal-auto", "weal-gpm-var")
 _HOME = Path("weal-out")
 
 
@@ -101,14 +102,14 @@ def paper(**options: Any) -> None:
 @_run_options(4, 50)
 def quick(**options: Any) -> None:
     """A taste of it in under a minute: three tasks, six methods."""
-    _bench("quick", QUICK_TASKS, FEW_METHODS, Options(**options))
+    _bench("quick", QUICK_TASKS, QUICK_METHODS, Options(**options))
 
 
 @bench.command()
 @_run_options(5, 50)
 def peers(**options: Any) -> None:
     """Other packages' methods beside ours (pip install "weal[peers]")."""
-    _bench("peers", "all", [*BESIDE_PEERS, *_ours(), "peers"], Options(**options))
+    _bench("peers", "all", [*BESIDE_PEERS, "peers"], Options(**options))
 
 
 @bench.command("run")
@@ -123,9 +124,9 @@ def run_(tasks: str, methods: str, **options: Any) -> None:
 @click.command(short_help="Would active learning pay on your table?")
 @click.argument("table", type=click.Path(path_type=Path))
 @click.option("--target", required=True, metavar="COLUMN", help="The column to be learnt.")
-@click.option("--methods", help="Names or groups, with commas.")
+@click.option("--methods", default=",".join(SIMULATE_METHODS), help="Names or groups, with commas.")
 @_run_options(10, 100)
-def simulate(table: Path, target: str, methods: str | None, **options: Any) -> None:
+def simulate(table: Path, target: str, methods: str, **options: Any) -> None:
     """Would active learning pay on data like TABLE (CSV or Parquet, every row labelled)?
 
     Labels are hidden and asked for one by one: by our methods, and at random.
@@ -138,8 +139,7 @@ def simulate(table: Path, target: str, methods: str | None, **options: Any) -> N
         task = replace(task, name=f"{task.name}-table")
     for note in notes:
         say(note)
-    chosen = _names(methods) if methods else ["random", *_ours()] if _ours() else FEW_METHODS
-    _bench(f"simulate-{task.name}", task, chosen, Options(**options))
+    _bench(f"simulate-{task.name}", task, _names(methods), Options(**options))
 
 
 @bench.command()
@@ -247,9 +247,3 @@ def _report(folder: Path, outcome: "Outcome") -> None:
 
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _ours() -> list[str]:
-    from weal.bench.methods import METHODS
-
-    return [method.name for method in METHODS.values() if method.group == "ours"]

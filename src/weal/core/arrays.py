@@ -30,7 +30,7 @@ class Rows:
         return self._buffer[:, : self.t]
 
     def append(self, row: Array) -> Self:
-        """These rows and one more (M, n); a longer row widens the matrices, zeros to the left."""
+        """These rows and one more (M, n); a longer row widens the matrices with zeros."""
         t, n = self.t, row.shape[1]
         room = self if self._has_room(n) else self.apart(n)
         room._buffer[:, t, :n] = row
