@@ -10,7 +10,7 @@ STEPS = (5, 10, 15, 20, 30, 40)
 
 
 def yield_of(recipe: np.ndarray) -> float:
-    """Yield in % of a reaction at a temperature (C) and a time (min): what the lab would measure."""
+    """Yield in % of a reaction at a temperature (C) and a time (min), as the lab would find."""
     temperature, minutes = recipe
     rate = np.exp(0.06 * (temperature - 90.0))
     return 100.0 * np.exp(-0.002 * rate * minutes) * (1.0 - np.exp(-0.05 * rate * minutes))
@@ -22,18 +22,18 @@ def true_error(learner: ActiveLearner, recipes: np.ndarray, truth: np.ndarray) -
 
 
 def main() -> None:
+    """Run it and say what happened."""
     rng = np.random.default_rng(7)
     recipes = np.column_stack([rng.uniform(40, 140, 400), rng.uniform(1, 120, 400)])
     truth = np.array([yield_of(recipe) for recipe in recipes])
     console = Console()
     console.print(
         "A chemist has 400 possible recipes (temperature, time) and wants to know the yield of "
-        f"each,\nbut can afford to measure {STEPS[-1]}. weal picks them one at a time; "
-        "beside it, a random choice.\n"
+        f"each, but can afford to measure {STEPS[-1]}. weal picks them one at a time; beside it, "
+        "a random choice.\n"
     )
-    table = Table("measured", "last recipe asked", "its yield", "weal expects an error of",
-                  "true error: weal", "random choice")  # fmt: skip
-    ours = ActiveLearner(pool=recipes, acquisition="gpm-var", seed=1)
+    table = Table("measured", "last asked", "its yield", "error expected", "true error", "random")
+    ours = ActiveLearner(pool=recipes, seed=1)
     chance = ActiveLearner(pool=recipes, acquisition="random", seed=1)
     for t in range(1, STEPS[-1] + 1):
         query, other = ours.ask(), chance.ask()
@@ -43,7 +43,7 @@ def main() -> None:
             temperature, minutes = recipes[query]
             table.add_row(
                 f"{t}",
-                f"{temperature:.0f} C, {minutes:.0f} min",
+                f"{temperature:.0f} C {minutes:.0f} min",
                 f"{yield_of(recipes[query]):.1f} %",
                 f"{ours.predicted_error():.2f} %" if t >= ours.n_start else "no model yet",
                 f"{true_error(ours, recipes, truth):.2f} %" if t >= ours.n_start else "",

@@ -1,0 +1,110 @@
+"""Unusual input with a right answer: one label, labels or columns that do not vary, huge scales."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from weal import EnsembleGPRegressor, Kernel
+from weal.core.magnitude import A0, B0
+
+rng = np.random.default_rng(11)
+X = rng.normal(size=(12, 3)) * [1.0, 30.0, 0.01]
+y = 100.0 + 5.0 * np.sin(X[:, 0]) + X[:, 1] / 30.0
+THREE = (Kernel("rbf", 0.5), Kernel("matern52", 1.5), Kernel("rq", 3.0, alpha=2.0))
+for shared in (X, y):
+    shared.flags.writeable = False
+
+FITTED = {"kernels": THREE, "magnitude": None}
+MODELS = {
+    "features": {**FITTED, "approximation": "features"},
+    "exact": {**FITTED, "approximation": "exact"},
+    "integrated features": {"kernels": THREE, "approximation": "features"},
+    "integrated exact": {"kernels": THREE, "approximation": "exact"},
+    "default": {},
+}
+ALL = pytest.mark.parametrize("kind", MODELS)
+
+
+def regressor(kind, **changes):
+    plain = {"n_frequencies": 10, "random_state": 0, **MODELS[kind]}
+    return EnsembleGPRegressor(**{**plain, **changes})
+
+
+@ALL
+def test_data_merely_very_far_away_is_learned(kind):
+    model = regressor(kind, n_frequencies=100).fit(X, y)
+    outside = X[:2] + 3.0 * X.std(axis=0)
+    model.partial_fit(outside, [1e90, -1e90]).partial_fit([1e90, 0.0, 0.0], 3.0)
+    model.partial_fit(X[2], y[2], sample_noise=1e90)
+    mean, std = model.predict(outside, return_std=True)
+    assert np.isfinite(mean).all()
+    assert np.isfinite(std).all()
+    assert_allclose(model.weights_.sum(), 1.0)
+    assert_allclose(mean, [1e90, -1e90], rtol=0.05)
+
+
+@ALL
+def test_one_label_predicts_itself_everywhere(kind):
+    model = regressor(kind).fit(X[:1], y[:1])
+    mean, std = model.predict(X, return_std=True)
+    assert_allclose(mean, y[0], rtol=1e-12)
+    assert (std > 0).all()
+    assert_allclose(model.weights_.sum(), 1.0)
+    if kind in ("features", "exact"):
+        assert_allclose(model.weights_, 1 / 3)
+
+
+@ALL
+@pytest.mark.parametrize("value", [0.0, 0.1, -7e8, 3e-9])
+def test_constant_labels_predict_the_constant(kind, value):
+    model = regressor(kind).fit(X, np.full(12, value))
+    mean, std = model.predict(X + 0.1, return_std=True)
+    assert_allclose(mean, value, rtol=1e-12)
+    # A magnitude that is integrated out keeps its prior, if nothing says that kernels are long.
+    bound = np.sqrt(B0 / (A0 - 1.0 + 12 / 2)) if "integrated" in kind else 0.01
+    assert (std <= bound * (abs(value) or 1.0)).all()
+    assert np.isfinite(model.log_predictive_density(X, np.full(12, value))).all()
+    model.partial_fit(X[0] + 1.0, value + (abs(value) or 1.0))  # and goes on from there
+    assert np.isfinite(model.predict(X)).all()
+
+
+@pytest.mark.parametrize("kind", ["features", "exact", "integrated exact"])
+@pytest.mark.parametrize("constant", [0.0, 0.1, 1e12])
+def test_a_constant_column_changes_nothing(kind, constant):
+    padded = np.column_stack([X, np.full(12, constant)])
+    plain = regressor(kind).fit(X, y)
+    model = regressor(kind).fit(padded, y)
+    assert_allclose(model.magnitude_, plain.magnitude_)
+    assert_allclose(model.noise_, plain.noise_)
+    if "exact" in kind:
+        assert_allclose(model.predict(padded), plain.predict(X))
+
+
+@pytest.mark.parametrize("constant", [0.0, 0.1, 1e12])
+def test_a_constant_column_means_little_to_experts_that_follow_the_labels(constant):
+    """Their lengthscales are laid out for d inputs, and so start elsewhere."""
+    padded = np.column_stack([X, np.full(12, constant)])
+    mean, std = regressor("default").fit(X, y).predict(X + 0.3 * X.std(axis=0), return_std=True)
+    model = regressor("default").fit(padded, y)
+    beside = np.column_stack([X + 0.3 * X.std(axis=0), np.full(12, constant)])
+    assert (np.abs(model.predict(beside) - mean) < 0.5 * std).all()
+
+
+@ALL
+def test_a_single_point_is_a_row_with_a_scalar_label(kind):
+    one, other = regressor(kind).fit(X, y), regressor(kind).fit(X, y)
+    one.partial_fit(X[3], 101.0, sample_noise=0.2).partial_fit([X[4]], 99.0)
+    other.partial_fit(X[3:5], [101.0, 99.0], sample_noise=[0.2, 0.0])
+    assert_allclose(one.predict(X), other.predict(X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["exact", "default"])
+@pytest.mark.parametrize("label_unit", [1e-200, 1e200])
+@pytest.mark.parametrize("input_unit", [1e-200, 1e200])
+def test_units_may_be_as_extreme_as_floats_allow(kind, label_unit, input_unit):
+    plain, other = regressor(kind).fit(X, y), regressor(kind)
+    other.fit(input_unit * X, label_unit * y)
+    mean, std = plain.predict(X + 0.01, return_std=True)
+    theirs, their_std = other.predict(input_unit * (X + 0.01), return_std=True)
+    assert_allclose(theirs / label_unit, mean, rtol=1e-4)
+    assert_allclose(their_std / label_unit, std, rtol=1e-3, atol=1e-6)
