@@ -36,7 +36,7 @@ def test_the_example_of_the_readme_works_from_end_to_end():
     assert learner.history[15]["id"] is None
 
 
-@pytest.mark.parametrize("name", [*NAMES, "multi"])
+@pytest.mark.parametrize("name", [*NAMES, "multi", "auto"])
 @KINDS
 def test_every_name_asks_for_different_points_and_learns(name, approximation):
     learner = a_learner(name, approximation)
@@ -152,13 +152,15 @@ def test_a_function_of_the_users_own_is_as_good_as_ours():
 
 def test_a_list_may_hold_names_functions_and_multi():
     assert list(a_learner(["multi", "ivr"]).chooser.functions) == [*ours.PAPER, "ivr"]
+    assert list(a_learner("auto").chooser.functions) == [*ours.PAPER, "igs"]
+    assert list(a_learner(["auto", "bald"]).chooser.functions) == [*ours.PAPER, "igs", "bald"]
     assert list(a_learner(["wvar", ours.gpm_ent]).chooser.functions) == ["wvar", "gpm-ent"]
 
 
 def test_an_unknown_name_is_answered_with_all_names():
     with pytest.raises(ValueError, match="unknown acquisition 'variance'") as caught:
         ActiveLearner(model(), POOL, "variance")
-    for name in (*NAMES, "multi"):
+    for name in (*NAMES, "multi", "auto"):
         assert name in str(caught.value)
 
 

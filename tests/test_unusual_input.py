@@ -92,10 +92,12 @@ def test_a_constant_column_means_little_to_experts_that_follow_the_labels(consta
 
 @ALL
 def test_a_single_point_is_a_row_with_a_scalar_label(kind):
+    points = X[3:5] + 0.4 * X.std(axis=0)
     one, other = regressor(kind).fit(X, y), regressor(kind).fit(X, y)
-    one.partial_fit(X[3], 101.0, sample_noise=0.2).partial_fit([X[4]], 99.0)
-    other.partial_fit(X[3:5], [101.0, 99.0], sample_noise=[0.2, 0.0])
-    assert_allclose(one.predict(X), other.predict(X), rtol=1e-12)
+    one.partial_fit(points[0], 101.0, sample_noise=0.2).partial_fit([points[1]], 99.0)
+    other.partial_fit(points, [101.0, 99.0], sample_noise=[0.2, 0.0])
+    # exact experts lose as many digits as their noise ratio has: here up to ten
+    assert_allclose(one.predict(X), other.predict(X), rtol=1e-12 if "features" in kind else 1e-9)
 
 
 @pytest.mark.parametrize("kind", ["exact", "default"])

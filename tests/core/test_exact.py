@@ -70,15 +70,18 @@ def test_the_factor_is_that_of_the_correlations():
 
 
 @pytest.mark.parametrize("ratio", [1e-4, 1e-8, 1e-10])
-def test_variances_are_right_to_1e_15_for_each_label(ratio):
-    """v = 1 - V'V is a difference: 500 duplicates leave the absolute error that is promised."""
+def test_variances_at_a_labelled_point_are_right_to_about_1e_15(ratio):
+    """v = 1 - V'V is a difference: 500 duplicates leave the absolute error that is promised.
+
+    Their coefficients sum to 1, which makes that eps (1 + 1)^2. Measured: 0.5 of it.
+    """
     t, x = 500, frozen([[0.3, -1.2, 0.8]])
     who, lam = kind("exact", 3), ratio * np.array([1.0, 3.0, 0.7, 2.0])
     prior = who.prior()
     points = prior.near(np.repeat(x, t, axis=0))
     experts, _, _ = prior.absorb(points, np.full(t, 1.7), np.repeat(lam[:, None], t, axis=1))
     mu, v = experts.predict(experts.near(x))
-    assert np.abs(v[:, 0] - lam / (t + lam)).max() < 1e-15 * t
+    assert np.abs(v[:, 0] - lam / (t + lam)).max() < 4.0 * np.finfo(float).eps * 4.0
     np.testing.assert_allclose(mu[:, 0], 1.7 * t / (t + lam), rtol=1e-12)
 
 
