@@ -1,7 +1,8 @@
 """Parameters of the estimator, checked once at the border."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -144,8 +145,13 @@ def check_seed(seed: int) -> int:
     return int(seed)
 
 
-def check_validation(X: Array, y: ArrayLike) -> tuple[Array, Array]:
-    """Validation points (V, d) and their labels (V,), all finite."""
+def check_validation(given: Any, like: Callable[[Any], Array]) -> tuple[Array, Array] | None:
+    """Validation points (V, d), read by `like`, and their labels (V,), all finite."""
+    if given is None:
+        return None
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise ValueError("validation must be a pair (X, y), or None")
+    X, y = like(given[0]), given[1]
     labels = np.asarray(y, dtype=np.float64)
     if labels.shape != (len(X),) or not np.isfinite(labels).all():
         raise ValueError(

@@ -115,6 +115,7 @@ def refold(fold: Fold, X: Array, y: Array, extra: Array) -> Fold:
         y=fold.y[:0],
         extra=fold.extra[:0],
         ensemble=replace(fold.prior, experts=experts),
+        next_refresh=_refresh_after(0),
     )
     return _with(start, X, y, extra)
 

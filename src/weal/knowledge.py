@@ -20,6 +20,7 @@ from weal.core.arrays import Array
 from weal.core.ensemble import mixture
 from weal.core.experts import moved
 from weal.core.validation import Judged
+from weal.history import NAN
 from weal.labels import Label, Labels
 from weal.pool import PoolBelief
 from weal.regressor import EnsembleGPRegressor
@@ -212,6 +213,10 @@ class Knowledge:
         scale = self.model.scaling_
         mean, var = self._mixture(np.array([n]))
         return scale.y_mean + scale.y_sd * float(mean[0]), scale.y_sd * float(np.sqrt(var[0]))
+
+    def expected(self, n: int | None) -> tuple[float, float]:
+        """As `predicted`, and NaN where there is no candidate or no model."""
+        return (NAN, NAN) if n is None or self.pool is None else self.predicted(n)
 
     def predicted_error(self, present: NDArray[np.bool_]) -> float:
         """Root mean square of the sd of f over these candidates, in the user's units."""

@@ -20,7 +20,6 @@ from weal import learner_file, running
 from weal.asking import Chooser, Chosen, Outlook, next_of_start
 from weal.candidates import Candidates
 from weal.checks import check_count, check_seed, check_validation
-from weal.core.arrays import Array
 from weal.errors import Exhausted
 from weal.history import NAN, History
 from weal.knowledge import Knowledge, Surroundings, Watch, fresh_model
@@ -95,7 +94,7 @@ class ActiveLearner:
         self.candidates = Candidates(pool, ids, id_column)
         d = self.candidates.X.shape[1]
         self.chooser = Chooser(acquisition, eta, score_scaling)
-        self.validation = None if validation is None else self._validation(validation)
+        self.validation = check_validation(validation, self.candidates.like)
         self.target = None if target is None else self.candidates.like(target)
         self.n_start = min(10, max(5, d + 3)) if n_start is None else check_count(n_start)
         self.seed, self.memory = check_seed(seed), int(memory)
@@ -256,11 +255,6 @@ class ActiveLearner:
         learner: Self = learner_file.load(cls, path, acquisition)
         return learner
 
-    def _validation(self, given: Any) -> tuple[Array, Array]:
-        if not isinstance(given, tuple | list) or len(given) != 2:
-            raise ValueError("validation must be a pair (X, y), or None")
-        return check_validation(self.candidates.like(given[0]), given[1])
-
     def _free(self) -> NDArray[np.bool_]:
         """Who may be asked (U,)."""
         free = self.candidates.present.copy()
@@ -312,7 +306,11 @@ class ActiveLearner:
         self._catch_up()
         self._knowledge.check(new)
         places = [self.candidates.index.get(label.name) for label in new]
-        expected = [self._expected(label, n) for label, n in zip(new, places, strict=True)]
+        asked_for = [label.name in self.pending for label in new]
+        expected = [
+            (NAN, NAN) if asked else self._knowledge.expected(n)
+            for asked, n in zip(asked_for, places, strict=True)
+        ]
         step, asked = len(self.labels), dict(self.pending)
         labels, names = self.labels.after(dropped, new), {label.name for label in new}
         pending = {name: row for name, row in asked.items() if name not in names}
@@ -331,13 +329,6 @@ class ActiveLearner:
             self._knowledge.learn(list(zip(new, places, strict=True)))
         self._catch_up()
         self.history.weigh(notes, self._knowledge.weights)
-
-    def _expected(self, label: Label, n: int | None) -> tuple[float, float]:
-        """Mean and sd at candidate n before a label that was not asked for."""
-        known = n is not None and self._knowledge.pool is not None
-        if n is None or not known or label.name in self.pending:
-            return NAN, NAN
-        return self._knowledge.predicted(n)
 
     def _catch_up(self) -> None:
         """Bring the model to what the labels say, if it is not there."""

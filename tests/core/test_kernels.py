@@ -106,11 +106,40 @@ def test_alpha_must_be_positive(alpha):
         Kernel("rq", 1.0, alpha)
 
 
+@pytest.mark.parametrize("offset", [-1.0, np.nan, np.inf])
+def test_an_offset_must_not_be_negative(offset):
+    with pytest.raises(ValueError, match="offset must be a number of at least 0"):
+        Kernel("rbf", 1.0, offset=offset)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_an_offset_adds_its_variance_to_every_covariance(family):
+    X, Z = points(7, 4), points(5, 4, seed=1)
+    plain, moved = (Kernel(family, LENGTHS[1], 0.7, offset) for offset in (0.0, 2.5))
+    np.testing.assert_allclose(correlation(moved, X, Z), correlation(plain, X, Z) + 2.5, rtol=1e-14)
+    assert (plain.variance, moved.variance) == (1.0, 3.5)
+    assert (np.diag(correlation(moved, X, X)) == moved.variance).all()
+
+
+@pytest.mark.parametrize("alpha", [0.3, 4.0])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_slope_is_the_derivative_by_the_squared_distance(family, alpha):
+    r2 = frozen(np.geomspace(1e-3, 300.0, 40))
+    h = 1e-5 * r2
+    ours = FAMILIES[family]
+    rise = ours.correlation(r2 + h, alpha) - ours.correlation(r2 - h, alpha)
+    np.testing.assert_allclose(ours.slope(r2, alpha), rise / (2.0 * h), rtol=1e-6, atol=1e-12)
+    assert np.isfinite(ours.slope(np.zeros(1), alpha)).all()
+
+
 def test_a_kernel_is_a_value():
     given = Kernel("rq", np.array([0.5, 2.0, 3.0]), np.float64(3.0))
     assert given == Kernel("rq", (0.5, 2.0, 3.0), 3.0)
     assert hash(given) == hash(Kernel("rq", [0.5, 2.0, 3.0], 3))
     assert eval(repr(given), {"Kernel": Kernel}) == given
+    moved = Kernel("matern32", 0.25, offset=10)
+    assert moved != Kernel("matern32", 0.25)
+    assert eval(repr(moved), {"Kernel": Kernel}) == moved
 
 
 def test_dictionaries_are_what_they_say():

@@ -87,6 +87,72 @@ def test_one_label_is_a_constant():
     assert (scaling.y_mean, scaling.y_sd) == (5.0, 5.0)
 
 
+# Columns with heavy tails
+
+
+def skewed(N=200, seed=0):
+    """Like California: rooms, people in a household with one value at 1243, income, latitude."""
+    rng = np.random.default_rng(seed)
+    people = 3.0 + 0.7 * rng.standard_normal(N)
+    people[N // 3] = 1243.0
+    columns = (rng.uniform(1, 50, N), people, rng.lognormal(1.3, 0.45, N), rng.normal(35, 2, N))
+    return frozen(np.column_stack(columns)), frozen(rng.standard_normal(N))
+
+
+def test_a_column_with_an_outlier_is_bent_and_no_other():
+    X, y = skewed()
+    scaling = from_data(X, y, bend=True)
+    assert (scaling.x_spread > 0.0).tolist() == [False, True, False, False]
+    A, plain = scaling.inputs(X), from_data(X, y).inputs(X)
+    np.testing.assert_allclose(A.mean(axis=0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(A.std(axis=0), 1.0, rtol=1e-12)
+    np.testing.assert_array_equal(A[:, [0, 2, 3]], plain[:, [0, 2, 3]])
+    rest = np.arange(len(X)) != len(X) // 3
+    assert plain[rest, 1].std() < 0.02  # squeezed to a point
+    assert A[rest, 1].std() > 0.5
+    assert (np.argsort(A[:, 1]) == np.argsort(X[:, 1])).all()
+
+
+def test_without_heavy_tails_nothing_is_bent():
+    X, y = data(N=200)
+    scaling = from_data(X, y, bend=True)
+    assert scaling.x_median is None
+    assert scaling.x_spread is None
+    np.testing.assert_array_equal(scaling.inputs(X), from_data(X, y).inputs(X))
+
+
+@settings(max_examples=40, deadline=None)
+@given(factor=FACTORS, shift=st.floats(-1e3, 1e3), seed=st.integers(0, 10**6))
+def test_a_change_of_unit_bends_the_same_columns_the_same_way(factor, shift, seed):
+    X, y = skewed(seed=seed)
+    theirs = frozen(factor * (X + shift))
+    before, after = from_data(X, y, bend=True), from_data(theirs, y, bend=True)
+    np.testing.assert_allclose(after.inputs(theirs), before.inputs(X), rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("outlier", [1e6, 1e100, 1e300])
+@pytest.mark.parametrize("spread", [1.0, 1e-300])
+def test_an_outlier_may_be_as_far_away_as_floats_allow(outlier, spread):
+    X, y = skewed()
+    X = np.array(X)
+    X[:, 1] = spread * np.linspace(-1.0, 1.0, len(X))
+    X[5, 1] = outlier
+    A = from_data(frozen(X), y, bend=True).inputs(X)
+    assert np.isfinite(A).all()
+    assert np.ptp(np.delete(A[:, 1], 5)) > 1e-3
+
+
+def test_a_column_that_is_nearly_constant_is_not_bent():
+    """Its interquartile range is 0: there is no middle to keep."""
+    X, y = skewed()
+    X = np.array(X)
+    X[:, 1] = 0.0
+    X[7, 1] = 5.0
+    scaling = from_data(frozen(X), y, bend=True)
+    assert scaling.x_spread is None
+    assert np.isfinite(scaling.inputs(X)).all()
+
+
 def test_rounding_is_no_spread_and_a_small_spread_is_no_rounding():
     rounding = frozen(np.full((3, 1), 0.1) + np.array([[0.0], [1e-17], [0.0]]))
     assert location_scale(rounding)[1] == 0.0
