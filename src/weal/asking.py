@@ -219,7 +219,7 @@ class Outlook:
 
 def judge(ens: Ensemble, pool: PoolBelief, judged: Judged, held_out: bool, at: list[int]) -> Array:
     """Losses (K,) of pseudo labels of the candidates `at`."""
-    points = pool.embedding.points(ens.experts, pool.X[at])
-    mu, v = ens.experts.predict(points)
+    points = pool.points(ens, at)
+    mu, v = pool.predict(ens, points, at)
     errors = held_out_errors if held_out else left_out_errors
     return errors(ens, judged, Picks(points, mu, v))

@@ -25,6 +25,7 @@ from weal.labels import Label, Labels
 from weal.pool import PoolBelief
 from weal.regressor import EnsembleGPRegressor
 
+ORDINARY = 1e6  # sds within which a label cannot be too far away
 IN_BULK = (
     64  # labels from which folding them together and starting the pool's belief anew is faster
 )
@@ -93,6 +94,8 @@ class Knowledge:
 
     def check(self, new: Sequence[Label]) -> None:
         """Refuse labels that the model would refuse, before anything is changed."""
+        if len(new) == 1 and new[0].name is not None and self._near(new[0]):
+            return
         if self.fitted and new:
             outside = [label.x for label in new if label.name is None]
             self.model.check_labels(
@@ -100,6 +103,13 @@ class Knowledge:
                 np.array([label.y for label in new]),
                 np.array([label.noise for label in new]),
             )
+
+    def _near(self, label: Label) -> bool:
+        """Whether a label is so ordinary that nothing needs to be checked."""
+        if not self.fitted:
+            return False
+        scale = self.model.scaling_
+        return max(abs(label.y - scale.y_mean), label.noise) < ORDINARY * scale.y_sd
 
     def check_inputs(self, X: Array) -> None:
         """Refuse candidates (N, d) that are too far away for the model."""

@@ -105,13 +105,28 @@ class PoolBelief:
         if self.target is not None:
             self.target = self.target.after(told)
 
+    @property
+    def whole(self) -> bool:
+        """Whether all experts are at hand in full precision, in one group."""
+        in_full = self.cached and self.dtype == np.float64
+        return in_full and len(self.groups[0].members) == len(self.mu)
+
     def point(self, ens: Ensemble, n: int) -> Points:
         """Candidate n alone, in float64, for all experts."""
-        group, one = self.groups[0], slice(n, n + 1)
-        if self.cached and self.dtype == np.float64 and len(group.members) == len(ens.log_w):
-            points = group.points
-            return cast(Near, points).at(one) if self.exact else cast(Array, points)[:, one]
-        return self.embedding.points(ens.experts, self.X[n : n + 1])
+        return self.points(ens, slice(n, n + 1))
+
+    def points(self, ens: Ensemble, at: Any) -> Points:
+        """The candidates `at`, in float64, for all experts."""
+        if not self.whole:
+            return self.embedding.points(ens.experts, self.X[at])
+        points = self.groups[0].points
+        return cast(Near, points).at(at) if self.exact else cast(Array, points)[:, at]
+
+    def predict(self, ens: Ensemble, points: Points, at: Any) -> tuple[Array, Array]:
+        """Means and variances (M, K) of all experts there: those kept, if all are."""
+        if self.whole:
+            return self.mu[:, at], self.v[:, at]
+        return ens.experts.predict(points)
 
     def fork(self) -> Self:
         """A belief of its own that starts from this one."""

@@ -22,8 +22,9 @@ Free = NDArray[np.bool_]
 
 def shift_and_scale(scores: Array, free: Free) -> Array:
     """Scores (K, N) to [0, 1] over the free candidates; a constant score to 0."""
-    low = scores[:, free].min(axis=1, keepdims=True)
-    span = scores[:, free].max(axis=1, keepdims=True) - low
+    inside = scores[:, free]
+    low = inside.min(axis=1, keepdims=True)
+    span = inside.max(axis=1, keepdims=True) - low
     return np.where(span > 0.0, (scores - low) / np.where(span > 0.0, span, 1.0), 0.0)
 
 

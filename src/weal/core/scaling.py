@@ -17,9 +17,10 @@ import numpy as np
 
 from weal.core.arrays import Array
 
-# A spread below this share of the largest entry is rounding: np.std([0.1] * 3) is 1e-17, not 0.
 HEAVY = 10.0  # fourth moment of a standardised column that is bent; a normal has 3
 NORMAL_RANGE = 1.349  # interquartile range of a normal with sd 1
+LARGEST = np.finfo(np.float64).max
+# A spread below this share of the largest entry is rounding: np.std([0.1] * 3) is 1e-17, not 0.
 ROUNDING = 16 * np.finfo(np.float64).eps
 
 
@@ -63,7 +64,8 @@ def from_data(X: Array, y: Array, bend: bool = False) -> Scaling:
 def _heavy(X: Array) -> tuple[Array | None, Array | None]:
     """Medians and spreads (d,) of the columns of X to bend, spread 0 for the others."""
     mean, sd = location_scale(X)
-    z = (X - mean) / np.where(sd == 0.0, 1.0, sd)
+    with np.errstate(over="ignore"):
+        z = (X - mean) / np.where(sd == 0.0, 1.0, sd)
     low, median, high = np.percentile(X, [25, 50, 75], axis=0)
     spread = np.where((z**4).mean(axis=0) > HEAVY, (high - low) / NORMAL_RANGE, 0.0)
     return (median, spread) if spread.any() else (None, None)
@@ -73,7 +75,9 @@ def _bent(X: Array, median: Array | None, spread: Array | None) -> Array:
     if median is None or spread is None:
         return X
     bend = spread > 0.0
-    return np.where(bend, np.arcsinh((X - median) / np.where(bend, spread, 1.0)), X)
+    with np.errstate(over="ignore"):
+        u = np.clip((X - median) / np.where(bend, spread, 1.0), -LARGEST, LARGEST)
+    return np.where(bend, np.arcsinh(u), X)
 
 
 def location_scale(A: Array) -> tuple[Array, Array]:
