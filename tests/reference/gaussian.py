@@ -55,6 +55,20 @@ def gp_log_evidence(K, y, magnitude, lam):
     return float(-(y @ solved[:, 0] + log_det + len(y) * (2 * PI).ln()) / 2)
 
 
+def student_log_evidence(K, y, lam, a, b):
+    """Log density of y under N(0, sig2 (K + diag(lam))), sig2 ~ inverse gamma(a, b) integrated out:
+    a multivariate Student-t.
+    """
+    K, y, lam = _exact(K), _exact(y), _exact(lam)
+    if not len(y):
+        return 0.0
+    solved, log_det = solve(K + np.diag(lam), y[:, None].copy())
+    later, rest = a + len(y) / 2, (len(y) * (2 * PI).ln() + log_det) / 2
+    quadratic = exact(b).item() + y @ solved[:, 0] / 2
+    constant = math.lgamma(later) - math.lgamma(a) + a * math.log(b)
+    return constant - later * float(quadratic.ln()) - float(rest)
+
+
 def _exact(A):
     A = np.asarray(A)
     return A if A.dtype == object else exact(A)

@@ -155,8 +155,10 @@ def _panel(ax: Axes, readings: pd.DataFrame, metric: str, methods: list[str]) ->
         ax.plot(mean.index, mean, markevery=marks, zorder=2 + look.linewidth, **look.line())
         if name in with_bands(methods) and mean.max() <= top:
             sd = tables[name].std(axis=1)
+            # On a log axis as far down as up: mean - sd may be below 0, which has no place there.
+            low = mean**2 / (mean + sd) if ax.get_yscale() == "log" else mean - sd
             band: dict[str, Any] = {"color": look.color, "alpha": 0.12, "linewidth": 0}
-            ax.fill_between(mean.index, mean - sd, mean + sd, **band)
+            ax.fill_between(mean.index, low, mean + sd, **band)
 
 
 def _scale(ax: Axes, metric: str, means: dict[str, pd.Series]) -> float:
