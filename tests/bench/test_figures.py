@@ -51,7 +51,9 @@ def test_a_curve_is_the_mean_and_its_band_one_standard_deviation():
     np.testing.assert_allclose(ax.lines[0].get_ydata(), [1.5, 0.4])
     (band,) = ax.collections
     ys = band.get_paths()[0].vertices[:, 1]
-    np.testing.assert_allclose([ys.min(), ys.max()], [0.4 - np.sqrt(0.08), 1.5 + np.sqrt(0.5)])
+    assert ax.get_yscale() == "log"  # where the band is as wide below the mean as above it
+    down = 0.4 * 0.4 / (0.4 + np.sqrt(0.08))
+    np.testing.assert_allclose([ys.min(), ys.max()], [down, 1.5 + np.sqrt(0.5)])
 
 
 def test_among_many_methods_only_two_have_bands():

@@ -54,7 +54,8 @@ def curves(
 ) -> Plot:
     """NMSE above and NPLL below against queries, one column a task; all that is there by default.
 
-    Each curve is the mean over realisations; its band is one standard deviation to either side.
+    Each curve is the mean over realisations; its band is one standard deviation to either side
+    (on a log axis one up, and by the same factor down).
     """
     tasks = _chosen(tasks, in_order_of_tasks(results["task"]), "task")
     chosen = _chosen(methods, in_order_of_methods(results["method"]), "method")

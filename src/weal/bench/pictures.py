@@ -31,7 +31,8 @@ _IN_A_FIGURE = 5  # tasks
 _REFERENCES = (BASELINE, "random", MULTI)
 _CURVES = (
     "NMSE (above) and NPLL (below) against queries for {tasks}. Mean over realisations; where a "
-    "band is drawn, one standard deviation to either side. Axes follow the means; methods whose "
+    "band is drawn, one standard deviation to either side (on a log axis one up, and by the same "
+    "factor down). Axes follow the means; methods whose "
     "mean NPLL leaves the axis are named with how far it goes."
 )
 _SETS = {
