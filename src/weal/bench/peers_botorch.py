@@ -7,9 +7,9 @@ The integrated posterior variance that is left after a label at x, over the cand
 
     mean_c [ v(c) - k(c, x)^2 / (v(x) + noise) ]        k, v posterior covariance and variance
 
-which is what qNegIntegratedPosteriorVariance computes one fantasy model at a time, some hundred
-times slower; it is taken here from BoTorch's joint posterior of all candidates, and a test holds
-the two together. torch takes seconds to import, so it is imported by the functions that need it.
+which is what qNegIntegratedPosteriorVariance computes, one fantasy model for each x, in about 4 s
+a query at 500 candidates; it is taken here from BoTorch's joint posterior of all candidates, and a
+test holds the two together. torch takes seconds to import: only functions that need it import it.
 """
 
 import warnings
