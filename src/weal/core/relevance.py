@@ -13,7 +13,9 @@ experts by Laplace's approximation of the integral over p,
 
     log Z = L(p*) + log prior(p*) + (d + 1)/2 log 2 pi - 1/2 log |H|,    H = -d2(L + log prior)
 
-which charges for every parameter that the labels had to settle.
+which charges for every parameter that the labels had to settle. Where p_i* lies on a bound with the
+slope g against it, as lam does for labels without noise, its share of the integral is instead that
+of exp(-g x - H_ii x^2 / 2) over x > 0: sqrt(pi / (2 H_ii)) erfcx(g / sqrt(2 H_ii)).
 """
 
 from dataclasses import dataclass
@@ -22,6 +24,7 @@ from functools import partial
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
+from scipy.special import erfcx
 
 from weal.core.arrays import Array
 from weal.core.kernels import FAMILIES, Kernel
@@ -31,8 +34,8 @@ SPREAD = 1.5  # prior sd of log l_i: a factor of 4.5 either way
 RATIOS = (1e-11, 10.0)  # noise ratios that are sought, down to what exact experts bear
 LENGTHS = (0.02, 200.0)  # lengthscales that are sought, the upper one times sqrt(d)
 ITERATIONS = 60
-# Curvatures are taken to be at least that of a prior of sd 20: on a bound the peak has none.
-LEAST_CURVATURE = 1.0 / 400.0
+# No direction counts as wider than the prior of log lam: far from where it matters, lam has no peak.
+LEAST_CURVATURE = 2.0 * np.pi / float(np.log(RATIOS[1] / RATIOS[0])) ** 2
 STEP = 1e-3  # of the finite differences of the gradient that H is made of
 
 
@@ -61,15 +64,25 @@ def fit(start: Kernel, noise: float, X: Array, y: Array, extra: Array) -> Peak:
         bounds=bounds,
         options={"maxiter": ITERATIONS},
     )
-    p, height = found.x, -float(found.fun)
-    curvature = np.maximum(np.linalg.eigvalsh(_hessian(loss, p)), LEAST_CURVATURE)
-    log_z = height + 0.5 * (d + 1) * np.log(2.0 * np.pi) - 0.5 * float(np.log(curvature).sum())
+    p = found.x
+    low, high = np.array(bounds).T
+    slope = np.where(p <= low, found.jac, np.where(p >= high, -found.jac, 0.0))
+    log_z = -float(found.fun) + _log_volume(_hessian(loss, p), np.maximum(slope, 0.0))
     log_z -= float(np.log(np.log(RATIOS[1] / RATIOS[0])))
     return Peak(_with_lengths(start, np.exp(p[:d])), float(np.exp(p[d])), log_z)
 
 
 def _with_lengths(kernel: Kernel, ell: Array) -> Kernel:
     return Kernel(kernel.family, tuple(ell.tolist()), kernel.alpha, kernel.offset)
+
+
+def _log_volume(H: Array, slope: Array) -> float:
+    """Log of the integral of the peak over its height; slope is 0 where it is on no bound."""
+    free, bound = slope == 0.0, slope > 0.0
+    curvature = np.maximum(np.linalg.eigvalsh(H[np.ix_(free, free)]), LEAST_CURVATURE)
+    h = np.sqrt(2.0 * np.maximum(np.diag(H)[bound], LEAST_CURVATURE))
+    one_sided = np.log(np.sqrt(np.pi) / h * erfcx(slope[bound] / h)).sum()
+    return float(0.5 * np.log(2.0 * np.pi / curvature).sum() + one_sided)
 
 
 def _hessian(loss: partial[tuple[float, Array]], p: Array) -> Array:
