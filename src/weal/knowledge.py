@@ -220,9 +220,12 @@ class Knowledge:
 
     def predicted(self, n: int) -> tuple[float, float]:
         """Mean and sd of f at candidate n, in the user's units."""
-        scale = self.model.scaling_
-        mean, var = self._mixture(np.array([n]))
-        return scale.y_mean + scale.y_sd * float(mean[0]), scale.y_sd * float(np.sqrt(var[0]))
+        scale, ens, pool = self.model.scaling_, self.model.ensemble_, self._pool()
+        held: Any = slice(None) if pool.whole else pool.held
+        w, mu = ens.w[held], pool.mu[held, n]
+        mean = float(w @ mu)
+        var = float(w @ (ens.magnitude[held] * pool.v[held, n] + (mu - mean) ** 2))
+        return scale.y_mean + scale.y_sd * mean, scale.y_sd * float(np.sqrt(var))
 
     def expected(self, n: int | None) -> tuple[float, float]:
         """As `predicted`, and NaN where there is no candidate or no model."""
