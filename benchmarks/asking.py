@@ -75,39 +75,37 @@ def step_seconds(learner: Any, runs: int) -> float:
 
 
 def per_expert_step(U: int) -> Callable[[], None]:
-    """One multi step the obvious way: means, variances and validation recomputed by expert."""
+    """One step of Algorithm 2 the obvious way, expert by expert: nothing kept, all recomputed."""
     rng = np.random.default_rng(0)
     Phi, Phi_v = rng.random((M, U, F)), rng.random((M, 50, F))
     theta, Sigma = rng.random((M, F)), np.stack([np.eye(F)] * M)
     w, y_v = np.full(M, 1.0 / M), rng.random(50)
 
-    def predict(P: Array, theta: Array, Sigma: Array) -> tuple[Array, Array]:
-        mu = np.array([P[m] @ theta[m] for m in range(M)])
-        v = np.array([[phi @ Sigma[m] @ phi for phi in P[m]] for m in range(M)])
-        return mu, v
+    def normal(x: Any, mean: Any, var: Any) -> Any:
+        return np.exp(-0.5 * (x - mean) ** 2 / var) / np.sqrt(2.0 * np.pi * var)
 
-    def update(n: int, y: float) -> tuple[Array, Array]:
-        theta_new, Sigma_new = theta.copy(), Sigma.copy()
+    def update(n: int, y: float) -> tuple[Array, Array, Array]:
+        later, theta_new, Sigma_new = w.copy(), theta.copy(), Sigma.copy()
         for m in range(M):
             g = Sigma[m] @ Phi[m, n]
             s = Phi[m, n] @ g + 0.1
-            theta_new[m] += g * (y - Phi[m, n] @ theta[m]) / s
+            e = y - Phi[m, n] @ theta[m]
+            later[m] *= normal(e, 0.0, s)
+            theta_new[m] += g * e / s
             Sigma_new[m] -= np.outer(g, g) / s
-        return theta_new, Sigma_new
+        return later / later.sum(), theta_new, Sigma_new
 
     def step() -> None:
-        mu, v = predict(Phi, theta, Sigma)
+        mu = np.array([Phi[m] @ theta[m] for m in range(M)])
+        v = np.array([[phi @ Sigma[m] @ phi for phi in Phi[m]] for m in range(M)])
         mean = w @ mu
-        for scores in (
-            w @ v,
-            w @ np.log(v),
-            w @ (mu - mean) ** 2,
-            w @ (v + (mu - mean) ** 2),
-            mean,
-        ):
+        disagreement = w @ (mu - mean) ** 2
+        inner = [sum(w[k] * normal(mu[m], mu[k], v[m] + v[k]) for k in range(M)) for m in range(M)]
+        entropy = -sum(w[m] * np.log(inner[m]) for m in range(M))
+        for scores in (w @ v, w @ np.log(v), disagreement, w @ v + disagreement, entropy):
             n = int(np.argmax(scores))
-            after, _ = update(n, float(mean[n]))
-            y_hat = sum(w[m] * (Phi_v[m] @ after[m]) for m in range(M))
+            later, after, _ = update(n, float(mean[n]))
+            y_hat = sum(later[m] * (Phi_v[m] @ after[m]) for m in range(M))
             np.mean((y_v - y_hat) ** 2)
         update(0, 1.0)
 

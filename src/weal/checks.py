@@ -131,6 +131,14 @@ def check_temper(temper: float) -> None:
         raise ValueError(f"temper is {temper!r}; it must be above 0, and 1 at the most")
 
 
+def check_levels(levels: ArrayLike) -> Array:
+    """Probabilities between 0 and 1, one at the least."""
+    given = np.asarray(levels, dtype=np.float64)
+    if given.ndim != 1 or not len(given) or not ((given > 0.0) & (given < 1.0)).all():
+        raise ValueError(f"levels is {levels!r}; it must be probabilities between 0 and 1")
+    return given
+
+
 def check_count(n: int) -> int:
     """Refuse what is not a whole number from 1 on."""
     if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:

@@ -234,11 +234,10 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         low, high = self.predict_quantiles(X, [0.5 - 0.5 * level, 0.5 + 0.5 * level])
         return low, high
 
-    def predict_quantiles(self, X: ArrayLike, levels: Sequence[float]) -> Array:
+    def predict_quantiles(self, X: ArrayLike, levels: ArrayLike) -> Array:
         """Quantiles (levels, N) of a label at X (N, d), noise included, in units of y."""
         check_is_fitted(self)
-        if not all(0.0 < level < 1.0 for level in levels):
-            raise ValueError(f"levels are {levels!r}; they must be between 0 and 1")
+        levels = check_levels(levels)
         parts = [
             [ensemble.quantile(self.ensemble_, mu, var, level) for level in levels]
             for _, mu, var in self._beliefs(self._table(X))

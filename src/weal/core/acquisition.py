@@ -31,10 +31,8 @@ A user's own function takes the same `Belief` and returns one score for each can
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from weal.core.arrays import Array
@@ -104,23 +102,19 @@ def gpm_var(belief: Belief) -> Array:
 def gpm_ent(belief: Belief) -> Array:
     """[1, eq:mix.ent.], the pairs m <= m' of experts that are not negligible."""
     w, mu, var = _weighty(belief)
-    a, b, pair = _pairs(len(w))
+    a, b = np.triu_indices(len(w))
     both = var[a] + var[b]  # (P, N)
-    gap = np.minimum(np.abs(mu[a] - mu[b]) / np.sqrt(both), _FAR)
-    z = np.exp(-0.5 * gap * gap) / np.sqrt(2.0 * np.pi * both)
-    inner = np.empty_like(mu)  # (M, N)  sum_m' w_m' z_mm'
-    for m in range(len(w)):
-        inner[m] = w @ z[pair[m]]
-    return -(w @ np.log(inner))
-
-
-@cache
-def _pairs(M: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """Pairs m <= m' of M experts (P,), (P,), and where each is found (M, M)."""
-    a, b = np.triu_indices(M)
-    pair = np.empty((M, M), dtype=np.intp)
-    pair[a, b] = pair[b, a] = np.arange(len(a))
-    return a, b, pair
+    z = mu[a] - mu[b]
+    with np.errstate(over="ignore"):  # to inf, whose density is 0
+        z *= z
+        z /= both
+    z *= -0.5
+    np.exp(z, out=z)
+    z /= np.sqrt(2.0 * np.pi * both)
+    other = np.zeros((len(w), len(a)))  # (M, P)  weight of the other of a pair that m is in
+    other[a, np.arange(len(a))] = w[b]
+    other[b, np.arange(len(a))] = w[a]
+    return -(w @ np.log(other @ z))
 
 
 def ivr(belief: Belief) -> Array:

@@ -6,17 +6,20 @@ grid has (1 - SHARE) of the mass, spread evenly, and the fitted ones SHARE, whic
 turns into a posterior. A fitted vector is entered at the multiples MULTIPLES of itself, for its
 overall scale is what few labels leave open; they divide its weight by their evidence.
 
-Those with a posterior of at least LEAST play, MOST at the most. They start from the log prior that
-makes their weights, once all labels are folded in, the posteriors found here. A line-up depends
-on the set of labels alone, not on their order or on the line-up before.
+Those with a posterior of at least LEAST play, MOST at the most; what the others of its class had
+goes to them, for the grid spreads its mass over many and would lose it to the few fitted ones. They
+start from the log prior that makes their weights, once all labels are folded in, the posteriors
+found here. A line-up depends on the set of labels alone, not on their order or on the line-up
+before.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp
 
 from weal.core.arrays import Array
 from weal.core.ensemble import normalise
@@ -76,9 +79,21 @@ def choose(
     return Lineup(
         tuple(kernel for kernel, _ in chosen),
         np.array([ratio for _, ratio in chosen]),
-        log_prior[best],
-        float(np.exp(log_post[len(kernels) * len(ratios) :]).sum()),
+        log_prior[best] + _inherited(log_post, best, on_grid.size),
+        float(np.exp(log_post[on_grid.size :]).sum()),
     )
+
+
+def _inherited(log_post: Array, best: NDArray[np.intp], on_grid: int) -> Array:
+    """What makes up for those of each class that do not play, in the logs of those that do."""
+    more = np.zeros(len(best))
+    for members, playing in (
+        (log_post[:on_grid], best < on_grid),
+        (log_post[on_grid:], best >= on_grid),
+    ):
+        if playing.any():
+            more[playing] = logsumexp(members) - logsumexp(log_post[best[playing]])
+    return more
 
 
 def log_evidences(

@@ -34,7 +34,7 @@ SPREAD = 1.5  # prior sd of log l_i: a factor of 4.5 either way
 RATIOS = (1e-11, 10.0)  # noise ratios that are sought, down to what exact experts bear
 LENGTHS = (0.02, 200.0)  # lengthscales that are sought, the upper one times sqrt(d)
 ITERATIONS = 60
-# No direction counts as wider than the prior of log lam: far from where it matters, lam has no peak.
+# No direction counts as wider than the prior of log lam, which has no peak where it is no matter.
 LEAST_CURVATURE = 2.0 * np.pi / float(np.log(RATIOS[1] / RATIOS[0])) ** 2
 STEP = 1e-3  # of the finite differences of the gradient that H is made of
 

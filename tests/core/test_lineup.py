@@ -1,0 +1,207 @@
+"""Which experts play: evidence, posteriors, and how rarely relevance misleads."""
+
+import numpy as np
+import pytest
+
+from reference.cases import frozen
+from reference.gaussian import student_log_evidence
+from reference.kernels import matrix
+from weal.core import ensemble
+from weal.core.ensemble import Ensemble, normalise
+from weal.core.exact import LEAST_RATIO, ExactExperts
+from weal.core.kernels import Kernel, correlation
+from weal.core.lineup import FEWEST, LEAST, MOST, OFFSET, RATIOS, choose, grid, log_evidences
+from weal.core.magnitude import A0, B0, Conjugate
+
+SOME_RATIOS = (1e-4, 1e-2, 1.0)
+
+
+def problem(seed=0, d=3, t=25, noise=0.1):
+    """Labels, of sd about 1, of a function of the first two inputs; a few bring noise along."""
+    rng = np.random.default_rng([seed, d, t])
+    X = rng.standard_normal((t, d))
+    y = np.sin(2.0 * X[:, 0]) + 0.5 * X[:, 1 % d] + noise * rng.standard_normal(t)
+    extra = rng.exponential(0.1, t) * (rng.random(t) < 0.3)
+    return frozen(X), frozen(y), frozen(extra)
+
+
+def folded(best, X, y, extra, temper=1.0):
+    """The ensemble that plays, after all labels."""
+    experts, scale = ExactExperts.prior(best.kernels, X.shape[1]), Conjugate.prior(len(best.noise))
+    ens = Ensemble(experts, normalise(best.log_prior), scale, best.noise, temper)
+    return ensemble.fold(ens, experts.near(X), y, extra)
+
+
+def is_fitted(kernel):
+    return isinstance(kernel.length_scale, tuple)
+
+
+def test_the_grid_has_every_family_at_every_lengthscale_and_an_offset():
+    kernels = grid(4)
+    assert {kernel.family for kernel in kernels} == {"rbf", "matern52"}
+    assert {kernel.offset for kernel in kernels} == {OFFSET}
+    lengths = sorted({kernel.length_scale for kernel in kernels})
+    assert len(kernels) == 2 * len(lengths) == 22
+    np.testing.assert_allclose(lengths, 2.0 * 10.0 ** np.linspace(-1.25, 1.25, 11))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_evidence_is_that_of_a_multivariate_student_t(seed):
+    X, y, extra = problem(seed, t=9)
+    kernels = (
+        Kernel("rbf", 0.8, offset=10.0),
+        Kernel("matern32", (0.5, 2.0, 7.0)),
+        Kernel("rq", 1.4, alpha=0.3, offset=0.5),
+    )
+    ours = log_evidences(kernels, SOME_RATIOS, X, y, extra)
+    for kernel, row in zip(kernels, ours, strict=True):
+        K = matrix(kernel, X, X) + kernel.offset
+        truth = [student_log_evidence(K, y, ratio + extra, A0, B0) for ratio in SOME_RATIOS]
+        np.testing.assert_allclose(row, truth, rtol=1e-9)
+
+
+@pytest.mark.parametrize("temper", [1.0, 0.3])
+def test_without_relevance_weights_are_the_posteriors_of_the_grid(temper):
+    X, y, extra = problem()
+    best = choose(grid(3), SOME_RATIOS, X, y, extra, relevance=False, temper=temper)
+    evidence = log_evidences(grid(3), SOME_RATIOS, X, y, extra).ravel()
+    posterior = np.exp(normalise(temper * evidence))
+    order = np.argsort(-posterior)[:MOST]
+    playing = posterior[order][posterior[order] >= LEAST]
+    w = folded(best, X, y, extra, temper).w
+    np.testing.assert_allclose(w, playing / playing.sum(), rtol=1e-7)
+    assert best.fitted == 0.0
+
+
+@pytest.mark.parametrize("temper", [1.0, 0.3])
+@pytest.mark.parametrize("seed", range(4))
+def test_with_relevance_weights_divide_between_the_classes_as_chosen(seed, temper):
+    X, y, extra = problem(seed, t=14)
+    best = choose(grid(3), SOME_RATIOS, X, y, extra, temper=temper)
+    w = folded(best, X, y, extra, temper).w
+    fitted = np.array([is_fitted(kernel) for kernel in best.kernels])
+    assert fitted.any() == (best.fitted > 0.1)
+    if fitted.any():
+        assert w[fitted].sum() == pytest.approx(best.fitted, rel=1e-7)
+    evidence = [
+        log_evidences([kernel], [ratio], X, y, extra)[0, 0]
+        for kernel, ratio in zip(best.kernels, best.noise, strict=True)
+    ]
+    prior = (np.log(w) - temper * np.array(evidence))[~fitted]
+    np.testing.assert_allclose(prior, prior[0], atol=1e-7)  # even on the grid
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_line_up_depends_on_the_set_of_labels(seed):
+    X, y, extra = problem(seed, d=4, t=20, noise=0.1 * (seed % 2))
+    order = np.random.default_rng(seed).permutation(20)
+    one = choose(grid(4), RATIOS, X, y, extra)
+    other = choose(grid(4), RATIOS, X[order], y[order], extra[order])
+    assert [kernel.family for kernel in one.kernels] == [k.family for k in other.kernels]
+    lengths = ([np.log(kernel.length_scale) for kernel in best.kernels] for best in (one, other))
+    for a, b in zip(*lengths, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-3)
+    np.testing.assert_allclose(one.noise, other.noise, rtol=1e-2)
+    assert one.fitted == pytest.approx(other.fitted, abs=1e-4)
+
+
+def test_few_play_and_all_of_them_matter():
+    X, y, extra = problem(t=6, noise=1.0)  # labels that hardly tell experts apart
+    best = choose(grid(3), RATIOS, X, y, extra)
+    assert len(best.kernels) == len(best.noise) == len(best.log_prior) == MOST
+    w = folded(choose(grid(3), RATIOS, *problem(t=60)), *problem(t=60)).w
+    assert len(w) < MOST
+    assert w.min() >= LEAST
+
+
+@pytest.mark.parametrize("t", [1, 2, 3, FEWEST])
+def test_lengthscales_are_fitted_from_four_labels_on(t):
+    X, y, extra = problem(t=t)
+    best = choose(grid(3), RATIOS, X, y, extra)
+    assert any(map(is_fitted, best.kernels)) == (t >= FEWEST)
+    assert (best.fitted > 0.0) == (t >= FEWEST)
+
+
+def test_relevance_is_found_where_it_matters():
+    """Two of five inputs matter: their experts win, with long lengthscales for the others."""
+    X, y, extra = problem(d=5, t=50)
+    new, y_new, _ = problem(seed=1, d=5, t=100)
+    best = choose(grid(5), RATIOS, X, y, extra)
+    assert best.fitted > 0.99
+    ell = np.array(best.kernels[0].length_scale)
+    assert ell[2:].min() > 2.0 * ell[:2].max()
+    on_grid = choose(grid(5), RATIOS, X, y, extra, relevance=False)
+    known = (X, y, extra, new, y_new)
+    assert held_out(best, *known) > held_out(on_grid, *known) + 0.3
+
+
+AWKWARD = {
+    "one label": (np.zeros((1, 3)), np.zeros(1)),
+    "equal labels": (np.arange(24.0).reshape(8, 3) % 5, np.zeros(8)),
+    "one point": (np.ones((8, 3)), np.arange(8.0)),
+    "a line": (np.linspace(-1, 1, 40)[:, None] * np.ones(3), np.linspace(-1, 1, 40)),
+    "a constant input": (np.arange(40.0)[:, None] * [0.1, 0.0, 0.0], np.sin(np.arange(40.0))),
+    "an outlier": (np.arange(24.0).reshape(8, 3) % 5, np.append(np.zeros(7), 1e90)),
+}
+
+
+@pytest.mark.parametrize("ratios", [RATIOS, (1e-20, 1.0)])
+@pytest.mark.parametrize("case", AWKWARD)
+def test_awkward_labels_have_a_line_up_too(case, ratios):
+    X, y = map(frozen, AWKWARD[case])
+    best = choose(grid(3), ratios, X, y, np.zeros(len(y)))
+    assert np.isfinite(best.log_prior).all()
+    assert np.isfinite(folded(best, X, y, np.zeros(len(y))).w).all()
+
+
+def test_a_ratio_below_what_exact_experts_bear_counts_as_that():
+    X, y, _ = problem(noise=0.0)
+    kernels, extra = grid(3), np.zeros(len(y))
+    assert (
+        log_evidences(kernels, [1e-30], X, y, extra)
+        == log_evidences(kernels, [LEAST_RATIO], X, y, extra)
+    ).all()
+
+
+# How often relevance misleads: functions of which every input matters as much as the others
+
+
+def isotropic(seed, d):
+    """Labels of a function drawn from a GP with one lengthscale, and 100 held out."""
+    rng = np.random.default_rng([seed, d, 99])
+    t, family = int(rng.integers(20, 61)), str(rng.choice(["rbf", "matern52", "matern32"]))
+    kernel = Kernel(family, float(d**0.5 * 10.0 ** rng.uniform(-0.5, 0.5)))
+    X = rng.standard_normal((t + 100, d))
+    C = correlation(kernel, X, X) + 1e-8 * np.eye(len(X))
+    noise = rng.choice([0.0, 1e-2, 0.1]) * rng.standard_normal(len(X))
+    y = np.linalg.cholesky(C) @ rng.standard_normal(len(X)) + noise
+    y = (y - y[:t].mean()) / y[:t].std()
+    return frozen(X[:t]), frozen(y[:t]), frozen(X[t:]), frozen(y[t:])
+
+
+def held_out(best, X, y, extra, new, y_new):
+    """Mean log density of labels held out."""
+    ens = folded(best, X, y, extra)
+    mu, var = ensemble.predict(ens, ens.experts.near(new))
+    return ensemble.log_density(ens, mu, var, y_new).mean()
+
+
+def misleads(seed, d):
+    """Whether fitted lengthscales have more than half of the mass, and labels held out are less
+    likely than on the grid alone, by more than 0.02 for each.
+    """
+    X, y, new, y_new = isotropic(seed, d)
+    known = (X, y, np.zeros(len(y)))
+    best = choose(grid(d), RATIOS, *known)
+    if best.fitted <= 0.5:
+        return False
+    without = choose(grid(d), RATIOS, *known, relevance=False)
+    return held_out(best, *known, new, y_new) < held_out(without, *known, new, y_new) - 0.02
+
+
+def test_relevance_misleads_in_less_than_5_percent_of_isotropic_functions():
+    """Measured over 1500 such cases, of which these are some: 3.5 +- 0.5 %, without the margin
+    4.1 %; the fitted have more than half of the mass in 8 %.
+    """
+    cases = [(seed, d) for seed in range(1068, 1102) for d in (2, 5, 8)]
+    assert sum(misleads(*case) for case in cases) < 0.05 * len(cases)
