@@ -54,7 +54,7 @@ def pack(model: Any) -> tuple[dict[str, Any], dict[str, Array]]:
         "log_w": ens.log_w,
         "prior_log_w": fold.prior.log_w,
         "ratio": ens.noise,
-        **_scale_to_arrays(ens.scale),
+        **_scale_to_arrays(ens.scale, fold.prior.scale),
         **_experts_to_arrays(ens.experts),
     }
     if isinstance(fold.embedding, Spectral):
@@ -74,7 +74,9 @@ def unpack(cls: Any, header: dict[str, Any], arrays: dict[str, Array]) -> Any:
         model.scaling_ = _scaling_from_arrays(arrays)
         dictionary = tuple(_kernel(plain) for plain in header["dictionary"])
         scale, temper = _scale_from_arrays(arrays), float(model.temper)
-        first = Conjugate.prior(len(scale.variance)) if isinstance(scale, Conjugate) else scale
+        first = scale
+        if isinstance(scale, Conjugate):
+            first = Conjugate(arrays["a0"], arrays["b0"], scale.unit)
         experts = _experts_from_arrays(dictionary, arrays)
         model.fold_ = Fold(
             setting_of(model),
@@ -113,15 +115,15 @@ def _scaling_from_arrays(arrays: dict[str, Array]) -> Scaling:
     return Scaling(arrays["x_mean"], arrays["x_sd"], float(y_mean), float(y_sd), *bend)
 
 
-def _scale_to_arrays(scale: Any) -> dict[str, Array]:
+def _scale_to_arrays(scale: Any, first: Any) -> dict[str, Array]:
     if isinstance(scale, Conjugate):
-        return {"a": scale.a, "b": scale.b}
+        return {"a": scale.a, "b": scale.b, "unit": scale.unit, "a0": first.a, "b0": first.b}
     return {"magnitude": scale.variance}
 
 
 def _scale_from_arrays(arrays: dict[str, Array]) -> Conjugate | Fixed:
     if "a" in arrays:
-        return Conjugate(arrays["a"], arrays["b"])
+        return Conjugate(arrays["a"], arrays["b"], arrays["unit"])
     return Fixed(arrays["magnitude"])
 
 

@@ -29,6 +29,7 @@ from weal.core.exact import ExactExperts
 from weal.core.experts import Experts, FeatureExperts
 from weal.core.kernels import Kernel
 from weal.core.magnitude import Conjugate, Fixed
+from weal.core.scaling import location_scale
 
 # Labels that the marginal likelihood looks at; more cost t^3 and change next to nothing.
 EVIDENCE_LABELS = 500
@@ -141,10 +142,10 @@ def settle(setting: Setting, X: Array, y: Array, extra: Array, seed: int) -> Pri
 
 def _line_up(setting: Setting, X: Array, y: Array, extra: Array, seed: int) -> Prior:
     """Experts with their magnitude integrated out: all of the user's, or the best of ours."""
-    found, ratios = _kernels(setting, X.shape[1]), tuple(setting.noise_ratios)
+    found, ratios, unit = _kernels(setting, X.shape[1]), tuple(setting.noise_ratios), 1.0
     if setting.adaptive:
-        rows = _evidence_rows(len(y), seed)
-        known = (X[rows], y[rows], extra[rows])
+        rows, unit = _evidence_rows(len(y), seed), _variance(y)
+        known = (X[rows], y[rows] / np.sqrt(unit), extra[rows] / unit)
         best = lineup.choose(found, ratios, *known, temper=setting.temper)
         dictionary, noise, log_w = best.kernels, best.noise, normalise(best.log_prior)
     else:
@@ -154,8 +155,17 @@ def _line_up(setting: Setting, X: Array, y: Array, extra: Array, seed: int) -> P
     M, d = len(dictionary), X.shape[1]
     embedding = _embedding(setting, dictionary, X, M, seed)
     experts = prior_experts(embedding, dictionary, d, M)
-    ensemble = Ensemble(experts, log_w, Conjugate.prior(M), noise, setting.temper)
+    ensemble = Ensemble(experts, log_w, Conjugate.prior(M, unit), noise, setting.temper)
     return Prior(dictionary, embedding, ensemble)
+
+
+def _variance(y: Array) -> float:
+    """Variance of labels, by which the prior of the magnitudes is measured; 1 if they are equal.
+
+    Those of the first fit have 1, but may have been one label, or all the same by chance.
+    """
+    _, (sd,) = location_scale(y[:, None])
+    return float(sd) ** 2 or 1.0
 
 
 def _given(setting: Setting) -> ArrayLike | None:

@@ -21,7 +21,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from weal import files, model_file
-from weal.checks import check_distance, check_no_gaps, check_sample_noise, check_scaling
+from weal.checks import (
+    check_distance,
+    check_levels,
+    check_no_gaps,
+    check_sample_noise,
+    check_scaling,
+)
 from weal.core import ensemble, kernels, lineup, scaling
 from weal.core.arrays import Array
 from weal.core.embedding import Embedding

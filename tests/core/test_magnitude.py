@@ -15,7 +15,9 @@ from weal.core.magnitude import A0, B0, Conjugate, Fixed
 
 SCALES = {
     "fixed": Fixed(frozen([0.3, 2.0, 11.0])),
-    "conjugate": Conjugate(frozen([1.5, 4.0, 31.5]), frozen([0.5, 9.0, 2.5])),
+    "conjugate": Conjugate(
+        frozen([1.5, 4.0, 31.5]), frozen([0.5, 9.0, 2.5]), frozen([1.0, 0.2, 5.0])
+    ),
 }
 BOTH = pytest.mark.parametrize("scale", SCALES.values(), ids=SCALES)
 M = 3
@@ -169,9 +171,10 @@ def test_what_is_known_after_labels_is_the_posterior_by_integration():
 
 def test_the_prior_has_a_mean_and_it_is_the_variance_of_scaled_labels():
     assert A0 > 1.0
-    prior = Conjugate.prior(4)
-    np.testing.assert_array_equal(prior.variance, np.ones(4))
-    np.testing.assert_array_equal(prior.unit, np.ones(4))
+    for unit in (1.0, 1e-6, 40.0):
+        prior = Conjugate.prior(4, unit)
+        np.testing.assert_allclose(prior.variance, unit)
+        np.testing.assert_allclose(prior.unit, unit)
 
 
 # Ensembles of experts whose magnitude is integrated out

@@ -12,7 +12,7 @@ Conjugate experts need no optimiser and adapt their scale with every label; the 
 predictive densities is the exact evidence, with sig2 integrated out. Their variance is that of
 the Student-t, b / (a - 1) times v: scores and mixtures use it as if it were normal, densities and
 intervals use the Student-t itself. The prior is worth 2 A0 = 3 labels of variance B0 / (A0 - 1) = 1
-in scaled-label units.
+in scaled-label units, or of another `unit` where the labels have turned out to vary otherwise.
 
 Noise that is known in label units becomes a ratio by division by `unit`: sig2 where it is held, its
 prior mean where it is not. What is believed of sig2 later would make it depend on order.
@@ -118,21 +118,17 @@ class Conjugate:
 
     a: Array  # (M,)
     b: Array  # (M,)
+    unit: Array  # (M,)  prior mean of sig2
 
     @classmethod
-    def prior(cls, M: int) -> Self:
-        """Before the first label."""
-        return cls(np.full(M, A0), np.full(M, B0))
+    def prior(cls, M: int, unit: float = 1.0) -> Self:
+        """Before the first label, for labels of that variance."""
+        return cls(np.full(M, A0), np.full(M, unit * B0), np.full(M, unit * B0 / (A0 - 1.0)))
 
     @property
     def variance(self) -> Array:  # (M,)
         """b / (a - 1)."""
         return self.b / (self.a - 1.0)
-
-    @property
-    def unit(self) -> Array:  # (M,)
-        """The prior mean of sig2."""
-        return np.full(len(self.a), B0 / (A0 - 1.0))
 
     def log_density(self, e: Array, s: Array) -> Array:
         """Student-t with 2 a degrees of freedom and squared scale (b / a) s."""
@@ -147,7 +143,7 @@ class Conjugate:
         with np.errstate(over="ignore"):
             z = np.clip(e / np.sqrt(s), -Z_MAX, Z_MAX)
         a, both = _along(self.a, e), (self.b[:, None] + 0.5 * more)[:, None, :]  # b with all
-        b = np.maximum(both - 0.5 * z * z, B0)
+        b = np.maximum(both - 0.5 * z * z, _along((A0 - 1.0) * self.unit, e))
         norm = gammaln(a + 0.5) - gammaln(a) - 0.5 * (LOG_2_PI + np.log(s))
         return np.asarray(norm + a * np.log(b) - (a + 0.5) * np.log(both))
 
@@ -166,7 +162,8 @@ class Conjugate:
         N = e.shape[1]
         with np.errstate(over="ignore"):
             z = np.clip(e / np.sqrt(s), -Z_MAX, Z_MAX)
-        later = type(self)(self.a + 0.5 * N, self.b + 0.5 * np.einsum("mn,mn->m", z, z))
+        b = self.b + 0.5 * np.einsum("mn,mn->m", z, z)
+        later = type(self)(self.a + 0.5 * N, b, self.unit)
         log_p = later.log_norm() - self.log_norm()
         return log_p - 0.5 * (N * LOG_2_PI + np.log(s).sum(axis=1)), later
 
@@ -176,4 +173,4 @@ class Conjugate:
 
     def take(self, which: Index) -> Self:
         """The magnitudes of some of the experts."""
-        return type(self)(self.a[which], self.b[which])
+        return type(self)(self.a[which], self.b[which], self.unit[which])
