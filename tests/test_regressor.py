@@ -268,33 +268,3 @@ def test_more_labels_than_the_evidence_looks_at(approximation, magnitude):
     assert (std > 0).all()
     noise = model.weights_ @ model.noise_ * model.scaling_.y_sd**2
     assert_allclose(np.sqrt(noise), 0.1, rtol=0.5)
-
-
-def branin(u):
-    a, b = 15.0 * u[:, 0] - 5.0, 15.0 * u[:, 1]
-    bowl = (b - 5.1 * (a / (2.0 * np.pi)) ** 2 + 5.0 / np.pi * a - 6.0) ** 2
-    return bowl + 10.0 * (1.0 - 1.0 / (8.0 * np.pi)) * np.cos(a) + 10.0
-
-
-def currin(u):
-    a, b = u.T
-    top, bottom = [2300.0, 1900.0, 2092.0, 60.0], [100.0, 500.0, 4.0, 20.0]
-    return (1.0 - np.exp(-0.5 / b)) * np.polyval(top, a) / np.polyval(bottom, a)
-
-
-@pytest.mark.parametrize(("function", "at_middle"), [(branin, 24.129964), (currin, 7.405124)])
-def test_known_functions_are_learned_from_sixty_labels(function, at_middle):
-    assert_allclose(function(np.array([[0.5, 0.5]])), at_middle, rtol=1e-6)
-    models = {
-        EnsembleGPRegressor(): 0.03,
-        EnsembleGPRegressor(approximation="exact", magnitude=None): 0.03,
-        EnsembleGPRegressor(approximation="features", random_state=0): 0.15,
-        EnsembleGPRegressor(approximation="features", magnitude=None, random_state=0): 0.15,
-        EnsembleGPRegressor.paper(random_state=0): 0.3,
-    }
-    for model, allowed in models.items():
-        errors = []
-        for seed in range(3):
-            u, v = np.split(np.random.default_rng(seed).random((360, 2)), [60])
-            errors.append(np.mean((model.fit(u, function(u)).predict(v) - function(v)) ** 2))
-        assert np.mean(errors) < allowed * function(v).var()
