@@ -1,11 +1,12 @@
 """The ensemble as a scikit-learn regressor: scaling, hyperparameters, then the fold of the labels.
 
-    fit           scale; magnitude and noise of every expert from these labels; prior; fold
-    partial_fit   fold more labels; nothing else moves
+    fit           scale; settle the experts by these labels; fold
+    partial_fit   fold more labels; now and then settle anew experts that follow the labels (`fold`)
     predict       mixture mean and sd, in the user's units
 
 The formulas are in `weal.core`; `fit` and `partial_fit` are the same fold, so that
-fit(X, y) equals fit(X[:k], y[:k]) and partial_fit of the rest, hyperparameters and scaling given.
+fit(X, y) equals fit(X[:k], y[:k]) and partial_fit of the rest, kernels, hyperparameters and scaling
+given.
 """
 
 import os

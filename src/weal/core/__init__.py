@@ -9,8 +9,11 @@ Read in this order, the docstrings of the modules are the manual:
     experts     M Gaussian processes conditioned on labels; the kind on random features
     exact       the exact kind
     embedding   inputs in the form that a kind of expert works on
+    magnitude   the magnitude of an expert: held, or integrated out
     ensemble    Bayes weights over the experts; their mixture
     evidence    marginal likelihood: magnitude, noise and lengthscale
+    relevance   one lengthscale for each input, fitted to the labels
+    lineup      which experts play, out of all that could
     acquisition how much a label of each candidate would be worth
     target      the same with regard to a target set, kept up to date
     choice      ties, and a start that fills space
