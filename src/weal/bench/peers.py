@@ -2,7 +2,7 @@
 
     sklearn-std, sklearn-igs, sklearn-random        scikit-learn, refitted every 5 labels
     skactiveml-igs                                  scikit-activeml's greedy sampling on that GP
-    botorch-var, botorch-ivr, botorch-random        BoTorch, refitted at each step
+    botorch-var, botorch-ivr, botorch-random        BoTorch, refitted every 5 labels
 
 They are given L0 and nothing else: no validation labels. scikit-activeml and BoTorch are an extra,
 `pip install "weal[peers]"`; without them their methods are not in `methods()` but, with the
@@ -17,7 +17,7 @@ from weal.bench import peers_botorch, peers_sklearn
 from weal.bench.methods import Method
 from weal.bench.peers_loop import at_random, igs, play, variance
 
-REFIT = 5  # labels between two fits of scikit-learn's hyperparameters
+REFIT = 5  # labels between two fits of a rival's hyperparameters
 
 _SKLEARN: dict[str, tuple[str, Any]] = {
     "sklearn-std": ("scikit-learn, max std", variance),
@@ -43,7 +43,7 @@ def methods() -> dict[str, Method]:
     missing = unavailable()
     named = {
         **_table(peers_sklearn.fit, REFIT, _SKLEARN | _SKACTIVEML),
-        **_table(peers_botorch.fit, 1, _BOTORCH),
+        **_table(peers_botorch.fit, REFIT, _BOTORCH),
     }
     return {name: method for name, method in named.items() if name not in missing}
 
