@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from weal import EnsembleGPRegressor, Kernel, Scaling, priors
+from weal import EnsembleGPRegressor, Kernel, Scaling, following, priors
 from weal.core.embedding import Exact, Spectral
 
 rng = np.random.default_rng(12)
@@ -66,7 +66,7 @@ def test_given_kernels_are_never_settled_anew():
     model = EnsembleGPRegressor(GIVEN).fit(X[:10], y[:10])
     playing = model.dictionary_
     assert told(model, 10, 64, size=9).dictionary_ is playing
-    assert not model.refresh()
+    assert not following.refresh(model)
 
 
 def advanced(model, start, end, refresh):
@@ -75,9 +75,9 @@ def advanced(model, start, end, refresh):
     for n in range(start, end):
         ens = model.ensemble_
         step = ens.experts.step(model.embed(X[n : n + 1]), b[n], ens.noise)
-        model.advance(step, A[n], b[n], 0.0)
+        following.advance(model, step, A[n], b[n], 0.0)
         if refresh:
-            assert model.refresh() == (n + 1 in (15, 20, 25, 30))
+            assert following.refresh(model) == (n + 1 in (15, 20, 25, 30))
     return model
 
 
@@ -133,14 +133,14 @@ def test_order_before_and_since_the_last_refresh_is_irrelevant(t):
 
 def test_other_labels_in_place_of_those_seen_are_a_fit_with_the_same_scaling():
     model = told(EnsembleGPRegressor().fit(X[:10], y[:10]), 10, 33)
-    model.refold(X[5:25], y[5:25], np.zeros(20))
+    following.refold(model, X[5:25], y[5:25], np.zeros(20))
     assert_same(model, EnsembleGPRegressor(scaling=model.scaling_).fit(X[5:25], y[5:25]))
     assert model.n_labels_ == 20
 
 
 def test_with_all_labels_taken_back_learning_starts_again():
     model = told(EnsembleGPRegressor().fit(X[:10], y[:10]), 10, 33)
-    model.refold(X[:0], y[:0], np.zeros(0))
+    following.refold(model, X[:0], y[:0], np.zeros(0))
     assert model.n_labels_ == 0
     assert np.isfinite(model.predict(x_new)).all()
     told(model, 33, 63)
@@ -226,3 +226,14 @@ def test_knowing_which_labels_are_noisy_helps():
     ignorant = EnsembleGPRegressor().fit(X, labels)
     errors = [np.mean((model.predict(new) - truth) ** 2) for model in (knowing, ignorant)]
     assert errors[0] < 0.3 * errors[1]
+
+
+def test_beyond_500_labels_experts_are_settled_by_a_set_of_rows_not_by_their_order():
+    draw = np.random.default_rng(4)
+    A, b, extra = draw.normal(size=(700, 3)), draw.normal(size=700), draw.random(700)
+    order = draw.permutation(700)
+    rows = priors.evidence_rows(A, b, extra)
+    again = order[priors.evidence_rows(A[order], b[order], extra[order])]
+    assert len(set(rows.tolist())) == priors.EVIDENCE_LABELS
+    np.testing.assert_array_equal(rows, again)
+    assert priors.evidence_rows(A[:500], b[:500], extra[:500]) == slice(None)

@@ -2,13 +2,14 @@
 
 import json
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
 import weal
-from weal import EnsembleGPRegressor, Kernel, Scaling, files
+from weal import EnsembleGPRegressor, Kernel, Scaling, files, following
 from weal.model_file import KIND
 
 rng = np.random.default_rng(5)
@@ -87,7 +88,7 @@ def test_a_loaded_model_learns_other_labels_from_the_same_prior(name, tmp_path):
     model.save(tmp_path / "model.weal")
     back = EnsembleGPRegressor.load(tmp_path / "model.weal")
     for one in (model, back):
-        one.refold(X[3:], y[3:], np.full(11, 0.3))
+        following.refold(one, X[3:], y[3:], np.full(11, 0.3))
     assert_same(back, model)
     assert back.n_labels_ == 11
 
@@ -159,3 +160,16 @@ def test_a_model_without_labels_is_not_saved(tmp_path):
     with pytest.raises(ValueError, match="not fitted yet"):
         EnsembleGPRegressor().save(tmp_path / "model.weal")
     assert not list(tmp_path.iterdir())
+
+
+def test_threads_that_write_one_path_leave_one_whole_file(tmp_path):
+    path = tmp_path / "file"
+
+    def write(n):
+        files.write(path, KIND, {"n": n}, {"part": np.full(20_000, float(n))})
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(40)))
+    header, arrays = files.read(path, KIND)
+    assert (arrays["part"] == header["n"]).all()
+    assert [found.name for found in tmp_path.iterdir()] == ["file"]

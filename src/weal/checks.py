@@ -66,6 +66,12 @@ def _check_bend(scaling: Scaling, d: int) -> None:
         )
 
 
+def check_warp(warp: str | None) -> None:
+    """Refuse a warp that there is not."""
+    if warp not in (None, "asinh", "auto"):
+        raise ValueError(f"warp is {warp!r}; it must be 'auto', 'asinh' or None")
+
+
 def check_no_gaps(y: ArrayLike) -> Array:
     """Labels as floats; scikit-learn lets None through, which is then NaN."""
     labels = np.asarray(y, dtype=np.float64)

@@ -14,6 +14,7 @@ import json
 import math
 import os
 import re
+import uuid
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -43,7 +44,7 @@ def write(
     stamp = {"format": "weal", "format_version": FORMAT_VERSION, "weal_version": __version__}
     about = {**stamp, "kind": kind, "arrays": sorted(arrays)}
     text = json.dumps({**about, **header}, allow_nan=False, indent=1)
-    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}.draft")  # two threads may write
     try:
         with draft.open("wb") as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as bundle:

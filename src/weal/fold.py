@@ -4,11 +4,12 @@
     learn     fold more; where the experts follow the labels, settle them anew now and then
     advance   the same for a label whose step the core has computed already
     refold    other labels in place of those seen
+    jump      all labels at once, where it is known when the experts were settled last
 
-All in scaled units. Experts that follow the labels are settled anew after SHARE of the labels have
-come on top, LEAST at the least. A refresh depends on the set of labels alone; when it comes depends
-on their number, so that the same labels told in the same order give the same belief, one by one or
-together.
+All in scaled units; experts see the labels through a bend (`warping`). Experts that follow the
+labels are settled anew after SHARE of the labels have come on top, LEAST at the least. A refresh
+depends on the set of labels alone; when it comes depends on their number, so that the same labels
+told in the same order give the same belief, one by one or together.
 """
 
 from collections.abc import Iterator
@@ -18,12 +19,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from weal.blas import one_thread
 from weal.core import ensemble, features
 from weal.core.arrays import Array
+from weal.core.bend import Bend
 from weal.core.embedding import Embedding
 from weal.core.ensemble import Ensemble
 from weal.core.kernels import Kernel
-from weal.priors import Setting, prior_experts, settle
+from weal.priors import Setting, Settled, line_up, prior_experts, settle
 
 SHARE, LEAST = 0.15, 5
 NO_EXPERTS: Any = None  # of the prior, weights, scale and noise are kept and its experts made anew
@@ -43,6 +46,7 @@ class Fold:
     prior: Ensemble  # before the first label, without its experts
     ensemble: Ensemble
     next_refresh: int  # number of labels at which the experts are settled anew
+    bend: Bend  # of the labels, as experts see them; settled with the experts
 
     @property
     def due(self) -> bool:
@@ -61,19 +65,25 @@ class Fold:
             yield rows, *ensemble.predict(self.ensemble, points)
 
 
-def begin(setting: Setting, X: Array, y: Array, extra: Array, seed: int) -> Fold:
-    """The fold of the labels y (t,) at X (t, d)."""
-    prior = settle(setting, X, y, extra, seed)
+def begin(
+    setting: Setting, X: Array, y: Array, extra: Array, seed: int, picked: Settled | None = None
+) -> Fold:
+    """The fold of the labels y (t,) at X (t, d); `picked` are the experts, where they are known."""
+    if picked is None:
+        with one_thread():
+            prior = settle(setting, X, y, extra, seed)
+    else:
+        prior = line_up(setting, picked, X, seed)
     bare = replace(prior.ensemble, experts=NO_EXPERTS)
     nothing = (X[:0], y[:0], extra[:0])
     start = Fold(
         setting, seed, *nothing, prior.dictionary, prior.embedding, bare, prior.ensemble,
-        _refresh_after(len(y)),
+        refresh_after(len(y)), prior.bend,
     )  # fmt: skip
     return _with(start, X, y, extra)
 
 
-def _refresh_after(t: int) -> int:
+def refresh_after(t: int) -> int:
     """Number of labels at which experts settled by t labels are settled anew."""
     return t + max(LEAST, int(SHARE * t))
 
@@ -83,7 +93,7 @@ def learn(fold: Fold, X: Array, y: Array, extra: Array) -> Fold:
     t, last = len(fold.y), None
     due = max(fold.next_refresh, t)
     while fold.setting.adaptive and due <= t + len(y):
-        last, due = due, _refresh_after(due)
+        last, due = due, refresh_after(due)
     if last is None:
         return _with(fold, X, y, extra)
     new = last - t  # only the last refresh leaves a trace
@@ -115,17 +125,33 @@ def refold(fold: Fold, X: Array, y: Array, extra: Array) -> Fold:
         y=fold.y[:0],
         extra=fold.extra[:0],
         ensemble=replace(fold.prior, experts=experts),
-        next_refresh=_refresh_after(0),
+        next_refresh=refresh_after(0),
     )
     return _with(start, X, y, extra)
 
 
+def jump(
+    fold: Fold, X: Array, y: Array, extra: Array, settled: int, picked: Settled | None
+) -> Fold:
+    """The fold of labels by the first `settled` of which the experts were last settled anew."""
+    first = (X[:settled], y[:settled], extra[:settled])
+    start = begin(fold.setting, *first, fold.seed, picked)
+    return _with(start, X[settled:], y[settled:], extra[settled:])
+
+
+def picked_by(fold: Fold) -> Settled:
+    """The experts of the fold as they were picked; for those whose magnitude is integrated out."""
+    prior = fold.prior
+    unit = float(prior.scale.unit[0])
+    return Settled(fold.dictionary, prior.noise, prior.log_w, unit, fold.bend)
+
+
 def _with(fold: Fold, X: Array, y: Array, extra: Array) -> Fold:
     """The fold after labels, the experts being what they are."""
-    state = fold.ensemble
+    state, z, noise = fold.ensemble, fold.bend.labels(y), fold.bend.variances(extra, y)
     for rows in fold.blocks(len(X)):
         points = fold.embedding.points(state.experts, X[rows])
-        state = ensemble.fold(state, points, y[rows], extra[rows])
+        state = ensemble.fold(state, points, z[rows], noise[rows])
     X, y, extra = _joined(fold, X, y, extra)
     return replace(fold, X=X, y=y, extra=extra, ensemble=state)
 

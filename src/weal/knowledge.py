@@ -13,16 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from weal import following
 from weal.asking import Outlook, judge
 from weal.checks import check_distance
 from weal.core import ensemble
 from weal.core.arrays import Array
-from weal.core.ensemble import mixture
 from weal.core.experts import moved
 from weal.core.validation import Judged
 from weal.history import NAN
 from weal.labels import Label, Labels
 from weal.pool import PoolBelief
+from weal.prediction import in_units, log_density_in_units
+from weal.priors import Settled
 from weal.regressor import EnsembleGPRegressor
 
 ORDINARY = 1e6  # sds within which a label cannot be too far away
@@ -53,16 +55,14 @@ class Watch:
     def predict(self) -> tuple[Array, Array]:
         """Mean and sd (N,) of f, in the user's units."""
         mu, var = self._experts()
-        scale = self._knowledge.model.scaling_
-        mean, var = mixture(self._knowledge.model.weights_, mu, var)
-        return scale.means(mean), scale.y_sd * np.sqrt(var)
+        model = self._knowledge.model
+        return in_units(model.fold_, model.scaling_, mu, var)
 
     def log_predictive_density(self, y: Array) -> Array:
         """Log density (N,) of labels y (N,), noise included, in units of y."""
         mu, var = self._experts()
         model = self._knowledge.model
-        log_p = ensemble.log_density(model.ensemble_, mu, var, model.scaling_.labels(y))
-        return log_p - float(np.log(model.scaling_.y_sd))
+        return log_density_in_units(model.fold_, model.scaling_, mu, var, y)
 
     def _experts(self) -> tuple[Array, Array]:
         self._catch_up()
@@ -98,7 +98,8 @@ class Knowledge:
             return
         if self.fitted and new:
             outside = [label.x for label in new if label.name is None]
-            self.model.check_labels(
+            following.check_labels(
+                self.model,
                 np.array(outside).reshape(len(outside), -1) if outside else None,
                 np.array([label.y for label in new]),
                 np.array([label.noise for label in new]),
@@ -131,14 +132,22 @@ class Knowledge:
     def mend(self, labels: Labels) -> None:
         """Follow the labels that the model has not seen, or fold all anew; scaling stays."""
         seen = self.model.n_labels_
-        if self.torn or len(labels) - seen >= IN_BULK:
-            X, y, noise = labels.arrays()
-            self.model.refold(X.reshape(len(y), self.model.n_features_in_), y, noise)
+        X, y, noise = labels.arrays()
+        if self.torn:
+            following.refold(self.model, X.reshape(len(y), self.model.n_features_in_), y, noise)
+        elif len(labels) - seen >= IN_BULK:
+            following.absorb(self.model, X[seen:], y[seen:], noise[seen:])
         else:
             self._drop_beliefs()
-            self.model.refresh()
+            following.refresh(self.model)
             for label in labels.told[seen:]:
                 self._follow(label, None)
+        self._start_anew()
+
+    def jump(self, labels: Labels, settled: int, picked: Settled | None) -> None:
+        """Be where these labels lead, the experts having been settled by the first `settled`."""
+        X, y, noise = labels.arrays()
+        following.jump(self.model, X, y, noise, settled, picked)
         self._start_anew()
 
     def _start_anew(self) -> None:
@@ -170,15 +179,15 @@ class Knowledge:
         else:
             point = self.model.embed(label.x[None])
         y, extra = (label.y - scale.y_mean) / scale.y_sd, (label.noise / scale.y_sd) ** 2
-        told = ensemble.step(ens, point, y, extra)
+        told = ensemble.step(ens, point, *self.model.fold_.bend.one(y, extra))
         for belief in (self.pool, *(watch.belief for watch in self.watches)):
             if belief is not None:
                 belief.follow(ens, told)
         if self.judged is not None:
             self.judged = _moved(self.judged, told)
         x = self.pool.X[n] if n is not None and self.pool is not None else scale.inputs(label.x)
-        self.model.advance(told, x, y, extra)
-        if self.model.refresh():
+        following.advance(self.model, told, x, y, extra)
+        if following.refresh(self.model):
             self._drop_beliefs()
         elif self.pool is not None:
             self.pool.hold(self.model.ensemble_)
@@ -207,7 +216,8 @@ class Knowledge:
         X, y, _ = labels.arrays()
         scale = self.model.scaling_
         X = scale.inputs(X.reshape(len(y), self.model.n_features_in_))
-        return Outlook(self.model.ensemble_, self._pool(), X, scale.labels(y))
+        y = self.model.fold_.bend.labels(scale.labels(y))
+        return Outlook(self.model.ensemble_, self._pool(), X, y)
 
     def losses(self, labels: Labels, at: list[int]) -> Array:
         """Losses (K,) of pseudo labels of the candidates `at`, for Algorithm 2."""
@@ -220,12 +230,8 @@ class Knowledge:
 
     def predicted(self, n: int) -> tuple[float, float]:
         """Mean and sd of f at candidate n, in the user's units."""
-        scale, ens, pool = self.model.scaling_, self.model.ensemble_, self._pool()
-        held: Any = slice(None) if pool.whole else pool.held
-        w, mu = ens.w[held], pool.mu[held, n]
-        mean = float(w @ mu)
-        var = float(w @ (ens.magnitude[held] * pool.v[held, n] + (mu - mean) ** 2))
-        return scale.y_mean + scale.y_sd * mean, scale.y_sd * float(np.sqrt(var))
+        mean, sd = self._believed(np.array([n]))
+        return float(mean[0]), float(sd[0])
 
     def expected(self, n: int | None) -> tuple[float, float]:
         """As `predicted`, and NaN where there is no candidate or no model."""
@@ -233,13 +239,15 @@ class Knowledge:
 
     def predicted_error(self, present: NDArray[np.bool_]) -> float:
         """Root mean square of the sd of f over these candidates, in the user's units."""
-        _, var = self._mixture(np.flatnonzero(present))
-        return self.model.scaling_.y_sd * float(np.sqrt(var.mean())) if len(var) else 0.0
+        _, sd = self._believed(np.flatnonzero(present))
+        return float(np.sqrt((sd**2).mean())) if len(sd) else 0.0
 
-    def _mixture(self, at: NDArray[np.intp]) -> tuple[Array, Array]:
-        ens, pool = self.model.ensemble_, self._pool()
+    def _believed(self, at: NDArray[np.intp]) -> tuple[Array, Array]:
+        """Mean and sd (N,) of f at candidates, in the user's units."""
+        model, pool = self.model, self._pool()
         rows = pool.held[:, None]
-        return mixture(ens.w[pool.held], pool.mu[rows, at], ens.magnitude[rows] * pool.v[rows, at])
+        var = model.magnitude_[rows] * pool.v[rows, at]
+        return in_units(model.fold_, model.scaling_, pool.mu[rows, at], var, pool.held)
 
     def _pool(self) -> PoolBelief:
         if self.pool is None:
@@ -263,7 +271,7 @@ def fresh_model(model: EnsembleGPRegressor | None, seed: int, d: int) -> Ensembl
         ours.set_params(random_state=seed)
     elif isinstance(state, np.random.RandomState):
         ours.set_params(random_state=int(state.randint(2**31 - 1)))
-    ours.check_parameters(d)
+    following.check_parameters(ours, d)
     return ours
 
 
@@ -271,9 +279,9 @@ def _judged(model: EnsembleGPRegressor, X: Array, y: Array, noise: Array) -> Jud
     ens, scale = model.ensemble_, model.scaling_
     points = model.embed(X)
     mu, v = ens.experts.predict(points)
-    extra = (noise / scale.y_sd) ** 2
+    extra, bend = (noise / scale.y_sd) ** 2, model.fold_.bend
     y = check_distance("y of validation", scale.labels(y))
-    return Judged(points, mu, v, y, ens.ratios(extra))
+    return Judged(points, mu, v, bend.labels(y), ens.ratios(bend.variances(extra, y)))
 
 
 def _moved(judged: Judged, told: Any) -> Judged:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from weal.core.arrays import Array, Rows
+from weal.core.bend import Bend
 from weal.core.embedding import Embedding, Encoded, Exact, Spectral
 from weal.core.ensemble import Ensemble
 from weal.core.exact import ExactExperts
@@ -43,6 +44,7 @@ def pack(model: Any) -> tuple[dict[str, Any], dict[str, Array]]:
         "dictionary": [asdict(kernel) for kernel in fold.dictionary],
         "seed": fold.seed,
         "next_refresh": fold.next_refresh,
+        "bend": asdict(fold.bend),
         "n_inputs": model.n_features_in_,
         "input_names": [str(name) for name in getattr(model, "feature_names_in_", [])],
     }
@@ -89,6 +91,7 @@ def unpack(cls: Any, header: dict[str, Any], arrays: dict[str, Array]) -> Any:
             Ensemble(NO_EXPERTS, arrays["prior_log_w"], first, arrays["ratio"], temper),
             Ensemble(experts, arrays["log_w"], scale, arrays["ratio"], temper),
             int(header["next_refresh"]),
+            Bend(**{name: float(part) for name, part in header["bend"].items()}),
         )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise UnreadableFile(

@@ -6,11 +6,13 @@ the experts themselves follow the labels, and are settled anew now and then (`co
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from weal import warping
 from weal.checks import (
     check_bounds,
     check_dictionary,
@@ -20,9 +22,11 @@ from weal.checks import (
     check_prior_weights,
     check_ratios,
     check_temper,
+    check_warp,
 )
 from weal.core import evidence, features, kernels, lineup
 from weal.core.arrays import Array
+from weal.core.bend import Bend
 from weal.core.embedding import Embedding, Encoded, Exact, Spectral
 from weal.core.ensemble import Ensemble, normalise
 from weal.core.exact import ExactExperts
@@ -55,6 +59,7 @@ class Setting:
     noise_bounds: tuple[float, float]
     prior_weights: ArrayLike | None
     temper: float
+    warp: str | None
 
     def __post_init__(self) -> None:
         check_kind(self.approximation)
@@ -63,6 +68,7 @@ class Setting:
         check_bounds("noise_bounds", self.noise_bounds)
         check_ratios(self.noise_ratios)
         check_temper(self.temper)
+        check_warp(self.warp)
         if self.integrated and (self.noise is not None or self.fit_length_scale):
             raise ValueError(
                 "noise and fit_length_scale go with a magnitude that is fitted (magnitude=None) or "
@@ -101,6 +107,7 @@ class Prior:
     dictionary: tuple[Kernel, ...]  # M; empty where the kernels are not ours to know
     embedding: Embedding
     ensemble: Ensemble  # before the first label
+    bend: Bend  # of the labels, as the experts see them
 
 
 def check(setting: Setting, d: int) -> None:
@@ -119,8 +126,9 @@ def check(setting: Setting, d: int) -> None:
 def settle(setting: Setting, X: Array, y: Array, extra: Array, seed: int) -> Prior:
     """The prior for labels y (t,) of scaled inputs X (t, d), with noise variances extra (t,)."""
     if setting.integrated:
-        return _line_up(setting, X, y, extra, seed)
-    rows = _evidence_rows(len(y), seed)
+        return line_up(setting, pick(setting, X, y, extra), X, seed)
+    rows, bend = evidence_rows(X, y, extra), _bend(setting, X, y, extra)
+    y, extra = bend.labels(y), bend.variances(extra, y)
     dictionary = _kernels(setting, X.shape[1])
     M = len(dictionary) or _encoded_experts(setting, X.shape[1])
     log_w = check_prior_weights(setting.prior_weights, M)
@@ -137,26 +145,50 @@ def settle(setting: Setting, X: Array, y: Array, extra: Array, seed: int) -> Pri
         fitted = evidence.fit_hyperparameters(K, y[rows], extra[rows], *bounds, magnitude, noise)
         magnitude, noise = fitted.magnitude, fitted.noise
     ensemble = Ensemble(experts, log_w, Fixed(magnitude), noise / magnitude, setting.temper)
-    return Prior(dictionary, embedding, ensemble)
+    return Prior(dictionary, embedding, ensemble, bend)
 
 
-def _line_up(setting: Setting, X: Array, y: Array, extra: Array, seed: int) -> Prior:
-    """Experts with their magnitude integrated out: all of the user's, or the best of ours."""
-    found, ratios, unit = _kernels(setting, X.shape[1]), tuple(setting.noise_ratios), 1.0
-    if setting.adaptive:
-        rows, unit = _evidence_rows(len(y), seed), _variance(y)
-        known = (X[rows], y[rows] / np.sqrt(unit), extra[rows] / unit)
-        best = lineup.choose(found, ratios, *known, temper=setting.temper)
-        dictionary, noise, log_w = best.kernels, best.noise, normalise(best.log_prior)
-    else:
+@dataclass(frozen=True, slots=True, eq=False)
+class Settled:
+    """Experts with their magnitude integrated out, before the first label."""
+
+    dictionary: tuple[Kernel, ...]  # M
+    noise: Array  # (M,)  lam
+    log_w: Array  # (M,)
+    unit: float  # variance of labels that their prior is measured by
+    bend: Bend  # of the labels that they see
+
+
+def pick(setting: Setting, X: Array, y: Array, extra: Array) -> Settled:
+    """The experts that play: all of the user's, or the best of ours for these labels."""
+    found, ratios = _kernels(setting, X.shape[1]), tuple(setting.noise_ratios)
+    bend = _bend(setting, X, y, extra)
+    if not setting.adaptive:
         dictionary = tuple(kernel for kernel in found for _ in ratios)
-        noise = np.tile(ratios, len(found))
         log_w = check_prior_weights(setting.prior_weights, len(dictionary))
-    M, d = len(dictionary), X.shape[1]
-    embedding = _embedding(setting, dictionary, X, M, seed)
-    experts = prior_experts(embedding, dictionary, d, M)
-    ensemble = Ensemble(experts, log_w, Conjugate.prior(M, unit), noise, setting.temper)
-    return Prior(dictionary, embedding, ensemble)
+        return Settled(dictionary, np.tile(ratios, len(found)), log_w, 1.0, bend)
+    rows, z, noise = evidence_rows(X, y, extra), bend.labels(y), bend.variances(extra, y)
+    unit = _variance(z)
+    known = (X[rows], z[rows] / np.sqrt(unit), noise[rows] / unit)
+    best = lineup.choose(found, ratios, *known, temper=setting.temper)
+    return Settled(best.kernels, best.noise, normalise(best.log_prior), unit, bend)
+
+
+def line_up(setting: Setting, picked: Settled, X: Array, seed: int) -> Prior:
+    """The prior of experts that were picked for labels at X (t, d)."""
+    M, d = len(picked.dictionary), X.shape[1]
+    embedding = _embedding(setting, picked.dictionary, X, M, seed)
+    experts = prior_experts(embedding, picked.dictionary, d, M)
+    scale = Conjugate.prior(M, picked.unit)
+    ensemble = Ensemble(experts, picked.log_w, scale, picked.noise, setting.temper)
+    return Prior(picked.dictionary, embedding, ensemble, picked.bend)
+
+
+def _bend(setting: Setting, X: Array, y: Array, extra: Array) -> Bend:
+    """The bend of labels; by evidence only where it can be thought over, with the experts."""
+    warp = None if setting.warp == "auto" and not setting.adaptive else setting.warp
+    rows = evidence_rows(X, y, extra)
+    return warping.choose(warp, X[rows], y[rows], extra[rows])
 
 
 def _variance(y: Array) -> float:
@@ -236,8 +268,14 @@ def _correlations(
     return experts.prior_covariance(points, points)
 
 
-def _evidence_rows(t: int, seed: int) -> Any:
+def evidence_rows(*parts: Array) -> Any:
+    """The rows of inputs, labels, .. that evidence looks at: all, or those with the least hashes.
+
+    A hash of what is in a row, so that they depend on the set of labels and not on their order.
+    """
+    t = len(parts[0])
     if t <= EVIDENCE_LABELS:
         return slice(None)
-    rng = np.random.default_rng([seed, t])
-    return np.sort(rng.choice(t, EVIDENCE_LABELS, replace=False))
+    rows = np.column_stack(parts) + 0.0  # -0.0 is 0.0
+    keys = [blake2b(row.tobytes(), digest_size=8).digest() for row in rows]
+    return np.array(sorted(range(t), key=keys.__getitem__)[:EVIDENCE_LABELS])

@@ -10,9 +10,8 @@ given.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -21,23 +20,17 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from weal import files, model_file
-from weal.checks import (
-    check_distance,
-    check_levels,
-    check_no_gaps,
-    check_sample_noise,
-    check_scaling,
-)
-from weal.core import ensemble, kernels, lineup, scaling
+from weal import conditioning, files, model_file, prediction
+from weal.checks import check_levels, check_no_gaps
+from weal.core import kernels, lineup
 from weal.core.arrays import Array
 from weal.core.embedding import Embedding
 from weal.core.ensemble import Ensemble
 from weal.core.experts import Points
 from weal.core.kernels import Kernel
 from weal.core.scaling import Scaling
-from weal.fold import Fold, advance, begin, learn, refold, refresh
-from weal.priors import Setting, check, setting_of
+from weal.fold import Fold, begin, learn
+from weal.priors import setting_of
 
 Bounds = tuple[float, float]
 
@@ -78,6 +71,10 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         the weights from settling on one expert.
     condition : bool
         Bend input columns with heavy tails (`weal.core.scaling`).
+    warp : None, "asinh" or "auto"
+        Bend labels too, for those with a long tail: y -> asinh((y - median) / spread), and all that
+        is predicted back. Auto: while 30 labels or more are far likelier so, where experts follow
+        the labels; with given kernels it bends nothing.
     scaling : Scaling or None
         Fixed locations and scales; None: from the data of the first fit.
     random_state : int, RandomState or None
@@ -121,6 +118,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         prior_weights: ArrayLike | None = None,
         temper: float = 1.0,
         condition: bool = True,
+        warp: str | None = None,
         scaling: Scaling | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -137,6 +135,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         self.prior_weights = prior_weights
         self.temper = temper
         self.condition = condition
+        self.warp = warp
         self.scaling = scaling
         self.random_state = random_state
 
@@ -186,10 +185,11 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
     ) -> None:
         X, y = self._labelled(X, y, reset=True)
         known = X if X_unlabelled is None else np.concatenate([X, self._table(X_unlabelled)])
-        self.scaling_ = self._scaling(known, y)
+        encoded = self.approximation == "encoded"
+        self.scaling_ = conditioning.find(known, y, self.scaling, self.condition, encoded)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        extra = self._extra(sample_noise, len(y))
-        self.fold_ = begin(self._setting(), self._inputs(X), self._labels(y), extra, seed)
+        scaled = conditioning.scaled(self.scaling_, X, y, sample_noise)
+        self.fold_ = begin(setting_of(self), *scaled, seed)
 
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, sample_noise: ArrayLike | None = None
@@ -204,31 +204,22 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         if not hasattr(self, "fold_"):
             return self.fit(X, y, sample_noise=sample_noise)
         X, y = self._labelled(X, y)
-        extra = self._extra(sample_noise, len(y))
-        self.fold_ = learn(self.fold_, self._inputs(X), self._labels(y), extra)
+        scaled = conditioning.scaled(self.scaling_, X, y, sample_noise)
+        self.fold_ = learn(self.fold_, *scaled)
         return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
         """Mean (N,) of f at X, and with `return_std` the sd (N,) of f (not of a noisy label)."""
         check_is_fitted(self)
-        w = self.ensemble_.w
-        parts = [ensemble.mixture(w, mu, var) for _, mu, var in self._beliefs(self._table(X))]
-        mean, var = np.concatenate(parts, axis=1)
-        if not return_std:
-            return self.scaling_.means(mean)
-        return self.scaling_.means(mean), self.scaling_.y_sd * np.sqrt(var)
+        mean, sd = prediction.mean_sd(self.fold_, self.scaling_, self._inputs(self._table(X)))
+        return (mean, sd) if return_std else mean
 
     def log_predictive_density(self, X: ArrayLike, y: ArrayLike) -> Array:
         """Log density (N,) of the labels y (N,) at X (N, d), noise included, in units of y."""
         check_is_fitted(self)
         X, y = self._labelled(X, y)
-        y = self._labels(y)
-        parts = [
-            ensemble.log_density(self.ensemble_, mu, var, y[rows])
-            for rows, mu, var in self._beliefs(X)
-        ]
-        log_p: Array = np.concatenate(parts) - np.log(self.scaling_.y_sd)
-        return log_p
+        conditioning.labels(self.scaling_, y)
+        return prediction.log_density(self.fold_, self.scaling_, self._inputs(X), y)
 
     def embed(self, X: Array) -> Points:
         """Rows of X (N, d) in the form that the experts of the core work on."""
@@ -244,41 +235,8 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
     def predict_quantiles(self, X: ArrayLike, levels: ArrayLike) -> Array:
         """Quantiles (levels, N) of a label at X (N, d), noise included, in units of y."""
         check_is_fitted(self)
-        levels = check_levels(levels)
-        parts = [
-            [ensemble.quantile(self.ensemble_, mu, var, level) for level in levels]
-            for _, mu, var in self._beliefs(self._table(X))
-        ]
-        return self.scaling_.means(np.concatenate(parts, axis=1))
-
-    def advance(self, told: Any, x: Array, y: float, extra: float) -> None:
-        """Take a step of the core that a label told (`ensemble.step`), all in scaled units."""
-        self.fold_ = advance(self.fold_, told, x, y, extra)
-
-    def refresh(self) -> bool:
-        """Settle the experts anew, if that is due; whether it was."""
-        if not self.fold_.due:
-            return False
-        self.fold_ = refresh(self.fold_)
-        return True
-
-    def check_labels(self, X: Array | None, y: Array, sample_noise: Array) -> None:
-        """Refuse labels, and points X where given, that `partial_fit` would refuse."""
-        self._labels(y)
-        self._extra(sample_noise, len(y))
-        if X is not None:
-            self._inputs(X)
-
-    def check_parameters(self, d: int) -> None:
-        """Refuse parameters that `fit` would refuse for d inputs."""
-        check(self._setting(), d)
-        check_scaling(self.scaling, d)
-        check_random_state(self.random_state)
-
-    def refold(self, X: Array, y: Array, sample_noise: Array) -> None:
-        """Forget all labels and learn these, with scaling, dictionary and prior as they are."""
-        extra = self._extra(sample_noise, len(y))
-        self.fold_ = refold(self.fold_, self._inputs(X), self._labels(y), extra)
+        X = self._inputs(self._table(X))
+        return prediction.quantiles(self.fold_, self.scaling_, X, check_levels(levels))
 
     @property
     def ensemble_(self) -> Ensemble:
@@ -335,29 +293,5 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         X, y = validate_data(self, X, y, reset=reset, y_numeric=True, **form)
         return np.asarray(X), check_no_gaps(y)
 
-    def _setting(self) -> Setting:
-        return setting_of(self)
-
-    def _scaling(self, X: Array, y: Array) -> Scaling:
-        given = check_scaling(self.scaling, X.shape[1])
-        if given is not None:
-            return given
-        encoded = self.approximation == "encoded"
-        found = scaling.from_data(X, y, self.condition and not encoded)
-        if not encoded:
-            return found
-        return replace(found, x_mean=np.zeros(X.shape[1]), x_sd=np.ones(X.shape[1]))
-
     def _inputs(self, X: Array) -> Array:
-        return check_distance("X", self.scaling_.inputs(X))
-
-    def _labels(self, y: Array) -> Array:
-        return check_distance("y", self.scaling_.labels(y))
-
-    def _extra(self, sample_noise: ArrayLike | None, t: int) -> Array:
-        sd = check_sample_noise(sample_noise, t)
-        return check_distance("sample_noise", sd / self.scaling_.y_sd) ** 2
-
-    def _beliefs(self, X: Array) -> Iterator[tuple[slice, Array, Array]]:
-        """Means and variances (M, n) of f under each expert, one block of points at a time."""
-        return self.fold_.beliefs(self._inputs(X))
+        return conditioning.inputs(self.scaling_, X)

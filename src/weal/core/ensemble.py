@@ -24,7 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from weal.core.arrays import Array
+from weal.core.arrays import Array, Index
+from weal.core.bend import Bend
 from weal.core.experts import Experts, Points
 from weal.core.magnitude import Magnitude
 
@@ -98,6 +99,14 @@ def mixture(w: Array, mu: Array, var: Array) -> tuple[Array, Array]:
     """Mean and variance (N,) of the mixture of N(mu, var) (M, N) [1, eq:QBC_mean, eq:var-GPM]."""
     mean = w @ mu
     return mean, w @ (var + (mu - mean) ** 2)
+
+
+def moments(
+    ens: Ensemble, bend: Bend, mu: Array, var: Array, held: Index = slice(None)
+) -> tuple[Array, Array]:
+    """Mean and variance (N,) of f unbent, for `predict`'s means and variances of experts held."""
+    noise = (ens.magnitude * ens.noise)[held]
+    return mixture(ens.w[held], *bend.moments(mu, var, noise[:, None]))
 
 
 def label_spread(ens: Ensemble, var: Array) -> Array:
