@@ -8,7 +8,7 @@ import pytest
 from reference.cases import frozen
 from reference.pools import M, Told, world
 from weal import pool
-from weal.asking import Outlook
+from weal.asking import TOGETHER_FROM, Outlook
 from weal.core import features
 from weal.core.acquisition import ivr
 
@@ -248,13 +248,35 @@ def test_a_candidate_believed_is_labelled_with_the_ensembles_mean_and_weights_st
     told.tell_many(belief, 11, 8)
     kept = [np.copy(a) for a in (belief.mu, belief.v, belief.q)]
     now = Outlook(told.ens, belief, np.zeros((0, place.X.shape[1])), np.zeros(0))
-    then = now.believing(5).believing(23)
+    label = now.means([5, 23])
+    then = now.believing([5], label[:1]).believing([23], label[1:])
     for a, b in zip((belief.mu, belief.v, belief.q), kept, strict=True):
         assert (a == b).all()
     other, twin = replace_told(told), belief.fork()
     for n in (5, 23):
-        mu, _ = other.ens.experts.predict(place.points(other.ens, place.X[n : n + 1]))
+        mu, _ = told.ens.experts.predict(place.points(told.ens, place.X[n : n + 1]))
         other.tell(twin, n, float(told.ens.w @ mu[:, 0]), keep=False)
     check(then.pool, place, other.ens)
     assert (then.ens.log_w == told.ens.log_w).all()
     np.testing.assert_array_equal(then.X, place.X[[5, 23]])
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_many_believed_together_are_those_believed_one_by_one(name):
+    place = world(name)
+    belief = place.belief(target=place.T)
+    told = Told.none(place)
+    told.tell_many(belief, 11, 8)
+    kept = [np.copy(a) for a in (belief.mu, belief.v, belief.q)]
+    now = Outlook(told.ens, belief, np.zeros((0, place.X.shape[1])), np.zeros(0))
+    at = list(range(12, 12 + TOGETHER_FROM))
+    label = now.means(at)
+    together, one_by_one = now.believing(at, label), now
+    for n, y in zip(at, label, strict=True):
+        one_by_one = one_by_one.believing([n], np.array([y]))
+    check(together.pool, place, one_by_one.ens)
+    np.testing.assert_array_equal(together.y, one_by_one.y)
+    for a, b in zip((belief.mu, belief.v, belief.q), kept, strict=True):
+        assert (a == b).all()
+    more = together.believing([3], np.array([0.5]))
+    check(more.pool, place, one_by_one.believing([3], np.array([0.5])).ens)

@@ -5,8 +5,9 @@ before the first choice after a new label each says what it would ask, pays the 
 label, and the weights omega follow; then the weighted sum of their scores chooses.
 
 A batch is chosen one point after the other. Each point that was asked and not yet answered is
-given the ensemble's own mean as a label, weights kept: variances fall around it and the experts
-agree there, so that no score sends the next point to its neighbour.
+given the mean that the labels let expect of it, weights kept: variances fall around it and the
+experts agree there, so that no score sends the next point to its neighbour. The order in which
+they were asked does not matter.
 """
 
 from collections.abc import Hashable, Sequence
@@ -29,6 +30,7 @@ from weal.pool import PoolBelief
 
 Free = NDArray[np.bool_]
 SCORED = 65_536  # candidates scored at a time by our own functions, which look at one by one
+TOGETHER_FROM = 16  # pending points from which believing them together is faster
 TOGETHER = {"multi": PAPER, "auto": (*PAPER, "igs")}  # names that stand for several functions
 
 
@@ -75,6 +77,7 @@ class Chosen:
     score: float
     scores: dict[str, float]  # of each acquisition function
     omega: dict[str, float]  # weight of each
+    shares: dict[str, float]  # of each in the score; they sum to 1
 
 
 class Chooser:
@@ -122,11 +125,15 @@ class Chooser:
 
     def choose(self, scores: Array, free: Free, seed: int, ids: Sequence[Hashable]) -> Chosen:
         """The best of the free candidates [1, eq:AF_1, eq: EGPmultiacq]."""
-        alone = len(scores) == 1
-        total = scores[0] if alone else np.exp(self.log_omega) @ self.scale(scores, free)
+        if len(scores) == 1:
+            parts = scores
+        else:
+            parts = np.exp(self.log_omega)[:, None] * self.scale(scores, free)  # (K, N)
+        total = parts.sum(axis=0)
         n = choice.best(total, free, seed, ids)
         each = dict(zip(self.functions, scores[:, n].tolist(), strict=True))
-        return Chosen(n, float(total[n]), each, self.omega)
+        shares = dict(zip(self.functions, _shares(parts[:, n]).tolist(), strict=True))
+        return Chosen(n, float(total[n]), each, self.omega, shares)
 
 
 def next_of_start(
@@ -139,7 +146,15 @@ def next_of_start(
     taken = scale.inputs(np.array(rows).reshape(len(rows), len(mean)))
     taken = np.clip(taken, -FARTHEST, FARTHEST)  # beyond, distances are infinite
     n = choice.spread(scale.inputs(candidates.X), taken, free, seed, candidates.ids)
-    return Chosen(n, float("nan"), {}, {})
+    return Chosen(n, float("nan"), {}, {}, {})
+
+
+def _shares(parts: Array) -> Array:  # (K,) -> (K,)
+    """Parts of a score as shares of it; even where the parts are nothing."""
+    positive = np.maximum(parts, 0.0)
+    total = positive.sum()
+    even = np.full(len(parts), 1.0 / len(parts))
+    return positive / total if 0.0 < total < np.inf else even
 
 
 def _score(function: Acquisition, belief: Belief) -> Array:
@@ -201,20 +216,35 @@ class Outlook:
             ens.w[which], pool.mu[which], sig2 * v, noise, pool.X, self.X, self.y, key, reduction
         )
 
-    def believing(self, n: int) -> "Outlook":
-        """The outlook were candidate n given the ensemble's mean as its label.
+    def believing(self, at: Sequence[int], y: Array) -> "Outlook":
+        """The outlook were the candidates `at` given the labels y (K,), scaled; weights stay.
 
         An outlook that owns its pool moves it on, and is not to be used again.
         """
+        if len(at) >= TOGETHER_FROM:
+            return self._believing_together(list(at), y)
         ens, pool = self.ens, self.pool if self.own else self.pool.fork()
-        point = pool.point(ens, n)
-        mu, _ = ens.experts.predict(point)
-        mean = float(ens.w @ mu[:, 0])
-        told = step(ens, point, mean)
-        pool.follow(ens, told)
-        after = replace(ens, experts=ens.experts.condition(told))
-        X = np.concatenate([self.X, pool.X[n : n + 1]])
-        return Outlook(after, pool, X, np.append(self.y, mean), own=True)
+        for n, label in zip(at, y.tolist(), strict=True):
+            told = step(ens, pool.point(ens, n), label)
+            pool.follow(ens, told)
+            ens = replace(ens, experts=ens.experts.condition(told))
+        return self._grown(ens, pool, list(at), y)
+
+    def _believing_together(self, at: list[int], y: Array) -> "Outlook":
+        """The same, the belief on the pool computed anew."""
+        ens, points = self.ens, self.pool.points(self.ens, at)
+        experts, _, _ = ens.experts.absorb(points, y, ens.ratios(np.zeros(len(y))))
+        after = replace(ens, experts=experts)
+        return self._grown(after, self.pool.renewed(after), at, y)
+
+    def _grown(self, ens: Ensemble, pool: PoolBelief, at: list[int], y: Array) -> "Outlook":
+        X = np.concatenate([self.X, pool.X[at]])
+        return Outlook(ens, pool, X, np.append(self.y, y), own=True)
+
+    def means(self, at: Sequence[int]) -> Array:  # (K,)
+        """What the ensemble expects of the candidates `at`, scaled."""
+        held = self.pool.held
+        return np.asarray(self.ens.w[held] @ self.pool.mu[held[:, None], np.asarray(at)])
 
 
 def judge(ens: Ensemble, pool: PoolBelief, judged: Judged, held_out: bool, at: list[int]) -> Array:

@@ -4,8 +4,10 @@
 
     step                  labels told before
     id                    of the candidate; None for a point outside the pool
-    why                   the acquisition functions that chose it, "start", or "told" when not asked
+    why                   the acquisition functions that chose it, "start", "told" when not asked,
+                          or "elsewhere" when another learner did
     score, scores         of the choice, and of each acquisition function
+    shares                of each acquisition function in the score of the choice
     mean, std             what the model expected of f there, before the label
     label                 None until it is told
     expert_weights        after the label
@@ -15,6 +17,7 @@
 from collections.abc import Hashable, Sequence
 from typing import Any
 
+from weal.asking import Chosen
 from weal.core.arrays import Array
 from weal.labels import Label
 
@@ -25,8 +28,8 @@ class History(list[dict[str, Any]]):
     """Rows in the order of events; `open_` finds the row of an id that waits for its label."""
 
     def asked(
-        self, step: int, name: Hashable, why: str, score: float, scores: dict[str, float],
-        omega: dict[str, float], expected: tuple[float, float],
+        self, step: int, name: Hashable, why: str, chosen: Chosen | None = None,
+        expected: tuple[float, float] = (NAN, NAN),
     ) -> int:  # fmt: skip
         """Note a query; returns its row."""
         self.append(
@@ -34,13 +37,14 @@ class History(list[dict[str, Any]]):
                 "step": step,
                 "id": name,
                 "why": why,
-                "score": score,
-                "scores": scores,
+                "score": chosen.score if chosen else NAN,
+                "scores": chosen.scores if chosen else {},
+                "shares": chosen.shares if chosen else {},
                 "mean": expected[0],
                 "std": expected[1],
                 "label": None,
                 "expert_weights": None,
-                "acquisition_weights": omega,
+                "acquisition_weights": chosen.omega if chosen else {},
             }
         )
         return len(self) - 1
@@ -48,7 +52,7 @@ class History(list[dict[str, Any]]):
     def told(self, step: int, label: Label, row: int | None, expected: tuple[float, float]) -> int:
         """Note a label in the row of its query, or in one of its own; returns the row."""
         if row is None:
-            row = self.asked(step, label.name, "told", NAN, {}, {}, expected)
+            row = self.asked(step, label.name, "told", expected=expected)
         self[row]["label"] = label.y
         return row
 

@@ -17,14 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal import learner_file, running
-from weal.asking import Chooser, Chosen, Outlook, next_of_start
+from weal.asking import Chooser
 from weal.candidates import Candidates
 from weal.checks import check_count, check_seed, check_validation
-from weal.errors import Exhausted
+from weal.core.arrays import Array
 from weal.history import NAN, History
 from weal.knowledge import Knowledge, Surroundings, Watch, fresh_model
 from weal.labels import Label, Labels, pairs, several, sort
 from weal.pool import MEMORY
+from weal.queries import Queries
 from weal.regressor import EnsembleGPRegressor
 
 
@@ -99,13 +100,29 @@ class ActiveLearner:
         self.n_start = min(10, max(5, d + 3)) if n_start is None else check_count(n_start)
         self.seed, self.memory = check_seed(seed), int(memory)
         self.labels = Labels()
-        self.pending: dict[Hashable, int] = {}  # id -> its row in the history
-        self.skipped: set[Hashable] = set()
-        self.history = History()
+        self._queries = Queries(self.chooser, self.seed)
         self._knowledge = Knowledge(fresh_model(model, self.seed, d))
-        self._batch: list[Hashable] = []  # asked since the last news
-        self._news, self._adapted = 0, -1  # changes of the labels; the last that omega followed
-        self._outlook: Outlook | None = None  # with the pending points believed
+
+    @property
+    def pending(self) -> dict[Hashable, int]:
+        """Ids that were asked and wait for their label, each with its row in the history."""
+        return self._queries.pending
+
+    @property
+    def skipped(self) -> set[Hashable]:
+        """Ids that are left out for now."""
+        return self._queries.skipped
+
+    @property
+    def history(self) -> History:
+        """What was asked, why, and what came back (`weal.history`)."""
+        return self._queries.history
+
+    @property
+    def fitted(self) -> bool:
+        """Whether there is a model: labels enough have come."""
+        self._catch_up()
+        return self._knowledge.fitted
 
     @property
     def model(self) -> EnsembleGPRegressor:
@@ -126,28 +143,26 @@ class ActiveLearner:
         """
         wanted = 1 if n is None else check_count(n)
         self._catch_up()
-        batch = [] if more else list(self._batch)
-        free = self._free()
-        left = int(free.sum())
-        if wanted - len(batch) > left:
-            raise Exhausted(
-                f"asked for {wanted}, and {left + len(batch)} candidates are left: "
-                f"{len(self.labels.by_name)} of {len(self.candidates)} are labelled, "
-                f"{len(self.pending) - len(batch)} asked, {len(self.skipped)} skipped. "
-                "Add candidates with add(), or bring skipped ones back with unskip(id)."
-            )
-        before = dict(self.pending), self._adapted, self.chooser.log_omega, len(self.history)
-        try:
-            while len(batch) < wanted:
-                batch.append(self._ask_one(free))
-                free[self.candidates.index[batch[-1]]] = False
-        except BaseException:  # a score of the user's own, or Ctrl-C: nothing was asked
-            self.pending, self._adapted, self.chooser.log_omega, rows = before
-            self._outlook = None
-            del self.history[rows:]
-            raise
-        self._batch = batch
+        batch = [] if more else list(self._queries.batch)
+        free = self.free(wanted - len(batch))
+        around = (self.candidates, self.labels, self._knowledge)
+        self._queries.extend(batch, wanted, *around, free)
         return batch[0] if n is None else batch[:wanted]
+
+    def free(self, wanted: int = 0) -> NDArray[np.bool_]:
+        """Which candidates (U,) may be asked; Exhausted when there are fewer than wanted."""
+        return self._queries.free(self.candidates, self.labels, wanted)
+
+    def take_over(
+        self, asked: Sequence[Hashable], skipped: Iterable[Hashable], log_omega: Array | None,
+        weighed: bool,
+    ) -> None:  # fmt: skip
+        """Go on from what was decided elsewhere: who is asked (in this order), who is skipped.
+
+        `log_omega` are the weights of the acquisition functions, and `weighed` tells whether they
+        followed the labels up to now.
+        """
+        self._queries.take_over(asked, skipped, len(self.labels), log_omega, weighed)
 
     def rows(self, ids: Sequence[Hashable]) -> Any:
         """The rows of these ids, as the kind of table that the pool was."""
@@ -197,12 +212,12 @@ class ActiveLearner:
         name = self.candidates.name(name)
         self.skipped.add(name)
         self.pending.pop(name, None)
-        self._forget_plans()
+        self._queries.forget_plans()
 
     def unskip(self, name: Hashable) -> None:
         """Let a skipped id be asked again."""
         self.skipped.discard(self.candidates.name(name))
-        self._forget_plans()
+        self._queries.forget_plans()
 
     def add(
         self, pool: Any, ids: Iterable[Hashable] | None = None, *, to_target: bool = False
@@ -211,7 +226,7 @@ class ActiveLearner:
         if self.target is None:
             self.target = self.candidates.X  # what the pool was stays the target
         before = self.candidates.add(pool, ids, self._knowledge.check_inputs)
-        self._batch, self._outlook, self._knowledge.pool = [], None, None
+        self._queries.batch, self._queries.outlook, self._knowledge.pool = [], None, None
         if to_target:
             self.target = np.concatenate([self.target, self.candidates.X[before:]])
 
@@ -221,7 +236,7 @@ class ActiveLearner:
         self.candidates.present[[self.candidates.index[name] for name in names]] = False
         for name in names:
             self.pending.pop(name, None)
-        self._forget_plans()
+        self._queries.forget_plans()
 
     def predicted_error(self) -> float:
         """Root mean square, over the pool, of the error that the model itself expects."""
@@ -255,52 +270,6 @@ class ActiveLearner:
         learner: Self = learner_file.load(cls, path, acquisition)
         return learner
 
-    def _free(self) -> NDArray[np.bool_]:
-        """Who may be asked (U,)."""
-        free = self.candidates.present.copy()
-        taken = [*self.labels.by_name, *self.pending, *self.skipped]
-        free[[self.candidates.index[name] for name in taken]] = False
-        return free
-
-    def _ask_one(self, free: NDArray[np.bool_]) -> Hashable:
-        if self._knowledge.fitted:
-            chosen, why = self._choose(free), " + ".join(self.chooser.functions)
-            expected = self._knowledge.predicted(chosen.n)
-        else:
-            told, asked = [label.x for label in self.labels], list(self.pending)
-            chosen = next_of_start(self.candidates, told, asked, free, self.seed)
-            why, expected = "start", (NAN, NAN)
-        name = self.candidates.ids[chosen.n]
-        self.pending[name] = self.history.asked(
-            len(self.labels), name, why, chosen.score, chosen.scores, chosen.omega, expected
-        )
-        return name
-
-    def _choose(self, free: NDArray[np.bool_]) -> Chosen:
-        chooser, ids = self.chooser, self.candidates.ids
-        scores = None
-        if len(chooser.functions) > 1 and self._adapted != self._news:
-            now = self._knowledge.outlook(self.labels)
-            scores = chooser.scores(now.belief((self.seed, len(self.labels))), free)
-            picks = chooser.picks(scores, free, self.seed, ids)
-            chooser.adapt(picks, self._knowledge.losses(self.labels, sorted(set(picks))))
-            self._adapted = self._news
-        if scores is None or self.pending:
-            key = (self.seed, len(self.labels) + len(self.pending))
-            scores = chooser.scores(self._look_ahead().belief(key), free)
-        return chooser.choose(scores, free, self.seed, ids)
-
-    def _look_ahead(self) -> Outlook:
-        """The outlook with every pending point believed."""
-        if self._outlook is None:
-            self._outlook = self._knowledge.outlook(self.labels)
-        for name in list(self.pending)[len(self._outlook.y) - len(self.labels) :]:
-            self._outlook = self._outlook.believing(self.candidates.index[name])
-        return self._outlook
-
-    def _forget_plans(self) -> None:
-        self._batch, self._outlook = [], None
-
     def _take(self, dropped: Sequence[Hashable], new: Sequence[Label]) -> None:
         """Labels out and labels in: first the truth, then what follows from it."""
         self._catch_up()
@@ -318,9 +287,10 @@ class ActiveLearner:
         # All at once: whoever presses Ctrl-C finds the labels taken, or nothing changed.
         if dropped:
             self._knowledge.torn = True
-        self._knowledge.sound, self._batch, self._outlook = False, [], None
-        self.labels, self.pending, self.skipped = labels, pending, skipped
-        self._news += 1
+        queries = self._queries
+        self._knowledge.sound, queries.batch, queries.outlook = False, [], None
+        self.labels, queries.pending, queries.skipped = labels, pending, skipped
+        queries.news += 1
         notes = [
             self.history.told(step, label, asked.pop(label.name, None), mean_sd)
             for label, mean_sd in zip(new, expected, strict=True)

@@ -31,7 +31,7 @@ _MODEL = "model_"  # prefix of the model's arrays
 
 def save(learner: Any, path: str | os.PathLike[str]) -> None:
     """Write the learner."""
-    model = learner._knowledge.model
+    model, queries = learner._knowledge.model, learner._queries
     fitted, state = model_file.pack(model) if learner._knowledge.fitted else (None, {})
     header = {
         "pool": _pool_header(learner.candidates),
@@ -45,8 +45,8 @@ def save(learner: Any, path: str | os.PathLike[str]) -> None:
         "label_ids": [_id(label.name) for label in learner.labels],
         "pending": [[_id(name), row] for name, row in learner.pending.items()],
         "skipped": [_id(name) for name in learner.skipped],
-        "batch": [_id(name) for name in learner._batch],
-        "news": [learner._news, learner._adapted],
+        "batch": [_id(name) for name in queries.batch],
+        "news": [queries.news, queries.adapted],
         "history": [_finite({**row, "id": _id(row["id"])}) for row in learner.history],
         "params": model_file.pack_params(model),
         "model": fitted,
@@ -110,11 +110,12 @@ def _load(cls: Any, header: dict[str, Any], arrays: dict[str, Array], acquisitio
     )
     for name, x, y, noise in rows:
         learner.labels.add(Label(_unid(name), x, float(y), float(noise)))
-    learner.pending = {_unid(name): row for name, row in header["pending"]}
-    learner.skipped = {_unid(name) for name in header["skipped"]}
-    learner._batch = [_unid(name) for name in header["batch"]]
-    learner._news, learner._adapted = header["news"]
-    learner.history = History(_unfinite(row) for row in header["history"])
+    queries = learner._queries
+    queries.pending = {_unid(name): row for name, row in header["pending"]}
+    queries.skipped = {_unid(name) for name in header["skipped"]}
+    queries.batch = [_unid(name) for name in header["batch"]]
+    queries.news, queries.adapted = header["news"]
+    queries.history = History(_unfinite(row) for row in header["history"])
     if header["model"] is not None:
         state = {n.removeprefix(_MODEL): a for n, a in arrays.items() if n.startswith(_MODEL)}
         learner._knowledge = Knowledge(

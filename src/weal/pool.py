@@ -128,6 +128,18 @@ class PoolBelief:
             return self.mu[:, at], self.v[:, at]
         return ens.experts.predict(points)
 
+    def renewed(self, ens: Ensemble) -> "PoolBelief":
+        """The belief of another ensemble of the same experts on the same points, from scratch."""
+        twin = copy(self)
+        twin.mu, twin.v = np.zeros_like(self.mu), np.ones_like(self.v)
+        twin.q = None if self.q is None else np.zeros_like(self.q)
+        if isinstance(self.target, ExactTarget):
+            near = self.embedding.points(ens.experts, self.target.near.X)
+            twin.target = ExactTarget(cast(Near, near))
+        twin.groups = []
+        twin.hold(ens)
+        return twin
+
     def fork(self) -> Self:
         """A belief of its own that starts from this one."""
         twin = copy(self)

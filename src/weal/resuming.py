@@ -1,0 +1,103 @@
+"""Where a learner is after many labels, without going through them one by one.
+
+A learner takes labels one at a time. It is fitted when it has `n_start` of them, which settles the
+scaling; from then on its experts are settled anew at certain numbers of labels (`fold`), and
+whenever a label is dropped. Where it ends follows from three things, whatever lies between:
+
+    the labels and candidates at the first fit      the scaling
+    by how many labels experts were last settled    the experts
+    the labels now                                  the fold
+
+`past` finds them by counting, and `jump` brings a learner there.
+"""
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weal.fold import refresh_after
+from weal.labels import Label, Labels
+from weal.priors import Settled
+
+Told = tuple[Hashable, float, float]  # id, label, noise sd
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One thing that happened to a learner: candidates, or a label, came or went."""
+
+    kind: str  # "add", "tell", "correct" or "forget"; a second label of an id is a "tell" too
+    id: Hashable = None
+    y: float = 0.0
+    noise: float = 0.0
+    rows: int = 0  # of "add": candidates from then on
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What decides where a learner is."""
+
+    labels: tuple[Told, ...]  # now, in order
+    first: tuple[Told, ...]  # at the first fit
+    rows: int  # candidates then
+    settled: int  # labels by which the experts were last settled
+
+
+def past(moves: Iterable[Move], rows: int, n_start: int) -> Past | None:
+    """The past of a learner that began with so many candidates; None where it cannot be told.
+
+    That is so before the first fit, and when all labels were forgotten after it.
+    """
+    labels: list[Told] = []
+    first: tuple[Told, ...] = ()
+    then = settled = due = 0
+    for move in moves:
+        if move.kind == "add":
+            rows = move.rows
+            continue
+        labels, dropped = _after(labels, move)
+        t = len(labels)
+        if not first and t >= n_start:
+            first, then, settled, due = tuple(labels), rows, t, refresh_after(t)
+        elif first and (dropped or t >= due):
+            settled, due = t, refresh_after(t)
+        if first and not t:
+            return None
+    return Past(tuple(labels), first, then, settled) if first else None
+
+
+def _after(labels: list[Told], move: Move) -> tuple[list[Told], bool]:
+    """Labels after a move, and whether one was dropped."""
+    if move.kind == "tell":
+        return [*labels, (move.id, move.y, move.noise)], False
+    kept = [label for label in labels if label[0] != move.id]
+    new = [(move.id, move.y, move.noise)] if move.kind == "correct" else []
+    return kept + new, len(kept) < len(labels)
+
+
+def jump(learner: Any, past: Past, picked: Settled | None) -> None:
+    """Bring a learner, whose candidates are there but no label, to where that past leads.
+
+    `picked` are the experts as they were last settled, where they are known.
+    """
+    known, candidates = learner._knowledge, learner.candidates
+    first = _labels(candidates, past.first)
+    known.fit(first, _unlabelled(candidates.X[: past.rows], candidates, first), candidates.columns)
+    labels = _labels(candidates, past.labels)
+    known.check(labels.told)
+    known.jump(labels, past.settled, picked)
+    learner.labels = labels
+    learner._queries.news += 1
+
+
+def _labels(candidates: Any, told: Sequence[Told]) -> Labels:
+    labels = Labels()
+    for name, y, noise in told:
+        labels.add(Label(name, candidates.x(name), y, noise))
+    return labels
+
+
+def _unlabelled(X: Any, candidates: Any, labels: Labels) -> Any:
+    return np.delete(X, [candidates.index[name] for name in labels.by_name], axis=0)
