@@ -55,28 +55,46 @@ def test_usual_separators_and_a_byte_order_mark_are_read(frame, write, separator
     np.testing.assert_array_equal(task.points.X[:, 0], [float(v) for v in frame["a"]])
 
 
-def test_columns_without_numbers_are_left_out_with_a_note(frame, write):
+def test_columns_of_no_use_are_left_out_with_a_note(frame, write):
     frame |= {"who": ["ann"] * N, "one": ["1"] * N, "none": ["NA"] * N}
     task, notes = task_from_file(write(frame), "y")
     assert task.points.columns == ("a", "b")
     assert notes == (
-        "left out column 'who': text, such as 'ann'",
-        "left out column 'one': the same value in every row",
-        "left out column 'none': empty",
+        "left out column 'who': constant ('ann' in every row)",
+        "left out column 'one': constant ('1' in every row)",
+        "left out column 'none': empty (no cell has a value)",
     )
 
 
-def test_a_decimal_comma_is_text_and_said(frame, write):
+def test_a_category_becomes_inputs(frame, write):
+    frame["site"] = ["north", "south", "east"] * (N // 3)
+    task, notes = task_from_file(write(frame), "y")
+    assert task.points.columns == ("a", "b", "site=east", "site=north", "site=south")
+    np.testing.assert_array_equal(task.points.X[:2, 2:], [[0, 1, 0], [0, 0, 1]])
+    assert notes == ()
+
+
+def test_a_column_with_some_decimal_commas_is_text_and_said(frame, write):
     frame["a"][3] = "12,5"
     _, notes = task_from_file(write(frame, separator=";"), "y")
-    assert notes == ("left out column 'a': text, such as '12,5'",)
+    assert notes == (
+        "left out column 'a': id-like (60 different values; all are numbers but 1, such as '12,5')",
+    )
 
 
-def test_rows_with_empty_or_infinite_cells_are_left_out_with_a_note(frame, write):
-    frame["a"][0], frame["b"][1], frame["y"][2] = "", "inf", "n/a"
+def test_rows_without_a_label_are_left_out_and_missing_inputs_filled_in(frame, write):
+    frame["a"][0], frame["y"][2] = "", "n/a"
     task, notes = task_from_file(write(frame), "y")
-    assert task.rows == N - 3
-    assert notes == ("left out 3 rows with an empty or infinite cell",)
+    assert task.rows == N - 1
+    assert task.points.columns == ("a", "a missing", "b")
+    assert np.isfinite(task.points.X).all()
+    assert notes == ("left out 1 rows without a label",)
+
+
+def test_infinite_cells_are_refused_with_their_rows(frame, write):
+    frame["b"][1] = "inf"
+    with pytest.raises(ValueError, match=r"mine.csv: column 'b' must hold finite numbers.*row 2"):
+        task_from_file(write(frame), "y")
 
 
 def test_a_missing_target_is_answered_with_the_columns(frame, write):
@@ -88,9 +106,12 @@ def test_a_missing_target_is_answered_with_the_columns(frame, write):
     ("change", "message"),
     [
         ({"y": ["5"] * N}, "is 5 in every row"),
-        ({"y": ["low"] * N}, "must be numbers, but it is text, such as 'low'"),
+        ({"y": ["low"] * N}, "must hold numbers, but 60 rows do not: row 1 .'low'., row 2"),
         ({"y": ["1", *[""] * (N - 1)]}, "1 usable rows .beside 59"),
-        ({"a": ["x"] * N, "b": ["x"] * N}, "no column of numbers beside 'y'"),
+        (
+            {"a": ["x"] * N, "b": ["x"] * N},
+            "no column is left to learn from. a: left out, constant",
+        ),
     ],
 )
 def test_a_table_that_cannot_be_used_is_refused(frame, write, change, message):
@@ -102,9 +123,9 @@ def test_a_table_that_cannot_be_used_is_refused(frame, write, change, message):
     ("text", "message"),
     [
         ("", "is empty"),
-        ("a,y\n", "0 usable rows|no column of numbers"),
+        ("a,y\n", "has no rows"),
         ("a,a,y\n1,2,3\n", "two columns of the same name: 'a'"),
-        ("a,y\n1,2\n1\n", "row 3 of .* has 1 cells, not 2"),
+        ("a,y\n1,2\n1\n", "line 3 of .* has 1 cells, not 2"),
         ("a,y\n" + "1,2\n2,3\n" * 5, f"10 usable rows; a simulation needs {MIN_ROWS}"),
     ],
 )
@@ -114,11 +135,11 @@ def test_a_file_that_is_no_table_is_refused(tmp_path, text, message):
         task_from_file(tmp_path / "mine.csv", "y")
 
 
-def test_a_file_that_is_missing_or_of_bytes_is_refused(tmp_path):
+def test_a_file_that_is_missing_or_not_of_text_is_refused(tmp_path):
     with pytest.raises(ValueError, match="there is no file"):
         task_from_file(tmp_path / "none.csv", "y")
-    (tmp_path / "bytes.csv").write_bytes(b"a,y\n\xff\xfe,1\n")
-    with pytest.raises(ValueError, match="cannot be read"):
+    (tmp_path / "bytes.csv").write_bytes(b"a,y\n\0\0,1\n")
+    with pytest.raises(ValueError, match="is not a text file"):
         task_from_file(tmp_path / "bytes.csv", "y")
 
 
@@ -144,9 +165,9 @@ def test_parquet_columns_of_other_kinds_are_noted_or_read(tmp_path):
     )
     pq.write_table(table, tmp_path / "mine.parquet")
     task, notes = task_from_file(tmp_path / "mine.parquet", "y")
-    assert task.points.columns == ("yes", "count")
-    assert task.rows == N - 1
-    assert notes[0] == "left out column 'who': of type string"
+    assert task.points.columns == ("yes", "count", "count missing")
+    assert task.rows == N
+    assert notes == ("left out column 'who': constant ('ann' in every row)",)
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 but not quite")
     with pytest.raises(ValueError, match="cannot be read as Parquet"):
         task_from_file(tmp_path / "bad.parquet", "y")

@@ -1,0 +1,59 @@
+"""A table as Parquet bytes, and back, cell by cell: what the store keeps of a pool.
+
+Texts, whole numbers, floats, truth values and times are kept as such; missing cells are null. What
+was text stays text, also where it looks like a number or stands for a missing one elsewhere: an id
+"007" or "NA" comes back as it was. Needs pyarrow.
+"""
+
+import io
+from typing import Any
+
+import numpy as np
+
+from weal.errors import UnreadableFile
+from weal.table.frames import frame_columns
+from weal.table.reading import Cells, Table, read_table, table_of
+
+
+def table_to_parquet(source: Any) -> bytes:
+    """A table, or any frame or file that `read_table` takes, as the bytes of a Parquet file."""
+    pa, pq = _pyarrow()
+    table = read_table(source)
+    arrays = [_arrow(pa, column) for column in table.columns.values()]
+    file = io.BytesIO()
+    pq.write_table(pa.table(arrays, names=list(table.columns)), file, compression="zstd")
+    return file.getvalue()
+
+
+def parquet_to_table(data: bytes) -> Table:
+    """The table that `table_to_parquet` wrote; UnreadableFile where the bytes are not that."""
+    pa, pq = _pyarrow()
+    try:
+        arrow = pq.read_table(pa.BufferReader(data))
+    except (pa.ArrowException, OSError) as error:
+        raise UnreadableFile(f"not Parquet, or damaged since it was written: {error}") from error
+    columns, _ = frame_columns(arrow)
+    texts = [
+        name
+        for name, kind in zip(arrow.column_names, arrow.schema.types, strict=True)
+        if pa.types.is_string(kind)
+    ]
+    return table_of(columns, text=texts)
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            'a pool is kept as Parquet, which needs pyarrow: pip install "weal[campaign]"'
+        ) from error
+    return pyarrow, pyarrow.parquet
+
+
+def _arrow(pa: Any, column: Cells) -> Any:
+    if isinstance(column, np.ndarray):
+        return pa.array(column, from_pandas=column.dtype.kind == "f")  # NaN becomes null
+    texts = any(isinstance(cell, str) for cell in column)
+    return pa.array(column, type=pa.string() if texts else None)

@@ -1,0 +1,265 @@
+"""How a table becomes inputs: made from the first table, and the same for all that follow.
+
+    {"v": 1, "id": "sample", "target": "hardness", "columns": [
+        {"name": "temp", "kind": "number", "gaps": true, "median": 512.5, "scale": 1.0},
+        {"name": "steel", "kind": "category", "gaps": false, "levels": ["grade A", "grade B"]},
+        {"name": "made", "kind": "date", "gaps": false, "median": 41.0, "origin":
+            "2024-03-01T00:00:00", "form": "year-first"},
+        {"name": "furnace", "kind": "dropped", "why": "constant", "detail": "'F1' in every row"}]}
+
+Columns are found by name: their position, and columns that the plan does not know, do not matter.
+`planning` says what is done to each kind. Whatever is encoded is finite; what cannot be is refused.
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from weal.core.arrays import Array
+from weal.table.cells import short
+from weal.table.dates import FORMS
+from weal.table.planning import (
+    DECLARED,
+    KINDS,
+    Column,
+    column_notes,
+    encode_column,
+    plan_column,
+)
+from weal.table.reading import Table
+from weal.table.rows import check_columns, row_ids, row_labels
+
+VERSION = 1
+_NUMERIC = ("gaps", "median")
+_FIELDS = {  # what the JSON of each kind has beside its name and kind
+    "number": (*_NUMERIC, "scale"),
+    "flag": _NUMERIC,
+    "date": (*_NUMERIC, "origin", "form"),
+    "category": ("gaps", "levels"),
+    "dropped": ("why", "detail"),
+}
+_PLURALS = {"number": "numbers", "flag": "flags", "date": "dates", "category": "categories"}
+_LEVELS_SHOWN = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is done with each column; plain JSON."""
+
+    id_column: str  # empty: the rows have no ids
+    target: str | None
+    columns: tuple[Column, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the d inputs."""
+        return [name for column in self.columns for name in column.inputs]
+
+    def describe(self) -> str:
+        """One line: how many columns there are, and of which kinds.
+
+        >>> Plan("id", None, (Column("T", "number", median=1.0),
+        ...     Column("steel", "category", levels=("A", "B")))).describe()
+        '2 inputs (1 number, 1 category -> 2)'
+        """
+        counts = Counter(column.kind for column in self.columns)
+        parts = [_counted(kind, counts[kind]) for kind in _PLURALS if counts[kind]]
+        levels = sum(len(column.inputs) for column in self.columns if column.kind == "category")
+        parts = [f"{part} -> {levels}" if "categor" in part else part for part in parts]
+        why = dict.fromkeys(column.why or "" for column in self.columns if column.kind == "dropped")
+        parts += [f"{counts['dropped']} dropped: {', '.join(why)}"] if why else []
+        inputs = "1 input" if len(self.columns) == 1 else f"{len(self.columns)} inputs"
+        return f"{inputs} ({', '.join(parts)})"
+
+    def lines(self) -> list[str]:
+        """One line for each column."""
+        return [f"{column.name}: {_said(column)}" for column in self.columns]
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as what JSON can say."""
+        columns = [
+            {"name": one.name, "kind": one.kind}
+            | {name: _plain(getattr(one, name)) for name in _FIELDS[one.kind]}
+            for one in self.columns
+        ]
+        return {"v": VERSION, "id": self.id_column, "target": self.target, "columns": columns}
+
+    @classmethod
+    def from_json(cls, given: Any) -> "Plan":
+        """The plan that `to_json` wrote; ValueError says what is wrong with anything else."""
+        _check_keys(given, {"v", "id", "target", "columns"}, "a plan")
+        if given["v"] != VERSION:
+            raise ValueError(f"the plan is of version {given['v']!r}, not {VERSION}: upgrade weal")
+        _expect(_is_text(given["id"]), "its id is no text")
+        _expect(given["target"] is None or _is_text(given["target"]), "its target is no text")
+        _expect(isinstance(given["columns"], list), "its columns are no list")
+        columns = tuple(map(_column_from_json, given["columns"]))
+        names = {column.name for column in columns}
+        _expect(len(names) == len(columns), "two of its columns have the same name")
+        _expect(any(column.inputs for column in columns), "it has no inputs")
+        return cls(given["id"], given["target"], columns)
+
+
+def make_plan(
+    table: Table,
+    *,
+    id_column: str | None,
+    target: str | None = None,
+    features: str | Sequence[str] = "auto",
+    types: Mapping[str, str] | None = None,
+) -> Plan:
+    """The plan for a table and all like it; ValueError names the rows that stand in its way.
+
+    `features` are the columns to learn from, by default all but id and target; `types` declares
+    what some are: number, flag, date, day-first, month-first, category or drop.
+
+    >>> from weal.table.reading import table_of
+    >>> table = table_of({"id": ["a", "b", "c", "d"], "T": [900, 950, None, 875],
+    ...                   "steel": ["B", "B", "A", "A"], "lab": ["x"] * 4})
+    >>> plan = make_plan(table, id_column="id")
+    >>> plan.describe(), plan.names
+    ('3 inputs (1 number, 1 category -> 2, 1 dropped: constant)',
+     ['T', 'T missing', 'steel=A', 'steel=B'])
+    >>> encode(plan, table).tolist()[2]
+    [900.0, 1.0, 1.0, 0.0]
+    """
+    types = types or {}
+    ids = row_ids(table, id_column)
+    if target is not None:
+        row_labels(table, target, ids)
+    names = _features(table, features, [id_column, target])
+    _check_types(types, names)
+    may_count = isinstance(features, str)
+    columns = (plan_column(table, name, ids, types.get(name), may_count) for name in names)
+    plan = Plan(id_column or "", target, tuple(columns))
+    if not plan.names:
+        raise ValueError(f"no column is left to learn from. {'; '.join(plan.lines()[:10])}")
+    return plan
+
+
+def encode(plan: Plan, table: Table) -> Array:  # (N, d)
+    """The inputs of all rows, finite; ValueError names the rows that cannot be encoded."""
+    used = [column for column in plan.columns if column.kind != "dropped"]
+    there = plan.id_column in table.columns
+    ids = row_ids(table, plan.id_column if there else None)
+    check_columns(table, [column.name for column in used])
+    X = np.empty((table.n, len(plan.names)))
+    start = 0
+    for column in used:
+        end = start + len(column.inputs)
+        X[:, start:end] = encode_column(column, table, ids)
+        start = end
+    return X
+
+
+def notes(plan: Plan, table: Table) -> list[str]:
+    """What the plan does to this table that its owner may not expect: new levels, new gaps."""
+    used = [column for column in plan.columns if column.kind != "dropped"]
+    return [note for column in used for note in column_notes(column, table)]
+
+
+def _features(
+    table: Table, features: str | Sequence[str], others: Sequence[str | None]
+) -> list[str]:
+    if isinstance(features, str):
+        if features != "auto":
+            raise ValueError(f"features is {features!r}; it is 'auto' or a list of column names")
+        return [name for name in table.columns if name not in others]
+    names = list(dict.fromkeys(features))
+    check_columns(table, names)
+    both = [name for name in names if name in others]
+    if both or not names:
+        raise ValueError(f"features is {list(features)}; name columns beside the id and the target")
+    return names
+
+
+def _check_types(types: Mapping[str, str], names: Sequence[str]) -> None:
+    for name, kind in types.items():
+        if name not in names:
+            raise ValueError(f"types declares {name!r}, which is not among the features {names}")
+        if kind not in DECLARED:
+            raise ValueError(f"{name!r} is declared {kind!r}; it may be {', '.join(DECLARED)}")
+
+
+def _counted(kind: str, n: int) -> str:
+    return f"1 {kind}" if n == 1 else f"{n} {_PLURALS[kind]}"
+
+
+def _said(column: Column) -> str:
+    if column.kind == "dropped":
+        return f"left out, {column.why}" + (f" ({column.detail})" if column.detail else "")
+    gaps = "; an input tells where it is missing" if column.gaps else ""
+    if column.kind == "category":
+        more = ", ..." if len(column.levels) > _LEVELS_SHOWN else ""
+        shown = ", ".join(map(short, column.levels[:_LEVELS_SHOWN]))
+        return f"category of {len(column.levels)} ({shown}{more}){gaps}"
+    if column.kind == "date":
+        return f"date, in days since {column.origin}{gaps}"
+    unit = f", in units of {column.scale:g}" if column.scale != 1 else ""
+    return f"{column.kind}, median {column.median:.6g}{unit}{gaps}"
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _column_from_json(given: Any) -> Column:
+    _expect(isinstance(given, dict), f"its column {given!r} is no object")
+    kind = given.get("kind")
+    _expect(kind in KINDS, f"a column is of kind {kind!r}, not one of {', '.join(KINDS)}")
+    _check_keys(given, {"name", "kind", *_FIELDS[kind]}, f"a column of kind {kind}")
+    for name, value in given.items():
+        _expect(_FITS[name](value), f"{name} of column {given['name']!r} is {value!r}")
+    fields: dict[str, Any] = dict(given)
+    return Column(**fields | {"levels": tuple(given.get("levels", ()))})
+
+
+def _check_keys(given: Any, keys: set[str], what: str) -> None:
+    _expect(isinstance(given, dict), f"{what} is no object")
+    found = set(given)
+    _expect(found == keys, f"{what} has {sorted(map(str, found))}, not {sorted(keys)}")
+
+
+def _expect(good: bool, complaint: str) -> None:
+    if not good:
+        raise ValueError(f"this is not a plan of weal's: {complaint}")
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_number(value: Any) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and abs(value) <= sys.float_info.max  # also of NaN and of ints beyond floats
+
+
+def _is_levels(value: Any) -> bool:
+    texts = isinstance(value, list) and all(map(_is_text, value))
+    return texts and 0 < len(value) == len(set(value))
+
+
+def _is_time(value: Any) -> bool:
+    try:
+        return _is_text(value) and datetime.fromisoformat(value).tzinfo is None
+    except ValueError:
+        return False
+
+
+_FITS = {
+    "name": lambda value: _is_text(value) and bool(value),
+    "kind": _is_text,
+    "gaps": lambda value: isinstance(value, bool),
+    "median": _is_number,
+    "scale": lambda value: _is_number(value) and value > 0,
+    "origin": _is_time,
+    "form": lambda value: value is None or value in FORMS,
+    "levels": _is_levels,
+    "why": _is_text,
+    "detail": _is_text,
+}

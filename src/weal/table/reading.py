@@ -1,0 +1,205 @@
+"""A table from a file or a frame: columns by name, in the user's order, cells as they were.
+
+    .csv .tsv .txt     see `delimited`
+    .parquet .pq       needs pyarrow: pip install "weal[campaign]"
+    .xlsx              needs openpyxl: pip install "weal[excel]"
+    frames             of pandas, polars and pyarrow
+
+A column holds one type. Text becomes numbers when all its cells that are not missing are numbers
+(`cells` says what is missing, and what a number is); columns named in `text`, such as ids, are kept
+as text exactly as written, and of those only blank cells are missing. A column of several types is
+text. Numbers and truth values without a gap, and all floats (NaN: missing), are read-only arrays;
+the rest are lists with None for the missing ones.
+"""
+
+import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weal.table.cells import Cell, cell_text, read_numbers, without_markers
+from weal.table.delimited import Delimited, check_names, look_at
+from weal.table.excel import sheet_columns
+from weal.table.frames import frame_columns, plain_cells
+
+Cells = NDArray[Any] | list[Any]
+
+ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".xlsx")
+_BLOCK = 1 << 16  # records turned into columns at a time
+_LARGEST = 2**63
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Columns of n cells each, and notes on how they were read."""
+
+    columns: Mapping[str, Cells]
+    n: int
+    notes: tuple[str, ...] = field(default=())
+
+    def __len__(self) -> int:
+        return self.n
+
+    def cells(self, name: str) -> list[Cell]:
+        """The cells of a column as Python's own values, None where missing."""
+        column = self.columns[name]
+        if isinstance(column, list):
+            return list(column)
+        if column.dtype.kind != "f":
+            return list(column.tolist())
+        return [None if value != value else value for value in column.tolist()]
+
+    def row(self, n: int) -> dict[str, Cell]:
+        """One row, by column."""
+        one = self.take([n])
+        return {name: one.cells(name)[0] for name in one.columns}
+
+    def take(self, rows: Sequence[int] | slice) -> "Table":
+        """Some of the rows, in this order."""
+        at = range(self.n)[rows] if isinstance(rows, slice) else rows
+        columns = {name: _taken(column, at) for name, column in self.columns.items()}
+        return Table(columns, len(at), self.notes)
+
+
+def read_table(source: Any, *, text: Collection[str] = ()) -> Table:
+    """The table in a file or a frame; ValueError where there is none to be read.
+
+    >>> import pandas as pd
+    >>> table = read_table(pd.DataFrame({"id": [7, 8], "steel": ["B", "NA"]}), text=["id"])
+    >>> table.columns
+    {'id': ['7', '8'], 'steel': ['B', None]}
+    """
+    if isinstance(source, Table):
+        return source
+    file = _delimited(source)
+    if file is not None:
+        return _of_records(file, text)
+    columns, notes = raw_columns(source)
+    return table_of(columns, text=text, notes=notes)
+
+
+def raw_columns(source: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Columns of a frame, a Parquet or an Excel file, with no thought given to text; and notes."""
+    if not isinstance(source, str | os.PathLike):
+        return frame_columns(source)
+    path = _file(source)
+    return sheet_columns(path) if path.suffix.lower() == ".xlsx" else _parquet_columns(path)
+
+
+def table_of(
+    columns: Mapping[str, Any], *, text: Collection[str] = (), notes: tuple[str, ...] = ()
+) -> Table:
+    """A table out of columns by name: lists of cells, or arrays of numbers.
+
+    >>> table_of({"a": ["1", "?"], "b": [1, "x"]}).columns
+    {'a': [1, None], 'b': ['1', 'x']}
+    """
+    check_names(list(columns), "the table")
+    tidy = {
+        name: _as_text(cells) if name in text else _tidy(cells) for name, cells in columns.items()
+    }
+    lengths = {name: len(cells) for name, cells in tidy.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"the columns have different lengths: {lengths}")
+    return Table(tidy, next(iter(lengths.values()), 0), notes)
+
+
+def _file(source: str | os.PathLike[str]) -> Path:
+    path = Path(source).expanduser()
+    if path.suffix.lower() not in ENDINGS:
+        raise ValueError(f"{path} does not end in one of {', '.join(ENDINGS)}; save it as CSV")
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}")
+    return path
+
+
+def _delimited(source: Any) -> Delimited | None:
+    if not isinstance(source, str | os.PathLike):
+        return None
+    path = _file(source)
+    return look_at(path) if path.suffix.lower() in ENDINGS[:3] else None
+
+
+def _of_records(file: Delimited, text: Collection[str]) -> Table:
+    """Records to columns by blocks, kept compact, so that 10^6 rows fit into little memory."""
+    compact = np.dtypes.StringDType()
+    parts: list[list[Any]] = [[] for _ in file.names]
+    records = (row for _, row in file.records())
+    while block := list(islice(records, _BLOCK)):
+        for part, texts in zip(parts, zip(*block, strict=True), strict=True):
+            part.append(np.array(texts, dtype=compact))
+    comma = file.separator == ";"
+    columns: dict[str, Cells] = {}
+    for name in file.names:
+        blocks = parts.pop(0)
+        cells = [cell for block in blocks for cell in block.tolist()]
+        columns[name] = _as_text(cells) if name in text else _tidy_text(cells, comma)
+    return Table(columns, len(columns[file.names[0]]), file.notes)
+
+
+def _parquet_columns(path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ModuleNotFoundError as error:
+        raise ValueError(
+            f'{path} is Parquet, which needs pyarrow: pip install "weal[campaign]"'
+        ) from error
+    try:
+        return frame_columns(pq.read_table(path))
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"{path} cannot be read as Parquet: {error}") from error
+
+
+def _as_text(cells: Iterable[Any]) -> list[Any]:
+    """Cells as text, as written; None where blank."""
+    plain = plain_cells(cells.tolist() if isinstance(cells, np.ndarray) else list(cells))
+    texts = [c if c is None or type(c) is str else cell_text(c) for c in plain]
+    return [text if text and not text.isspace() else None for text in texts]
+
+
+def _tidy(cells: Any) -> Cells:
+    if isinstance(cells, np.ndarray) and cells.dtype.kind in "fiub":
+        return _packed_array(cells)
+    plain = plain_cells(cells)
+    kinds = {type(cell) for cell in plain if cell is not None}
+    if kinds <= {int, float} or (len(kinds) == 1 and str not in kinds):
+        return _packed(plain)
+    texts = [None if cell is None else cell_text(cell) for cell in plain]
+    return _tidy_text(["" if text is None else text for text in texts])
+
+
+def _tidy_text(cells: list[str], comma: bool = False) -> Cells:
+    known = without_markers(cells)
+    numbers = read_numbers(known, comma)
+    return _packed(known if numbers is None else numbers)
+
+
+def _packed(cells: list[Any]) -> Cells:
+    """Cells of one type, or of whole and other numbers, in the form that `Table` has them."""
+    kinds = set(map(type, cells)) - {type(None)}
+    if float in kinds or (int in kinds and any(c and abs(c) >= _LARGEST for c in cells)):
+        return _packed_array(np.array([np.nan if c is None else float(c) for c in cells]))
+    whole = kinds in ({int}, {bool}) and None not in cells
+    return _packed_array(np.array(cells)) if whole else cells
+
+
+def _packed_array(array: NDArray[Any]) -> NDArray[Any]:
+    kind = {"f": np.float64, "i": np.int64, "u": np.int64, "b": np.bool_}[array.dtype.kind]
+    if array.dtype == np.uint64 and (array >= _LARGEST).any():
+        kind = np.float64
+    packed: NDArray[Any] = array.astype(kind)
+    packed.flags.writeable = False
+    return packed
+
+
+def _taken(column: Cells, at: Sequence[int]) -> Cells:
+    if isinstance(column, list):
+        some = [column[n] for n in at]
+        return _packed(some)
+    return _packed_array(column[np.asarray(at, dtype=np.intp)])

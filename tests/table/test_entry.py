@@ -1,0 +1,83 @@
+"""A number as people type it."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from weal.table.cells import MINUS
+from weal.table.entry import number
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("312.5", 312.5), (" 3.1e2 ", 310.0), (f"{MINUS}4", -4.0), (".5", 0.5), ("5.", 5.0),
+        ("+2E-3", 0.002), ("007", 7.0), (3, 3.0), (2.5, 2.5), ("1e308", 1e308), ("-0", 0.0),
+    ],
+)  # fmt: skip
+def test_numbers_are_taken(text, value):
+    assert number(text, "hardness") == value
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "is empty; write a finite number"),
+        ("  ", "is empty"),
+        ("n/a", "is 'n/a'; write a finite number, such as 312.5"),
+        ("nan", "is 'nan'; write a finite number"),
+        ("inf", "is 'inf'; write a finite number"),
+        ("-Infinity", "write a finite number"),
+        (math.nan, "is 'nan'; write a finite number"),
+        (math.inf, "write a finite number"),
+        ("1e400", "is '1e400', which is too large"),
+        ("12,5", "is '12,5'; write it with a decimal point: 12.5"),
+        (f"{MINUS}3,14", "a decimal point: -3.14"),
+        (",5", "a decimal point: .5"),
+        ("1,234", "write 1.234 or 1234, whichever is meant"),
+        ("1,234.5", "without thousands separators: 1234.5"),
+        ("1,234,567", "without thousands separators: 1234567"),
+        ("12 MPa", "is '12 MPa'; write the number alone, without a unit"),
+        ("12MPa", "the number alone"),
+        ("12 °C", "the number alone"),
+        ("5%", "the number alone"),
+        ("0x1F", "is '0x1F'; write a finite number"),
+        ("1_000", "is '1_000'; write a finite number"),
+        ("1 000", "write a finite number"),
+        ("1e", "the number alone"),
+        ("٣", "write a finite number"),
+        ("high", "write a finite number"),
+        (None, "is None; write a number"),
+        (True, "is True; write a number"),
+        ([1], "write a number"),
+    ],
+)
+def test_everything_else_is_refused_with_the_field_and_what_to_write(text, says):
+    with pytest.raises(ValueError, match=r"^hardness is ") as caught:
+        number(text, "hardness")
+    assert says in str(caught.value)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_every_float_that_python_writes_is_read_back(value):
+    assert number(repr(value), "y") == value
+    assert number(repr(value).replace("-", MINUS), "y") == value
+
+
+@given(st.text())
+def test_any_text_gives_a_finite_number_or_an_error_with_the_field(text):
+    try:
+        value = number(text, "the label of A-1")
+    except ValueError as error:
+        assert str(error).startswith("the label of A-1 is ")  # noqa: PT017
+    else:
+        assert math.isfinite(value)
+        assert value == float(text.replace(MINUS, "-"))
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False, places=2))
+def test_a_decimal_comma_is_always_answered_with_a_point(value):
+    with pytest.raises(ValueError, match=f"point: {value:f}$"):
+        number(f"{value:f}".replace(".", ","), "y")

@@ -1,0 +1,117 @@
+"""Labels that come back in a file: all of them, or none."""
+
+import subprocess
+import sys
+
+import pytest
+
+from weal.table.results import Result, read_results
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text, name="results.csv"):
+        path = tmp_path / name
+        path.write_text(text, "utf-8")
+        return path
+
+    return write
+
+
+def read(source):
+    return read_results(source, "sample", "hardness")
+
+
+def test_labels_come_with_noise_note_and_line(file):
+    text = 'sample,hardness,noise,note\nA-1,312.5,2,"fine,\nreally"\n\nA-2,300,,\n007, 3.1e2 ,0,x\n'
+    assert read(file(text)).rows == (
+        Result("A-1", 312.5, 2.0, "fine,\nreally", 2),
+        Result("A-2", 300.0, None, None, 5),
+        Result("007", 310.0, 0.0, "x", 6),
+    )
+
+
+@pytest.mark.parametrize(
+    "header", ["sample,value", "label,sample", "sample;hardness", "sample\tsd\tvalue"]
+)
+def test_other_headings_and_separators(file, header):
+    separator = next(one for one in ",;\t" if one in header)
+    names = header.split(separator)
+    row = separator.join({"sample": "A-1", "sd": "0.5"}.get(name, "312.5") for name in names)
+    (result,) = read(file(f"{header}\n{row}\n")).rows
+    assert (result.id, result.value) == ("A-1", 312.5)
+    assert result.noise == (0.5 if "sd" in names else None)
+
+
+def test_rows_without_a_value_are_left_out_and_counted(file):
+    results = read(file("sample,hardness\nA-1,\nA-2,5\nA-3,  \n,\n"))
+    assert [row.id for row in results.rows] == ["A-2"]
+    assert results.empty == 2
+
+
+def test_decimal_commas_between_semicolons_are_read_when_all_are_written_so(file):
+    results = read(file("sample;hardness;sd\nA-1;312,5;0,5\nA-2;300;\n"))
+    assert [(row.value, row.noise) for row in results.rows] == [(312.5, 0.5), (300.0, None)]
+    with pytest.raises(ValueError, match=r"line 2: hardness is '312,5'; .*point: 312\.5"):
+        read(file("sample;hardness\nA-1;312,5\nA-2;300.5\n"))
+
+
+def test_unknown_columns_are_refused_with_the_known_ones(file):
+    with pytest.raises(
+        ValueError, match="not understood: 'Hardness', 'furnace'; known are 'sample', 'hardness'"
+    ):
+        read(file("sample,Hardness,furnace\nA-1,1,2\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("hardness\n1\n", "no column 'sample'"),
+        ("sample\nA-1\n", "no column 'hardness'"),
+        ("sample,value,label\nA-1,1,2\n", "several columns for the value: value, label"),
+        ("", "is empty"),
+    ],
+)
+def test_files_without_the_columns_needed_are_refused(file, text, says):
+    with pytest.raises(ValueError, match=says):
+        read(file(text))
+
+
+def test_all_bad_lines_are_named_at_once_and_none_is_taken(file):
+    bad = ["n/a", "nan", "inf", '"3,14"', "12 MPa", "1e400", "?"]
+    lines = "".join(f"A-{n},{cell},\n" for n, cell in enumerate(bad))
+    with pytest.raises(ValueError, match="has 9 bad lines, so none was taken") as caught:
+        read(file(f"sample,hardness,noise\nA,1,\n{lines},5,\nB,1,-2\n"))
+    said = str(caught.value)
+    for n in range(5):
+        assert f"line {n + 3}: hardness is" in said
+    assert said.endswith("; and 4 more")
+
+
+@pytest.mark.parametrize(("row", "says"), [(",5,", "the id is empty"), ("A,5,-1", "0 or more")])
+def test_an_empty_id_and_a_negative_noise_are_bad(file, row, says):
+    with pytest.raises(ValueError, match=f"has 1 bad line, .*line 2: .*{says}"):
+        read(file(f"sample,hardness,noise\n{row}\n"))
+
+
+def test_frames_and_excel_are_read_alike(tmp_path):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"sample": [7, 8, 9], "hardness": [312.5, None, 300.0]})
+    assert [row[:2] for row in read(frame).rows] == [("7", 312.5), ("9", 300.0)]
+    assert [row.line for row in read(frame).rows] == [1, 3]
+    assert read(frame).empty == 1
+    with pytest.raises(ValueError, match="line 1: hardness is 'n/a'"):
+        read(pd.DataFrame({"sample": ["a"], "hardness": ["n/a"]}))
+    pytest.importorskip("openpyxl")
+    frame.to_excel(tmp_path / "results.xlsx", index=False)
+    assert [row.line for row in read(tmp_path / "results.xlsx").rows] == [2, 4]
+
+
+def test_reading_csv_loads_no_heavy_library(file):
+    code = (
+        "import sys; from weal.table.results import read_results;"
+        f"read_results({str(file('sample,value' + chr(10) + 'A,1'))!r}, 'sample', None);"
+        "print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"numpy", "pyarrow", "pandas", "narwhals", "sklearn"} & set(done.stdout.split())

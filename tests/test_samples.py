@@ -1,0 +1,44 @@
+"""The tables that ship with the package."""
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from weal import samples
+from weal.samples import alloys
+from weal.table.reading import read_table
+from weal.table.rows import row_ids, row_labels
+
+SCRIPT = Path(__file__).parents[1] / "scripts" / "make_sample.py"
+
+
+def test_the_script_makes_the_table_byte_for_byte():
+    made = runpy.run_path(str(SCRIPT))["table_text"]()
+    assert samples.path("alloys.csv").read_bytes() == made.encode()
+
+
+def test_its_labels_are_the_laboratorys():
+    table = read_table(samples.path("alloys.csv"), text=["sample"])
+    ids = row_ids(table, "sample")
+    y = row_labels(table, "hardness", ids)
+    known = np.flatnonzero(~np.isnan(y))
+    assert (table.n, len(known)) == (300, 12)
+    assert alloys.measure([ids[n] for n in known]) == y[known].tolist()
+    assert sum(cell is None for cell in table.cells("molybdenum")) > 5
+
+
+def test_the_laboratory_says_the_same_each_time_and_differs_between_samples():
+    table = read_table(samples.path("alloys.csv"), text=["sample"])
+    y = alloys.measure(table.cells("sample"))
+    assert y == alloys.measure(table.cells("sample"))
+    assert alloys.measure("A-0417") == alloys.measure(["A-0417"])[0]
+    assert np.std(y) > 5 * alloys.NOISE
+
+
+def test_what_is_not_there_is_answered_with_what_is():
+    with pytest.raises(ValueError, match="no sample 'B-1'; its samples are like A-0001"):
+        alloys.measure("B-1")
+    with pytest.raises(ValueError, match=r"no sample 'steel.csv'; there is alloys\.csv"):
+        samples.path("steel.csv")
