@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "ActiveLearner": "weal.learner",
     "AlreadyLabelled": "weal.errors",
+    "Conflict": "weal.errors",
     "EnsembleGPRegressor": "weal.regressor",
     "Exhausted": "weal.errors",
     "FeatureEncoder": "weal.encoder",
@@ -21,11 +22,13 @@ _HOMES = {
     "UnknownId": "weal.errors",
     "UnreadableFile": "weal.errors",
     "WealError": "weal.errors",
+    "open_campaign": "weal.campaign.opening",
 }
 
 __all__ = [
     "ActiveLearner",
     "AlreadyLabelled",
+    "Conflict",
     "EnsembleGPRegressor",
     "Exhausted",
     "FeatureEncoder",
@@ -34,13 +37,22 @@ __all__ = [
     "UnknownId",
     "UnreadableFile",
     "WealError",
+    "open_campaign",
 ]
 
 if TYPE_CHECKING:
+    from weal.campaign.opening import open_campaign
     from weal.core.kernels import Kernel
     from weal.core.scaling import Scaling
     from weal.encoder import FeatureEncoder
-    from weal.errors import AlreadyLabelled, Exhausted, UnknownId, UnreadableFile, WealError
+    from weal.errors import (
+        AlreadyLabelled,
+        Conflict,
+        Exhausted,
+        UnknownId,
+        UnreadableFile,
+        WealError,
+    )
     from weal.learner import ActiveLearner
     from weal.regressor import EnsembleGPRegressor
 

@@ -2,15 +2,17 @@
 
     stdout     data: tables, paths, JSON
     stderr     talk: progress, notes, and one line that says what went wrong and what to do
-    exit code  0 fine, 1 failed, 2 wrong usage or input, 130 stopped by Ctrl-C
+    exit code  0 fine, 1 failed, 2 wrong usage or input, 3 no candidate left, 130 Ctrl-C
 
 Commands live in their rooms and are imported when needed, and what they need is imported where it
 is used: `weal --help` takes no longer than Python and click take to start.
 """
 
 import os
+import re
 import shlex
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from types import TracebackType
@@ -18,26 +20,51 @@ from types import TracebackType
 import click
 
 from weal import __version__
-from weal.errors import WealError
+from weal.errors import Exhausted, UnknownCampaign, UnknownId, WealError
+from weal.screen import say
 
-_COMMANDS = {
-    "bench": "weal.bench.commands:bench",
-    "simulate": "weal.bench.commands:simulate",
+_SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
+    "Benchmark": {
+        "weal.bench.commands": ("bench", "simulate"),
+    },
+    "Campaign": {
+        "weal.campaign.commands_pool": ("new", "add"),
+        "weal.campaign.commands": ("ask", "tell", "skip", "withdraw"),
+        "weal.campaign.commands_view": ("status", "plot", "export", "settings", "list"),
+    },
+    "Other": {
+        "weal.campaign.commands_doctor": ("doctor",),
+        "weal.completing": ("completion",),
+    },
 }
+_HOMES = {
+    command: room
+    for rooms in _SECTIONS.values()
+    for room, commands in rooms.items()
+    for command in commands
+}
+_LOGIN = re.compile(r"(:/+[^\s:/@]*:)[^\s]*@")
 
 
 class _Rooms(click.Group):
-    """The commands of `_COMMANDS`, each imported when it is asked for."""
+    """The commands of `_SECTIONS`, each imported when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
+        return list(_HOMES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
+        if cmd_name not in _HOMES:
             return None
-        module, _, name = _COMMANDS[cmd_name].partition(":")
-        command: click.Command = getattr(import_module(module), name)
+        room = vars(import_module(_HOMES[cmd_name]))
+        command: click.Command = room.get(f"{cmd_name}_") or room[cmd_name]
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for title, rooms in _SECTIONS.items():
+            names = [name for commands in rooms.values() for name in commands]
+            found = [(name, self.get_command(ctx, name)) for name in names]
+            with formatter.section(f"{title} Commands"):
+                formatter.write_dl([(name, one.get_short_help_str()) for name, one in found if one])
 
 
 @click.group(cls=_Rooms, context_settings={"help_option_names": ["-h", "--help"]})
@@ -50,6 +77,7 @@ def main(args: Sequence[str] | None = None) -> None:
     """Run a command and leave with its exit code."""
     words = sys.argv[1:] if args is None else list(args)
     sys.excepthook = _unexpected
+    warnings.showwarning = lambda message, *_, **__: _note(message)
     sys.exit(_exit_code(words))
 
 
@@ -66,15 +94,22 @@ def _exit_code(words: Sequence[str]) -> int:
         return _complain("stopped", 130)
     except ModuleNotFoundError as error:
         return _complain(_missing(error), 1)
-    except ValueError as error:
+    except Exhausted as error:
+        return _complain(str(error), 3)
+    except (ValueError, UnknownId, UnknownCampaign) as error:
         return _complain(str(error), 2)
     except (WealError, OSError) as error:
         return _complain(str(error), 1)
 
 
 def _complain(message: str, code: int) -> int:
-    click.echo(f"weal: {' '.join(message.split())}", err=True)
+    """One line on stderr; a password that came along in the name of a store is taken out."""
+    say(_LOGIN.sub(r"\1***@", f"weal: {' '.join(message.split())}"))
     return code
+
+
+def _note(message: Warning | str) -> None:
+    _complain(f"note: {message}", 0)
 
 
 def _hint(error: click.ClickException) -> str:
@@ -83,6 +118,8 @@ def _hint(error: click.ClickException) -> str:
 
 
 def _missing(error: ModuleNotFoundError) -> str:
+    if error.name is None:  # raised by us, with advice of its own
+        return str(error)
     return f'this needs the package {error.name}: pip install "weal[all]"'
 
 

@@ -22,3 +22,18 @@ class AlreadyLabelled(WealError, ValueError):
 
 class Exhausted(WealError):
     """More was asked for than the pool has left."""
+
+
+class UnknownCampaign(WealError, KeyError):
+    """A campaign that is not in the store."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class Conflict(WealError):
+    """Somebody else wrote first; read again, and decide again."""
+
+
+class DamagedStore(WealError):
+    """A store whose rows are not what was written."""

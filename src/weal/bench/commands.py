@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from weal.bench.screen import progress_shown, say, show_outcome, show_rows
+from weal.bench.screen import progress_shown, show_outcome, show_rows
+from weal.screen import say
 
 if TYPE_CHECKING:
     from weal.bench.plans import Methods, Plan, Tasks

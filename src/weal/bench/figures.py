@@ -24,9 +24,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from weal.bench.canvas import TEXT, Plot, as_bytes, figure, legend, panels, plain, ticks
 from weal.bench.looks import look_of, nmse_limits, npll_limits, wants_log, with_bands
 from weal.bench.places import write_whole
 from weal.bench.wording import (
@@ -37,14 +35,23 @@ from weal.bench.wording import (
     number,
     task_title,
 )
+from weal.canvas import (
+    EDGE,
+    TEXT,
+    Plot,
+    as_bytes,
+    figure,
+    legend,
+    log_ticks,
+    plain,
+    ticks,
+)
 from weal.core.arrays import Array
 
 _MOST_EXPERTS = 12  # areas in one stack; the lightest are put together
 _KERNEL = re.compile(r"Kernel\('(\w+)', ([-+.\de]+)\)")
 _MOST_OFF = 3
-_FEW = 2.5  # decades: too few powers of ten to read from
-_BETWEEN = {0.9: (1, 1.5, 2, 3, 5, 7), 1.7: (1, 2, 5), _FEW: (1, 3)}
-_EDGE: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.2}
+_IN_A_ROW = 5  # panels
 
 
 def curves(
@@ -82,12 +89,12 @@ def expert_weights(
     tasks = _chosen(tasks, in_order_of_tasks(own["task"]), "task")
     names = _main_experts(own)
     shades = mpl.colormaps["viridis"](np.linspace(0, 1, len(names)))
-    fig, axes = panels(tasks)
+    fig, axes = _panels(tasks)
     for ax, task in zip(axes, tasks, strict=True):
         table = _mean_weights(own[own["task"] == task])
         stack = [table[name] if name in table else 0 * table.index for name in names]
         rest = 1 - np.sum(stack, axis=0)
-        ax.stackplot(table.index, *stack, rest.clip(0), colors=[*shades, "0.85"], **_EDGE)
+        ax.stackplot(table.index, *stack, rest.clip(0), colors=[*shades, "0.85"], **EDGE)
         ax.set_ylim(0, 1)
     entries = {_expert_label(name): Patch(color=c) for name, c in zip(names, shades, strict=True)}
     if own["name"].nunique() > len(names):
@@ -105,7 +112,7 @@ def acquisition_weights(
     own = _of_method(weights, "acquisition", method)
     tasks = _chosen(tasks, in_order_of_tasks(own["task"]), "task")
     names = in_order_of_methods(f"egp-{name}" for name in own["name"].unique())  # for their looks
-    fig, axes = panels(tasks)
+    fig, axes = _panels(tasks)
     for ax, task in zip(axes, tasks, strict=True):
         table = _mean_weights(own[own["task"] == task]).add_prefix("egp-")
         for i, name in enumerate(names):
@@ -119,6 +126,26 @@ def acquisition_weights(
         plain(f"Weights of the acquisition functions of {method_title(method)}"), fontsize=8
     )
     return fig
+
+
+def _panels(tasks: list[str]) -> tuple[Plot, list[Axes]]:
+    """A figure with one panel a task, five in a row."""
+    columns = min(len(tasks), _IN_A_ROW)
+    rows = -(-len(tasks) // columns)
+    fig = figure(columns, 0.8 + 1.35 * rows)
+    grid = fig.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
+    axes = list(grid.flat)
+    for ax, task in zip(axes, tasks, strict=False):
+        ax.set_title(plain(task_title(task)), **TEXT)
+        ticks(ax)
+    for ax in axes[len(tasks) :]:
+        ax.remove()
+    for ax in axes[max(len(tasks) - columns, 0) : len(tasks)]:
+        ax.set_xlabel("queries", **TEXT)
+        ax.tick_params(labelbottom=True)
+    for row in grid:
+        row[0].set_ylabel("weight", **TEXT)
+    return fig, axes[: len(tasks)]
 
 
 def save(fig: Figure, folder: str | os.PathLike[str], name: str) -> tuple[Path, Path]:
@@ -173,20 +200,9 @@ def _scale(ax: Axes, metric: str, means: dict[str, pd.Series]) -> float:
         log = wants_log(flat)
         low, high = nmse_limits(flat, log)
         if log:
-            _log_ticks(ax, decades=np.log10(high / low))
+            log_ticks(ax, decades=np.log10(high / low))
     ax.set_ylim(low, high)
     return high
-
-
-def _log_ticks(ax: Axes, decades: float) -> None:
-    ax.set_yscale("log")
-    if decades < _FEW:
-        subs = next(subs for most, subs in _BETWEEN.items() if decades < most)
-        ax.yaxis.set_major_locator(LogLocator(subs=subs))
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    else:
-        ax.yaxis.set_major_locator(LogLocator(numticks=6))
-    ax.yaxis.set_minor_locator(NullLocator())
 
 
 def _say_what_is_off(ax: Axes, means: dict[str, Array], top: float) -> None:

@@ -17,10 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from weal.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
 from weal.core.arrays import Array
 
-_BLACK, _ORANGE, _SKY, _GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
-_BLUE, _RED, _PURPLE, _GREY = "#0072B2", "#D55E00", "#CC79A7", "#777777"
 _LOG_RATIO = 3.0
 _TALLEST = 2.5  # of the NPLL axis, in units of the height of the median method's peak
 _MOST_BANDS = 4  # more of them lie on each other as mud
@@ -51,20 +50,20 @@ class Look:
 
 
 LOOKS = {
-    "gp-var": Look(_BLACK, "-", "o"),
-    "gp-var-exact": Look(_BLACK, (0, (4, 1.5)), "o", hollow=True),
-    "random": Look(_GREY, ":", "x"),
-    "egp-wvar": Look(_ORANGE, "-", "s"),
-    "egp-went": Look(_SKY, (0, (5, 1)), "D"),
-    "egp-qbc": Look(_GREEN, "-.", "^"),
-    "egp-gpm-var": Look(_BLUE, (0, (2, 1)), "v"),
-    "egp-gpm-ent": Look(_PURPLE, (0, (4, 1, 1, 1)), "P"),
-    "egp-multiafs": Look(_RED, "-", "*", linewidth=1.6),
+    "gp-var": Look(BLACK, "-", "o"),
+    "gp-var-exact": Look(BLACK, (0, (4, 1.5)), "o", hollow=True),
+    "random": Look(GREY, ":", "x"),
+    "egp-wvar": Look(ORANGE, "-", "s"),
+    "egp-went": Look(SKY, (0, (5, 1)), "D"),
+    "egp-qbc": Look(GREEN, "-.", "^"),
+    "egp-gpm-var": Look(BLUE, (0, (2, 1)), "v"),
+    "egp-gpm-ent": Look(PURPLE, (0, (4, 1, 1, 1)), "P"),
+    "egp-multiafs": Look(RED, "-", "*", linewidth=1.6),
 }
 _OTHERS = [
     Look(color, line, marker, hollow=True)
     for color, line, marker in zip(
-        (_PURPLE, _BLUE, _GREEN, _ORANGE, _SKY) * 4,
+        (PURPLE, BLUE, GREEN, ORANGE, SKY) * 4,
         ("-", "--", "-.", ":") * 5,
         "hX<>dsp" * 3,
         strict=False,

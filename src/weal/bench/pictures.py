@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from weal.bench.canvas import Plot
 from weal.bench.claims import BASELINE, MULTI
 from weal.bench.figures import acquisition_weights, curves, expert_weights
 from weal.bench.tasks import TASKS
@@ -26,6 +25,7 @@ from weal.bench.wording import (
     method_title,
     task_title,
 )
+from weal.canvas import Plot
 
 _IN_A_FIGURE = 5  # tasks
 _REFERENCES = (BASELINE, "random", MULTI)

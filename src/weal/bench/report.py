@@ -17,7 +17,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from weal.bench.canvas import WIDTH, as_bytes
 from weal.bench.page import Html, page, picture, tag
 from weal.bench.pictures import pictures
 from weal.bench.places import write_whole
@@ -28,6 +27,7 @@ from weal.bench.summary import FLOOR, check
 from weal.bench.tasks import TASKS
 from weal.bench.verdicts import ClaimFound, judge
 from weal.bench.wording import number
+from weal.canvas import WIDTH, as_bytes
 
 _LABELS = (
     "Labels spent when NMSE is first at or below a level, those kept for validation included: "

@@ -1,52 +1,25 @@
-"""What the bench commands show: data on stdout, talk on stderr.
+"""What the bench commands show: results by task and method, what is at hand, and how far a run is.
 
-On a terminal, tables and a live bar are drawn with rich; elsewhere tables are plain columns that
-`awk` and `column` can read, and progress is a line now and then.
+A run may take hours, and may begin where an earlier one was stopped: progress says how much was
+there already, and how long the rest may take.
 """
 
 import json
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from weal.screen import SECONDS_BETWEEN_LINES, in_words, say, show_table
+
 if TYPE_CHECKING:
     from weal.bench.runs import Outcome, Progress, Step
 
-SECONDS_BETWEEN_LINES = 10.0
 _STAGES = {"splits": "drawing data", "curves": "running"}
-
-
-def say(line: str) -> None:
-    """One line of talk."""
-    click.echo(line, err=True)
-
-
-def show_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table on stdout; a cell that ends in a star is shown bold on a terminal."""
-    if sys.stdout.isatty():
-        _show_rich(header, rows)
-        return
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    for row in (header, *rows):
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        click.echo("  ".join(cells).rstrip())
-
-
-def _show_rich(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(*header, box=None, pad_edge=False, header_style="bold")
-    for row in rows:
-        table.add_row(*(Text(cell, "bold" if cell.endswith("*") else "") for cell in row))
-    Console().print(table)
 
 
 def show_outcome(folder: Path, outcome: "Outcome", as_json: bool) -> None:
@@ -123,15 +96,6 @@ class Clock:
             return f"{in_words(gone)} gone"
         left = gone / fresh * (step.total - step.done)
         return f"{in_words(gone)} gone, about {in_words(left)} left"
-
-
-def in_words(seconds: float) -> str:
-    """A duration.
-
-    >>> in_words(3725.2)
-    '1:02:05'
-    """
-    return str(timedelta(seconds=round(seconds)))
 
 
 @contextmanager

@@ -1,7 +1,8 @@
-"""The paper that figures are drawn on: sizes, panels, ticks, legend, and the bytes of a file.
+"""The paper that figures are drawn on: sizes, colours, ticks, legend, and the bytes of a file.
 
 Figures are laid out for print at 18 cm, the width of a page, with letters of 5.5 to 8 points. No
-pyplot and no backend: a figure is a value, and whoever makes it keeps it.
+pyplot and no backend: a figure is a value, and whoever makes it keeps it. Colours are Okabe and
+Ito's, which the colour-blind can tell apart.
 """
 
 import io
@@ -11,16 +12,18 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
-
-from weal.bench.wording import task_title
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 WIDTH = 18 / 2.54  # inches
 DPI = 200
 TEXT: dict[str, Any] = {"fontsize": 7}
-_IN_A_ROW = 5  # panels
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+BLUE, RED, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#777777"
+EDGE: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.2}
 _ENTRY, _LETTER = 40 / 72, 4.1 / 72  # inches of an entry of the legend, and of each letter in it
 _STEPS = [1, 2, 2.5, 5, 10]
+_FEW = 2.5  # decades: too few powers of ten to read from
+_BETWEEN = {0.9: (1, 1.5, 2, 3, 5, 7), 1.7: (1, 2, 5), _FEW: (1, 3)}
 
 
 class Plot(Figure):
@@ -45,26 +48,6 @@ def figure(columns: int, height: float) -> Plot:
     return Plot(figsize=(width, height), layout="constrained")
 
 
-def panels(tasks: list[str]) -> tuple[Plot, list[Axes]]:
-    """A figure with one panel a task, five in a row."""
-    columns = min(len(tasks), _IN_A_ROW)
-    rows = -(-len(tasks) // columns)
-    fig = figure(columns, 0.8 + 1.35 * rows)
-    grid = fig.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
-    axes = list(grid.flat)
-    for ax, task in zip(axes, tasks, strict=False):
-        ax.set_title(plain(task_title(task)), **TEXT)
-        ticks(ax)
-    for ax in axes[len(tasks) :]:
-        ax.remove()
-    for ax in axes[max(len(tasks) - columns, 0) : len(tasks)]:
-        ax.set_xlabel("queries", **TEXT)
-        ax.tick_params(labelbottom=True)
-    for row in grid:
-        row[0].set_ylabel("weight", **TEXT)
-    return fig, axes[: len(tasks)]
-
-
 def ticks(ax: Axes) -> None:
     """Small ticks at round numbers, a faint grid, no frame."""
     ax.tick_params(labelsize=6, length=2, pad=2)
@@ -75,6 +58,18 @@ def ticks(ax: Axes) -> None:
     ax.yaxis.set_major_locator(MaxNLocator(5, steps=_STEPS))
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
+
+
+def log_ticks(ax: Axes, decades: float) -> None:
+    """A logarithmic axis over so many decades, with ticks to read from."""
+    ax.set_yscale("log")
+    if decades < _FEW:
+        subs = next(subs for most, subs in _BETWEEN.items() if decades < most)
+        ax.yaxis.set_major_locator(LogLocator(subs=subs))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    else:
+        ax.yaxis.set_major_locator(LogLocator(numticks=6))
+    ax.yaxis.set_minor_locator(NullLocator())
 
 
 def legend(fig: Plot, handles: Sequence[Any], labels: Sequence[str]) -> None:

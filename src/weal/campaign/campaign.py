@@ -1,0 +1,257 @@
+"""A campaign: a table of candidates and its labels, kept as events in a store.
+
+    with weal.open_campaign("alloys", store="sqlite:///weal.db") as campaign:
+        ids = campaign.ask(4)
+        campaign.tell(ids[0], 312.5, by="mk", note="batch 7")
+
+Every change is one transaction of the store: when a method returns, it is on disk. What is asked
+comes from a learner that has been through the events (`mind`), and is made when it is needed:
+`tell`, `skip` and `withdraw` read neither the candidates nor a model, and this module imports no
+numerics.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from weal.campaign import rules
+from weal.campaign.entries import entries, entry, names
+from weal.campaign.events import Draft, Event
+from weal.campaign.ledger import VERSION, Ledger, fold
+from weal.campaign.rules import Entry, Offer
+from weal.campaign.settings import check_changes, seconds
+from weal.campaign.store import Store
+from weal.errors import Conflict
+
+if TYPE_CHECKING:
+    from weal.campaign.mind import Mind
+    from weal.campaign.status import Status
+    from weal.campaign.why import Asked
+    from weal.learner import ActiveLearner
+    from weal.regressor import EnsembleGPRegressor
+
+TRIES = 20  # of an ask that others were faster than
+Progress = Callable[[str, int, int], object]  # what is being done, how far, of how many
+
+
+class Campaign:
+    """Candidates and labels that outlive the program; `weal.open_campaign` opens one."""
+
+    def __init__(self, name: str, store: Store, who: str = "") -> None:
+        self.name, self.store, self.who = name, store, who
+        store.head(name)  # UnknownCampaign where there is none
+        self._ledger = Ledger(name)
+        self._mind: Mind | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the store go; all that was told is on disk already."""
+        self.store.close()
+
+    @property
+    def ledger(self) -> Ledger:
+        """Where the campaign stands now, whoever wrote last."""
+        if events := self.store.read(self.name, self._ledger.seq):
+            self._ledger = fold(self._ledger, events)
+        return self._ledger
+
+    @property
+    def mind(self) -> "Mind":
+        """Candidates and learner, up to date with the events."""
+        from weal.campaign import recall
+
+        self._mind = recall.up_to_date(self._mind, self.store, self.ledger)
+        return self._mind
+
+    @property
+    def learner(self) -> "ActiveLearner":
+        """The learner that has been through all labels."""
+        return self.mind.learner
+
+    @property
+    def model(self) -> "EnsembleGPRegressor":
+        """The model, fitted to all labels; its inputs are those of the campaign's plan."""
+        return self.learner.model
+
+    def events(self) -> list[Event]:
+        """All that has happened, in order."""
+        return self.store.read(self.name, 0)
+
+    def ask(
+        self,
+        n: int | None = None,
+        *,
+        by: str | None = None,
+        lease: Any = None,
+        check: bool = False,
+    ) -> Any:
+        """The id of the row to measure next; with `n`, a list of n ids for one batch.
+
+        Rows that were asked are out with who asked (`by`) until their label comes or the lease
+        ends (seconds, "3d", or None for the campaign's own): each ask offers others. `check`
+        offers rows drawn at random, for an honest test of the predictions.
+        """
+        wanted = _count(n)
+        settings = self.ledger.settings
+        out = timedelta(seconds=seconds(settings["lease"] if lease is None else lease))
+        spare = 0
+        for left in reversed(range(TRIES)):
+            offers, common = self._offers(wanted, spare, check)
+            before = self._ledger.asked
+            try:
+                events = self.store.transact(
+                    self.name,
+                    lambda book: rules.asked(book, offers, wanted, by or self.who, out, common),  # noqa: B023
+                )
+                break
+            except Conflict:  # rows went to others: next time have as many to spare, and more
+                spare = max(wanted, 2 * (self.ledger.asked - before))
+                if not left:
+                    raise
+        from weal.campaign import recall
+
+        recall.keep(self.mind, self.store, self.ledger)
+        ids = [str(event.id) for event in events]
+        return ids[0] if n is None else ids
+
+    def _offers(self, wanted: int, spare: int, check: bool) -> tuple[Sequence[Offer], Any]:
+        mind, ledger = self.mind, self._ledger
+        asked = [lease.id for lease in ledger.open_leases(self.store.now())]
+        if check:
+            return mind.checks(ledger, asked, wanted), None
+        return mind.offers(ledger, asked, wanted, spare)
+
+    def asked(self, ids: Iterable[Any] | None = None) -> list["Asked"]:
+        """Rows that are out (or these), with what is expected of them and why they were chosen."""
+        from weal.campaign.why import explain
+
+        mind, ledger = self.mind, self._ledger
+        if ids is None:
+            leases = ledger.open_leases(self.store.now())
+        else:
+            wanted = names(list(ids))
+            if missing := [name for name in wanted if name not in ledger.leases]:
+                raise ValueError(f"{', '.join(map(repr, missing[:5]))}: not out with anybody")
+            leases = [ledger.leases[name] for name in wanted]
+        return explain(mind, ledger, leases)
+
+    def tell(
+        self,
+        ids: Any,
+        labels: Any,
+        *,
+        noise: Any = None,
+        by: str | None = None,
+        note: str | None = None,
+        replace: bool = False,
+        repeat: bool = False,
+        key: str | None = None,
+    ) -> int:
+        """Keep the label of an id, or the labels of several; returns the number of its event.
+
+        When it returns, the label is on disk. The same label again changes nothing; another one
+        raises AlreadyLabelled, unless `replace` says that it corrects the old or `repeat` that it
+        is a second measurement. `noise` is the sd of what is known of its noise. `key` is a name
+        of your own for this call: a second call with the same key writes nothing. Either all is
+        taken or nothing.
+        """
+        found = entries(ids, labels, noise, note)
+        return self.tell_entries(found, by=by, replace=replace, repeat=repeat, key=key)
+
+    def tell_entries(
+        self,
+        entries: Sequence[Entry],
+        *,
+        by: str | None = None,
+        replace: bool = False,
+        repeat: bool = False,
+        key: str | None = None,
+    ) -> int:
+        """As `tell`, for labels that were checked already."""
+        if replace and repeat:
+            raise ValueError("replace corrects a label and repeat adds to it: not both at once")
+        if not entries:
+            raise ValueError("there is no label to tell")
+        there = 0
+
+        def decide(book: Any) -> list[Draft]:
+            nonlocal there
+            drafts, there = rules.told(book, entries, by or self.who, replace, repeat, key)
+            return drafts
+
+        events = self.store.transact(self.name, decide)
+        return there or events[-1].seq
+
+    def tell_file(
+        self, source: Any, *, by: str | None = None, replace: bool = False, repeat: bool = False
+    ) -> int:
+        """Keep the labels of a results file (or frame), all or none; returns how many there are."""
+        from weal.table.results import read_results
+
+        created = self.store.read(self.name, 0)[0].body
+        rows = read_results(source, created["id"], created["target"]).rows
+        found = [entry(row.id, row.value, row.noise, row.note) for row in rows]
+        self.tell_entries(found, by=by, replace=replace, repeat=repeat)
+        return len(found)
+
+    def skip(self, ids: Any, *, by: str | None = None, note: str | None = None) -> None:
+        """Leave rows out: not offered until `unskip`, or until a label of theirs is told."""
+        self._skip(ids, True, by, note)
+
+    def unskip(self, ids: Any, *, by: str | None = None, note: str | None = None) -> None:
+        """Let skipped rows be offered again."""
+        self._skip(ids, False, by, note)
+
+    def _skip(self, ids: Any, on: bool, by: str | None, note: str | None) -> None:
+        found, who = names(ids), by or self.who
+        self.store.transact(self.name, lambda book: rules.skipped(book, found, who, on, note))
+
+    def withdraw(self, ids: Any, *, by: str | None = None, note: str | None = None) -> None:
+        """Take back the labels of rows; of rows without one, the lease."""
+        found, who = names(ids), by or self.who
+        self.store.transact(self.name, lambda book: rules.withdrawn(book, found, who, note))
+
+    def add(self, pool: Any, *, by: str | None = None) -> int:
+        """Add candidates, read as the first ones were; returns how many."""
+        from weal.campaign.creating import add
+
+        return add(self.store, self.ledger, self.events()[0].body, pool, by or self.who)
+
+    def change(self, *, by: str | None = None, **settings: Any) -> None:
+        """Change settings: acquisition, goal, lease or warp."""
+        body = {"v": VERSION, "changes": check_changes(settings)}
+        draft = Draft("settings", body, who=by or self.who)
+        self.store.transact(self.name, lambda book: [draft])
+
+    def status(self, *, goal: float | None = None, progress: Progress | None = None) -> "Status":
+        """How far the campaign is: error estimates and their trend, and whether to go on."""
+        from weal.campaign.status import status
+
+        return status(self, goal, progress)
+
+    def plot(self, folder: str | os.PathLike[str], progress: Progress | None = None) -> list[Path]:
+        """Pictures of the campaign, written into the folder; returns their paths."""
+        from weal.campaign.pictures import draw
+
+        return draw(self, Path(folder), progress)
+
+    def to_frame(self, what: str = "labels") -> Any:
+        """A pandas frame of labels, predictions, candidates or events."""
+        from weal.campaign.exporting import frame
+
+        return frame(self, what)
+
+
+def _count(n: int | None) -> int:
+    if n is None:
+        return 1
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise ValueError(f"asked for {n!r} rows; it needs a whole number of at least 1")
+    return n

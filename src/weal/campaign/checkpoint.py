@@ -1,0 +1,69 @@
+"""The experts of a campaign as they were last settled: advice that spares seconds at opening.
+
+What is kept carries a fingerprint of all that decides it: the labels that settled the experts,
+those of the first fit, the settings, and the versions of the programs. Where the fingerprint is not
+that of the campaign now, or the bytes cannot be read, it is thrown away and the experts are settled
+anew.
+"""
+
+import json
+import platform
+from dataclasses import asdict
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import scipy
+
+from weal import __version__
+from weal.core.bend import Bend
+from weal.core.kernels import Kernel
+from weal.fold import Fold, picked_by, refresh_after
+from weal.priors import Settled
+from weal.resuming import Past
+
+KIND = "experts"  # of the snapshot in the store
+
+
+def fingerprint(past: Past, settings: dict[str, Any]) -> str:
+    """A hash of all that the experts follow from."""
+    versions = [__version__, np.__version__, scipy.__version__, platform.python_version()]
+    first = [past.first, past.rows, past.labels[: past.settled]]
+    known = [versions, platform.machine(), settings, first]
+    return blake2b(json.dumps(known, sort_keys=True).encode(), digest_size=32).hexdigest()
+
+
+def write(fold: Fold, past: Past, settings: dict[str, Any]) -> bytes | None:
+    """The experts of a fold with that past; None where they are not what the past says."""
+    if not fold.setting.adaptive or fold.next_refresh != refresh_after(past.settled):
+        return None
+    picked = picked_by(fold)
+    plain = {
+        "of": fingerprint(past, settings),
+        "kernels": [asdict(kernel) for kernel in picked.dictionary],
+        "noise": picked.noise.tolist(),
+        "log_w": picked.log_w.tolist(),
+        "unit": picked.unit,
+        "bend": asdict(picked.bend),
+    }
+    return json.dumps(plain).encode()
+
+
+def read(data: bytes | None, past: Past, settings: dict[str, Any]) -> Settled | None:
+    """The experts that were kept, if they are those of this past."""
+    try:
+        plain = json.loads(data or b"{}")
+        if plain.get("of") != fingerprint(past, settings):
+            return None
+        kernels = tuple(_kernel(kernel) for kernel in plain["kernels"])
+        numbers = (np.array(plain["noise"], float), np.array(plain["log_w"], float))
+        return Settled(kernels, *numbers, float(plain["unit"]), Bend(**plain["bend"]))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _kernel(plain: dict[str, Any]) -> Kernel:
+    length = plain["length_scale"]
+    return Kernel(
+        **{**plain, "length_scale": tuple(length) if isinstance(length, list) else length}
+    )

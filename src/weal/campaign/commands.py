@@ -1,0 +1,223 @@
+"""`weal ask | tell | skip | withdraw`: the daily round of a campaign.
+
+`tell`, `skip` and `withdraw` are one short transaction each: they read neither candidates nor
+model, and start no numerics. Whatever is heavy is imported where it is used.
+"""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from weal.campaign import command_line as line
+from weal.campaign.command_line import command, opened, plural, takes
+from weal.screen import on_a_terminal, say, show, show_json, show_table, working
+
+if TYPE_CHECKING:
+    from weal.campaign.campaign import Campaign
+    from weal.campaign.why import Asked
+
+MOST_INPUTS = 12  # columns of a table that is shown
+_VERBATIM = {"ignore_unknown_options": True}  # -3.5 is a value, and -A17 an id
+_file = click.Path(path_type=Path)
+
+
+@command("Which rows to measure next.", "weal ask alloys -n 4")
+@takes(
+    line.name,
+    click.option("-n", type=click.IntRange(min=1), help="How many rows [default: 1]."),
+    click.option(
+        *("--check", "checks"),
+        type=click.IntRange(min=1),
+        metavar="K",
+        help="K random rows, for an honest test of the predictions.",
+    ),
+    line.lease,
+    click.option("--again", is_flag=True, help="Show the rows that are out; ask for none."),
+    line.by,
+)
+def ask(
+    name: str,
+    n: int | None,
+    checks: int | None,
+    lease: str | None,
+    again: bool,
+    by: str | None,
+    store: str | None,
+    as_json: bool,
+) -> None:
+    """Which rows to measure next, what is expected of them, and why these.
+
+    They are out with who asked until their label comes or the lease ends.
+    """
+    if again and (n or checks or lease):
+        raise ValueError("--again shows the rows that are out; leave out -n, --check and --lease")
+    with opened(name, store, by) as campaign, working("choosing"):
+        ids: list[str] = []
+        if not again and (n or not checks):
+            ids += campaign.ask(n or 1, lease=lease)
+        if checks:
+            ids += campaign.ask(checks, lease=lease, check=True)
+        rows = campaign.asked(None if again else ids)
+        inputs = _inputs(campaign.ledger.plan)
+    if as_json:
+        show_json([{**asdict(row), "why": row.why} for row in rows])
+    elif rows:
+        _show_asked(rows, inputs)
+    else:
+        say(f"no row of {name} is out; `weal ask {name}` asks for one")
+
+
+def _inputs(plan: dict[str, Any]) -> list[str]:
+    """The columns that are learnt from."""
+    return [column["name"] for column in plan["columns"] if column["kind"] != "dropped"]
+
+
+def _show_asked(rows: "list[Asked]", inputs: list[str]) -> None:
+    """A table; why each was chosen is its last column, or stands below where lines are short."""
+    shown, below = inputs[:MOST_INPUTS], on_a_terminal()
+    header = ["id", *shown, "expected", *([] if below else ["why"])]
+    show_table(header, [_cells(row, shown, below) for row in rows])
+    for row in rows if below else []:
+        show(f"{row.id}: {row.why}")
+    if more := len(inputs) - len(shown):
+        say(f"and {plural(more, 'input')} more: --json shows all")
+
+
+def _cells(row: "Asked", inputs: list[str], below: bool) -> list[str]:
+    from weal.campaign.wording import plus_minus
+
+    expected = "not known yet"
+    if row.mean is not None and row.sd is not None:
+        expected = plus_minus(row.mean, row.sd)
+    why = [] if below else [row.why]
+    return [row.id, *(_cell(row.row.get(name)) for name in inputs), expected, *why]
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return "" if value is None else str(value)
+
+
+@command(
+    "Bring a label, or a file of them.",
+    "weal tell alloys A-0417 312.5",
+    "weal tell alloys --file results.csv",
+    context_settings=_VERBATIM,
+)
+@takes(
+    line.name,
+    click.argument("id_", metavar="[ID", required=False),
+    click.argument("value", metavar="VALUE]", required=False),
+    click.option(
+        "--file", "file", type=_file, help="A table of labels, taken whole or not at all."
+    ),
+    click.option("--noise", metavar="SD", help="Standard deviation of the measurement."),
+    line.note,
+    click.option("--replace", is_flag=True, help="It corrects the label that is there."),
+    click.option("--repeat", is_flag=True, help="It is a second measurement."),
+    click.option("--key", help="A name of your own: the same key again writes nothing."),
+    line.by,
+)
+def tell(
+    name: str,
+    id_: str | None,
+    value: str | None,
+    file: Path | None,
+    store: str | None,
+    as_json: bool,
+    by: str | None,
+    replace: bool,
+    repeat: bool,
+    **details: Any,
+) -> None:
+    """Bring the label of one row, or those in a file; then it is on disk."""
+    _check_usage(id_, value, file, details)
+    how: dict[str, Any] = {"replace": replace, "repeat": repeat}
+    with opened(name, store, by) as campaign:
+        before = campaign.store.head(name)[0]
+        if file is None:
+            seq = campaign.tell(id_, value, **how, **details)
+            labels, what = 1, f"{id_}: {value}"
+        else:
+            labels, what = _tell_file(campaign, file, how)
+            seq = campaign.store.head(name)[0]
+    kept = f"kept (event {seq})" if seq > before else f"was there already (event {seq})"
+    say(f"{what} {kept}")
+    show_json({"event": seq, "labels": labels, "new": seq > before}) if as_json else show(seq)
+
+
+def _check_usage(
+    id_: str | None, value: str | None, file: Path | None, details: dict[str, Any]
+) -> None:
+    if file is None and (id_ is None or value is None):
+        raise click.UsageError("Name an ID and its VALUE, or give --file.")
+    if file is not None and (id_ is not None or any(details.values())):
+        raise click.UsageError(
+            "With --file, the file says all: leave ID, VALUE and their options out."
+        )
+
+
+def _tell_file(campaign: "Campaign", file: Path, how: dict[str, Any]) -> tuple[int, str]:
+    from weal.campaign.entries import entry
+    from weal.table.results import read_results
+
+    created = campaign.events()[0].body
+    results = read_results(file, created["id"], created["target"])
+    found = [entry(row.id, row.value, row.noise, row.note) for row in results.rows]
+    campaign.tell_entries(found, **how)
+    if results.empty:
+        say(f"{plural(results.empty, 'row')} of {file} without a value: left out")
+    return len(found), f"{file}: {plural(len(found), 'label')}"
+
+
+@command("Leave rows out.", 'weal skip alloys A-0417 --note "cracked"', context_settings=_VERBATIM)
+@takes(
+    line.name,
+    line.ids,
+    click.option("--undo", is_flag=True, help="Let them be asked again."),
+    line.note,
+    line.by,
+)
+def skip(
+    name: str,
+    ids: tuple[str, ...],
+    undo: bool,
+    note: str | None,
+    by: str | None,
+    store: str | None,
+    as_json: bool,
+) -> None:
+    """Leave rows out: they are not asked, until --undo or until a label of theirs comes."""
+    with opened(name, store, by) as campaign:
+        (campaign.unskip if undo else campaign.skip)(ids, note=note)
+    _done(ids, "back" if undo else "skipped", as_json)
+
+
+@command(
+    "Take labels back.",
+    'weal withdraw alloys A-0417 --note "wrong sample"',
+    context_settings=_VERBATIM,
+)
+@takes(line.name, line.ids, line.note, line.by)
+def withdraw(
+    name: str,
+    ids: tuple[str, ...],
+    note: str | None,
+    by: str | None,
+    store: str | None,
+    as_json: bool,
+) -> None:
+    """Take back the labels of rows; of rows that are out and have none, the lease."""
+    with opened(name, store, by) as campaign:
+        campaign.withdraw(ids, note=note)
+    _done(ids, "withdrawn", as_json)
+
+
+def _done(ids: tuple[str, ...], what: str, as_json: bool) -> None:
+    if as_json:
+        show_json({what: list(ids)})
+    for one in ids:
+        say(f"{one}: {what}")

@@ -1,0 +1,110 @@
+"""A campaign begins, and grows: a table of candidates becomes a plan, chunks and events.
+
+    created    settings, and the plan that turns columns into inputs
+    added      one for each chunk of candidates, with its sha256
+    told       labels that the target column had already
+
+All of it in one transaction: there is a whole campaign, or none. Candidates that come later are
+read by the same plan.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from weal.campaign.entries import entry
+from weal.campaign.events import Draft, check_id
+from weal.campaign.ledger import VERSION, Ledger
+from weal.campaign.rules import Entry, told_body
+from weal.campaign.settings import DEFAULTS, check_settings
+from weal.campaign.store import Book, Chunk, Store
+from weal.table.parquet import table_to_parquet
+from weal.table.plan import Plan, encode, make_plan
+from weal.table.reading import Table, read_table, table_of
+
+CHUNK = 50_000  # candidates
+ID = "id"  # name of the ids where the table has no column of them
+
+
+def create(
+    store: Store, name: str, source: Any, id_column: str | None, target: str | None,
+    features: Any, types: Mapping[str, str], settings: Mapping[str, Any], who: str,
+) -> bool:  # fmt: skip
+    """Make the campaign; False when somebody else has made it already."""
+    chosen = {**DEFAULTS, **check_settings(settings)}
+    numbered = id_column is None
+    id_column = id_column or ID
+    table = _table(source, id_column, 0 if numbered else None)
+    plan = make_plan(table, id_column=id_column, target=target, features=features, types=types)
+    encode(plan, table)  # refuses what cannot be used before anything is written
+    body = {
+        "v": VERSION,
+        "settings": chosen,
+        "plan": plan.to_json(),
+        "target": target,
+        "id": id_column,
+        "numbered": numbered,
+    }
+    chunks = _chunks(table, id_column)
+    drafts = [
+        Draft("created", body, who=who),
+        *_added(chunks, 0, who),
+        *_told(table, id_column, target, who),
+    ]
+    return store.create(name, drafts, chunks)
+
+
+def add(store: Store, ledger: Ledger, created: Mapping[str, Any], source: Any, who: str) -> int:
+    """Add candidates to a campaign; how many there were."""
+    id_column, target = created["id"], created["target"]
+    table = _table(source, id_column, ledger.rows if created["numbered"] else None)
+    encode(Plan.from_json(ledger.plan), table)
+    chunks = _chunks(table, id_column)
+
+    def decide(book: Book) -> Sequence[Draft]:
+        first = book.next_chunk()
+        return [*_added(chunks, first, who), *_told(table, id_column, target, who)]
+
+    store.transact(ledger.name, decide, chunks)
+    return len(table)
+
+
+def _table(source: Any, id_column: str, before: int | None) -> Table:
+    """The table; with `before` candidates before, rows without ids are given their numbers."""
+    table = read_table(source, text=[id_column])
+    if before is None or id_column in table.columns:
+        return table
+    ids = [str(before + n + 1) for n in range(len(table))]
+    columns = {id_column: ids, **{name: table.cells(name) for name in table.columns}}
+    return table_of(columns, text=[id_column], notes=table.notes)
+
+
+def _chunks(table: Table, id_column: str) -> list[Chunk]:
+    starts = range(0, len(table), CHUNK)
+    parts = [table.take(slice(start, start + CHUNK)) for start in starts]
+    return [
+        Chunk.of(table_to_parquet(part), [check_id(name) for name in part.cells(id_column)])
+        for part in parts
+    ]
+
+
+def _added(chunks: Sequence[Chunk], first: int, who: str) -> list[Draft]:
+    bodies = [
+        {"v": VERSION, "rows": len(chunk.ids), "chunk": n, "sha256": chunk.sha256}
+        for n, chunk in enumerate(chunks, start=first)
+    ]
+    return [Draft("added", body, who=who) for body in bodies]
+
+
+def _told(table: Table, id_column: str, target: str | None, who: str) -> list[Draft]:
+    """Labels that the table has in its target column."""
+    return [
+        Draft("told", told_body(label, False), label.id, who)
+        for label in _labels(table, id_column, target)
+    ]
+
+
+def _labels(table: Table, id_column: str, target: str | None) -> list[Entry]:
+    if target is None or target not in table.columns:
+        return []
+    pairs = zip(table.cells(id_column), table.cells(target), strict=True)
+    return [entry(name, value, None, None) for name, value in pairs if value is not None]

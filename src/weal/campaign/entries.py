@@ -1,0 +1,54 @@
+"""Labels as they are given to `tell`: one or several, checked, before anything is written."""
+
+from typing import Any
+
+from weal.campaign.events import check_id
+from weal.campaign.rules import Entry
+from weal.table.entry import number
+
+
+def names(ids: Any) -> list[str]:
+    """Ids as text: of one id, or of several."""
+    return [check_id(given) for given in (ids if _several(ids) else [ids])]
+
+
+def entries(ids: Any, labels: Any, noise: Any, note: str | None) -> list[Entry]:
+    """One label, or as many as there are ids."""
+    found = names(ids)
+    values = list(labels) if _several(labels) else [labels]
+    noises = list(noise) if _several(noise) else [noise] * len(found)
+    if _several(ids) != _several(labels) or not len(found) == len(values) == len(noises):
+        raise ValueError(
+            f"tell() got {len(values)} labels and {len(noises)} noises for {len(found)} ids; it "
+            "needs one for each. To leave a row without a label, call skip(id) instead"
+        )
+    rows = zip(found, values, noises, strict=True)
+    return [entry(name, value, sd, note) for name, value, sd in rows]
+
+
+def entry(given: Any, value: Any, noise: Any, note: str | None) -> Entry:
+    """A label, its number read from what somebody typed."""
+    name = check_id(given)
+    y = number(_plain(value), f"the label of {name}")
+    return Entry(name, y, None if noise is None else _noise(noise, name), note)
+
+
+def _noise(given: Any, name: str) -> float:
+    sd = number(_plain(given), f"the noise of {name}")
+    if sd < 0.0:
+        raise ValueError(f"the noise of {name} is {sd}; it is a standard deviation, at least 0")
+    return sd
+
+
+def _plain(value: Any) -> Any:
+    """A number of numpy's as Python's own."""
+    return value.item() if hasattr(value, "item") and not getattr(value, "ndim", 0) else value
+
+
+def _several(value: Any) -> bool:
+    """Whether this is a list of things; an array of no dimension is one thing."""
+    return (
+        not isinstance(value, str | bytes)
+        and hasattr(value, "__iter__")
+        and getattr(value, "ndim", 1) > 0
+    )

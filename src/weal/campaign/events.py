@@ -1,0 +1,176 @@
+"""What happened in a campaign: rows that are only ever appended, each sealed by a hash.
+
+    Draft   what somebody wants to write: kind, id, body, who, key
+    Event   a draft that was written: with campaign, number (1, 2, 3, ...), time and hash
+
+The hash of an event covers the hash of the event before it and every field of its own,
+
+    hash_n = blake2b(JSON [hash_{n-1}, campaign, n, kind, id, body, who, time, key]),   hash_0 = "",
+
+so that a changed, lost or reordered row is found by whoever reads the chain. A body is JSON with
+a version "v"; it is kept as text, always in the same spelling (keys sorted, no spaces, ASCII, no
+NaN), so that the text hashed is the text stored. Times are UTC with microseconds. Ids are text:
+1, "1", numpy's 1 and 1.0 are the same id.
+"""
+
+import hashlib
+import json
+import math
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from numbers import Integral, Real
+from typing import Any
+
+from weal.errors import DamagedStore
+
+KINDS = ("created", "added", "asked", "told", "skipped", "corrected", "withdrawn", "settings")
+MAX_KEY = 200  # characters of a client's key; databases limit what they can index
+# What a store keeps of an event: the fields of Event in order, body and time as text.
+Row = tuple[str, int, str, str | None, str, str, str, str | None, str]
+_TYPES: tuple[Any, ...] = (str, int, str, str | None, str, str, str, str | None, str)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An event that somebody wants to write; `key` is the client's own, used once."""
+
+    kind: str
+    body: dict[str, Any]
+    id: str | None = None
+    who: str = ""
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An event as it was written."""
+
+    campaign: str
+    seq: int
+    kind: str
+    id: str | None
+    body: dict[str, Any]
+    who: str
+    time: datetime
+    key: str | None
+    hash: str
+
+
+def spell(body: Any) -> str:
+    """JSON in the one spelling that is stored and hashed."""
+    return json.dumps(
+        body, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+    )
+
+
+def timestamp(time: datetime) -> str:
+    """A time as it is stored and hashed."""
+    return time.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def seal(previous: str, fields: Sequence[Any]) -> str:
+    """The hash of the row with these fields (all of Row but the hash) after that hash."""
+    return hashlib.blake2b(spell([previous, *fields]).encode(), digest_size=32).hexdigest()
+
+
+def write(
+    campaign: str, drafts: Iterable[Draft], last: int, previous: str, now: datetime
+) -> list[Row]:
+    """The rows that these drafts become after the event number `last` with the hash `previous`."""
+    rows: list[Row] = []
+    for seq, draft in enumerate(drafts, start=last + 1):
+        text = _checked_body(draft)
+        fields = (campaign, seq, draft.kind, draft.id, text, draft.who, timestamp(now), draft.key)
+        previous = seal(previous, fields)
+        rows.append((*fields, previous))
+    return rows
+
+
+def read(row: Sequence[Any], previous: str | None, place: str) -> Event:
+    """The event of a stored row, which must follow the hash `previous`; else DamagedStore."""
+    if not all(isinstance(value, kind) for value, kind in zip(row, _TYPES, strict=True)):
+        raise damaged(place, "a row of its events has values of the wrong type")
+    if previous is None or seal(previous, row[:-1]) != row[-1]:
+        raise damaged(place, f"event {row[1]} of {row[0]!r} does not match its hash")
+    return unchecked(row)
+
+
+def unchecked(row: Sequence[Any]) -> Event:
+    """The event of a row whose hash was looked at already."""
+    campaign, seq, kind, name, text, who, time, key, found = row
+    when = datetime.fromisoformat(time)
+    return Event(campaign, seq, kind, name, json.loads(text), who, when, key, found)
+
+
+def damaged(place: str, what: str) -> DamagedStore:
+    """The error for a store whose rows are not what was written."""
+    return DamagedStore(
+        f"{place} is damaged: {what}; run `weal doctor --store {place}`, which says more and can "
+        "save what is still readable, or go back to a copy"
+    )
+
+
+def check_id(given: Any) -> str:
+    """An id as text, or an error that says why it cannot be one."""
+    if isinstance(given, str):
+        return _checked_text(str(given), "an id")
+    if isinstance(given, Integral) and not isinstance(given, bool):
+        return str(int(given))
+    if isinstance(given, Real) and not isinstance(given, bool):
+        value = float(given)
+        if math.isfinite(value):
+            return str(int(value)) if value.is_integer() else repr(value)
+    raise ValueError(f"{given!r} cannot be an id; an id is text or a number: write it as text")
+
+
+def check_name(name: Any) -> str:
+    """The name of a campaign, or an error that says what is wrong with it."""
+    if not isinstance(name, str) or not 1 <= len(name) <= 100 or not name.strip():
+        raise ValueError(f"a campaign's name is text of 1 to 100 characters, not {_short(name)}")
+    if any(part in name for part in ("/", "\\", "..")):
+        raise ValueError(f"a campaign's name has no '/', '\\' and '..': {name!r} does")
+    if any(unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") for letter in name):
+        raise ValueError(f"a campaign's name has no control characters: {name!r} does")
+    return name
+
+
+def _checked_body(draft: Draft) -> str:
+    """The body's text; an error when the draft cannot be written and read back the same."""
+    if draft.kind not in KINDS:
+        raise ValueError(f"an event is {', '.join(KINDS)}, not {draft.kind!r}")
+    if draft.id is not None and check_id(draft.id) != draft.id:
+        raise ValueError(f"the id {draft.id!r} is not text; pass it through check_id first")
+    _checked_text(draft.who, "who wrote it", empty=True)
+    if draft.key is not None and len(_checked_text(draft.key, "a key")) > MAX_KEY:
+        raise ValueError(f"a key has at most {MAX_KEY} characters, not {len(draft.key)}")
+    if not isinstance(draft.body.get("v"), int):
+        raise ValueError(f"the body of {draft.kind!r} lacks its version: add 'v': 1")
+    try:
+        text = spell(draft.body)
+    except TypeError as error:
+        raise ValueError(f"the body of {draft.kind!r} is not JSON: {error}") from error
+    if spell(json.loads(text)) != text:  # two keys that are one in JSON, such as True and "true"
+        raise ValueError(f"the body of {draft.kind!r} does not survive JSON: {_short(text)}")
+    return text
+
+
+def _checked_text(text: Any, what: str, empty: bool = False) -> str:
+    if not isinstance(text, str) or not (text or empty):
+        raise ValueError(f"{what} is text that is not empty, not {_short(text)}")
+    if "\0" in text:
+        raise ValueError(f"{what} cannot have a NUL character: {_short(text)}")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(
+            f"{what} cannot have half a character (a lone surrogate): {_short(text)}; the text was "
+            "read with a wrong encoding"
+        ) from None
+    return text
+
+
+def _short(value: Any) -> str:
+    text = ascii(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,0 +1,222 @@
+"""Where a campaign stands, without a model: the fold of its events.
+
+    labels    id -> what was told of it; several where it was measured again
+    leases    id -> who has it until when: asked, and neither told, skipped nor withdrawn since
+    skipped   ids that are not to be offered
+    steps     what a learner has to go through, in order: the same events, stripped of people
+
+A lease lapses by the clock alone, so that it stays in the ledger: `open_leases(now)` leaves lapsed
+ones out. `fold` never changes the ledger that it is given. Standard library only: `weal tell`
+starts no numerics.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from weal.campaign.events import Event
+
+VERSION = 1  # of the bodies that are written
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One label."""
+
+    id: str
+    y: float
+    noise: float | None  # sd of what is known of its noise
+    seq: int
+    time: datetime
+    who: str
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A row that is out with somebody."""
+
+    id: str
+    who: str
+    since: datetime
+    until: datetime
+    seq: int
+    body: Mapping[str, Any]  # of the event: what was expected, and why this row
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that a learner has to take in."""
+
+    kind: str  # "add", "tell", "repeat", "correct", "forget"
+    id: str = ""
+    y: float = 0.0
+    noise: float = 0.0
+    rows: int = 0  # of "add": candidates from then on
+
+
+@dataclass(frozen=True, slots=True)
+class Foretold:
+    """A label beside what was expected when its row was asked."""
+
+    told: Told
+    body: Mapping[str, Any]  # mean, sd, low, high, check
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """A campaign after its events up to `seq`."""
+
+    name: str
+    seq: int = 0
+    hash: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
+    plan: dict[str, Any] = field(default_factory=dict)
+    target: str | None = None
+    rows: int = 0
+    labels: dict[str, tuple[Told, ...]] = field(default_factory=dict)
+    leases: dict[str, Lease] = field(default_factory=dict)
+    skipped: dict[str, str | None] = field(default_factory=dict)  # id -> note
+    steps: list[Step] = field(default_factory=list)
+    foretold: list[Foretold] = field(default_factory=list)
+    asked: int = 0  # rows offered so far
+    checks: int = 0  # of them for an honest test
+    ask: Mapping[str, Any] | None = None  # what the last ask left behind for the next
+    news: bool = False  # whether labels changed since
+
+    @property
+    def n_labels(self) -> int:
+        """Labels that count, repeated ones included."""
+        return sum(map(len, self.labels.values()))
+
+    def told(self) -> list[Told]:
+        """All labels that count, in the order they came."""
+        every = (told for several in self.labels.values() for told in several)
+        return sorted(every, key=lambda told: told.seq)
+
+    def open_leases(self, now: datetime) -> list[Lease]:
+        """Rows that are out at that time, in the order they were asked."""
+        return [lease for lease in self.leases.values() if lease.until > now]
+
+
+def fold(ledger: Ledger, events: Iterable[Event]) -> Ledger:
+    """The ledger after more events."""
+    after = replace(
+        ledger,
+        settings=dict(ledger.settings),
+        labels=dict(ledger.labels),
+        leases=dict(ledger.leases),
+        skipped=dict(ledger.skipped),
+        steps=list(ledger.steps),
+        foretold=list(ledger.foretold),
+    )
+    for event in events:
+        after = replace(_APPLY[event.kind](after, event), seq=event.seq, hash=event.hash)
+    return after
+
+
+# Each of these may write into the dicts and lists of the ledger that `fold` has copied.
+
+
+def _created(ledger: Ledger, event: Event) -> Ledger:
+    body = event.body
+    return replace(ledger, settings=body["settings"], plan=body["plan"], target=body["target"])
+
+
+def _settings(ledger: Ledger, event: Event) -> Ledger:
+    changes = event.body["changes"]
+    if "acquisition" in changes:  # the new functions have not been weighed
+        ledger = replace(ledger, ask=None, news=True)
+    return replace(ledger, settings={**ledger.settings, **changes})
+
+
+def _added(ledger: Ledger, event: Event) -> Ledger:
+    rows = ledger.rows + event.body["rows"]
+    ledger.steps.append(Step("add", rows=rows))
+    return replace(ledger, rows=rows)
+
+
+def _asked(ledger: Ledger, event: Event) -> Ledger:
+    name, body = str(event.id), event.body
+    until = datetime.fromisoformat(body["until"])
+    ledger.leases.pop(name, None)  # a lapsed one; the new one comes last
+    ledger.leases[name] = Lease(name, event.who, event.time, until, event.seq, body)
+    ask = body.get("ask")
+    return replace(
+        ledger,
+        asked=ledger.asked + 1,
+        checks=ledger.checks + bool(body["check"]),
+        ask=ask or ledger.ask,
+        news=ledger.news and not ask,
+    )
+
+
+def _told(ledger: Ledger, event: Event) -> Ledger:
+    told = _label(event)
+    before = ledger.labels.get(told.id, ())
+    if not before and (lease := ledger.leases.get(told.id)):
+        ledger.foretold.append(Foretold(told, lease.body))
+    ledger.labels[told.id] = (*before, told)
+    ledger.steps.append(_step("repeat" if before else "tell", told))
+    return _settled(ledger, told.id)
+
+
+def _corrected(ledger: Ledger, event: Event) -> Ledger:
+    told = _label(event)
+    for n, past in enumerate(ledger.foretold):
+        if past.told.id == told.id:
+            ledger.foretold[n] = replace(past, told=told)
+    ledger.labels.pop(told.id, None)
+    ledger.labels[told.id] = (told,)
+    ledger.steps.append(_step("correct", told))
+    return _settled(ledger, told.id)
+
+
+def _withdrawn(ledger: Ledger, event: Event) -> Ledger:
+    name = str(event.id)
+    ledger.leases.pop(name, None)
+    if not ledger.labels.pop(name, None):
+        return ledger
+    ledger.foretold[:] = [past for past in ledger.foretold if past.told.id != name]
+    ledger.steps.append(Step("forget", name))
+    return replace(ledger, news=True)
+
+
+def _skipped(ledger: Ledger, event: Event) -> Ledger:
+    name = str(event.id)
+    if event.body["on"]:
+        ledger.skipped[name] = event.body.get("note")
+        ledger.leases.pop(name, None)
+    else:
+        ledger.skipped.pop(name, None)
+    return ledger
+
+
+def _settled(ledger: Ledger, name: str) -> Ledger:
+    """A label is there: nobody has to bring it, and whoever skipped the row did not."""
+    ledger.leases.pop(name, None)
+    ledger.skipped.pop(name, None)
+    return replace(ledger, news=True)
+
+
+def _label(event: Event) -> Told:
+    body = event.body
+    who = (event.seq, event.time, event.who)
+    return Told(str(event.id), body["y"], body["noise"], *who, body.get("note"))
+
+
+def _step(kind: str, told: Told) -> Step:
+    return Step(kind, told.id, told.y, told.noise or 0.0)
+
+
+_APPLY = {
+    "created": _created,
+    "settings": _settings,
+    "added": _added,
+    "asked": _asked,
+    "told": _told,
+    "corrected": _corrected,
+    "withdrawn": _withdrawn,
+    "skipped": _skipped,
+}

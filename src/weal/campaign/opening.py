@@ -1,0 +1,79 @@
+"""Open a campaign, or make it: the way in for programs and for the command line."""
+
+import getpass
+import os
+from typing import Any
+
+from weal.campaign.campaign import Campaign
+from weal.campaign.events import check_name
+from weal.campaign.store import Store, open_store
+
+
+def open_campaign(
+    name: str,
+    store: str | Store | None = None,
+    *,
+    pool: Any = None,
+    id_column: str | None = None,
+    target: str | None = None,
+    features: Any = "auto",
+    types: dict[str, str] | None = None,
+    by: str | None = None,
+    **settings: Any,
+) -> Campaign:
+    """The campaign of that name; with `pool`, it is made if it is not there yet.
+
+    Parameters
+    ----------
+    name : str
+        Of the campaign.
+    store : str or None
+        Where it is kept: sqlite:///weal.db, postgresql://user@host/database or memory: ; None:
+        what WEAL_STORE says, else sqlite:///weal.db.
+    pool : path or frame, or None
+        Table of candidates: CSV, TSV, Parquet or Excel file; pandas, polars or pyarrow frame.
+    id_column, target
+        Columns with the ids and with labels that are there already (None: neither such column).
+    features, types
+        Columns to use ("auto": all that can be); what a column is, where we would guess wrong.
+    by : str or None
+        Who is at work; None: WEAL_WHO, else the name of the account.
+    settings
+        acquisition, lease ("7d"), goal (error at which to stop), n_start, seed, warp.
+
+    Examples
+    --------
+    >>> import weal
+    >>> from weal.samples import alloys, path
+    >>> with weal.open_campaign(
+    ...     "alloys", "memory:", pool=path("alloys.csv"), id_column="sample", target="hardness"
+    ... ) as campaign:
+    ...     ids = campaign.ask(4)
+    ...     number = campaign.tell(ids[0], alloys.measure(ids[0]), by="mk", note="batch 7")
+    ...     campaign.ledger.n_labels
+    13
+    """
+    place = open_store(store) if store is None or isinstance(store, str) else store
+    name, who = check_name(name), by or account()
+    try:
+        if pool is not None and name not in place.campaigns():
+            from weal.campaign.creating import create
+
+            create(place, name, pool, id_column, target, features, types or {}, settings, who)
+        elif pool is None and settings:
+            raise ValueError(
+                f"{', '.join(settings)}: settings are given with a pool, for a new campaign; "
+                "change them later with campaign.change(...)"
+            )
+        return Campaign(name, place, who)
+    except BaseException:
+        place.close()
+        raise
+
+
+def account() -> str:
+    """Who is at work, if nobody says so."""
+    try:
+        return os.environ.get("WEAL_WHO") or getpass.getuser()
+    except (OSError, KeyError):  # an account without a name, as in some containers
+        return ""

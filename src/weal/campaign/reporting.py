@@ -1,0 +1,154 @@
+"""A status to be read: short sections of plain lines."""
+
+from typing import TYPE_CHECKING
+
+from weal.campaign.wording import REASONS, number, percent, some, told_apart
+
+if TYPE_CHECKING:
+    from weal.campaign.random_choice import Comparison
+    from weal.campaign.status import Beliefs, Coverage, Estimate, Expert, Out, Status
+
+FAMILIES = {
+    "rbf": "very smooth",
+    "matern52": "smooth",
+    "matern32": "rougher",
+    "matern12": "rough",
+    "rq": "smooth at several scales",
+}
+INPUTS, LONGEST = 6, 24  # that are shown, and letters of a name
+LEAST = 0.01  # weight of an expert that is shown
+CLEAR = 1.2  # times an even weight: what weighs more stands out
+
+
+def lines(status: "Status") -> list[str]:
+    """The status, section by section."""
+    found = [*_standing(status)]
+    if status.beliefs:
+        found += ["", *_errors(status, status.beliefs), "", *_model(status.beliefs)]
+    found += ["", *_stopping(status)]
+    return found
+
+
+def _standing(status: "Status") -> list[str]:
+    share = percent(status.labelled / status.candidates)
+    found = [
+        f"{status.name}: {status.labels:,} {_plural(status.labels, 'label')}, "
+        f"{status.candidates:,} candidates ({share} labelled)"
+    ]
+    if status.repeats:
+        found.append(f"  measured again   {status.repeats}")
+    if status.out:
+        found.append(f"  out              {len(status.out)}: {some(map(_out, status.out))}")
+    if status.lapsed:
+        found.append(f"  lapsed           {len(status.lapsed)}: {some(map(_out, status.lapsed))}")
+    if status.skipped:
+        found.append(f"  skipped          {status.skipped}")
+    found += [f"  left aside       {name}: {why}" for name, why in status.aside.items()]
+    if status.missing:
+        more = f"{status.missing} more {_plural(status.missing, 'label')}"
+        found.append(f"  no model yet     {more} to come before there is one")
+    return found
+
+
+def _out(out: "Out") -> str:
+    who = f" ({out.who}," if out.who else " ("
+    return f"{out.id}{who} until {out.until:%Y-%m-%d})".replace("( ", "(")
+
+
+def _errors(status: "Status", beliefs: "Beliefs") -> list[str]:
+    over = f"by the model itself, over {beliefs.expected_over:,} candidates"
+    before = f"last {beliefs.window} labels, each predicted before it was told"
+    found = [
+        "Error estimates, in units of the label",
+        _estimate("leave-one-out", beliefs.left_out, "each label predicted from the others"),
+        _estimate("prequential", beliefs.prequential, before),
+        _estimate("expected", beliefs.expected, over),
+        "  Rows were picked for being uncertain: leave-one-out may be too low or too high, "
+        "prequential is rather too high.",
+    ]
+    if status.check:
+        error = f" +- {number(status.check.error, 2)}" if status.check.error else ""
+        found.append(f"  honest test    {number(status.check.rmse)}{error}   {_tested(status)}")
+    if status.coverage:
+        found.append(f"  {_covered(status.coverage)} when asked")
+    found.append(f"  {_covered(beliefs.left_out_coverage)} in leave-one-out")
+    return found
+
+
+def _tested(status: "Status") -> str:
+    n = status.check.n if status.check else 0
+    return f"{n} {_plural(n, 'row')} drawn at random, as predicted when asked"
+
+
+def _estimate(name: str, estimate: "Estimate | None", how: str) -> str:
+    if estimate is None:
+        return f"  {name:<13}  none yet   {how}"
+    return f"  {name:<13}  {number(estimate.now):<9}{_fell(estimate):<22}{how}"
+
+
+def _fell(estimate: "Estimate") -> str:
+    """How it went since there were half as many labels."""
+    t = estimate.course[-1][0]
+    past = [pair for pair in estimate.course if pair[0] <= t / 2] or list(estimate.course[:1])
+    labels, error = past[-1]
+    return f"({number(error)} at {labels})" if labels < t else ""
+
+
+def _covered(coverage: "Coverage") -> str:
+    ends = f"{percent(coverage.low)} to {percent(coverage.high)}"
+    share = percent(coverage.inside / coverage.n)
+    inside = f"{coverage.inside} of {coverage.n} labels, {share} ({ends}), were inside"
+    return f"{percent(coverage.level)} intervals {inside}"
+
+
+def _model(beliefs: "Beliefs") -> list[str]:
+    shown = [one for one in beliefs.experts if one.weight >= LEAST] or beliefs.experts[:1]
+    names = list(beliefs.inputs)
+    short = told_apart(names[:INPUTS], LONGEST)
+    shares = [percent(beliefs.inputs[name]) for name in names[:INPUTS]]
+    best = [f"{name} {share}" for name, share in zip(short, shares, strict=True)]
+    more = f" and {len(names) - INPUTS} more" if len(names) > INPUTS else ""
+    found = [
+        "Model",
+        f"  inputs         {', '.join(best)}{more}",
+        f"  noise          labels scatter by about {number(beliefs.noise, 2)} by themselves",
+    ]
+    found += [f"  expert {percent(one.weight):>6}  {_expert(one)}" for one in shown]
+    weighed = sorted(beliefs.acquisition.items(), key=lambda pair: -pair[1])
+    if len(weighed) > 1:
+        chosen = [f"{name} {percent(w)}" for name, w in weighed if w >= LEAST]
+        found.append(f"  rows chosen by {', '.join(chosen)}")
+        if weighed[0][1] > CLEAR / len(weighed):
+            found.append(f"                 mostly: {REASONS.get(weighed[0][0], 'your own score')}")
+    return found
+
+
+def _expert(expert: "Expert") -> str:
+    family = FAMILIES.get(expert.family, expert.family)
+    low, high = number(min(expert.lengths), 2), number(max(expert.lengths), 2)
+    reach = f"lengthscale {low}" if low == high else f"lengthscales {low} to {high}"
+    return f"{family} ({expert.family}), {reach}, in sds of the inputs"
+
+
+def _stopping(status: "Status") -> list[str]:
+    found = ["Stopping", f"  {status.advice}"]
+    if status.needed and status.needed.reached < 0.5:
+        found.append(f"  goal {number(status.needed.goal)}: {status.needed.text}")
+        if "cannot tell" not in status.needed.text:
+            found.append("  (by drawing the course of the expected error on; not a promise)")
+    if status.beliefs and status.beliefs.random:
+        found += [f"  {line}" for line in _random(status.beliefs.random)]
+    return found
+
+
+def _random(found: "Comparison") -> list[str]:
+    ends = f"80 %: {number(found.low, 2)} to {number(found.high, 2)}"
+    return [
+        f"{found.labels} rows picked at random would likely have given {number(found.ratio, 2)} "
+        f"times the error ({ends})",
+        f"(by replaying both on {found.draws} functions drawn from what the model believes)",
+    ]
+
+
+def _plural(n: int, word: str) -> str:
+    return word if n == 1 else f"{word}s"

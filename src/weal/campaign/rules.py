@@ -1,0 +1,144 @@
+"""What may be written: drafts of events, decided under the write lock of the campaign.
+
+Each function here looks at the book (`store.Book`) and says which events follow, or refuses with an
+error and nothing is written. Two people who do the same thing at once are told apart by the lock:
+the second sees what the first has done.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from weal.campaign.events import Draft
+from weal.campaign.ledger import VERSION, Ledger, Told, fold
+from weal.campaign.store import Book
+from weal.errors import AlreadyLabelled, Conflict, UnknownId
+
+SHOWN = 5  # ids in an error message
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A label that somebody brings."""
+
+    id: str
+    y: float
+    noise: float | None = None
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A row to be asked, best first, and what is to be kept with it."""
+
+    id: str
+    body: dict[str, Any]
+
+
+def told(
+    book: Book, entries: Sequence[Entry], who: str, replace: bool, repeat: bool, key: str | None
+) -> tuple[list[Draft], int]:
+    """Events for these labels, and the number of the event that holds the last one, if it is there.
+
+    A label that is there already is not written again. 0 stands for the number of a new event.
+    """
+    now = _known(book, [entry.id for entry in entries])
+    labels = {name: list(several) for name, several in now.labels.items()}
+    drafts: list[Draft] = []
+    seq = 0
+    for n, entry in enumerate(entries):
+        own_key = key if key is None or len(entries) == 1 else f"{key}/{n}"
+        past = book.by_key(own_key) if own_key is not None else None
+        before = labels.setdefault(entry.id, [])
+        kind = None if past else _kind(entry, before, replace, repeat)
+        if kind is None:
+            seq = past.seq if past else before[-1].seq
+            continue
+        seq = 0
+        drafts.append(Draft(kind, told_body(entry, bool(before)), entry.id, who, own_key))
+        new = Told(entry.id, entry.y, entry.noise, 0, book.now, who)
+        labels[entry.id] = [new] if kind == "corrected" else [*before, new]
+    return drafts, seq
+
+
+def _kind(entry: Entry, before: Sequence[Told], replace: bool, repeat: bool) -> str | None:
+    """The kind of the event that this label is; None where it is there already."""
+    if not before or repeat:
+        return "told"
+    same = any((told.y, told.noise) == (entry.y, entry.noise) for told in before)
+    if same and (len(before) == 1 or not replace):
+        return None
+    if replace:
+        return "corrected"
+    there = ", ".join(str(told.y) for told in before)
+    raise AlreadyLabelled(
+        f"{entry.id!r} has the label {there} already, and {entry.y} is another; say replace "
+        "(--replace) to correct it, or repeat (--repeat) to add a second measurement"
+    )
+
+
+def told_body(entry: Entry, again: bool) -> dict[str, Any]:
+    """Body of the event that keeps this label."""
+    return {
+        "v": VERSION,
+        "y": entry.y,
+        "noise": entry.noise,
+        "note": entry.note,
+        "repeat": again,
+    }
+
+
+def skipped(book: Book, ids: Sequence[str], who: str, on: bool, note: str | None) -> list[Draft]:
+    """Events that leave rows out, or bring them back; none where that is so already."""
+    now = _known(book, ids)
+    if on and (labelled := [name for name in ids if name in now.labels]):
+        raise AlreadyLabelled(f"{_some(labelled)}: labelled already, so there is nothing to skip")
+    body = {"v": VERSION, "on": on, "note": note}
+    return [Draft("skipped", body, name, who) for name in ids if (name in now.skipped) != on]
+
+
+def withdrawn(book: Book, ids: Sequence[str], who: str, note: str | None) -> list[Draft]:
+    """Events that take labels back, or rows from who had them."""
+    now = _known(book, ids)
+    if nothing := [name for name in ids if name not in now.labels and name not in now.leases]:
+        raise ValueError(f"{_some(nothing)}: neither labelled nor asked, so nothing to withdraw")
+    return [Draft("withdrawn", {"v": VERSION, "note": note}, name, who) for name in ids]
+
+
+def asked(
+    book: Book, offers: Sequence[Offer], n: int, who: str, lease: timedelta,
+    common: dict[str, Any] | None,
+) -> list[Draft]:  # fmt: skip
+    """Leases of the first n offers that nobody else took meanwhile; Conflict if too few are left.
+
+    `common` goes with the first: what this ask leaves behind for the next.
+    """
+    now = fold(Ledger(""), book.of([offer.id for offer in offers]))
+    out = {one.id for one in now.open_leases(book.now)}
+    taken = out | now.labels.keys() | now.skipped.keys()
+    free = [offer for offer in offers if offer.id not in taken][:n]
+    if len(free) < n:
+        raise Conflict("somebody else has asked for the same rows; ask again")
+    until = (book.now + lease).isoformat()
+    bodies = [{"v": VERSION, "until": until, **offer.body} for offer in free]
+    if common is not None:
+        bodies[0]["ask"] = common
+    return [Draft("asked", body, offer.id, who) for offer, body in zip(free, bodies, strict=True)]
+
+
+def _known(book: Book, ids: Sequence[str]) -> Ledger:
+    """What is known of these ids; UnknownId where one is no candidate."""
+    there = book.known(ids)
+    if unknown := [name for name in dict.fromkeys(ids) if name not in there]:
+        raise UnknownId(
+            f"no candidate has the id {_some(unknown)}; `weal export NAME --what candidates` lists "
+            "them, and `weal add` brings new ones"
+        )
+    return fold(Ledger(""), book.of(ids))
+
+
+def _some(ids: Iterable[str]) -> str:
+    names = list(ids)
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(map(repr, names[:SHOWN])) + more

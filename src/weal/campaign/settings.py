@@ -1,0 +1,102 @@
+"""What a campaign can be told to do, checked; kept in its events as plain JSON."""
+
+import math
+from collections.abc import Mapping
+from datetime import timedelta
+from numbers import Integral, Real
+from typing import Any
+
+WEEK = 7 * 24 * 3600.0
+DEFAULTS: dict[str, Any] = {
+    "acquisition": "auto",  # a name, or a list of names
+    "goal": None,  # error, in units of the label, at which to stop
+    "lease": WEEK,  # seconds for which a row is out with who asked for it
+    "n_start": None,  # labels before there is a model
+    "seed": 0,  # decides all that is random
+    "warp": None,  # whether the model bends skewed labels: "auto", "asinh" or None
+}
+FIXED = ("seed", "n_start")  # what was asked so far follows from these
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 24 * 3600.0, "w": WEEK}
+
+
+def check_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings given, checked; ValueError where one is unknown or wrong."""
+    if unknown := [name for name in given if name not in DEFAULTS]:
+        raise ValueError(f"no setting {', '.join(unknown)}; there are {', '.join(DEFAULTS)}")
+    return {name: _CHECKS[name](value) for name, value in given.items()}
+
+
+def check_changes(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The same, for a campaign that has begun."""
+    if fixed := [name for name in given if name in FIXED]:
+        raise ValueError(f"{', '.join(fixed)} cannot change once a campaign has begun")
+    return check_settings(given)
+
+
+def seconds(lease: Any) -> float:
+    """A lease in seconds: a number of them, a timedelta, or text as 3d, 12h, 2w.
+
+    >>> seconds("12h")
+    43200.0
+    """
+    if isinstance(lease, timedelta):
+        lease = lease.total_seconds()
+    if isinstance(lease, str):
+        lease = _from_text(lease)
+    if not isinstance(lease, Real) or not 0.0 < float(lease) <= 1e9:
+        raise ValueError(f"a lease is a time above 0 as 3d, 12h, 90m or 2w, not {lease!r}")
+    return float(lease)
+
+
+def _from_text(text: str) -> Any:
+    number, unit = text.strip()[:-1], text.strip()[-1:].lower()
+    try:
+        return float(number) * _UNITS[unit]
+    except (ValueError, KeyError):
+        return text
+
+
+def _acquisition(value: Any) -> Any:
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list | tuple) or not names:
+        raise ValueError(f"acquisition is {value!r}; it needs a name, or a list of names")
+    from weal.asking import resolve  # numerics, for this alone
+
+    resolve(value)
+    return value if isinstance(value, str) else list(value)
+
+
+def _goal(value: Any) -> float | None:
+    if value is None:
+        return None
+    if not isinstance(value, Real) or not 0.0 < float(value) < math.inf:
+        raise ValueError(f"goal is {value!r}; it needs an error above 0, in units of the label")
+    return float(value)
+
+
+def _seed(value: Any) -> int:
+    if not isinstance(value, Integral) or value < 0:
+        raise ValueError(f"seed is {value!r}; it needs a whole number of at least 0")
+    return int(value)
+
+
+def _n_start(value: Any) -> int | None:
+    if value is not None and (not isinstance(value, Integral) or value < 1):
+        raise ValueError(f"n_start is {value!r}; it needs a whole number of at least 1")
+    return None if value is None else int(value)
+
+
+def _warp(value: Any) -> Any:
+    if value not in (None, "auto", "asinh"):
+        raise ValueError(f"warp is {value!r}; it needs 'auto', 'asinh' or None")
+    return value
+
+
+_CHECKS = {
+    "acquisition": _acquisition,
+    "goal": _goal,
+    "lease": seconds,
+    "n_start": _n_start,
+    "seed": _seed,
+    "warp": _warp,
+}

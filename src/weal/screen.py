@@ -1,0 +1,148 @@
+r"""What commands show: data on stdout, talk on stderr.
+
+On a terminal, tables and bars are drawn with rich; elsewhere tables are plain columns that `awk`
+and `column` can read, and progress is a line now and then. Nothing is said of work that takes less
+than two seconds.
+
+Text is shown as it is, but for control characters: an id may hold a line break or the command that
+clears a terminal, and is shown with `\n` and `\x1b` in their place. JSON has every text verbatim.
+"""
+
+import json
+import sys
+import threading
+import time
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import date, timedelta
+from typing import Any
+
+import click
+
+SECONDS_BEFORE_WORDS = 2.0
+SECONDS_BETWEEN_LINES = 10.0
+Count = Callable[[str, int, int], object]  # what is being done, how far, of how many
+
+
+def say(line: str) -> None:
+    """One line of talk."""
+    click.echo(visible(line), err=True)
+
+
+def show(line: object) -> None:
+    """One line of data."""
+    click.echo(visible(str(line)))
+
+
+def show_json(value: Any) -> None:
+    """Data as JSON; times as ISO writes them."""
+    click.echo(json.dumps(value, indent=1, allow_nan=False, default=_spelt))
+
+
+def _spelt(value: Any) -> str:
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def on_a_terminal() -> bool:
+    """Whether data go to a terminal."""
+    return sys.stdout.isatty()
+
+
+def visible(text: str) -> str:
+    r"""The text with control characters spelt out.
+
+    >>> print(visible("A-1\nß 😀"))
+    A-1\nß 😀
+    """
+    if text.isprintable():
+        return text
+    return "".join(map(_visible, text))
+
+
+def _visible(letter: str) -> str:
+    hidden = unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp")
+    return letter.encode("unicode_escape").decode() if hidden else letter
+
+
+def show_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table on stdout; a cell that ends in a star is shown bold on a terminal."""
+    lines = [[visible(cell) for cell in row] for row in (header, *rows)]
+    if on_a_terminal():
+        _show_rich(lines[0], lines[1:])
+        return
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        click.echo("  ".join(cells).rstrip())
+
+
+def _show_rich(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in header:
+        table.add_column(Text(name), overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell, "bold" if cell.endswith("*") else "") for cell in row))
+    Console().print(table)
+
+
+def in_words(seconds: float) -> str:
+    """A duration.
+
+    >>> in_words(3725.2)
+    '1:02:05'
+    """
+    return str(timedelta(seconds=round(seconds)))
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Says what is being done, if it takes a while."""
+    timer = threading.Timer(SECONDS_BEFORE_WORDS, say, [f"{what} ..."])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+@contextmanager
+def counting() -> Iterator[Count]:
+    """A callback that shows how far the work is: a bar on a terminal, else lines."""
+    with ExitStack() as stack:
+        yield _bar(stack) if sys.stderr.isatty() else _lines()
+
+
+def _lines() -> Count:
+    due = time.monotonic() + SECONDS_BEFORE_WORDS
+
+    def tell(what: str, done: int, total: int) -> None:
+        nonlocal due
+        if time.monotonic() >= due:
+            due = time.monotonic() + SECONDS_BETWEEN_LINES
+            say(f"{what}: {done} of {total}")
+
+    return tell
+
+
+def _bar(stack: ExitStack) -> Count:
+    """A bar that comes up when the work turns out to take a while."""
+    due, bar, line = time.monotonic() + SECONDS_BEFORE_WORDS, None, None
+
+    def tell(what: str, done: int, total: int) -> None:
+        nonlocal bar, line
+        if bar is None and time.monotonic() >= due:
+            from rich.console import Console
+            from rich.progress import Progress
+
+            bar = stack.enter_context(Progress(console=Console(stderr=True)))
+            line = bar.add_task(what)
+        if bar is not None and line is not None:
+            bar.update(line, description=what, completed=done, total=total)
+
+    return tell

@@ -1,0 +1,52 @@
+"""A campaign as the store sees it, for the tests of stores: made, told and checked by hand."""
+
+import hashlib
+
+from weal.campaign.events import Draft
+from weal.campaign.store import Chunk
+from weal.errors import AlreadyLabelled, UnknownId
+
+NAME = "alloys"
+
+
+def created(**more):
+    body = {"v": 1, "settings": {}, "plan": {}, "target": None, "id": "sample", **more}
+    return Draft("created", body, who="ann")
+
+
+def chunk(ids):
+    return Chunk.of(b"PAR1" + hashlib.sha256(repr(list(ids)).encode()).digest(), list(ids))
+
+
+def added(one, number=0):
+    return Draft("added", {"v": 1, "rows": len(one.ids), "chunk": number, "sha256": one.sha256})
+
+
+def make(store, ids, name=NAME):
+    one = chunk(ids)
+    return store.create(name, [created(), added(one)], [one])
+
+
+def names(count):
+    return [f"id{i}" for i in range(count)]
+
+
+def tell(store, one, y, name=NAME, who="ann"):
+    """As the real tell: the number of the event, or of the one that said the same before."""
+    found = []
+
+    def decide(book):
+        found[:] = [event for event in book.of([one]) if event.kind == "told"]
+        if not book.known([one]):
+            raise UnknownId(f"{one!r} is not a candidate")
+        if found and found[-1].body["y"] != y:
+            raise AlreadyLabelled(f"{one!r} has the label {found[-1].body['y']}")
+        return [] if found else [Draft("told", {"v": 1, "y": y}, id=one, who=who)]
+
+    written = store.transact(name, decide)
+    return (written or found)[0].seq
+
+
+def labels(store, name=NAME):
+    """id -> label of everything told, read through the checked chain."""
+    return {event.id: event.body["y"] for event in store.read(name) if event.kind == "told"}

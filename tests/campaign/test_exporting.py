@@ -1,0 +1,155 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from campaign.lab import campaign, pool
+from campaign.taught import measured, taught
+from weal.campaign import exporting
+from weal.campaign.exporting import WHAT, export, frame
+from weal.campaign.opening import open_campaign
+
+ODD = ["=1+1", "+x", "-2", "@sum", "007", "NA", "a,b", 'say "so"', "two\nlines", "\u00e9\U0001f600"]
+
+
+@pytest.fixture(scope="module")
+def one():
+    return taught(12, rows=50)
+
+
+@pytest.fixture(scope="module")
+def odd():
+    table = pd.DataFrame(
+        {"name": ODD, "x": range(10), "formula": ["=HYPERLINK(1)"] * 5 + ["b"] * 5}
+    )
+    found = open_campaign("odd", "memory:", pool=table, id_column="name", n_start=3)
+    for n, name in enumerate(ODD[:5]):
+        found.tell(name, float(n), note="=note")
+    return found
+
+
+def test_labels_are_listed_in_the_order_they_came(one):
+    table = frame(one)
+    told = one.ledger.told()
+    assert table["id"].tolist() == [label.id for label in told]
+    assert table["label"].tolist() == [label.y for label in told]
+    assert table["event"].is_monotonic_increasing
+
+
+def test_every_candidate_is_predicted(one, monkeypatch):
+    table = frame(one, "predictions")
+    monkeypatch.setattr(exporting, "BLOCK", 7)
+    in_blocks = frame(one, "predictions")
+    mean, sd = one.model.predict(one.mind.pool.X, return_std=True)
+    low, high = one.model.predict_interval(one.mind.pool.X, 0.9)
+    assert table["id"].tolist() == one.mind.pool.ids
+    for name, values in {"mean": mean, "sd": sd, "low": low, "high": high}.items():
+        np.testing.assert_array_equal(table[name], values)
+        np.testing.assert_allclose(in_blocks[name], values, rtol=1e-9, atol=1e-12)
+    known = table[table["labelled"]].set_index("id")["label"]
+    assert known.to_dict() == {label.id: label.y for label in one.ledger.told()}
+    assert table["label"].notna().sum() == 12
+
+
+def test_nothing_is_predicted_before_there_is_a_model():
+    table = frame(taught(2), "predictions")
+    assert table["mean"].isna().all()
+    assert table["labelled"].sum() == 2
+
+
+def test_candidates_are_as_they_came_and_those_added_follow():
+    one = campaign(rows=10)
+    one.add(pool(10, 14))
+    table = frame(one, "candidates")
+    pd.testing.assert_frame_equal(table, pool(0, 14), check_dtype=False)
+
+
+def test_events_are_all_there(one):
+    table = frame(one, "events")
+    events = one.events()
+    assert table["hash"].tolist() == [event.hash for event in events]
+    assert [json.loads(body) for body in table["body"]] == [event.body for event in events]
+
+
+def read(path):
+    text = {"dtype": {"id": str, "name": str}, "keep_default_na": False, "na_values": [""]}
+    if path.suffix in (".csv", ".tsv"):
+        return pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",", **text)
+    if path.suffix == ".parquet":
+        return pd.read_parquet(path)
+    if path.suffix == ".xlsx":
+        return pd.read_excel(path, **text)
+    text = path.read_text(encoding="utf-8")
+    return pd.DataFrame(
+        json.loads(text) if path.suffix == ".json" else map(json.loads, text.splitlines())
+    )
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".parquet", ".json", ".jsonl", ".xlsx"])
+def test_what_was_written_is_read_back(odd, tmp_path, ending):
+    for what in WHAT:
+        path = tmp_path / f"{what}{ending}"
+        table = frame(odd, what)
+        assert export(odd, what, path) == len(table)
+        back = read(path)
+        assert list(back.columns) == list(table.columns)
+        key = "name" if what == "candidates" else "id"
+        assert back[key].dropna().tolist() == table[key].dropna().tolist()
+        for name in {"formula", "note"} & set(table.columns):
+            assert back[name].tolist() == table[name].tolist()
+        for name in {"mean", "low", "label"} & set(table.columns):
+            loss = 1e-15 if ending == ".xlsx" else 0.0  # openpyxl writes 16 digits
+            np.testing.assert_allclose(
+                back[name].to_numpy(float), table[name].to_numpy(float), rtol=loss
+            )
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(f"{w}{ending}" for w in WHAT)
+
+
+def test_a_sheet_has_no_formulas(odd, tmp_path):
+    import openpyxl
+
+    export(odd, "candidates", tmp_path / "c.xlsx")
+    sheet = openpyxl.load_workbook(tmp_path / "c.xlsx").active
+    assert {cell.data_type for row in sheet.iter_rows() for cell in row} == {"s", "n"}
+
+
+def test_a_file_is_written_whole_or_not_at_all(one, tmp_path, monkeypatch):
+    path = tmp_path / "labels.csv"
+    path.write_text("old")
+
+    def fails(table, draft):
+        draft.write_text("half")
+        raise OSError("disk full")
+
+    monkeypatch.setitem(exporting._WRITERS, ".csv", fails)
+    with pytest.raises(OSError, match="disk full"):
+        export(one, "labels", path)
+    assert path.read_text() == "old"
+    assert [other.name for other in tmp_path.iterdir()] == ["labels.csv"]
+
+
+def test_what_cannot_be_written_is_refused(one, tmp_path):
+    with pytest.raises(ValueError, match="does not end in one of"):
+        export(one, "labels", tmp_path / "labels.doc")
+    with pytest.raises(ValueError, match="no folder"):
+        export(one, "labels", tmp_path / "nowhere" / "labels.csv")
+    with pytest.raises(ValueError, match="there are labels, predictions"):
+        export(one, "secrets", tmp_path / "labels.csv")
+    assert not list(tmp_path.iterdir())
+
+
+def test_excel_refuses_control_characters_with_advice(tmp_path):
+    one = taught(5)
+    name = one.ledger.told()[0].id
+    one.tell(name, measured(name) + 1.0, replace=True, note="bell \x07")
+    with pytest.raises(ValueError, match=r"write \.csv"):
+        export(one, "labels", tmp_path / "labels.xlsx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_dash_is_standard_output(one, capsys):
+    assert export(one, "labels", "-") == 12
+    out = capsys.readouterr().out.splitlines()
+    assert out[0].startswith("id,label,noise")
+    assert len(out) == 13

@@ -1,0 +1,181 @@
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from campaign.taught import measured, taught, teach
+from weal import ActiveLearner, EnsembleGPRegressor
+from weal.campaign.left_out import left_out, left_out_levels, left_out_means
+from weal.campaign.trend import KIND, WINDOW, course, fold_after, trend
+from weal.core import ensemble
+from weal.prediction import in_units
+from weal.priors import prior_experts
+
+
+@pytest.fixture(scope="module")
+def one():
+    return taught(30)
+
+
+def a_model(**changes):
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(17, 3)) * [1.0, 30.0, 0.1]
+    y = np.exp(np.sin(X[:, 0]) + X[:, 1] / 40.0 + 2.0 * X[:, 2]) + 0.1 * rng.normal(size=17)
+    model = EnsembleGPRegressor(random_state=3, **changes)
+    return model.fit(X, 50.0 * y, sample_noise=rng.uniform(0.0, 9.0, 17))
+
+
+def without(fold, scale, i, level):
+    """Mean, sd and interval of label i by experts that never saw it, folded anew."""
+    rest = np.delete(np.arange(len(fold.y)), i)
+    z, noise = fold.bend.labels(fold.y), fold.bend.variances(fold.extra, fold.y)
+    M, d = len(fold.dictionary), fold.X.shape[1]
+    experts = prior_experts(fold.embedding, fold.dictionary, d, M)
+    start = replace(fold.prior, experts=experts)
+    points = fold.embedding.points(experts, fold.X[rest])
+    after = ensemble.fold(start, points, z[rest], noise[rest])
+    at = fold.embedding.points(after.experts, fold.X[i : i + 1])
+    mu, var = ensemble.predict(after, at)
+    mean, sd = in_units(replace(fold, ensemble=after), scale, mu, var)
+    label = var + (after.magnitude / after.scale.unit * noise[i])[:, None]
+    ends = [ensemble.quantile(after, mu, label, 0.5 + side * level) for side in (-0.5, 0.5)]
+    low, high = scale.means(fold.bend.unbent(np.concatenate(ends)))
+    return mean[0], sd[0], low, high
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"approximation": "features", "n_frequencies": 30}, {"warp": "asinh"}, {"warp": None}],
+)
+def test_leave_one_out_is_what_the_experts_would_say_without_the_label(changes):
+    model = a_model(**changes)
+    found = left_out(model.fold_, model.scaling_, 0.8)
+    slow = [without(model.fold_, model.scaling_, i, 0.8) for i in range(model.n_labels_)]
+    fast = np.stack([found.mean, found.sd, found.low, found.high], axis=1)
+    np.testing.assert_allclose(fast, slow, rtol=1e-5)
+    np.testing.assert_array_equal(left_out_means(model.fold_, model.scaling_), found.mean)
+    y, levels = model.scaling_.means(model.fold_.y), left_out_levels(model.fold_)
+    np.testing.assert_array_equal(levels < 0.1, y < found.low)
+    np.testing.assert_array_equal(levels > 0.9, y > found.high)
+
+
+def test_the_course_is_that_of_a_learner_told_label_by_label(one):
+    mind, found = one.mind, trend(one)
+    learner = ActiveLearner(
+        EnsembleGPRegressor(random_state=0, warp=one.ledger.settings["warp"]),
+        mind.pool.X,
+        ids=mind.pool.ids,
+        n_start=5,
+    )
+    marks = {mark.labels: mark for mark in found.marks}
+    surprises = {one.labels: one for one in found.surprises}
+    for n, told in enumerate(one.ledger.told()):
+        if n >= 5:
+            x = learner.rows([told.id])
+            low, high = learner.model.predict_interval(x, 0.9)
+            assert surprises[n].error == pytest.approx(told.y - learner.model.predict(x)[0])
+            assert surprises[n].inside == (low[0] <= told.y <= high[0])
+        learner.tell(told.id, told.y)
+        if n + 1 in marks:
+            _, sd = learner.model.predict(mind.pool.X, return_std=True)
+            y = np.array([label.y for label in learner.labels])
+            alone = left_out_means(learner.model.fold_, learner.model.scaling_)
+            assert marks[n + 1].expected == pytest.approx(np.sqrt((sd**2).mean()))
+            assert marks[n + 1].left_out == pytest.approx(np.sqrt(((y - alone) ** 2).mean()))
+            assert sum(marks[n + 1].experts.values()) == pytest.approx(1.0)
+    assert max(marks) == 30
+    assert len(surprises) == 25
+
+
+def test_the_prequential_error_looks_back_on_the_last_labels(one):
+    found = trend(one)
+    errors = np.array([surprise.error for surprise in found.surprises])
+    assert found.prequential() == pytest.approx(np.sqrt((errors[-WINDOW:] ** 2).mean()))
+    assert found.prequential(7) == pytest.approx(np.sqrt((errors[:2] ** 2).mean()))
+    assert found.prequential(5) is None
+
+
+def test_the_fold_of_the_first_labels_is_the_model_of_that_time(one):
+    early = fold_after(one.model, 5, 17)
+    model = taught(17).model
+    np.testing.assert_allclose(early.ensemble.w, model.weights_, rtol=1e-9)
+    assert early.dictionary == model.dictionary_
+
+
+def test_a_course_goes_on_from_where_it_was_kept():
+    one = taught(16)
+    first = trend(one)
+    seen = []
+    assert trend(one, lambda *step: seen.append(step)) == first
+    assert not seen
+    teach(one, 23)
+    later = trend(one, lambda *step: seen.append(step))
+    assert later == course(one.model, 5, one.mind.pool.X)
+    assert 5 < seen[0][1] <= 16
+    assert seen[-1] == ("error estimates", 23, 23)
+
+
+def test_a_long_course_is_part_of_the_fine_one(one, monkeypatch):
+    fine = course(one.model, 5, one.mind.pool.X)
+    monkeypatch.setattr("weal.campaign.trend.FINE", 10)
+    long = course(one.model, 5, one.mind.pool.X)
+    rough = {mark.labels: mark for mark in long.marks}
+    exact = {mark.labels: mark for mark in fine.marks}
+    assert len(rough) < len(exact)
+    for n, mark in rough.items():
+        assert mark.expected == pytest.approx(exact[n].expected, rel=1e-6)
+        assert mark.left_out == pytest.approx(exact[n].left_out, rel=1e-6)
+    errors = {surprise.labels: surprise.error for surprise in fine.surprises}
+    assert len(long.surprises) < len(errors)
+    for surprise in long.surprises:
+        assert surprise.error == pytest.approx(errors[surprise.labels], rel=1e-6)
+
+
+def test_a_kept_course_is_thrown_away_when_a_label_changes():
+    one = taught(16)
+    before = trend(one)
+    name = one.ledger.told()[2].id
+    one.tell(name, measured(name) + 0.3, replace=True)
+    after = trend(one)
+    assert after != before
+    assert after == course(one.model, 5, one.mind.pool.X)
+
+
+def test_a_kept_course_is_thrown_away_when_it_is_not_of_this_campaign():
+    one = taught(12)
+    found = trend(one)
+    seq, hash, data = one.store.snapshot(one.name, KIND)
+    wrong = json.loads(data)
+    wrong["marks"][-1]["expected"] = 99.0
+    wrong = json.dumps(wrong).encode()
+    one.store.keep_snapshot(one.name, KIND, seq, hash, wrong)
+    assert trend(one) != found  # it is believed
+    for bad in [
+        (seq, "0" * len(hash), wrong),
+        (seq + 1, hash, wrong),
+        (seq - 1, hash, wrong),
+        (seq, hash, wrong[:-9]),
+        (seq, hash, b'{"v": 99}'),
+        (seq, hash, b"[1]"),
+        (seq, hash, wrong.replace(b'"of": "', b'"of": "0')),
+    ]:
+        one.store.keep_snapshot(one.name, KIND, *bad)
+        assert trend(one) == found
+
+
+def test_there_is_no_trend_without_a_model():
+    assert trend(taught(4)) is None
+    one = taught(6)
+    for told in one.ledger.told():
+        one.withdraw(told.id)
+    assert trend(one) is None
+
+
+def test_fewer_labels_than_at_the_start_still_have_a_trend():
+    one = taught(6)
+    for told in one.ledger.told()[:3]:
+        one.withdraw(told.id)
+    found = trend(one)
+    assert [mark.labels for mark in found.marks] == [3]
+    assert not found.surprises
