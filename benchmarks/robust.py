@@ -93,12 +93,12 @@ def at(results: pd.DataFrame, t: int, column: str) -> pd.Series:
     """A column after t queries, or at the end of a shorter run, by task, method, realisation."""
     last = results.groupby(["task", "method", "realisation"])["t"].transform("max")
     rows = results[results["t"] == np.minimum(last, t)]
-    return rows.set_index(["task", "method", "realisation"])[column]
+    return rows.set_index(["task", "method", "realisation"])[column].sort_index()
 
 
 def areas(results: pd.DataFrame) -> pd.Series:
     """Area of every run."""
-    return by_run(results)["nmse_area"]
+    return by_run(results)["nmse_area"].sort_index()
 
 
 def wide(values: pd.Series) -> pd.DataFrame:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from campaign import postgres_server
+from weal.campaign import sqlite_file
 from weal.campaign.store import open_store
 
 _numbers = itertools.count()
@@ -71,3 +72,9 @@ def store(url):
     store = open_store(url)
     yield store
     store.close()
+
+
+@pytest.fixture(params=[(3, 0, 0), (99,)], ids=["log", "rollback"])
+def journal(request, monkeypatch):
+    """Both journals of SQLite, whatever its version."""
+    monkeypatch.setattr(sqlite_file, "SAFE_LOG", request.param)

@@ -1,9 +1,12 @@
 """A campaign as the store sees it, for the tests of stores: made, told and checked by hand."""
 
 import hashlib
+import sqlite3
+from contextlib import closing, contextmanager
 
+from weal.campaign.doctor import examine
 from weal.campaign.events import Draft
-from weal.campaign.store import Chunk
+from weal.campaign.store import Chunk, open_store
 from weal.errors import AlreadyLabelled, UnknownId
 
 NAME = "alloys"
@@ -50,3 +53,21 @@ def tell(store, one, y, name=NAME, who="ann"):
 def labels(store, name=NAME):
     """id -> label of everything told, read through the checked chain."""
     return {event.id: event.body["y"] for event in store.read(name) if event.kind == "told"}
+
+
+@contextmanager
+def opened(url):
+    """The store, closed at the end."""
+    with closing(open_store(url)) as store:
+        yield store
+
+
+def sound(url):
+    """Whether SQLite and the chain find nothing wrong."""
+    return [finding for finding in examine(url) if finding.level == "broken"] == []
+
+
+def version(path):
+    """The version of the tables in a SQLite file."""
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute("PRAGMA user_version").fetchone()[0]

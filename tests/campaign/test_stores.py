@@ -12,7 +12,6 @@ from weal.campaign.store import Chunk, append, mask, open_store
 from weal.errors import (
     AlreadyLabelled,
     Conflict,
-    DamagedStore,
     UnknownCampaign,
     UnknownId,
     WealError,
@@ -284,76 +283,6 @@ def test_a_closed_store_opens_again_when_used(shared_url):
 
 def test_a_forked_child_does_not_disturb_its_parent(shared_url):
     assert dying.run("forked", shared_url) == [{"id1": 1.0, "id2": 2.0}]
-
-
-@pytest.mark.parametrize(
-    ("statement", "word"),
-    [
-        ("UPDATE weal_event SET body = replace(body, '2.5', '2.6') WHERE seq = 3", "event 3"),
-        ("UPDATE weal_event SET time = '2020' || substr(time, 5) WHERE seq = 4", "event 4"),
-        ("DELETE FROM weal_event WHERE seq = 3", "event 4"),
-        ("DELETE FROM weal_event WHERE seq = 4", "missing"),
-        ("UPDATE weal_campaign SET last = 3", "last event"),
-        ("UPDATE weal_campaign SET hash = 'ab'", "last event"),
-    ],
-)
-def test_a_row_that_was_changed_is_found(shared_url, statement, word):
-    store = open_store(shared_url)
-    make(store, names(3))
-    tell(store, "id1", 2.5)
-    tell(store, "id2", 3.5)
-    store.engine.write(lambda sql, again: sql.rows(statement))
-    with pytest.raises(DamagedStore, match=f"is damaged: .*{word}.*weal doctor --store"):
-        store.read(NAME)
-    store.close()
-
-
-def test_a_changed_chunk_is_damage_and_a_changed_snapshot_is_none(shared_url):
-    store = open_store(shared_url)
-    make(store, names(3))
-    store.keep_snapshot(NAME, "mind", 2, "ab", b"123")
-    store.engine.write(lambda sql, again: sql.rows("UPDATE weal_chunk SET data = ?", (b"1",)))
-    store.engine.write(lambda sql, again: sql.rows("UPDATE weal_snapshot SET seq = 3"))
-    with pytest.raises(DamagedStore, match="chunk 0"):
-        list(store.chunks(NAME))
-    assert store.snapshot(NAME, "mind") is None
-    store.close()
-
-
-def test_a_label_is_not_taken_from_a_changed_row(shared_url):
-    store = open_store(shared_url)
-    make(store, names(3))
-    tell(store, "id1", 2.5)
-    tell(store, "id2", 3.5)
-    change = "UPDATE weal_event SET body = replace(body, '2.5', '2.6') WHERE seq = 3"
-    store.engine.write(lambda sql, again: sql.rows(change))
-    with pytest.raises(DamagedStore, match="event 3"):
-        tell(store, "id1", 2.6)
-    store.close()
-
-
-def test_times_do_not_go_backwards_with_the_clock(shared_url, monkeypatch):
-    store = open_store(shared_url)
-    make(store, names(3))
-    sql = type(store.engine.read(lambda sql: sql))
-    monkeypatch.setattr(sql, "now", lambda self: datetime(2020, 1, 1, tzinfo=UTC))
-    tell(store, "id1", 2.5)
-    times = [event.time for event in store.read(NAME)]
-    assert times == sorted(times)
-    assert times[-1].year > 2020
-    store.close()
-
-
-def test_a_store_from_a_newer_version_is_refused(shared_url):
-    store = open_store(shared_url)
-    make(store, names(3))
-    newer = "UPDATE weal_schema SET version = 99"
-    if shared_url.startswith("sqlite"):
-        newer = "PRAGMA user_version = 99"
-    store.engine.write(lambda sql, again: sql.rows(newer))
-    store.close()
-    with pytest.raises(WealError, match=r"newer weal \(its tables have version 99.*upgrade weal"):
-        open_store(shared_url).read(NAME)
 
 
 def test_the_default_store_is_named_by_the_environment(tmp_path, monkeypatch):

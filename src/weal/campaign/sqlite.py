@@ -59,6 +59,7 @@ class SqliteEngine:
         self.place = place
         self._path = path
         self._held: Held[sqlite3.Connection] = Held()
+        self._file = (0, 0)  # which file the connection is to: its device and number
         sqlite_file.check_path(path, place)
         if path.exists():
             self.read(lambda sql: None)  # what is wrong with the file is said at once
@@ -69,6 +70,7 @@ class SqliteEngine:
 
     def write(self, work: Callable[[Sql, bool], T]) -> T:
         with self._using(make=True) as sql:
+            self._check_in_place()
             sqlite_file.trace("before begin")
             sql.rows("BEGIN IMMEDIATE")
             try:
@@ -98,9 +100,17 @@ class SqliteEngine:
 
     def _connect(self) -> sqlite3.Connection:
         try:
-            return sqlite_file.connect(self._path, self.place)
+            connection = sqlite_file.connect(self._path, self.place)
+            self._file = _identity(self._path)
+            return connection
         except OSError as error:  # of syncing the folder, or of keeping a copy
             raise WealError(f"{self.place}: {error}; nothing was written") from error
+
+    def _check_in_place(self) -> None:
+        """An error when the file was moved or deleted: what is written to it now would be lost."""
+        if _identity(self._path) != self._file:
+            self.close()
+            raise WealError(f"{self.place} was moved or deleted while it was in use: open it again")
 
     def _undo(self, connection: sqlite3.Connection) -> None:
         """Roll back; a connection that cannot is given up, and the next use opens another."""
@@ -108,6 +118,15 @@ class SqliteEngine:
             sqlite_file.roll_back(connection)
         except sqlite3.Error:
             self.close()
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    """Device and number of the file; (0, 0) when there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return (0, 0)
+    return found.st_dev, found.st_ino
 
 
 @contextmanager
@@ -145,8 +164,8 @@ def _translated(error: sqlite3.Error, place: str) -> WealError:
         "to write",
         sqlite3.SQLITE_IOERR: "its disk reports an error: see to the disk, and try again",
     }
-    if code == sqlite3.SQLITE_READONLY_DBMOVED:
-        return WealError(f"{place} was moved or deleted while it was in use: open it again")
+    if code == sqlite3.SQLITE_IOERR_SHMSIZE:  # no room for the index of the log
+        code = sqlite3.SQLITE_FULL
     reason = advice.get(code & 0xFF, "SQLite refused")
     return WealError(f"{place}: {reason} ({error}); what was told before is safe")
 

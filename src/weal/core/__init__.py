@@ -4,6 +4,7 @@ Read in this order, the docstrings of the modules are the manual:
 
     arrays      what an array is here
     scaling     the user's units to ours, and back
+    bend        labels with a long tail, bent and unbent
     kernels     correlations k(x, x') and the spectral densities behind them
     features    phi(x): random features whose inner product is about k
     experts     M Gaussian processes conditioned on labels; the kind on random features

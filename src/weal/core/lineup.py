@@ -26,7 +26,7 @@ from weal.core.ensemble import normalise
 from weal.core.exact import LEAST_RATIO
 from weal.core.kernels import Kernel, correlation, dictionary
 from weal.core.magnitude import A0, B0, LOG_2_PI
-from weal.core.relevance import Peak, fit
+from weal.core.relevance import START_NOISE, Peak, fit, forward
 
 FAMILIES = ("rbf", "matern52")
 LENGTHS = tuple(10.0 ** (c / 4) for c in range(-5, 6))  # times sqrt(d)
@@ -35,6 +35,7 @@ OFFSET = 10.0  # variance of the unknown constant, in units of the magnitude
 SHARE = 0.2  # what a class that ten labels can flatter starts with; test_lineup measures it
 MULTIPLES = (0.6, 1.0, 1.7)
 LEAST, MOST = 1e-4, 12
+MANY = 6  # inputs from which those that matter are looked for one by one
 FEWEST = 4  # labels from which lengthscales are fitted
 
 
@@ -123,12 +124,20 @@ def _peaks(
     kernels: Sequence[Kernel], ratios: Sequence[float], on_grid: Array, X: Array, y: Array,
     extra: Array,
 ) -> list[Peak]:  # fmt: skip
-    """The peak of each family, from the best of its kernels on the grid."""
+    """The peak of each family, from the best of its kernels on the grid.
+
+    With MANY inputs or more, of which few may matter, also from where `forward` leads: one
+    lengthscale for all may see nothing but noise there, and so would what is fitted from it.
+    """
     peaks = []
     for family in dict.fromkeys(kernel.family for kernel in kernels):
         rows = [n for n, kernel in enumerate(kernels) if kernel.family == family]
         n, r = np.unravel_index(int(np.argmax(on_grid[rows])), on_grid[rows].shape)
-        peaks.append(fit(kernels[rows[int(n)]], float(ratios[int(r)]), X, y, extra))
+        starts = [(kernels[rows[int(n)]], float(ratios[int(r)]))]
+        if X.shape[1] >= MANY:
+            starts.append((forward(kernels[rows[0]], X, y, extra), START_NOISE))
+        found = [fit(kernel, ratio, X, y, extra) for kernel, ratio in starts]
+        peaks.append(max(found, key=lambda peak: peak.log_z))
     return peaks
 
 

@@ -8,7 +8,8 @@ evidence with the magnitude integrated out (`magnitude`) is, up to a constant,
 
 To L is added the log prior of p: log l_i normal around log sqrt(d) with sd SPREAD, so that ten
 labels cannot switch an input off by themselves, and log lam uniform. The peak is sought by L-BFGS
-from a fixed start, so that it depends on the set of labels alone. Its height is compared with other
+from a fixed start, so that it depends on the set of labels alone; where few of many inputs matter,
+`forward` finds a start that one lengthscale for all cannot. Its height is compared with other
 experts by Laplace's approximation of the integral over p,
 
     log Z = L(p*) + log prior(p*) + (d + 1)/2 log 2 pi - 1/2 log |H|,    H = -d2(L + log prior)
@@ -36,6 +37,9 @@ LENGTHS = (0.02, 200.0)  # lengthscales that are sought, the upper one times sqr
 ITERATIONS = 60
 # No direction counts as wider than the prior of log lam, which has no peak where it is no matter.
 LEAST_CURVATURE = 2.0 * np.pi / float(np.log(RATIOS[1] / RATIOS[0])) ** 2
+# Of the search for inputs that matter: lengthscales of those that do and do not (times sqrt d), the
+# noise ratio, log evidence that an input has to add, and labels that are looked at.
+SHORT, LONG, START_NOISE, GAIN, SAMPLE = 1.5, 5.0, 1e-2, 1.0, 200
 STEP = 1e-3  # of the finite differences of the gradient that H is made of
 
 
@@ -72,6 +76,57 @@ def fit(start: Kernel, noise: float, X: Array, y: Array, extra: Array) -> Peak:
     return Peak(_with_lengths(start, np.exp(p[:d])), float(np.exp(p[d])), log_z)
 
 
+def forward(kernel: Kernel, X: Array, y: Array, extra: Array) -> Kernel:
+    """The kernel with a short lengthscale for the inputs that matter, long ones for the others.
+
+    From none, the input that lifts the evidence most is taken next, until none lifts it by GAIN; at
+    the noise ratio START_NOISE, with an even sample of SAMPLE labels where there are more.
+    """
+    X, y, extra = _sample(X, y, extra)
+    d = X.shape[1]
+    on, off = 1.0 / SHORT**2, 1.0 / (d * LONG**2)
+    inverse = np.full(d, off)  # 1 / l^2
+    D2 = (X.T[:, :, None] - X.T[:, None, :]) ** 2  # (d, t, t)
+    r2 = off * D2.sum(axis=0)
+    height = _height(r2, kernel, y, extra)
+    for _ in range(d):
+        heights = [
+            -np.inf if inverse[i] == on else _height(r2 + (on - off) * D2[i], kernel, y, extra)
+            for i in range(d)
+        ]
+        best = int(np.argmax(heights))
+        if heights[best] < height + GAIN:
+            break
+        height, inverse[best] = heights[best], on
+        r2 = r2 + (on - off) * D2[best]
+    return _with_lengths(kernel, inverse**-0.5)
+
+
+def _sample(X: Array, y: Array, extra: Array) -> tuple[Array, Array, Array]:
+    """Labels evenly spread over y; which ones does not depend on their order."""
+    if len(y) <= SAMPLE:
+        return X, y, extra
+    rows = np.lexsort((*X.T, y))[np.linspace(0, len(y) - 1, SAMPLE).round().astype(int)]
+    return X[rows], y[rows], extra[rows]
+
+
+def _height(r2: Array, kernel: Kernel, y: Array, extra: Array) -> float:
+    """L for squared scaled distances r2 (t, t)."""
+    factor, _, b = _factored(r2, kernel, START_NOISE + extra, y)
+    return -(A0 + 0.5 * len(y)) * float(np.log(b)) - float(np.log(np.diag(factor[0])).sum())
+
+
+def _factored(
+    r2: Array, kernel: Kernel, noise: Array, y: Array
+) -> tuple[tuple[Array, bool], Array, float]:
+    """Cholesky factor of C, C^-1 y, and b."""
+    C = FAMILIES[kernel.family].correlation(r2, kernel.alpha) + kernel.offset
+    C[np.diag_indices(len(y))] += noise
+    factor = cho_factor(C, lower=True, overwrite_a=True, check_finite=False)
+    C_y = cho_solve(factor, y, check_finite=False)
+    return factor, C_y, B0 + 0.5 * float(y @ C_y)
+
+
 def _with_lengths(kernel: Kernel, ell: Array) -> Kernel:
     return Kernel(kernel.family, tuple(ell.tolist()), kernel.alpha, kernel.offset)
 
@@ -99,14 +154,10 @@ def _loss(p: Array, kernel: Kernel, D2: Array, y: Array, extra: Array) -> tuple[
     inverse = np.exp(-2.0 * p[:d])  # 1 / l^2
     lam = float(np.exp(p[d]))
     r2 = np.tensordot(inverse, D2, axes=1)
-    family = FAMILIES[kernel.family]
-    C = family.correlation(r2, kernel.alpha) + kernel.offset
-    C[np.arange(t), np.arange(t)] += lam + extra
-    factor = cho_factor(C, lower=True, overwrite_a=True, check_finite=False)
-    C_y = cho_solve(factor, y, check_finite=False)
-    a, b = A0 + 0.5 * t, B0 + 0.5 * float(y @ C_y)
+    factor, C_y, b = _factored(r2, kernel, lam + extra, y)
+    a = A0 + 0.5 * t
     W = (a / b) * np.outer(C_y, C_y) - cho_solve(factor, np.eye(t), check_finite=False)
-    slope = W * family.slope(r2, kernel.alpha)  # W dk/dr2
+    slope = W * FAMILIES[kernel.family].slope(r2, kernel.alpha)  # W dk/dr2
     z = (p[:d] - 0.5 * np.log(d)) / SPREAD
     gradient = np.append(
         np.tensordot(D2, slope, axes=2) * inverse + z / SPREAD, -0.5 * lam * np.trace(W)
