@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from weal import EnsembleGPRegressor, Kernel, Scaling, following, priors
+from weal import ActiveLearner, EnsembleGPRegressor, Kernel, Scaling, following, priors
 from weal.core.embedding import Exact, Spectral
 
 rng = np.random.default_rng(12)
@@ -237,3 +237,18 @@ def test_beyond_500_labels_experts_are_settled_by_a_set_of_rows_not_by_their_ord
     assert len(set(rows.tolist())) == priors.EVIDENCE_LABELS
     np.testing.assert_array_equal(rows, again)
     assert priors.evidence_rows(A[:500], b[:500], extra[:500]) == slice(None)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_few_inputs_of_many_are_found_and_not_lost_again(seed):
+    """What was learnt stays learnt: no refresh takes all for noise again."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(400, 18))
+    f = X[:, 0] + np.sin(2.0 * X[:, 5]) + 0.3 * X[:, 7] ** 2
+    y = f + 0.05 * rng.normal(size=400)
+    learner, errors = ActiveLearner(None, X, seed=seed), []
+    for _ in range(12):
+        ids = learner.ask(10)
+        learner.tell(ids, y[ids])
+        errors.append(np.mean((learner.model.predict(X) - f) ** 2) / f.var())
+    assert max(errors[6:]) < 0.02

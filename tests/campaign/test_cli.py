@@ -189,7 +189,7 @@ def test_a_file_of_labels_is_kept(bare):
     assert (done.code, done.out) == (0, "4\n")
     assert "1 row of results.csv without a value: left out" in done.err
     assert "results.csv: 2 labels kept (event 4)" in done.err
-    assert "was there already" in typed("tell", "bare", "--file", "results.csv").err
+    assert "2 labels were there already" in typed("tell", "bare", "--file", "results.csv").err
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,8 @@ def test_a_label_that_is_there_is_a_no_op_and_another_is_refused(steel, door):
 BAD_RESULTS = {
     "unknown columns": ("sample,hardness,colour\nA-5,7,red\n", "not understood: 'colour'"),
     "no value": ("sample,note\nA-5,7\n", "no column 'hardness'"),
-    "no id": ("id,hardness\nA-5,7\n", "not understood: 'id'"),
+    "no id": ("name,hardness\nA-5,7\n", "not understood: 'name'"),
+    "two ids": ("id,sample,hardness\nA-5,A-6,7\n", "several columns for the id"),
     "two values": ("sample,hardness,value\nA-5,7,8\n", "several columns for the value"),
     "one bad line": ("sample,hardness\nA-5,7\nA-6,n/a\nA-7,8\n", "line 3: hardness is 'n/a'"),
     "a unit": ("sample,hardness\nA-5,7\nA-6,12 MPa\n", "line 3: .*without a unit"),

@@ -70,7 +70,7 @@ def test_a_store_in_a_folder_that_is_not_there_is_refused(door):
 
 @DOORS
 def test_a_store_that_names_none_is_refused(door):
-    refused(tell(door, "A-5", "7", store="ftp://x/y"), 1, "names no store; write sqlite:///")
+    refused(tell(door, "A-5", "7", store="ftp://x/y"), 2, "names no store; write sqlite:///")
 
 
 @DOORS
@@ -119,7 +119,7 @@ def read_only(path, place):
 )
 def test_a_password_is_never_shown(door, url):
     done = tell(door, "A-5", "7", store=url)
-    assert done.code == 1
+    assert done.code in (1, 2)  # a name that is wrong in itself, or a server that is not there
     assert "s3c" not in done.err
     assert "cret" not in done.err
     assert done.complaint

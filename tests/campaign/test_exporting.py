@@ -153,3 +153,16 @@ def test_a_dash_is_standard_output(one, capsys):
     out = capsys.readouterr().out.splitlines()
     assert out[0].startswith("id,label,noise")
     assert len(out) == 13
+
+
+def test_exported_labels_can_be_told_again(tmp_path):
+    with campaign() as one:
+        one.tell(["r1", "r2"], [0.5, -0.25], noise=[0.1, None], note="batch 7")
+        assert export(one, "labels", tmp_path / "labels.csv") == 2
+        seq = one.ledger.seq
+        assert one.tell_file(tmp_path / "labels.csv") == 2
+        assert one.ledger.seq == seq
+    with campaign() as other:
+        other.tell_file(tmp_path / "labels.csv")
+        told = [(one.id, one.y, one.noise, one.note) for one in other.ledger.told()]
+        assert told == [("r1", 0.5, 0.1, "batch 7"), ("r2", -0.25, None, "batch 7")]

@@ -13,7 +13,7 @@ from weal.core import relevance
 from weal.core.kernels import FAMILIES, Kernel
 from weal.core.lineup import evidence_constant
 from weal.core.magnitude import A0, B0
-from weal.core.relevance import LENGTHS, RATIOS, SPREAD, fit
+from weal.core.relevance import LENGTHS, RATIOS, SHORT, SPREAD, fit, forward
 
 EVERY = pytest.mark.parametrize("family", FAMILIES)
 
@@ -146,3 +146,23 @@ def test_every_parameter_that_labels_settle_is_charged_for():
     start = Kernel("rbf", 1.5, offset=10.0)
     log_z = [fit(start, 1e-2, frozen(X[:, :d]), y, np.zeros(20)).log_z for d in (1, 3, 5)]
     assert log_z[0] > log_z[1] + 0.5 > log_z[2] + 1.0
+
+
+@pytest.mark.parametrize("t", [60, 260])
+def test_inputs_that_matter_are_found_one_by_one(t):
+    rng = np.random.default_rng(t)
+    X = rng.normal(size=(t, 12))
+    y = np.sin(2.0 * X[:, 2]) + X[:, 7] ** 2
+    y = (y - y.mean()) / y.std()
+    found = forward(Kernel("rbf", 1.0, offset=10.0), X, y, np.zeros(t))
+    short = [i for i, length in enumerate(found.length_scale) if length == SHORT]
+    assert short == [2, 7]
+    order = rng.permutation(t)
+    assert forward(Kernel("rbf", 1.0, offset=10.0), X[order], y[order], np.zeros(t)) == found
+
+
+def test_where_nothing_matters_no_input_is_taken():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(50, 9)), rng.normal(size=50)
+    found = forward(Kernel("matern52", 1.0, offset=10.0), X, y, np.zeros(50))
+    assert sum(length == SHORT for length in found.length_scale) <= 2

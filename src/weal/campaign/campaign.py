@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from weal.campaign import rules
 from weal.campaign.entries import entries, entry, names
@@ -34,6 +34,13 @@ if TYPE_CHECKING:
 
 TRIES = 20  # of an ask that others were faster than
 Progress = Callable[[str, int, int], object]  # what is being done, how far, of how many
+
+
+class Kept(NamedTuple):
+    """What came of labels that were told."""
+
+    seq: int  # number of the event that holds the last of them
+    new: int  # labels that were not there yet
 
 
 class Campaign:
@@ -163,7 +170,7 @@ class Campaign:
         taken or nothing.
         """
         found = entries(ids, labels, noise, note)
-        return self.tell_entries(found, by=by, replace=replace, repeat=repeat, key=key)
+        return self.tell_entries(found, by=by, replace=replace, repeat=repeat, key=key).seq
 
     def tell_entries(
         self,
@@ -173,7 +180,7 @@ class Campaign:
         replace: bool = False,
         repeat: bool = False,
         key: str | None = None,
-    ) -> int:
+    ) -> Kept:
         """As `tell`, for labels that were checked already."""
         if replace and repeat:
             raise ValueError("replace corrects a label and repeat adds to it: not both at once")
@@ -187,7 +194,7 @@ class Campaign:
             return drafts
 
         events = self.store.transact(self.name, decide)
-        return there or events[-1].seq
+        return Kept(there or events[-1].seq, len(events))
 
     def tell_file(
         self, source: Any, *, by: str | None = None, replace: bool = False, repeat: bool = False

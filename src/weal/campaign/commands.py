@@ -16,6 +16,7 @@ from weal.screen import on_a_terminal, say, show, show_json, show_table, working
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
+    from weal.campaign.rules import Entry
     from weal.campaign.why import Asked
 
 MOST_INPUTS = 12  # columns of a table that is shown
@@ -137,16 +138,25 @@ def tell(
     _check_usage(id_, value, file, details)
     how: dict[str, Any] = {"replace": replace, "repeat": repeat}
     with opened(name, store, by) as campaign:
-        before = campaign.store.head(name)[0]
         if file is None:
-            seq = campaign.tell(id_, value, **how, **details)
-            labels, what = 1, f"{id_}: {value}"
+            found, what = _one(id_, value, details), f"{id_}: {value}"
         else:
-            labels, what = _tell_file(campaign, file, how)
-            seq = campaign.store.head(name)[0]
-    kept = f"kept (event {seq})" if seq > before else f"was there already (event {seq})"
-    say(f"{what} {kept}")
-    show_json({"event": seq, "labels": labels, "new": seq > before}) if as_json else show(seq)
+            found, what = _in_file(campaign, file)
+        seq, new = campaign.tell_entries(found, key=details.get("key"), **how)
+    say(f"{what} {_said(len(found), new, seq)}")
+    show_json({"event": seq, "labels": len(found), "new": new}) if as_json else show(seq)
+
+
+def _said(labels: int, new: int, seq: int) -> str:
+    if not new:
+        return f"{'was' if labels == 1 else 'were'} there already (event {seq})"
+    return f"kept (event {seq})" if new == labels else f"kept: {new} new (event {seq})"
+
+
+def _one(id_: Any, value: Any, details: dict[str, Any]) -> "list[Entry]":
+    from weal.campaign.entries import entry
+
+    return [entry(id_, value, details.get("noise"), details.get("note"))]
 
 
 def _check_usage(
@@ -160,17 +170,17 @@ def _check_usage(
         )
 
 
-def _tell_file(campaign: "Campaign", file: Path, how: dict[str, Any]) -> tuple[int, str]:
+def _in_file(campaign: "Campaign", file: Path) -> "tuple[list[Entry], str]":
+    """The labels in a results file, and what to call them."""
     from weal.campaign.entries import entry
     from weal.table.results import read_results
 
     created = campaign.events()[0].body
     results = read_results(file, created["id"], created["target"])
-    found = [entry(row.id, row.value, row.noise, row.note) for row in results.rows]
-    campaign.tell_entries(found, **how)
     if results.empty:
         say(f"{plural(results.empty, 'row')} of {file} without a value: left out")
-    return len(found), f"{file}: {plural(len(found), 'label')}"
+    found = [entry(row.id, row.value, row.noise, row.note) for row in results.rows]
+    return found, f"{file}: {plural(len(found), 'label')}"
 
 
 @command("Leave rows out.", 'weal skip alloys A-0417 --note "cracked"', context_settings=_VERBATIM)

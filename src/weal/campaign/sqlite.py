@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from weal.campaign import sqlite_file
 from weal.campaign.database import DatabaseStore, Held
 from weal.campaign.events import damaged
+from weal.campaign.store import mask
 from weal.campaign.tables import Sql
 from weal.errors import WealError
 
@@ -174,8 +175,9 @@ def path_of(url: str) -> Path:
     """The file that sqlite:///file.db, sqlite:////folder/file.db or a bare path names."""
     path = url.removeprefix("sqlite:///")
     if path.startswith("sqlite:") or path in ("", ":memory:") or "\0" in path:
-        raise WealError(
-            f"{url!r} names no file; write sqlite:///file.db, sqlite:////folder/file.db, or memory:"
+        raise ValueError(
+            f"{mask(url)!r} names no file; write sqlite:///file.db, sqlite:////folder/file.db, or "
+            "memory:"
         )
     return Path(path).expanduser().absolute()
 

@@ -27,7 +27,7 @@ from importlib import import_module
 from typing import Protocol
 
 from weal.campaign.events import Draft, Event
-from weal.errors import Conflict, UnknownCampaign, WealError
+from weal.errors import Conflict, UnknownCampaign
 
 DEFAULT = "sqlite:///weal.db"
 _SECRET = re.compile(r"((?:password|sslpassword)=)[^&\s]*", re.IGNORECASE)
@@ -151,12 +151,25 @@ def _home(given: str) -> Callable[[str], Store]:
     rooms = {"memory": "memory", "sqlite": "sqlite"}
     rooms |= dict.fromkeys(("postgresql", "postgres"), "postgres")
     if scheme not in rooms:
-        raise WealError(
+        raise ValueError(
             f"{mask(given)!r} names no store; write sqlite:///file.db, a path that ends in .db, "
             "postgresql://user:password@host/database, or memory:"
         )
+    if rooms[scheme] == "postgres":
+        _check_escaped(given)
     found: Callable[[str], Store] = import_module(f"weal.campaign.{rooms[scheme]}").open
     return found
+
+
+def _check_escaped(url: str) -> None:
+    """Refuse a login whose marks would be read as part of the host: messages would show them."""
+    rest = url.partition("://")[2]
+    login, at, _ = rest.rpartition("@")
+    if at and any(mark in login for mark in "@/?#"):
+        raise ValueError(
+            f"the user or password in {mask(url)!r} has one of @ / ? # in it; write them as "
+            "%40 %2F %3F %23"
+        )
 
 
 def mask(url: str) -> str:

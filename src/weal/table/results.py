@@ -1,11 +1,12 @@
 """Labels that come back in a file: checked whole before the first is given out.
 
-    the id column    named as in the pool
+    the id column    named as in the pool, or `id`
     the value        a column named as the target, or `value`, or `label`
     noise or sd      optional: standard deviation of the measurement
     note             optional
 
-Other columns are refused, so that a value under a wrong heading is not passed over. Rows without a
+`by`, `time` and `event`, which exported labels have, are passed over. Other columns are refused, so
+that a value under a wrong heading is not. Rows without a
 value are left out and counted. CSV and TSV are read with the standard library alone; Parquet,
 Excel and frames through `reading`.
 """
@@ -24,6 +25,7 @@ TEXT_ENDINGS = (".csv", ".tsv", ".txt")
 _VALUE = ("value", "label")
 _NOISE = ("noise", "sd")
 _NOTE = ("note",)
+_PASSED = ("by", "time", "event")
 
 
 class Result(NamedTuple):
@@ -92,14 +94,15 @@ def _texts(cells: Any) -> list[str]:
 def _roles(names: Sequence[str], id_column: str, target: str | None, where: str) -> dict[str, int]:
     """Position of the columns that are there, by what they are for."""
     wanted: Mapping[str, tuple[str, ...]] = {
-        "id": (id_column,),
+        "id": tuple(dict.fromkeys((id_column, "id"))),
         "value": (*((target,) if target else ()), *_VALUE),
         "noise": _NOISE,
         "note": _NOTE,
     }
     found = {role: [name for name in names if name in some] for role, some in wanted.items()}
     known = f"{id_column!r}, {target or 'value'!r}, 'noise' and 'note'"
-    strange = [name for name in names if not any(name in some for some in found.values())]
+    understood = {*_PASSED, *(name for some in found.values() for name in some)}
+    strange = [name for name in names if name not in understood]
     if strange:
         raise ValueError(
             f"{where} has columns that are not understood: {some_of(list(map(repr, strange)))}; "
