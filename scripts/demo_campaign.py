@@ -18,7 +18,7 @@ from typing import Any
 from weal import open_campaign
 from weal.samples import alloys, path
 
-FIRST, ROUNDS, BATCH, CHECKS = 4, 4, 9, 6
+FIRST, ROUNDS, BATCH, CHECKS = 4, 5, 8, 6
 Row = dict[str, Any]
 
 

@@ -172,7 +172,7 @@ def test_a_number_of_points_that_is_none_is_refused(learner, n):
 
 def test_more_than_there_is_is_refused_with_what_is_left(learner):
     left = 60 - len(learner.labels) - 1
-    text = f"asked for {left + 1} more, and {left} candidates are left.*1 skipped"
+    text = f"asked for {left - 2} more, and {left - 3} candidates are left.*3 asked, 1 skipped"
     refuses(learner, lambda: learner.ask(left + 1), Exhausted, match=text)
     refuses(learner, lambda: learner.ask(left - 2, more=True), Exhausted, match="3 asked")
     assert len(learner.ask(left)) == left

@@ -23,7 +23,8 @@ def in_units(
 ) -> tuple[Array, Array]:
     """Mean and sd (N,) of f, for means and variances (H, N) of it under the experts held."""
     mean, var = ensemble.moments(fold.ensemble, fold.bend, mu, var, held)
-    return scale.means(mean), scale.y_sd * np.sqrt(var)
+    with np.errstate(over="ignore"):
+        return scale.means(mean), scale.y_sd * np.sqrt(var)
 
 
 def log_density(fold: Fold, scale: Scaling, X: Array, y: Array) -> Array:

@@ -185,5 +185,5 @@ def test_a_safe_sqlite_uses_the_log_and_an_older_one_goes_back(sqlite_url, monke
     "url", ["sqlite://weal.db", "sqlite:///", "sqlite:///:memory:", "sqlite:weal.db"]
 )
 def test_addresses_without_a_file_are_refused(url):
-    with pytest.raises(WealError, match="names no file"):
+    with pytest.raises(ValueError, match="names no file"):
         sqlite.open(url)

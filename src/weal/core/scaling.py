@@ -46,8 +46,9 @@ class Scaling:
             return (y - self.y_mean) / self.y_sd
 
     def means(self, mean: Array) -> Array:  # (N,) -> (N,)
-        """Scaled means in the user's units."""
-        return self.y_mean + self.y_sd * mean
+        """Scaled means in the user's units; infinite, as inputs are, beyond the range of floats."""
+        with np.errstate(over="ignore"):
+            return self.y_mean + self.y_sd * mean
 
 
 def from_data(X: Array, y: Array, bend: bool = False) -> Scaling:
