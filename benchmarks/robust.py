@@ -3,6 +3,7 @@
     python benchmarks/robust.py --what temper        temper 1, 0.7, 0.5, 0.3 of the default
     python benchmarks/robust.py --what acquisition   what to ask by, with and without validation
     python benchmarks/robust.py --what coverage      90 % intervals after 30 and 100 queries
+    python benchmarks/robust.py --what cost          CPU against rivals refitted at each step
     python benchmarks/robust.py --what table FOLDER ..   results of `weal bench run`, side by side
 
 All but `table` play the tasks themselves, with seed 3 unless told otherwise: the seed of reports is
@@ -19,6 +20,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +30,10 @@ from scipy.stats import norm
 
 import weal.bench
 from weal import ActiveLearner, EnsembleGPRegressor
-from weal.bench import peers_sklearn
+from weal.bench import peers_botorch, peers_sklearn
 from weal.bench.methods import Method, with_learner
 from weal.bench.paired import interval
-from weal.bench.peers_loop import FIT, Known, igs
+from weal.bench.peers_loop import FIT, Known, igs, play, variance
 from weal.bench.summary import by_run
 from weal.bench.tasks import TASKS, draw
 from weal.core.arrays import Array
@@ -122,6 +124,23 @@ def print_table(title: str, table: pd.DataFrame) -> None:
     print(f"{title}\n{table.round(3).to_string()}\nmean {table.mean().round(4).to_dict()}\n")
 
 
+def each_step() -> list[Method]:
+    """The default, and rivals whose hyperparameters are fitted after every label."""
+    ours = Method(OURS, OURS, partial(with_learner, model, "auto"))
+    rivals: dict[str, Any] = {"sklearn-std": peers_sklearn.fit}
+    if find_spec("botorch") is not None:
+        rivals["botorch-var"] = peers_botorch.fit
+    plays = {name: partial(play, fit, variance, 1) for name, fit in rivals.items()}
+    return [ours, *(Method(f"{name}-each", name, one) for name, one in plays.items())]
+
+
+def cost(options: Any) -> None:
+    """Processor time of a query, and what it is of ours."""
+    taken = wide(1e3 * by_run(played(each_step(), options))["seconds_query"])
+    print_table("CPU ms per query, rivals refitted at each step", taken)
+    print_table("CPU, times ours", taken.div(taken[OURS], axis=0))
+
+
 # The table against rivals
 
 
@@ -137,6 +156,7 @@ def read(folders: list[str]) -> pd.DataFrame:
 
 def against(title: str, values: pd.Series, seed: int) -> pd.DataFrame:
     """Ours, the best rival by its mean, and the 95 % interval of the paired difference."""
+    values = values.sort_index()
     means, rows = wide(values), {}
     for task in means.index:
         rivals = means.loc[task].drop(OURS).dropna()
@@ -173,9 +193,9 @@ def table(options: Any) -> None:
     found = {"mean, worst of 10": mean, "single": early.groupby("task")["nmse"].max()}
     found |= {"single after 10": tenth}
     print(f"NMSE of ours in the first 10 queries\n{pd.DataFrame(found).round(3).to_string()}\n")
-    cost = wide(1e3 * by_run(results)["seconds_query"])
-    print_table("CPU ms per query", cost)
-    print_table("CPU, times ours", cost.div(cost[OURS], axis=0))
+    taken = wide(1e3 * by_run(results)["seconds_query"])
+    print_table("CPU ms per query", taken)
+    print_table("CPU, times ours", taken.div(taken[OURS], axis=0))
 
 
 # Coverage
@@ -251,13 +271,13 @@ def options_of(arguments: list[str] | None = None) -> Any:
     parser.add_argument("folders", nargs="*", help="of results, for --what table")
     parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS))
     parser.add_argument("--realisations", type=int, default=3)
-    parser.add_argument("--queries", type=int, help="60; 100 for coverage")
+    parser.add_argument("--queries", type=int, help="60; 100 for coverage and cost")
     parser.add_argument("--seed", type=int, default=3)
     parser.add_argument("--data", help="folder of the tables")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", help="folder that keeps finished curves")
     found = parser.parse_args(arguments)
-    found.queries = found.queries or (100 if found.what == "coverage" else 60)
+    found.queries = found.queries or (100 if found.what in ("coverage", "cost") else 60)
     return found
 
 
@@ -265,6 +285,7 @@ WHAT: dict[str, Any] = {
     "temper": lambda options: compare(played(tempered(), options), options.queries),
     "acquisition": lambda options: compare(played(asking(), options), options.queries),
     "coverage": coverage,
+    "cost": cost,
     "table": table,
 }
 

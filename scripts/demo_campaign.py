@@ -106,7 +106,12 @@ def story(folder: Path) -> None:
         "\nWhat only a simulation can know: measured, the alloys without a label are "
         f"{true_error(folder / 'predictions.csv'):.1f} off their predictions (root mean square)."
     )
-    print(f"\nThe campaign and all its files are in {folder}; go on there, or delete it.")
+    print(f"\nThe campaign and its files are in {folder}. To go on: {go_on(folder)}")
+
+
+def go_on(folder: Path) -> str:
+    """What to type next."""
+    return f"cd {folder} && {Path(sys.executable).with_name('weal')} status alloys"
 
 
 def main() -> None:
@@ -115,7 +120,7 @@ def main() -> None:
     try:
         story(folder)
     except KeyboardInterrupt:
-        print(f"\nStopped. What was told is kept: cd {folder} && weal status alloys")
+        print(f"\nStopped. What was told is kept: {go_on(folder)}")
         sys.exit(130)
 
 

@@ -36,7 +36,7 @@ from weal.core.magnitude import Conjugate, Fixed
 from weal.core.scaling import location_scale
 
 # Labels that the marginal likelihood looks at; more cost t^3 and change next to nothing.
-EVIDENCE_LABELS = 500
+EVIDENCE_LABELS = 300
 # Labels up to which "auto" takes exact experts: a column then costs no more than one of features.
 EXACT_LABELS = 1500
 INTEGRATED = "integrated"

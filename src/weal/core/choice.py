@@ -11,6 +11,7 @@ space, and keeps to where the pool is, where plain farthest-first would collect 
 
 from collections.abc import Hashable, Sequence
 from hashlib import blake2b
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,15 @@ def best(scores: Array, free: NDArray[np.bool_], seed: int, ids: Sequence[Hashab
     if not np.isfinite(top):
         raise ValueError(f"the best score of the candidates is {top}; scores must be finite")
     tied: list[int] = np.flatnonzero(masked >= top - TIE * abs(top)).tolist()
-    return tied[0] if len(tied) == 1 else min(tied, key=lambda n: _rank(seed, ids[n]))
+    return tied[0] if len(tied) == 1 else _first(tied, seed, ids)
+
+
+def _first(tied: list[int], seed: int, ids: Sequence[Hashable]) -> int:
+    """The one of these with the least hash: a quick one, and a long one where that is shared."""
+    quick = [crc32(repr(ids[n]).encode(), seed & 0xFFFFFFFF) for n in tied]
+    least = min(quick)
+    few = [n for n, key in zip(tied, quick, strict=True) if key == least]
+    return min(few, key=lambda n: _rank(seed, ids[n]))
 
 
 def _rank(seed: int, name: Hashable) -> bytes:
