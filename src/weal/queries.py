@@ -47,7 +47,7 @@ class Queries:
                 f"asked for {wanted} more, and {left} candidates are left: "
                 f"{len(labels.by_name)} of {len(candidates)} are labelled, "
                 f"{len(self.pending)} asked, {len(self.skipped)} skipped. "
-                "Add candidates with add(), or bring skipped ones back with unskip(id)."
+                "Add candidates (add), or bring skipped ones back (unskip; weal skip --undo)."
             )
         return free
 

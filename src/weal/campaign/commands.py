@@ -6,6 +6,7 @@ model, and start no numerics. Whatever is heavy is imported where it is used.
 
 from dataclasses import asdict
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from weal.campaign.why import Asked
 
 MOST_INPUTS = 12  # columns of a table that is shown
+PADDING = 3  # around a column on a terminal
 _VERBATIM = {"ignore_unknown_options": True}  # -3.5 is a value, and -A17 an id
 _file = click.Path(path_type=Path)
 
@@ -77,13 +79,26 @@ def _inputs(plan: dict[str, Any]) -> list[str]:
 
 def _show_asked(rows: "list[Asked]", inputs: list[str]) -> None:
     """A table; why each was chosen is its last column, or stands below where lines are short."""
-    shown, below = inputs[:MOST_INPUTS], on_a_terminal()
+    below = on_a_terminal()
+    shown = _fitting(rows, inputs) if below else inputs[:MOST_INPUTS]
     header = ["id", *shown, "expected", *([] if below else ["why"])]
     show_table(header, [_cells(row, shown, below) for row in rows])
     for row in rows if below else []:
         show(f"{row.id}: {row.why}")
     if more := len(inputs) - len(shown):
         say(f"and {plural(more, 'input')} more: --json shows all")
+
+
+def _fitting(rows: "list[Asked]", inputs: list[str]) -> list[str]:
+    """The first inputs, as many as a line of the terminal holds beside id and expectation."""
+    edges = [max(len(row.id), len(_cells(row, [], True)[-1])) + PADDING for row in rows]
+    left, shown = get_terminal_size().columns - 2 * max(edges, default=0), list[str]()
+    for name in inputs[:MOST_INPUTS]:
+        left -= max(len(name), *(len(_cell(row.row.get(name))) for row in rows)) + PADDING
+        if left < 0:
+            break
+        shown.append(name)
+    return shown
 
 
 def _cells(row: "Asked", inputs: list[str], below: bool) -> list[str]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PACKAGES = ("click", "numpy", "scipy", "scikit-learn")
 EXTRAS = {
-    "campaign": ("pyarrow",),
+    "campaign": ("matplotlib", "pandas", "pyarrow"),
     "excel": ("openpyxl",),
     "postgres": ("psycopg",),
     "frames": ("pandas", "polars", "pyarrow"),

@@ -143,9 +143,10 @@ def _stopping(status: "Status") -> list[str]:
 
 def _random(found: "Comparison") -> list[str]:
     ends = f"80 %: {number(found.low, 2)} to {number(found.high, 2)}"
+    ratio = number(found.ratio, 2)
+    error = "about the same error" if ratio == "1" else f"{ratio} times the error"
     return [
-        f"{found.labels} rows picked at random would likely have given {number(found.ratio, 2)} "
-        f"times the error ({ends})",
+        f"{found.labels} rows picked at random would likely have given {error} ({ends})",
         f"(by replaying both on {found.draws} functions drawn from what the model believes)",
     ]
 

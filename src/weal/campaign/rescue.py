@@ -22,6 +22,7 @@ from typing import Any
 
 from weal.campaign.events import seal
 from weal.campaign.sqlite import path_of
+from weal.campaign.store import mask
 from weal.errors import WealError
 
 FIELDS = ("campaign", "seq", "kind", "id", "body", "who", "time", "key", "hash")
@@ -37,6 +38,8 @@ def rescue(url: str, folder: str | Path) -> list[Path]:
 
     The files that were written come back. Nobody should use the store meanwhile.
     """
+    if url.startswith("postgres"):
+        raise WealError(f"{mask(url)}: only SQLite files can be rescued; restore the server's dump")
     path, folder = path_of(url), Path(folder)
     if not path.is_file():
         raise WealError(f"{url} is not there: nothing can be saved from it")

@@ -92,7 +92,7 @@ def _sentences(
         return [wording.CHECK, *known, *around]
     if why["how"] == "start":
         return [wording.START, *around]
-    return [*known, *around, f"Chosen since {wording.reasons(why['shares'])}."]
+    return [*known, *around, f"Chosen because {wording.reasons(why['shares'])}."]
 
 
 def _expected(mean: float, sd: float, usual: float | None) -> str:

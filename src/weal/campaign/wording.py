@@ -11,7 +11,7 @@ REASONS = {
     "gpm-ent": "the possible values are spread out",
     "ivr": "it would make the model surer elsewhere too",
     "bald": "its label would tell the experts apart",
-    "igs": "far from what was measured, in inputs and in value",
+    "igs": "it is far from what was measured, in inputs and in value",
     "random": "drawn at random",
 }
 START = "Fills the space before there is a model."
@@ -83,8 +83,8 @@ def reasons(shares: Mapping[str, float], most: int = 3, least: float = 0.1) -> s
     """The acquisition functions that chose, the weightiest first.
 
     >>> reasons({"qbc": 0.41, "wvar": 0.35, "igs": 0.2, "went": 0.04})
-    'the experts disagree (qbc 41 %), the model is unsure there (wvar 35 %), far from what was
-    measured, in inputs and in value (igs 20 %)'
+    'the experts disagree (qbc 41 %), the model is unsure there (wvar 35 %), it is far from
+    what was measured, in inputs and in value (igs 20 %)'
     """
     best = sorted(shares.items(), key=lambda pair: -pair[1])
     shown = [pair for n, pair in enumerate(best[:most]) if n == 0 or pair[1] >= least]

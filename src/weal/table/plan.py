@@ -199,7 +199,7 @@ def _said(column: Column) -> str:
         shown = ", ".join(map(short, column.levels[:_LEVELS_SHOWN]))
         return f"category of {len(column.levels)} ({shown}{more}){gaps}"
     if column.kind == "date":
-        return f"date, in days since {column.origin}{gaps}"
+        return f"date, in days since {str(column.origin).removesuffix('T00:00:00')}{gaps}"
     unit = f", in units of {column.scale:g}" if column.scale != 1 else ""
     return f"{column.kind}, median {column.median:.6g}{unit}{gaps}"
 
