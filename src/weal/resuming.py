@@ -8,7 +8,8 @@ whenever a label is dropped. Where it ends follows from three things, whatever l
     by how many labels experts were last settled    the experts
     the labels now                                  the fold
 
-`past` finds them by counting, and `jump` brings a learner there.
+`past` finds by counting the last move that settled experts, and `jump` brings a learner to where it
+was after that move, to the last bit: what came since is taken one by one, as it was then.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
@@ -37,12 +38,12 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What decides where a learner is."""
+    """What decides where a learner was when its experts were last settled."""
 
-    labels: tuple[Told, ...]  # now, in order
+    labels: tuple[Told, ...]  # then, in order
     first: tuple[Told, ...]  # at the first fit
-    rows: int  # candidates then
-    settled: int  # labels by which the experts were last settled
+    rows: int  # candidates at the first fit
+    moves: int  # up to then, the one that settled the experts included
 
 
 def past(moves: Iterable[Move], rows: int, n_start: int) -> Past | None:
@@ -52,20 +53,22 @@ def past(moves: Iterable[Move], rows: int, n_start: int) -> Past | None:
     """
     labels: list[Told] = []
     first: tuple[Told, ...] = ()
-    then = settled = due = 0
-    for move in moves:
+    settled: tuple[Told, ...] = ()
+    then = at = due = 0
+    for n, move in enumerate(moves, start=1):
         if move.kind == "add":
             rows = move.rows
             continue
         labels, dropped = _after(labels, move)
         t = len(labels)
         if not first and t >= n_start:
-            first, then, settled, due = tuple(labels), rows, t, refresh_after(t)
+            first, then = tuple(labels), rows
+            settled, at, due = first, n, refresh_after(t)
         elif first and (dropped or t >= due):
-            settled, due = t, refresh_after(t)
+            settled, at, due = tuple(labels), n, refresh_after(t)
         if first and not t:
             return None
-    return Past(tuple(labels), first, then, settled) if first else None
+    return Past(settled, first, then, at) if first else None
 
 
 def _after(labels: list[Told], move: Move) -> tuple[list[Told], bool]:
@@ -77,17 +80,18 @@ def _after(labels: list[Told], move: Move) -> tuple[list[Told], bool]:
     return kept + new, len(kept) < len(labels)
 
 
-def jump(learner: Any, past: Past, picked: Settled | None) -> None:
-    """Bring a learner, whose candidates are there but no label, to where that past leads.
+def jump(learner: Any, past: Past, picked: Settled | None, every: Sequence[Told]) -> None:
+    """Bring a learner, whose candidates are there but no label, to where it was then.
 
-    `picked` are the experts as they were last settled, where they are known.
+    `picked` are the experts as they were settled, where they are known. ValueError when one of all
+    labels that ever came (`every`) could not have been taken: then it did not go by counting.
     """
     known, candidates = learner._knowledge, learner.candidates
     first = _labels(candidates, past.first)
     known.fit(first, _unlabelled(candidates.X[: past.rows], candidates, first), candidates.columns)
+    known.check([Label(name, candidates.X[0], y, noise) for name, y, noise in every])
     labels = _labels(candidates, past.labels)
-    known.check(labels.told)
-    known.jump(labels, past.settled, picked)
+    known.jump(labels, len(labels), picked)
     learner.labels = labels
     learner._queries.news += 1
 

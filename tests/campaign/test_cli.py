@@ -246,3 +246,16 @@ def test_the_store_is_named_by_option_or_environment(bare, monkeypatch):
     assert typed("tell", "bare", "A-0001", "1").code == 2
     assert typed("tell", "bare", "A-0001", "1", "--store", "weal.db").code == 0
     assert not Path("other.db").exists()
+
+
+def test_rows_that_were_asked_are_shown_though_too_few_are_left_for_a_check(bare):
+    done = typed("ask", "bare", "-n", "38", "--check", "5", "--json")
+    assert done.code == 3
+    assert len(json.loads(done.out)) == 38
+    assert "2 candidates are left" in done.err
+
+
+def test_a_row_named_twice_is_skipped_once(bare):
+    before = len(events("bare"))
+    typed("skip", "bare", "A-0001", "A-0001")
+    assert len(events("bare")) == before + 1

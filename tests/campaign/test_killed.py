@@ -53,7 +53,9 @@ def test_killed_again_and_again_it_asks_what_the_unbroken_campaign_asks(sqlite_u
         assert heard <= set(there)
         assert there == LABELS[: len(there)]
         heard = set(there)  # at most one more was written than we heard of
-    tell_the_rest(sqlite_url, _fork.Pipe()[1])
+    ours, theirs = _fork.Pipe(duplex=False)
+    tell_the_rest(sqlite_url, theirs)
+    ours.close()
     with campaign() as calm, open_campaign("lab", sqlite_url) as one:
         for name in LABELS:
             calm.tell(name, truth(number(name)))

@@ -23,7 +23,12 @@ def asked(seq, name, hours=0.0, lease=24.0, check=False, **more):
 
 
 def created():
-    body = {"settings": {"lease": 1.0, "seed": 3}, "plan": {"p": 1}, "target": "y", "id": "name"}
+    body = {
+        "settings": {"acquisition": "wvar", "lease": 1.0, "seed": 3},
+        "plan": {"p": 1},
+        "target": "y",
+        "id": "name",
+    }
     return event(1, "created", **body)
 
 
@@ -34,7 +39,7 @@ def after(*events):
 def test_the_head_is_that_of_the_last_event():
     ledger = after(created(), event(2, "added", rows=7, chunk=0, sha256=""))
     assert (ledger.seq, ledger.hash, ledger.rows, ledger.target) == (2, "hash2", 7, "y")
-    assert ledger.settings == {"lease": 1.0, "seed": 3}
+    assert ledger.settings == {"acquisition": "wvar", "lease": 1.0, "seed": 3}
 
 
 def test_folding_in_parts_is_folding_at_once_and_leaves_what_it_was_given():
@@ -121,8 +126,11 @@ def test_a_label_stands_beside_what_was_expected_when_its_row_was_asked():
 def test_news_are_labels_since_the_last_choice(kind):
     ledger = after(created(), told(2, "a", 1.0))
     assert ledger.news
-    ledger = fold(ledger, [asked(3, "b", ask={"log_omega": [0.0]}), asked(4, "c")])
+    ask = {"log_omega": [0.0], "acquisition": "wvar"}
+    ledger = fold(ledger, [asked(3, "b", ask=ask), asked(4, "c")])
     assert not ledger.news
-    assert ledger.ask == {"log_omega": [0.0]}
+    assert ledger.ask == ask
+    other = asked(5, "d", ask={"log_omega": [0.0, 0.0], "acquisition": "multi"})
+    assert fold(ledger, [told(5, "e", 1.0), other]).ask == ask
     assert not fold(ledger, [asked(5, "d", check=True)]).news
     assert fold(ledger, [told(5, "a", 2.0, kind)]).news

@@ -1,6 +1,7 @@
 """A campaign that is opened again asks what the unbroken one would have asked."""
 
 import json
+from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from campaign.lab import campaign, number, pool, truth
 from weal.campaign import checkpoint
 from weal.campaign.campaign import Campaign
 from weal.campaign.mind import Mind
+from weal.campaign.rules import asked
 from weal.learner import ActiveLearner
 from weal.resuming import Move, past
 
@@ -17,8 +19,8 @@ from weal.resuming import Move, past
 def step_by_step(one):
     """A mind that has taken every step."""
     mind = object.__new__(Mind)
-    mind.pool, mind.settings, mind.aside, mind.kept = one.mind.pool, one.ledger.settings, {}, 0
-    mind.learner, mind.done = mind._begun(one.ledger), 1
+    mind.pool, mind.settings, mind.aside = one.mind.pool, one.ledger.settings, {}
+    mind.kept, mind.learner, mind.done = None, mind._begun(one.ledger), 1
     mind.follow(one.ledger)
     return mind
 
@@ -144,13 +146,117 @@ def test_the_past_is_found_by_counting():
     moves = [tell(n) for n in range(5)]
     assert past(moves[:4], 9, 5) is None
     found = past(moves, 9, 5)
-    assert (found.rows, found.settled, len(found.labels)) == (9, 5, 5)
+    assert (found.rows, found.moves, len(found.labels)) == (9, 5, 5)
     moves += [Move("add", rows=12), *(tell(n) for n in range(5, 9))]
-    assert past(moves, 9, 5).settled == 5
+    assert past(moves, 9, 5).moves == 5
     assert past(moves, 9, 5).rows == 9
-    assert past([*moves, tell(9)], 9, 5).settled == 10
+    later = past([*moves, tell(9)], 9, 5)
+    assert (later.moves, len(later.labels)) == (11, 10)
     corrected = past([*moves, tell(2, "correct")], 9, 5)
-    assert corrected.settled == 9
+    assert (corrected.moves, len(corrected.labels)) == (11, 9)
     assert corrected.labels[-1] == ("r2", 2.0, 0.0)
     assert [name for name, _, _ in corrected.first] == [f"r{n}" for n in range(5)]
     assert past([*moves, *(tell(n, "forget") for n in range(9))], 9, 5) is None
+
+
+def test_an_open_campaign_and_one_opened_anew_are_equal_to_the_last_bit():
+    rng = np.random.default_rng(8)
+    with campaign(acquisition="multi") as live:
+        for name in live.ask(5):
+            live.tell(name, truth(number(name)))
+        for step in range(40):
+            act(live, rng, step)
+            again = Campaign("lab", live.store).mind
+            if again.learner.fitted and live.learner.fitted:
+                kept, anew = (mind.learner._knowledge.pool for mind in (live.mind, again))
+                np.testing.assert_array_equal(anew.mu, kept.mu)
+                np.testing.assert_array_equal(anew.v, kept.v)
+
+
+def wild(one):
+    """A label that no model can take, corrected later."""
+    for n in range(10):
+        one.tell(f"r{n}", truth(n))
+    one.tell("r39", 1e300)
+
+
+@pytest.mark.parametrize("end", ["correct", "withdraw", "repeat"])
+def test_a_label_left_aside_is_so_when_opened_anew(end):
+    with campaign() as live:
+        wild(live)
+        assert list(live.mind.aside) == ["r39"]
+        if end == "correct":
+            live.tell("r39", truth(39), replace=True)
+        elif end == "withdraw":
+            live.withdraw("r39")
+        else:
+            live.tell("r39", truth(39), repeat=True)
+        again = Campaign("lab", live.store).mind
+        assert again.aside == live.mind.aside
+        assert bool(again.aside) == (end == "repeat")
+        assert again.learner.model.n_labels_ == (10 if end == "withdraw" else 11)
+        assert offered(again, live) == offered(live.mind, live)
+
+
+def test_a_bad_repeat_costs_no_good_label():
+    with campaign() as one:
+        wild(one)
+        one.tell("r39", truth(39), replace=True)
+        one.tell("r39", 1e300, repeat=True)
+        assert one.mind.learner.labels.values("r39") == [truth(39)]
+        one.tell("r39", truth(39) + 0.1, repeat=True)
+        assert one.mind.learner.labels.values("r39") == [truth(39), truth(39) + 0.1]
+        assert list(one.mind.aside) == ["r39"]
+
+
+def test_an_ask_that_wrote_nothing_leaves_no_trace(monkeypatch):
+    with campaign() as one:
+        for n in range(12):
+            one.tell(f"r{n}", truth(n))
+        wanted = Campaign("lab", one.store).mind
+        for _ in range(3):
+            offered(one.mind, one)
+        assert offered(one.mind, one) == offered(wanted, one)
+        omega = one.mind.learner.chooser.log_omega
+        np.testing.assert_array_equal(omega, wanted.learner.chooser.log_omega)
+
+
+def test_a_change_of_acquisition_during_an_ask_breaks_nothing():
+    with campaign() as one:
+        for n in range(12):
+            one.tell(f"r{n}", truth(n))
+        mind = one.mind
+        offers, common = mind.offers(one.ledger, [], 1, 0)
+        one.change(acquisition=["wvar", "igs"])
+        lease = timedelta(days=1)
+        one.store.transact("lab", lambda book: asked(book, offers, 1, "bob", lease, common))
+        one.ask()
+        assert one.ledger.ask["acquisition"] == ["wvar", "igs"]
+
+
+def test_candidates_and_settings_may_both_change_while_it_is_open():
+    with campaign(rows=20) as one:
+        one.ask(3)
+        other = Campaign("lab", one.store)
+        other.add(pool(20, 25))
+        other.change(acquisition="wvar")
+        assert len(one.ask(20)) == 20
+
+
+def test_a_pool_in_several_chunks_is_one_pool(monkeypatch):
+    monkeypatch.setattr("weal.campaign.creating.CHUNK", 16)
+    with campaign(acquisition="ivr") as one:
+        for n in range(8):
+            one.tell(f"r{n}", truth(n))
+        one.ask()
+        assert one.learner.target is None
+        assert len(one.mind.pool.parts) == 3
+
+
+def test_a_candidate_no_model_can_take_is_refused():
+    with campaign(rows=20) as one:
+        far = pool(20, 22)
+        far.loc[21 - 20, "a"] = 1e150
+        with pytest.raises(ValueError, match=r"1 rows have a value.*'r21'"):
+            one.add(far)
+        assert one.ledger.rows == 20

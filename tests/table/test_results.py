@@ -115,3 +115,13 @@ def test_reading_csv_loads_no_heavy_library(file):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"numpy", "pyarrow", "pandas", "narwhals", "sklearn"} & set(done.stdout.split())
+
+
+def test_a_column_has_one_role(tmp_path):
+    file = tmp_path / "results.csv"
+    file.write_text("id,noise\nk1,55.5\n")
+    assert read_results(file, "id", "noise").rows[0][:3] == ("k1", 55.5, None)
+    file.write_text("label,hardness,sd\nk1,55.5,0.5\n")
+    assert read_results(file, "label", "hardness").rows[0][:3] == ("k1", 55.5, 0.5)
+    file.write_text("id,time\nk1,12\n")
+    assert read_results(file, "id", "time").rows[0][:2] == ("k1", 12.0)

@@ -12,18 +12,19 @@ numerics.
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from weal.campaign import rules
-from weal.campaign.entries import entries, entry, names
+from weal.campaign.entries import distinct, entries, entry, names
 from weal.campaign.events import Draft, Event
 from weal.campaign.ledger import VERSION, Ledger, fold
 from weal.campaign.rules import Entry, Offer
 from weal.campaign.settings import check_changes, seconds
 from weal.campaign.store import Store
-from weal.errors import Conflict
+from weal.errors import Conflict, WealError
 
 if TYPE_CHECKING:
     from weal.campaign.mind import Mind
@@ -124,7 +125,8 @@ class Campaign:
                     raise
         from weal.campaign import recall
 
-        recall.keep(self.mind, self.store, self.ledger)
+        with suppress(WealError):  # the rows are asked: advice for next time may fail
+            recall.keep(self.mind, self.store, self.ledger)
         ids = [str(event.id) for event in events]
         return ids[0] if n is None else ids
 
@@ -217,19 +219,20 @@ class Campaign:
         self._skip(ids, False, by, note)
 
     def _skip(self, ids: Any, on: bool, by: str | None, note: str | None) -> None:
-        found, who = names(ids), by or self.who
+        found, who = distinct(ids), by or self.who
         self.store.transact(self.name, lambda book: rules.skipped(book, found, who, on, note))
 
     def withdraw(self, ids: Any, *, by: str | None = None, note: str | None = None) -> None:
         """Take back the labels of rows; of rows without one, the lease."""
-        found, who = names(ids), by or self.who
+        found, who = distinct(ids), by or self.who
         self.store.transact(self.name, lambda book: rules.withdrawn(book, found, who, note))
 
     def add(self, pool: Any, *, by: str | None = None) -> int:
         """Add candidates, read as the first ones were; returns how many."""
         from weal.campaign.creating import add
 
-        return add(self.store, self.ledger, self.events()[0].body, pool, by or self.who)
+        created = self.events()[0].body
+        return add(self.store, self.ledger, created, pool, self.mind.pool.X, by or self.who)
 
     def change(self, *, by: str | None = None, **settings: Any) -> None:
         """Change settings: acquisition, goal, lease or warp."""

@@ -23,19 +23,20 @@ from weal.priors import Settled
 from weal.resuming import Past
 
 KIND = "experts"  # of the snapshot in the store
+DECIDE = ("acquisition", "n_start", "seed", "warp")  # settings that a learner follows from
 
 
 def fingerprint(past: Past, settings: dict[str, Any]) -> str:
     """A hash of all that the experts follow from."""
     versions = [__version__, np.__version__, scipy.__version__, platform.python_version()]
-    first = [past.first, past.rows, past.labels[: past.settled]]
-    known = [versions, platform.machine(), settings, first]
+    chosen = [settings[name] for name in DECIDE]
+    known = [versions, platform.machine(), chosen, past.first, past.rows, past.labels]
     return blake2b(json.dumps(known, sort_keys=True).encode(), digest_size=32).hexdigest()
 
 
 def write(fold: Fold, past: Past, settings: dict[str, Any]) -> bytes | None:
     """The experts of a fold with that past; None where they are not what the past says."""
-    if not fold.setting.adaptive or fold.next_refresh != refresh_after(past.settled):
+    if not fold.setting.adaptive or fold.next_refresh != refresh_after(len(past.labels)):
         return None
     picked = picked_by(fold)
     plain = {

@@ -13,6 +13,7 @@ import click
 
 from weal.campaign import command_line as line
 from weal.campaign.command_line import command, opened, plural, takes
+from weal.errors import Exhausted
 from weal.screen import on_a_terminal, say, show, show_json, show_table, working
 
 if TYPE_CHECKING:
@@ -56,14 +57,26 @@ def ask(
     """
     if again and (n or checks or lease):
         raise ValueError("--again shows the rows that are out; leave out -n, --check and --lease")
+    late = None
     with opened(name, store, by) as campaign, working("choosing"):
         ids: list[str] = []
         if not again and (n or not checks):
             ids += campaign.ask(n or 1, lease=lease)
-        if checks:
-            ids += campaign.ask(checks, lease=lease, check=True)
-        rows = campaign.asked(None if again else ids)
+        try:
+            ids += campaign.ask(checks, lease=lease, check=True) if checks else []
+        except Exhausted as error:  # those that were asked before are out, and must be shown
+            if not ids:
+                raise
+            late = error
+        out = campaign.ledger.leases
+        rows = campaign.asked(None if again else [one for one in ids if one in out])
         inputs = _inputs(campaign.ledger.plan)
+    _show(rows, inputs, name, as_json)
+    if late:
+        raise late
+
+
+def _show(rows: "list[Asked]", inputs: list[str], name: str, as_json: bool) -> None:
     if as_json:
         show_json([{**asdict(row), "why": row.why} for row in rows])
     elif rows:

@@ -11,16 +11,21 @@ read by the same plan.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from weal.campaign.entries import entry
 from weal.campaign.events import Draft, check_id
 from weal.campaign.ledger import VERSION, Ledger
 from weal.campaign.rules import Entry, told_body
 from weal.campaign.settings import DEFAULTS, check_settings
 from weal.campaign.store import Book, Chunk, Store
+from weal.core.arrays import Array
+from weal.core.scaling import location_scale
 from weal.table.parquet import table_to_parquet
 from weal.table.plan import Plan, encode, make_plan
 from weal.table.reading import Table, read_table, table_of
 
+FARTHEST = 1e50  # standard deviations
 CHUNK = 50_000  # candidates
 ID = "id"  # name of the ids where the table has no column of them
 
@@ -53,11 +58,13 @@ def create(
     return store.create(name, drafts, chunks)
 
 
-def add(store: Store, ledger: Ledger, created: Mapping[str, Any], source: Any, who: str) -> int:
-    """Add candidates to a campaign; how many there were."""
+def add(
+    store: Store, ledger: Ledger, created: Mapping[str, Any], source: Any, like: Array, who: str
+) -> int:
+    """Add candidates to a campaign whose inputs so far are `like` (U, d); how many there were."""
     id_column, target = created["id"], created["target"]
     table = _table(source, id_column, ledger.rows if created["numbered"] else None)
-    encode(Plan.from_json(ledger.plan), table)
+    _refuse_far(encode(Plan.from_json(ledger.plan), table), like, table.cells(id_column))
     chunks = _chunks(table, id_column)
 
     def decide(book: Book) -> Sequence[Draft]:
@@ -66,6 +73,18 @@ def add(store: Store, ledger: Ledger, created: Mapping[str, Any], source: Any, w
 
     store.transact(ledger.name, decide, chunks)
     return len(table)
+
+
+def _refuse_far(X: Array, like: Array, ids: Sequence[Any]) -> None:
+    """Refuse candidates X (N, d) so far from the others that no model could take them."""
+    mean, sd = location_scale(like)
+    far = np.abs(X - mean) > FARTHEST * np.where(sd == 0.0, 1.0, sd)
+    if rows := np.flatnonzero(far.any(axis=1)).tolist():
+        some = ", ".join(repr(ids[n]) for n in rows[:5])
+        raise ValueError(
+            f"{len(rows)} rows have a value more than {FARTHEST:g} standard deviations from those "
+            f"of the campaign, such as {some}; is it in another unit?"
+        )
 
 
 def _table(source: Any, id_column: str, before: int | None) -> Table:

@@ -12,6 +12,11 @@ def names(ids: Any) -> list[str]:
     return [check_id(given) for given in (ids if _several(ids) else [ids])]
 
 
+def distinct(ids: Any) -> list[str]:
+    """The same, each once."""
+    return list(dict.fromkeys(names(ids)))
+
+
 def entries(ids: Any, labels: Any, noise: Any, note: str | None) -> list[Entry]:
     """One label, or as many as there are ids."""
     found = names(ids)

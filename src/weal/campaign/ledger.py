@@ -143,6 +143,8 @@ def _asked(ledger: Ledger, event: Event) -> Ledger:
     ledger.leases.pop(name, None)  # a lapsed one; the new one comes last
     ledger.leases[name] = Lease(name, event.who, event.time, until, event.seq, body)
     ask = body.get("ask")
+    if ask and ask["acquisition"] != ledger.settings.get("acquisition"):
+        ask = None  # chosen by functions that somebody has changed meanwhile
     return replace(
         ledger,
         asked=ledger.asked + 1,

@@ -11,6 +11,7 @@ the reason, until it is corrected.
 """
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,12 @@ from weal.campaign import checkpoint
 from weal.campaign.ledger import Ledger, Step
 from weal.campaign.pool import Pool
 from weal.campaign.rules import Offer
+from weal.labels import Label
 from weal.learner import ActiveLearner
 from weal.regressor import EnsembleGPRegressor
 from weal.resuming import Move, Past, jump, past
 
+LABELLING = ("tell", "repeat", "correct")  # steps that bring a label
 LEVEL = 0.9  # of the intervals that are shown
 CHECK = 7  # part of the random key of rows that are offered for a test
 
@@ -33,14 +36,18 @@ class Mind:
     def __init__(self, ledger: Ledger, pool: Pool, kept: bytes | None = None) -> None:
         self.pool, self.settings = pool, ledger.settings
         self.aside: dict[str, str] = {}  # id -> why its label is not used
-        self.kept = 0  # labels by which the experts in the checkpoint were settled
-        self.learner, self.done = self._begun(ledger), 1  # and steps taken
+        self.kept: Past | None = None  # of the experts in the checkpoint
+        self.learner, self.done = self._begun(ledger), first_rows(ledger)[0]  # and steps taken
         if not self._jumped(ledger, kept):
             self.learner = self._begun(ledger)
-            self.follow(ledger)
+        self.follow(ledger)
+
+    def follows_from(self, ledger: Ledger) -> bool:
+        """Whether this is the learner that the settings make."""
+        return all(self.settings[name] == ledger.settings[name] for name in checkpoint.DECIDE)
 
     def _begun(self, ledger: Ledger) -> ActiveLearner:
-        first, seed = ledger.steps[0].rows, ledger.settings["seed"]
+        (_, first), seed = first_rows(ledger), ledger.settings["seed"]
         return ActiveLearner(
             EnsembleGPRegressor(random_state=seed, warp=ledger.settings["warp"]),
             self.pool.X[:first],
@@ -51,24 +58,26 @@ class Mind:
         )
 
     def _jumped(self, ledger: Ledger, kept: bytes | None) -> bool:
-        """Whether the learner could be brought to the last step at once."""
+        """Whether the learner could be brought at once to where its experts were last settled."""
         found = self.past(ledger)
         if found is None:
             return False
-        for step in ledger.steps[1:]:
+        until = self.done + found.moves
+        for step in ledger.steps[self.done : until]:
             if step.kind == "add":
                 self._take(step)
+        every = [(step.id, step.y, step.noise) for step in ledger.steps if step.kind in LABELLING]
         try:
-            jump(self.learner, found, checkpoint.read(kept, found, self.settings))
+            jump(self.learner, found, checkpoint.read(kept, found, self.settings), every)
         except ValueError:  # a label that no model can take: which one is found step by step
             return False
-        self.done = len(ledger.steps)
+        self.done = until
         return True
 
     def past(self, ledger: Ledger) -> Past | None:
-        """What decides where the learner is."""
-        moves = (_move(step) for step in ledger.steps[1:])
-        return past(moves, ledger.steps[0].rows, self.learner.n_start)
+        """What decides where the learner was when its experts were last settled."""
+        begun, rows = first_rows(ledger)
+        return past(map(_move, ledger.steps[begun:]), rows, self.learner.n_start)
 
     def follow(self, ledger: Ledger) -> None:
         """Take the steps that are new."""
@@ -79,11 +88,13 @@ class Mind:
     def _take(self, step: Step) -> None:
         learner = self.learner
         if step.kind == "add":
-            before = len(learner.candidates)
-            learner.add(self.pool.X[before : step.rows], self.pool.ids[before : step.rows])
+            new = slice(len(learner.candidates), step.rows)
+            learner.add(self.pool.X[new], self.pool.ids[new])
             return
-        there = step.id in learner.labels.by_name
-        self.aside.pop(step.id, None)
+        before = list(learner.labels.by_name.get(step.id, []))
+        there = bool(before)
+        if step.kind in ("correct", "forget"):
+            self.aside.pop(step.id, None)
         if step.kind == "forget":
             if there:
                 learner.forget(step.id)
@@ -96,8 +107,16 @@ class Mind:
             learner.tell(step.id, step.y, noise=step.noise, **how)
         except ValueError as error:
             self.aside[step.id] = str(error)
-            if step.id in learner.labels.by_name:
-                learner.forget(step.id)
+            self._without(step, [] if step.kind == "correct" else before)
+
+    def _without(self, step: Step, kept: list[Label]) -> None:
+        """The learner without a label that it could not take; of the others of its row, those."""
+        learner = self.learner
+        if learner.labels.by_name.get(step.id, []) == kept:
+            return
+        learner.forget(step.id)
+        for label in kept:
+            learner.tell(step.id, label.y, noise=label.noise, repeat=True)
 
     def offers(
         self, ledger: Ledger, asked: Sequence[str], wanted: int, spare: int
@@ -115,7 +134,8 @@ class Mind:
             Offer(name, {"check": False, **belief, "why": _why(row)})
             for name, row, belief in zip(ids, rows, expected, strict=True)
         ]
-        return offers, {"log_omega": learner.chooser.log_omega.tolist()}
+        omega = learner.chooser.log_omega.tolist()
+        return offers, {"log_omega": omega, "acquisition": self.settings["acquisition"]}
 
     def checks(self, ledger: Ledger, asked: Sequence[str], n: int) -> list[Offer]:
         """Rows drawn at random, of those that are free."""
@@ -140,9 +160,17 @@ class Mind:
         return [dict(zip(("mean", "sd", "low", "high"), row, strict=True)) for row in table]
 
     def _taken_over(self, ledger: Ledger, asked: Sequence[str]) -> ActiveLearner:
-        omega = None if ledger.ask is None else np.array(ledger.ask["log_omega"])
+        K = len(self.learner.chooser.functions)
+        even = np.full(K, -np.log(K))
+        omega = even if ledger.ask is None else np.array(ledger.ask["log_omega"])
         self.learner.take_over(asked, ledger.skipped, omega, not ledger.news)
         return self.learner
+
+
+def first_rows(ledger: Ledger) -> tuple[int, int]:
+    """Steps before the first label, all of candidates, and how many candidates these are."""
+    leading = list(takewhile(lambda step: step.kind == "add", ledger.steps))
+    return len(leading), leading[-1].rows
 
 
 def _move(step: Step) -> Move:

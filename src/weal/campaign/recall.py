@@ -9,12 +9,12 @@ from weal.campaign.store import Store
 
 def up_to_date(mind: Mind | None, store: Store, ledger: Ledger) -> Mind:
     """A mind that has been through the whole ledger: this one, if it can go on."""
-    if mind is None or mind.settings != ledger.settings:
-        pool = read_pool(store, ledger) if mind is None else mind.pool
+    whole = mind is not None and len(mind.pool.ids) == ledger.rows
+    pool = mind.pool if mind is not None and whole else read_pool(store, ledger)
+    if mind is None or not mind.follows_from(ledger):
         kept = store.snapshot(ledger.name, checkpoint.KIND)
         return Mind(ledger, pool, kept[2] if kept else None)
-    if ledger.rows > len(mind.pool.ids):
-        mind.pool = read_pool(store, ledger)
+    mind.pool = pool
     mind.follow(ledger)
     return mind
 
@@ -22,9 +22,9 @@ def up_to_date(mind: Mind | None, store: Store, ledger: Ledger) -> Mind:
 def keep(mind: Mind, store: Store, ledger: Ledger) -> None:
     """Keep the experts, if they were settled anew since the last time."""
     past = mind.past(ledger)
-    if past is None or past.settled == mind.kept or mind.aside:
+    if past is None or past == mind.kept or mind.aside:
         return
     data = checkpoint.write(mind.learner.model.fold_, past, ledger.settings)
     if data is not None:
         store.keep_snapshot(ledger.name, checkpoint.KIND, ledger.seq, ledger.hash, data)
-        mind.kept = past.settled
+        mind.kept = past

@@ -99,7 +99,7 @@ def _roles(names: Sequence[str], id_column: str, target: str | None, where: str)
         "noise": _NOISE,
         "note": _NOTE,
     }
-    found = {role: [name for name in names if name in some] for role, some in wanted.items()}
+    found = _given(names, wanted, target)
     known = f"{id_column!r}, {target or 'value'!r}, 'noise' and 'note'"
     understood = {*_PASSED, *(name for some in found.values() for name in some)}
     strange = [name for name in names if name not in understood]
@@ -114,6 +114,19 @@ def _roles(names: Sequence[str], id_column: str, target: str | None, where: str)
         if not some and role in ("id", "value"):
             raise ValueError(f"{where} has no column {wanted[role][0]!r}; known are {known}")
     return {role: names.index(some[0]) for role, some in found.items() if some}
+
+
+def _given(
+    names: Sequence[str], wanted: Mapping[str, tuple[str, ...]], target: str | None
+) -> dict[str, list[str]]:
+    """Columns of each role: a column has one, ids and the target before others."""
+    found: dict[str, list[str]] = {}
+    left = list(names)
+    for role, some in wanted.items():
+        others = [target] if role == "id" and target else []
+        found[role] = [name for name in left if name in some and name not in others]
+        left = [name for name in left if name not in found[role]]
+    return found
 
 
 def _points_for_commas(rows: list[dict[str, str]]) -> None:
