@@ -26,6 +26,7 @@ from weal.table.plan import Plan, encode, make_plan
 from weal.table.reading import Table, read_table, table_of
 
 FARTHEST = 1e50  # standard deviations
+NEARLY_EMPTY = 0.8  # share of missing cells in a column that is rather a target than an input
 CHUNK = 50_000  # candidates
 ID = "id"  # name of the ids where the table has no column of them
 
@@ -40,6 +41,8 @@ def create(
     id_column = id_column or ID
     table = _table(source, id_column, 0 if numbered else None)
     plan = make_plan(table, id_column=id_column, target=target, features=features, types=types)
+    if target is None and features == "auto":
+        _refuse_hidden_target(table, plan, types)
     encode(plan, table)  # refuses what cannot be used before anything is written
     body = {
         "v": VERSION,
@@ -73,6 +76,20 @@ def add(
 
     store.transact(ledger.name, decide, chunks)
     return len(table)
+
+
+def _refuse_hidden_target(table: Table, plan: Plan, types: Mapping[str, str]) -> None:
+    """Refuse to learn from what looks like the labels: a column of numbers, nearly empty."""
+    for column in plan.columns:
+        if column.kind != "number" or not column.gaps or column.name in types:
+            continue
+        empty = sum(cell is None for cell in table.cells(column.name)) / len(table)
+        if empty >= NEARLY_EMPTY:
+            raise ValueError(
+                f"the column {column.name!r} is empty in {empty:.0%} of the rows: is it what is to "
+                f"be predicted? Then name it as the target (--target {column.name}); if it is an "
+                f"input, say so (--type {column.name}=number)"
+            )
 
 
 def _refuse_far(X: Array, like: Array, ids: Sequence[Any]) -> None:
