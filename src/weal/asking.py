@@ -91,7 +91,8 @@ class Chooser:
             raise ValueError(f"eta is {eta!r}; it must be a number of at least 0")
         self.eta, self.scaling, self.scale = float(eta), scaling, SCALINGS[scaling]
         K = len(self.functions)
-        self.log_omega: Array = np.full(K, -np.log(K))
+        self.even: Array = np.full(K, -np.log(K))  # log weights before there was a label
+        self.log_omega = self.even
 
     @property
     def needs_target(self) -> bool:

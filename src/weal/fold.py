@@ -4,7 +4,6 @@
     learn     fold more; where the experts follow the labels, settle them anew now and then
     advance   the same for a label whose step the core has computed already
     refold    other labels in place of those seen
-    jump      all labels at once, where it is known when the experts were settled last
 
 All in scaled units; experts see the labels through a bend (`warping`). Experts that follow the
 labels are settled anew after SHARE of the labels have come on top, LEAST at the least. A refresh
@@ -113,10 +112,13 @@ def refresh(fold: Fold) -> Fold:
     return begin(fold.setting, fold.X, fold.y, fold.extra, fold.seed)
 
 
-def refold(fold: Fold, X: Array, y: Array, extra: Array) -> Fold:
-    """The fold of other labels; experts that do not follow the labels stay what they are."""
+def refold(fold: Fold, X: Array, y: Array, extra: Array, picked: Settled | None = None) -> Fold:
+    """The fold of other labels; experts that do not follow the labels stay what they are.
+
+    `picked` are those that do follow them, where it is known already what they will be.
+    """
     if fold.setting.adaptive and len(y):
-        return begin(fold.setting, X, y, extra, fold.seed)
+        return begin(fold.setting, X, y, extra, fold.seed, picked)
     M, d = len(fold.prior.log_w), X.shape[1]
     experts = prior_experts(fold.embedding, fold.dictionary, d, M)
     start = replace(
@@ -128,15 +130,6 @@ def refold(fold: Fold, X: Array, y: Array, extra: Array) -> Fold:
         next_refresh=refresh_after(0),
     )
     return _with(start, X, y, extra)
-
-
-def jump(
-    fold: Fold, X: Array, y: Array, extra: Array, settled: int, picked: Settled | None
-) -> Fold:
-    """The fold of labels by the first `settled` of which the experts were last settled anew."""
-    first = (X[:settled], y[:settled], extra[:settled])
-    start = begin(fold.setting, *first, fold.seed, picked)
-    return _with(start, X[settled:], y[settled:], extra[settled:])
 
 
 def picked_by(fold: Fold) -> Settled:

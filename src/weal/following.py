@@ -4,7 +4,6 @@
     refresh    settle the experts anew, if that is due
     absorb     more labels, as `partial_fit` would, without its checks of form
     refold     other labels in place of those seen; scaling stays
-    jump       all labels at once, where it is known when the experts were settled last
 
 Each puts the next fold (`fold`) in place of the model's; a fold itself never changes.
 """
@@ -39,18 +38,16 @@ def absorb(model: EnsembleGPRegressor, X: Array, y: Array, sample_noise: ArrayLi
     model.fold_ = fold.learn(model.fold_, *conditioning.scaled(model.scaling_, X, y, sample_noise))
 
 
-def refold(model: EnsembleGPRegressor, X: Array, y: Array, sample_noise: ArrayLike) -> None:
-    """Forget all labels and learn these, with scaling, dictionary and prior as they are."""
-    model.fold_ = fold.refold(model.fold_, *conditioning.scaled(model.scaling_, X, y, sample_noise))
-
-
-def jump(
-    model: EnsembleGPRegressor, X: Array, y: Array, sample_noise: ArrayLike, settled: int,
-    picked: Settled | None,
+def refold(
+    model: EnsembleGPRegressor, X: Array, y: Array, sample_noise: ArrayLike,
+    picked: Settled | None = None,
 ) -> None:  # fmt: skip
-    """Be where these labels lead, if experts were last settled by the first `settled`."""
+    """Forget all labels and learn these; scaling stays, and experts that do not follow labels.
+
+    `picked` are those that do, where it is known already what they will be.
+    """
     scaled = conditioning.scaled(model.scaling_, X, y, sample_noise)
-    model.fold_ = fold.jump(model.fold_, *scaled, settled, picked)
+    model.fold_ = fold.refold(model.fold_, *scaled, picked)
 
 
 def check_labels(

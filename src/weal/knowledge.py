@@ -131,11 +131,12 @@ class Knowledge:
 
     def mend(self, labels: Labels) -> None:
         """Follow the labels that the model has not seen, or fold all anew; scaling stays."""
+        if self.torn:
+            self.refold(labels)
+            return
         seen = self.model.n_labels_
         X, y, noise = labels.arrays()
-        if self.torn:
-            following.refold(self.model, X.reshape(len(y), self.model.n_features_in_), y, noise)
-        elif len(labels) - seen >= IN_BULK:
+        if len(labels) - seen >= IN_BULK:
             following.absorb(self.model, X[seen:], y[seen:], noise[seen:])
         else:
             self._drop_beliefs()
@@ -144,10 +145,11 @@ class Knowledge:
                 self._follow(label, None)
         self._start_anew()
 
-    def jump(self, labels: Labels, settled: int, picked: Settled | None) -> None:
-        """Be where these labels lead, the experts having been settled by the first `settled`."""
+    def refold(self, labels: Labels, picked: Settled | None = None) -> None:
+        """Forget what was learnt and learn these; `picked` are the experts, where known."""
         X, y, noise = labels.arrays()
-        following.jump(self.model, X, y, noise, settled, picked)
+        X = X.reshape(len(y), self.model.n_features_in_)
+        following.refold(self.model, X, y, noise, picked)
         self._start_anew()
 
     def _start_anew(self) -> None:

@@ -154,7 +154,7 @@ class ActiveLearner:
         return self._queries.free(self.candidates, self.labels, wanted)
 
     def take_over(
-        self, asked: Sequence[Hashable], skipped: Iterable[Hashable], log_omega: Array | None,
+        self, asked: Sequence[Hashable], skipped: Iterable[Hashable], log_omega: Array,
         weighed: bool,
     ) -> None:  # fmt: skip
         """Go on from what was decided elsewhere: who is asked (in this order), who is skipped.

@@ -74,7 +74,7 @@ def unpack(cls: Any, header: dict[str, Any], arrays: dict[str, Array]) -> Any:
         if header["input_names"]:
             model.feature_names_in_ = np.array(header["input_names"], dtype=object)
         model.scaling_ = _scaling_from_arrays(arrays)
-        dictionary = tuple(_kernel(plain) for plain in header["dictionary"])
+        dictionary = tuple(kernel_of(plain) for plain in header["dictionary"])
         scale, temper = _scale_from_arrays(arrays), float(model.temper)
         first = scale
         if isinstance(scale, Conjugate):
@@ -171,7 +171,7 @@ def _from_json(value: Any) -> Any:
     if isinstance(value, list):
         return tuple(_from_json(part) for part in value)
     if isinstance(value, dict) and "Kernel" in value:
-        return _kernel(value["Kernel"])
+        return kernel_of(value["Kernel"])
     if isinstance(value, dict) and "Scaling" in value:
         plain = value["Scaling"]
         return Scaling(**{name: _array(part) for name, part in plain.items()})
@@ -182,5 +182,6 @@ def _array(plain: Any) -> Any:
     return np.array(plain) if isinstance(plain, list) else plain
 
 
-def _kernel(plain: dict[str, Any]) -> Kernel:
+def kernel_of(plain: dict[str, Any]) -> Kernel:
+    """The kernel whose fields JSON has kept."""
     return Kernel(**{name: _from_json(part) for name, part in plain.items()})

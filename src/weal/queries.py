@@ -77,7 +77,7 @@ class Queries:
 
     def take_over(
         self, asked: Sequence[Hashable], skipped: Iterable[Hashable], step: int,
-        log_omega: Array | None, weighed: bool,
+        log_omega: Array, weighed: bool,
     ) -> None:  # fmt: skip
         """Go on from what others decided; `weighed` if omega followed the labels up to now."""
         if list(self.pending) != list(asked):
@@ -85,8 +85,7 @@ class Queries:
                 self.outlook = None
             self.pending = {name: self._row(name, step) for name in asked}
         self.skipped, self.batch = set(skipped), []
-        if log_omega is not None:
-            self.chooser.log_omega = log_omega
+        self.chooser.log_omega = log_omega
         self.adapted = self.news if weighed else -1
 
     def _row(self, name: Hashable, step: int) -> int:

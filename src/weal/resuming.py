@@ -2,11 +2,10 @@
 
 A learner takes labels one at a time. It is fitted when it has `n_start` of them, which settles the
 scaling; from then on its experts are settled anew at certain numbers of labels (`fold`), and
-whenever a label is dropped. Where it ends follows from three things, whatever lies between:
+whenever a label is dropped. Where it was after that follows from two things, whatever lay between:
 
     the labels and candidates at the first fit      the scaling
-    by how many labels experts were last settled    the experts
-    the labels now                                  the fold
+    the labels by which experts were last settled   the experts, and the fold of these labels
 
 `past` finds by counting the last move that settled experts, and `jump` brings a learner to where it
 was after that move, to the last bit: what came since is taken one by one, as it was then.
@@ -91,7 +90,7 @@ def jump(learner: Any, past: Past, picked: Settled | None, every: Sequence[Told]
     known.fit(first, _unlabelled(candidates.X[: past.rows], candidates, first), candidates.columns)
     known.check([Label(name, candidates.X[0], y, noise) for name, y, noise in every])
     labels = _labels(candidates, past.labels)
-    known.jump(labels, len(labels), picked)
+    known.refold(labels, picked)
     learner.labels = labels
     learner._queries.news += 1
 

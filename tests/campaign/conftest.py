@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from campaign import postgres_server
+from campaign.alloys import begin_alloys, begin_bare
+from shell import alone_in, begin_steel
 from weal.campaign import sqlite_file
 from weal.campaign.store import open_store
 
@@ -78,3 +80,24 @@ def store(url):
 def journal(request, monkeypatch):
     """Both journals of SQLite, whatever its version."""
     monkeypatch.setattr(sqlite_file, "SAFE_LOG", request.param)
+
+
+@pytest.fixture
+def in_a_folder(tmp_path, monkeypatch):
+    """A folder of the test's own to type commands in."""
+    alone_in(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def steel(in_a_folder):
+    begin_steel()
+
+
+@pytest.fixture
+def alloys(in_a_folder):
+    return begin_alloys()
+
+
+@pytest.fixture
+def bare(in_a_folder):
+    begin_bare()

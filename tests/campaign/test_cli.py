@@ -8,25 +8,13 @@ from pathlib import Path
 import pytest
 
 import weal
-from campaign.alloys import TOLD, begin_alloys, begin_bare, write_pool
-from shell import alone_in, events, typed
+from campaign.alloys import TOLD, write_pool
+from shell import events, typed
 
 MINUS = "\N{MINUS SIGN}"
 
 
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path, monkeypatch):
-    alone_in(tmp_path, monkeypatch)
-
-
-@pytest.fixture
-def alloys():
-    return begin_alloys()
-
-
-@pytest.fixture
-def bare():
-    begin_bare()
+pytestmark = pytest.mark.usefixtures("in_a_folder")
 
 
 def test_a_new_campaign_says_what_it_found(alloys):

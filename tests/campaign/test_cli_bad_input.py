@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import weal
-from shell import DOORS, alone_in, begin_steel, events, refused, tell, tell_file, typed
+from shell import DOORS, events, refused, tell, tell_file, typed
 from weal.errors import UnknownCampaign
 
 BAD_LABELS = {
@@ -28,14 +28,7 @@ BAD_LABELS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path, monkeypatch):
-    alone_in(tmp_path, monkeypatch)
-
-
-@pytest.fixture
-def steel():
-    begin_steel()
+pytestmark = pytest.mark.usefixtures("in_a_folder")
 
 
 @DOORS

@@ -11,8 +11,6 @@ import weal
 from shell import (
     DOORS,
     POOL,
-    alone_in,
-    begin_steel,
     called,
     events,
     make,
@@ -38,14 +36,7 @@ ODD_TEXTS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path, monkeypatch):
-    alone_in(tmp_path, monkeypatch)
-
-
-@pytest.fixture
-def steel():
-    begin_steel()
+pytestmark = pytest.mark.usefixtures("in_a_folder")
 
 
 def doubled(rows):

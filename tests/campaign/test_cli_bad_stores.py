@@ -9,17 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shell import DOORS, POOL, alone_in, begin_steel, events, make, refused, tell, tell_file, typed
+from shell import DOORS, POOL, events, make, refused, tell, tell_file, typed
 
-
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path, monkeypatch):
-    alone_in(tmp_path, monkeypatch)
-
-
-@pytest.fixture
-def steel():
-    begin_steel()
+pytestmark = pytest.mark.usefixtures("in_a_folder")
 
 
 class Bomb:

@@ -13,25 +13,13 @@ import numpy as np
 import pytest
 
 import weal
-from campaign.alloys import TOLD, N, begin_alloys, begin_bare, hardness
-from shell import alone_in, typed
+from campaign.alloys import TOLD, N, hardness
+from shell import typed
 
 WEAL = [sys.executable, "-c", "from weal.cli import main; main()"]
 
 
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path, monkeypatch):
-    alone_in(tmp_path, monkeypatch)
-
-
-@pytest.fixture
-def alloys():
-    return begin_alloys()
-
-
-@pytest.fixture
-def bare():
-    begin_bare()
+pytestmark = pytest.mark.usefixtures("in_a_folder")
 
 
 def test_the_shell_gets_a_script_and_names(bare, monkeypatch):

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from campaign.lab import campaign, number, pool, truth
 from weal.campaign import checkpoint
 from weal.campaign.campaign import Campaign
-from weal.campaign.mind import Mind
+from weal.campaign.mind import Mind, first_rows
 from weal.campaign.rules import asked
 from weal.learner import ActiveLearner
 from weal.resuming import Move, past
@@ -20,7 +20,8 @@ def step_by_step(one):
     """A mind that has taken every step."""
     mind = object.__new__(Mind)
     mind.pool, mind.settings, mind.aside = one.mind.pool, one.ledger.settings, {}
-    mind.kept, mind.learner, mind.done = None, mind._begun(one.ledger), 1
+    mind.kept, mind.first = None, first_rows(one.ledger)
+    mind.learner, mind.done = mind._begun(one.ledger), mind.first[0]
     mind.follow(one.ledger)
     return mind
 
@@ -260,3 +261,15 @@ def test_a_candidate_no_model_can_take_is_refused():
         with pytest.raises(ValueError, match=r"1 rows have a value.*'r21'"):
             one.add(far)
         assert one.ledger.rows == 20
+
+
+def test_candidates_that_come_before_the_first_label_are_first_ones():
+    with campaign(rows=20, acquisition="ivr") as live:
+        live.ask()
+        live.add(pool(20, 40))
+        for n in range(10):
+            live.tell(f"r{3 * n}", truth(3 * n))
+        again = Campaign("lab", live.store).mind
+        assert offered(again, live) == offered(live.mind, live)
+        assert live.learner.target is None
+        assert again.learner.target is None

@@ -17,8 +17,8 @@ import scipy
 
 from weal import __version__
 from weal.core.bend import Bend
-from weal.core.kernels import Kernel
 from weal.fold import Fold, picked_by, refresh_after
+from weal.model_file import kernel_of
 from weal.priors import Settled
 from weal.resuming import Past
 
@@ -56,15 +56,8 @@ def read(data: bytes | None, past: Past, settings: dict[str, Any]) -> Settled | 
         plain = json.loads(data or b"{}")
         if plain.get("of") != fingerprint(past, settings):
             return None
-        kernels = tuple(_kernel(kernel) for kernel in plain["kernels"])
+        kernels = tuple(kernel_of(kernel) for kernel in plain["kernels"])
         numbers = (np.array(plain["noise"], float), np.array(plain["log_w"], float))
         return Settled(kernels, *numbers, float(plain["unit"]), Bend(**plain["bend"]))
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
-
-
-def _kernel(plain: dict[str, Any]) -> Kernel:
-    length = plain["length_scale"]
-    return Kernel(
-        **{**plain, "length_scale": tuple(length) if isinstance(length, list) else length}
-    )

@@ -37,17 +37,19 @@ class Mind:
         self.pool, self.settings = pool, ledger.settings
         self.aside: dict[str, str] = {}  # id -> why its label is not used
         self.kept: Past | None = None  # of the experts in the checkpoint
-        self.learner, self.done = self._begun(ledger), first_rows(ledger)[0]  # and steps taken
+        self.first = first_rows(ledger)
+        self.learner, self.done = self._begun(ledger), self.first[0]  # and steps taken
         if not self._jumped(ledger, kept):
             self.learner = self._begun(ledger)
         self.follow(ledger)
 
     def follows_from(self, ledger: Ledger) -> bool:
-        """Whether this is the learner that the settings make."""
-        return all(self.settings[name] == ledger.settings[name] for name in checkpoint.DECIDE)
+        """Whether this is the learner that settings and first candidates make."""
+        same = all(self.settings[name] == ledger.settings[name] for name in checkpoint.DECIDE)
+        return same and self.first == first_rows(ledger)
 
     def _begun(self, ledger: Ledger) -> ActiveLearner:
-        (_, first), seed = first_rows(ledger), ledger.settings["seed"]
+        (_, first), seed = self.first, ledger.settings["seed"]
         return ActiveLearner(
             EnsembleGPRegressor(random_state=seed, warp=ledger.settings["warp"]),
             self.pool.X[:first],
@@ -76,7 +78,7 @@ class Mind:
 
     def past(self, ledger: Ledger) -> Past | None:
         """What decides where the learner was when its experts were last settled."""
-        begun, rows = first_rows(ledger)
+        begun, rows = self.first
         return past(map(_move, ledger.steps[begun:]), rows, self.learner.n_start)
 
     def follow(self, ledger: Ledger) -> None:
@@ -160,11 +162,10 @@ class Mind:
         return [dict(zip(("mean", "sd", "low", "high"), row, strict=True)) for row in table]
 
     def _taken_over(self, ledger: Ledger, asked: Sequence[str]) -> ActiveLearner:
-        K = len(self.learner.chooser.functions)
-        even = np.full(K, -np.log(K))
-        omega = even if ledger.ask is None else np.array(ledger.ask["log_omega"])
-        self.learner.take_over(asked, ledger.skipped, omega, not ledger.news)
-        return self.learner
+        learner, left = self.learner, ledger.ask
+        omega = learner.chooser.even if left is None else np.array(left["log_omega"])
+        learner.take_over(asked, ledger.skipped, omega, not ledger.news)
+        return learner
 
 
 def first_rows(ledger: Ledger) -> tuple[int, int]:
