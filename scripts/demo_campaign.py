@@ -27,7 +27,7 @@ def weal(line: str, folder: Path, quiet: bool = False) -> str:
     words = shlex.split(line)
     if not quiet:
         print(f"\n$ weal {line}", flush=True)
-    command = [sys.executable, "-c", "from weal.cli import main; main()", *words]
+    command = [sys.executable, "-c", "from weal.cli.main import main; main()", *words]
     own = {"OMP_NUM_THREADS": "1", **os.environ, "WEAL_STORE": "sqlite:///weal.db"}
     out = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} if quiet else {}
     done = subprocess.run(command, cwd=folder, env=own, text=True, check=False, **out)

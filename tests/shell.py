@@ -12,9 +12,9 @@ from typing import NamedTuple
 import pytest
 
 import weal
-from weal import cli
-from weal.campaign.store import open_store
+from weal.cli import main
 from weal.errors import Exhausted, UnknownCampaign, UnknownId, WealError
+from weal.store.store import open_store
 
 POOL = "sample,temp,hours,hardness\n" + "".join(
     f"A-{k},{900 + 7 * k % 50},{k % 4 + 0.5},{'' if k > 2 else 5.5 + k}\n" for k in range(9)
@@ -47,7 +47,7 @@ def typed(*words):
     hook, code = sys.excepthook, 0
     with warnings.catch_warnings(), redirect_stdout(out), redirect_stderr(err):
         try:
-            cli.main([str(word) for word in words])
+            main.main([str(word) for word in words])
         except SystemExit as left:
             code = left.code
         finally:

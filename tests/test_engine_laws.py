@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from weal import ActiveLearner, EnsembleGPRegressor, Kernel, Scaling, following, priors
+from weal import ActiveLearner, EnsembleGPRegressor, Kernel, Scaling
 from weal.core.embedding import Exact, Spectral
+from weal.learner import following
+from weal.model import settling
 
 rng = np.random.default_rng(12)
 X = rng.standard_normal((64, 3))
@@ -148,7 +150,7 @@ def test_with_all_labels_taken_back_learning_starts_again():
 
 
 def test_beyond_so_many_labels_a_refresh_takes_features(monkeypatch):
-    monkeypatch.setattr(priors, "EXACT_LABELS", 20)
+    monkeypatch.setattr(settling, "EXACT_LABELS", 20)
     model = EnsembleGPRegressor(n_frequencies=100, random_state=0).fit(X[:10], y[:10])
     assert isinstance(told(model, 10, 24).embedding_, Exact)
     assert isinstance(told(model, 24, 25).embedding_, Spectral)
@@ -232,12 +234,12 @@ def test_beyond_300_labels_experts_are_settled_by_a_set_of_rows_not_by_their_ord
     draw = np.random.default_rng(4)
     A, b, extra = draw.normal(size=(700, 3)), draw.normal(size=700), draw.random(700)
     order = draw.permutation(700)
-    rows = priors.evidence_rows(A, b, extra)
-    again = order[priors.evidence_rows(A[order], b[order], extra[order])]
-    assert len(set(rows.tolist())) == priors.EVIDENCE_LABELS
+    rows = settling.evidence_rows(A, b, extra)
+    again = order[settling.evidence_rows(A[order], b[order], extra[order])]
+    assert len(set(rows.tolist())) == settling.EVIDENCE_LABELS
     np.testing.assert_array_equal(rows, again)
-    few = priors.EVIDENCE_LABELS
-    assert priors.evidence_rows(A[:few], b[:few], extra[:few]) == slice(None)
+    few = settling.EVIDENCE_LABELS
+    assert settling.evidence_rows(A[:few], b[:few], extra[:few]) == slice(None)
 
 
 @pytest.mark.parametrize("seed", [0, 1])

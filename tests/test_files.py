@@ -9,8 +9,10 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import weal
-from weal import EnsembleGPRegressor, Kernel, Scaling, files, following
-from weal.model_file import KIND
+from weal import EnsembleGPRegressor, Kernel, Scaling
+from weal.learner import following
+from weal.model import archive
+from weal.model.model_file import KIND
 
 rng = np.random.default_rng(5)
 X = rng.normal(size=(14, 3)) * [1.0, 20.0, 0.1] + [0.0, 5.0, -3.0]
@@ -151,7 +153,7 @@ def test_version_and_kind_are_noted_in_the_file(tmp_path):
     with zipfile.ZipFile(tmp_path / "model.weal") as bundle:
         header = json.loads(bundle.read("header.json"))
     assert header["format"] == "weal"
-    assert header["format_version"] == files.FORMAT_VERSION
+    assert header["format_version"] == archive.FORMAT_VERSION
     assert header["weal_version"] == weal.__version__
     assert header["kind"] == KIND
 
@@ -166,10 +168,10 @@ def test_threads_that_write_one_path_leave_one_whole_file(tmp_path):
     path = tmp_path / "file"
 
     def write(n):
-        files.write(path, KIND, {"n": n}, {"part": np.full(20_000, float(n))})
+        archive.write(path, KIND, {"n": n}, {"part": np.full(20_000, float(n))})
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(write, range(40)))
-    header, arrays = files.read(path, KIND)
+    header, arrays = archive.read(path, KIND)
     assert (arrays["part"] == header["n"]).all()
     assert [found.name for found in tmp_path.iterdir()] == ["file"]

@@ -24,7 +24,7 @@ from learning import (
 )
 from weal import ActiveLearner, EnsembleGPRegressor
 from weal.core import ensemble
-from weal.pool import PoolBelief
+from weal.learner.pool import PoolBelief
 
 KINDS = pytest.mark.parametrize("approximation", ["features", "exact"])
 MODEST = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])

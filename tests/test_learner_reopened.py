@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+import weal.learner.pool
 from numpy.testing import assert_allclose, assert_array_equal
 
-import weal.pool
 from learning import (
     OUTSIDE,
     Y,
@@ -64,14 +64,14 @@ def test_it_does_with_little_noise_and_many_labels_too(approximation, noise, tmp
 
 
 def test_it_does_with_single_precision_features(tmp_path, monkeypatch):
-    monkeypatch.setattr(weal.pool, "LARGE", 50)
+    monkeypatch.setattr(weal.learner.pool, "LARGE", 50)
     learner = a_learner("multi")
     assert learner._knowledge.pool.dtype == np.float32
     keeps_up(learner, tmp_path, 20)
 
 
 def test_it_does_with_features_that_are_not_cached_and_experts_apart(tmp_path, monkeypatch):
-    monkeypatch.setattr(weal.pool, "APART", 50)
+    monkeypatch.setattr(weal.learner.pool, "APART", 50)
     keeps_up(a_learner("ivr", memory=0), tmp_path, 12)
     keeps_up(a_learner("gpm-var", model=model(prior_weights=[1.0, 1e-14, 1.0])), tmp_path, 12)
 

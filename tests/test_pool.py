@@ -7,10 +7,10 @@ import pytest
 
 from reference.cases import frozen
 from reference.pools import M, Told, world
-from weal import pool
-from weal.asking import TOGETHER_FROM, Outlook
 from weal.core import features
 from weal.core.acquisition import ivr
+from weal.learner import pool
+from weal.learner.choosing import TOGETHER_FROM, Outlook
 
 KINDS = ("features", "encoded", "exact")
 ON_FEATURES = KINDS[:2]

@@ -8,7 +8,7 @@ from scipy.integrate import quad
 
 from weal import ActiveLearner, EnsembleGPRegressor, Kernel
 from weal.core.bend import STRAIGHT, bend_of
-from weal.warping import FEWEST
+from weal.model.warping import FEWEST
 
 rng = np.random.default_rng(12)
 X = rng.normal(size=(45, 3)) * [1.0, 40.0, 0.1]

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "ActiveLearner": "weal.learner",
+    "ActiveLearner": "weal.active_learner",
     "AlreadyLabelled": "weal.errors",
     "Conflict": "weal.errors",
-    "EnsembleGPRegressor": "weal.regressor",
+    "EnsembleGPRegressor": "weal.model.regressor",
     "Exhausted": "weal.errors",
-    "FeatureEncoder": "weal.encoder",
+    "FeatureEncoder": "weal.model.encoder",
     "Kernel": "weal.core.kernels",
     "Scaling": "weal.core.scaling",
     "UnknownId": "weal.errors",
@@ -41,10 +41,10 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from weal.active_learner import ActiveLearner
     from weal.campaign.opening import open_campaign
     from weal.core.kernels import Kernel
     from weal.core.scaling import Scaling
-    from weal.encoder import FeatureEncoder
     from weal.errors import (
         AlreadyLabelled,
         Conflict,
@@ -53,8 +53,8 @@ if TYPE_CHECKING:
         UnreadableFile,
         WealError,
     )
-    from weal.learner import ActiveLearner
-    from weal.regressor import EnsembleGPRegressor
+    from weal.model.encoder import FeatureEncoder
+    from weal.model.regressor import EnsembleGPRegressor
 
 
 def __getattr__(name: str) -> Any:

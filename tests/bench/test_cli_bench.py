@@ -13,16 +13,15 @@ from pathlib import Path
 import pytest
 
 import weal
-from weal import cli
-from weal.bench import commands
 from weal.bench.plans import make_plan
-from weal.bench.store import FILE, open_store
+from weal.bench.results_file import FILE, open_store
+from weal.cli import bench, main
 
-WEAL = [sys.executable, "-c", "from weal.cli import main; main()"]
+WEAL = [sys.executable, "-c", "from weal.cli.main import main; main()"]
 LIGHT = """
 import pathlib, sys
 from weal.bench import report
-from weal.cli import main
+from weal.cli.main import main
 report.write = lambda folder, *rest: pathlib.Path(folder, "report.html").touch()
 main()
 """  # the report has tests of its own, and takes seconds
@@ -51,7 +50,7 @@ def run(capsys, monkeypatch):
 
     def call(*words):
         with pytest.raises(SystemExit) as left:
-            cli.main(list(words))
+            main.main(list(words))
         out, err = capsys.readouterr()
         return left.value.code, out, err
 
@@ -79,7 +78,9 @@ def test_help_is_there_in_a_moment():
 
 
 def test_help_loads_nothing_heavy():
-    code = "import sys; from weal.cli import weal; weal.main(['--help'], standalone_mode=False)"
+    code = (
+        "import sys; from weal.cli.main import weal; weal.main(['--help'], standalone_mode=False)"
+    )
     loaded = subprocess.run(
         [sys.executable, "-c", f"{code}; print(*sys.modules)"],
         capture_output=True,
@@ -145,9 +146,9 @@ def test_tasks_are_listed_with_what_is_missing(run, data_folder):
 def test_the_ready_made_runs_name_what_there_is():
     for tasks, methods in (
         ("all", ["paper", "fair"]),
-        (commands.QUICK_TASKS, commands.QUICK_METHODS),
-        ("all", [*commands.BESIDE_PEERS, "peers"]),
-        (commands.QUICK_TASKS, commands.SIMULATE_METHODS),
+        (bench.QUICK_TASKS, bench.QUICK_METHODS),
+        ("all", [*bench.BESIDE_PEERS, "peers"]),
+        (bench.QUICK_TASKS, bench.SIMULATE_METHODS),
     ):
         assert make_plan(tasks, methods).methods
 
@@ -232,10 +233,10 @@ def test_a_package_that_is_missing_is_named(run, monkeypatch):
 
 def test_a_mistake_of_ours_is_one_line():
     code = (
-        "import weal.bench.places, weal.cli, sys\n"
+        "import weal.bench.places, weal.cli.main, sys\n"
         "def broken(*_): raise KeyError('oops')\n"
         "weal.bench.places.data_folders = broken\n"
-        "weal.cli.main(['bench', 'tasks'])"
+        "weal.cli.main.main(['bench', 'tasks'])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1

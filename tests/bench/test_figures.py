@@ -11,11 +11,11 @@ from PIL import Image
 from reference.made_up import ends, run, table, weights
 from weal.bench.claims import BASELINE, EGP, SYNTHETIC
 from weal.bench.figures import acquisition_weights, curves, expert_weights, save
-from weal.bench.looks import LOOKS, look_of, nmse_limits, npll_limits, wants_log, with_bands
 from weal.bench.methods import METHODS
-from weal.bench.pictures import grouped, method_sets, pictures
-from weal.bench.wording import method_title, task_title
-from weal.canvas import WIDTH
+from weal.bench.report_figures import grouped, method_sets, pictures
+from weal.bench.styles import LOOKS, look_of, nmse_limits, npll_limits, wants_log, with_bands
+from weal.bench.titles import method_title, task_title
+from weal.plots.canvas import WIDTH
 
 TWO = ends({(task, m): 0.5 for task in ("branin", "diabetes") for m in (BASELINE, *EGP)})
 

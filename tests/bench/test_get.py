@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from weal.bench import get
+from weal.bench.datasets import CALIFORNIA_COLUMNS, load_california
 from weal.bench.places import NotAtHand, cache_folder
-from weal.bench.tables import CALIFORNIA_COLUMNS, load_california
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ from weal.bench.jobs import CurveFailed
 from weal.bench.methods import METHODS, Method, Reading
 from weal.bench.places import NotAtHand
 from weal.bench.plans import make_plan
+from weal.bench.results_file import FILE, open_store
 from weal.bench.runs import Step, carry_out
-from weal.bench.store import FILE, open_store
 from weal.bench.tasks import TASKS
 from weal.bench.workers import WorkerLost
 

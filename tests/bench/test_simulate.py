@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from weal import cli
+from weal.cli import main
 
 TINY = ["--realisations", "2", "--queries", "3", "--jobs", "1"]
 
@@ -25,7 +25,7 @@ def _in_a_folder_of_its_own(tmp_path, monkeypatch):
 def simulate(capsys):
     def call(*words):
         with pytest.raises(SystemExit) as left:
-            cli.main(["simulate", *words, *TINY])
+            main.main(["simulate", *words, *TINY])
         out, err = capsys.readouterr()
         return left.value.code, out, err
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from weal.bench.protocol import Curve
-from weal.bench.store import FILE, check_room, open_store
+from weal.bench.results_file import FILE, check_room, open_store
 from weal.errors import UnreadableFile
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from weal.bench.datasets import load_california, load_diabetes, load_malaria_standin
 from weal.bench.places import NotAtHand
 from weal.bench.robot import Pushing
-from weal.bench.tables import load_california, load_diabetes, load_malaria_standin
 from weal.bench.tasks import TASKS, availability, draw, find_task
 
 TABLE_1 = {  # L0, V, U0, test, eta, d

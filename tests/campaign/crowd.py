@@ -125,9 +125,9 @@ def until(url, stop):
 
 if __name__ == "__main__":
     from campaign.telling import NAME, make, names, tell
-    from weal.campaign import schema
-    from weal.campaign.store import open_store
     from weal.errors import AlreadyLabelled, WealError
+    from weal.store import schema
+    from weal.store.store import open_store
 
     what, *arguments = sys.argv[1:]
     print(json.dumps(globals()[what](*arguments)))

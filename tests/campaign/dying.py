@@ -130,9 +130,9 @@ def forked(url):
 
 if __name__ == "__main__":
     from campaign.telling import NAME, labels, make, names, tell
-    from weal.campaign import schema, sqlite_file
-    from weal.campaign.store import open_store
     from weal.errors import WealError
+    from weal.store import schema, sqlite_file
+    from weal.store.store import open_store
 
     what, *arguments = sys.argv[1:]
     print(json.dumps(globals()[what](*arguments)))

@@ -4,10 +4,10 @@ import hashlib
 import sqlite3
 from contextlib import closing, contextmanager
 
-from weal.campaign.doctor import examine
-from weal.campaign.events import Draft
-from weal.campaign.store import Chunk, open_store
 from weal.errors import AlreadyLabelled, UnknownId
+from weal.store.doctor import examine
+from weal.store.events import Draft
+from weal.store.store import Chunk, open_store
 
 NAME = "alloys"
 

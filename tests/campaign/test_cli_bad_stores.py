@@ -87,7 +87,7 @@ def test_a_store_of_a_newer_version_is_refused_and_left_alone(steel, door):
 def test_a_read_only_store_is_refused_and_left_alone(steel, door, monkeypatch):
     before = events("steel")
     with monkeypatch.context() as patch:
-        patch.setattr("weal.campaign.sqlite_file.connect", read_only)
+        patch.setattr("weal.store.sqlite_file.connect", read_only)
         refused(tell(door, "A-5", "7"), 1, "read-only: make the file .* writable")
     assert events("steel") == before
 

@@ -16,7 +16,7 @@ import weal
 from campaign.alloys import TOLD, N, hardness
 from shell import typed
 
-WEAL = [sys.executable, "-c", "from weal.cli import main; main()"]
+WEAL = [sys.executable, "-c", "from weal.cli.main import main; main()"]
 
 
 pytestmark = pytest.mark.usefixtures("in_a_folder")
@@ -167,7 +167,7 @@ def test_ctrl_c_ends_a_command_with_one_line_and_130(bare, monkeypatch):
 
 def test_work_that_takes_a_while_is_spoken_of_and_other_work_is_not(bare, monkeypatch):
     assert typed("ask", "bare").err == ""
-    monkeypatch.setattr("weal.screen.SECONDS_BEFORE_WORDS", 0.0)
+    monkeypatch.setattr("weal.cli.screen.SECONDS_BEFORE_WORDS", 0.0)
     assert "choosing ..." in typed("ask", "bare").err
     typed("tell", "bare", "--file", write_results(TOLD))
     assert re.search(r"^error estimates: \d+ of \d+$", typed("status", "bare").err, re.MULTILINE)
@@ -183,7 +183,7 @@ def write_results(n):
 
 def test_a_package_that_is_missing_is_named(alloys, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    for name in [name for name in sys.modules if name.startswith("weal.campaign.pictures")]:
+    for name in [name for name in sys.modules if name.startswith("weal.plots.campaign_figures")]:
         monkeypatch.delitem(sys.modules, name)
     done = typed("plot", "alloys")
     assert done.code in (1, 2)

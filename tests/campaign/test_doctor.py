@@ -10,9 +10,9 @@ import pytest
 
 from campaign import dying
 from campaign.telling import NAME, labels, make, names, tell
-from weal.campaign.doctor import examine, rescue
-from weal.campaign.store import open_store
 from weal.errors import WealError
+from weal.store.doctor import examine, rescue
+from weal.store.store import open_store
 
 TOLD = {f"id{i}": i / 7 for i in range(150)}
 

@@ -9,9 +9,9 @@ import pytest
 
 from campaign import dying
 from campaign.telling import NAME, labels, make, names, opened, sound, tell, version
-from weal.campaign import schema, sqlite_file
-from weal.campaign.store import open_store
 from weal.errors import WealError
+from weal.store import schema, sqlite_file
+from weal.store.store import open_store
 
 
 def test_300_random_kills_lose_nothing(quick_sqlite_url):  # R1

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weal.campaign import events
-from weal.campaign.events import Draft, check_id, check_name
 from weal.errors import DamagedStore
+from weal.store import events
+from weal.store.events import Draft, check_id, check_name
 
 NOW = datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC)
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)

@@ -2,8 +2,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from weal.campaign.events import Event
 from weal.campaign.ledger import Ledger, fold
+from weal.store.events import Event
 
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 

@@ -9,9 +9,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from campaign.lab import pool
 from weal.campaign.campaign import Campaign
-from weal.campaign.memory import open as open_memory
 from weal.campaign.opening import open_campaign
 from weal.errors import AlreadyLabelled, Exhausted, UnknownId
+from weal.store.memory import open as open_memory
 
 ROWS = 12
 ids = st.integers(0, ROWS + 1).map(lambda n: f"r{n}")
@@ -134,7 +134,7 @@ class OnDisk(Machine):
     def __init__(self):
         from tempfile import TemporaryDirectory
 
-        from weal.campaign.store import open_store
+        from weal.store.store import open_store
 
         super().__init__()
         self.folder = TemporaryDirectory()

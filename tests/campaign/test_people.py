@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from campaign.lab import campaign, number, truth
 from weal.campaign.campaign import Campaign
 from weal.campaign.opening import open_campaign
-from weal.campaign.store import open_store
+from weal.store.store import open_store
 
 PROCESSES, ASKS, BATCH = 8, 5, 20
 _fork = multiprocessing.get_context("fork")
@@ -108,8 +108,9 @@ def test_the_clock_of_the_client_does_not_matter(shared_url, monkeypatch):
 
     with campaign(shared_url, rows=6) as one:
         mine = one.ask(3, lease="30m")
-        for module in ("campaign", "rules", "ledger", "mind", "store", "tables", "memory"):
-            monkeypatch.setattr(f"weal.campaign.{module}.datetime", Late, raising=False)
+        ours = ("campaign.campaign", "campaign.rules", "campaign.ledger", "store.store")
+        for module in (*ours, "store.statements", "store.memory"):
+            monkeypatch.setattr(f"weal.{module}.datetime", Late, raising=False)
         monkeypatch.setattr(time, "time", lambda: 0.0)
         other = Campaign("lab", open_store(shared_url), "bob")
         assert set(other.ask(3)).isdisjoint(mine)

@@ -4,10 +4,10 @@ import pytest
 
 from campaign.taught import measured, taught
 from weal.campaign.opening import open_campaign
-from weal.campaign.pictures import learning_curve, relevances
 from weal.campaign.status import honest_test
-from weal.campaign.trend import trend
+from weal.diagnostics.trend import trend
 from weal.errors import WealError
+from weal.plots.campaign_figures import learning_curve, relevances
 
 NAMES = ["learning-curve.png", "predicted.png", "experts.png", "inputs.png"]
 

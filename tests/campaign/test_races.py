@@ -14,10 +14,10 @@ import pytest
 from campaign import crowd, dying
 from campaign.postgres_server import PASSWORD
 from campaign.telling import NAME, labels, make, names, tell
-from weal.campaign.doctor import examine
-from weal.campaign.events import Draft
-from weal.campaign.store import open_store
 from weal.errors import WealError
+from weal.store.doctor import examine
+from weal.store.events import Draft
+from weal.store.store import open_store
 
 
 def together(what, *arguments):

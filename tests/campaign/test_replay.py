@@ -8,12 +8,12 @@ import pytest
 from numpy.testing import assert_allclose
 
 from campaign.lab import campaign, number, pool, truth
+from weal.active_learner import ActiveLearner
 from weal.campaign import checkpoint
 from weal.campaign.campaign import Campaign
 from weal.campaign.mind import Mind, first_rows
 from weal.campaign.rules import asked
-from weal.learner import ActiveLearner
-from weal.resuming import Move, past
+from weal.learner.resuming import Move, past
 
 
 def step_by_step(one):

@@ -11,9 +11,9 @@ import pytest
 
 from campaign import dying
 from campaign.telling import NAME, labels, make, names, opened, sound, tell, version
-from weal.campaign import schema, sqlite, sqlite_file
-from weal.campaign.store import open_store
 from weal.errors import WealError
+from weal.store import schema, sqlite, sqlite_file
+from weal.store.store import open_store
 
 KEPT = Path(__file__).parent / "kept"
 
@@ -107,8 +107,8 @@ def test_a_read_only_store_can_be_read(sqlite_url, tmp_path, monkeypatch):
     code = f"""
 import os
 from campaign.telling import labels, tell
-from weal.campaign import sqlite
-from weal.campaign.store import open_store
+from weal.store import sqlite
+from weal.store.store import open_store
 os.chmod({str(tmp_path)!r}, 0o555); os.chmod({str(tmp_path / "weal.db")!r}, 0o444)
 if os.geteuid() == 0: os.seteuid(65534)
 store = open_store({sqlite_url!r})

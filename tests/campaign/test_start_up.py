@@ -12,7 +12,7 @@ HEAVY = "numpy scipy sklearn pyarrow pandas polars narwhals matplotlib rich dask
 POOL = "sample,temp,hardness\nA-1,900,\nA-2,950,3.5\nA-3,910,\n"
 LOADED = """
 import sys
-from weal.cli import main
+from weal.cli.main import main
 try:
     main()
 finally:
@@ -59,5 +59,5 @@ def test_a_light_command_loads_nothing_heavy(words):
     )
     loaded = set(done.stderr.splitlines()[-1].split())
     assert done.returncode == (2 if "A-9" in words else 0)
-    assert "weal.cli" in loaded
+    assert "weal.cli.main" in loaded
     assert not set(HEAVY.split()) & loaded

@@ -6,9 +6,9 @@ import pytest
 from campaign.lab import campaign
 from campaign.taught import measured, taught, teach
 from weal.campaign.campaign import Campaign
-from weal.campaign.left_out import left_out
 from weal.campaign.status import coverage
-from weal.campaign.store import open_store
+from weal.diagnostics.leave_one_out import left_out
+from weal.store.store import open_store
 
 
 @pytest.fixture(scope="module")

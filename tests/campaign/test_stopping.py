@@ -5,10 +5,10 @@ import pytest
 
 from campaign.taught import taught
 from weal import EnsembleGPRegressor
-from weal.campaign.random_choice import MOST, beside_random, draw
-from weal.campaign.stopping import Change, advice, changed, needed
-from weal.campaign.trend import Mark, Surprise, Trend
 from weal.core import ensemble
+from weal.diagnostics.random_choice import MOST, beside_random, draw
+from weal.diagnostics.stopping import Change, advice, changed, needed
+from weal.diagnostics.trend import Mark, Surprise, Trend
 
 
 def a_trend(error, labels=100, first=10, surprise=1.0):

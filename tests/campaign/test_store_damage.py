@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from campaign.telling import NAME, make, names, tell
-from weal.campaign.store import open_store
 from weal.errors import DamagedStore, WealError
+from weal.store.store import open_store
 
 
 @pytest.mark.parametrize(

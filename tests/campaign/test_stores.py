@@ -7,8 +7,6 @@ import pytest
 
 from campaign import dying
 from campaign.telling import NAME, added, chunk, created, labels, make, names, tell
-from weal.campaign.events import Draft
-from weal.campaign.store import Chunk, append, mask, open_store
 from weal.errors import (
     AlreadyLabelled,
     Conflict,
@@ -16,6 +14,8 @@ from weal.errors import (
     UnknownId,
     WealError,
 )
+from weal.store.events import Draft
+from weal.store.store import Chunk, append, mask, open_store
 
 ODD_IDS = ["x" * 4096, "y" * 257, "🧪👩‍🔬", "מדגם", "../../x", "'; DROP TABLE weal_event;--"]
 ODD_IDS += ["%s ?", "<script>", "a\nb", "\t", " ", "é", "e\u0301", '"', "\\", "NULL", "1", "01"]

@@ -6,11 +6,11 @@ import pytest
 
 from campaign.taught import measured, taught, teach
 from weal import ActiveLearner, EnsembleGPRegressor
-from weal.campaign.left_out import left_out, left_out_levels, left_out_means
-from weal.campaign.trend import KIND, WINDOW, course, fold_after, trend
 from weal.core import ensemble
-from weal.prediction import in_units
-from weal.priors import prior_experts
+from weal.diagnostics.leave_one_out import left_out, left_out_levels, left_out_means
+from weal.diagnostics.trend import KIND, WINDOW, course, fold_after, trend
+from weal.model.prediction import in_units
+from weal.model.settling import prior_experts
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +118,7 @@ def test_a_course_goes_on_from_where_it_was_kept():
 
 def test_a_long_course_is_part_of_the_fine_one(one, monkeypatch):
     fine = course(one.model, 5, one.mind.pool.X)
-    monkeypatch.setattr("weal.campaign.trend.FINE", 10)
+    monkeypatch.setattr("weal.diagnostics.trend.FINE", 10)
     long = course(one.model, 5, one.mind.pool.X)
     rough = {mark.labels: mark for mark in long.marks}
     exact = {mark.labels: mark for mark in fine.marks}

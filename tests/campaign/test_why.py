@@ -5,8 +5,8 @@ import pytest
 
 from campaign.lab import campaign, pool
 from campaign.taught import measured, taught, teach
-from weal.campaign import wording
-from weal.campaign.inputs import distances, shares
+from weal.diagnostics import wording
+from weal.diagnostics.input_importance import distances, shares
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from reference import scores
 from reference.beliefs import belief, beliefs
 from reference.cases import frozen
-from weal import asking
 from weal.core.acquisition import (
     ACQUISITIONS,
     NEGLIGIBLE,
@@ -26,6 +25,7 @@ from weal.core.acquisition import (
     went,
     wvar,
 )
+from weal.learner import choosing
 
 few = settings(max_examples=15, deadline=None)
 EVERY = sorted(ACQUISITIONS)
@@ -208,8 +208,8 @@ def test_a_score_of_a_candidate_knows_nothing_of_the_others(name, bel, cut):
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_large_pools_are_scored_in_blocks_with_the_same_result(monkeypatch, name, size):
     bel = belief(5, N=40)
-    chooser = asking.Chooser(name, 1.0, "range")
-    monkeypatch.setattr(asking, "SCORED", size)
+    chooser = choosing.Chooser(name, 1.0, "range")
+    monkeypatch.setattr(choosing, "SCORED", size)
     close(chooser.scores(bel, np.ones(40, dtype=bool))[0], ACQUISITIONS[name](bel), bel, name)
 
 

@@ -10,7 +10,7 @@ from weal.core import ensemble
 from weal.core.embedding import Encoded, Exact, Spectral
 from weal.core.features import draw_frequencies, features
 from weal.core.target import ExactTarget, FeatureTarget
-from weal.pool import PoolBelief
+from weal.learner.pool import PoolBelief
 
 D_IN, D, M = 3, 12, 4
 

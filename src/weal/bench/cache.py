@@ -1,6 +1,6 @@
 """Arrays that are costly to compute, kept on disk under a hash of what they were computed from.
 
-    file     CACHE/NAME/HASH.weal, one of our files (`weal.files`): plain .npy inside, no pickle,
+    file     CACHE/NAME/HASH.weal, one of our files (`weal.model.archive`): plain .npy inside, no pickle,
              every byte under a checksum, written beside its place and moved there
     HASH     of the settings as JSON and the bytes of the arrays that go in
 
@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from weal import files
 from weal.bench.places import cache_folder
 from weal.core.arrays import Array
+from weal.model import archive
 
 _turns = threading.Lock()
 
@@ -55,7 +55,7 @@ def _read(path: Path, name: str, shape: tuple[int, ...]) -> Array | None:
     if not path.exists():
         return None
     try:
-        array = files.read(path, kind=f"cached {name}")[1]["array"]
+        array = archive.read(path, kind=f"cached {name}")[1]["array"]
         if array.shape != shape or array.dtype != np.float64:
             raise ValueError(f"it holds {array.dtype} of shape {array.shape}, not {shape}")
     except (OSError, ValueError, KeyError) as error:
@@ -67,7 +67,7 @@ def _read(path: Path, name: str, shape: tuple[int, ...]) -> Array | None:
 def _write(path: Path, name: str, array: Array) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        files.write(path, f"cached {name}", {}, {"array": array})
+        archive.write(path, f"cached {name}", {}, {"array": array})
     except OSError as error:
         warnings.warn(
             f"cannot keep simulated points in {path.parent} ({error}); "

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from weal.bench.wording import METRICS, task_title
+from weal.bench.titles import METRICS, task_title
 
 Metric = Literal["nmse", "npll"]
 Enough = Literal["all", "most", "all but one"]

@@ -25,9 +25,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from weal.bench.looks import look_of, nmse_limits, npll_limits, wants_log, with_bands
 from weal.bench.places import write_whole
-from weal.bench.wording import (
+from weal.bench.styles import look_of, nmse_limits, npll_limits, wants_log, with_bands
+from weal.bench.titles import (
     METRICS,
     in_order_of_methods,
     in_order_of_tasks,
@@ -35,7 +35,8 @@ from weal.bench.wording import (
     number,
     task_title,
 )
-from weal.canvas import (
+from weal.core.arrays import Array
+from weal.plots.canvas import (
     EDGE,
     TEXT,
     Plot,
@@ -46,7 +47,6 @@ from weal.canvas import (
     plain,
     ticks,
 )
-from weal.core.arrays import Array
 
 _MOST_EXPERTS = 12  # areas in one stack; the lightest are put together
 _KERNEL = re.compile(r"Kernel\('(\w+)', ([-+.\de]+)\)")

@@ -17,8 +17,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-from weal.bench.places import Folder, NotAtHand, default_data_folder, write_whole
-from weal.bench.tables import (
+from weal.bench.datasets import (
     CALIFORNIA_COLUMNS,
     CALIFORNIA_FILE,
     SHAPIQ_MEMBER,
@@ -26,6 +25,7 @@ from weal.bench.tables import (
     fetched_california,
     parse_csv,
 )
+from weal.bench.places import Folder, NotAtHand, default_data_folder, write_whole
 from weal.core.arrays import Array
 
 KNOWN_RELEASE = "shapiq==1.4.1"

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from weal.active_learner import ActiveLearner
 from weal.bench.tasks import Split
 from weal.core.arrays import Array
 from weal.core.kernels import Kernel
-from weal.learner import ActiveLearner
-from weal.regressor import EnsembleGPRegressor
+from weal.model.regressor import EnsembleGPRegressor
 
 
 @dataclass(frozen=True, slots=True, eq=False)

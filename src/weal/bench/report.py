@@ -18,16 +18,16 @@ from pathlib import Path
 import pandas as pd
 
 from weal.bench.page import Html, page, picture, tag
-from weal.bench.pictures import pictures
 from weal.bench.places import write_whole
 from weal.bench.report_claims import claims_section, comparisons
+from weal.bench.report_figures import pictures
 from weal.bench.report_setting import Setting, in_words, shared, versions, what_was_run
 from weal.bench.report_tables import areas, final_tables, labels_tables, times
 from weal.bench.summary import FLOOR, check
 from weal.bench.tasks import TASKS
+from weal.bench.titles import number
 from weal.bench.verdicts import ClaimFound, judge
-from weal.bench.wording import number
-from weal.canvas import WIDTH, as_bytes
+from weal.plots.canvas import WIDTH, as_bytes
 
 _LABELS = (
     "Labels spent when NMSE is first at or below a level, those kept for validation included: "

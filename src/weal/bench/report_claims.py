@@ -3,6 +3,7 @@
 import pandas as pd
 
 from weal.bench.page import Html, fold, items, table, tag
+from weal.bench.titles import METRICS, method_title, number, task_title
 from weal.bench.verdicts import (
     HOLDS,
     MISSING,
@@ -13,7 +14,6 @@ from weal.bench.verdicts import (
     ComparisonFound,
     PartFound,
 )
-from weal.bench.wording import METRICS, method_title, number, task_title
 
 _SIGNS = {HOLDS: "✓", NOT: "✗", PARTLY: "◐", UNDECIDED: "?", MISSING: "-"}
 _COLOURS = {HOLDS: "holds", NOT: "not", PARTLY: "partly"}

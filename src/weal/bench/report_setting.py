@@ -7,7 +7,7 @@ import pandas as pd
 
 from weal.bench.page import Html, items, table, tag
 from weal.bench.tasks import TASKS
-from weal.bench.wording import (
+from weal.bench.titles import (
     in_order_of_methods,
     in_order_of_tasks,
     method_title,

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from weal.bench.page import Html, html, table, tag
-from weal.bench.pictures import grouped
+from weal.bench.report_figures import grouped
 from weal.bench.summary import LEVELS, area, cost, final, labels_needed
-from weal.bench.wording import METRICS, method_title, number, task_title
+from weal.bench.titles import METRICS, method_title, number, task_title
 
 LEGEND = (
     "Mean ± standard deviation over realisations. Bold: the lowest mean of the task. ≈: cannot be "

@@ -25,7 +25,7 @@ from weal.bench.jobs import Draw, Job, curve_of, drawn, jobs_of
 from weal.bench.keys import installed
 from weal.bench.places import Folder
 from weal.bench.plans import Methods, Plan, Tasks, check_whole, make_plan
-from weal.bench.store import Store, check_room, open_store
+from weal.bench.results_file import Store, check_room, open_store
 from weal.bench.workers import Crew, cluster, cores, crew, one_blas_thread
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def _fill(
 
 
 def _outcome(plan: Plan, store: Store, wanted: list[Job], command: str) -> Outcome:
-    from weal.bench.frames import results_of, weights_of
+    from weal.bench.result_frames import results_of, weights_of
 
     curves = [store.get(job.key) for job in sorted(wanted, key=_place(plan))]
     setting = {

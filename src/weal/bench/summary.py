@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from weal.bench.paired import Runs, in_arrays, interval, sides
-from weal.bench.wording import METRICS, in_order_of_methods, in_order_of_tasks
+from weal.bench.titles import METRICS, in_order_of_methods, in_order_of_tasks
 from weal.core.arrays import Array
 
 RUN = ["task", "method", "realisation"]

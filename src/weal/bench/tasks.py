@@ -19,7 +19,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from weal.bench import tables
+from weal.bench import datasets
 from weal.bench.functions import FUNCTIONS
 from weal.bench.places import Folder, NotAtHand
 from weal.bench.robot import Pushing
@@ -156,15 +156,15 @@ _CALIFORNIA = Task(
     title="California housing",
     group="real",
     source="Pace and Barry 1997, 1990 US census, in scikit-learn's form",
-    get=tables.GET_CALIFORNIA,
-    points=tables.TableRows(tables.find_california, tables.load_california),
+    get=datasets.GET_CALIFORNIA,
+    points=datasets.TableRows(datasets.find_california, datasets.load_california),
     d=8,
     L0=50,
     V=70,
     U0=1000,
     test=1032,
     eta=0.05,
-    rows=tables.CALIFORNIA_ROWS,
+    rows=datasets.CALIFORNIA_ROWS,
 )
 _MALARIA_STANDIN = Task(
     name="malaria-standin",
@@ -172,15 +172,15 @@ _MALARIA_STANDIN = Task(
     title="Malaria (stand-in)",
     group="real",
     source="stand-in: schistosomiasis in Ivory Coast, from the data of Maddox et al. 2021",
-    get=tables.GET_MALARIA,
-    points=tables.TableRows(tables.find_malaria_standin, tables.load_malaria_standin),
+    get=datasets.GET_MALARIA,
+    points=datasets.TableRows(datasets.find_malaria_standin, datasets.load_malaria_standin),
     d=8,
     L0=40,
     V=60,
     U0=500,
     test=680,
     eta=20.0,
-    rows=tables.MALARIA_ROWS,
+    rows=datasets.MALARIA_ROWS,
     stand_in=True,
 )
 _DIABETES = Task(
@@ -190,7 +190,7 @@ _DIABETES = Task(
     group="real",
     source="Efron et al. 2004, scikit-learn's load_diabetes",
     get="nothing to get: ships with scikit-learn",
-    points=tables.TableRows(tables.find_diabetes, tables.load_diabetes),
+    points=datasets.TableRows(datasets.find_diabetes, datasets.load_diabetes),
     d=10,
     L0=15,
     V=55,

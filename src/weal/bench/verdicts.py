@@ -38,7 +38,7 @@ from weal.bench.claims import (
 )
 from weal.bench.paired import ENOUGH, Interval, Runs, in_arrays, interval, sides
 from weal.bench.summary import by_run
-from weal.bench.wording import number, shared_rows, spread, task_title
+from weal.bench.titles import number, shared_rows, spread, task_title
 
 HOLDS, NOT, UNDECIDED, MISSING, PARTLY = "holds", "does not hold", "undecided", "missing", "partly"
 _EXACT = "gp-var-exact"

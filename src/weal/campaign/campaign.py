@@ -19,19 +19,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from weal.campaign import rules
 from weal.campaign.entries import distinct, entries, entry, names
-from weal.campaign.events import Draft, Event
 from weal.campaign.ledger import VERSION, Ledger, fold
 from weal.campaign.rules import Entry, Offer
 from weal.campaign.settings import check_changes, seconds
-from weal.campaign.store import Store
 from weal.errors import Conflict, WealError
+from weal.store.events import Draft, Event
+from weal.store.store import Store
 
 if TYPE_CHECKING:
+    from weal.active_learner import ActiveLearner
     from weal.campaign.mind import Mind
     from weal.campaign.status import Status
-    from weal.campaign.why import Asked
-    from weal.learner import ActiveLearner
-    from weal.regressor import EnsembleGPRegressor
+    from weal.diagnostics.explain import Asked
+    from weal.model.regressor import EnsembleGPRegressor
 
 TRIES = 20  # of an ask that others were faster than
 Progress = Callable[[str, int, int], object]  # what is being done, how far, of how many
@@ -139,7 +139,7 @@ class Campaign:
 
     def asked(self, ids: Iterable[Any] | None = None) -> list["Asked"]:
         """Rows that are out (or these), with what is expected of them and why they were chosen."""
-        from weal.campaign.why import explain
+        from weal.diagnostics.explain import explain
 
         mind, ledger = self.mind, self._ledger
         if ids is None:
@@ -248,7 +248,7 @@ class Campaign:
 
     def plot(self, folder: str | os.PathLike[str], progress: Progress | None = None) -> list[Path]:
         """Pictures of the campaign, written into the folder; returns their paths."""
-        from weal.campaign.pictures import draw
+        from weal.plots.campaign_figures import draw
 
         return draw(self, Path(folder), progress)
 

@@ -17,10 +17,10 @@ import scipy
 
 from weal import __version__
 from weal.core.bend import Bend
-from weal.fold import Fold, picked_by, refresh_after
-from weal.model_file import kernel_of
-from weal.priors import Settled
-from weal.resuming import Past
+from weal.learner.resuming import Past
+from weal.model.fold import Fold, picked_by, refresh_after
+from weal.model.model_file import kernel_of
+from weal.model.settling import Settled
 
 KIND = "experts"  # of the snapshot in the store
 DECIDE = ("acquisition", "n_start", "seed", "warp")  # settings that a learner follows from

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from weal.campaign.entries import entry
-from weal.campaign.events import Draft, check_id
 from weal.campaign.ledger import VERSION, Ledger
 from weal.campaign.rules import Entry, told_body
 from weal.campaign.settings import DEFAULTS, check_settings
-from weal.campaign.store import Book, Chunk, Store
 from weal.core.arrays import Array
 from weal.core.scaling import location_scale
+from weal.store.events import Draft, check_id
+from weal.store.store import Book, Chunk, Store
 from weal.table.parquet import table_to_parquet
 from weal.table.plan import Plan, encode, make_plan
 from weal.table.reading import Table, read_table, table_of

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from weal.campaign.events import check_id
 from weal.campaign.rules import Entry
+from weal.store.events import check_id
 from weal.table.entry import number
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from weal.campaign.events import Event
+from weal.store.events import Event
 
 VERSION = 1  # of the bodies that are written
 

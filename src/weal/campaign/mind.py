@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from weal.active_learner import ActiveLearner
 from weal.campaign import checkpoint
+from weal.campaign.candidate_table import Pool
 from weal.campaign.ledger import Ledger, Step
-from weal.campaign.pool import Pool
 from weal.campaign.rules import Offer
-from weal.labels import Label
-from weal.learner import ActiveLearner
-from weal.regressor import EnsembleGPRegressor
-from weal.resuming import Move, Past, jump, past
+from weal.learner.labels import Label
+from weal.learner.resuming import Move, Past, jump, past
+from weal.model.regressor import EnsembleGPRegressor
 
 LABELLING = ("tell", "repeat", "correct")  # steps that bring a label
 LEVEL = 0.9  # of the intervals that are shown

@@ -5,8 +5,8 @@ import os
 from typing import Any
 
 from weal.campaign.campaign import Campaign
-from weal.campaign.events import check_name
-from weal.campaign.store import Store, open_store
+from weal.store.events import check_name
+from weal.store.store import Store, open_store
 
 
 def open_campaign(

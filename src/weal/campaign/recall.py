@@ -1,10 +1,10 @@
 """From a store to a mind that has been through the whole ledger, and what is kept for next time."""
 
 from weal.campaign import checkpoint
+from weal.campaign.candidate_table import read_pool
 from weal.campaign.ledger import Ledger
 from weal.campaign.mind import Mind
-from weal.campaign.pool import read_pool
-from weal.campaign.store import Store
+from weal.store.store import Store
 
 
 def up_to_date(mind: Mind | None, store: Store, ledger: Ledger) -> Mind:

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from weal.campaign.wording import REASONS, number, percent, some, told_apart
+from weal.diagnostics.wording import REASONS, number, percent, some, told_apart
 
 if TYPE_CHECKING:
-    from weal.campaign.random_choice import Comparison
     from weal.campaign.status import Beliefs, Coverage, Estimate, Expert, Out, Status
+    from weal.diagnostics.random_choice import Comparison
 
 FAMILIES = {
     "rbf": "very smooth",

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from weal.campaign.events import Draft
 from weal.campaign.ledger import VERSION, Ledger, Told, fold
-from weal.campaign.store import Book
 from weal.errors import AlreadyLabelled, Conflict, UnknownId
+from weal.store.events import Draft
+from weal.store.store import Book
 
 SHOWN = 5  # ids in an error message
 

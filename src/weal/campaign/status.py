@@ -17,16 +17,17 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincinv
 
-from weal.campaign import inputs, reporting, stopping
+from weal.campaign import reporting
 from weal.campaign.campaign import Campaign, Progress
 from weal.campaign.ledger import Foretold, Ledger
-from weal.campaign.left_out import left_out_levels
 from weal.campaign.mind import LEVEL, Mind
-from weal.campaign.random_choice import Comparison, beside_random
-from weal.campaign.stopping import Change, Needed
-from weal.campaign.trend import POOL, WINDOW, Trend, trend
-from weal.campaign.why import sample
-from weal.prediction import in_units
+from weal.diagnostics import input_importance, stopping
+from weal.diagnostics.explain import sample
+from weal.diagnostics.leave_one_out import left_out_levels
+from weal.diagnostics.random_choice import Comparison, beside_random
+from weal.diagnostics.stopping import Change, Needed
+from weal.diagnostics.trend import POOL, WINDOW, Trend, trend
+from weal.model.prediction import in_units
 
 SURE = 0.95  # of the interval for a coverage
 LAST, LAST_SHARE = 5, 0.1  # "the last labels": this share of them, and so many at the least
@@ -207,7 +208,7 @@ def _beliefs(mind: Mind, ledger: Ledger, course: Trend, progress: Progress | Non
         noise=_noise(mind),
         experts=_experts(mind),
         acquisition=_acquisition(mind, ledger),
-        inputs=inputs.shares(model, mind.pool.plan.names),
+        inputs=input_importance.shares(model, mind.pool.plan.names),
         change=stopping.changed(model, learner.n_start, X, last),
         random=beside_random(model.fold_, model.scaling_, scaled, seed, progress),
     )

@@ -1,0 +1,140 @@
+"""What the bench commands show: results by task and method, what is at hand, and how far a run is.
+
+A run may take hours, and may begin where an earlier one was stopped: progress says how much was
+there already, and how long the rest may take.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from weal.cli.screen import SECONDS_BETWEEN_LINES, in_words, say, show_table
+
+if TYPE_CHECKING:
+    from weal.bench.runs import Outcome, Progress, Step
+
+_STAGES = {"splits": "drawing data", "curves": "running"}
+
+
+def show_outcome(folder: Path, outcome: "Outcome", as_json: bool) -> None:
+    """Final means by task and method, the best of a task with a star, and where the report is."""
+    from weal.bench.summary import final
+
+    table = final(outcome.results, outcome.setting["seed"])
+    if as_json:
+        rows = json.loads(table.to_json(orient="records", double_precision=15))
+        click.echo(json.dumps({"folder": str(folder), **outcome.setting, "final": rows}, indent=1))
+        return
+    for metric in ("nmse", "npll"):
+        for block in batched(dict.fromkeys(table["task"])):
+            show_table(*_block(table, metric, block))
+            click.echo()
+    seed, seconds = outcome.setting["seed"], in_words(outcome.setting["wall_seconds"])
+    say(f"means after the last query, * the best of its task; seed {seed}; {seconds} of computing")
+    for path in [folder / "report.html", *sorted(folder.rglob("*.png"))]:
+        click.echo(path)
+
+
+def _block(table: Any, metric: str, tasks: list[str]) -> tuple[list[str], list[list[str]]]:
+    """Header and rows: methods down, these tasks across."""
+    from weal.bench.titles import number
+
+    means = {
+        (row["task"], row["method"]): number(row[f"{metric}_mean"])
+        + (" *" if row[f"{metric}_mark"] == "best" else "")
+        for row in table.to_dict("records")
+    }
+    methods = dict.fromkeys(table["method"])
+    return [metric.upper(), *tasks], [[m, *(means[t, m] for t in tasks)] for m in methods]
+
+
+def show_rows(rows: list[dict[str, Any]], as_json: bool) -> None:
+    """Rows with the column `missing`: None, or what to do."""
+    if as_json:
+        click.echo(json.dumps(rows, indent=1))
+        return
+    header = [*list(rows[0])[:-1], "at hand"]
+    cells = [
+        [f"{value:g}" if isinstance(value, float) else str(value) for value in row.values()]
+        for row in ({**row, "missing": "no" if row["missing"] else "yes"} for row in rows)
+    ]
+    show_table(header, cells)
+    for row in rows:
+        if row["missing"]:
+            say(f"{row['name']}: {row['missing']}")
+
+
+def batched(items: Iterable[str], size: int = 5) -> list[list[str]]:
+    """Lists of so many items.
+
+    >>> batched("abcdefg")
+    [['a', 'b', 'c', 'd', 'e'], ['f', 'g']]
+    """
+    rows = list(items)
+    return [rows[i : i + size] for i in range(0, len(rows), size)]
+
+
+class Clock:
+    """How long the stage of a run has taken, and how long it may still take."""
+
+    def __init__(self) -> None:
+        self._stage, self._began = "", time.monotonic()
+
+    def words(self, step: "Step") -> str:
+        """Time gone, and time left where it can be told."""
+        if step.stage != self._stage:
+            self._stage, self._began = step.stage, time.monotonic()
+        gone = time.monotonic() - self._began
+        fresh = step.done - step.kept
+        if step.done == step.total or not fresh:
+            return f"{in_words(gone)} gone"
+        left = gone / fresh * (step.total - step.done)
+        return f"{in_words(gone)} gone, about {in_words(left)} left"
+
+
+@contextmanager
+def progress_shown() -> Iterator["Progress"]:
+    """A callback that shows how far a run is: a bar on a terminal, else lines."""
+    if sys.stderr.isatty():
+        with _bar() as tell:
+            yield tell
+    else:
+        yield _lines()
+
+
+def _lines() -> "Progress":
+    clock, last = Clock(), time.monotonic()
+
+    def tell(step: "Step") -> None:
+        nonlocal last
+        words, ended = clock.words(step), step.done == step.total
+        if step.kept and step.done == step.kept:
+            say(f"{step.kept} of {step.total} {step.stage} are there already")
+        elif (ended and step.stage == "curves") or time.monotonic() - last > SECONDS_BETWEEN_LINES:
+            last = time.monotonic()
+            say(f"{_STAGES[step.stage]}: {step.done} of {step.total} {step.stage}, {words}")
+
+    return tell
+
+
+@contextmanager
+def _bar() -> Iterator["Progress"]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    console, clock = Console(stderr=True), Clock()
+    with Progress(*columns, TextColumn("{task.fields[words]}"), console=console) as bar:
+        line = bar.add_task(_STAGES["splits"], total=None, words="")
+
+        def tell(step: "Step") -> None:
+            words, what = clock.words(step), _STAGES[step.stage]
+            bar.update(line, description=what, completed=step.done, total=step.total, words=words)
+
+        yield tell

@@ -1,0 +1,141 @@
+"""`weal new | add`: where candidates come from.
+
+The table is read, and said to be read, in one way by both: a line for each column, and notes on
+what its owner may not expect. Whatever is heavy is imported where it is used.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from weal.cli import options as line
+from weal.cli.options import chosen, command, opened, opened_store, plural, takes
+from weal.cli.screen import say, show, show_json, working
+
+if TYPE_CHECKING:
+    from weal.campaign.campaign import Campaign
+
+_file = click.Path(path_type=Path)
+
+
+@command(
+    "Begin a campaign with a table of candidates.",
+    "weal new alloys --pool candidates.csv --id sample --target hardness",
+)
+@takes(
+    click.argument("name"),
+    click.option("--pool", type=_file, required=True, help="CSV, TSV, Parquet or Excel file."),
+    click.option("--id", "id_column", metavar="COLUMN", help="Ids [default: rows are numbered]."),
+    click.option("--target", metavar="COLUMN", help="What is measured; labels in it are taken."),
+    click.option("--features", default="auto", metavar="a,b,c", help="Inputs [default: auto]."),
+    click.option(
+        *("--type", "types"),
+        multiple=True,
+        metavar="COLUMN=TYPE",
+        help="number, flag, category, date, day-first, month-first or drop.",
+    ),
+    line.lease,
+    line.acquisition,
+    line.goal,
+    click.option("--seed", type=int, help="Decides all that is random [default: 0]."),
+    click.option("--n-start", type=int, help="Labels before there is a model."),
+    line.by,
+)
+def new(
+    name: str,
+    pool: Path,
+    id_column: str | None,
+    target: str | None,
+    features: str,
+    types: tuple[str, ...],
+    store: str | None,
+    as_json: bool,
+    by: str | None,
+    **settings: Any,
+) -> None:
+    """Begin the campaign NAME with a table of candidates."""
+    from weal.store.events import check_name
+
+    check_name(name)
+    kinds, columns = _types(types), _columns(features)
+    with opened_store(store) as place:
+        if name in place.campaigns():
+            raise _there_already(name, place.url)
+        from weal.campaign.campaign import Campaign
+        from weal.campaign.creating import ID, create
+        from weal.campaign.opening import account
+        from weal.table.reading import read_table
+
+        who = by or account()
+        with working(f"reading {pool}"):
+            table = read_table(pool, text=[id_column or ID])
+            given = (id_column, target, columns, kinds, chosen(**settings), who)
+            made = create(place, name, table, *given)
+        if not made:
+            raise _there_already(name, place.url)
+        for note in table.notes:
+            say(note)
+        _show_new(Campaign(name, place, who), as_json)
+
+
+def _there_already(name: str, place: str) -> ValueError:
+    return ValueError(
+        f"there is a campaign {name!r} in {place} already: go on with `weal ask {name}`, add "
+        f"candidates with `weal add {name} FILE`, or choose another name"
+    )
+
+
+def _types(given: tuple[str, ...]) -> dict[str, str]:
+    """COLUMN=TYPE as a mapping; a column's name may have = in it."""
+    if wrong := [one for one in given if "=" not in one]:
+        raise ValueError(f"--type is {wrong[0]!r}; write it as COLUMN=TYPE, such as steel=category")
+    pairs = [one.rpartition("=") for one in given]
+    return {column: kind for column, _, kind in pairs}
+
+
+def _columns(features: str) -> str | list[str]:
+    """Names of columns; as in CSV, one with a comma in it is quoted."""
+    if features == "auto":
+        return features
+    import csv
+
+    return [name.strip() for row in csv.reader([features]) for name in row if name.strip()]
+
+
+def _show_new(campaign: "Campaign", as_json: bool) -> None:
+    from weal.table.plan import Plan
+
+    ledger = campaign.ledger
+    plan = Plan.from_json(ledger.plan)
+    if as_json:
+        counts = {"candidates": ledger.rows, "labels": ledger.n_labels}
+        show_json({"name": ledger.name, **counts, "plan": ledger.plan, "settings": ledger.settings})
+        return
+    for words in plan.lines():
+        say(f"  {words}")
+    where = f' already in the column "{ledger.target}"' if ledger.n_labels else ""
+    labels = plural(ledger.n_labels, "label") if ledger.n_labels else "no labels yet"
+    rows = plural(ledger.rows, "candidate")
+    show(f"{ledger.name}: {rows}, {plan.describe()}, {labels}{where}")
+
+
+@command("Add candidates.", "weal add alloys more.csv")
+@takes(line.name, click.argument("file", type=_file), line.by)
+def add(name: str, file: Path, by: str | None, store: str | None, as_json: bool) -> None:
+    """Add the candidates in FILE, read as the first ones were."""
+    with opened(name, store, by) as campaign, working(f"reading {file}"):
+        from weal.table.plan import Plan, notes
+        from weal.table.reading import read_table
+
+        ledger = campaign.ledger
+        plan = Plan.from_json(ledger.plan)
+        table = read_table(file, text=[plan.id_column] if plan.id_column else [])
+        added = campaign.add(table)
+        for words in (*table.notes, *notes(plan, table)):
+            say(words)
+        rows = campaign.ledger.rows
+    if as_json:
+        show_json({"added": added, "candidates": rows})
+    else:
+        show(f"{name}: {plural(added, 'candidate')} added, {rows:,} now")

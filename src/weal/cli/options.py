@@ -1,0 +1,114 @@
+"""What all commands of campaigns share: the store and JSON as options, and how they are opened.
+
+Imported for `weal --help`: whatever takes time is imported where it is used.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from weal.campaign.campaign import Campaign
+    from weal.store.store import Store
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def command(brief: str, *examples: str, **options: Any) -> Callable[[Any], click.Command]:
+    """A command, with its line in the list of commands, and examples at the end of its help."""
+    lines = "\n".join(f"  $ {example}" for example in examples)
+    return click.command(short_help=brief, epilog=f"\b\nExample:\n{lines}", **options)
+
+
+def takes(*parameters: Callable[[Any], Any]) -> Callable[[Function], Function]:
+    """These parameters, then those of every command: --store and --json."""
+
+    def add(function: Function) -> Function:
+        for parameter in reversed((*parameters, _store, _json)):
+            function = parameter(function)
+        return function
+
+    return add
+
+
+def campaign_names(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
+    """Names for the shell to complete; not those on a server, which may be slow."""
+    url = context.params.get("store") or os.environ.get("WEAL_STORE")
+    if url and url.startswith("postgres"):
+        return []
+    from weal.errors import WealError
+
+    try:
+        with opened_store(url) as store:
+            return [name for name in store.campaigns() if name.startswith(begun)]
+    except (WealError, ValueError):  # a shell that completes is no place for a message
+        return []
+
+
+_store = click.option(
+    "--store",
+    metavar="URL",
+    help="Where campaigns are kept [default: WEAL_STORE, else sqlite:///weal.db].",
+)
+_json = click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
+name = click.argument("name", shell_complete=campaign_names)
+ids = click.argument("ids", metavar="ID...", nargs=-1, required=True)
+by = click.option("--by", metavar="WHO", help="Who is at work [default: WEAL_WHO, or the account].")
+note = click.option("--note", metavar="TEXT", help="Kept with it.")
+lease = click.option("--lease", metavar="TIME", help="How long rows are out: 12h, 3d, 2w.")
+acquisition = click.option(
+    "--acquisition", metavar="NAME", help="How rows are chosen; several with commas."
+)
+goal = click.option("--goal", type=float, metavar="ERROR", help="Error at which to stop.")
+
+
+def store_named(url: str | None) -> str:
+    """The name of the store that is meant."""
+    from weal.store.store import DEFAULT
+
+    named = url or os.environ.get("WEAL_STORE") or DEFAULT
+    if named.startswith("memory:"):
+        raise ValueError("memory: is gone when the command ends; name a file: sqlite:///weal.db")
+    return named
+
+
+@contextmanager
+def opened_store(url: str | None) -> "Iterator[Store]":
+    """The store, closed at the end."""
+    from weal.store.store import open_store
+
+    store = open_store(store_named(url))
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+@contextmanager
+def opened(name: str, url: str | None, by: str | None = None) -> "Iterator[Campaign]":
+    """The campaign, its store closed at the end."""
+    from weal.campaign.campaign import Campaign
+    from weal.campaign.opening import account
+    from weal.store.events import check_name
+
+    with opened_store(url) as store:
+        yield Campaign(check_name(name), store, by or account())
+
+
+def chosen(acquisition: str | None, **others: Any) -> dict[str, Any]:
+    """The settings that were given; acquisition functions with commas are a list."""
+    names = [one.strip() for one in (acquisition or "").split(",") if one.strip()]
+    given = {"acquisition": names if len(names) > 1 else acquisition, **others}
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def plural(n: int, one: str, many: str | None = None) -> str:
+    """A number and what is counted.
+
+    >>> plural(1, "row"), plural(4812, "row")
+    ('1 row', '4,812 rows')
+    """
+    return f"{n:,} {one if n == 1 else many or f'{one}s'}"

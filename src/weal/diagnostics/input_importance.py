@@ -1,0 +1,51 @@
+"""Which inputs matter to a model, and how near rows are to one another by that.
+
+Expert m has lengthscales l_mi, one for each scaled input i (or the same for all): a step of l_mi
+along i changes the function about as much as it ever changes. So 1 / l_mi says how much i matters
+to m, and the weights w_m of the experts say whom to believe:
+
+    share of input i     sum_m w_m (1 / l_mi) / sum_j (1 / l_mj)
+    distance             sqrt(sum_i (x_i - x'_i)^2 sum_m w_m / l_mi^2)
+
+What is near is relative: distances are told in units of the usual one, the median over candidates
+of the distance to the nearest label.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from weal.active_learner import ActiveLearner
+from weal.core.arrays import Array
+from weal.core.scaling import location_scale
+from weal.model.regressor import EnsembleGPRegressor
+
+
+def length_scales(model: EnsembleGPRegressor) -> Array:  # (M, d)
+    """Lengthscales of the experts, in scaled inputs."""
+    d = model.n_features_in_
+    return np.array([np.broadcast_to(k.length_scale, (d,)) for k in model.dictionary_])
+
+
+def shares(model: EnsembleGPRegressor, names: Sequence[str]) -> dict[str, float]:
+    """How much each input matters, the most important first; they sum to 1."""
+    each = 1.0 / length_scales(model)
+    share = model.weights_ @ (each / each.sum(axis=1, keepdims=True))
+    order = np.argsort(-share, kind="stable").tolist()
+    return {names[i]: float(share[i]) for i in order}
+
+
+def distances(learner: ActiveLearner, X: Array, Y: Array) -> Array:  # (N, N')
+    """Distances of rows X (N, d) and Y (N', d), both in the user's units.
+
+    While there is no model all inputs count the same, each in units of its sd.
+    """
+    if learner.fitted:
+        model = learner.model
+        pull = np.sqrt(model.weights_ @ length_scales(model) ** -2.0)
+        scale = model.scaling_.inputs
+        return np.asarray(cdist(scale(X) * pull, scale(Y) * pull))
+    _, sd = location_scale(learner.candidates.X)
+    unit = np.where(sd == 0.0, 1.0, sd)
+    return np.asarray(cdist(X / unit, Y / unit))

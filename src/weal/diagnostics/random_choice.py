@@ -1,0 +1,145 @@
+"""What random choice would likely have given: both strategies replayed on functions that could be.
+
+A function is drawn from what is believed now: an expert by its weight, its magnitude, then values
+jointly at the labelled rows, at others that chance may pick, and at rows for a test (all drawn from
+the candidates; they may coincide). On each function labels with noise are drawn, and the experts
+as they are, from their prior weights on, learn
+
+    the labelled rows, as they are      and      as many rows picked at random
+
+The ratio of their root mean square errors on the test rows says what choosing was worth. It is an
+estimate: both are given the experts that the labels have settled, and the functions are those that
+the model believes in.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weal.campaign.campaign import Progress
+from weal.core import ensemble
+from weal.core.arrays import Array
+from weal.core.ensemble import Ensemble, normalise
+from weal.core.magnitude import Conjugate
+from weal.core.scaling import Scaling
+from weal.model.fold import Fold
+from weal.model.prediction import in_units
+from weal.model.settling import prior_experts
+
+DRAWS, FEWEST, CHEAP = 24, 8, 120  # functions: all of them up to CHEAP labels, then fewer
+TEST = 200  # rows, at most, that errors are taken over
+MOST = 300  # labels up to which it is done: it costs t^3 for each draw
+LEAST_WEIGHT = 1e-3  # of an expert that takes part
+TINY = 1e-9  # of the spread of a function: an error below it counts as this
+Places = NDArray[np.intp]
+_KEY = 13  # part of the random key
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Error of random choice over that of the rows labelled: median, and 80 % of the draws."""
+
+    ratio: float
+    low: float
+    high: float
+    draws: int
+    labels: int
+
+
+def beside_random(
+    fold: Fold, scale: Scaling, X: Array, seed: int, progress: Progress | None = None
+) -> Comparison | None:
+    """The comparison for candidates X (U, d), scaled; None where there are too many labels."""
+    t = len(fold.y)
+    if not 1 < t <= MOST:
+        return None
+    fold = _main_experts(fold)
+    rng = np.random.default_rng([seed, _KEY, t])
+    U = len(X)
+    test = rng.choice(U, min(TEST, U), replace=False)
+    others = rng.choice(U, min(2 * t, U), replace=False)
+    rows = np.concatenate([fold.X, X[others], X[test]])
+    where = np.arange(t + len(others), len(rows))
+    believed: dict[int, tuple[Array, Array]] = {}  # by expert
+    ratios = []
+    draws = int(np.clip(DRAWS * (CHEAP / t) ** 2, FEWEST, DRAWS))
+    for n in range(draws):
+        m, f = draw(fold, rows, rng, believed)
+        picked = t + rng.choice(len(others), min(t, len(others)), replace=False)
+        errors = [
+            _error(fold, scale, rows, f, m, learnt, where, rng) for learnt in (np.arange(t), picked)
+        ]
+        ratios.append(errors[1] / errors[0])
+        if progress:
+            progress("comparison with random choice", n + 1, draws)
+    low, ratio, high = np.quantile(ratios, [0.1, 0.5, 0.9]).tolist()
+    return Comparison(ratio, low, high, draws, t)
+
+
+def draw(
+    fold: Fold, X: Array, rng: np.random.Generator, believed: dict[int, tuple[Array, Array]]
+) -> tuple[int, Array]:
+    """A function that could be, at X (N, d), scaled: its expert, and values (N,) as experts see
+    labels. What each expert believes of X is kept in `believed`.
+    """
+    ens = fold.ensemble
+    m = int(rng.choice(len(ens.log_w), p=ens.w / ens.w.sum()))
+    if m not in believed:
+        believed[m] = _mean_and_root(fold, m, X)
+    mean, root = believed[m]
+    sig2 = ens.magnitude[m]
+    if isinstance(ens.scale, Conjugate):  # 1 / sig2 ~ gamma(a, rate b)
+        sig2 = ens.scale.b[m] / rng.gamma(ens.scale.a[m])
+    return m, mean + np.sqrt(sig2) * (root @ rng.standard_normal(len(X)))
+
+
+def _mean_and_root(fold: Fold, m: int, X: Array) -> tuple[Array, Array]:
+    """Means of expert m at X, and a root of its covariance in units of the magnitude.
+
+    By eigenvectors: rows may coincide, and there is then no Cholesky factor.
+    """
+    experts = fold.ensemble.experts.take([m])
+    points = fold.embedding.take([m]).points(experts, X)
+    values, vectors = np.linalg.eigh(experts.covariance(points, points)[0])
+    return experts.predict(points)[0][0], vectors * np.sqrt(np.maximum(values, 0.0))
+
+
+def _error(
+    fold: Fold, scale: Scaling, rows: Array, f: Array, m: int, learnt: Places, test: Places,
+    rng: np.random.Generator,
+) -> float:  # fmt: skip
+    """Root mean square error on the test rows of experts that learn the labels of some rows."""
+    ens = fold.ensemble
+    noise = ens.magnitude[m] * ens.noise[m]
+    z = f[learnt] + np.sqrt(noise) * rng.standard_normal(len(learnt))
+    after = _learnt(fold, rows[learnt], z)
+    points = fold.embedding.points(after.experts, rows[test])
+    mean, _ = in_units(replace(fold, ensemble=after), scale, *ensemble.predict(after, points))
+    truth = scale.means(fold.bend.moments(f[test], np.zeros(len(test)), noise)[0])
+    error = np.sqrt(((mean - truth) ** 2).mean())
+    return float(max(error, TINY * (np.ptp(truth) or 1.0)))
+
+
+def _learnt(fold: Fold, X: Array, z: Array) -> Ensemble:
+    experts = prior_experts(fold.embedding, fold.dictionary, X.shape[1], len(fold.dictionary))
+    start = replace(fold.prior, experts=experts)
+    return ensemble.fold(start, fold.embedding.points(experts, X), z, np.zeros(len(z)))
+
+
+def _main_experts(fold: Fold) -> Fold:
+    """The fold with the experts alone that matter."""
+    which = np.flatnonzero(fold.ensemble.w >= LEAST_WEIGHT).tolist()
+    ens, prior = fold.ensemble, fold.prior
+    return replace(
+        fold,
+        dictionary=tuple(fold.dictionary[m] for m in which),
+        embedding=fold.embedding.take(which),
+        ensemble=_some(replace(ens, experts=ens.experts.take(which)), which),
+        prior=_some(prior, which),
+    )
+
+
+def _some(ens: Ensemble, which: list[int]) -> Ensemble:
+    log_w = normalise(ens.log_w[which])
+    return replace(ens, log_w=log_w, scale=ens.scale.take(which), noise=ens.noise[which])

@@ -1,0 +1,198 @@
+"""Whether to go on: what the last labels changed, labels that a goal needs, and advice.
+
+Labels needed. The error that the model expects over the candidates falls about as a power of the
+number n of labels. Over the later part of its course
+
+    log error = alpha - beta log(n / t) + Student-t residuals,      beta ~ N(1/2, 1/2), above 0
+
+is fitted to marks a tenth apart. If labels came out wider (or narrower) than expected, the error
+is multiplied by what that makes it, c^2 = mean square of surprise over its expected sd, which is
+known the better the more labels there were. From now on the rate is anywhere between beta and
+what is usual in the long run, where noise is averaged away. Draws of all of these give as many
+answers n* = t exp((alpha + log c - log goal) / rate); told are their median and the middle 80 %.
+
+It is a straight line drawn on: a model that finds out something new, or meets noise that it cannot
+learn away, does otherwise.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from weal.core.arrays import Array
+from weal.diagnostics.trend import Mark, Surprise, Trend, fold_after
+from weal.diagnostics.wording import number, percent
+from weal.model.prediction import mean_sd
+from weal.model.regressor import EnsembleGPRegressor
+
+EARLY = 3  # the course is looked at from this part of the labels on
+APART = 1.1  # ratio of the numbers of labels of two marks that count as two
+FEWEST = 4  # marks, and
+SPAN = 1.4  # ratio of the last to the first of them, from which a line is drawn
+DRAWS = 4000
+RATE, RATE_SD = 0.5, 0.5  # prior of beta
+USUAL_SD = 0.15  # of the rate in the long run, around RATE
+SCATTER, SCATTER_WEIGHT = 0.1, 4.0  # residuals expected of log error, and labels that is worth
+FREEDOM = 4.0  # of the Student-t
+LOOK_BACK, CALM = 30, 5.0  # surprises that c is taken from, and how many of size 1 on top
+FARTHEST = 20  # times the labels at hand: nobody knows beyond
+LITTLE_MOVED, LITTLE_GAINED = 0.25, 0.05  # of the sds and of the error, by the last labels
+_KEY = 17  # part of the random key
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What the last labels changed."""
+
+    labels: int  # how many
+    moved: float  # root mean square change of predictions, in units of the sd before
+    before: float  # expected error before, over the same candidates
+    now: float
+
+    @property
+    def gained(self) -> float:
+        """Share of the expected error that they took away."""
+        return 1.0 - self.now / self.before if self.before > 0.0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """Labels on top of those at hand that a goal needs; None: more than the limit."""
+
+    goal: float
+    error: float  # expected now, by how surprising labels were
+    reached: float  # probability that it is reached already
+    low: int | None
+    median: int | None
+    high: int | None
+    limit: int
+    text: str
+
+
+def changed(model: EnsembleGPRegressor, n_start: int, X: Array, k: int) -> Change | None:
+    """What the last k labels changed at candidates X (N, d); None if there was no model before."""
+    t = model.n_labels_
+    if t - k < min(n_start, t) or k < 1:
+        return None
+    mean, sd = model.predict(X, return_std=True)
+    scale = model.scaling_
+    before, sd_before = mean_sd(fold_after(model, n_start, t - k), scale, scale.inputs(X))
+    spread, after = _rms(sd_before), _rms(sd)
+    return Change(k, _rms(mean - before) / spread if spread else 0.0, spread, after)
+
+
+def needed(trend: Trend, goal: float, left: int, seed: int) -> Needed:
+    """Labels that the goal needs, where `left` candidates have none."""
+    marks, now = _spaced(trend.marks), trend.now
+    limit = min(left, FARTHEST * now.labels)
+    known = len(marks) >= FEWEST and marks[-1].labels >= SPAN * marks[0].labels
+    rng = np.random.default_rng([seed, _KEY, now.labels])
+    log_c = _log_widening(trend.surprises, rng)
+    if not known:
+        error = np.log(now.expected or 1e-300) + log_c
+        reached = float((error <= np.log(goal)).mean())
+        text = "cannot tell yet how many labels that needs: too few so far"
+        return Needed(goal, _middle(error), reached, None, None, None, limit, text)
+    level, rate = _draws(marks, now.labels, rng)
+    excess = level + log_c - np.log(goal)
+    with np.errstate(divide="ignore", over="ignore"):
+        more = now.labels * np.expm1(np.maximum(excess, 0.0) / np.maximum(rate, 1e-3))
+    reached = float((excess <= 0.0).mean())
+    low, median, high = (_count(part, limit) for part in np.quantile(more, [0.1, 0.5, 0.9]))
+    text = _in_words(low, median, high, limit, reached)
+    return Needed(goal, _middle(level + log_c), reached, low, median, high, limit, text)
+
+
+def advice(trend: Trend | None, change: Change | None, needed: Needed | None, missing: int) -> str:
+    """One or two sentences: go on, or not."""
+    if trend is None:
+        return f"Too early to say: {missing} more labels are needed before there is a model."
+    if needed is not None and needed.reached >= 0.5:
+        return _at_goal(needed)
+    if change is None:
+        return "Too early to say: the model is new, and its own error estimate still uncertain."
+    did = (
+        f"the last {change.labels} labels moved predictions by {number(change.moved, 2)} of their "
+        f"uncertainty and changed the expected error by {_signed(-change.gained)}"
+    )
+    if change.moved < LITTLE_MOVED and change.gained < LITTLE_GAINED:
+        return f"Little is gained by more labels: {did}."
+    return f"Go on: {did}."
+
+
+def _at_goal(needed: Needed) -> str:
+    sure = "likely" if needed.reached >= 0.8 else "perhaps"
+    return (
+        f"The goal of {number(needed.goal)} is {sure} reached ({percent(needed.reached)} by the "
+        "model's own estimate). Rows drawn at random (--check) would tell honestly."
+    )
+
+
+def _in_words(
+    low: int | None, median: int | None, high: int | None, limit: int, reached: float
+) -> str:
+    if reached >= 0.5:
+        return "likely reached" if reached >= 0.8 else "perhaps reached"
+    if median is None:
+        first = "" if low is None else f" (with luck after {low})"
+        return f"not within {limit} more labels{first}"
+    ends = f"{low} to {high}" if high is not None else f"{low} to more than {limit}"
+    return f"about {median} more labels (80 %: {ends})"
+
+
+def _spaced(marks: Sequence[Mark]) -> list[Mark]:
+    """Marks of the later course that are a tenth apart, the last among them."""
+    found: list[Mark] = []
+    for mark in reversed(marks):
+        near = bool(found) and found[-1].labels < APART * mark.labels
+        if not near and EARLY * mark.labels >= marks[-1].labels and mark.expected > 0.0:
+            found.append(mark)
+    return found[::-1]
+
+
+def _draws(marks: Sequence[Mark], t: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Draws of alpha, and of the rate from now on."""
+    x = np.log([mark.labels / t for mark in marks])
+    y = np.log([mark.expected for mark in marks])
+    A = np.stack([np.ones_like(x), -x], axis=1)
+    prior = np.diag([1e-6, SCATTER**2 / RATE_SD**2])  # precision, over that of a residual
+    pull = prior @ np.array([y[-1], RATE])
+    weight, spread = np.ones_like(x), SCATTER**2
+    for _ in range(20):  # expectation and maximisation for the Student-t
+        P = A.T @ (weight[:, None] * A) + prior
+        best = np.linalg.solve(P, A.T @ (weight * y) + pull)
+        squares = (y - A @ best) ** 2
+        spread = (SCATTER_WEIGHT * SCATTER**2 + weight @ squares) / (SCATTER_WEIGHT + len(y))
+        weight = (FREEDOM + 1.0) / (FREEDOM + squares / spread)
+    freedom = SCATTER_WEIGHT + len(y) - 2.0
+    sd = np.sqrt(spread * freedom / rng.chisquare(freedom, DRAWS))
+    root = np.linalg.cholesky(np.linalg.inv(P))
+    level, beta = best[:, None] + sd * (root @ rng.standard_normal((2, DRAWS)))
+    usual, share = RATE + USUAL_SD * rng.standard_normal(DRAWS), rng.random(DRAWS)
+    return level, share * np.maximum(beta, 0.0) + (1.0 - share) * np.maximum(usual, 0.0)
+
+
+def _log_widening(surprises: Sequence[Surprise], rng: np.random.Generator) -> Array:
+    """Draws of log c."""
+    last = surprises[-LOOK_BACK:]
+    z2 = np.array([min((one.error / one.sd) ** 2, 16.0) if one.sd > 0 else 1.0 for one in last])
+    n = CALM + len(z2)
+    mean = (CALM + z2.sum()) / n
+    return np.asarray(0.5 * np.log(mean) + rng.standard_normal(DRAWS) / np.sqrt(2.0 * n))
+
+
+def _count(more: float, limit: int) -> int | None:
+    return int(np.ceil(more)) if more <= limit else None
+
+
+def _middle(log_error: Array) -> float:
+    return float(np.exp(np.median(log_error)))
+
+
+def _rms(values: Array) -> float:
+    return float(np.sqrt((values**2).mean())) if len(values) else 0.0
+
+
+def _signed(share: float) -> str:
+    return f"{100 * share:+.0f} %"

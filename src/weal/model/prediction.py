@@ -1,0 +1,51 @@
+"""What a fold of labels believes of points, in the user's units; X (N, d) comes scaled.
+
+All walk the points in blocks that fit the memory for one (`Fold.beliefs`).
+"""
+
+import numpy as np
+
+from weal.core import ensemble
+from weal.core.arrays import Array, Index
+from weal.core.scaling import Scaling
+from weal.model.fold import Fold
+
+
+def mean_sd(fold: Fold, scale: Scaling, X: Array) -> tuple[Array, Array]:
+    """Mean and sd (N,) of f."""
+    parts = [in_units(fold, scale, mu, var) for _, mu, var in fold.beliefs(X)]
+    mean, sd = np.concatenate(parts, axis=1)
+    return mean, sd
+
+
+def in_units(
+    fold: Fold, scale: Scaling, mu: Array, var: Array, held: Index = slice(None)
+) -> tuple[Array, Array]:
+    """Mean and sd (N,) of f, for means and variances (H, N) of it under the experts held."""
+    mean, var = ensemble.moments(fold.ensemble, fold.bend, mu, var, held)
+    with np.errstate(over="ignore"):
+        return scale.means(mean), scale.y_sd * np.sqrt(var)
+
+
+def log_density(fold: Fold, scale: Scaling, X: Array, y: Array) -> Array:
+    """Log density (N,) of labels y (N,), noise included."""
+    parts = [
+        log_density_in_units(fold, scale, mu, var, y[rows]) for rows, mu, var in fold.beliefs(X)
+    ]
+    return np.concatenate(parts)
+
+
+def log_density_in_units(fold: Fold, scale: Scaling, mu: Array, var: Array, y: Array) -> Array:
+    """The same, for means and variances (M, N) of f under each expert."""
+    scaled = scale.labels(y)
+    log_p = ensemble.log_density(fold.ensemble, mu, var, fold.bend.labels(scaled))
+    return log_p + fold.bend.log_slope(scaled) - float(np.log(scale.y_sd))
+
+
+def quantiles(fold: Fold, scale: Scaling, X: Array, levels: Array) -> Array:
+    """Quantiles (levels, N) of a label, noise included."""
+    parts = [
+        [ensemble.quantile(fold.ensemble, mu, var, level) for level in levels.tolist()]
+        for _, mu, var in fold.beliefs(X)
+    ]
+    return scale.means(fold.bend.unbent(np.concatenate(parts, axis=1)))

@@ -1,0 +1,297 @@
+"""The ensemble as a scikit-learn regressor: scaling, hyperparameters, then the fold of the labels.
+
+    fit           scale; settle the experts by these labels; fold
+    partial_fit   fold more labels; now and then settle anew experts that follow the labels (`fold`)
+    predict       mixture mean and sd, in the user's units
+
+The formulas are in `weal.core`; `fit` and `partial_fit` are the same fold, so that
+fit(X, y) equals fit(X[:k], y[:k]) and partial_fit of the rest, kernels, hyperparameters and scaling
+given.
+"""
+
+import os
+from collections.abc import Sequence
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from weal.core import kernels, lineup
+from weal.core.arrays import Array
+from weal.core.embedding import Embedding
+from weal.core.ensemble import Ensemble
+from weal.core.experts import Points
+from weal.core.kernels import Kernel
+from weal.core.scaling import Scaling
+from weal.model import archive, model_file, prediction, units
+from weal.model.checks import check_levels, check_no_gaps
+from weal.model.fold import Fold, begin, learn
+from weal.model.settling import setting_of
+
+Bounds = tuple[float, float]
+
+
+class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
+    """Regression with an ensemble of Gaussian processes that the labels weigh.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel, or None
+        The dictionary: one expert each (and for each of noise_ratios). None: the experts follow
+        the labels, lengthscales of single inputs included.
+    approximation : "auto", "exact", "features" or "encoded"
+        Exact: no error of approximation, for up to a few thousand labels. Random features: a
+        label costs the same however many came before. Auto: exact up to 1500 labels at a fit or
+        refresh, features beyond. Encoded: X holds random features that a `FeatureEncoder` made;
+        the model sees neither inputs nor kernels.
+    n_frequencies : int
+        Frequencies D of an expert on features; it has 2 D features.
+    orthogonal : bool
+        Orthogonal frequencies instead of independent ones: a better kernel at the same D.
+    magnitude : "integrated", None, float or array of M floats
+        Magnitude of the experts, in units of the scaled labels (sd 1). Integrated: it has an
+        inverse-gamma prior and adapts with every label. None: what makes the labels of the first
+        fit likeliest, as in the paper.
+    noise_ratios : sequence of floats
+        With an integrated magnitude: ratios of noise variance to magnitude, an expert for each.
+    noise : float, array of M floats, or None
+        Otherwise: noise variance, given or (None) fitted with the magnitude.
+    fit_length_scale : bool
+        Fit one lengthscale for each kernel too (the single-GP baseline).
+    magnitude_bounds, noise_bounds : pair of floats
+        Bounds of what is fitted.
+    prior_weights : array of M floats, or None
+        Weights before the first label; None: equal.
+    temper : float
+        Power, up to 1, of the densities that the weights are multiplied by; less than 1 keeps
+        the weights from settling on one expert.
+    condition : bool
+        Bend input columns with heavy tails (`weal.core.scaling`).
+    warp : None, "asinh" or "auto"
+        Bend labels too, for those with a long tail: y -> asinh((y - median) / spread), and all that
+        is predicted back. Auto: while 30 labels or more are far likelier so, where experts follow
+        the labels; with given kernels it bends nothing.
+    scaling : Scaling or None
+        Fixed locations and scales; None: from the data of the first fit.
+    random_state : int, RandomState or None
+        Seed of the random features.
+
+    Attributes
+    ----------
+    weights_ : (M,) probability of each expert given the labels
+    dictionary_ : tuple of the M kernels
+    magnitude_, noise_ : (M,) as above
+    scaling_ : Scaling in use
+    n_labels_ : number of labels folded in
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weal import EnsembleGPRegressor
+    >>> X = np.linspace(0, 6, 13)[:, None]
+    >>> model = EnsembleGPRegressor(random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> mean, std = model.predict([[2.2]], return_std=True)
+    >>> bool(abs(mean[0] - np.sin(2.2)) < 0.05)
+    True
+    """
+
+    fold_: Fold
+    scaling_: Scaling
+
+    def __init__(
+        self,
+        kernels: Sequence[Kernel] | None = None,
+        *,
+        approximation: str = "auto",
+        n_frequencies: int = 200,
+        orthogonal: bool = False,
+        magnitude: ArrayLike | str | None = "integrated",
+        noise: ArrayLike | None = None,
+        noise_ratios: Sequence[float] = lineup.RATIOS,
+        fit_length_scale: bool = False,
+        magnitude_bounds: Bounds = (1e-5, 1e5),
+        noise_bounds: Bounds = (1e-8, 1e5),
+        prior_weights: ArrayLike | None = None,
+        temper: float = 1.0,
+        condition: bool = True,
+        warp: str | None = None,
+        scaling: Scaling | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.kernels = kernels
+        self.approximation = approximation
+        self.n_frequencies = n_frequencies
+        self.orthogonal = orthogonal
+        self.magnitude = magnitude
+        self.noise = noise
+        self.noise_ratios = noise_ratios
+        self.fit_length_scale = fit_length_scale
+        self.magnitude_bounds = magnitude_bounds
+        self.noise_bounds = noise_bounds
+        self.prior_weights = prior_weights
+        self.temper = temper
+        self.condition = condition
+        self.warp = warp
+        self.scaling = scaling
+        self.random_state = random_state
+
+    @classmethod
+    def paper(cls, *, squared_grid: bool = False, **changes: Any) -> Self:
+        """The setting of the paper: 11 RBFs, lengthscales 10^-4 .. 10^6, 50 frequencies each.
+
+        Magnitude and noise come from the first fit, within scikit-learn's default bounds, and
+        stay; the first labels go through the same weight update as all others. `squared_grid`
+        reads the grid as squared lengthscales; `changes` replaces any other parameter.
+        """
+        setting: dict[str, Any] = {
+            "kernels": kernels.paper_dictionary(squared_grid),
+            "approximation": "features",
+            "n_frequencies": 50,
+            "magnitude": None,
+            "noise_bounds": (1e-5, 1e5),
+            "condition": False,
+        }
+        return cls(**{**setting, **changes})
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        X_unlabelled: ArrayLike | None = None,
+        sample_noise: ArrayLike | None = None,
+    ) -> Self:
+        """Forget everything and learn from the labels y (N,) of the points X (N, d).
+
+        `X_unlabelled` (rows without labels, such as the pool) helps to scale the inputs.
+        `sample_noise` is the sd (N,) of what is known of each label's noise, such as the spread
+        of replicates over the root of their number, in units of y; fitted noise comes on top.
+        A fit that is refused leaves the model as it was.
+        """
+        draft = copy(self)
+        draft._learn(X, y, X_unlabelled, sample_noise)
+        self.__dict__ = draft.__dict__
+        return self
+
+    def _learn(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        X_unlabelled: ArrayLike | None,
+        sample_noise: ArrayLike | None,
+    ) -> None:
+        X, y = self._labelled(X, y, reset=True)
+        known = X if X_unlabelled is None else np.concatenate([X, self._table(X_unlabelled)])
+        encoded = self.approximation == "encoded"
+        self.scaling_ = units.find(known, y, self.scaling, self.condition, encoded)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        scaled = units.scaled(self.scaling_, X, y, sample_noise)
+        self.fold_ = begin(setting_of(self), *scaled, seed)
+
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, sample_noise: ArrayLike | None = None
+    ) -> Self:
+        """Learn from more labels; one point (d,) with one label is welcome too.
+
+        Scaling stays as the first fit left it, and with given kernels dictionary and noise too;
+        without, the experts are settled anew after every seventh or so of the labels.
+        """
+        if np.ndim(y) == 0:
+            X, y = np.atleast_2d(X) if np.ndim(X) < 2 else X, np.atleast_1d(y)
+        if not hasattr(self, "fold_"):
+            return self.fit(X, y, sample_noise=sample_noise)
+        X, y = self._labelled(X, y)
+        scaled = units.scaled(self.scaling_, X, y, sample_noise)
+        self.fold_ = learn(self.fold_, *scaled)
+        return self
+
+    def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
+        """Mean (N,) of f at X, and with `return_std` the sd (N,) of f (not of a noisy label)."""
+        check_is_fitted(self)
+        mean, sd = prediction.mean_sd(self.fold_, self.scaling_, self._inputs(self._table(X)))
+        return (mean, sd) if return_std else mean
+
+    def log_predictive_density(self, X: ArrayLike, y: ArrayLike) -> Array:
+        """Log density (N,) of the labels y (N,) at X (N, d), noise included, in units of y."""
+        check_is_fitted(self)
+        X, y = self._labelled(X, y)
+        units.labels(self.scaling_, y)
+        return prediction.log_density(self.fold_, self.scaling_, self._inputs(X), y)
+
+    def embed(self, X: Array) -> Points:
+        """Rows of X (N, d) in the form that the experts of the core work on."""
+        return self.embedding_.points(self.ensemble_.experts, self._inputs(X))
+
+    def predict_interval(self, X: ArrayLike, level: float = 0.9) -> tuple[Array, Array]:
+        """Ends (N,), (N,) of intervals that hold a label at X with that probability."""
+        if not 0.0 < level < 1.0:
+            raise ValueError(f"level is {level!r}; it must be a probability between 0 and 1")
+        low, high = self.predict_quantiles(X, [0.5 - 0.5 * level, 0.5 + 0.5 * level])
+        return low, high
+
+    def predict_quantiles(self, X: ArrayLike, levels: ArrayLike) -> Array:
+        """Quantiles (levels, N) of a label at X (N, d), noise included, in units of y."""
+        check_is_fitted(self)
+        X = self._inputs(self._table(X))
+        return prediction.quantiles(self.fold_, self.scaling_, X, check_levels(levels))
+
+    @property
+    def ensemble_(self) -> Ensemble:
+        """The state of the core."""
+        return self.fold_.ensemble
+
+    @property
+    def embedding_(self) -> Embedding:
+        """How scaled inputs become points of the core."""
+        return self.fold_.embedding
+
+    @property
+    def dictionary_(self) -> tuple[Kernel, ...]:
+        """The kernels of the M experts."""
+        return self.fold_.dictionary
+
+    @property
+    def n_labels_(self) -> int:
+        """Number of labels folded in."""
+        return len(self.fold_.y)
+
+    @property
+    def weights_(self) -> Array:  # (M,)
+        """Probability of each expert given the labels."""
+        return self.ensemble_.w
+
+    @property
+    def magnitude_(self) -> Array:  # (M,)
+        """Magnitude of each expert, in units of the scaled labels; its mean where integrated."""
+        return self.ensemble_.magnitude
+
+    @property
+    def noise_(self) -> Array:  # (M,)
+        """Noise variance of each expert, in the same units."""
+        return self.ensemble_.magnitude * self.ensemble_.noise
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one file, without pickle; `load` reads it."""
+        check_is_fitted(self)
+        archive.write(path, model_file.KIND, *model_file.pack(self))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The model that `save` wrote; UnreadableFile when the file is anything else."""
+        model: Self = model_file.unpack(cls, *archive.read(path, model_file.KIND))
+        return model
+
+    def _table(self, X: ArrayLike) -> Array:
+        table: Array = validate_data(self, X, reset=False, dtype=np.float64, order="C")
+        return table
+
+    def _labelled(self, X: ArrayLike, y: ArrayLike, reset: bool = False) -> tuple[Array, Array]:
+        form = {"dtype": np.float64, "order": "C"}  # sums, to the last bit, depend on the order
+        X, y = validate_data(self, X, y, reset=reset, y_numeric=True, **form)
+        return np.asarray(X), check_no_gaps(y)
+
+    def _inputs(self, X: Array) -> Array:
+        return units.inputs(self.scaling_, X)

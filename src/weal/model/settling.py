@@ -1,0 +1,281 @@
+"""From parameters and first labels to the prior: dictionary, magnitudes, noises, embedding.
+
+With given kernels everything here depends on the labels of the first fit only, and stays. Without,
+the experts themselves follow the labels, and are settled anew now and then (`core.lineup`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from weal.core import evidence, features, kernels, lineup
+from weal.core.arrays import Array
+from weal.core.bend import Bend
+from weal.core.embedding import Embedding, Encoded, Exact, Spectral
+from weal.core.ensemble import Ensemble, normalise
+from weal.core.exact import ExactExperts
+from weal.core.experts import Experts, FeatureExperts
+from weal.core.kernels import Kernel
+from weal.core.magnitude import Conjugate, Fixed
+from weal.core.scaling import location_scale
+from weal.model import warping
+from weal.model.checks import (
+    check_bounds,
+    check_dictionary,
+    check_fixed,
+    check_kind,
+    check_n_frequencies,
+    check_prior_weights,
+    check_ratios,
+    check_temper,
+    check_warp,
+)
+
+# Labels that the marginal likelihood looks at; more cost t^3 and change next to nothing.
+EVIDENCE_LABELS = 300
+# Labels up to which "auto" takes exact experts: a column then costs no more than one of features.
+EXACT_LABELS = 1500
+INTEGRATED = "integrated"
+LENGTH_BOUNDS = (1e-5, 1e5)  # of a fitted lengthscale, scikit-learn's default
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """The parameters of the estimator, checked; see there for what each means."""
+
+    kernels: Sequence[Kernel] | None
+    approximation: str
+    n_frequencies: int
+    orthogonal: bool
+    magnitude: ArrayLike | str | None
+    noise: ArrayLike | None
+    noise_ratios: Sequence[float]
+    fit_length_scale: bool
+    magnitude_bounds: tuple[float, float]
+    noise_bounds: tuple[float, float]
+    prior_weights: ArrayLike | None
+    temper: float
+    warp: str | None
+
+    def __post_init__(self) -> None:
+        check_kind(self.approximation)
+        check_n_frequencies(self.n_frequencies)
+        check_bounds("magnitude_bounds", self.magnitude_bounds)
+        check_bounds("noise_bounds", self.noise_bounds)
+        check_ratios(self.noise_ratios)
+        check_temper(self.temper)
+        check_warp(self.warp)
+        if self.integrated and (self.noise is not None or self.fit_length_scale):
+            raise ValueError(
+                "noise and fit_length_scale go with a magnitude that is fitted (magnitude=None) or "
+                "given; with magnitude='integrated' give noise_ratios, and lengthscales are fitted "
+                "as labels come unless kernels are given"
+            )
+
+    @property
+    def integrated(self) -> bool:
+        """Whether magnitudes are integrated out; encoded experts fit theirs."""
+        if isinstance(self.magnitude, str) and self.magnitude != INTEGRATED:
+            raise ValueError(
+                f"magnitude is {self.magnitude!r}; it must be {INTEGRATED!r}, None or numbers"
+            )
+        return isinstance(self.magnitude, str) and self.approximation != "encoded"
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether the experts themselves follow the labels."""
+        return self.integrated and self.kernels is None
+
+    def exact(self, t: int) -> bool:
+        """Whether the experts are exact ones, for t labels."""
+        return self.approximation == "exact" or (self.approximation == "auto" and t <= EXACT_LABELS)
+
+
+def setting_of(estimator: Any) -> Setting:
+    """The setting that an estimator's parameters make."""
+    return Setting(**{name: getattr(estimator, name) for name in Setting.__dataclass_fields__})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prior:
+    """What the first fit settles."""
+
+    dictionary: tuple[Kernel, ...]  # M; empty where the kernels are not ours to know
+    embedding: Embedding
+    ensemble: Ensemble  # before the first label
+    bend: Bend  # of the labels, as the experts see them
+
+
+def check(setting: Setting, d: int) -> None:
+    """Refuse parameters that do not fit one another, or d inputs; `settle` would refuse them."""
+    found = _kernels(setting, d)
+    if setting.integrated:
+        M = len(found) * len(setting.noise_ratios)
+    else:
+        M = len(found) or _encoded_experts(setting, d)
+        check_fixed("magnitude", _given(setting), M)
+        check_fixed("noise", setting.noise, M)
+    if not setting.adaptive:
+        check_prior_weights(setting.prior_weights, M)
+
+
+def settle(setting: Setting, X: Array, y: Array, extra: Array, seed: int) -> Prior:
+    """The prior for labels y (t,) of scaled inputs X (t, d), with noise variances extra (t,)."""
+    if setting.integrated:
+        return line_up(setting, pick(setting, X, y, extra), X, seed)
+    rows, bend = evidence_rows(X, y, extra), _bend(setting, X, y, extra)
+    y, extra = bend.labels(y), bend.variances(extra, y)
+    dictionary = _kernels(setting, X.shape[1])
+    M = len(dictionary) or _encoded_experts(setting, X.shape[1])
+    log_w = check_prior_weights(setting.prior_weights, M)
+    magnitude = check_fixed("magnitude", _given(setting), M)
+    noise = check_fixed("noise", setting.noise, M)
+    if setting.fit_length_scale:
+        known = (X[rows], y[rows], extra[rows])
+        dictionary = _with_fitted_lengths(setting, dictionary, magnitude, noise, *known)
+    embedding = _embedding(setting, dictionary, X, M, seed)
+    experts = prior_experts(embedding, dictionary, X.shape[1], M)
+    if magnitude is None or noise is None:
+        K = _correlations(dictionary, embedding, experts, X[rows])
+        bounds = (setting.magnitude_bounds, setting.noise_bounds)
+        fitted = evidence.fit_hyperparameters(K, y[rows], extra[rows], *bounds, magnitude, noise)
+        magnitude, noise = fitted.magnitude, fitted.noise
+    ensemble = Ensemble(experts, log_w, Fixed(magnitude), noise / magnitude, setting.temper)
+    return Prior(dictionary, embedding, ensemble, bend)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Settled:
+    """Experts with their magnitude integrated out, before the first label."""
+
+    dictionary: tuple[Kernel, ...]  # M
+    noise: Array  # (M,)  lam
+    log_w: Array  # (M,)
+    unit: float  # variance of labels that their prior is measured by
+    bend: Bend  # of the labels that they see
+
+
+def pick(setting: Setting, X: Array, y: Array, extra: Array) -> Settled:
+    """The experts that play: all of the user's, or the best of ours for these labels."""
+    found, ratios = _kernels(setting, X.shape[1]), tuple(setting.noise_ratios)
+    bend = _bend(setting, X, y, extra)
+    if not setting.adaptive:
+        dictionary = tuple(kernel for kernel in found for _ in ratios)
+        log_w = check_prior_weights(setting.prior_weights, len(dictionary))
+        return Settled(dictionary, np.tile(ratios, len(found)), log_w, 1.0, bend)
+    rows, z, noise = evidence_rows(X, y, extra), bend.labels(y), bend.variances(extra, y)
+    unit = _variance(z)
+    known = (X[rows], z[rows] / np.sqrt(unit), noise[rows] / unit)
+    best = lineup.choose(found, ratios, *known, temper=setting.temper)
+    return Settled(best.kernels, best.noise, normalise(best.log_prior), unit, bend)
+
+
+def line_up(setting: Setting, picked: Settled, X: Array, seed: int) -> Prior:
+    """The prior of experts that were picked for labels at X (t, d)."""
+    M, d = len(picked.dictionary), X.shape[1]
+    embedding = _embedding(setting, picked.dictionary, X, M, seed)
+    experts = prior_experts(embedding, picked.dictionary, d, M)
+    scale = Conjugate.prior(M, picked.unit)
+    ensemble = Ensemble(experts, picked.log_w, scale, picked.noise, setting.temper)
+    return Prior(picked.dictionary, embedding, ensemble, picked.bend)
+
+
+def _bend(setting: Setting, X: Array, y: Array, extra: Array) -> Bend:
+    """The bend of labels; by evidence only where it can be thought over, with the experts."""
+    warp = None if setting.warp == "auto" and not setting.adaptive else setting.warp
+    rows = evidence_rows(X, y, extra)
+    return warping.choose(warp, X[rows], y[rows], extra[rows])
+
+
+def _variance(y: Array) -> float:
+    """Variance of labels, by which the prior of the magnitudes is measured; 1 if they are equal.
+
+    Those of the first fit have 1, but may have been one label, or all the same by chance.
+    """
+    _, (sd,) = location_scale(y[:, None])
+    return float(sd) ** 2 or 1.0
+
+
+def _given(setting: Setting) -> ArrayLike | None:
+    """The magnitudes that the user gave."""
+    return None if isinstance(setting.magnitude, str) else setting.magnitude
+
+
+def _kernels(setting: Setting, d: int) -> tuple[Kernel, ...]:
+    if setting.approximation == "encoded":
+        return ()
+    if setting.kernels is not None:
+        return check_dictionary(setting.kernels, d)
+    return lineup.grid(d) if setting.integrated else kernels.default_dictionary(d)
+
+
+def _with_fitted_lengths(
+    setting: Setting, dictionary: tuple[Kernel, ...], magnitude: Array | None, noise: Array | None,
+    X: Array, y: Array, extra: Array,
+) -> tuple[Kernel, ...]:  # fmt: skip
+    """The kernels, each with its likeliest lengthscale; what is given is held."""
+    fitted = []
+    for m, kernel in enumerate(dictionary):
+        magnitudes = setting.magnitude_bounds if magnitude is None else (magnitude[m],) * 2
+        noises = setting.noise_bounds if noise is None else (noise[m],) * 2
+        bounds = (magnitudes, noises, LENGTH_BOUNDS)
+        fitted.append(evidence.fit_length_scale(kernel, X, y, *bounds, extra))
+    return tuple(fitted)
+
+
+def _encoded_experts(setting: Setting, d: int) -> int:
+    F = 2 * setting.n_frequencies
+    if d % F:
+        raise ValueError(
+            f"encoded inputs have 2 x n_frequencies = {F} columns for each expert; "
+            f"{d} columns are no multiple of that: give the encoder's n_frequencies"
+        )
+    return d // F
+
+
+def _embedding(
+    setting: Setting, dictionary: tuple[Kernel, ...], X: Array, M: int, seed: int
+) -> Embedding:
+    if setting.approximation == "encoded":
+        return Encoded(M)
+    t, d = X.shape
+    if setting.exact(t):
+        return Exact()
+    zeta = features.draw_frequencies(dictionary, d, setting.n_frequencies, seed, setting.orthogonal)
+    offset = np.array([kernel.offset for kernel in dictionary])
+    return Spectral(zeta, offset if offset.any() else None)
+
+
+def prior_experts(embedding: Embedding, dictionary: tuple[Kernel, ...], d: int, M: int) -> Experts:
+    """Experts that have seen no label."""
+    if isinstance(embedding, Exact):
+        return ExactExperts.prior(dictionary, d)
+    F = d // M if isinstance(embedding, Encoded) else embedding.width(None)
+    return FeatureExperts.prior(M, F)
+
+
+def _correlations(
+    dictionary: tuple[Kernel, ...], embedding: Embedding, experts: Experts, X: Array
+) -> Array:
+    """Correlations (M, t, t): the kernels' own, or those of the features that came encoded."""
+    if dictionary:
+        return np.stack([kernels.correlation(kernel, X, X) for kernel in dictionary])
+    points = embedding.points(experts, X)
+    return experts.prior_covariance(points, points)
+
+
+def evidence_rows(*parts: Array) -> Any:
+    """The rows of inputs, labels, .. that evidence looks at: all, or those with the least hashes.
+
+    A hash of what is in a row, so that they depend on the set of labels and not on their order.
+    """
+    t = len(parts[0])
+    if t <= EVIDENCE_LABELS:
+        return slice(None)
+    rows = np.column_stack(parts) + 0.0  # -0.0 is 0.0
+    keys = [blake2b(row.tobytes(), digest_size=8).digest() for row in rows]
+    return np.array(sorted(range(t), key=keys.__getitem__)[:EVIDENCE_LABELS])

@@ -1,0 +1,145 @@
+"""The store of a database, whichever it is: tables, and an engine that runs transactions.
+
+    engine.read(work)      the answer of work(sql)
+    engine.write(work)     the answer of work(sql, again), once what it wrote is on disk
+
+An engine takes care of connections, locks, retries and of errors in words of ours; `again` tells
+the work that an earlier try ended in doubt: the connection was lost while it was committed. For
+that, every transaction that writes events has a random token of its own, kept in their rows.
+"""
+
+import os
+import secrets
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from functools import partial
+from typing import Generic, Protocol, TypeVar
+
+from weal.store import statements
+from weal.store.events import Draft, Event, check_name
+from weal.store.statements import Sql
+from weal.store.store import Chunk, Decide, check_created
+
+T = TypeVar("T")
+
+
+class Closable(Protocol):
+    """A connection, to whatever."""
+
+    def close(self) -> None:
+        """Let go."""
+
+
+C = TypeVar("C", bound=Closable)
+
+
+class Engine(Protocol):
+    """What runs work on a database."""
+
+    @property
+    def place(self) -> str:
+        """The store's name, with *** for a password."""
+
+    def read(self, work: Callable[[Sql], T]) -> T:
+        """The answer of work that only reads."""
+
+    def write(self, work: Callable[[Sql, bool], T]) -> T:
+        """The answer of work in a transaction, after its commit; all of it or nothing."""
+
+    def close(self) -> None:
+        """Let go of the connection."""
+
+
+class Held(Generic[C]):
+    """One connection for the threads of a process, in turn; a forked child starts with none.
+
+    A child that closed the connection of its parent would disturb it, so that it keeps it unused.
+    """
+
+    def __init__(self) -> None:
+        self._pid = os.getpid()
+        self._lock = threading.RLock()
+        self._parents: list[C | None] = []
+        self.connection: C | None = None
+
+    @contextmanager
+    def turn(self) -> Iterator["Held[C]"]:
+        """The connection is ours alone until the end of the block."""
+        if self._pid != os.getpid():
+            self._parents.append(self.connection)
+            self._pid, self._lock, self.connection = os.getpid(), threading.RLock(), None
+        with self._lock:
+            yield self
+
+    def drop(self) -> None:
+        """Close the connection, if there is one."""
+        with self.turn():
+            old, self.connection = self.connection, None
+            if old is not None:
+                old.close()
+
+
+class DatabaseStore:
+    """Campaigns in a database."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.url!r})"
+
+    @property
+    def url(self) -> str:
+        return self.engine.place
+
+    def create(self, name: str, drafts: Sequence[Draft], chunks: Sequence[Chunk] = ()) -> bool:
+        check_name(name)
+        check_created(drafts)
+        token = secrets.token_hex(8)
+        return self.engine.write(lambda sql, _: statements.create(sql, name, drafts, chunks, token))
+
+    def campaigns(self) -> list[str]:
+        return self.engine.read(statements.campaigns)
+
+    def transact(
+        self, name: str, decide: Decide, chunks: Sequence[Chunk] = ()
+    ) -> tuple[Event, ...]:
+        token = secrets.token_hex(8)
+        return self.engine.write(
+            lambda sql, again: statements.transact(sql, name, decide, chunks, token, again)
+        )
+
+    def read(self, name: str, since: int = 0) -> list[Event]:
+        return self.engine.read(lambda sql: statements.read(sql, name, since))
+
+    def head(self, name: str) -> tuple[int, str]:
+        return self.engine.read(lambda sql: statements.head(sql, name))
+
+    def of(self, name: str, ids: Iterable[str]) -> list[Event]:
+        wanted = list(ids)
+        return self.engine.read(lambda sql: statements.of(sql, name, wanted))
+
+    def known(self, name: str, ids: Iterable[str]) -> set[str]:
+        wanted = list(ids)
+        return self.engine.read(lambda sql: statements.known(sql, name, wanted))
+
+    def chunks(self, name: str) -> Iterator[bytes]:
+        count = self.engine.read(lambda sql: statements.chunk_count(sql, name))
+        return (
+            self.engine.read(partial(statements.chunk, name=name, number=number))
+            for number in range(count)
+        )
+
+    def snapshot(self, name: str, kind: str) -> tuple[int, str, bytes] | None:
+        return self.engine.read(lambda sql: statements.snapshot(sql, name, kind))
+
+    def keep_snapshot(self, name: str, kind: str, seq: int, hash: str, data: bytes) -> None:
+        self.engine.write(lambda sql, _: statements.keep_snapshot(sql, name, kind, seq, hash, data))
+
+    def now(self) -> datetime:
+        return self.engine.read(lambda sql: sql.now())
+
+    def close(self) -> None:
+        self.engine.close()

@@ -1,0 +1,217 @@
+"""The store in PostgreSQL, for people on several machines: psycopg 3, the extra `postgres`.
+
+A writer locks the row of its campaign (SELECT ... FOR UPDATE) until its commit, so that writers
+of one campaign queue and those of others are not disturbed. A connection that is lost is made
+again, with pauses that grow, for half a minute; a transaction that was under way is tried again,
+and looks first, under the lock, whether its token is there already: then its commit came through.
+The clock is the server's. A password is in no message, log or repr: what libpq says about an
+address that it cannot read is not passed on, since it quotes it.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from weal.errors import WealError
+from weal.store import schema
+from weal.store.database import DatabaseStore, Held
+from weal.store.events import damaged
+from weal.store.statements import Sql
+from weal.store.store import mask
+
+try:
+    import psycopg
+    from psycopg.conninfo import conninfo_to_dict
+except ImportError as error:
+    raise WealError(
+        "a store in PostgreSQL needs psycopg: run pip install 'weal[postgres]'"
+    ) from error
+
+if TYPE_CHECKING:
+    from typing import LiteralString
+
+T = TypeVar("T")
+Connection = psycopg.Connection[tuple[Any, ...]]
+PATIENCE = 30.0  # seconds to try to get a lost connection back
+_PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0)  # between tries, the last one again and again
+_SETUP = (
+    "SET lock_timeout = '60s'",
+    "SET idle_in_transaction_session_timeout = '60s'",  # a frozen client must not hold its lock
+    "SELECT set_config('synchronous_commit', 'on', false)"
+    " WHERE current_setting('synchronous_commit') = 'off'",
+)
+_NOW = """SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')"""
+_RIGHTS = "your user may not do that: ask for the rights to read, write and create tables"
+_ADVICE = {
+    "3F000": _RIGHTS,
+    "42501": _RIGHTS,
+    "53100": "its disk is full: make room and try again",
+    "53300": "it has too many connections: close some, or raise max_connections",
+    "55P03": "another program kept the campaign locked for a minute: try again",
+    "25006": "it is read-only: name the primary server",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresSql:
+    """An open connection to a server."""
+
+    place: str
+    connection: Connection
+    locking: str = " FOR UPDATE"
+    among: str = "= ANY(?)"
+
+    def listed(self, values: list[str]) -> list[str]:
+        return values
+
+    def rows(self, text: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        cursor = self.connection.execute(_statement(text), values)
+        return cursor.fetchall() if cursor.description else []
+
+    def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        text = _statement(f"COPY {table} ({', '.join(columns)}) FROM STDIN")
+        with self.connection.cursor() as cursor, cursor.copy(text) as copy:
+            for row in rows:
+                copy.write_row(row)
+
+    def now(self) -> datetime:
+        return datetime.fromisoformat(self.rows(_NOW)[0][0]).replace(tzinfo=UTC)
+
+
+class PostgresEngine:
+    """Transactions on one database of a server."""
+
+    def __init__(self, url: str) -> None:
+        self.place = mask(url)
+        self._login = _login(url, self.place)
+        self._held: Held[Connection] = Held()
+        with self._held.turn() as held, self._in_our_words():
+            held.connection = self._connect()  # what is wrong with the address is said at once
+
+    def read(self, work: Callable[[Sql], T]) -> T:
+        return self._persist(lambda sql, again: work(sql))
+
+    def write(self, work: Callable[[Sql, bool], T]) -> T:
+        def transaction(sql: PostgresSql, again: bool) -> T:
+            with sql.connection.transaction():
+                return work(sql, again)
+
+        return self._persist(transaction)
+
+    def close(self) -> None:
+        self._held.drop()
+
+    def _persist(self, work: Callable[[PostgresSql, bool], T]) -> T:
+        """The answer of the work, tried again while the connection is lost."""
+        deadline = time.monotonic() + PATIENCE
+        with self._held.turn() as held, self._in_our_words():
+            for again, pause in enumerate(_pauses()):
+                try:
+                    held.connection = held.connection or self._connect()
+                    return work(PostgresSql(self.place, held.connection), again > 0)
+                except (psycopg.OperationalError, psycopg.InterfaceError):
+                    if not _is_lost(held.connection) or time.monotonic() > deadline:
+                        raise
+                    self._held.drop()
+                    time.sleep(pause)
+        raise AssertionError("the pauses never end")
+
+    def _connect(self) -> Connection:
+        connection = psycopg.connect(**self._login)
+        try:
+            for setting in _SETUP:
+                connection.execute(_statement(setting))
+            _bring_up(PostgresSql(self.place, connection))
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    @contextmanager
+    def _in_our_words(self) -> Iterator[None]:
+        failed: psycopg.Error | None = None
+        try:
+            yield
+        except psycopg.Error as error:
+            failed = error
+        if failed is not None:  # raised here, so that the original is not shown beside it
+            raise self._translated(failed)
+
+    def _translated(self, error: psycopg.Error) -> WealError:
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        reason = lines[0]
+        for secret in (self._login.get("password"), self._login.get("sslpassword")):
+            if secret:
+                reason = reason.replace(str(secret), "***")
+        if error.sqlstate in ("XX001", "XX002"):
+            return damaged(self.place, reason)
+        if error.sqlstate is None:
+            return WealError(f"{self.place} cannot be reached: {reason}")
+        advice = _ADVICE.get(error.sqlstate, "PostgreSQL refused")
+        return WealError(f"{self.place}: {advice} ({reason}); what was told before is safe")
+
+
+def _login(url: str, place: str) -> dict[str, Any]:
+    """What psycopg needs to connect; our wishes give way to those in the address."""
+    try:
+        given: dict[str, Any] | None = dict(conninfo_to_dict(url))
+    except psycopg.Error:
+        given = None
+    if given is None:
+        raise WealError(
+            f"{place} is no address of PostgreSQL; write postgresql://user:password@host/database, "
+            "with %40 for @, %3A for : and %2F for / in a password"
+        )
+    wishes = {"connect_timeout": 10, "application_name": "weal"}
+    fixed = {"client_encoding": "UTF8", "autocommit": True, "prepare_threshold": None}
+    return {**wishes, **given, **fixed}
+
+
+def _bring_up(sql: PostgresSql) -> None:
+    """Make the tables, or take the steps that they lack; one process at a time."""
+    if _version(sql) == len(schema.POSTGRES):
+        return
+    with sql.connection.transaction():
+        sql.rows("SELECT pg_advisory_xact_lock(?)", (schema.APPLICATION_ID,))
+        sql.rows("CREATE TABLE IF NOT EXISTS weal_schema (version integer NOT NULL)")
+        for step in schema.POSTGRES[_version(sql) :]:
+            for statement in step:
+                sql.rows(statement)
+        sql.rows("DELETE FROM weal_schema")
+        sql.rows("INSERT INTO weal_schema VALUES (?)", (len(schema.POSTGRES),))
+
+
+def _version(sql: PostgresSql) -> int:
+    look = "SELECT current_setting('server_encoding'), to_regclass('weal_schema') IS NOT NULL"
+    encoding, there = sql.rows(look)[0]
+    if encoding != "UTF8":
+        raise WealError(
+            f"{sql.place} has the encoding {encoding}, which cannot keep every id: make a database "
+            "with ENCODING 'UTF8'"
+        )
+    found = sql.rows("SELECT max(version) FROM weal_schema")[0][0] if there else 0
+    schema.check_version(found or 0, len(schema.POSTGRES), sql.place)
+    return int(found or 0)
+
+
+def _is_lost(connection: Connection | None) -> bool:
+    return connection is None or connection.closed
+
+
+def _pauses() -> Iterator[float]:
+    yield from _PAUSES
+    while True:
+        yield _PAUSES[-1]
+
+
+def _statement(text: str) -> "LiteralString":
+    """Our own text with the marks of psycopg; values never become part of it."""
+    return text.replace("?", "%s")
+
+
+def open(url: str) -> DatabaseStore:
+    """The store in this database."""
+    return DatabaseStore(PostgresEngine(url))

@@ -1,0 +1,187 @@
+"""The store in one SQLite file: the default, without a server.
+
+Every write is BEGIN IMMEDIATE, work, COMMIT: the lock is taken before anything is read, so that
+writers queue and none is turned away. One connection serves the threads of a process in turn; a
+forked child opens its own. A file that does not exist yet is made by the first write; until then
+readers see an empty store. Whatever SQLite complains of becomes an error of ours that names the
+file; a write that failed is rolled back, and the store stays usable.
+"""
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from weal.errors import WealError
+from weal.store import sqlite_file
+from weal.store.database import DatabaseStore, Held
+from weal.store.events import damaged
+from weal.store.statements import Sql
+from weal.store.store import mask
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteSql:
+    """An open connection to a file."""
+
+    place: str
+    connection: sqlite3.Connection
+    locking: str = ""  # BEGIN IMMEDIATE has locked the whole file
+    among: str = "IN (SELECT value FROM json_each(?))"
+
+    def listed(self, values: list[str]) -> str:
+        return json.dumps(values)
+
+    def rows(self, text: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        return self.connection.execute(text, values).fetchall()
+
+    def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        marks = ", ".join("?" * len(columns))
+        self.connection.executemany(
+            f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows
+        )
+        sqlite_file.trace("after insert")
+
+    def now(self) -> datetime:
+        text = self.rows("SELECT strftime('%Y-%m-%dT%H:%M:%f', 'now')")[0][0]
+        return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+class SqliteEngine:
+    """Transactions on one file."""
+
+    def __init__(self, path: Path, place: str) -> None:
+        self.place = place
+        self._path = path
+        self._held: Held[sqlite3.Connection] = Held()
+        self._file = (0, 0)  # which file the connection is to: its device and number
+        sqlite_file.check_path(path, place)
+        if path.exists():
+            self.read(lambda sql: None)  # what is wrong with the file is said at once
+
+    def read(self, work: Callable[[Sql], T]) -> T:
+        with self._using(make=False) as sql:
+            return work(sql)
+
+    def write(self, work: Callable[[Sql, bool], T]) -> T:
+        with self._using(make=True) as sql:
+            self._check_in_place()
+            sqlite_file.trace("before begin")
+            sql.rows("BEGIN IMMEDIATE")
+            try:
+                answer = work(sql, False)
+                sqlite_file.trace("before commit")
+                sql.rows("COMMIT")
+            except BaseException:
+                self._undo(sql.connection)
+                raise
+            sqlite_file.trace("after commit")
+        sqlite_file.trace("before the answer")
+        return answer
+
+    def close(self) -> None:
+        self._held.drop()
+
+    @contextmanager
+    def _using(self, make: bool) -> Iterator[SqliteSql]:
+        with self._held.turn() as held, in_our_words(self.place):
+            if held.connection is None and (make or self._path.exists()):
+                held.connection = self._connect()
+            if held.connection is not None:
+                yield SqliteSql(self.place, held.connection)
+            else:
+                with _nothing() as empty:
+                    yield SqliteSql(self.place, empty)
+
+    def _connect(self) -> sqlite3.Connection:
+        try:
+            connection = sqlite_file.connect(self._path, self.place)
+            self._file = _identity(self._path)
+            return connection
+        except OSError as error:  # of syncing the folder, or of keeping a copy
+            raise WealError(f"{self.place}: {error}; nothing was written") from error
+
+    def _check_in_place(self) -> None:
+        """An error when the file was moved or deleted: what is written to it now would be lost."""
+        if _identity(self._path) != self._file:
+            self.close()
+            raise WealError(f"{self.place} was moved or deleted while it was in use: open it again")
+
+    def _undo(self, connection: sqlite3.Connection) -> None:
+        """Roll back; a connection that cannot is given up, and the next use opens another."""
+        try:
+            sqlite_file.roll_back(connection)
+        except sqlite3.Error:
+            self.close()
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    """Device and number of the file; (0, 0) when there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return (0, 0)
+    return found.st_dev, found.st_ino
+
+
+@contextmanager
+def _nothing() -> Iterator[sqlite3.Connection]:
+    """What a file holds that does not exist yet."""
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        sqlite_file.build(connection)
+        yield connection
+    finally:
+        connection.close()
+
+
+@contextmanager
+def in_our_words(place: str) -> Iterator[None]:
+    """Turn what SQLite raises into errors of ours that name the store."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _translated(error, place) from error
+
+
+def _translated(error: sqlite3.Error, place: str) -> WealError:
+    code = getattr(error, "sqlite_errorcode", None)
+    corrupt = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_TOOBIG)
+    if code is None or code == sqlite3.SQLITE_IOERR_SHORT_READ or code & 0xFF in corrupt:
+        return damaged(place, str(error))
+    advice = {
+        sqlite3.SQLITE_BUSY: f"another program kept it locked for {sqlite_file.PATIENCE:g} s: "
+        "try again",
+        sqlite3.SQLITE_FULL: "its disk is full: make room and try again",
+        sqlite3.SQLITE_READONLY: "it is read-only: make the file and its folder writable, or name "
+        "another store",
+        sqlite3.SQLITE_CANTOPEN: "it cannot be opened: see that the file and its folder are yours "
+        "to write",
+        sqlite3.SQLITE_IOERR: "its disk reports an error: see to the disk, and try again",
+    }
+    if code == sqlite3.SQLITE_IOERR_SHMSIZE:  # no room for the index of the log
+        code = sqlite3.SQLITE_FULL
+    reason = advice.get(code & 0xFF, "SQLite refused")
+    return WealError(f"{place}: {reason} ({error}); what was told before is safe")
+
+
+def path_of(url: str) -> Path:
+    """The file that sqlite:///file.db, sqlite:////folder/file.db or a bare path names."""
+    path = url.removeprefix("sqlite:///")
+    if path.startswith("sqlite:") or path in ("", ":memory:") or "\0" in path:
+        raise ValueError(
+            f"{mask(url)!r} names no file; write sqlite:///file.db, sqlite:////folder/file.db, or "
+            "memory:"
+        )
+    return Path(path).expanduser().absolute()
+
+
+def open(url: str) -> DatabaseStore:
+    """The store in this file."""
+    return DatabaseStore(SqliteEngine(path_of(url), url))

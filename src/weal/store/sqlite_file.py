@@ -1,0 +1,206 @@
+"""A SQLite file as we want it: ours, of a version we know, with writes that reach the disk.
+
+    whose       application_id "WEAL"; a file of another program is refused
+    version     user_version; older files are upgraded in one transaction, under the write lock,
+                after a copy was made with SQLite's backup; newer ones are refused
+    journal     the rollback journal: before 3.51.3 SQLite's write-ahead log could damage a file,
+                and on network drives it always can. A file made with a newer SQLite has the log.
+    sync        synchronous = EXTRA: FULL, and the folder is synced when a rollback journal goes,
+                without which a power cut could bring the journal, and the old state, back
+
+Nothing here opens the file except through SQLite: closing it elsewhere in the same process would
+drop SQLite's locks on it.
+"""
+
+import os
+import sqlite3
+import warnings
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+from weal.errors import WealError
+from weal.store import schema
+from weal.store.events import damaged
+
+PATIENCE = 60.0  # seconds to wait for another writer
+SAFE_LOG = (3, 51, 3)
+_OVER_FUSE = ("fuse.sshfs", "fuse.glusterfs", "fuse.s3fs", "fuse.rclone", "davfs")
+_NETWORK = frozenset(
+    ("nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "9p", "ceph", "lustre", "beegfs", *_OVER_FUSE)
+)
+_warned: set[str] = set()
+
+
+def trace(point: str) -> None:
+    """Called at the points where a process may die; tests replace it, and die there."""
+
+
+def check_path(path: Path, place: str) -> None:
+    """An error for a path that cannot be a store; a warning for one that should not be."""
+    if path.is_dir():
+        raise WealError(f"{place} is a folder; name a file in it, such as {path.name}/weal.db")
+    if not path.parent.is_dir():
+        raise WealError(f"the folder of {place} does not exist: make {path.parent} first")
+    kind = filesystem(path)
+    if kind in _NETWORK and str(path) not in _warned:
+        _warned.add(str(path))
+        warnings.warn(
+            f"{place} is on a network drive ({kind}), where locks of SQLite may fail; keep it on a "
+            "local disk, or use postgresql:// for a store that several machines share",
+            stacklevel=2,
+        )
+
+
+def filesystem(path: Path, mounts: str = "/proc/mounts") -> str:
+    """The kind of file system that the path is on; "" where that cannot be told."""
+    try:
+        lines = [line.split() for line in Path(mounts).read_text().splitlines()]
+    except OSError:
+        return ""
+    places = [(line[1].replace("\\040", " "), line[2]) for line in lines if len(line) > 2]
+    here = path.resolve()
+    inside = [(len(at), i, kind) for i, (at, kind) in enumerate(places) if here.is_relative_to(at)]
+    return max(inside, default=(0, 0, ""))[2]
+
+
+def connect(path: Path, place: str) -> sqlite3.Connection:
+    """A connection to the file, which is made or upgraded where needed."""
+    connection = sqlite3.connect(
+        path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+    )
+    try:
+        for setting in ("trusted_schema=OFF", "cell_size_check=ON", "fullfsync=ON"):
+            connection.execute(f"PRAGMA {setting}")
+        connection.execute("BEGIN")  # else another process could make the tables between two looks
+        found = version(connection, place)
+        connection.execute("COMMIT")
+        if found < len(schema.SQLITE):
+            _bring_up(connection, path, place)
+        _choose_journal(connection, path, place)
+        connection.execute("PRAGMA synchronous=EXTRA")
+        _check_sync(connection, place)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def version(connection: sqlite3.Connection, place: str) -> int:
+    """The version of its tables, 0 for an empty file; an error when the file is not for us."""
+    owner, number = pragma(connection, "application_id"), pragma(connection, "user_version")
+    empty = not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if owner == 0 and number == 0 and empty:
+        return 0
+    if owner != schema.APPLICATION_ID:
+        raise WealError(f"{place} is a SQLite file of another program: name another file")
+    schema.check_version(number, len(schema.SQLITE), place)
+    if number < 1 or empty:
+        raise damaged(place, f"it has version {number} and {'no' if empty else 'some'} tables")
+    return number
+
+
+def pragma(connection: sqlite3.Connection, name: str) -> int:
+    """A setting that is a whole number."""
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+
+
+def build(connection: sqlite3.Connection, since: int = 0) -> None:
+    """Take the steps of the schema after number `since`."""
+    for step in schema.SQLITE[since:]:
+        for statement in step:
+            connection.execute(statement)
+        trace("in the upgrade")
+    connection.execute(f"PRAGMA application_id={schema.APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version={len(schema.SQLITE)}")
+
+
+def roll_back(connection: sqlite3.Connection) -> None:
+    """End a transaction, if one is open; after some errors SQLite has ended it already."""
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
+
+
+def sync_folder(path: Path) -> None:
+    """Make a new name in the folder of this path last."""
+    if os.name == "nt":  # folders cannot be opened there
+        return
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _bring_up(connection: sqlite3.Connection, path: Path, place: str) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        before = version(connection, place)  # another process may have been first
+        if before < len(schema.SQLITE):
+            if before:
+                _copy(path, before)
+            build(connection, before)
+        connection.execute("COMMIT")
+    except BaseException:
+        roll_back(connection)
+        raise
+    sync_folder(path)
+    if not before and log_is_safe(path):
+        _attempt(lambda: connection.execute("PRAGMA journal_mode=WAL"))
+
+
+def _copy(path: Path, number: int) -> Path:
+    """A copy of the file beside it, before its tables change; other copies stay."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+    try:
+        with (
+            closing(sqlite3.connect(path, timeout=PATIENCE)) as source,
+            closing(sqlite3.connect(draft)) as target,
+        ):
+            source.backup(target)
+        trace("after the copy")
+        kept = path.with_name(f"{path.name}.v{number}")
+        extra = 2
+        while kept.exists():
+            kept = path.with_name(f"{path.name}.v{number}-{extra}")
+            extra += 1
+        draft.rename(kept)
+    finally:
+        draft.unlink(missing_ok=True)
+    sync_folder(path)
+    return kept
+
+
+def log_is_safe(path: Path) -> bool:
+    """Whether this SQLite may use its write-ahead log on the file."""
+    return sqlite3.sqlite_version_info >= SAFE_LOG and filesystem(path) not in _NETWORK
+
+
+def _choose_journal(connection: sqlite3.Connection, path: Path, place: str) -> None:
+    """Leave the journal as it is, unless it is a log that is not safe here."""
+    if log_is_safe(path) or _journal(connection) != "wal":
+        return
+    _attempt(lambda: connection.execute("PRAGMA journal_mode=DELETE"))
+    if _journal(connection) == "wal":
+        raise WealError(
+            f"{place} is in use with a write-ahead log, which SQLite {sqlite3.sqlite_version} does "
+            "not share safely: close the other program first, or upgrade SQLite to 3.51.3"
+        )
+
+
+def _journal(connection: sqlite3.Connection) -> str:
+    return str(connection.execute("PRAGMA journal_mode").fetchone()[0])
+
+
+def _attempt(change: Callable[[], object]) -> None:
+    """Change the journal if nobody else is using the file; the caller looks at what came of it."""
+    try:
+        change()
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise
+
+
+def _check_sync(connection: sqlite3.Connection, place: str) -> None:
+    if pragma(connection, "synchronous") < 2:  # 2: FULL
+        raise WealError(f"{place}: this SQLite does not sync its writes, so labels could be lost")

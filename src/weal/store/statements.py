@@ -1,0 +1,235 @@
+"""A store as tables: the statements that SQLite and PostgreSQL share.
+
+    weal_campaign   name, number and hash of its last event: the row that a writer locks
+    weal_event      the events; `token` names the transaction that wrote them
+    weal_candidate  the ids of a campaign; a long one is kept as its digest, for the index
+    weal_chunk      Parquet bytes, numbered, with their sha256
+    weal_snapshot   advice, with a digest of its own
+
+All functions work on a `Sql`: one open connection, in a transaction where something is written.
+An event is always read together with the hash of the event before it, and checked. The number in
+weal_campaign is read first and nothing is ever deleted, so that readers need no transaction.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from weal.store import events
+from weal.store.events import Draft, Event, damaged
+from weal.store.store import Chunk, Decide, check_write, unknown
+
+LONG = 256  # characters of an id that an index of PostgreSQL takes whatever they are
+_FIELDS = ("campaign", "seq", "kind", "id", "body", "who", "time", "key", "hash")
+_EVENTS = f"""
+    SELECT {", ".join(f"e.{field}" for field in _FIELDS)}, p.hash FROM weal_event e
+    LEFT JOIN weal_event p ON p.campaign = e.campaign AND p.seq = e.seq - 1
+    WHERE e.campaign = ? AND """
+
+
+class Sql(Protocol):
+    """An open connection to a database; `?` stands for a value."""
+
+    @property
+    def place(self) -> str:
+        """The store's name, for messages."""
+
+    @property
+    def locking(self) -> str:
+        """What makes a SELECT lock its row until the end of the transaction."""
+
+    @property
+    def among(self) -> str:
+        """The condition that a value is in a list, which is given as `listed(values)`."""
+
+    def listed(self, values: list[str]) -> Any:
+        """A list of texts as one value."""
+
+    def rows(self, text: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """What the statement answers; nothing for one that writes."""
+
+    def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        """Write many rows."""
+
+    def now(self) -> datetime:
+        """The database's clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableBook:
+    """One campaign under the write lock."""
+
+    sql: Sql
+    name: str
+    last: int
+    hash: str
+    now: datetime
+
+    def of(self, ids: Iterable[str]) -> list[Event]:
+        return of(self.sql, self.name, ids)
+
+    def known(self, ids: Iterable[str]) -> set[str]:
+        return known(self.sql, self.name, ids)
+
+    def by_key(self, key: str) -> Event | None:
+        found = _select(self.sql, self.name, "e.key = ?", key)
+        return found[0] if found else None
+
+    def next_chunk(self) -> int:
+        text = "SELECT count(*) FROM weal_chunk WHERE campaign = ?"
+        return int(self.sql.rows(text, (self.name,))[0][0])
+
+
+def campaigns(sql: Sql) -> list[str]:
+    """Names of all campaigns, sorted."""
+    return sorted(name for (name,) in sql.rows("SELECT name FROM weal_campaign"))
+
+
+def head(sql: Sql, name: str, lock: bool = False) -> tuple[int, str]:
+    """Number and hash of the last event; with `lock`, nobody else writes until the commit."""
+    suffix = sql.locking if lock else ""
+    found = sql.rows(f"SELECT last, hash FROM weal_campaign WHERE name = ?{suffix}", (name,))
+    if not found:
+        raise unknown(name, campaigns(sql), sql.place)
+    last, tip = found[0]
+    if not (isinstance(last, int) and isinstance(tip, str)):
+        raise damaged(sql.place, f"the end of {name!r} is not a number and a hash")
+    return last, tip
+
+
+def read(sql: Sql, name: str, since: int) -> list[Event]:
+    """Events after this number; DamagedStore unless they are the chain up to the head."""
+    last, tip = head(sql, name)
+    found = _select(sql, name, "e.seq > ? AND e.seq <= ?", since, last)
+    if [event.seq for event in found] != list(range(max(since, 0) + 1, last + 1)):
+        raise damaged(sql.place, f"events of {name!r} between {since + 1} and {last} are missing")
+    if found and found[-1].hash != tip:
+        raise damaged(sql.place, f"the last event of {name!r} is not the one that was written last")
+    return found
+
+
+def of(sql: Sql, name: str, ids: Iterable[str]) -> list[Event]:
+    """All events of these ids, in order."""
+    found = _select(sql, name, f"e.id {sql.among}", sql.listed(list(ids)))
+    if not found:
+        head(sql, name)  # says so when there is no such campaign
+    return found
+
+
+def known(sql: Sql, name: str, ids: Iterable[str]) -> set[str]:
+    """Which of these are candidates."""
+    slots = {_slot(one): one for one in ids}
+    text = f"SELECT id FROM weal_candidate WHERE campaign = ? AND id {sql.among}"
+    found = {slots[slot] for (slot,) in sql.rows(text, (name, sql.listed(list(slots))))}
+    if not found:
+        head(sql, name)
+    return found
+
+
+def create(
+    sql: Sql, name: str, drafts: Sequence[Draft], chunks: Sequence[Chunk], token: str
+) -> bool:
+    """Make the campaign; False when another transaction made it."""
+    start = "INSERT INTO weal_campaign (name, last, hash) VALUES (?, 0, '') ON CONFLICT DO NOTHING"
+    sql.rows(start, (name,))
+    last, _ = head(sql, name, lock=True)
+    if last:  # a campaign that was committed has an event
+        mine = "SELECT 1 FROM weal_event WHERE campaign = ? AND seq = 1 AND token = ?"
+        return bool(sql.rows(mine, (name, token)))
+    _write(TableBook(sql, name, 0, "", sql.now()), drafts, chunks, token)
+    return True
+
+
+def transact(
+    sql: Sql, name: str, decide: Decide, chunks: Sequence[Chunk], token: str, again: bool
+) -> tuple[Event, ...]:
+    """Lock, decide, write; when it is tried `again`, first see if the last try came through."""
+    last, tip = head(sql, name, lock=True)
+    found = _select(sql, name, "e.seq = ?", last)
+    if [event.hash for event in found] != [tip]:
+        raise damaged(sql.place, f"the last event of {name!r} is not the one that was written last")
+    if again and (done := _select(sql, name, "e.token = ?", token)):
+        return tuple(done)
+    book = TableBook(sql, name, last, tip, max(found[0].time, sql.now()))
+    return _write(book, decide(book), chunks, token)
+
+
+def chunk_count(sql: Sql, name: str) -> int:
+    """How many chunks the campaign has; UnknownCampaign when there is none."""
+    last, tip = head(sql, name)
+    return TableBook(sql, name, last, tip, sql.now()).next_chunk()
+
+
+def chunk(sql: Sql, name: str, number: int) -> bytes:
+    """The bytes of a chunk; DamagedStore when they are not what was written."""
+    text = "SELECT sha256, data FROM weal_chunk WHERE campaign = ? AND number = ?"
+    found = sql.rows(text, (name, number))
+    if not found or not isinstance(found[0][1], bytes):
+        raise damaged(sql.place, f"chunk {number} of the candidates of {name!r} is missing")
+    expected, data = found[0]
+    if hashlib.sha256(data).hexdigest() != expected:
+        raise damaged(sql.place, f"chunk {number} of the candidates of {name!r} has changed")
+    return bytes(data)
+
+
+def snapshot(sql: Sql, name: str, kind: str) -> tuple[int, str, bytes] | None:
+    """The snapshot of that kind, if there is one and it is whole."""
+    head(sql, name)
+    text = "SELECT seq, hash, data, digest FROM weal_snapshot WHERE campaign = ? AND kind = ?"
+    for seq, tip, data, digest in sql.rows(text, (name, kind)):
+        if isinstance(data, bytes) and _digest(seq, tip, data) == digest:
+            return seq, tip, data
+    return None
+
+
+def keep_snapshot(sql: Sql, name: str, kind: str, seq: int, hash: str, data: bytes) -> None:
+    """Replace the snapshot of that kind."""
+    head(sql, name, lock=True)
+    sql.rows("DELETE FROM weal_snapshot WHERE campaign = ? AND kind = ?", (name, kind))
+    columns = ("campaign", "kind", "seq", "hash", "data", "digest")
+    row = (name, kind, seq, hash, bytes(data), _digest(seq, hash, data))
+    sql.insert("weal_snapshot", columns, [row])
+
+
+def _select(sql: Sql, name: str, condition: str, *values: Any) -> list[Event]:
+    found = sql.rows(f"{_EVENTS}{condition} ORDER BY e.seq", (name, *values))
+    return [events.read(row, "" if row[1] == 1 else before, sql.place) for *row, before in found]
+
+
+def _write(
+    book: TableBook, drafts: Sequence[Draft], chunks: Sequence[Chunk], token: str
+) -> tuple[Event, ...]:
+    check_write(book, drafts, chunks)
+    if not drafts:
+        return ()
+    sql, name = book.sql, book.name
+    rows = events.write(name, drafts, book.last, book.hash, book.now)
+    sql.insert("weal_event", (*_FIELDS, "token"), [(*row, token) for row in rows])
+    if chunks:
+        _write_chunks(book, chunks)
+    tip = (rows[-1][1], rows[-1][-1], name)
+    sql.rows("UPDATE weal_campaign SET last = ?, hash = ? WHERE name = ?", tip)
+    return tuple(map(events.unchecked, rows))
+
+
+def _write_chunks(book: TableBook, chunks: Sequence[Chunk]) -> None:
+    first = book.next_chunk()
+    rows = [(book.name, first + i, one.sha256, one.data) for i, one in enumerate(chunks)]
+    book.sql.insert("weal_chunk", ("campaign", "number", "sha256", "data"), rows)
+    slots = sorted(_slot(one) for chunk in chunks for one in chunk.ids)
+    book.sql.insert("weal_candidate", ("campaign", "id"), ((book.name, slot) for slot in slots))
+
+
+def _slot(name: str) -> str:
+    """What stands for an id in the table of candidates."""
+    if len(name) <= LONG:
+        return name
+    return f"blake2b:{hashlib.blake2b(name.encode(), digest_size=32).hexdigest()}"
+
+
+def _digest(seq: int, tip: str, data: bytes) -> str:
+    found = hashlib.blake2b(f"{seq} {tip} ".encode(), digest_size=32)
+    found.update(data)
+    return found.hexdigest()

@@ -1,0 +1,225 @@
+"""The seam between a campaign and where it is kept: write under a lock, read since.
+
+    transact(name, decide)    takes the campaign's write lock, shows `decide` the book, writes the
+                              drafts that it returns, syncs, and only then answers
+    read(name, since)         the events after that number, their chain of hashes verified
+
+Every rule of a campaign is a `decide` function: what it saw under the lock is still true when its
+drafts are written, so that two people cannot both be first. `decide` may be called again when a
+connection was lost, and must do nothing but look and answer. `append` is the same for those who
+decided before they took the lock: it raises Conflict when somebody else wrote in between.
+
+Candidates come in chunks: Parquet bytes with their sha256, numbered 0, 1, 2, ..., and the ids in
+them. Snapshots are advice: one for each kind, to be checked against (number, hash).
+
+One string names a store: memory: | sqlite:///file.db | file.db | postgresql://user:pw@host/db.
+Stores are memory, SQLite and PostgreSQL; one conformance suite in tests/campaign runs on all.
+"""
+
+import hashlib
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from importlib import import_module
+from typing import Protocol
+
+from weal.errors import Conflict, UnknownCampaign
+from weal.store.events import Draft, Event
+
+DEFAULT = "sqlite:///weal.db"
+_SECRET = re.compile(r"((?:password|sslpassword)=)[^&\s]*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some candidates: a Parquet file as bytes, its sha256 in hex, and the ids in it."""
+
+    data: bytes
+    ids: Sequence[str]
+    sha256: str
+
+    @classmethod
+    def of(cls, data: bytes, ids: Sequence[str]) -> "Chunk":
+        """A chunk with its sha256."""
+        return cls(data, ids, hashlib.sha256(data).hexdigest())
+
+
+class Book(Protocol):
+    """What a writer sees of one campaign while it holds the write lock."""
+
+    @property
+    def last(self) -> int:
+        """Number of the last event; 0: none."""
+
+    @property
+    def now(self) -> datetime:
+        """The store's clock, never before the last event."""
+
+    def of(self, ids: Iterable[str]) -> list[Event]:
+        """All events of these ids, in order."""
+
+    def known(self, ids: Iterable[str]) -> set[str]:
+        """Which of these are candidates."""
+
+    def by_key(self, key: str) -> Event | None:
+        """The event that a client wrote under this key of its own."""
+
+    def next_chunk(self) -> int:
+        """The number that the next chunk will have."""
+
+
+Decide = Callable[[Book], Sequence[Draft]]
+
+
+class Store(Protocol):
+    """Where campaigns are kept."""
+
+    @property
+    def url(self) -> str:
+        """The store's name as given, with *** for a password."""
+
+    def create(self, name: str, drafts: Sequence[Draft], chunks: Sequence[Chunk] = ()) -> bool:
+        """Make a campaign whole, or not at all; False when it was there already."""
+
+    def campaigns(self) -> list[str]:
+        """Their names, sorted."""
+
+    def transact(
+        self, name: str, decide: Decide, chunks: Sequence[Chunk] = ()
+    ) -> tuple[Event, ...]:
+        """Write what `decide` answers under the write lock; the events, once they are on disk."""
+
+    def read(self, name: str, since: int = 0) -> list[Event]:
+        """Events after this number, in order; DamagedStore when the chain is broken."""
+
+    def head(self, name: str) -> tuple[int, str]:
+        """Number and hash of the last event."""
+
+    def of(self, name: str, ids: Iterable[str]) -> list[Event]:
+        """All events of these ids, in order."""
+
+    def known(self, name: str, ids: Iterable[str]) -> set[str]:
+        """Which of these are candidates."""
+
+    def chunks(self, name: str) -> Iterator[bytes]:
+        """The candidates as Parquet bytes, in order; DamagedStore when a sha256 differs."""
+
+    def snapshot(self, name: str, kind: str) -> tuple[int, str, bytes] | None:
+        """(number, hash, data) as kept, or None; also when its data were damaged."""
+
+    def keep_snapshot(self, name: str, kind: str, seq: int, hash: str, data: bytes) -> None:
+        """Keep this one in place of the one before of that kind."""
+
+    def now(self) -> datetime:
+        """The store's clock."""
+
+    def close(self) -> None:
+        """Let go of files and connections; a store that is used again opens them again."""
+
+
+def append(store: Store, name: str, expected: int, drafts: Sequence[Draft]) -> tuple[Event, ...]:
+    """Write drafts that were made after reading `expected` events; Conflict if there are more."""
+
+    def decide(book: Book) -> Sequence[Draft]:
+        if book.last != expected:
+            raise Conflict(
+                f"{name!r} has {book.last} events now, not {expected}: somebody else wrote first; "
+                "read what is new and try again"
+            )
+        return drafts
+
+    return store.transact(name, decide)
+
+
+def open_store(url: str | None = None) -> Store:
+    """The store of that name; None: what WEAL_STORE names, else weal.db in this folder.
+
+    >>> open_store("memory:").campaigns()
+    []
+    """
+    given = os.fspath(url or os.environ.get("WEAL_STORE") or DEFAULT)
+    return _home(given)(given)
+
+
+def _home(given: str) -> Callable[[str], Store]:
+    scheme = given.partition(":")[0]
+    if given.startswith("sqlite://") or given.endswith((".db", ".sqlite", ".sqlite3")):
+        scheme = "sqlite"
+    rooms = {"memory": "memory", "sqlite": "sqlite"}
+    rooms |= dict.fromkeys(("postgresql", "postgres"), "postgres")
+    if scheme not in rooms:
+        raise ValueError(
+            f"{mask(given)!r} names no store; write sqlite:///file.db, a path that ends in .db, "
+            "postgresql://user:password@host/database, or memory:"
+        )
+    if rooms[scheme] == "postgres":
+        _check_escaped(given)
+    found: Callable[[str], Store] = import_module(f"weal.store.{rooms[scheme]}").open
+    return found
+
+
+def _check_escaped(url: str) -> None:
+    """Refuse a login whose marks would be read as part of the host: messages would show them."""
+    rest = url.partition("://")[2]
+    login, at, _ = rest.rpartition("@")
+    if at and any(mark in login for mark in "@/?#"):
+        raise ValueError(
+            f"the user or password in {mask(url)!r} has one of @ / ? # in it; write them as "
+            "%40 %2F %3F %23"
+        )
+
+
+def mask(url: str) -> str:
+    """The name of a store with *** in place of passwords.
+
+    >>> mask("postgresql://ann:s3cret@db.example.org/lab")
+    'postgresql://ann:***@db.example.org/lab'
+    """
+    scheme, mark, rest = url.partition("://")
+    if mark and "@" in rest:  # the last "@": a password that should have been escaped may have one
+        login, _, place = rest.rpartition("@")
+        user, colon, _ = login.partition(":")
+        rest = f"{user}:***@{place}" if colon else f"{user}@{place}"
+    return _SECRET.sub(r"\1***", scheme + mark + rest)
+
+
+def unknown(name: str, there: Sequence[str], place: str) -> UnknownCampaign:
+    """The error for a campaign that is not there, with those that are."""
+    names = ", ".join(map(repr, there[:10])) + (", ..." if len(there) > 10 else "")
+    have = f"it has {names}" if there else "it has none yet: make one with `weal new`"
+    return UnknownCampaign(f"there is no campaign {name!r} in {place}; {have}")
+
+
+def check_write(book: Book, drafts: Sequence[Draft], chunks: Sequence[Chunk]) -> None:
+    """ValueError when drafts and chunks cannot be written: keys or ids that are taken, bad sums."""
+    if chunks and not drafts:
+        raise ValueError("chunks need an event that says they were added; none was written")
+    keys = [draft.key for draft in drafts if draft.key is not None]
+    taken = {key for key, times in Counter(keys).items() if times > 1}
+    taken |= {key for key in keys if book.by_key(key)}
+    if taken:
+        raise ValueError(f"the key {min(taken)!r} was used already; a key is for one event")
+    for chunk in chunks:
+        if hashlib.sha256(chunk.data).hexdigest() != chunk.sha256:
+            raise ValueError("a chunk does not match its sha256; make it with Chunk.of")
+    _check_new(book, [one for chunk in chunks for one in chunk.ids])
+
+
+def _check_new(book: Book, ids: Sequence[str]) -> None:
+    times = Counter(ids)
+    there = book.known(times) if book.last else set()
+    again = [one for one, count in times.items() if count > 1 or one in there]
+    if again:
+        first = ", ".join(map(repr, again[:5])) + (", ..." if len(again) > 5 else "")
+        raise ValueError(
+            f"{len(again)} ids are there more than once: {first}; give each candidate its own id"
+        )
+
+
+def check_created(drafts: Sequence[Draft]) -> None:
+    """ValueError unless a new campaign begins with the event that says so."""
+    if not drafts or drafts[0].kind != "created":
+        raise ValueError("a campaign begins with the event 'created'")
