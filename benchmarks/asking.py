@@ -19,13 +19,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import weal.learner.pool
+import weal.learner.memory_pool
 
 from weal import ActiveLearner, EnsembleGPRegressor
 from weal.core.arrays import Array
 
 M, D, F = 11, 50, 100
-weal.learner.pool.LEAST_WEIGHT = 0.0  # hold all M experts all the time: nothing is spared
+weal.learner.memory_pool.LEAST_WEIGHT = 0.0  # hold all M experts all the time: nothing is spared
 
 
 def least(work: Callable[[], object], runs: int) -> float:
@@ -58,8 +58,8 @@ def a_learner(
     """A learner of the paper's size after its first labels, all experts held on the pool."""
     rng = np.random.default_rng(1)
     X = rng.random((U, 3))
-    model = EnsembleGPRegressor.paper(magnitude=1.0, noise=0.5, approximation=approximation)
-    learner = ActiveLearner(model, pool=X, acquisition=acquisition, **options)
+    model = EnsembleGPRegressor.paper(magnitude=1.0, noise=0.5**0.5, approximation=approximation)
+    learner = ActiveLearner(X, model, acquisition=acquisition, **options)
     learner.tell(list(range(first)), a_function(X[:first]))
     return learner
 

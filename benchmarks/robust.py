@@ -205,7 +205,7 @@ Ends = tuple[Array, Array]
 
 def our_ends(split: Any, eta: float, seed: int, T: int) -> Iterator[Ends]:
     """Intervals of the default at the test points, after every query."""
-    learner = ActiveLearner(model(seed), split.Xu, "auto", eta=eta, n_start=1, seed=seed)
+    learner = ActiveLearner(split.Xu, model(seed), "auto", eta=eta, n_start=1, seed=seed)
     learner.tell_points(split.X0, split.y0)
     for t in range(T + 1):
         if t:

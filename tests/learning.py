@@ -1,14 +1,17 @@
 """A small campaign that the tests of the learner share: units that differ, unequal experts."""
 
-import warnings
 from copy import deepcopy
 
 import numpy as np
 
 from weal import ActiveLearner, EnsembleGPRegressor, Kernel, Scaling
+from weal.learner.beliefs import Beliefs
+from weal.learner.memory_pool import MEMORY
+from weal.learner.pool import Pass
+from weal.learner.scores import belief_of
 
 KERNELS = (Kernel("rbf", 0.6), Kernel("matern52", (1.0, 2.0, 5.0)), Kernel("rq", 3.0, alpha=0.7))
-MAGNITUDE, NOISE = (1.3, 0.8, 2.0), (0.02, 0.05, 0.03)
+MAGNITUDE, NOISE = (1.3, 0.8, 2.0), (0.02**0.5, 0.05**0.5, 0.03**0.5)
 SCALING = Scaling(np.array([0.2, 300.0, -1.0]), np.array([1.1, 45.0, 0.02]), 2000.0, 300.0)
 
 
@@ -46,7 +49,7 @@ def model(approximation="features", **changes):
 def a_learner(acquisition="gpm-var", approximation="features", first=8, pool=POOL, **options):
     """A learner that knows the first labels, or none."""
     chosen = options.pop("model", None) or model(approximation)
-    learner = ActiveLearner(chosen, pool, acquisition, **options)
+    learner = ActiveLearner(pool, chosen, acquisition, **options)
     if first:
         learner.tell(learner.candidates.ids[:first], measure(learner.candidates.X[:first]))
     return learner
@@ -68,11 +71,21 @@ def told(learner):
 
 def beliefs(learner, X=OUTSIDE):
     """Means and sds (2, N) of f, or None before there is a model."""
-    if not hasattr(learner.model, "ensemble_"):
-        return None
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X does not have valid feature names")
-        return np.stack(learner.model.predict(X, return_std=True))
+    return np.stack(learner.model.predict(X, return_std=True)) if learner.fitted else None
+
+
+def outlook(learner, memory=MEMORY):
+    """Ensemble and pool of the learner's state, made from the state alone."""
+    return Beliefs(memory).now(learner.state)
+
+
+def seen_by_functions(now, key=(0, 0)):
+    """What the acquisition functions see of an outlook, with all experts that are held."""
+    pool, U = now.pool, len(now.pool.X)
+    asked = Pass(now.ens, {}, now.X, now.y, key, np.ones(U, dtype=bool), range(U))
+    which = pool.members
+    q = None if pool.q is None else pool.q[which]
+    return belief_of(asked, which, pool.mu[which], pool.v[which], q, pool.X)
 
 
 def everything(learner):
@@ -85,7 +98,7 @@ def everything(learner):
         "history": repr(deepcopy(list(learner.history))),
         "ids": list(learner.candidates.ids),
         "present": learner.candidates.present.tolist(),
-        "omega": learner.chooser.omega,
+        "omega": learner.acquisition_weights,
         "beliefs": None if seen is None else seen.tolist(),
         "error": learner.predicted_error(),
     }

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+import weal
 from weal import EnsembleGPRegressor, Kernel, UnreadableFile
 from weal.model import archive
 from weal.model.model_file import KIND
@@ -28,7 +29,7 @@ def small_model(approximation="features"):
         THREE,
         approximation=approximation,
         magnitude=None,
-        noise=0.01,
+        noise=0.1,
         n_frequencies=4,
         random_state=0,
     )
@@ -115,7 +116,8 @@ def npy(array):
 
 def bundle_of(path, arrays, compression=zipfile.ZIP_STORED, /, text=None, **changes):
     """A weal file by hand: `arrays` maps names to the bytes of .npy files."""
-    header = {"format": "weal", "format_version": 1, "weal_version": "0.1.0", "kind": KIND}
+    version = {"format_version": archive.FORMAT_VERSION, "weal_version": weal.__version__}
+    header = {"format": "weal", "kind": KIND, **version}
     with zipfile.ZipFile(path, "w", compression) as bundle:
         about = json.dumps({**header, "arrays": sorted(arrays), **changes})
         bundle.writestr("header.json", about if text is None else text)
@@ -168,6 +170,7 @@ def test_a_compressed_file_is_refused(tmp_path):
         ({"text": "[" * 100_000}, "damaged"),
         ({"arrays": ["log_w"]}, "its header names"),
         ({}, "not a whole model.*restore it"),
+        ({"format_version": 1}, "not a whole model.*restore it"),
         ({"params": {"colour": "red"}}, "not a whole model.*colour"),
     ],
 )

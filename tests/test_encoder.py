@@ -41,8 +41,8 @@ def twins(encoder, acquisition, first=8):
     )
     blind = EnsembleGPRegressor(approximation="encoded", **GIVEN)
     learners = (
-        ActiveLearner(sees, POOL, acquisition, n_start=first),
-        ActiveLearner(blind, encoder.transform(POOL), acquisition, n_start=first),
+        ActiveLearner(POOL, sees, acquisition, n_start=first),
+        ActiveLearner(encoder.transform(POOL), blind, acquisition, n_start=first),
     )
     for learner in learners:
         learner.tell(range(first), Y[:first])
@@ -81,7 +81,7 @@ def test_the_blind_model_fits_its_own_magnitude_and_noise():
 
 def test_a_blind_learner_starts_by_itself():
     encoded = FeatureEncoder(n_frequencies=25, random_state=0).fit_transform(POOL)
-    blind = ActiveLearner(EnsembleGPRegressor(approximation="encoded", n_frequencies=25), encoded)
+    blind = ActiveLearner(encoded, EnsembleGPRegressor(approximation="encoded", n_frequencies=25))
     how = blind.run(lambda name: Y[name], 20, by_id=True)
     assert how.labels == 20
     assert blind.model.n_labels_ == 20
@@ -145,7 +145,7 @@ def test_another_number_of_columns_is_refused():
 def test_a_blind_model_says_when_the_frequencies_do_not_fit():
     encoded = an_encoder().transform(POOL)  # 180 columns
     wrong = EnsembleGPRegressor(approximation="encoded", n_frequencies=32)
-    for work in (lambda: wrong.fit(encoded, Y), lambda: ActiveLearner(wrong, encoded)):
+    for work in (lambda: wrong.fit(encoded, Y), lambda: ActiveLearner(encoded, wrong)):
         with pytest.raises(ValueError, match=r"2 x n_frequencies = 64 columns.*180 columns"):
             work()
     right = EnsembleGPRegressor(approximation="encoded", n_frequencies=30).fit(encoded, Y)
@@ -191,7 +191,7 @@ def test_a_blind_model_and_a_blind_learner_survive_their_files(tmp_path):
     sees, blind = twins(encoder, "multi")
     assert blind.ask(2) == sees.ask(2)
     blind.save(tmp_path / "learner.weal")
-    blind.model.save(tmp_path / "model.weal")
+    EnsembleGPRegressor.of(blind.model).save(tmp_path / "model.weal")
     encoded = encoder.transform(OUTSIDE)
     model = EnsembleGPRegressor.load(tmp_path / "model.weal")
     assert_array_equal(model.predict(encoded), blind.model.predict(encoded))

@@ -1,13 +1,17 @@
 """Laws of experts that follow the labels: when they are settled anew, replay, temper, noise."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from weal import ActiveLearner, EnsembleGPRegressor, Kernel, Scaling
 from weal.core.embedding import Exact, Spectral
-from weal.learner import following
+from weal.core.stated_noise import expected_units
+from weal.model import fold as folds
 from weal.model import settling
+from weal.model.fold import refresh_after
 
 rng = np.random.default_rng(12)
 X = rng.standard_normal((64, 3))
@@ -40,19 +44,24 @@ def told(model, start, end, size=1):
     return model
 
 
+def due_at(model):
+    """The number of labels at which experts are settled next."""
+    return refresh_after(model.model_.fold.settled)
+
+
 # When experts are settled anew
 
 
 def test_experts_are_settled_anew_after_a_share_of_the_labels_has_come_on_top():
     model = EnsembleGPRegressor().fit(X[:10], y[:10])
-    due, playing = [model.fold_.next_refresh], [model.dictionary_]
+    due, playing = [due_at(model)], [model.dictionary_]
     for t in range(10, 64):
         told(model, t, t + 1)
         if model.dictionary_ is not playing[-1]:
             assert t + 1 == due[-1]
-            due.append(model.fold_.next_refresh)
+            due.append(due_at(model))
             playing.append(model.dictionary_)
-        assert t + 1 < model.fold_.next_refresh
+        assert t + 1 < due_at(model)
     assert due == [15, 20, 25, 30, 35, 40, 46, 52, 59, 67]
 
 
@@ -68,18 +77,22 @@ def test_given_kernels_are_never_settled_anew():
     model = EnsembleGPRegressor(GIVEN).fit(X[:10], y[:10])
     playing = model.dictionary_
     assert told(model, 10, 64, size=9).dictionary_ is playing
-    assert not following.refresh(model)
+    assert model.model_.fold.settled == 10
 
 
 def advanced(model, start, end, refresh):
     """The model after labels start .. end, a step of the core at a time, as the learner does it."""
     A, b = model.scaling_.inputs(X), model.scaling_.labels(y)
     for n in range(start, end):
-        ens = model.ensemble_
-        step = ens.experts.step(model.embed(X[n : n + 1]), b[n], ens.noise)
-        following.advance(model, step, A[n], b[n], 0.0)
+        fold = model.model_.fold
+        step = folds.step(fold, A[n], b[n], 0.0)
+        fold = folds.advance(fold, step, A[n], b[n], 0.0)
+        due = len(fold.y) >= refresh_after(fold.settled)
         if refresh:
-            assert following.refresh(model) == (n + 1 in (15, 20, 25, 30))
+            assert due == (n + 1 in (15, 20, 25, 30))
+        if refresh and due:
+            fold = folds.begin(fold.setting, fold.X, fold.y, fold.extra, fold.seed)
+        model.model_ = replace(model.model_, fold=fold)
     return model
 
 
@@ -91,9 +104,10 @@ def test_steps_of_the_core_end_where_labels_end():
 def test_a_refresh_that_was_put_off_comes_with_the_next_labels():
     late = EnsembleGPRegressor().fit(X[:10], y[:10])
     advanced(late, 10, 17, refresh=False)
-    assert late.fold_.due
+    assert late.model_.fold.settled == 10
+    assert due_at(late) == 15 < 17
     told(late, 17, 18)
-    assert not late.fold_.due
+    assert due_at(late) > 18
     settled = EnsembleGPRegressor(scaling=late.scaling_).fit(X[:17], y[:17])
     assert_same(late, told(settled, 17, 18))
 
@@ -106,7 +120,7 @@ def test_labels_in_the_same_order_give_the_same_belief_however_many_at_a_time(si
     one_by_one = told(EnsembleGPRegressor().fit(X[:10], y[:10]), 10, 64)
     chunks = told(EnsembleGPRegressor().fit(X[:10], y[:10]), 10, 64, size)
     assert chunks.dictionary_ == one_by_one.dictionary_
-    assert chunks.fold_.next_refresh == one_by_one.fold_.next_refresh
+    assert due_at(chunks) == due_at(one_by_one)
     assert_same(chunks, one_by_one)
 
 
@@ -134,26 +148,36 @@ def test_order_before_and_since_the_last_refresh_is_irrelevant(t):
 
 
 def test_other_labels_in_place_of_those_seen_are_a_fit_with_the_same_scaling():
-    model = told(EnsembleGPRegressor().fit(X[:10], y[:10]), 10, 33)
-    following.refold(model, X[5:25], y[5:25], np.zeros(20))
-    assert_same(model, EnsembleGPRegressor(scaling=model.scaling_).fit(X[5:25], y[5:25]))
-    assert model.n_labels_ == 20
+    learner = ActiveLearner(X, n_start=10)
+    for n in range(33):
+        learner.tell(n, y[n])
+    for n in (*range(5), *range(25, 33)):
+        learner.forget(n)
+    scaling = learner.model.scaling_
+    assert_same(learner.model, EnsembleGPRegressor(scaling=scaling).fit(X[5:25], y[5:25]))
+    assert learner.model.n_labels_ == 20
 
 
 def test_with_all_labels_taken_back_learning_starts_again():
-    model = told(EnsembleGPRegressor().fit(X[:10], y[:10]), 10, 33)
-    following.refold(model, X[:0], y[:0], np.zeros(0))
-    assert model.n_labels_ == 0
-    assert np.isfinite(model.predict(x_new)).all()
-    told(model, 33, 63)
-    assert_same(model, EnsembleGPRegressor(scaling=model.scaling_).fit(X[33:63], y[33:63]))
+    learner = ActiveLearner(X, n_start=10)
+    learner.tell(range(10), y[:10])
+    for n in range(10, 33):
+        learner.tell(n, y[n])
+    for n in range(33):
+        learner.forget(n)
+    assert learner.model.n_labels_ == 0
+    assert np.isfinite(learner.model.predict(x_new)).all()
+    for n in range(33, 63):
+        learner.tell(n, y[n])
+    scaling = learner.model.scaling_
+    assert_same(learner.model, EnsembleGPRegressor(scaling=scaling).fit(X[33:63], y[33:63]))
 
 
 def test_beyond_so_many_labels_a_refresh_takes_features(monkeypatch):
     monkeypatch.setattr(settling, "EXACT_LABELS", 20)
     model = EnsembleGPRegressor(n_frequencies=100, random_state=0).fit(X[:10], y[:10])
-    assert isinstance(told(model, 10, 24).embedding_, Exact)
-    assert isinstance(told(model, 24, 25).embedding_, Spectral)
+    assert isinstance(told(model, 10, 24).model_.embedding_, Exact)
+    assert isinstance(told(model, 24, 25).model_.embedding_, Spectral)
     told(model, 25, 64)
     assert np.mean((model.predict(X) - y) ** 2) < 0.1 * y.var()
 
@@ -203,9 +227,12 @@ def one_expert(ratio):
 
 
 def test_known_noise_adds_to_the_ratio_of_every_expert():
-    """A variance of 0.2 in units of y is one of 0.05 in scaled units, where a label has sd 2."""
+    """A variance of 0.2 in units of y is one of 0.05 in scaled units, where a label has sd 2; and a
+    ratio of 0.05 to a magnitude of 1.
+    """
+    unit = expected_units(GIVEN[:1], [0.1], 3)[0, 0]
     told_of = one_expert(0.1).fit(X, y, sample_noise=np.sqrt(0.2))
-    built_in = one_expert(0.15).fit(X, y)
+    built_in = one_expert(0.1 + 0.05 / unit).fit(X, y)
     assert_allclose(told_of.predict(x_new), built_in.predict(x_new), rtol=1e-9)
     stds = [model.predict(x_new, return_std=True)[1] for model in (told_of, built_in)]
     assert_allclose(*stds, rtol=1e-9)
@@ -249,7 +276,7 @@ def test_few_inputs_of_many_are_found_and_not_lost_again(seed):
     X = rng.normal(size=(400, 18))
     f = X[:, 0] + np.sin(2.0 * X[:, 5]) + 0.3 * X[:, 7] ** 2
     y = f + 0.05 * rng.normal(size=400)
-    learner, errors = ActiveLearner(None, X, seed=seed), []
+    learner, errors = ActiveLearner(X, None, seed=seed), []
     for _ in range(12):
         ids = learner.ask(10)
         learner.tell(ids, y[ids])

@@ -40,7 +40,7 @@ def model(request):
 def mixture(model, point):
     """The distribution function of a label at one point, in units of y, by scipy."""
     ens, scale = model.ensemble_, model.scaling_
-    mu, v = (part[:, 0] for part in ens.experts.predict(model.embed(point[None])))
+    mu, v = (part[:, 0] for part in ens.experts.predict(model.model_.points(point[None])))
     s = v + ens.noise
     if model.magnitude == "integrated":
         a, b = ens.scale.a, ens.scale.b

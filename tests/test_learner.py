@@ -15,9 +15,7 @@ KINDS = pytest.mark.parametrize("approximation", ["features", "exact"])
 
 def test_the_example_of_the_readme_works_from_end_to_end():
     X_pool, first_ids = POOL, [4, 11, 25, 33, 48, 59]
-    learner = ActiveLearner(
-        EnsembleGPRegressor(n_frequencies=40), pool=X_pool, acquisition="gpm-ent"
-    )
+    learner = ActiveLearner(X_pool, EnsembleGPRegressor(n_frequencies=40), acquisition="gpm-ent")
     learner.tell(first_ids, Y[first_ids])
     query = learner.ask()
     assert query in range(60)
@@ -49,7 +47,7 @@ def test_every_name_asks_for_different_points_and_learns(name, approximation):
 def slow_scores(name, learner):
     """Scores (U,) by their definition, from the model's state alone; loops over experts."""
     fitted = learner.model
-    ens, at = fitted.ensemble_, fitted.embed(POOL)
+    ens, at = fitted.ensemble_, fitted.points(POOL)
     w, (mu, var) = ens.w, ensemble.predict(ens, at)
     mean = sum(w[m] * mu[m] for m in range(3))
     if name == "wvar":
@@ -147,19 +145,23 @@ def test_a_function_of_the_users_own_is_as_good_as_ours():
         assert learner.history[-1]["why"] == own.__name__
     both = a_learner([doubtful, "qbc"])
     teach(both, 3)
-    assert set(both.chooser.omega) == {"doubtful", "qbc"}
+    assert set(both.acquisition_weights) == {"doubtful", "qbc"}
 
 
 def test_a_list_may_hold_names_functions_and_multi():
-    assert list(a_learner(["multi", "ivr"]).chooser.functions) == [*ours.PAPER, "ivr"]
-    assert list(a_learner("auto").chooser.functions) == [*ours.PAPER, "igs"]
-    assert list(a_learner(["auto", "bald"]).chooser.functions) == [*ours.PAPER, "igs", "bald"]
-    assert list(a_learner(["wvar", ours.gpm_ent]).chooser.functions) == ["wvar", "gpm-ent"]
+    assert list(a_learner(["multi", "ivr"]).state.settings.functions) == [*ours.PAPER, "ivr"]
+    assert list(a_learner("auto").state.settings.functions) == [*ours.PAPER, "igs"]
+    assert list(a_learner(["auto", "bald"]).state.settings.functions) == [
+        *ours.PAPER,
+        "igs",
+        "bald",
+    ]
+    assert list(a_learner(["wvar", ours.gpm_ent]).state.settings.functions) == ["wvar", "gpm-ent"]
 
 
 def test_an_unknown_name_is_answered_with_all_names():
     with pytest.raises(ValueError, match="unknown acquisition 'variance'") as caught:
-        ActiveLearner(model(), POOL, "variance")
+        ActiveLearner(POOL, model(), "variance")
     for name in (*NAMES, "multi", "auto"):
         assert name in str(caught.value)
 
@@ -167,7 +169,7 @@ def test_an_unknown_name_is_answered_with_all_names():
 @pytest.mark.parametrize("acquisition", [[], ["wvar", "wvar"], ["multi", "qbc"], [["wvar", "x"]]])
 def test_a_list_of_none_or_of_equal_ones_is_refused(acquisition):
     with pytest.raises(ValueError, match="acquisition"):
-        ActiveLearner(model(), POOL, acquisition)
+        ActiveLearner(POOL, model(), acquisition)
 
 
 def wrong_shape(belief):
@@ -247,7 +249,9 @@ def test_the_model_is_that_of_fit_and_partial_fit(approximation):
 def test_there_is_no_model_before_there_are_labels_enough():
     learner = a_learner(first=5)
     assert learner.n_start == 6
-    assert not hasattr(learner.model, "ensemble_")
+    assert not learner.fitted
+    with pytest.raises(RuntimeError, match="no model yet"):
+        _ = learner.model
     assert learner.predicted_error() == np.inf
     learner.tell(5, Y[5])
     assert learner.model.n_labels_ == 6
@@ -265,10 +269,12 @@ def test_the_predicted_error_is_the_root_mean_square_sd_over_the_pool():
 def test_the_model_given_is_neither_changed_nor_its_labels_taken():
     given = model().fit(OUTSIDE, measure(OUTSIDE))
     before = given.predict(POOL)
-    learner = ActiveLearner(given, POOL)
-    assert learner.model is not given
-    assert not hasattr(learner.model, "ensemble_")
+    learner = ActiveLearner(POOL, given)
+    assert not learner.fitted
     teach(learner, 8)
+    assert learner.model is not given.model_
+    assert learner.model.n_labels_ == 8
     assert_array_equal(given.predict(POOL), before)
-    assert ActiveLearner(pool=POOL, seed=11).model.random_state == 11
-    assert ActiveLearner(EnsembleGPRegressor(KERNELS), POOL, seed=11).model.random_state == 11
+    for unseeded in (None, EnsembleGPRegressor(KERNELS)):
+        state = ActiveLearner(POOL, unseeded, seed=11).state
+        assert state.settings.parameters.random_state == 11

@@ -5,7 +5,20 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.spatial.distance import pdist
 
-from learning import OUTSIDE, POOL, Y, a_learner, beliefs, everything, measure, model, points, told
+from learning import (
+    OUTSIDE,
+    POOL,
+    Y,
+    a_learner,
+    beliefs,
+    everything,
+    measure,
+    model,
+    outlook,
+    points,
+    seen_by_functions,
+    told,
+)
 from weal import ActiveLearner, AlreadyLabelled, Exhausted, Kernel
 
 KINDS = pytest.mark.parametrize("approximation", ["features", "exact"])
@@ -63,9 +76,9 @@ def nearest(X, batch):
 
 def top_scores(learner, n, name):
     """What asking by score alone would give: the n best."""
-    belief = learner._knowledge.outlook(learner.labels).belief((0, 0))
+    belief = seen_by_functions(outlook(learner))
     names = ["wvar"] if name == "multi" else [name]
-    scores = learner.chooser.functions[names[0]](belief)
+    scores = learner.state.settings.functions[names[0]](belief)
     scores[list(learner.labels.by_name)] = -np.inf
     return np.argsort(-scores)[:n]
 
@@ -75,8 +88,10 @@ def top_scores(learner, n, name):
 def test_no_two_neighbours_come_together_on_a_dense_line(name, approximation):
     line = np.linspace(0.0, 1.0, 301)[:, None]
     kernels = (Kernel("rbf", 0.3), Kernel("matern52", 0.8), Kernel("rbf", 1.2))
-    chosen = model(approximation, kernels=kernels, magnitude=1.0, noise=1e-3, n_frequencies=100)
-    learner = ActiveLearner(chosen, line, name, n_start=3)
+    chosen = model(
+        approximation, kernels=kernels, magnitude=1.0, noise=1e-3**0.5, n_frequencies=100
+    )
+    learner = ActiveLearner(line, chosen, name, n_start=3)
     at = [60, 150, 240]
     learner.tell(at, np.sin(9.0 * line[at, 0]))
     alone = nearest(line, top_scores(learner, 6, name))
@@ -92,8 +107,8 @@ def test_no_two_neighbours_come_together_on_a_grid(name, approximation):
     side = np.linspace(-1.0, 1.0, 21)
     grid = np.stack(np.meshgrid(side, 100.0 * side), axis=-1).reshape(-1, 2)
     kernels = (Kernel("rbf", 0.5), Kernel("matern52", 1.0), Kernel("rbf", 2.0))
-    chosen = model(approximation, kernels=kernels, magnitude=1.0, noise=1e-2, n_frequencies=100)
-    learner = ActiveLearner(chosen, grid, name, n_start=4)
+    chosen = model(approximation, kernels=kernels, magnitude=1.0, noise=0.1, n_frequencies=100)
+    learner = ActiveLearner(grid, chosen, name, n_start=4)
     at = [115, 125, 325, 220]
     learner.tell(at, np.sin(3.0 * grid[at, 0]) + grid[at, 1] / 100.0)
     unit = [1.0, 100.0]
@@ -112,7 +127,7 @@ def test_a_batch_is_what_asking_and_telling_the_models_own_mean_would_ask(name, 
     for n, query in enumerate(batch):
         fitted = twin.model
         if name == "wvar":  # variances do not depend on what the labels are
-            experts = fitted.ensemble_.experts.predict(fitted.embed(POOL))[1]
+            experts = fitted.ensemble_.experts.predict(fitted.points(POOL))[1]
             scores = weights @ (fitted.ensemble_.magnitude[:, None] * experts)
             scores[[*twin.labels.by_name]] = -np.inf
             assert query == scores.argmax(), n

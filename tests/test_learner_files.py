@@ -45,7 +45,7 @@ def test_functions_of_the_users_own_must_be_given_again(tmp_path):
     with pytest.raises(TypeError, match="it needs a name, a function, or a list"):
         ActiveLearner.load(tmp_path / "learner.weal", 5)
     other = ActiveLearner.load(tmp_path / "learner.weal", ["wvar", qbc])
-    assert other.chooser.omega == learner.chooser.omega
+    assert other.acquisition_weights == learner.acquisition_weights
     assert teach(other, 4) == teach(learner, 4)
 
 
@@ -90,7 +90,7 @@ def frames():
 @pytest.mark.parametrize("name", frames())
 def test_a_frame_comes_back_as_it_was(name, tmp_path):
     table, column = frames()[name]
-    learner = ActiveLearner(EnsembleGPRegressor(), table, id_column=column)
+    learner = ActiveLearner(table, EnsembleGPRegressor(), id_column=column)
     other = reopened(learner, tmp_path)
     assert other.candidates.ids == learner.candidates.ids
     rows, expected = (
@@ -192,7 +192,7 @@ def rewritten(path, change):
             bundle.writestr(name, content)
 
 
-@pytest.mark.parametrize("key", ["pool", "acquisition", "label_ids", "pending", "news", "params"])
+@pytest.mark.parametrize("key", ["pool", "acquisition", "label_ids", "asked", "weighed", "params"])
 @pytest.mark.parametrize("value", ["gone", 5, []])
 def test_a_header_that_lacks_something_is_refused(path, key, value):
     def change(header):
@@ -200,8 +200,8 @@ def test_a_header_that_lacks_something_is_refused(path, key, value):
         if value != "gone":
             header[key] = value
 
-    if key == "pending" and value == []:
-        return  # a learner without pending points is whole
+    if key == "asked" and value == []:
+        return  # a learner that waits for nothing is whole
     rewritten(path, change)
     with pytest.raises(UnreadableFile, match="not a whole"):
         ActiveLearner.load(path)

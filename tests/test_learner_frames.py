@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from learning import OUTSIDE, POOL, Y, a_learner, beliefs, everything, measure, model, teach, told
-from weal import ActiveLearner, UnknownId
+from weal import ActiveLearner, EnsembleGPRegressor, UnknownId
 
 pandas = pytest.importorskip("pandas")
 polars = pytest.importorskip("polars")
@@ -87,7 +87,7 @@ def test_ids_and_order_of_the_pool_do_not_change_what_is_asked():
     given = model(n_frequencies=40)
     plain = a_learner("gpm-var", model=given, n_start=8)
     order = np.random.default_rng(0).permutation(60)
-    mixed = ActiveLearner(given, POOL[order], "gpm-var", ids=[IDS[n] for n in order], n_start=8)
+    mixed = ActiveLearner(POOL[order], given, "gpm-var", ids=[IDS[n] for n in order], n_start=8)
     mixed.tell(IDS[:8], Y[:8])
     for _ in range(8):
         (name,), query = mixed.ask(1), plain.ask()
@@ -148,14 +148,27 @@ def test_rows_of_a_frame_are_a_frame_of_the_same_kind(kind):
 def test_the_model_predicts_on_frames_with_the_same_columns_without_a_warning(kind):
     learner = a_learner(pool=frame(kind))
     got = learner.model.predict(frame(kind, OUTSIDE))
-    with pytest.warns(UserWarning, match="does not have valid feature names"):
-        assert_array_equal(learner.model.predict(OUTSIDE), got)
+    assert_array_equal(learner.model.predict(OUTSIDE), got)  # an array goes by position
     teach(learner, 2)
     learner.forget(learner.labels.told[0].name)
-    learner.model.predict(frame(kind, OUTSIDE))
+    got = learner.model.predict(frame(kind, OUTSIDE))
     learner.model.predict(learner.rows([3, 4]))
+    turned = frame(kind, OUTSIDE[:, ::-1], columns=COLUMNS[::-1])
+    assert_array_equal(learner.model.predict(turned), got)  # a frame by name
+    with pytest.raises(ValueError, match=r"no columns \['heat'\]"):
+        learner.model.predict(frame(kind, OUTSIDE, columns=["cold", *COLUMNS[1:]]))
+
+
+@EVERY
+def test_the_estimator_of_a_learners_model_is_as_strict_as_scikit_learns_are(kind):
+    learner = a_learner(pool=frame(kind))
+    estimator = EnsembleGPRegressor.of(learner.model)
+    got = estimator.predict(frame(kind, OUTSIDE))
+    assert_array_equal(got, learner.model.predict(OUTSIDE))
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        assert_array_equal(estimator.predict(OUTSIDE), got)
     with pytest.raises(ValueError, match="feature names should match"):
-        learner.model.predict(frame(kind, OUTSIDE, columns=COLUMNS[::-1]))
+        estimator.predict(frame(kind, OUTSIDE, columns=COLUMNS[::-1]))
 
 
 @EVERY
@@ -176,14 +189,14 @@ def test_points_outside_a_frame_are_read_by_column_name(kind):
 
 
 @EVERY
-def test_validation_and_target_may_be_frames_in_another_order(kind):
+def test_validation_and_reference_may_be_frames_in_another_order(kind):
     mixed = frame(kind, OUTSIDE[:, [2, 0, 1]], columns=["größe", "heat", "length"])
     framed = a_learner(
-        ["ivr", "qbc"], pool=frame(kind), validation=(mixed, measure(OUTSIDE)), target=mixed
+        ["ivr", "qbc"], pool=frame(kind), validation=(mixed, measure(OUTSIDE)), reference=mixed
     )
-    plain = a_learner(["ivr", "qbc"], validation=(OUTSIDE, measure(OUTSIDE)), target=OUTSIDE)
+    plain = a_learner(["ivr", "qbc"], validation=(OUTSIDE, measure(OUTSIDE)), reference=OUTSIDE)
     assert teach(framed, 4) == teach(plain, 4)
-    assert framed.chooser.omega == plain.chooser.omega
+    assert framed.acquisition_weights == plain.acquisition_weights
 
 
 @EVERY
@@ -221,7 +234,7 @@ def test_columns_of_another_type_are_not_added_where_the_library_cannot(kind):
 def test_the_index_of_a_pandas_frame_gives_the_ids():
     table = frame("pandas").set_index(pandas.Index(IDS, name="sample"))
     learner = a_learner(pool=table)
-    assert learner.candidates.ids == IDS
+    assert list(learner.candidates.ids) == IDS
     rows = learner.rows(["sample 9", "sample 1"])
     assert rows.index.tolist() == ["sample 9", "sample 1"]
     assert rows.index.name == "sample"
@@ -236,7 +249,7 @@ def test_columns_of_whole_numbers_and_truth_values_are_inputs():
     table["on"] = np.arange(60) % 2 == 0
     table["n"] = pandas.array(np.arange(60), dtype="Int64")
     learner = ActiveLearner(pool=table, id_column="id")
-    assert learner.candidates.columns == [*COLUMNS, "on", "n"]
+    assert learner.candidates.columns == (*COLUMNS, "on", "n")
     assert_array_equal(learner.candidates.X[:, 3:], np.c_[table["on"], np.arange(60)])
 
 

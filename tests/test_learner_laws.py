@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from learning import (
     OUTSIDE,
@@ -24,7 +24,8 @@ from learning import (
 )
 from weal import ActiveLearner, EnsembleGPRegressor
 from weal.core import ensemble
-from weal.learner.pool import PoolBelief
+from weal.learner.beliefs import Beliefs
+from weal.learner.memory_pool import MEMORY, MemoryPool
 
 KINDS = pytest.mark.parametrize("approximation", ["features", "exact"])
 MODEST = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -63,7 +64,7 @@ EVENTS = [
 def test_any_order_of_the_same_tells_gives_the_same_belief(approximation, order, n_start):
     learners = []
     for events in (EVENTS, [EVENTS[i] for i in order]):
-        learner = ActiveLearner(settled(approximation), POOL, "gpm-ent", n_start=n_start)
+        learner = ActiveLearner(POOL, settled(approximation), "gpm-ent", n_start=n_start)
         tell_all(learner, events)
         learners.append(learner)
     one, other = learners
@@ -77,7 +78,7 @@ def test_any_order_of_the_same_tells_gives_the_same_belief(approximation, order,
 @pytest.mark.parametrize("n", [5, 70])
 def test_labels_told_together_or_one_by_one_are_the_same(approximation, n):
     pool = points(90)  # 70 labels at once are folded in bulk
-    one, other = (ActiveLearner(settled(approximation), pool, n_start=6) for _ in range(2))
+    one, other = (ActiveLearner(pool, settled(approximation), n_start=6) for _ in range(2))
     for learner in (one, other):
         learner.tell(range(80, 88), measure(pool[80:88]))
     one.tell(range(n), measure(pool[:n]))
@@ -95,7 +96,7 @@ def test_labels_told_together_or_one_by_one_are_the_same(approximation, n):
 def test_a_replay_of_the_labels_asks_what_the_live_learner_asks(name, approximation):
     def begun():
         given = EnsembleGPRegressor() if approximation is None else model(approximation)
-        return ActiveLearner(given, POOL, name, seed=3)
+        return ActiveLearner(POOL, given, name, seed=3)
 
     live = begun()
     asked = teach(live, 12)
@@ -117,15 +118,15 @@ def test_a_replay_of_the_labels_asks_what_the_live_learner_asks(name, approximat
 @KINDS
 @pytest.mark.parametrize("name", ["gpm-var", "multi", "bald"])
 def test_a_pool_that_grew_is_believed_as_one_that_was_that_large(approximation, name):
-    grown = ActiveLearner(settled(approximation), POOL[:40], name, n_start=6)
-    large = ActiveLearner(settled(approximation), POOL, name, n_start=6)
+    grown = ActiveLearner(POOL[:40], settled(approximation), name, n_start=6)
+    large = ActiveLearner(POOL, settled(approximation), name, n_start=6)
     for learner in (grown, large):
         learner.tell(range(9), Y[:9])
     grown.add(POOL[40:55])
     grown.tell(44, Y[44])
     grown.add(POOL[55:])
     large.tell(44, Y[44])
-    assert grown.candidates.ids == list(range(60))
+    assert list(grown.candidates.ids) == list(range(60))
     assert_allclose(grown.predicted_error(), large.predicted_error(), rtol=1e-9)
     assert grown.ask(4) == large.ask(4)
     assert teach(grown, 3) == teach(large, 3)
@@ -135,13 +136,13 @@ def test_a_pool_that_grew_is_believed_as_one_that_was_that_large(approximation, 
 def test_what_ivr_aims_at_stays_the_first_pool_unless_one_says_otherwise(approximation):
     far = points(20, seed=9) + np.array([8.0, 0.0, 0.0])
     first, both = (
-        ActiveLearner(settled(approximation), POOL, "ivr", target=target, n_start=6)
-        for target in (POOL, np.concatenate([POOL, far]))
+        ActiveLearner(POOL, settled(approximation), "ivr", reference=aim, n_start=6)
+        for aim in (POOL, np.concatenate([POOL, far]))
     )
-    plain, aimed = (ActiveLearner(settled(approximation), POOL, "ivr", n_start=6) for _ in range(2))
-    for learner, to_target in ((first, False), (both, False), (plain, False), (aimed, True)):
+    plain, aimed = (ActiveLearner(POOL, settled(approximation), "ivr", n_start=6) for _ in range(2))
+    for learner, to_reference in ((first, False), (both, False), (plain, False), (aimed, True)):
         learner.tell(range(9), Y[:9])
-        learner.add(far, to_target=to_target)
+        learner.add(far, to_reference=to_reference)
     assert plain.ask(5) == first.ask(5)
     assert aimed.ask(5) == both.ask(5)
     assert max(plain.ask(5)) < 60 <= max(aimed.ask(5))
@@ -182,15 +183,18 @@ def test_ctrl_c_while_the_pool_is_moved_keeps_the_label(monkeypatch):
     watch = learner.watch(OUTSIDE)
     query = learner.ask()
     assert calm.ask() == query
-    whole = PoolBelief.follow
+    assert watch.predict()[0].shape == (9,)
+    whole = MemoryPool.follow
 
-    def half(belief, ens, step):
-        whole(belief, ens, step)
+    def half(pool, before, step, after):
+        whole(pool, before, step, after)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(PoolBelief, "follow", half)
-    with pytest.raises(KeyboardInterrupt):
-        learner.tell(query, Y[query])
+    monkeypatch.setattr(MemoryPool, "follow", half)
+    learner.tell(query, Y[query])  # the pool moves when somebody asks
+    for work in (learner.ask, learner.predicted_error):
+        with pytest.raises(KeyboardInterrupt):
+            work()
     monkeypatch.undo()
     assert learner.labels.values(query) == [Y[query]]
     calm.tell(query, Y[query])
@@ -244,18 +248,28 @@ def test_ctrl_c_anywhere_loses_nothing_and_the_work_can_be_done_again(job, kind)
     batch = start.ask(2)
     if job == "ask":
         start.tell(batch, Y[batch])
+
+    def work(learner):
+        """The job, and what was put off by it."""
+        JOBS[job](learner, batch)
+        learner.ask(3)
+        learner.predicted_error()
+
     calm = deepcopy(start)
     count = Interrupt(-1)
-    assert not count.during(lambda: JOBS[job](calm, batch))
+    assert not count.during(lambda: work(calm))
     expected = told(calm), beliefs(calm), calm.ask(3), list(calm.pending)
     many = 12 if kind == "default" else 60
     for n in np.unique(np.linspace(1, count.calls, many).astype(int)):
         learner = deepcopy(start)
-        assert Interrupt(n).during(lambda: JOBS[job](learner, batch))  # noqa: B023
+        assert Interrupt(n).during(lambda: work(learner))  # noqa: B023
         assert told(learner) in (told(start), told(calm)), n
         JOBS[job](learner, batch)
         assert told(learner) == expected[0], n
         assert_allclose(beliefs(learner), expected[1], rtol=1e-9)
+        fresh, kept = Beliefs(MEMORY).now(learner.state), learner._beliefs.now(learner.state)
+        for one, other in zip(kept.pool.held(range(60)), fresh.pool.held(range(60)), strict=True):
+            assert_array_equal(one, other)
         assert learner.ask(3) == expected[2], n
         assert list(learner.pending) == expected[3], n
 
@@ -263,11 +277,11 @@ def test_ctrl_c_anywhere_loses_nothing_and_the_work_can_be_done_again(job, kind)
 @KINDS
 @pytest.mark.parametrize("name", ["gpm-var", "ivr"])
 def test_the_belief_kept_on_the_pool_is_that_of_the_model(approximation, name):
-    learner = a_learner(name, approximation)
+    learner, kept = a_learner(name, approximation), Beliefs(MEMORY)
     for _ in range(25):
         teach(learner, 1)
-        pool, ens = learner._knowledge.pool, learner.model.ensemble_
-        mu, var = ensemble.predict(ens, learner.model.embed(POOL))
-        kept = ens.magnitude[:, None] * pool.v
-        assert_allclose(pool.mu[pool.held], mu[pool.held], rtol=1e-9, atol=1e-9)
-        assert_allclose(kept[pool.held], var[pool.held], rtol=1e-8, atol=1e-10)
+        pool, ens = kept.now(learner.state).pool, learner.model.ensemble_
+        mu, var = ensemble.predict(ens, learner.model.points(POOL))
+        held, moved = pool.members, ens.magnitude[:, None] * pool.v
+        assert_allclose(pool.mu[held], mu[held], rtol=1e-9, atol=1e-9)
+        assert_allclose(moved[held], var[held], rtol=1e-8, atol=1e-10)

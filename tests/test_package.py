@@ -29,6 +29,31 @@ def test_the_core_does_not_need_scikit_learn():
     assert "sklearn" not in loaded
 
 
+CAMPAIGN = """
+import numpy as np
+from weal.active_learner import ActiveLearner
+X = np.random.default_rng(0).normal(size=(40, 3))
+learner = ActiveLearner(X)
+for _ in range(6):
+    batch = learner.ask(2)
+    learner.tell(batch, np.sin(X[batch, 0]), noise=0.01)
+learner.forget(batch[0])
+learner.tell(batch[1], 0.3, replace=True)
+learner.add(X[:3] + 0.1)
+learner.model.predict(X, return_std=True)
+learner.watch(X).predict()
+learner.save({path!r})
+ActiveLearner.load({path!r}).ask(3)
+"""
+
+
+def test_a_learner_never_needs_scikit_learn(tmp_path):
+    for work in ("import weal.active_learner", CAMPAIGN.format(path=str(tmp_path / "learner"))):
+        loaded = modules_after(work)
+        assert "weal.learner.apply" in loaded
+        assert not {name.split(".")[0] for name in loaded} & {"sklearn", "pandas", "narwhals"}
+
+
 @pytest.mark.parametrize("name", weal.__all__)
 def test_every_public_name_loads_on_first_use(name):
     assert getattr(weal, name).__name__ == name

@@ -5,16 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from learning import seen_by_functions
 from reference.cases import frozen
 from reference.pools import M, Told, world
 from weal.core import features
 from weal.core.acquisition import ivr
-from weal.learner import pool
-from weal.learner.choosing import TOGETHER_FROM, Outlook
+from weal.learner import memory_pool
 
 KINDS = ("features", "encoded", "exact")
 ON_FEATURES = KINDS[:2]
 SINGLE = 3e-7  # what the module promises of float32 features
+OUTGROWN = 4 * 40 * 21 * 2 * 8  # bytes of V of exact experts, with room, at 20 labels and one more
 # Ways to keep a pool: limits of the module lowered so that 40 candidates are many.
 WAYS = {
     "together": {},
@@ -22,6 +23,8 @@ WAYS = {
     "one by one": {"APART": 10},
     "one by one, in blocks": {"APART": 10, "BLOCK": 7},
     "one by one, recomputed": {"APART": 10, "memory": 0},
+    "outgrown": {"memory": OUTGROWN},
+    "one by one, outgrown": {"APART": 10, "memory": OUTGROWN},
 }
 
 
@@ -33,7 +36,7 @@ def limits(monkeypatch):
         settings = {**WAYS[way], **more}
         for name in ("APART", "BLOCK", "LARGE", "LEAST_WEIGHT"):
             if name in settings:
-                monkeypatch.setattr(pool, name, settings.pop(name))
+                monkeypatch.setattr(memory_pool, name, settings.pop(name))
         monkeypatch.setattr(features, "BLOCK_BYTES", 12_000)  # recomputed in some ten blocks
         return settings
 
@@ -42,7 +45,7 @@ def limits(monkeypatch):
 
 def check(belief, place, ens, atol=1e-12):
     """The belief on the experts held is the one from scratch."""
-    held = belief.held
+    held = belief.members
     mu, v, q = place.scratch(ens)
     np.testing.assert_allclose(belief.mu[held], mu[held], rtol=1e-9, atol=100.0 * atol)
     np.testing.assert_allclose(belief.v[held], v[held], rtol=1e-9, atol=atol)
@@ -50,12 +53,12 @@ def check(belief, place, ens, atol=1e-12):
         np.testing.assert_allclose(belief.q[held], q[held], rtol=1e-9, atol=atol)
 
 
-@pytest.mark.parametrize("target", [False, True], ids=["plain", "target"])
+@pytest.mark.parametrize("reference", [False, True], ids=["plain", "reference"])
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", KINDS)
-def test_after_many_labels_the_belief_is_the_one_from_scratch(limits, name, way, target):
+def test_after_many_labels_the_belief_is_the_one_from_scratch(limits, name, way, reference):
     place = world(name)
-    belief = place.belief(target=place.T if target else None, **limits(way))
+    belief = place.belief(reference=place.R if reference else None, **limits(way))
     told = Told.none(place)
     check(belief, place, told.ens)
     told.tell_many(belief, 1, 60)
@@ -79,13 +82,13 @@ def test_single_precision_features_leave_the_error_that_is_promised(limits, name
     assert (off < SINGLE * np.maximum(1.0, told.surprise)).all()
 
 
-def test_large_pools_are_single_unless_there_is_a_target_or_no_feature(limits):
+def test_large_pools_are_single_unless_there_is_a_reference_or_no_feature(limits):
     settings = limits("together", LARGE=40)
     for name in KINDS:
         place = world(name)
         single = name != "exact"
         assert place.belief(**settings).dtype == (np.float32 if single else np.float64)
-        assert place.belief(target=place.T, **settings).dtype == np.float64
+        assert place.belief(reference=place.R, **settings).dtype == np.float64
         assert world(name, U=39).belief(**settings).dtype == np.float64
 
 
@@ -95,13 +98,13 @@ def test_on_a_large_pool_the_best_by_ivr_is_the_best(limits, ratio):
     errors of 1e-7 in q, scores were wrong by up to 17 times the best, and the choice with them.
     """
     place = world("features", ratio=ratio, U=300)
-    belief = place.belief(target=place.X, **limits("together", LARGE=10, LEAST_WEIGHT=0.0))
+    belief = place.belief(reference=place.X, **limits("together", LARGE=10, LEAST_WEIGHT=0.0))
     told = Told.none(place)
     told.tell_many(belief, 3, 120)
     ens = told.ens
-    _, v, q = replace(place, T=place.X).scratch(ens)
+    _, v, q = replace(place, R=place.X).scratch(ens)
     truth = ens.magnitude[:, None] * q / (v + ens.noise[:, None])
-    seen = Outlook(ens, belief, np.zeros((0, 3)), np.zeros(0)).belief((0, 0))
+    seen = seen_by_functions(place.outlook(ens, belief))
     for m, alone in enumerate(np.eye(M)):
         scores = ivr(replace(seen, w=frozen(alone)))
         assert np.abs(scores - truth[m]).max() < 1e-6 * truth[m].max()
@@ -116,15 +119,15 @@ SCRIPT = ([1, 1, 1, 1], [1, 0, 1, 1], [0, 0, 0, 1], [0, 1, 0, 1], [1, 1, 0, 0], 
 def test_experts_that_fell_are_dropped_and_come_back_as_they_are_then(limits, name, way):
     """Weights are set by hand; between them come labels that the dropped do not see."""
     place = world(name)
-    belief = place.belief(target=place.T, **limits(way))
+    belief = place.belief(reference=place.R, **limits(way))
     told = Told.none(place)
     for number, matters in enumerate((*SCRIPT, SCRIPT[0])):
-        w = np.where(np.array(matters) == 1, 1.0, 0.9 * pool.LEAST_WEIGHT)
+        w = np.where(np.array(matters) == 1, 1.0, 0.9 * memory_pool.LEAST_WEIGHT)
         ens = replace(told.ens, log_w=frozen(np.log(w / w.sum())))
         belief.hold(ens)
-        assert belief.held.tolist() == np.flatnonzero(matters).tolist()
+        assert belief.members.tolist() == np.flatnonzero(matters).tolist()
         check(belief, place, told.ens)
-        told.tell_many(belief, number, 7, keep=False)
+        told.tell_many(belief, number, 7, log_w=ens.log_w)
         check(belief, place, told.ens)
 
 
@@ -135,8 +138,8 @@ def test_labels_themselves_drop_experts_and_the_rest_stays_right(limits, name, w
     belief = place.belief(**limits(way))
     told = Told.none(place)
     told.tell_many(belief, 4, 40)
-    assert 0 < len(belief.held) < M
-    assert (belief.held == np.flatnonzero(told.ens.w >= pool.LEAST_WEIGHT)).all()
+    assert 0 < len(belief.members) < M
+    assert (belief.members == np.flatnonzero(told.ens.w >= memory_pool.LEAST_WEIGHT)).all()
     check(belief, place, told.ens)
 
 
@@ -145,7 +148,7 @@ def test_the_least_weight_can_be_given(least):
     place = world("features")
     ens = replace(place.ens, log_w=frozen(np.log([0.5, 1e-300, 0.4, 0.1])))
     belief = place.belief(ens, least_weight=least)
-    assert belief.held.tolist() == ([0, 1, 2, 3] if least == 0.0 else [0, 2])
+    assert belief.members.tolist() == ([0, 1, 2, 3] if least == 0.0 else [0, 2])
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -153,7 +156,7 @@ def test_the_least_weight_can_be_given(least):
 @pytest.mark.parametrize("first", ["twin", "original"])
 def test_a_fork_and_its_original_go_their_own_ways(limits, name, way, first):
     place = world(name)
-    belief = place.belief(target=place.T, **limits(way))
+    belief = place.belief(reference=place.R, **limits(way))
     told = Told.none(place)
     told.tell_many(belief, 5, 12)
     twin, other = belief.fork(), replace_told(told)
@@ -188,12 +191,12 @@ def test_a_candidate_is_the_same_point_for_all_experts_however_the_pool_is_kept(
     told = Told.none(place)
     for seed in (8, 9):
         for n in (0, 17, 39):
-            mu, v = told.ens.experts.predict(belief.point(told.ens, n))
+            mu, v = told.ens.experts.predict(place.outlook(told.ens, belief).points([n]))
             truth = told.ens.experts.predict(place.points(told.ens, place.X[n : n + 1]))
             np.testing.assert_allclose(mu, truth[0], rtol=1e-12, atol=1e-13)
             np.testing.assert_allclose(v, truth[1], rtol=1e-12, atol=1e-13)
         told.tell_many(belief, seed, 10)
-    assert len(belief.held) < M
+    assert len(belief.members) < M
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -220,15 +223,42 @@ def test_the_memory_budget_decides_whether_features_are_kept(name):
         assert all((group.points is not None) == kept for group in belief.groups)
 
 
+@pytest.mark.parametrize("way", ["outgrown", "one by one, outgrown"])
+def test_the_memory_budget_decides_how_long_the_columns_of_exact_experts_are_kept(limits, way):
+    """V (M, t, U) has room for twice the labels; what does not fit is computed block by block."""
+    place = world("exact")
+    belief = place.belief(**limits(way, LEAST_WEIGHT=0.0))
+    told = Told.none(place)
+    for number in range(30):
+        told.tell_many(belief, number, 1)
+        assert belief.cached == (number + 1 <= 20)
+        assert all((group.points is not None) == belief.cached for group in belief.groups)
+    check(belief, place, told.ens)
+
+
+@pytest.mark.parametrize("way", ["recomputed", "outgrown", "one by one, outgrown"])
+def test_columns_kept_and_computed_anew_are_the_same_belief(limits, way):
+    place = world("exact", U=300)
+    pools = [place.belief(reference=place.R, **limits(one)) for one in ("together", way)]
+    for pool in pools:
+        Told.none(place).tell_many(pool, 12, 40)
+    kept, anew = pools
+    assert (kept.cached, anew.cached) == (True, False)
+    assert (kept.members == anew.members).all()
+    for part in ("mu", "v", "q"):
+        held = [getattr(pool, part)[pool.members] for pool in pools]
+        np.testing.assert_allclose(*held, rtol=1e-9, atol=1e-11)
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_scores_see_the_experts_held_in_units_of_the_labels(name):
     place = world(name)
-    belief = place.belief(target=place.T)
+    belief = place.belief(reference=place.R)
     told = Told.none(place)
     told.tell_many(belief, 10, 8)
     ens = replace(told.ens, log_w=frozen(np.log([0.5, 1e-12, 0.3, 0.2])))
     belief.hold(ens)
-    seen = Outlook(ens, belief, np.zeros((0, 3)), np.zeros(0)).belief((3, 4))
+    seen = seen_by_functions(place.outlook(ens, belief), (3, 4))
     mu, v, q = place.scratch(told.ens)
     for m, row in zip((0, 2, 3), range(3), strict=True):
         sig2, lam = ens.magnitude[m], ens.noise[m]
@@ -238,45 +268,3 @@ def test_scores_see_the_experts_held_in_units_of_the_labels(name):
         np.testing.assert_allclose(seen.noise[row], sig2 * lam)
         np.testing.assert_allclose(seen.reduction[row], sig2 * q[m] / (v[m] + lam), rtol=1e-8)
     assert seen.key == (3, 4)
-
-
-@pytest.mark.parametrize("name", KINDS)
-def test_a_candidate_believed_is_labelled_with_the_ensembles_mean_and_weights_stay(name):
-    place = world(name)
-    belief = place.belief(target=place.T)
-    told = Told.none(place)
-    told.tell_many(belief, 11, 8)
-    kept = [np.copy(a) for a in (belief.mu, belief.v, belief.q)]
-    now = Outlook(told.ens, belief, np.zeros((0, place.X.shape[1])), np.zeros(0))
-    label = now.means([5, 23])
-    then = now.believing([5], label[:1]).believing([23], label[1:])
-    for a, b in zip((belief.mu, belief.v, belief.q), kept, strict=True):
-        assert (a == b).all()
-    other, twin = replace_told(told), belief.fork()
-    for n in (5, 23):
-        mu, _ = told.ens.experts.predict(place.points(told.ens, place.X[n : n + 1]))
-        other.tell(twin, n, float(told.ens.w @ mu[:, 0]), keep=False)
-    check(then.pool, place, other.ens)
-    assert (then.ens.log_w == told.ens.log_w).all()
-    np.testing.assert_array_equal(then.X, place.X[[5, 23]])
-
-
-@pytest.mark.parametrize("name", KINDS)
-def test_many_believed_together_are_those_believed_one_by_one(name):
-    place = world(name)
-    belief = place.belief(target=place.T)
-    told = Told.none(place)
-    told.tell_many(belief, 11, 8)
-    kept = [np.copy(a) for a in (belief.mu, belief.v, belief.q)]
-    now = Outlook(told.ens, belief, np.zeros((0, place.X.shape[1])), np.zeros(0))
-    at = list(range(12, 12 + TOGETHER_FROM))
-    label = now.means(at)
-    together, one_by_one = now.believing(at, label), now
-    for n, y in zip(at, label, strict=True):
-        one_by_one = one_by_one.believing([n], np.array([y]))
-    check(together.pool, place, one_by_one.ens)
-    np.testing.assert_array_equal(together.y, one_by_one.y)
-    for a, b in zip((belief.mu, belief.v, belief.q), kept, strict=True):
-        assert (a == b).all()
-    more = together.believing([3], np.array([0.5]))
-    check(more.pool, place, one_by_one.believing([3], np.array([0.5])).ens)

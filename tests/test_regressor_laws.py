@@ -48,7 +48,7 @@ def problem(seed):
 
 
 def regressor(model="features", **changes):
-    plain = {"n_frequencies": 20, "noise_bounds": (1e-3, 1e5), "random_state": 7}
+    plain = {"n_frequencies": 20, "noise_bounds": (1e-3**0.5, 1e5**0.5), "random_state": 7}
     ratios = {"noise_ratios": (1e-4, 1e-2, 1.0)}
     return EnsembleGPRegressor(**{**plain, **ratios, **MODELS[model], **changes})
 
@@ -124,7 +124,7 @@ def test_order_of_labels_is_irrelevant(model, seed):
     assert_same(picture(refitted, x_new, y_new), picture(forth, x_new, y_new), **REFITTED)
 
 
-HELD = {"magnitude": [1.0, 2.0, 0.5], "noise": 0.05}
+HELD = {"magnitude": [1.0, 2.0, 0.5], "noise": 0.05**0.5}
 UNITS = pytest.mark.parametrize(
     ("model", "fixed"), [(name, {}) for name in MODELS] + [("features", HELD), ("exact", HELD)]
 )
@@ -220,7 +220,7 @@ def test_orthogonal_frequencies_are_other_frequencies(seed):
 # Noise of labels; scaling and hyperparameters are given, in units that are not those of y
 
 
-def known(model, d, noise=0.05):
+def known(model, d, noise=0.05**0.5):
     given = Scaling(np.full(d, 0.2), np.full(d, 1.5), y_mean=0.3, y_sd=4.0)
     return regressor(model, magnitude=[1.0, 2.0, 0.5], noise=noise, scaling=given)
 
@@ -243,7 +243,7 @@ def test_known_noise_adds_to_the_model_s(model, seed, sd):
     X, y, x_new, _ = problem(seed)
     told = known(model, X.shape[1]).fit(X, y, sample_noise=sd)
     each = known(model, X.shape[1]).fit(X, y, sample_noise=np.full(len(y), sd))
-    added = known(model, X.shape[1], noise=0.05 + (sd / 4.0) ** 2).fit(X, y)
+    added = known(model, X.shape[1], noise=(0.05 + (sd / 4.0) ** 2) ** 0.5).fit(X, y)
     for one, other in ((told, each), (told, added)):
         assert_same(
             (*one.predict(x_new, return_std=True), one.weights_),
@@ -260,9 +260,9 @@ def test_replicates_tell_what_their_mean_tells(model, seed, k, sd):
     n = 1e-3  # the model's own noise variance; 4.0 is the sd of the scaling above
     rest = np.sqrt((sd**2 + 16.0 * n) / k - 16.0 * n)
     replicates = y[0] + np.random.default_rng(seed).normal(size=k)
-    many = known(model, X.shape[1], noise=n).fit(X[1:], y[1:])
+    many = known(model, X.shape[1], noise=n**0.5).fit(X[1:], y[1:])
     many.partial_fit(np.tile(X[0], (k, 1)), replicates, sample_noise=sd)
-    mean = known(model, X.shape[1], noise=n).fit(X[1:], y[1:])
+    mean = known(model, X.shape[1], noise=n**0.5).fit(X[1:], y[1:])
     mean.partial_fit(X[0], replicates.mean(), sample_noise=rest)
     assert_same(picture(many, x_new, y_new), picture(mean, x_new, y_new))
 
@@ -285,13 +285,13 @@ def test_noise_that_is_known_is_not_fitted_again(seed):
     X, y, _, _ = problem(seed)
     n = (0.3 / y.std()) ** 2
     told = regressor("exact").fit(X, y, sample_noise=0.3)
-    plain = regressor("exact", noise_bounds=(1e-3 + n, 1e5 + n)).fit(X, y)
+    plain = regressor("exact", noise_bounds=((1e-3 + n) ** 0.5, (1e5 + n) ** 0.5)).fit(X, y)
     A, b = told.scaling_.inputs(X), told.scaling_.labels(y)
     for m, kernel in enumerate(told.dictionary_):
         K, likelihoods = correlation(kernel, A, A), []
         for sig2, noise in (
-            (told.magnitude_[m], told.noise_[m] + n),
-            (plain.magnitude_[m], plain.noise_[m]),
+            (told.magnitude_[m], told.noise_[m] ** 2 + n),
+            (plain.magnitude_[m], plain.noise_[m] ** 2),
         ):
             C = sig2 * K + noise * np.eye(len(b))
             likelihoods.append(-0.5 * (np.linalg.slogdet(C)[1] + b @ np.linalg.solve(C, b)))

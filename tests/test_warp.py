@@ -8,6 +8,7 @@ from scipy.integrate import quad
 
 from weal import ActiveLearner, EnsembleGPRegressor, Kernel
 from weal.core.bend import STRAIGHT, bend_of
+from weal.model.fold import refresh_after
 from weal.model.warping import FEWEST
 
 rng = np.random.default_rng(12)
@@ -83,7 +84,7 @@ def test_mean_and_sd_are_those_of_quadrature(model):
     """Normal experts of variance `magnitude v`, as everywhere; the label that f makes expected."""
     plain, back = by_hand(model)
     ens = plain.ensemble_
-    mu, v = ens.experts.predict(plain.embed(x_new))
+    mu, v = ens.experts.predict(plain.model_.points(x_new))
     sd, noise = np.sqrt(ens.magnitude[:, None] * v), np.sqrt(ens.magnitude * ens.noise)
     x, p = np.polynomial.hermite_e.hermegauss(60)
     p = p / p.sum()
@@ -110,22 +111,22 @@ def test_a_long_tail_is_better_predicted_bent():
 
 
 def test_auto_bends_what_has_a_tail_and_nothing_else():
-    assert EnsembleGPRegressor(warp="auto").fit(X, y).fold_.bend != STRAIGHT
+    assert EnsembleGPRegressor(warp="auto").fit(X, y).model_.fold.bend != STRAIGHT
     auto, plain = (EnsembleGPRegressor(warp=warp).fit(X, H) for warp in ("auto", None))
-    assert auto.fold_.bend == STRAIGHT
+    assert auto.model_.fold.bend == STRAIGHT
     assert_array_equal(auto.predict(x_new), plain.predict(x_new))
     few = EnsembleGPRegressor(warp="auto").fit(X[: FEWEST - 1], y[: FEWEST - 1])
-    assert few.fold_.bend == STRAIGHT
+    assert few.model_.fold.bend == STRAIGHT
 
 
 def test_auto_thinks_again_when_experts_are_settled_anew():
     model = EnsembleGPRegressor(warp="auto").fit(X[:20], y[:20])
     model.partial_fit(X[20:], y[20:])
-    assert model.fold_.bend != STRAIGHT
-    t = model.fold_.next_refresh
-    assert t > 45  # settled by some of the labels that came later
+    assert model.model_.fold.bend != STRAIGHT
+    settled = model.model_.fold.settled
+    assert refresh_after(settled) > 45  # settled by some of the labels that came later
     given = EnsembleGPRegressor(THREE, warp="auto").fit(X, y)
-    assert given.fold_.bend == STRAIGHT
+    assert given.model_.fold.bend == STRAIGHT
 
 
 @pytest.mark.parametrize("warp", ["asinh", "auto"])
@@ -139,7 +140,7 @@ def test_labels_one_by_one_are_labels_together(warp):
 
 def test_the_plain_model_is_the_default():
     assert EnsembleGPRegressor().warp is None
-    assert EnsembleGPRegressor().fit(X, y).fold_.bend == STRAIGHT
+    assert EnsembleGPRegressor().fit(X, y).model_.fold.bend == STRAIGHT
 
 
 @pytest.mark.parametrize("warp", ["log", True, 3])
@@ -151,7 +152,7 @@ def test_other_warps_are_refused(warp):
 def test_a_bent_model_is_saved_and_learns_on(model, tmp_path):
     model.save(tmp_path / "model")
     again = EnsembleGPRegressor.load(tmp_path / "model")
-    assert again.fold_.bend == model.fold_.bend
+    assert again.model_.fold.bend == model.model_.fold.bend
     assert_array_equal(again.predict(x_new, True), model.predict(x_new, True))
     assert_array_equal(again.predict_interval(x_new), model.predict_interval(x_new))
     assert_array_equal(again.log_predictive_density(X, y), model.log_predictive_density(X, y))
@@ -162,7 +163,7 @@ def test_a_bent_model_is_saved_and_learns_on(model, tmp_path):
 
 def learner(warp="asinh", acquisition="auto", told=12, **options):
     found = ActiveLearner(
-        EnsembleGPRegressor(warp=warp), X, acquisition, n_start=8, seed=1, **options
+        X, EnsembleGPRegressor(warp=warp), acquisition, n_start=8, seed=1, **options
     )
     found.tell(list(range(told)), y[:told])
     return found
@@ -190,7 +191,7 @@ def test_a_saved_learner_goes_on_as_the_unbroken_one(tmp_path):
     ours = learner(warp="auto", told=32)
     ours.save(tmp_path / "learner")
     again = ActiveLearner.load(tmp_path / "learner")
-    assert again.model.fold_.bend == ours.model.fold_.bend != STRAIGHT
+    assert again.model.fold.bend == ours.model.fold.bend != STRAIGHT
     for _ in range(6):
         query = ours.ask()
         assert again.ask() == query

@@ -8,11 +8,12 @@ Public names load on first use, so that `import weal` costs next to nothing::
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 _HOMES = {
     "ActiveLearner": "weal.active_learner",
     "AlreadyLabelled": "weal.errors",
+    "Campaign": "weal.campaign.campaign",
     "Conflict": "weal.errors",
     "EnsembleGPRegressor": "weal.model.regressor",
     "Exhausted": "weal.errors",
@@ -28,6 +29,7 @@ _HOMES = {
 __all__ = [
     "ActiveLearner",
     "AlreadyLabelled",
+    "Campaign",
     "Conflict",
     "EnsembleGPRegressor",
     "Exhausted",
@@ -42,6 +44,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from weal.active_learner import ActiveLearner
+    from weal.campaign.campaign import Campaign
     from weal.campaign.opening import open_campaign
     from weal.core.kernels import Kernel
     from weal.core.scaling import Scaling

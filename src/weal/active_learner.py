@@ -1,32 +1,35 @@
 """Ask and tell: from a pool of candidates, which to label next; from its label, what we know now.
 
-The labels told are the truth; the model is their fold, and the belief on the pool follows it one
-covariance column at a time. Before `n_start` labels there is no model, and `ask` fills space. With
-the `n_start`-th label the model is fitted to all labels so far: scaling (of pool and labels),
-magnitudes and noises are settled then, and stay.
+`ActiveLearner` is a shell around one frozen state (`weal.learner.state`). Whatever happens to it is
+an event, and `apply(state, event)` gives the next state: an interruption anywhere leaves the old
+state or the new one. What the labels make of the model and of the belief on the pool follows from
+the state, is computed when somebody asks, and is kept beside it (`weal.learner.beliefs`).
 
-Everything random comes from (seed, step), ties are broken by (seed, id), and `ask` changes nothing
-that a second `ask` could see: without news it gives the same answer again.
+Before `n_start` labels there is no model, and `ask` fills space. With the `n_start`-th label the
+scaling of pool and labels is settled, and stays. Everything random comes from (seed, step), ties
+are broken by (seed, id).
 """
 
 import os
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from weal.core.arrays import Array
 from weal.learner import learner_file, run
-from weal.learner.candidates import Candidates
-from weal.learner.choosing import Chooser
-from weal.learner.history import NAN, History
-from weal.learner.knowledge import Knowledge, Surroundings, Watch, fresh_model
+from weal.learner.apply import apply
+from weal.learner.beliefs import Beliefs
+from weal.learner.candidates import Candidates, read_candidates
+from weal.learner.choosing import next_query
+from weal.learner.events import Added, Event, Removed, Row, Skipped, Told
 from weal.learner.labels import Label, Labels, pairs, several, sort
-from weal.learner.pool import MEMORY
-from weal.learner.queries import Queries
-from weal.model.checks import check_count, check_seed, check_validation
-from weal.model.regressor import EnsembleGPRegressor
+from weal.learner.memory_pool import MEMORY
+from weal.learner.settings import settings_of
+from weal.learner.state import State, begin, with_experts
+from weal.learner.watch import Watch
+from weal.model.checks import check_count
+from weal.model.model import Model
 
 
 class ActiveLearner:
@@ -34,15 +37,17 @@ class ActiveLearner:
 
     Parameters
     ----------
-    model : EnsembleGPRegressor or None
-        Its parameters are taken (a clone), not its labels. None: the default one.
     pool : array (U, d), or a pandas, polars or pyarrow frame
         The candidates, in any units.
+    model : EnsembleGPRegressor or None
+        Its parameters are taken, not its labels. None: the default ones.
     acquisition : str, function, or list of them
         One of random, wvar, went, qbc, gpm-var, gpm-ent, ivr, bald, igs; "auto" for the
         paper's five and igs together, weighed as labels come (the default); "multi" for the five
         alone; a list for others together; or your own function of a
-        `weal.core.acquisition.Belief` that returns one score for each candidate.
+        `weal.core.acquisition.Belief` that returns one score for each candidate. One that looks
+        at each candidate by itself may say so (`f.pointwise = True`): large pools are then
+        given to it in blocks.
     ids, id_column
         Ids of the candidates: a list, or the frame's column that holds them. Neither: the index
         of a pandas frame, else 0, 1, 2, ...
@@ -52,21 +57,22 @@ class ActiveLearner:
     eta, score_scaling
         Learning rate of their weights, for labels of sd 1; "range" (shift and scale to [0, 1]) or
         "maximum" (the paper's literal rule).
-    target : array (N, d) or None
+    reference : array (N, d) or None
         Where `ivr` wants to be sure; None: the pool.
     n_start : int or None
         Labels before there is a model; None: d + 3, but 5 at the least and 10 at the most.
     seed : int
         Decides all that is random.
     memory : int
-        Bytes that cached features of the pool may take.
+        Bytes that the pool in the form of the experts may take; what does not fit is computed
+        anew block by block.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from weal import ActiveLearner, EnsembleGPRegressor
+    >>> from weal import ActiveLearner
     >>> X_pool = np.linspace(0, 6, 61)[:, None]
-    >>> learner = ActiveLearner(EnsembleGPRegressor(), pool=X_pool, acquisition="gpm-var")
+    >>> learner = ActiveLearner(X_pool, acquisition="gpm-var")
     >>> for _ in range(12):
     ...     query = learner.ask()
     ...     learner.tell(query, np.sin(X_pool[query, 0]))
@@ -76,8 +82,8 @@ class ActiveLearner:
 
     def __init__(
         self,
-        model: EnsembleGPRegressor | None = None,
-        pool: Any = None,
+        pool: Any,
+        model: Any = None,
         acquisition: Any = "auto",
         *,
         ids: Iterable[Hashable] | None = None,
@@ -85,84 +91,103 @@ class ActiveLearner:
         validation: tuple[Any, Any] | None = None,
         eta: float = 20.0,
         score_scaling: str = "range",
-        target: Any = None,
+        reference: Any = None,
         n_start: int | None = None,
         seed: int = 0,
         memory: int = MEMORY,
     ) -> None:
-        if pool is None:
-            raise ValueError("ActiveLearner needs a pool: one row for each candidate")
-        self.candidates = Candidates(pool, ids, id_column)
-        d = self.candidates.X.shape[1]
-        self.chooser = Chooser(acquisition, eta, score_scaling)
-        self.validation = check_validation(validation, self.candidates.like)
-        self.target = None if target is None else self.candidates.like(target)
-        self.n_start = min(10, max(5, d + 3)) if n_start is None else check_count(n_start)
-        self.seed, self.memory = check_seed(seed), int(memory)
-        self.labels = Labels()
-        self._queries = Queries(self.chooser, self.seed)
-        self._knowledge = Knowledge(fresh_model(model, self.seed, d))
+        candidates = read_candidates(pool, ids, id_column)
+        chosen = (acquisition, eta, score_scaling, n_start, seed, validation)
+        settings = settings_of(candidates, model, *chosen)
+        points = None if reference is None else candidates.like(reference)
+        self._state, self._beliefs = begin(settings, candidates, points), Beliefs(int(memory))
+
+    @classmethod
+    def of(cls, state: State, beliefs: Beliefs | None = None) -> Self:
+        """The learner of a state, with what is kept of it already."""
+        learner = cls.__new__(cls)
+        learner._state, learner._beliefs = state, beliefs or Beliefs(MEMORY)
+        return learner
 
     @property
-    def pending(self) -> dict[Hashable, int]:
+    def state(self) -> State:
+        """All that decides what the learner says next, as a frozen value."""
+        return self._state
+
+    @property
+    def candidates(self) -> Candidates:
+        """The pool: ids and rows."""
+        return self._state.candidates
+
+    @property
+    def labels(self) -> Labels:
+        """The labels told, in their order."""
+        return self._state.labels
+
+    @property
+    def pending(self) -> Mapping[Hashable, int]:
         """Ids that were asked and wait for their label, each with its row in the history."""
-        return self._queries.pending
+        return dict(self._state.asked)
 
     @property
-    def skipped(self) -> set[Hashable]:
+    def skipped(self) -> frozenset[Hashable]:
         """Ids that are left out for now."""
-        return self._queries.skipped
+        return self._state.skipped
 
     @property
-    def history(self) -> History:
+    def history(self) -> list[Row]:
         """What was asked, why, and what came back (`weal.learner.history`)."""
-        return self._queries.history
+        return [dict(row) for row in self._state.history]
+
+    @property
+    def acquisition_weights(self) -> dict[str, float]:
+        """Weights of the acquisition functions, by name."""
+        return self._state.omega
+
+    @property
+    def reference(self) -> Array | None:
+        """The points (N, d) where `ivr` wants to be sure; None: the pool."""
+        return self._state.reference
+
+    @property
+    def n_start(self) -> int:
+        """Labels before there is a model."""
+        return self._state.settings.n_start
+
+    @property
+    def seed(self) -> int:
+        """What decides all that is random."""
+        return self._state.settings.seed
 
     @property
     def fitted(self) -> bool:
         """Whether there is a model: labels enough have come."""
-        self._catch_up()
-        return self._knowledge.fitted
+        return self._state.fitted
 
     @property
-    def model(self) -> EnsembleGPRegressor:
-        """The regressor, fitted to the labels told so far.
+    def model(self) -> Model:
+        """What the labels told so far have taught; RuntimeError while they are too few.
 
-        For a frame as pool it predicts on frames with the same columns; to an array it then gives
-        scikit-learn's warning that the names of its columns cannot be checked.
+        For a frame as pool it predicts on frames with the same columns.
         """
-        self._catch_up()
-        return self._knowledge.model
+        return self._beliefs.model(self._state)
 
     def ask(self, n: int | None = None, *, more: bool = False) -> Any:
         """The id of the candidate to label next; with `n`, a list of n ids for one batch.
 
         Without news since the last `ask` the answer is the same (and a longer batch begins with
-        the shorter one). Points asked before and still without a label are not asked again.
-        `more=True` asks for points beyond all that were asked, even without news.
+        the shorter one); a `Campaign` differs there, and offers others at each ask. Points asked
+        before and still without a label are not asked again. `more=True` asks for points beyond
+        all that were asked, even without news. All of a batch is asked, or none of it.
         """
-        wanted = 1 if n is None else check_count(n)
-        self._catch_up()
-        batch = [] if more else list(self._queries.batch)
-        free = self.free(wanted - len(batch))
-        around = (self.candidates, self.labels, self._knowledge)
-        self._queries.extend(batch, wanted, *around, free)
-        return batch[0] if n is None else batch[:wanted]
-
-    def free(self, wanted: int = 0) -> NDArray[np.bool_]:
-        """Which candidates (U,) may be asked; Exhausted when there are fewer than wanted."""
-        return self._queries.free(self.candidates, self.labels, wanted)
-
-    def take_over(
-        self, asked: Sequence[Hashable], skipped: Iterable[Hashable], log_omega: Array,
-        weighed: bool,
-    ) -> None:  # fmt: skip
-        """Go on from what was decided elsewhere: who is asked (in this order), who is skipped.
-
-        `log_omega` are the weights of the acquisition functions, and `weighed` tells whether they
-        followed the labels up to now.
-        """
-        self._queries.take_over(asked, skipped, len(self.labels), log_omega, weighed)
+        wanted, state = 1 if n is None else check_count(n), self._state
+        batch = () if more else state.batch
+        state.free(wanted - len(batch))
+        while len(batch) < wanted:
+            event = next_query(state, self._beliefs, opens=not batch)
+            state, batch = apply(state, event), (*batch, event.id)
+        self._state = state
+        return batch[0] if n is None else list(batch[:wanted])
 
     def rows(self, ids: Sequence[Hashable]) -> Any:
         """The rows of these ids, as the kind of table that the pool was."""
@@ -191,131 +216,90 @@ class ActiveLearner:
         ]
         dropped, new = sort(self.labels, rows, replace, repeat)
         if new:
-            self._take(dropped, new)
+            self._apply(Told(tuple(new), tuple(dropped)))
 
     def tell_points(self, X: Any, y: Any, *, noise: Any = None) -> None:
         """Learn labels y (N,) of points X (N, d) that are not in the pool."""
         points = self.candidates.like(np.atleast_2d(X) if np.ndim(X) < 2 and not several(y) else X)
         rows = pairs(range(len(points)), y if several(y) else [y], noise)
         new = [Label(None, x, value, sd) for x, (_, value, sd) in zip(points, rows, strict=True)]
-        self._take([], new)
+        self._apply(Told(tuple(new)))
 
     def forget(self, name: Hashable) -> None:
         """Drop the label of an id, as if it had never been told; it may be asked again."""
         name = self.candidates.name(name)
         if name not in self.labels.by_name:
             raise ValueError(f"{name!r} has no label to forget")
-        self._take([name], [])
+        self._apply(Told(dropped=(name,)))
 
     def skip(self, name: Hashable) -> None:
         """Leave an id out for now: not asked until `unskip`, or until its label is told."""
-        name = self.candidates.name(name)
-        self.skipped.add(name)
-        self.pending.pop(name, None)
-        self._queries.forget_plans()
+        self._apply(Skipped(self.candidates.name(name)))
 
     def unskip(self, name: Hashable) -> None:
         """Let a skipped id be asked again."""
-        self.skipped.discard(self.candidates.name(name))
-        self._queries.forget_plans()
+        self._apply(Skipped(self.candidates.name(name), on=False))
 
     def add(
-        self, pool: Any, ids: Iterable[Hashable] | None = None, *, to_target: bool = False
+        self, pool: Any, ids: Iterable[Hashable] | None = None, *, to_reference: bool = False
     ) -> None:
-        """Add candidates: rows like the pool's. `to_target` adds them to the target of ivr too."""
-        if self.target is None:
-            self.target = self.candidates.X  # what the pool was stays the target
-        before = self.candidates.add(pool, ids, self._knowledge.check_inputs)
-        self._queries.batch, self._queries.outlook, self._knowledge.pool = [], None, None
-        if to_target:
-            self.target = np.concatenate([self.target, self.candidates.X[before:]])
+        """Add candidates: rows like the pool's. `to_reference`: `ivr` looks at them too."""
+        self._apply(Added(self.candidates.with_more(pool, ids), to_reference))
 
     def remove(self, ids: Iterable[Hashable]) -> None:
         """Take candidates out of the pool; labels of theirs stay."""
-        names = [self.candidates.name(given) for given in ids]
-        self.candidates.present[[self.candidates.index[name] for name in names]] = False
-        for name in names:
-            self.pending.pop(name, None)
-        self._queries.forget_plans()
+        self._apply(Removed(tuple(self.candidates.name(given) for given in ids)))
 
     def predicted_error(self) -> float:
         """Root mean square, over the pool, of the error that the model itself expects."""
-        self._catch_up()
-        if not self._knowledge.fitted:
+        if not self.fitted:
             return float("inf")
-        return self._knowledge.predicted_error(self.candidates.present)
+        _, sd = self._beliefs.moments(self._state, np.flatnonzero(self.candidates.present))
+        return float(np.sqrt((sd**2).mean())) if len(sd) else 0.0
 
     def watch(self, X: Any) -> Watch:
         """Keep the belief on other points X (N, d) up to date too, at one column a label.
 
         The same as `model.predict(X)` after every label, without computing it anew.
         """
-        watch = Watch(self._knowledge, self.candidates.like(X), self._catch_up)
-        self._knowledge.watches.append(watch)
-        self._catch_up()
-        return watch
+        return Watch(self._beliefs, self.candidates.like(X), lambda: self._state)
 
-    def run(self, oracle: Any, n: int, **options: Any) -> run.Run:
-        """Ask, have `oracle` measure, and tell, n times; see `weal.learner.run.run`."""
-        return run.run(self, oracle, n, **options)
+    def run(
+        self,
+        oracle: Callable[[Any], float],
+        n: int,
+        *,
+        by_id: bool = False,
+        callback: Callable[[Any, Hashable, float], object] | None = None,
+        target_error: float | None = None,
+        patience: int | None = None,
+        least_gain: float = 0.01,
+        progress: bool | None = None,
+    ) -> run.Run:
+        """Ask, have `oracle` measure, and tell, up to n times; says why it ended.
+
+        The oracle gets the row of the candidate ((d,) for an array, a dict for a frame), or its
+        id with `by_id`. `callback(learner, id, label)` is called after every label. Stops early
+        when the predicted error falls below `target_error` (in units of y), or when it fell by
+        less than `least_gain` of itself over the last `patience` labels. `progress` draws a bar on
+        standard error; None: where that is a terminal. Ctrl-C, or an oracle that raises, loses
+        no label: the point in question stays asked.
+        """
+        limits = run.Limits(target_error, patience, least_gain)
+        return run.run(self, oracle, n, by_id, callback, limits, progress)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the learner to one file, without pickle; `load` reads it."""
-        self._catch_up()
-        learner_file.save(self, path)
+        state = self._state
+        if state.fitted:  # the experts are spared the settling when it is opened
+            state = with_experts(state, self._beliefs.settled(state))
+        learner_file.save(state, self._beliefs.memory, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], acquisition: Any = None) -> Self:
         """The learner that `save` wrote; `acquisition` gives functions of your own again."""
-        learner: Self = learner_file.load(cls, path, acquisition)
-        return learner
+        state, memory = learner_file.load(path, acquisition)
+        return cls.of(state, Beliefs(memory))
 
-    def _take(self, dropped: Sequence[Hashable], new: Sequence[Label]) -> None:
-        """Labels out and labels in: first the truth, then what follows from it."""
-        self._catch_up()
-        self._knowledge.check(new)
-        places = [self.candidates.index.get(label.name) for label in new]
-        asked_for = [label.name in self.pending for label in new]
-        expected = [
-            (NAN, NAN) if asked else self._knowledge.expected(n)
-            for asked, n in zip(asked_for, places, strict=True)
-        ]
-        step, asked = len(self.labels), dict(self.pending)
-        labels, names = self.labels.after(dropped, new), {label.name for label in new}
-        pending = {name: row for name, row in asked.items() if name not in names}
-        skipped = self.skipped - names
-        # All at once: whoever presses Ctrl-C finds the labels taken, or nothing changed.
-        if dropped:
-            self._knowledge.torn = True
-        queries = self._queries
-        self._knowledge.sound, queries.batch, queries.outlook = False, [], None
-        self.labels, queries.pending, queries.skipped = labels, pending, skipped
-        queries.news += 1
-        notes = [
-            self.history.told(step, label, asked.pop(label.name, None), mean_sd)
-            for label, mean_sd in zip(new, expected, strict=True)
-        ]
-        if not dropped:
-            self._knowledge.learn(list(zip(new, places, strict=True)))
-        self._catch_up()
-        self.history.weigh(notes, self._knowledge.weights)
-
-    def _catch_up(self) -> None:
-        """Bring the model to what the labels say, if it is not there."""
-        if not self._knowledge.fitted and len(self.labels) < self.n_start:
-            self._knowledge.sound = True
-            return
-        target = self.target if self.target is not None else self.candidates.X
-        around = Surroundings(
-            self.candidates.X,
-            self.validation,
-            target if self.chooser.needs_target else None,
-            self.memory,
-        )
-        if not self._knowledge.fitted:
-            labelled = [self.candidates.index[name] for name in self.labels.by_name]
-            unlabelled = np.delete(self.candidates.X, labelled, axis=0)
-            self._knowledge.fit(self.labels, unlabelled, self.candidates.columns)
-        elif not self._knowledge.sound:
-            self._knowledge.mend(self.labels)
-        self._knowledge.start(around)
+    def _apply(self, event: Event) -> None:
+        self._state = apply(self._state, event)

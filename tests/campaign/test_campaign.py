@@ -25,7 +25,7 @@ def test_ask_and_tell(url):
         assert numbers == sorted(numbers)
         assert one.ledger.n_labels == one.model.n_labels_ == 20
         assert isinstance(one.ask(), str)
-        found = one.model.predict(one.mind.pool.X)
+        found = one.model.predict(one.session.pool.X)
         np.testing.assert_allclose(found, [truth(n) for n in range(N)], atol=0.3)
 
 
@@ -200,17 +200,17 @@ def test_what_was_expected_is_kept_with_the_question(url):
         assert sum(body["why"]["shares"].values()) == pytest.approx(1.0)
 
 
-def test_a_label_no_model_can_take_is_kept_and_left_aside(url):
+def test_a_label_no_model_can_take_is_kept_and_left_out(url):
     with campaign(url) as one:
         label(one, one.ask(8))
         one.tell("r39", 1e300)
-        assert list(one.mind.aside) == ["r39"]
+        assert list(one.session.replay.unusable) == ["r39"]
         assert one.model.n_labels_ == 8
         assert one.ledger.n_labels == 9
         with Campaign("lab", one.store) as again:
-            assert list(again.mind.aside) == ["r39"]
+            assert list(again.session.replay.unusable) == ["r39"]
             again.tell("r39", truth(39), replace=True)
-            assert not again.mind.aside
+            assert not again.session.replay.unusable
             assert again.model.n_labels_ == 9
 
 
@@ -236,7 +236,7 @@ def test_labels_in_the_table_are_told(url):
     frame["y"] = [truth(n) if n < 7 else None for n in range(12)]
     with open_campaign("x", url, pool=frame, id_column="name", target="y") as one:
         assert one.ledger.n_labels == 7
-        assert "y" not in one.mind.pool.plan.names
+        assert "y" not in one.session.pool.plan.names
         more = pool(12, 14).assign(y=[truth(12), None])
         one.add(more)
         assert one.ledger.n_labels == 8
@@ -266,7 +266,7 @@ def test_moving_the_file_away_breaks_nothing(tmp_path):
     os.remove(file)
     with open_campaign("x", url) as one:
         assert len(one.ask(3)) == 3
-        assert one.mind.pool.row(3)["steel"] == "hard"
+        assert one.session.pool.row(3)["steel"] == "hard"
 
 
 def test_a_pool_with_one_row(url):
@@ -283,4 +283,4 @@ def test_a_nearly_empty_column_is_not_learnt_from_without_a_word(url):
     with pytest.raises(ValueError, match=r"'y' is empty in 83% of the rows.*--target y"):
         open_campaign("x", url, pool=frame, id_column="name")
     with open_campaign("x", url, pool=frame, id_column="name", types={"y": "number"}) as one:
-        assert "y" in one.mind.pool.plan.names
+        assert "y" in one.session.pool.plan.names

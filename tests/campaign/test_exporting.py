@@ -41,9 +41,9 @@ def test_every_candidate_is_predicted(one, monkeypatch):
     table = frame(one, "predictions")
     monkeypatch.setattr(exporting, "BLOCK", 7)
     in_blocks = frame(one, "predictions")
-    mean, sd = one.model.predict(one.mind.pool.X, return_std=True)
-    low, high = one.model.predict_interval(one.mind.pool.X, 0.9)
-    assert table["id"].tolist() == one.mind.pool.ids
+    mean, sd = one.model.predict(one.session.pool.X, return_std=True)
+    low, high = one.model.predict_interval(one.session.pool.X, 0.9)
+    assert table["id"].tolist() == one.session.pool.ids
     for name, values in {"mean": mean, "sd": sd, "low": low, "high": high}.items():
         np.testing.assert_array_equal(table[name], values)
         np.testing.assert_allclose(in_blocks[name], values, rtol=1e-9, atol=1e-12)

@@ -3,11 +3,11 @@ import pandas as pd
 import pytest
 
 from campaign.taught import measured, taught
+from weal.campaign.kept_trend import trend
 from weal.campaign.opening import open_campaign
 from weal.campaign.status import honest_test
-from weal.diagnostics.trend import trend
 from weal.errors import WealError
-from weal.plots.campaign_figures import learning_curve, relevances
+from weal.plots.learner_figures import inputs, learning_curve
 
 NAMES = ["learning-curve.png", "predicted.png", "experts.png", "inputs.png"]
 
@@ -29,8 +29,8 @@ def test_the_learning_curve_shows_the_estimates_the_goal_and_the_test():
     one = taught(14, rows=60)
     for name in one.ask(3, check=True):
         one.tell(name, measured(name))
-    course = trend(one)
-    fig = learning_curve(course, 0.2, honest_test(one.ledger), one.name)
+    course, check = trend(one.session), honest_test(one.ledger)
+    fig = learning_curve(course, 0.2, (check.rmse, check.error), one.name)
     lines = [line.get_ydata() for line in fig.axes[0].lines]
     marks = course.marks
     np.testing.assert_allclose(lines[0], [mark.left_out for mark in marks])
@@ -55,8 +55,8 @@ def test_odd_names_and_few_labels_are_drawn(tmp_path):
 
 
 def test_inputs_beyond_the_first_are_shown_together():
-    few = relevances({"x": 1.0})
-    many = relevances({f"input {n}": 0.05 for n in range(20)})
+    few = inputs({"x": 1.0})
+    many = inputs({f"input {n}": 0.05 for n in range(20)})
     assert len(few.axes[0].patches) == 1
     assert len(many.axes[0].patches) == 16
     assert many.axes[0].get_yticklabels()[-1].get_text() == "5 others together"

@@ -9,31 +9,41 @@ from numpy.testing import assert_allclose
 
 from campaign.lab import campaign, number, pool, truth
 from weal.active_learner import ActiveLearner
-from weal.campaign import checkpoint
+from weal.campaign import checkpoint, offers
 from weal.campaign.campaign import Campaign
-from weal.campaign.mind import Mind, first_rows
+from weal.campaign.replay import follow, replay
 from weal.campaign.rules import asked
-from weal.learner.resuming import Move, past
+from weal.learner.beliefs import Beliefs
+from weal.learner.memory_pool import MEMORY
 
 
-def step_by_step(one):
-    """A mind that has taken every step."""
-    mind = object.__new__(Mind)
-    mind.pool, mind.settings, mind.aside = one.mind.pool, one.ledger.settings, {}
-    mind.kept, mind.first = None, first_rows(one.ledger)
-    mind.learner, mind.done = mind._begun(one.ledger), mind.first[0]
-    mind.follow(one.ledger)
-    return mind
+def again(one):
+    """The session of the same campaign, opened anew."""
+    return Campaign("lab", one.store).session
 
 
-def offered(mind, one, n=4):
-    out = [lease.id for lease in one.ledger.open_leases(one.store.now())]
-    offers, _ = mind.offers(one.ledger, out, n, 0)
-    return [offer.id for offer in offers]
+def unaided(one):
+    """The same, without a checkpoint, taken event by event in several goes."""
+    session, events = again(one), one.events()
+    session.replay = replay(events[: len(events) // 2], session.pool, session.ledger)
+    if not session.replay.labelled:
+        session.replay = replay(events, session.pool, session.ledger)
+    session.replay = follow(session.replay, events[session.replay.seq :], session.pool)
+    session.beliefs = Beliefs(MEMORY)
+    return session
 
 
-def belief(mind):
-    return mind.learner.model.predict(mind.pool.X, return_std=True)
+def offered(session, one, n=4):
+    found, _ = offers.chosen(session.choosable(one.store.now()), session.beliefs, n, 0)
+    return [offer.id for offer in found]
+
+
+def belief(session):
+    return session.model.predict(session.pool.X, return_std=True)
+
+
+def on_the_pool(session):
+    return session.beliefs.now(session.state).pool
 
 
 def act(one, rng, step):
@@ -46,7 +56,7 @@ def act(one, rng, step):
         name = out[int(rng.integers(len(out)))]
         one.tell(name, truth(number(name)))
     elif deed == "unasked":
-        free = [name for name in one.mind.pool.ids if name not in labelled]
+        free = [name for name in one.session.pool.ids if name not in labelled]
         name = free[int(rng.integers(len(free)))]
         one.tell(name, truth(number(name)), noise=0.01 if rng.random() < 0.3 else None)
     elif deed in ("repeat", "correct") and labelled:
@@ -71,11 +81,10 @@ def test_the_next_question_does_not_depend_on_when_it_was_opened(seed):
         for step in range(60):
             act(live, rng, step)
             if step % 12 == 11:
-                minds = [live.mind, Campaign("lab", live.store).mind, step_by_step(live)]
-                minds.append(Mind(live.ledger, live.mind.pool, None))
-                for other in minds[1:]:
-                    assert_allclose(belief(other), belief(live.mind), rtol=1e-6, atol=1e-9)
-                assert len({tuple(offered(mind, live)) for mind in minds}) == 1
+                sessions = [live.session, again(live), unaided(live)]
+                for other in sessions[1:]:
+                    assert_allclose(belief(other), belief(live.session), rtol=1e-6, atol=1e-9)
+                assert len({tuple(offered(session, live)) for session in sessions}) == 1
 
 
 def test_a_campaign_opened_anew_for_every_deed_is_the_unbroken_one(tmp_path):
@@ -98,9 +107,8 @@ def test_a_campaign_opened_anew_for_every_deed_is_the_unbroken_one(tmp_path):
 
 def test_it_is_the_learner_of_the_package_that_asks():
     with campaign(acquisition="wvar") as one:
-        learner = ActiveLearner(
-            None, one.mind.pool.X, "wvar", ids=one.mind.pool.ids, n_start=5, seed=0
-        )
+        given = one.session.pool
+        learner = ActiveLearner(given.X, acquisition="wvar", ids=given.ids, n_start=5, seed=0)
         for _ in range(12):
             name = one.ask()
             assert name == learner.ask()
@@ -113,20 +121,36 @@ def test_a_checkpoint_is_used_when_it_fits_and_thrown_away_when_not():
         for name in one.ask(12):
             one.tell(name, truth(number(name)))
         one.ask()
-        found, settings = one.mind.past(one.ledger), one.ledger.settings
+        state = one.session.state
         seq, head, data = one.store.snapshot("lab", checkpoint.KIND)
         assert (seq, head) == (one.ledger.seq, one.ledger.hash)
-        picked = checkpoint.read(data, found, settings)
-        assert len(picked.dictionary) == len(one.model.weights_)
-        assert checkpoint.read(data, found, {**settings, "warp": "auto"}) is None
+        kept = checkpoint.read(data, state)
+        assert kept.dictionary == one.model.dictionary_
+        assert again(one).state.settlement.experts.dictionary == kept.dictionary
         other = json.loads(data)
-        for broken in (None, b"", b"{", b"[]", json.dumps({**other, "noise": "x"}).encode()):
-            assert checkpoint.read(broken, found, settings) is None
+        nothing = json.dumps({**other, "arrays": "x"}).encode()
+        for broken in (None, b"", b"{", b"[]", nothing):
+            assert checkpoint.read(broken, state) is None
         one.tell("r39", truth(39))
-        assert checkpoint.read(data, one.mind.past(one.ledger), settings) is not None
+        assert checkpoint.read(data, one.session.state) is not None
+        one.change(warp="auto")
+        assert checkpoint.read(data, one.session.state) is None
+        one.change(warp=None)
+        assert checkpoint.read(data, one.session.state) is not None
         name = next(iter(one.ledger.labels))
         one.tell(name, 5.0, replace=True)
-        assert checkpoint.read(data, one.mind.past(one.ledger), settings) is None
+        assert checkpoint.read(data, one.session.state) is None
+
+
+def test_a_checkpoint_is_equal_to_the_last_bit_for_features_too(monkeypatch):
+    monkeypatch.setattr("weal.model.settling.EXACT_LABELS", 6)
+    with campaign() as one:
+        for n in range(14):
+            one.tell(f"r{n}", truth(n))
+        one.ask()
+        opened = again(one)
+        assert opened.state.settlement.experts is not None
+        np.testing.assert_array_equal(on_the_pool(opened).mu, on_the_pool(one.session).mu)
 
 
 def test_a_wrong_checkpoint_changes_nothing():
@@ -134,30 +158,37 @@ def test_a_wrong_checkpoint_changes_nothing():
         for name in one.ask(12):
             one.tell(name, truth(number(name)))
         one.ask()
-        wanted = offered(one.mind, one)
+        wanted = offered(one.session, one)
         one.store.keep_snapshot("lab", checkpoint.KIND, 1, "nonsense", b"\x80\x04nonsense")
-        assert offered(Campaign("lab", one.store).mind, one) == wanted
+        assert offered(again(one), one) == wanted
 
 
-def tell(n, kind="tell"):
-    return Move(kind, f"r{n}", float(n))
+def settled(one):
+    """Labels by which experts were settled, and the candidates that the scaling is of."""
+    settlement = one.session.state.settlement
+    return settlement.n, settlement.by[1].tolist(), settlement.scaling
 
 
-def test_the_past_is_found_by_counting():
-    moves = [tell(n) for n in range(5)]
-    assert past(moves[:4], 9, 5) is None
-    found = past(moves, 9, 5)
-    assert (found.rows, found.moves, len(found.labels)) == (9, 5, 5)
-    moves += [Move("add", rows=12), *(tell(n) for n in range(5, 9))]
-    assert past(moves, 9, 5).moves == 5
-    assert past(moves, 9, 5).rows == 9
-    later = past([*moves, tell(9)], 9, 5)
-    assert (later.moves, len(later.labels)) == (11, 10)
-    corrected = past([*moves, tell(2, "correct")], 9, 5)
-    assert (corrected.moves, len(corrected.labels)) == (11, 9)
-    assert corrected.labels[-1] == ("r2", 2.0, 0.0)
-    assert [name for name, _, _ in corrected.first] == [f"r{n}" for n in range(5)]
-    assert past([*moves, *(tell(n, "forget") for n in range(9))], 9, 5) is None
+def test_when_experts_are_settled_follows_from_the_events():
+    with campaign(rows=12) as one:
+        for n in range(4):
+            one.tell(f"r{n}", truth(n))
+        assert one.session.state.settlement is None
+        one.tell("r4", truth(4))
+        n, by, first = settled(one)
+        assert (n, by) == (5, [truth(k) for k in range(5)])
+        one.add(pool(12, 15))
+        for k in range(5, 9):
+            one.tell(f"r{k}", truth(k))
+        assert settled(one)[0] == 5
+        one.tell("r9", truth(9))
+        n, by, scaling = settled(one)
+        assert (n, len(by), scaling) == (10, 10, first)
+        one.tell("r2", 7.0, replace=True)
+        n, by, scaling = settled(one)
+        assert (n, by[-1], scaling) == (10, 7.0, first)
+        one.withdraw("r3")
+        assert settled(one)[0] == 9
 
 
 def test_an_open_campaign_and_one_opened_anew_are_equal_to_the_last_bit():
@@ -167,9 +198,9 @@ def test_an_open_campaign_and_one_opened_anew_are_equal_to_the_last_bit():
             live.tell(name, truth(number(name)))
         for step in range(40):
             act(live, rng, step)
-            again = Campaign("lab", live.store).mind
-            if again.learner.fitted and live.learner.fitted:
-                kept, anew = (mind.learner._knowledge.pool for mind in (live.mind, again))
+            opened = again(live)
+            if opened.state.fitted and live.learner.fitted:
+                kept, anew = on_the_pool(live.session), on_the_pool(opened)
                 np.testing.assert_array_equal(anew.mu, kept.mu)
                 np.testing.assert_array_equal(anew.v, kept.v)
 
@@ -182,21 +213,21 @@ def wild(one):
 
 
 @pytest.mark.parametrize("end", ["correct", "withdraw", "repeat"])
-def test_a_label_left_aside_is_so_when_opened_anew(end):
+def test_a_label_that_is_left_out_is_so_when_opened_anew(end):
     with campaign() as live:
         wild(live)
-        assert list(live.mind.aside) == ["r39"]
+        assert list(live.session.replay.unusable) == ["r39"]
         if end == "correct":
             live.tell("r39", truth(39), replace=True)
         elif end == "withdraw":
             live.withdraw("r39")
         else:
             live.tell("r39", truth(39), repeat=True)
-        again = Campaign("lab", live.store).mind
-        assert again.aside == live.mind.aside
-        assert bool(again.aside) == (end == "repeat")
-        assert again.learner.model.n_labels_ == (10 if end == "withdraw" else 11)
-        assert offered(again, live) == offered(live.mind, live)
+        opened = again(live)
+        assert opened.replay.unusable == live.session.replay.unusable
+        assert bool(opened.replay.unusable) == (end == "repeat")
+        assert opened.model.n_labels_ == (10 if end == "withdraw" else 11)
+        assert offered(opened, live) == offered(live.session, live)
 
 
 def test_a_bad_repeat_costs_no_good_label():
@@ -204,35 +235,54 @@ def test_a_bad_repeat_costs_no_good_label():
         wild(one)
         one.tell("r39", truth(39), replace=True)
         one.tell("r39", 1e300, repeat=True)
-        assert one.mind.learner.labels.values("r39") == [truth(39)]
+        assert one.learner.labels.values("r39") == [truth(39)]
         one.tell("r39", truth(39) + 0.1, repeat=True)
-        assert one.mind.learner.labels.values("r39") == [truth(39), truth(39) + 0.1]
-        assert list(one.mind.aside) == ["r39"]
+        assert one.learner.labels.values("r39") == [truth(39), truth(39) + 0.1]
+        assert list(one.session.replay.unusable) == ["r39"]
 
 
-def test_an_ask_that_wrote_nothing_leaves_no_trace(monkeypatch):
+def test_a_bad_correction_takes_the_label_that_it_corrects():
+    with campaign() as one:
+        wild(one)
+        one.tell("r5", 1e300, replace=True)
+        assert one.learner.labels.values("r5") == []
+        assert sorted(one.session.replay.unusable) == ["r39", "r5"]
+        assert one.model.n_labels_ == 9
+
+
+def test_a_row_whose_label_is_left_out_is_neither_out_nor_asked_again():
+    with campaign(rows=14) as one:
+        for n in range(10):
+            one.tell(f"r{n}", truth(n))
+        out = one.ask(2)
+        one.tell(out[0], 1e300)
+        assert list(one.learner.pending) == out[1:]
+        assert set(one.ask(2)) == {"r10", "r11", "r12", "r13"} - set(out)
+
+
+def test_an_ask_that_wrote_nothing_leaves_no_trace():
     with campaign() as one:
         for n in range(12):
             one.tell(f"r{n}", truth(n))
-        wanted = Campaign("lab", one.store).mind
+        wanted = again(one)
         for _ in range(3):
-            offered(one.mind, one)
-        assert offered(one.mind, one) == offered(wanted, one)
-        omega = one.mind.learner.chooser.log_omega
-        np.testing.assert_array_equal(omega, wanted.learner.chooser.log_omega)
+            offered(one.session, one)
+        assert offered(one.session, one) == offered(wanted, one)
+        np.testing.assert_array_equal(one.session.state.log_omega, wanted.state.log_omega)
 
 
 def test_a_change_of_acquisition_during_an_ask_breaks_nothing():
     with campaign() as one:
         for n in range(12):
             one.tell(f"r{n}", truth(n))
-        mind = one.mind
-        offers, common = mind.offers(one.ledger, [], 1, 0)
+        found, common = one._offers(1, 0, False)
         one.change(acquisition=["wvar", "igs"])
         lease = timedelta(days=1)
-        one.store.transact("lab", lambda book: asked(book, offers, 1, "bob", lease, common))
+        one.store.transact("lab", lambda book: asked(book, found, 1, "bob", lease, common))
+        assert one.learner.acquisition_weights == {"wvar": 0.5, "igs": 0.5}
         one.ask()
-        assert one.ledger.ask["acquisition"] == ["wvar", "igs"]
+        assert sorted(one.learner.acquisition_weights) == ["igs", "wvar"]
+        assert one.session.state.weighed
 
 
 def test_candidates_and_settings_may_both_change_while_it_is_open():
@@ -250,8 +300,8 @@ def test_a_pool_in_several_chunks_is_one_pool(monkeypatch):
         for n in range(8):
             one.tell(f"r{n}", truth(n))
         one.ask()
-        assert one.learner.target is None
-        assert len(one.mind.pool.parts) == 3
+        assert one.learner.reference is None
+        assert len(one.session.pool.parts) == 3
 
 
 def test_a_candidate_no_model_can_take_is_refused():
@@ -269,7 +319,7 @@ def test_candidates_that_come_before_the_first_label_are_first_ones():
         live.add(pool(20, 40))
         for n in range(10):
             live.tell(f"r{3 * n}", truth(3 * n))
-        again = Campaign("lab", live.store).mind
-        assert offered(again, live) == offered(live.mind, live)
-        assert live.learner.target is None
-        assert again.learner.target is None
+        opened = again(live)
+        assert offered(opened, live) == offered(live.session, live)
+        assert live.learner.reference is None
+        assert opened.learner.reference is None

@@ -6,7 +6,7 @@ import pytest
 from campaign.lab import campaign
 from campaign.taught import measured, taught, teach
 from weal.campaign.campaign import Campaign
-from weal.campaign.status import coverage
+from weal.diagnostics.coverage import coverage
 from weal.diagnostics.leave_one_out import left_out
 from weal.store.store import open_store
 
@@ -68,7 +68,7 @@ def test_coverage_counts_labels_in_their_intervals(one, known):
     inside = [body["low"] <= y <= body["high"] for y, body in bodies if body["low"] is not None]
     assert (known.coverage.inside, known.coverage.n) == (sum(inside), len(inside))
     assert known.coverage.low < known.coverage.inside / known.coverage.n <= known.coverage.high
-    alone = left_out(one.model.fold_, one.model.scaling_, 0.9)
+    alone = left_out(one.model.fold, one.model.scaling, 0.9)
     y = np.array([told.y for told in one.ledger.told()])
     assert known.beliefs.left_out_coverage.inside == ((alone.low <= y) & (y <= alone.high)).sum()
 
@@ -82,20 +82,20 @@ def test_a_share_is_bounded_by_what_so_many_labels_can_say():
     assert 0.0 <= coverage(0, 1).low < coverage(1, 1).high <= 1.0
 
 
-def test_rows_that_are_out_lapsed_skipped_measured_again_and_left_aside_are_counted():
+def test_rows_that_are_out_lapsed_skipped_measured_again_and_left_out_are_counted():
     one = taught(8)
     name = one.ledger.told()[0].id
     one.tell(name, measured(name) + 0.01, repeat=True)
     one.ask(2, by="bob")
     late = one.ask(1, lease=1e-6)
-    left = [n for n in one.mind.pool.ids if n not in one.ledger.labels | one.ledger.leases]
+    left = [n for n in one.session.pool.ids if n not in one.ledger.labels | one.ledger.leases]
     one.skip(left[:3])
     one.tell(left[5], 1e300)
     found = one.status()
     assert (found.labels, found.labelled, found.repeats, found.skipped) == (10, 9, 1, 3)
     assert [out.who for out in found.out] == ["bob", "bob"]
     assert [out.id for out in found.lapsed] == [late] if isinstance(late, str) else late
-    assert list(found.aside) == [left[5]]
+    assert list(found.unusable) == [left[5]]
     text = "\n".join(found.lines())
     assert left[5] in text
     assert "bob" in text

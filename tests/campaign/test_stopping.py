@@ -74,7 +74,7 @@ def test_labels_needed_are_the_same_every_time_and_in_any_unit():
 
 def test_what_the_last_labels_changed_is_the_difference_of_two_models():
     one, early = taught(30), taught(24)
-    X = one.mind.pool.X
+    X = one.session.pool.X
     found = changed(one.model, 5, X, 6)
     before, sd_before = early.model.predict(X, return_std=True)
     after, sd_after = one.model.predict(X, return_std=True)
@@ -100,8 +100,9 @@ def test_drawn_functions_have_the_moments_that_are_predicted(approximation):
     X = rng.normal(size=(14, 2))
     y = np.sin(X[:, 0]) + 0.5 * X[:, 1] + 0.05 * rng.normal(size=14)
     model = EnsembleGPRegressor(random_state=0, approximation=approximation, n_frequencies=40)
-    fold = model.fit(X, y).fold_
-    at = model.scaling_.inputs(rng.normal(size=(6, 2)))
+    model = model.fit(X, y).model_
+    fold = model.fold
+    at = model.scaling.inputs(rng.normal(size=(6, 2)))
     ens = fold.ensemble
     mean, var = ensemble.mixture(
         ens.w, *ensemble.predict(ens, fold.embedding.points(ens.experts, at))
@@ -117,12 +118,12 @@ def one_input(at):
     X = np.asarray(at)[:, None]
     pool = np.linspace(0.0, 10.0, 300)[:, None]
     y = np.sin(1.5 * X[:, 0]) + 0.02 * np.random.default_rng(2).normal(size=len(X))
-    return EnsembleGPRegressor(random_state=0).fit(X, y, X_unlabelled=pool), pool
+    return EnsembleGPRegressor(random_state=0).fit(X, y, X_unlabelled=pool).model_, pool
 
 
 def compared(at, seed=0):
     model, pool = one_input(at)
-    return beside_random(model.fold_, model.scaling_, model.scaling_.inputs(pool), seed)
+    return beside_random(model.fold, model.scaling, model.scaling.inputs(pool), seed)
 
 
 def test_rows_that_are_spread_beat_random_ones_and_rows_in_a_corner_do_not():
@@ -139,5 +140,5 @@ def test_the_comparison_with_random_choice_is_the_same_every_time():
 
 def test_too_many_labels_are_not_compared():
     model, pool = one_input(np.linspace(0.0, 10.0, 12))
-    fold = replace(model.fold_, y=np.zeros(MOST + 1))
-    assert beside_random(fold, model.scaling_, pool, 0) is None
+    fold = replace(model.fold, y=np.zeros(MOST + 1))
+    assert beside_random(fold, model.scaling, pool, 0) is None

@@ -6,9 +6,11 @@ import pytest
 
 from campaign.taught import measured, taught, teach
 from weal import ActiveLearner, EnsembleGPRegressor
+from weal.campaign import kept_trend
+from weal.campaign.kept_trend import KIND
 from weal.core import ensemble
 from weal.diagnostics.leave_one_out import left_out, left_out_levels, left_out_means
-from weal.diagnostics.trend import KIND, WINDOW, course, fold_after, trend
+from weal.diagnostics.trend import WINDOW, course, fold_after
 from weal.model.prediction import in_units
 from weal.model.settling import prior_experts
 
@@ -18,12 +20,16 @@ def one():
     return taught(30)
 
 
+def trend(campaign, progress=None):
+    return kept_trend.trend(campaign.session, progress)
+
+
 def a_model(**changes):
     rng = np.random.default_rng(7)
     X = rng.normal(size=(17, 3)) * [1.0, 30.0, 0.1]
     y = np.exp(np.sin(X[:, 0]) + X[:, 1] / 40.0 + 2.0 * X[:, 2]) + 0.1 * rng.normal(size=17)
     model = EnsembleGPRegressor(random_state=3, **changes)
-    return model.fit(X, 50.0 * y, sample_noise=rng.uniform(0.0, 9.0, 17))
+    return model.fit(X, 50.0 * y, sample_noise=rng.uniform(0.0, 9.0, 17)).model_
 
 
 def without(fold, scale, i, level):
@@ -50,24 +56,20 @@ def without(fold, scale, i, level):
 )
 def test_leave_one_out_is_what_the_experts_would_say_without_the_label(changes):
     model = a_model(**changes)
-    found = left_out(model.fold_, model.scaling_, 0.8)
-    slow = [without(model.fold_, model.scaling_, i, 0.8) for i in range(model.n_labels_)]
+    found = left_out(model.fold, model.scaling, 0.8)
+    slow = [without(model.fold, model.scaling, i, 0.8) for i in range(model.n_labels_)]
     fast = np.stack([found.mean, found.sd, found.low, found.high], axis=1)
     np.testing.assert_allclose(fast, slow, rtol=1e-5)
-    np.testing.assert_array_equal(left_out_means(model.fold_, model.scaling_), found.mean)
-    y, levels = model.scaling_.means(model.fold_.y), left_out_levels(model.fold_)
+    np.testing.assert_array_equal(left_out_means(model.fold, model.scaling), found.mean)
+    y, levels = model.scaling.means(model.fold.y), left_out_levels(model.fold)
     np.testing.assert_array_equal(levels < 0.1, y < found.low)
     np.testing.assert_array_equal(levels > 0.9, y > found.high)
 
 
 def test_the_course_is_that_of_a_learner_told_label_by_label(one):
-    mind, found = one.mind, trend(one)
-    learner = ActiveLearner(
-        EnsembleGPRegressor(random_state=0, warp=one.ledger.settings["warp"]),
-        mind.pool.X,
-        ids=mind.pool.ids,
-        n_start=5,
-    )
+    given, found = one.session.pool, trend(one)
+    warp = one.ledger.settings["warp"]
+    learner = ActiveLearner(given.X, {"warp": warp}, ids=given.ids, n_start=5)
     marks = {mark.labels: mark for mark in found.marks}
     surprises = {one.labels: one for one in found.surprises}
     for n, told in enumerate(one.ledger.told()):
@@ -78,9 +80,9 @@ def test_the_course_is_that_of_a_learner_told_label_by_label(one):
             assert surprises[n].inside == (low[0] <= told.y <= high[0])
         learner.tell(told.id, told.y)
         if n + 1 in marks:
-            _, sd = learner.model.predict(mind.pool.X, return_std=True)
+            _, sd = learner.model.predict(given.X, return_std=True)
             y = np.array([label.y for label in learner.labels])
-            alone = left_out_means(learner.model.fold_, learner.model.scaling_)
+            alone = left_out_means(learner.model.fold, learner.model.scaling)
             assert marks[n + 1].expected == pytest.approx(np.sqrt((sd**2).mean()))
             assert marks[n + 1].left_out == pytest.approx(np.sqrt(((y - alone) ** 2).mean()))
             assert sum(marks[n + 1].experts.values()) == pytest.approx(1.0)
@@ -111,15 +113,15 @@ def test_a_course_goes_on_from_where_it_was_kept():
     assert not seen
     teach(one, 23)
     later = trend(one, lambda *step: seen.append(step))
-    assert later == course(one.model, 5, one.mind.pool.X)
+    assert later == course(one.model, 5, one.session.pool.X)
     assert 5 < seen[0][1] <= 16
     assert seen[-1] == ("error estimates", 23, 23)
 
 
 def test_a_long_course_is_part_of_the_fine_one(one, monkeypatch):
-    fine = course(one.model, 5, one.mind.pool.X)
+    fine = course(one.model, 5, one.session.pool.X)
     monkeypatch.setattr("weal.diagnostics.trend.FINE", 10)
-    long = course(one.model, 5, one.mind.pool.X)
+    long = course(one.model, 5, one.session.pool.X)
     rough = {mark.labels: mark for mark in long.marks}
     exact = {mark.labels: mark for mark in fine.marks}
     assert len(rough) < len(exact)
@@ -139,7 +141,7 @@ def test_a_kept_course_is_thrown_away_when_a_label_changes():
     one.tell(name, measured(name) + 0.3, replace=True)
     after = trend(one)
     assert after != before
-    assert after == course(one.model, 5, one.mind.pool.X)
+    assert after == course(one.model, 5, one.session.pool.X)
 
 
 def test_a_kept_course_is_thrown_away_when_it_is_not_of_this_campaign():

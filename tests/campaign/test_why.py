@@ -47,11 +47,10 @@ def test_the_shares_of_a_choice_are_told_and_a_check_has_none(one):
 
 
 def test_the_neighbours_are_the_nearest_labelled_rows(one):
-    mind, ledger = one.mind, one.ledger
-    at = mind.learner.candidates.index
+    ledger, model = one.ledger, one.model
+    at = one.learner.candidates.index
     labelled = list(ledger.labels)
-    model = mind.learner.model
-    Z = model.scaling_.inputs(mind.pool.X)
+    Z = model.scaling.inputs(one.session.pool.X)
     for row in one.asked():
         slow = {}
         for name in labelled:
@@ -106,7 +105,7 @@ def test_replicates_count_as_their_mean():
 
 
 def test_inputs_matter_as_their_lengthscales_say(one):
-    found = shares(one.model, one.mind.pool.plan.names)
+    found = shares(one.model, one.session.pool.plan.names)
     assert sum(found.values()) == pytest.approx(1.0)
     assert list(found.values()) == sorted(found.values(), reverse=True)
     assert set(list(found)[:2]) == {"a", "b"}  # the steel does not matter
@@ -114,8 +113,8 @@ def test_inputs_matter_as_their_lengthscales_say(one):
 
 def test_distances_before_there_is_a_model_are_in_sds():
     one = campaign(rows=30)
-    X = one.mind.pool.X
-    found = distances(one.learner, X[:2], X[2:5])
+    X = one.session.pool.X
+    found = distances(None, X, X[:2], X[2:5])
     sd = X.std(axis=0)
     slow = [[np.sqrt((((x - z) / sd) ** 2).sum()) for z in X[2:5]] for x in X[:2]]
     np.testing.assert_allclose(found, slow)

@@ -18,6 +18,7 @@ from weal.core.acquisition import (
     gpm_ent,
     gpm_var,
     igs,
+    is_pointwise,
     ivr,
     needs_reduction,
     qbc,
@@ -25,7 +26,10 @@ from weal.core.acquisition import (
     went,
     wvar,
 )
-from weal.learner import choosing
+from weal.core.ensemble import Ensemble
+from weal.core.magnitude import Fixed
+from weal.learner import scores as in_blocks
+from weal.learner.pool import Pass
 
 few = settings(max_examples=15, deadline=None)
 EVERY = sorted(ACQUISITIONS)
@@ -163,6 +167,17 @@ def test_own_functions_can_ask_for_the_reduction():
     assert needs_reduction(own)
 
 
+def of_a_pass(bel, functions):
+    """Scores (K, N) of a pass over a pool on which the experts believe this."""
+    with np.errstate(divide="ignore"):
+        log_w = np.log(bel.w)
+    ens = Ensemble(None, log_w, Fixed(np.ones_like(bel.w)), bel.noise)
+    everyone, N = np.ones(bel.mu.shape[1], dtype=bool), bel.mu.shape[1]
+    asked = Pass(ens, functions, bel.X_labelled, bel.y_labelled, bel.key, everyone, range(N))
+    q = bel.reduction * (bel.var + bel.noise[:, None])
+    return in_blocks.score(asked, slice(None), bel.mu, bel.var, q, bel.X).scores
+
+
 # The suite that every acquisition function passes.
 
 
@@ -208,9 +223,29 @@ def test_a_score_of_a_candidate_knows_nothing_of_the_others(name, bel, cut):
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_large_pools_are_scored_in_blocks_with_the_same_result(monkeypatch, name, size):
     bel = belief(5, N=40)
-    chooser = choosing.Chooser(name, 1.0, "range")
-    monkeypatch.setattr(choosing, "SCORED", size)
-    close(chooser.scores(bel, np.ones(40, dtype=bool))[0], ACQUISITIONS[name](bel), bel, name)
+    monkeypatch.setattr(in_blocks, "SCORED", size)
+    close(of_a_pass(bel, {name: ACQUISITIONS[name]})[0], ACQUISITIONS[name](bel), bel, name)
+
+
+@pytest.mark.parametrize("pointwise", [True, False])
+def test_a_users_function_is_given_blocks_if_it_says_so(monkeypatch, pointwise):
+    sizes = []
+
+    def own(bel):
+        sizes.append(bel.mu.shape[1])
+        return bel.reduction[0] + bel.X[:, 0] + bel.mean
+
+    own.pointwise = pointwise
+    monkeypatch.setattr(in_blocks, "SCORED", 15)
+    bel = belief(6, N=40)
+    found = of_a_pass(bel, {"own": own, "qbc": qbc})
+    assert sizes == ([15, 15, 10] if pointwise else [40])
+    close(found[0], bel.reduction[0] + bel.X[:, 0] + bel.w @ bel.mu, bel, "qbc")
+
+
+def test_which_functions_look_at_one_candidate_at_a_time():
+    assert [name for name in EVERY if is_pointwise(ACQUISITIONS[name])] == POINTWISE
+    assert not is_pointwise(lambda bel: bel.mean)
 
 
 @pytest.mark.parametrize("name", EVERY)

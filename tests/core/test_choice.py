@@ -1,4 +1,7 @@
-"""Ties broken by (seed, id) alone, and starts that fill space."""
+"""Ties broken by (seed, id) alone, answers of blocks that merge, and starts that fill space."""
+
+from functools import reduce
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -7,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 
 from reference.cases import frozen
-from weal.core.choice import HANDFUL, TIE, best, spread
+from weal.core.choice import HANDFUL, TIE, Best, best, best_of, merge, spread
 
 few = settings(max_examples=50, deadline=None)
 IDS = [3, "a", (2, "b"), -7, "", 3.5, "3", frozenset({1}), b"x", 10**30]
@@ -94,6 +97,88 @@ def test_minus_infinity_for_all_is_refused_and_for_some_is_never():
         best(scores, EVERYONE, 0, IDS)
     scores[6] = -1e300
     assert best(scores, EVERYONE, 0, IDS) == 6
+
+
+# Blocks
+
+
+def in_blocks(scores, free, key, cuts, few=1):
+    """The answers of the blocks that end at the cuts."""
+    edges = [0, *sorted(cuts), len(scores)]
+    rows = [slice(a, b) for a, b in pairwise(edges)]
+    return [best_of(scores[r], free[r], key, IDS[r], r.start, few) for r in rows]
+
+
+def merged(answers, order):
+    """All answers merged, in that order, in a tree that the order decides too."""
+    left = [answers[n] for n in order]
+    while len(left) > 1:
+        at = order[len(left) - 1] % (len(left) - 1)
+        left[at : at + 2] = [merge(left[at], left[at + 1])]
+    return left[0]
+
+
+CUTS = st.lists(st.integers(0, len(IDS)), max_size=5)
+
+
+@few
+@given(seed=st.integers(0, 10**6), top=TOPS, key=st.integers(0, 50), cuts=CUTS, data=st.data())
+def test_the_best_of_all_does_not_depend_on_the_blocks_nor_on_who_is_merged_first(
+    seed, top, key, cuts, data
+):
+    scores, _ = tied_scores(seed, top)
+    free = np.random.default_rng(seed).random(len(IDS)) < 0.7
+    free[seed % len(IDS)] = True
+    answers = in_blocks(scores, free, key, cuts)
+    order = data.draw(st.permutations(range(len(answers))))
+    assert merged(answers, order).position == best(scores, free, key, IDS)
+
+
+@few
+@given(seed=st.integers(0, 10**6), key=st.integers(0, 9), cuts=CUTS, n=st.integers(2, 6))
+def test_the_few_best_are_the_few_best_of_all_blocks(seed, key, cuts, n):
+    scores = np.random.default_rng(seed).standard_normal(len(IDS))
+    answers = in_blocks(frozen(scores), EVERYONE, key, cuts, n)
+    forth, back = (
+        merged(answers, order) for order in (range(len(answers)), range(len(answers))[::-1])
+    )
+    truth = sorted(range(len(IDS)), key=lambda at: -scores[at])[:n]
+    assert [entry.position for entry in forth.entries] == truth
+    assert forth == back
+
+
+@few
+@given(seed=st.integers(0, 10**6), top=TOPS, cuts=CUTS)
+def test_merging_is_associative_and_commutative_and_nothing_is_its_unit(seed, top, cuts):
+    scores, _ = tied_scores(seed, top)
+    a, b, c = (in_blocks(scores, EVERYONE, 3, [3, 7])[n] for n in range(3))
+    assert merge(a, b) == merge(b, a)
+    assert merge(merge(a, b), c) == merge(a, merge(b, c))
+    assert merge(a, Best()) == merge(Best(), a) == a
+
+
+def test_of_many_that_are_equal_few_are_held():
+    scores, ids = np.ones(5000), list(range(5000))
+    answer = best_of(scores, np.ones(5000, dtype=bool), 0, ids)
+    assert len(answer.entries) == 1
+    some = reduce(
+        merge,
+        (
+            best_of(scores[r : r + 50], scores[r : r + 50] > 0.0, 0, ids[r : r + 50], r)
+            for r in range(0, 5000, 50)
+        ),
+    )
+    assert some == answer
+
+
+def test_a_block_without_a_free_candidate_has_no_say():
+    nobody = np.zeros(len(IDS), dtype=bool)
+    assert best_of(np.ones(len(IDS)), nobody, 0, IDS) == Best()
+    with pytest.raises(ValueError, match="finite"):
+        _ = Best().position
+
+
+# The start
 
 
 def pool(seed, N=400, d=3):

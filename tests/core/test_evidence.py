@@ -12,7 +12,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteK
 from reference.cases import frozen, kernels
 from reference.gaussian import gp_log_evidence
 from weal.core.evidence import (
-    LEAST_RATIO,
+    SINGULAR_RATIO,
     _negative_log_likelihood,
     fit_hyperparameters,
     fit_known_noise,
@@ -205,7 +205,7 @@ def noisy(case):
 def likelihood(log_parameters, K, y, extra):
     """-log p(y) by slogdet; with the floor of the ratio that the package has."""
     sig2, noise = np.exp(log_parameters)
-    C = sig2 * (K + np.diag(np.maximum((noise + extra) / sig2, LEAST_RATIO)))
+    C = sig2 * (K + np.diag(np.maximum((noise + extra) / sig2, SINGULAR_RATIO)))
     return 0.5 * (y @ np.linalg.solve(C, y) + np.linalg.slogdet(2.0 * np.pi * C)[1])
 
 
@@ -292,8 +292,8 @@ def test_correlations_that_are_singular_count_as_with_the_least_ratio(length_sca
     y = frozen(2.0 + 0.1 * np.sin(X.sum(axis=1)))
     K = correlation(Kernel("rbf", length_scale), X, X)
     fitted = fit_hyperparameters(K[None], y, extra, BOUNDS, BOUNDS, noise=np.array([1e-17]))
-    C = K + LEAST_RATIO * np.eye(30)
+    C = K + SINGULAR_RATIO * np.eye(30)
     best = np.clip(y @ np.linalg.solve(C, y) / 30, *BOUNDS)
     assert fitted.magnitude[0] == pytest.approx(best, rel=1e-2)
-    truth = gp_log_evidence(K, y, best, np.full(30, LEAST_RATIO))
+    truth = gp_log_evidence(K, y, best, np.full(30, SINGULAR_RATIO))
     assert fitted.log_likelihood[0] == pytest.approx(truth, rel=1e-2)

@@ -10,8 +10,17 @@ from weal.core import ensemble
 from weal.core.ensemble import Ensemble, normalise
 from weal.core.exact import LEAST_RATIO, ExactExperts
 from weal.core.kernels import Kernel, correlation
-from weal.core.lineup import FEWEST, LEAST, MOST, OFFSET, RATIOS, choose, grid, log_evidences
-from weal.core.magnitude import A0, B0, Conjugate
+from weal.core.lineup import choose, grid, log_evidences, weighed
+from weal.core.magnitude import Conjugate
+from weal.core.tuned import (
+    A0,
+    B0,
+    FEWEST_FITTED,
+    LEAST_POSTERIOR,
+    MOST_EXPERTS,
+    OFFSET,
+    RATIOS,
+)
 
 SOME_RATIOS = (1e-4, 1e-2, 1.0)
 
@@ -27,7 +36,8 @@ def problem(seed=0, d=3, t=25, noise=0.1):
 
 def folded(best, X, y, extra, temper=1.0):
     """The ensemble that plays, after all labels."""
-    experts, scale = ExactExperts.prior(best.kernels, X.shape[1]), Conjugate.prior(len(best.noise))
+    experts = ExactExperts.prior(best.kernels, X.shape[1])
+    scale = Conjugate.prior(len(best.noise), unit=best.unit)
     ens = Ensemble(experts, normalise(best.log_prior), scale, best.noise, temper)
     return ensemble.fold(ens, experts.near(X), y, extra)
 
@@ -53,10 +63,11 @@ def test_evidence_is_that_of_a_multivariate_student_t(seed):
         Kernel("matern32", (0.5, 2.0, 7.0)),
         Kernel("rq", 1.4, alpha=0.3, offset=0.5),
     )
-    ours = log_evidences(kernels, SOME_RATIOS, X, y, extra)
-    for kernel, row in zip(kernels, ours, strict=True):
+    ours, units = weighed(kernels, SOME_RATIOS, X, y, extra)
+    for kernel, row, unit in zip(kernels, ours, units, strict=True):
         K = matrix(kernel, X, X) + kernel.offset
-        truth = [student_log_evidence(K, y, ratio + extra, A0, B0) for ratio in SOME_RATIOS]
+        known = zip(SOME_RATIOS, unit, strict=True)
+        truth = [student_log_evidence(K, y, ratio + extra / u, A0, B0) for ratio, u in known]
         np.testing.assert_allclose(row, truth, rtol=1e-9)
 
 
@@ -66,8 +77,8 @@ def test_without_relevance_weights_are_the_posteriors_of_the_grid(temper):
     best = choose(grid(3), SOME_RATIOS, X, y, extra, relevance=False, temper=temper)
     evidence = log_evidences(grid(3), SOME_RATIOS, X, y, extra).ravel()
     posterior = np.exp(normalise(temper * evidence))
-    order = np.argsort(-posterior)[:MOST]
-    playing = posterior[order][posterior[order] >= LEAST]
+    order = np.argsort(-posterior)[:MOST_EXPERTS]
+    playing = posterior[order][posterior[order] >= LEAST_POSTERIOR]
     w = folded(best, X, y, extra, temper).w
     np.testing.assert_allclose(w, playing / playing.sum(), rtol=1e-7)
     assert best.fitted == 0.0
@@ -109,18 +120,18 @@ def test_a_line_up_depends_on_the_set_of_labels(seed):
 def test_few_play_and_all_of_them_matter():
     X, y, extra = problem(t=6, noise=1.0)  # labels that hardly tell experts apart
     best = choose(grid(3), RATIOS, X, y, extra)
-    assert len(best.kernels) == len(best.noise) == len(best.log_prior) == MOST
+    assert len(best.kernels) == len(best.noise) == len(best.log_prior) == MOST_EXPERTS
     w = folded(choose(grid(3), RATIOS, *problem(t=60)), *problem(t=60)).w
-    assert len(w) < MOST
-    assert w.min() >= LEAST
+    assert len(w) < MOST_EXPERTS
+    assert w.min() >= LEAST_POSTERIOR
 
 
-@pytest.mark.parametrize("t", [1, 2, 3, FEWEST])
+@pytest.mark.parametrize("t", [1, 2, 3, FEWEST_FITTED])
 def test_lengthscales_are_fitted_from_four_labels_on(t):
     X, y, extra = problem(t=t)
     best = choose(grid(3), RATIOS, X, y, extra)
-    assert any(map(is_fitted, best.kernels)) == (t >= FEWEST)
-    assert (best.fitted > 0.0) == (t >= FEWEST)
+    assert any(map(is_fitted, best.kernels)) == (t >= FEWEST_FITTED)
+    assert (best.fitted > 0.0) == (t >= FEWEST_FITTED)
 
 
 def test_relevance_is_found_where_it_matters():
@@ -203,7 +214,7 @@ def misleads(seed, d):
 @pytest.mark.parametrize(("d", "N"), [(2, 300), (5, 150)])
 def test_relevance_misleads_in_less_than_5_percent_of_isotropic_functions(d, N):
     """Measured: 2.4 +- 0.5 % at d = 2 (802 cases: seeds 0 to 301 and 20000 to 20499), 1.4 +- 0.5 %
-    at d = 5 (500 cases); with SHARE = 0.5 it was 6.5 and 2.8 %.
+    at d = 5 (500 cases); with FITTED_SHARE = 0.5 it was 6.5 and 2.8 %.
 
     Nothing is picked: these are the first seeds. Of 300 cases with a rate of 2.4 % fewer than 5 %
     mislead with a probability of 0.99, and with a rate of 6.5 % with one of 0.12 (binomial).

@@ -11,7 +11,8 @@ from scipy import stats
 from reference import gaussian
 from reference.cases import PRIOR, campaigns, frozen, kind
 from weal.core import ensemble
-from weal.core.magnitude import A0, B0, Conjugate, Fixed
+from weal.core.magnitude import Conjugate, Fixed
+from weal.core.tuned import A0, B0
 
 SCALES = {
     "fixed": Fixed(frozen([0.3, 2.0, 11.0])),
@@ -99,8 +100,9 @@ def test_a_label_unseen_is_as_likely_as_before_it_was_seen(scale):
     e, s = innovations((6,))
     extra_e, extra_s = innovations((4,), seed=1)
     _, seen = scale.after(e, s)
-    pairs = (np.repeat(part[:, :, None], 4, axis=2) for part in (e, s))  # (M, 6, 4)
-    found = seen.log_density_unseen(*pairs, extra_e**2 / extra_s)
+    more = seen.having(extra_e[:, None, :], extra_s[:, None, :])
+    pairs = [np.repeat(part[:, :, None], 4, axis=2) for part in (e, s)]  # (M, 6, 4)
+    found = more.without(*pairs).log_density(*pairs)
     for i in range(6):
         for k in range(4):
             others = [

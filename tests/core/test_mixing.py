@@ -24,6 +24,11 @@ def some_scores(seed, K=4, N=9, scale=1.0):
     return frozen(scores), free
 
 
+def ranges(scores, free):
+    """The least and the largest score (K,) of each function over the free candidates."""
+    return frozen(scores[:, free].min(axis=1)), frozen(scores[:, free].max(axis=1))
+
+
 @few
 @given(losses=LOSSES, eta=st.sampled_from([0.0, 0.05, 1.0, 20.0, 100.0]), seed=st.integers(0, 99))
 def test_reweighing_is_the_papers_fraction(losses, eta, seed):
@@ -61,7 +66,7 @@ def test_equal_losses_change_nothing():
 @given(seed=st.integers(0, 10**6), scale=st.sampled_from([1e-150, 1.0, 1e150]))
 def test_shifted_scores_fill_zero_to_one_over_the_free_candidates(seed, scale):
     scores, free = some_scores(seed, scale=scale)
-    got = shift_and_scale(scores, free)
+    got = shift_and_scale(scores, *ranges(scores, free))
     if free.sum() > 1:
         np.testing.assert_allclose(got[:, free].min(axis=1), 0.0, atol=1e-12)
         np.testing.assert_allclose(got[:, free].max(axis=1), 1.0, rtol=1e-12)
@@ -78,16 +83,15 @@ def test_shift_and_unit_of_a_score_are_irrelevant_when_it_is_shifted_and_scaled(
     free[:2] = True
     size = np.abs(scores).max(axis=1, keepdims=True)
     other = factor * scores + shift * size
-    np.testing.assert_allclose(
-        shift_and_scale(other, free), shift_and_scale(scores, free), atol=1e-10, rtol=1e-10
-    )
+    got, was = (shift_and_scale(a, *ranges(a, free)) for a in (other, scores))
+    np.testing.assert_allclose(got, was, atol=1e-10, rtol=1e-10)
 
 
 @few
 @given(seed=st.integers(0, 10**6))
 def test_the_papers_scaling_divides_by_the_maximum_of_the_free_candidates(seed):
     scores, free = some_scores(seed)
-    got = divide_by_maximum(scores, free)
+    got = divide_by_maximum(scores, *ranges(scores, free))
     for row, was in zip(got, scores, strict=True):
         top = max(float(s) for s, open_ in zip(was, free, strict=True) if open_)
         np.testing.assert_allclose(row, [s / top for s in was], rtol=1e-12)
@@ -98,7 +102,7 @@ def test_the_papers_scaling_divides_by_the_maximum_of_the_free_candidates(seed):
 def test_a_constant_score_prefers_nobody(scaling, value):
     scores, free = some_scores(1)
     scores = np.concatenate([scores, np.full((1, scores.shape[1]), value)])
-    got = SCALINGS[scaling](frozen(scores), free)[-1]
+    got = SCALINGS[scaling](frozen(scores), *ranges(scores, free))[-1]
     assert np.isfinite(got).all()
     assert len(set(got.tolist())) == 1
     assert got[0] in (0.0, 1.0)
@@ -109,8 +113,8 @@ def test_those_who_are_not_free_do_not_decide_the_scale(scaling):
     scores, free = some_scores(2)
     taken = scores.copy()
     taken[:, ~free] = 1e12
-    scale = SCALINGS[scaling]
-    assert (scale(frozen(taken), free)[:, free] == scale(scores, free)[:, free]).all()
+    got, was = (SCALINGS[scaling](frozen(a), *ranges(a, free))[:, free] for a in (taken, scores))
+    assert (got == was).all()
 
 
 @pytest.mark.parametrize("entropy", [went, gpm_ent])
@@ -120,5 +124,14 @@ def test_dividing_by_the_maximum_turns_the_order_of_a_negative_entropy_around(en
     scores, free = entropy(bel)[None], np.ones(12, dtype=bool)
     assert (scores < 0.0).all()
     order = np.argsort(scores[0])
-    assert (np.argsort(shift_and_scale(scores, free)[0]) == order).all()
-    assert (np.argsort(divide_by_maximum(scores, free)[0]) == order[::-1]).all()
+    assert (np.argsort(shift_and_scale(scores, *ranges(scores, free))[0]) == order).all()
+    assert (np.argsort(divide_by_maximum(scores, *ranges(scores, free))[0]) == order[::-1]).all()
+
+
+@pytest.mark.parametrize("scaling", sorted(SCALINGS))
+@pytest.mark.parametrize("cut", [1, 4, 8])
+def test_blocks_are_scaled_as_the_whole_is(scaling, cut):
+    scores, free = some_scores(3)
+    found, whole = ranges(scores, free), SCALINGS[scaling](scores, *ranges(scores, free))
+    parts = [SCALINGS[scaling](part, *found) for part in np.split(scores, [cut], axis=1)]
+    assert (np.concatenate(parts, axis=1) == whole).all()

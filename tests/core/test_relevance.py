@@ -12,8 +12,8 @@ from reference.kernels import matrix
 from weal.core import relevance
 from weal.core.kernels import FAMILIES, Kernel
 from weal.core.lineup import evidence_constant
-from weal.core.magnitude import A0, B0
-from weal.core.relevance import LENGTHS, RATIOS, SHORT, SPREAD, fit, forward
+from weal.core.relevance import fit, forward
+from weal.core.tuned import A0, B0, LENGTH_SPREAD, SHORT_LENGTH, SOUGHT_LENGTHS, SOUGHT_RATIOS
 
 EVERY = pytest.mark.parametrize("family", FAMILIES)
 
@@ -45,7 +45,7 @@ def test_the_loss_is_evidence_and_prior(family, d):
     kernel = Kernel(family, tuple(ell), alpha=0.7, offset=10.0)
     K = matrix(kernel, X, X) + kernel.offset
     truth = student_log_evidence(K, y, lam + extra, A0, B0) - evidence_constant(9)
-    truth += stats.norm(0.5 * np.log(d), SPREAD).logpdf(np.log(ell)).sum()
+    truth += stats.norm(0.5 * np.log(d), LENGTH_SPREAD).logpdf(np.log(ell)).sum()
     ours, _ = loss(np.log([*ell, lam]), kernel, X, y, extra)
     assert ours == pytest.approx(-truth, rel=1e-9)
 
@@ -74,8 +74,8 @@ def test_the_peak_is_a_local_maximum(family, noise):
     X, y, extra = problem(2, d, 25, noise)
     peak = fit(Kernel(family, d**0.5, alpha=0.7, offset=10.0), 1e-2, X, y, extra)
     p = place(peak)
-    low = np.log([*[LENGTHS[0]] * d, RATIOS[0]])
-    high = np.log([*[LENGTHS[1] * d**0.5] * d, RATIOS[1]])
+    low = np.log([*[SOUGHT_LENGTHS[0]] * d, SOUGHT_RATIOS[0]])
+    high = np.log([*[SOUGHT_LENGTHS[1] * d**0.5] * d, SOUGHT_RATIOS[1]])
     assert (p >= low - 1e-12).all()
     assert (p <= high + 1e-12).all()
     best, _ = loss(p, peak.kernel, X, y, extra)
@@ -109,7 +109,9 @@ def test_an_input_that_does_not_matter_gets_a_long_lengthscale():
 
 def integral(kernel, X, y, n=161):
     """Log of the integral of evidence times prior over log l and log lam, on a grid: d = 1."""
-    log_ell, log_lam = (np.linspace(*np.log(bounds), n) for bounds in (LENGTHS, RATIOS))
+    log_ell, log_lam = (
+        np.linspace(*np.log(bounds), n) for bounds in (SOUGHT_LENGTHS, SOUGHT_RATIOS)
+    )
     values = []
     for ell in np.exp(log_ell):
         K = matrix(Kernel(kernel.family, float(ell)), X, X) + kernel.offset
@@ -117,7 +119,7 @@ def integral(kernel, X, y, n=161):
         C = np.maximum(ev, 0.0) + np.exp(log_lam)[:, None]  # eigenvalues (n, t)
         b = B0 + 0.5 * ((Q.T @ y) ** 2 / C).sum(axis=1)
         values.append(-(A0 + 0.5 * len(y)) * np.log(b) - 0.5 * np.log(C).sum(axis=1))
-    values += stats.norm(0.0, SPREAD).logpdf(log_ell)[:, None]
+    values += stats.norm(0.0, LENGTH_SPREAD).logpdf(log_ell)[:, None]
     cell = (log_ell[1] - log_ell[0]) * (log_lam[1] - log_lam[0])
     return logsumexp(values) + np.log(cell) - np.log(np.ptp(log_lam))
 
@@ -155,7 +157,7 @@ def test_inputs_that_matter_are_found_one_by_one(t):
     y = np.sin(2.0 * X[:, 2]) + X[:, 7] ** 2
     y = (y - y.mean()) / y.std()
     found = forward(Kernel("rbf", 1.0, offset=10.0), X, y, np.zeros(t))
-    short = [i for i, length in enumerate(found.length_scale) if length == SHORT]
+    short = [i for i, length in enumerate(found.length_scale) if length == SHORT_LENGTH]
     assert short == [2, 7]
     order = rng.permutation(t)
     assert forward(Kernel("rbf", 1.0, offset=10.0), X[order], y[order], np.zeros(t)) == found
@@ -165,4 +167,4 @@ def test_where_nothing_matters_no_input_is_taken():
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(50, 9)), rng.normal(size=50)
     found = forward(Kernel("matern52", 1.0, offset=10.0), X, y, np.zeros(50))
-    assert sum(length == SHORT for length in found.length_scale) <= 2
+    assert sum(length == SHORT_LENGTH for length in found.length_scale) <= 2

@@ -10,7 +10,8 @@ import numpy as np
 
 from reference.decimals import PI, exact, rounded, solve
 from reference.gaussian import log_probabilities
-from weal.core.magnitude import A0, B0, Fixed
+from weal.core.magnitude import Fixed
+from weal.core.tuned import A0, B0
 
 
 class Batch:

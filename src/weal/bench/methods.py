@@ -21,6 +21,7 @@ from weal.active_learner import ActiveLearner
 from weal.bench.tasks import Split
 from weal.core.arrays import Array
 from weal.core.kernels import Kernel
+from weal.model.model import Model
 from weal.model.regressor import EnsembleGPRegressor
 
 
@@ -60,8 +61,8 @@ def with_learner(
 ) -> Iterator[Reading]:
     """Play a split with an ActiveLearner; `validate` gives it V for validation."""
     learner = ActiveLearner(
-        make(seed),
         split.Xu,
+        make(seed),
         acquisition,
         validation=(split.Xv, split.yv) if validate else None,
         eta=eta,
@@ -77,12 +78,11 @@ def with_learner(
             learner.tell(query, split.yu[query])
         mean, _ = test.predict()
         weights = _by_kernel(learner.model)
-        yield Reading(
-            spent + t, mean, test.log_predictive_density(split.yt), weights, learner.chooser.omega
-        )
+        log_p, omega = test.log_predictive_density(split.yt), learner.acquisition_weights
+        yield Reading(spent + t, mean, log_p, weights, omega)
 
 
-def _by_kernel(model: EnsembleGPRegressor) -> dict[str, float]:
+def _by_kernel(model: Model) -> dict[str, float]:
     """Weights of the experts by kernel; those that differ in their noise alone are added up."""
     weights: dict[str, float] = {}
     for kernel, w in zip(model.dictionary_, model.weights_.tolist(), strict=True):

@@ -5,13 +5,13 @@
         campaign.tell(ids[0], 312.5, by="mk", note="batch 7")
 
 Every change is one transaction of the store: when a method returns, it is on disk. What is asked
-comes from a learner that has been through the events (`mind`), and is made when it is needed:
+comes from a learner that has been through the events (`replay`), and is made when it is needed:
 `tell`, `skip` and `withdraw` read neither the candidates nor a model, and this module imports no
 numerics.
 """
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -22,19 +22,19 @@ from weal.campaign.entries import distinct, entries, entry, names
 from weal.campaign.ledger import VERSION, Ledger, fold
 from weal.campaign.rules import Entry, Offer
 from weal.campaign.settings import check_changes, seconds
+from weal.diagnostics.progress import Progress
 from weal.errors import Conflict, WealError
 from weal.store.events import Draft, Event
 from weal.store.store import Store
 
 if TYPE_CHECKING:
     from weal.active_learner import ActiveLearner
-    from weal.campaign.mind import Mind
+    from weal.campaign.explaining import Asked
+    from weal.campaign.session import Session
     from weal.campaign.status import Status
-    from weal.diagnostics.explain import Asked
-    from weal.model.regressor import EnsembleGPRegressor
+    from weal.model.model import Model
 
 TRIES = 20  # of an ask that others were faster than
-Progress = Callable[[str, int, int], object]  # what is being done, how far, of how many
 
 
 class Kept(NamedTuple):
@@ -51,7 +51,8 @@ class Campaign:
         self.name, self.store, self.who = name, store, who
         store.head(name)  # UnknownCampaign where there is none
         self._ledger = Ledger(name)
-        self._mind: Mind | None = None
+        self._events: list[Event] = []  # those in the ledger
+        self._session: Session | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -68,25 +69,30 @@ class Campaign:
         """Where the campaign stands now, whoever wrote last."""
         if events := self.store.read(self.name, self._ledger.seq):
             self._ledger = fold(self._ledger, events)
+            self._events += events
         return self._ledger
 
     @property
-    def mind(self) -> "Mind":
-        """Candidates and learner, up to date with the events."""
-        from weal.campaign import recall
+    def session(self) -> "Session":
+        """Candidates, state of the learner and its beliefs, up to date with the events."""
+        from weal.campaign.session import Session
 
-        self._mind = recall.up_to_date(self._mind, self.store, self.ledger)
-        return self._mind
+        ledger = self.ledger
+        if self._session is None:
+            self._session = Session(self.store, ledger, self._events)
+        else:
+            self._session.update(ledger, self._events)
+        return self._session
 
     @property
     def learner(self) -> "ActiveLearner":
-        """The learner that has been through all labels."""
-        return self.mind.learner
+        """The learner that has been through all labels; what is asked of it is kept nowhere."""
+        return self.session.learner
 
     @property
-    def model(self) -> "EnsembleGPRegressor":
+    def model(self) -> "Model":
         """The model, fitted to all labels; its inputs are those of the campaign's plan."""
-        return self.learner.model
+        return self.session.model
 
     def events(self) -> list[Event]:
         """All that has happened, in order."""
@@ -103,8 +109,9 @@ class Campaign:
         """The id of the row to measure next; with `n`, a list of n ids for one batch.
 
         Rows that were asked are out with who asked (`by`) until their label comes or the lease
-        ends (seconds, "3d", or None for the campaign's own): each ask offers others. `check`
-        offers rows drawn at random, for an honest test of the predictions.
+        ends (seconds, "3d", or None for the campaign's own), so that each ask offers others. An
+        `ActiveLearner`, which works for one person, says the same again while there is no news.
+        `check` offers rows drawn at random, for an honest test of the predictions.
         """
         wanted = _count(n)
         settings = self.ledger.settings
@@ -123,33 +130,34 @@ class Campaign:
                 spare = max(wanted, 2 * (self.ledger.asked - before))
                 if not left:
                     raise
-        from weal.campaign import recall
-
         with suppress(WealError):  # the rows are asked: advice for next time may fail
-            recall.keep(self.mind, self.store, self.ledger)
+            self.session.keep()
         ids = [str(event.id) for event in events]
         return ids[0] if n is None else ids
 
     def _offers(self, wanted: int, spare: int, check: bool) -> tuple[Sequence[Offer], Any]:
-        mind, ledger = self.mind, self._ledger
-        asked = [lease.id for lease in ledger.open_leases(self.store.now())]
+        from weal.campaign import offers
+
+        session = self.session
+        state, beliefs = session.choosable(self.store.now()), session.beliefs
         if check:
-            return mind.checks(ledger, asked, wanted), None
-        return mind.offers(ledger, asked, wanted, spare)
+            return offers.drawn(state, beliefs, wanted, session.ledger.checks), None
+        found, after = offers.chosen(state, beliefs, wanted, spare)
+        acquisition = session.ledger.settings["acquisition"]
+        return found, {"log_omega": after.log_omega.tolist(), "acquisition": acquisition}
 
     def asked(self, ids: Iterable[Any] | None = None) -> list["Asked"]:
         """Rows that are out (or these), with what is expected of them and why they were chosen."""
-        from weal.diagnostics.explain import explain
+        from weal.campaign.explaining import explain
 
-        mind, ledger = self.mind, self._ledger
+        session = self.session
+        leases = session.ledger.leases
         if ids is None:
-            leases = ledger.open_leases(self.store.now())
-        else:
-            wanted = names(list(ids))
-            if missing := [name for name in wanted if name not in ledger.leases]:
-                raise ValueError(f"{', '.join(map(repr, missing[:5]))}: not out with anybody")
-            leases = [ledger.leases[name] for name in wanted]
-        return explain(mind, ledger, leases)
+            return explain(session, session.ledger.open_leases(self.store.now()))
+        wanted = names(list(ids))
+        if missing := [name for name in wanted if name not in leases]:
+            raise ValueError(f"{', '.join(map(repr, missing[:5]))}: not out with anybody")
+        return explain(session, [leases[name] for name in wanted])
 
     def tell(
         self,
@@ -232,7 +240,7 @@ class Campaign:
         from weal.campaign.creating import add
 
         created = self.events()[0].body
-        return add(self.store, self.ledger, created, pool, self.mind.pool.X, by or self.who)
+        return add(self.store, self.ledger, created, pool, self.session.pool.X, by or self.who)
 
     def change(self, *, by: str | None = None, **settings: Any) -> None:
         """Change settings: acquisition, goal, lease or warp."""
@@ -244,13 +252,17 @@ class Campaign:
         """How far the campaign is: error estimates and their trend, and whether to go on."""
         from weal.campaign.status import status
 
-        return status(self, goal, progress)
+        session = self.session
+        found = status(session, goal, self.store.now(), progress)
+        with suppress(WealError):  # advice for next time may fail
+            session.keep()
+        return found
 
     def plot(self, folder: str | os.PathLike[str], progress: Progress | None = None) -> list[Path]:
         """Pictures of the campaign, written into the folder; returns their paths."""
-        from weal.plots.campaign_figures import draw
+        from weal.campaign.pictures import draw
 
-        return draw(self, Path(folder), progress)
+        return draw(self.session, Path(folder), progress)
 
     def to_frame(self, what: str = "labels") -> Any:
         """A pandas frame of labels, predictions, candidates or events."""

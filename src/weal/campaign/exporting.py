@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 
 from weal.campaign.campaign import Campaign
-from weal.campaign.mind import LEVEL, Mind
+from weal.campaign.session import Session
 from weal.core.arrays import Array
+from weal.diagnostics.coverage import LEVEL
 
 WHAT = ("labels", "predictions", "candidates", "events")
 BLOCK = 20_000  # candidates that are predicted at a time
@@ -87,27 +88,27 @@ def _labels(campaign: Campaign) -> dict[str, Any]:
 
 
 def _predictions(campaign: Campaign) -> dict[str, Any]:
-    mind, labels = campaign.mind, campaign.ledger.labels
+    session, labels = campaign.session, campaign.ledger.labels
     known = {name: float(np.mean([told.y for told in labels[name]])) for name in labels}
-    mean, sd, low, high = _predicted(mind)
+    mean, sd, low, high = _predicted(session)
     return {
-        "id": mind.pool.ids,
+        "id": session.pool.ids,
         "mean": mean,
         "sd": sd,
         "low": low,
         "high": high,
-        "labelled": [name in known for name in mind.pool.ids],
-        "label": [known.get(name, np.nan) for name in mind.pool.ids],
+        "labelled": [name in known for name in session.pool.ids],
+        "label": [known.get(name, np.nan) for name in session.pool.ids],
     }
 
 
-def _predicted(mind: Mind) -> Array:
+def _predicted(session: Session) -> Array:
     """Mean, sd and the ends of intervals (4, U) of all candidates; NaN before there is a model."""
-    X, learner = mind.pool.X, mind.learner
-    if not learner.fitted:
+    X = session.pool.X
+    if not session.state.fitted:
         return np.full((4, len(X)), np.nan)
     blocks = [X[start : start + BLOCK] for start in range(0, len(X), BLOCK)]
-    model = learner.model
+    model = session.model
     parts = [
         np.stack([*model.predict(block, return_std=True), *model.predict_interval(block, LEVEL)])
         for block in blocks
@@ -116,7 +117,7 @@ def _predicted(mind: Mind) -> Array:
 
 
 def _candidates(campaign: Campaign) -> dict[str, Any]:
-    pool = campaign.mind.pool
+    pool = campaign.session.pool
     names = list(dict.fromkeys(name for part in pool.parts for name in part.columns))
     return {
         name: [

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 from weal.diagnostics.wording import REASONS, number, percent, some, told_apart
 
 if TYPE_CHECKING:
-    from weal.campaign.status import Beliefs, Coverage, Estimate, Expert, Out, Status
+    from weal.campaign.status import Beliefs, Estimate, Expert, Out, Status
+    from weal.diagnostics.coverage import Coverage
     from weal.diagnostics.random_choice import Comparison
 
 FAMILIES = {
@@ -43,7 +44,7 @@ def _standing(status: "Status") -> list[str]:
         found.append(f"  lapsed           {len(status.lapsed)}: {some(map(_out, status.lapsed))}")
     if status.skipped:
         found.append(f"  skipped          {status.skipped}")
-    found += [f"  left aside       {name}: {why}" for name, why in status.aside.items()]
+    found += [f"  left aside       {name}: {why}" for name, why in status.unusable.items()]
     if status.missing:
         more = f"{status.missing} more {_plural(status.missing, 'label')}"
         found.append(f"  no model yet     {more} to come before there is one")

@@ -60,7 +60,7 @@ def _acquisition(value: Any) -> Any:
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list | tuple) or not names:
         raise ValueError(f"acquisition is {value!r}; it needs a name, or a list of names")
-    from weal.learner.choosing import resolve  # numerics, for this alone
+    from weal.learner.functions import resolve  # numerics, for this alone
 
     resolve(value)
     return value if isinstance(value, str) else list(value)

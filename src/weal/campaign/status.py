@@ -15,21 +15,22 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv
 
 from weal.campaign import reporting
-from weal.campaign.campaign import Campaign, Progress
+from weal.campaign.kept_trend import trend
 from weal.campaign.ledger import Foretold, Ledger
-from weal.campaign.mind import LEVEL, Mind
+from weal.campaign.session import Session
 from weal.diagnostics import input_importance, stopping
+from weal.diagnostics.coverage import LEVEL, Coverage, coverage
 from weal.diagnostics.explain import sample
 from weal.diagnostics.leave_one_out import left_out_levels
+from weal.diagnostics.progress import Progress
 from weal.diagnostics.random_choice import Comparison, beside_random
 from weal.diagnostics.stopping import Change, Needed
-from weal.diagnostics.trend import POOL, WINDOW, Trend, trend
+from weal.diagnostics.trend import POOL, WINDOW, Trend
+from weal.model.model import Model
 from weal.model.prediction import in_units
 
-SURE = 0.95  # of the interval for a coverage
 LAST, LAST_SHARE = 5, 0.1  # "the last labels": this share of them, and so many at the least
 EXPERTS = 4  # that are shown
 
@@ -49,17 +50,6 @@ class Estimate:
 
     now: float
     course: tuple[tuple[int, float], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """How many labels were in their intervals; `low` and `high` bound the share that will be."""
-
-    inside: int
-    n: int
-    level: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +100,7 @@ class Status:
     out: tuple[Out, ...]
     lapsed: tuple[Out, ...]
     skipped: int
-    aside: dict[str, str]  # labels that no model can take: id -> why
+    unusable: dict[str, str]  # labels that no model can take: id -> why
     missing: int  # labels before there is a model
     check: Check | None
     coverage: Coverage | None  # of the intervals given when rows were asked
@@ -120,28 +110,30 @@ class Status:
     advice: str
 
     def to_dict(self) -> dict[str, Any]:
-        """As what JSON can say."""
+        """As what JSON can say; labels that no model can take are "aside" there."""
         plain: dict[str, Any] = _plain(asdict(self))
-        return plain
+        return {"aside" if name == "unusable" else name: one for name, one in plain.items()}
 
     def lines(self) -> list[str]:
         """The same to be read."""
         return reporting.lines(self)
 
 
-def status(campaign: Campaign, goal: float | None, progress: Progress | None = None) -> Status:
+def status(
+    session: Session, goal: float | None, now: datetime, progress: Progress | None = None
+) -> Status:
     """Where the campaign stands; `goal` in place of the one in its settings."""
-    mind, ledger, now = campaign.mind, campaign.ledger, campaign.store.now()
+    ledger, state = session.ledger, session.state
     goal = ledger.settings["goal"] if goal is None else _checked(goal)
-    course = trend(campaign, progress)
-    missing = 0 if course else max(mind.learner.n_start - len(mind.learner.labels), 1)
-    beliefs = _beliefs(mind, ledger, course, progress) if course else None
+    course = trend(session, progress)
+    missing = 0 if course else max(state.settings.n_start - len(state.labels), 1)
+    beliefs = _beliefs(session, course, progress) if course else None
     left = ledger.rows - len(ledger.labels)
-    seed = mind.settings["seed"]
+    seed = state.settings.seed
     needed = stopping.needed(course, goal, left, seed) if course and goal else None
     out = [Out(lease.id, lease.who, lease.until) for lease in ledger.leases.values()]
     return Status(
-        name=campaign.name,
+        name=ledger.name,
         candidates=ledger.rows,
         labels=ledger.n_labels,
         labelled=len(ledger.labels),
@@ -149,7 +141,7 @@ def status(campaign: Campaign, goal: float | None, progress: Progress | None = N
         out=tuple(one for one in out if one.until > now),
         lapsed=tuple(one for one in out if one.until <= now),
         skipped=len(ledger.skipped),
-        aside=dict(mind.aside),
+        unusable=dict(session.replay.unusable),
         missing=missing,
         check=honest_test(ledger),
         coverage=_asked_coverage(ledger.foretold),
@@ -178,26 +170,18 @@ def honest_test(ledger: Ledger) -> Check | None:
     return Check(len(errors), rmse, error)
 
 
-def coverage(inside: int, n: int) -> Coverage:
-    """So many of n inside their intervals, with the shares that go with that (Jeffreys)."""
-    tail = 0.5 * (1.0 - SURE)
-    low, high = betaincinv(inside + 0.5, n - inside + 0.5, [tail, 1.0 - tail]).tolist()
-    return Coverage(inside, n, LEVEL, low if inside else 0.0, high if inside < n else 1.0)
-
-
 def _asked_coverage(foretold: Sequence[Foretold]) -> Coverage | None:
     known = [past for past in foretold if past.body["low"] is not None]
     inside = [past.body["low"] <= past.told.y <= past.body["high"] for past in known]
     return coverage(sum(inside), len(inside)) if inside else None
 
 
-def _beliefs(mind: Mind, ledger: Ledger, course: Trend, progress: Progress | None) -> Beliefs:
-    learner, model = mind.learner, mind.learner.model
-    t, X = model.n_labels_, sample(mind, POOL)
+def _beliefs(session: Session, course: Trend, progress: Progress | None) -> Beliefs:
+    model, state = session.model, session.state
+    t, X, n_start = model.n_labels_, sample(state, POOL), state.settings.n_start
     last = max(LAST, int(LAST_SHARE * t))
-    inside = np.abs(left_out_levels(model.fold_) - 0.5) <= 0.5 * LEVEL
-    scaled = model.scaling_.inputs(learner.candidates.X)
-    seed = mind.settings["seed"]
+    inside = np.abs(left_out_levels(model.fold) - 0.5) <= 0.5 * LEVEL
+    pool = model.scaling.inputs(state.candidates.X)
     return Beliefs(
         left_out=Estimate(course.now.left_out, tuple((m.labels, m.left_out) for m in course.marks)),
         prequential=_prequential(course),
@@ -205,12 +189,12 @@ def _beliefs(mind: Mind, ledger: Ledger, course: Trend, progress: Progress | Non
         expected_over=course.candidates,
         window=WINDOW,
         left_out_coverage=coverage(int(inside.sum()), len(inside)),
-        noise=_noise(mind),
-        experts=_experts(mind),
-        acquisition=_acquisition(mind, ledger),
-        inputs=input_importance.shares(model, mind.pool.plan.names),
-        change=stopping.changed(model, learner.n_start, X, last),
-        random=beside_random(model.fold_, model.scaling_, scaled, seed, progress),
+        noise=_noise(model),
+        experts=_experts(model),
+        acquisition=state.omega,
+        inputs=input_importance.shares(model, session.pool.plan.names),
+        change=stopping.changed(model, n_start, X, last),
+        random=beside_random(model.fold, model.scaling, pool, state.settings.seed, progress),
     )
 
 
@@ -220,24 +204,14 @@ def _prequential(course: Trend) -> Estimate | None:
     return Estimate(known[-1][1], tuple(known)) if known else None
 
 
-def _noise(mind: Mind) -> float:
+def _noise(model: Model) -> float:
     """The sd of noise in the user's units, where labels are what they are on average."""
-    model = mind.learner.model
-    noise = model.noise_[:, None]
-    _, sd = in_units(model.fold_, model.scaling_, np.zeros_like(noise), noise)
+    var = model.noise_[:, None] ** 2
+    _, sd = in_units(model.fold, model.scaling, np.zeros_like(var), var)
     return float(sd[0])
 
 
-def _acquisition(mind: Mind, ledger: Ledger) -> dict[str, float]:
-    """Weights of the acquisition functions at the last ask; even where there was none."""
-    names = list(mind.learner.chooser.functions)
-    omega = np.exp(ledger.ask["log_omega"]) if ledger.ask else []
-    even = [1.0 / len(names)] * len(names)
-    return dict(zip(names, map(float, omega if len(omega) == len(names) else even), strict=True))
-
-
-def _experts(mind: Mind) -> tuple[Expert, ...]:
-    model = mind.learner.model
+def _experts(model: Model) -> tuple[Expert, ...]:
     best = np.argsort(-model.weights_, kind="stable")[:EXPERTS].tolist()
     return tuple(
         Expert(

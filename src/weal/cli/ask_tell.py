@@ -18,8 +18,8 @@ from weal.errors import Exhausted
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
+    from weal.campaign.explaining import Asked
     from weal.campaign.rules import Entry
-    from weal.diagnostics.explain import Asked
 
 MOST_INPUTS = 12  # columns of a table that is shown
 PADDING = 3  # around a column on a terminal

@@ -2,24 +2,28 @@
 
 Read in this order, the docstrings of the modules are the manual:
 
-    arrays      what an array is here
-    scaling     the user's units to ours, and back
-    bend        labels with a long tail, bent and unbent
-    kernels     correlations k(x, x') and the spectral densities behind them
-    features    phi(x): random features whose inner product is about k
-    experts     M Gaussian processes conditioned on labels; the kind on random features
-    exact       the exact kind
-    embedding   inputs in the form that a kind of expert works on
-    magnitude   the magnitude of an expert: held, or integrated out
-    ensemble    Bayes weights over the experts; their mixture
-    evidence    marginal likelihood: magnitude, noise and lengthscale
-    relevance   one lengthscale for each input, fitted to the labels
-    lineup      which experts play, out of all that could
-    acquisition how much a label of each candidate would be worth
-    target      the same with regard to a target set, kept up to date
-    choice      ties, and a start that fills space
-    validation  how good the ensemble would be after a pseudo label
-    mixing      weights over acquisition functions: Algorithm 2
+    arrays        what an array is here
+    scaling       the user's units to ours, and back
+    bend          labels with a long tail, bent and unbent
+    kernels       correlations k(x, x') and the spectral densities behind them
+    features      phi(x): random features whose inner product is about k
+    tuned         constants that were tuned, and where they come from
+    magnitude     the magnitude of an expert: held, or integrated out
+    likelihood    what a label tells an expert
+    experts       M Gaussian processes conditioned on labels; the kind on random features
+    exact         the exact kind
+    embedding     inputs in the form that a kind of expert works on
+    ensemble      Bayes weights over the experts; their mixture
+    evidence      marginal likelihood: magnitude, noise and lengthscale
+    stated_noise  noise that is known in label units, as a ratio to the magnitude
+    relevance     one lengthscale for each input, fitted to the labels
+    lineup        which experts play, out of all that could
+    acquisition   how much a label of each candidate would be worth
+    reference     the same with regard to reference points, kept up to date
+    choice        ties, and a start that fills space
+    leave_one_out every label predicted from all the others
+    validation    how good the ensemble would be after a pseudo label
+    mixing        weights over acquisition functions: Algorithm 2
 
 One letter, one quantity, everywhere:
 

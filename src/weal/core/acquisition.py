@@ -13,8 +13,8 @@ The paper's five read the weights w, means mu and variances var of the experts a
 
     random    a number for each candidate, from the key of the step
     ivr       sum_m w_m r_m, with r_m(x) the fall of the variance of expert m, averaged over the
-              target points, that a label of x would bring: sig2 q / (v + lam), q the mean squared
-              covariance of x with the target. [2] Cohn: Neural network exploration using optimal
+              reference points, that a label would bring: sig2 q / (v + lam), q the mean squared
+              covariance of x with them. [2] Cohn: Neural network exploration using optimal
               experiment design, 1996; Seo et al.: Gaussian process regression: active data
               selection and test point rejection, 2000.
     bald      information of the label about f and about which expert is right: entropy of y minus
@@ -33,12 +33,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial.distance import cdist
-
 from weal.core.arrays import Array
+from weal.core.distances import squared_distances
 
+DISTANCES = 1 << 16  # of `igs`, at a time, that they stay in the processor's cache
 # The least variance a score sees: an entropy of certainty is -345 nats a unit of weight, not -inf.
-BLOCK = 1 << 16  # distances at a time, that they stay in the processor's cache
 VAR_FLOOR = 1e-300
 # gpm-ent and bald leave experts of less weight out. With beta <= M NEGLIGIBLE their weight in all
 # and w_m < NEGLIGIBLE each, gpm-ent is off by at most
@@ -119,7 +118,7 @@ def gpm_ent(belief: Belief) -> Array:
 
 
 def ivr(belief: Belief) -> Array:
-    """Expected fall of the variance over the target."""
+    """Expected fall of the variance over the reference points."""
     if belief.reduction is None:
         raise ValueError(
             "ivr needs a belief with `reduction`; mark a function with needs_reduction"
@@ -140,10 +139,10 @@ def igs(belief: Belief) -> Array:
     if not len(belief.y_labelled):
         return np.full(belief.mu.shape[1], 1.0)
     N, y, mean = belief.mu.shape[1], belief.y_labelled, belief.mean
-    size = max(1, BLOCK // len(y))
+    size = max(1, DISTANCES // len(y))
     scores = np.empty(N)
     for rows in (slice(start, start + size) for start in range(0, N, size)):
-        dx = cdist(belief.X[rows], belief.X_labelled)  # (n, t)
+        dx = np.sqrt(squared_distances(belief.X[rows], belief.X_labelled))  # (n, t)
         dy = mean[rows, None] - y
         scores[rows] = np.abs(np.multiply(dx, dy, out=dy), out=dy).min(axis=1)
     return scores
@@ -187,3 +186,17 @@ PAPER = ("wvar", "went", "qbc", "gpm-var", "gpm-ent")  # the K = 5 of Algorithm 
 def needs_reduction(acquisition: Acquisition) -> bool:
     """Whether the score reads `Belief.reduction`, which costs a second column for each label."""
     return acquisition is ivr or bool(getattr(acquisition, "needs_reduction", False))
+
+
+def is_ours(name: str, acquisition: Acquisition) -> bool:
+    """Whether this is our function of that name, and not a user's that is called the same."""
+    return ACQUISITIONS.get(name) is acquisition
+
+
+def is_pointwise(acquisition: Acquisition) -> bool:
+    """Whether the score of a candidate depends on no other, so that it may be given blocks.
+
+    Ours do, but for `random`; a function of the user's own says so with `pointwise`.
+    """
+    ours = acquisition in ACQUISITIONS.values() and acquisition is not random
+    return ours or bool(getattr(acquisition, "pointwise", False))

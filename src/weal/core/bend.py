@@ -22,7 +22,7 @@ from weal.core.scaling import NORMAL_RANGE, location_scale
 
 # u is a Student-t's, of which sinh has no mean: the normal that stands for it is not believed where
 # its variance is larger than this. Nor is sinh taken where squares would leave the range of floats.
-WIDEST, FARTHEST = 4.0, 150.0
+WIDEST, FARTHEST_BENT = 4.0, 150.0
 LEAST_SPREAD = 1e-6  # of the sd; below it, half of the labels are equal
 
 
@@ -62,14 +62,14 @@ class Bend:
         """Values of z as labels."""
         if not self.spread:
             return z
-        u = np.clip(self.mean + self.sd * z, -FARTHEST, FARTHEST)
+        u = np.clip(self.mean + self.sd * z, -FARTHEST_BENT, FARTHEST_BENT)
         return np.asarray(self.median + self.spread * np.sinh(u))
 
     def moments(self, mu: Array, var: Array, noise: Array) -> tuple[Array, Array]:
         """Means and variances (...) of g, for those of f in z and noise variances in z."""
         if not self.spread:
             return mu, var
-        a = np.clip(self.mean + self.sd * mu, -FARTHEST, FARTHEST)
+        a = np.clip(self.mean + self.sd * mu, -FARTHEST_BENT, FARTHEST_BENT)
         b2, n2 = (np.minimum(self.sd**2 * part, WIDEST) for part in (var, noise))
         mean = self.median + self.spread * np.exp(0.5 * (b2 + n2)) * np.sinh(a)
         cosh = np.exp(b2) * np.cosh(2.0 * a) + 1.0

@@ -1,8 +1,13 @@
-"""Choosing among candidates: ties by key, a batch that does not crowd, a start that fills space.
+"""Choosing among candidates: ties by key, answers of blocks that merge, a start that fills space.
 
 Ties. Scores within TIE of the best, relative to it, are equal for us, and the candidate with the
 least hash of (seed, id) is taken: rounding, the order of the pool and the number of threads
 decide nothing.
+
+Blocks. `best_of` looks at one block of candidates, `merge` puts two answers together, in any order
+and grouping with the same result: an answer holds the few best, and whoever could still be taken
+once a better score turns up elsewhere. A candidate cannot if another has as good a score and a
+lesser hash, so that even where all scores are equal few are held.
 
 Start. Before there are labels enough for a model, each next point is the one farthest from all
 points taken so far among a random handful of candidates (Mitchell's best candidate): it fills the
@@ -10,39 +15,107 @@ space, and keeps to where the pool is, where plain farthest-first would collect 
 """
 
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
+from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 from weal.core.arrays import Array
+from weal.core.distances import squared_distances
 
 TIE = 1e-9
 HANDFUL = 64  # candidates that the start looks at for each point
 
 
+class Entry(NamedTuple):
+    """A candidate that may be taken."""
+
+    score: float
+    quick: int  # hash of (seed, id); where that is shared, the long one decides
+    long: bytes
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The best of some candidates: by falling score, of equal ones the least hash first."""
+
+    entries: tuple[Entry, ...] = ()
+    few: int = 1  # how many are wanted at the least, where there are so many
+
+    @property
+    def position(self) -> int:
+        """Position of the one to take; there must be one, with a finite score."""
+        top = self.entries[0].score if self.entries else -np.inf
+        if not np.isfinite(top):
+            raise ValueError(f"the best score of the candidates is {top}; scores must be finite")
+        tied = [entry for entry in self.entries if entry.score >= _tied_from(top)]
+        return min(tied, key=_hash).position
+
+
+def best_of(
+    scores: Array,
+    free: NDArray[np.bool_],
+    seed: int,
+    ids: Sequence[Hashable],
+    start: int = 0,
+    few: int = 1,
+) -> Best:
+    """The best of the free candidates (N,) of a block that begins at position `start`."""
+    if not free.any():
+        return Best((), few)
+    masked = np.where(free, scores, -np.inf)
+    least = _tied_from(float(masked.max()))
+    if few > 1:
+        last = max(len(masked) - few, 0)
+        least = min(least, float(np.partition(masked, last)[last]))
+    found = np.flatnonzero(free & (masked >= least)).tolist()
+    quick = [crc32(repr(ids[n]).encode(), seed & 0xFFFFFFFF) for n in found]
+    order = sorted(range(len(found)), key=lambda i: (-masked[found[i]], quick[i]))
+    least_quick, entries = 2**32, list[Entry]()
+    for i in order:  # of equal hashes the long ones decide, which few need
+        if len(entries) < few or quick[i] <= least_quick:
+            n, least_quick = found[i], min(quick[i], least_quick)
+            entries.append(Entry(float(masked[n]), quick[i], _long(seed, ids[n]), start + n))
+    return _reduced(entries, few)
+
+
+def merge(a: Best, b: Best) -> Best:
+    """The best of both."""
+    return _reduced([*a.entries, *b.entries], max(a.few, b.few))
+
+
 def best(scores: Array, free: NDArray[np.bool_], seed: int, ids: Sequence[Hashable]) -> int:
     """Position of the best of the free candidates (N,), of which there must be one."""
-    masked = np.where(free, scores, -np.inf)
-    top = masked.max()
-    if not np.isfinite(top):
-        raise ValueError(f"the best score of the candidates is {top}; scores must be finite")
-    tied: list[int] = np.flatnonzero(masked >= top - TIE * abs(top)).tolist()
-    return tied[0] if len(tied) == 1 else _first(tied, seed, ids)
+    return best_of(scores, free, seed, ids).position
 
 
-def _first(tied: list[int], seed: int, ids: Sequence[Hashable]) -> int:
-    """The one of these with the least hash: a quick one, and a long one where that is shared."""
-    quick = [crc32(repr(ids[n]).encode(), seed & 0xFFFFFFFF) for n in tied]
-    least = min(quick)
-    few = [n for n, key in zip(tied, quick, strict=True) if key == least]
-    return min(few, key=lambda n: _rank(seed, ids[n]))
+def _tied_from(top: float) -> float:
+    """The least score that counts as equal to the best."""
+    return top - TIE * abs(top) if np.isfinite(top) else top
 
 
-def _rank(seed: int, name: Hashable) -> bytes:
+def _reduced(entries: list[Entry], few: int) -> Best:
+    """The few best, and of those equal to the best whoever could be taken."""
+    entries.sort(key=lambda entry: (-entry.score, *_hash(entry)))
+    kept = entries[:few]
+    for entry in entries[few:]:
+        if entry.score < _tied_from(entries[0].score):
+            break
+        if _hash(entry) < min(map(_hash, kept)):
+            kept.append(entry)
+    return Best(tuple(kept), few)
+
+
+def _long(seed: int, name: Hashable) -> bytes:
     return blake2b(repr(name).encode(), digest_size=16, key=str(seed).encode()).digest()
+
+
+def _hash(entry: Entry) -> tuple[int, bytes]:
+    return entry.quick, entry.long
 
 
 def spread(
@@ -53,8 +126,8 @@ def spread(
     open_ = np.flatnonzero(free)
     some = np.sort(rng.choice(open_, min(HANDFUL, len(open_)), replace=False))
     if len(taken):
-        far = cdist(X[some], taken).min(axis=1)
+        far = np.sqrt(squared_distances(X[some], taken)).min(axis=1)
     else:  # the first: nearest to the middle
-        far = -cdist(X[some], X.mean(axis=0, keepdims=True))[:, 0]
+        far = -np.sqrt(squared_distances(X[some], X.mean(axis=0, keepdims=True)))[:, 0]
     everyone = np.ones(len(some), dtype=bool)
     return int(some[best(far, everyone, seed, [ids[n] for n in some.tolist()])])

@@ -5,11 +5,11 @@ weight of each expert by the density that the expert gave to y [1, eq:w_update],
 
     log w_m += log N(y; mu_m(x*), sig2_m s_m),      s_m = v_m(x*) + lam_m
 
-(a Student-t where sig2 is integrated out: `magnitude`) and conditions the expert on it
-(`experts`). So w_m is the probability of expert m given the labels: prior times exact model
-evidence, whatever the order of the labels. All in logs: a weight may fall to exp(-1e300) and come
-back. `temper` < 1 raises each density to that power, which slows
-the weights down and keeps their independence of order; 1 is Bayes' rule.
+(a Student-t where sig2 is integrated out: `magnitude`; what a label tells is decided in
+`likelihood`) and conditions the expert on it (`experts`). So w_m is the probability of expert m
+given the labels: prior times exact model evidence, whatever the order of the labels. All in logs: a
+weight may fall to exp(-1e300) and come back. `temper` < 1 raises each density to that power, which
+slows the weights down and keeps their independence of order; 1 is Bayes' rule.
 
 The function is believed to be the mixture [1, eq:RF_func_post]
 
@@ -19,7 +19,7 @@ The function is believed to be the mixture [1, eq:RF_func_post]
 and a label adds noise sig2_m lam_m to each component.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ import numpy as np
 from weal.core.arrays import Array, Index
 from weal.core.bend import Bend
 from weal.core.experts import Experts, Points
+from weal.core.likelihood import GAUSSIAN, Likelihood
 from weal.core.magnitude import Magnitude
 
 BISECTIONS = 60  # of the interval between the components' quantiles
@@ -41,6 +42,7 @@ class Ensemble:
     scale: Magnitude  # what is known of sig2, in squared scaled-label units
     noise: Array  # (M,)  lam, noise variance / magnitude
     temper: float = 1.0  # power of the densities that the weights are multiplied by
+    likelihood: Likelihood = GAUSSIAN  # what a label tells an expert
 
     @property
     def w(self) -> Array:  # (M,)
@@ -66,14 +68,12 @@ def normalise(log_w: Array) -> Array:
 
 def step(ens: Ensemble, point: Points, y: float, extra: float = 0.0) -> Any:
     """What the label y of one point tells; `extra` is noise variance of this label alone."""
-    return ens.experts.step(point, y, ens.ratios(np.array([extra]))[:, 0])
+    return ens.experts.step(point, y, ens.ratios(np.array([extra]))[:, 0], ens.likelihood)
 
 
 def advance(ens: Ensemble, told: Any) -> Ensemble:
     """The ensemble after a step [1, eq:w_update, eq:posterior_update_1]."""
-    log_p, scale = ens.scale.after(told.e[:, None], told.s[:, None])
-    log_w = normalise(ens.log_w + ens.temper * log_p)
-    return Ensemble(ens.experts.condition(told), log_w, scale, ens.noise, ens.temper)
+    return _after(ens, ens.experts.condition(told), told.e[:, None], told.s[:, None])
 
 
 def update(ens: Ensemble, point: Points, y: float, extra: float = 0.0) -> Ensemble:
@@ -83,10 +83,14 @@ def update(ens: Ensemble, point: Points, y: float, extra: float = 0.0) -> Ensemb
 
 def fold(ens: Ensemble, points: Points, y: Array, extra: Array) -> Ensemble:
     """The ensemble after the labels y (N,) of the points, with extra noise variances (N,)."""
-    experts, e, s = ens.experts.absorb(points, y, ens.ratios(extra))
-    log_p, scale = ens.scale.after(e, s)
+    return _after(ens, *ens.experts.absorb(points, y, ens.ratios(extra), ens.likelihood))
+
+
+def _after(ens: Ensemble, experts: Experts, e: Array, s: Array) -> Ensemble:
+    """The ensemble with experts that have met innovations e (M, N) of variances s."""
+    log_p, scale = ens.likelihood.learn(ens.scale, e, s)
     log_w = normalise(ens.log_w + ens.temper * log_p)
-    return Ensemble(experts, log_w, scale, ens.noise, ens.temper)
+    return replace(ens, experts=experts, log_w=log_w, scale=scale)
 
 
 def predict(ens: Ensemble, points: Points) -> tuple[Array, Array]:
@@ -109,25 +113,37 @@ def moments(
     return mixture(ens.w[held], *bend.moments(mu, var, noise[:, None]))
 
 
+def _to_come(ens: Ensemble, mu: Array, var: Array, y: Array) -> tuple[Array, Array]:
+    """Innovations e and variances s (M, N) of labels y (N,) to come, given `predict`'s beliefs."""
+    v = var / ens.magnitude[:, None]
+    return ens.likelihood.to_come(y, mu, v, ens.noise[:, None])
+
+
 def label_spread(ens: Ensemble, var: Array) -> Array:
-    """s = v + lam (M, N) of a label, given `predict`'s variances of f."""
-    return var / ens.magnitude[:, None] + ens.noise[:, None]
+    """s (M, N) of a label to come, given `predict`'s variances of f."""
+    return _to_come(ens, np.zeros_like(var), var, np.zeros(var.shape[1]))[1]
 
 
 def log_density(ens: Ensemble, mu: Array, var: Array, y: Array) -> Array:
     """Log predictive density (N,) of labels y (N,), given `predict`'s means and variances."""
-    parts = ens.log_w[:, None] + ens.scale.log_density(y - mu, label_spread(ens, var))  # (M, N)
+    log_p = ens.likelihood.log_density(ens.scale, *_to_come(ens, mu, var, y))
+    parts = ens.log_w[:, None] + log_p  # (M, N)
     largest = parts.max(axis=0)
     return np.asarray(largest + np.log(np.exp(parts - largest).sum(axis=0)))
 
 
 def quantile(ens: Ensemble, mu: Array, var: Array, level: float) -> Array:
     """Labels (N,) that the mixture expects to exceed with probability 1 - level, by bisection."""
-    s = label_spread(ens, var)
-    ends = mu + ens.scale.quantile(level, s)  # the mixture's quantile lies between its components'
+    # The mixture's quantile lies between its components'.
+    ends = mu + ens.likelihood.quantile(ens.scale, level, label_spread(ens, var))
     low, high = ends.min(axis=0), ends.max(axis=0)
     for _ in range(BISECTIONS):
         middle = 0.5 * (low + high)
-        below = ens.w @ ens.scale.cdf(middle - mu, s) < level
+        below = cdf(ens, mu, var, middle) < level
         low, high = np.where(below, middle, low), np.where(below, high, middle)
     return np.asarray(0.5 * (low + high))
+
+
+def cdf(ens: Ensemble, mu: Array, var: Array, y: Array) -> Array:
+    """Probability (N,) of labels below y (N,), given `predict`'s means and variances."""
+    return ens.w @ ens.likelihood.cdf(ens.scale, *_to_come(ens, mu, var, y))

@@ -21,23 +21,25 @@ two-dimensional problem then goes to L-BFGS-B, with gradient 1/2 tr((aa' - C^-1)
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
-from scipy.optimize import OptimizeResult, minimize, minimize_scalar
 
 from weal.core.arrays import Array
 from weal.core.kernels import Kernel, correlation
+
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult  # its import takes 0.1 s: where it is needed
 
 Bounds = tuple[float, float]
 
 GRID = 64  # points of the first grid over log r
 ZOOMS = 7  # finer grids of ZOOM_GRID points, each over two cells of the one before
 ZOOM_GRID = 13
-LEAST_RATIO = 1e-10  # below it K + r I is singular in double precision: r counts as this much
-TIE = 1e-11  # log likelihoods closer than this, relative to t, are the same likelihood
+SINGULAR_RATIO = 1e-10  # below it K + r I is singular in double precision: r counts as this much
+LIKELIHOOD_TIE = 1e-11  # log likelihoods closer than this, relative to t, are the same likelihood
 NEXT_TO_NOTHING = 1e-3  # share of the signal in a climb that starts from noise
 REFINED, REFINED_GRID = 4.0, 9  # factor around a lengthscale where unequal noises look again
 
@@ -60,7 +62,7 @@ def fit_magnitude_noise(
 
     def profile(log_r: Array) -> tuple[Array, Array]:  # (M, G) -> log likelihood, sig2
         r = np.exp(log_r)
-        a = ell[:, None, :] + np.maximum(r, LEAST_RATIO)[:, :, None]  # (M, G, t)
+        a = ell[:, None, :] + np.maximum(r, SINGULAR_RATIO)[:, :, None]  # (M, G, t)
         mean = (q[:, None, :] / a).mean(axis=2)
         low = np.maximum(magnitude_bounds[0], noise_bounds[0] / r)
         high = np.minimum(magnitude_bounds[1], noise_bounds[1] / r)
@@ -69,12 +71,12 @@ def fit_magnitude_noise(
         t = len(y)
         return -0.5 * (t * (mean / sig2 + np.log(2.0 * np.pi * sig2)) + log_det), sig2
 
-    # Ratios below LEAST_RATIO only where the bounds leave no other way to a large magnitude.
-    enough = min(LEAST_RATIO, noise_bounds[1] / magnitude_bounds[1])
+    # Ratios below SINGULAR_RATIO only where the bounds leave no other way to a large magnitude.
+    enough = min(SINGULAR_RATIO, noise_bounds[1] / magnitude_bounds[1])
     least = max(noise_bounds[0] / magnitude_bounds[1], enough)
     most = max(noise_bounds[1] / magnitude_bounds[0], least)
     ends = float(np.log(least)), float(np.log(most))
-    log_r, log_likelihood = _search(lambda x: profile(x)[0], len(K), ends, TIE * len(y))
+    log_r, log_likelihood = _search(lambda x: profile(x)[0], len(K), ends, LIKELIHOOD_TIE * len(y))
     sig2 = profile(log_r[:, None])[1][:, 0]
     noise = np.clip(np.exp(log_r) * sig2, *noise_bounds)
     return Fitted(sig2, noise, log_likelihood)
@@ -160,22 +162,26 @@ def fit_length_scale(
         return -float(fitted.log_likelihood[0])
 
     ends = float(np.log(length_bounds[0])), float(np.log(length_bounds[1]))
-    best = float(_search(likelihood, 1, ends, TIE * len(y))[0][0])
+    best = float(_search(likelihood, 1, ends, LIKELIHOOD_TIE * len(y))[0][0])
     if (known != typical).any():
         near = np.clip(best + np.log(REFINED) * np.linspace(-1.0, 1.0, REFINED_GRID), *ends)
         n = int(np.argmin([loss(log_ell) for log_ell in near]))
         around = near[max(n - 1, 0)], near[min(n + 1, len(near) - 1)]
+        from scipy.optimize import minimize_scalar
+
         best = float(minimize_scalar(loss, bounds=around, options={"xatol": 1e-4}).x)
     return at(best)
 
 
 def _highest_peak(
     K: Array, y: Array, extra: Array, box: Array, sig2: float, noise: float
-) -> OptimizeResult:
+) -> "OptimizeResult":
     """The best of three climbs: from the fit to equal noises, all signal, next to all noise.
 
     The first alone ends on a lower peak in 2 cases of 100, by up to 10 in the log likelihood.
     """
+    from scipy.optimize import minimize
+
     total = np.log(sig2 + noise)
     starts = np.log([sig2, noise]), (total, box[1, 0]), (total + np.log(NEXT_TO_NOTHING), total)
     climbs = [
@@ -199,13 +205,13 @@ def _negative_log_likelihood(
     """-log p(y) and its gradient by (log sig2, log noise), for C = sig2 K + diag(noise + extra)."""
     sig2, noise = np.exp(log_parameters)
     ratio = (noise + extra) / sig2
-    R = K + np.diag(np.maximum(ratio, LEAST_RATIO))
+    R = K + np.diag(np.maximum(ratio, SINGULAR_RATIO))
     factor = cho_factor(sig2 * R, lower=True)
     a = cho_solve(factor, y)
     inner = np.outer(a, a) - cho_solve(factor, np.eye(len(y)))
-    above = ratio >= LEAST_RATIO
+    above = ratio >= SINGULAR_RATIO
     gradient = -0.5 * np.array([sig2 * np.sum(inner * K), noise * np.diag(inner)[above].sum()])
-    gradient[0] -= 0.5 * sig2 * LEAST_RATIO * np.diag(inner)[~above].sum()
+    gradient[0] -= 0.5 * sig2 * SINGULAR_RATIO * np.diag(inner)[~above].sum()
     log_det = 2.0 * np.log(np.diag(factor[0])).sum()
     return 0.5 * float(y @ a + log_det + len(y) * np.log(2.0 * np.pi)), gradient
 

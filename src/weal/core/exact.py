@@ -9,16 +9,21 @@ point the row c / sqrt(s) to V: the rows of V are the earlier columns. A column 
 N t, against N F for features, and there is no error of approximation. But v is a difference: with
 a = (K + lam I)^-1 k the coefficients of the labels, its absolute error is eps (1 + |a|_1)^2 at the
 most, about 1e-15 at a labelled point.
+
+V depends on the way it came about, to the last bit. A pool is therefore kept as what depends on two
+points alone, its correlations k with the labelled ones (`Correlated`): with a = L^-T V(x*) the
+coefficients of x*, the same column is c(x) = k(x, x*) - k(x, X) a, at the same cost.
 """
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from weal.core.arrays import Array, Index, Rows
 from weal.core.kernels import Kernel, correlation
+from weal.core.likelihood import GAUSSIAN, Likelihood
 
 # A noise ratio below it counts as this much: K of a smooth kernel has eigenvalues of 0, which come
 # out as +- 1e-16 t, and from a factor with pivots as small as its rounding every further row is
@@ -52,6 +57,34 @@ class Near:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Correlated:
+    """Points as a pool keeps them: the inputs, and their correlations with the labelled ones."""
+
+    X: Array  # (N, d)
+    rows: Rows  # (M, t, N)  k(labelled, points)
+
+    @property
+    def K(self) -> Array:  # (M, t, N)
+        """k(labelled, points)."""
+        return self.rows.array
+
+    def apart(self) -> Self:
+        """The same points, with room of their own to grow in."""
+        return type(self)(self.X, self.rows.apart())
+
+    def take(self, which: Index) -> Self:
+        """The points as some of the experts see them."""
+        return type(self)(self.X, Rows(self.K[which].copy()))
+
+    def at(self, rows: slice) -> Self:
+        """Some of the points, as a view."""
+        return type(self)(self.X[rows], Rows(self.K[:, :, rows]))
+
+
+Form = TypeVar("Form", Near, Correlated)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ExactStep:
     """A label seen by exact experts."""
 
@@ -59,22 +92,37 @@ class ExactStep:
     s: Array  # (M,)
     x: Array  # (1, d)
     V: Array  # (M, t)  V(x*)
+    a: Array  # (M, t)  L^-T V(x*)
     kernels: tuple[Kernel, ...]  # M
 
-    def column(self, points: Near) -> Array:
+    def column(self, points: Near | Correlated) -> Array:
         """c = k(x, x*) - V(x)'V(x*)."""
-        k = np.stack([correlation(kernel, self.x, points.X)[0] for kernel in self.kernels])
-        explained: Array = np.matmul(self.V[:, None, :], points.V)[:, 0]
-        return k - explained
+        explained = product(points, self.V, self.a)
+        return self._correlation(points.X) - explained
 
-    def extend(self, points: Near, column: Array) -> Near:
-        """V with one more row, c / sqrt(s)."""
-        return Near(points.X, points.rows.append(column / np.sqrt(self.s)[:, None]))
+    def extend(self, points: Form, column: Array) -> Form:
+        """V with one more row, c / sqrt(s); or k with one more row."""
+        near = isinstance(points, Near)
+        row = column / np.sqrt(self.s)[:, None] if near else self._correlation(points.X)
+        return type(points)(points.X, points.rows.append(row))
+
+    def _correlation(self, X: Array) -> Array:  # (M, N)
+        return np.stack([correlation(kernel, self.x, X)[0] for kernel in self.kernels])
 
     def take(self, which: Index) -> Self:
         """The step of some of the experts alone."""
         kernels = take_kernels(self.kernels, which)
-        return type(self)(self.e[which], self.s[which], self.x, self.V[which], kernels)
+        arrays = (self.e[which], self.s[which], self.x, self.V[which], self.a[which])
+        return type(self)(*arrays, kernels)
+
+
+def product(points: Near | Correlated, w: Array, back: Array) -> Array:
+    """V(x)'w (M, N) for vectors w (M, t); `back` is L^-T w."""
+    if isinstance(points, Near):
+        c: Array = np.matmul(w[:, None, :], points.V)[:, 0]
+    else:
+        c = np.matmul(back[:, None, :], points.K)[:, 0]
+    return c
 
 
 def take_kernels(kernels: tuple[Kernel, ...], which: Index) -> tuple[Kernel, ...]:
@@ -104,13 +152,32 @@ class ExactExperts:
 
     def near(self, X: Array) -> Near:
         """The points X (N, d) in the form that these experts work on."""
+        return self.solved(self.correlated(X))
+
+    def correlated(self, X: Array) -> Correlated:
+        """The points X (N, d) in the form that a pool of these experts keeps."""
+        K = np.empty((len(self.kernels), len(self.X), len(X)))
+        for m, kernel in enumerate(self.kernels):
+            K[m] = correlation(kernel, self.X, X)
+        return Correlated(X, Rows(K))
+
+    def solved(self, points: Correlated) -> Near:
+        """The points with V = L^-1 k."""
         if not len(self.X):
-            return Near(X, Rows(np.zeros((len(self.kernels), 0, len(X)))))
+            return Near(points.X, points.rows)
         V = [
-            solve_triangular(L, correlation(kernel, self.X, X), lower=True, check_finite=False)
-            for kernel, L in zip(self.kernels, self.L, strict=True)
+            solve_triangular(L, K, lower=True, check_finite=False)
+            for L, K in zip(self.L, points.K, strict=True)
         ]
-        return Near(X, Rows(np.stack(V)))
+        return Near(points.X, Rows(np.stack(V)))
+
+    def back(self, w: Array) -> Array:
+        """L^-T w (M, t) for vectors w (M, t)."""
+        if not len(self.X):
+            return w
+        each = zip(self.L, w, strict=True)
+        solve = (solve_triangular(L, v, lower=True, trans=1, check_finite=False) for L, v in each)
+        return np.stack(list(solve))
 
     def predict(self, points: Near) -> tuple[Array, Array]:
         """mu = V'z, v = k(x, x) - V'V; rounding may not take v below 0."""
@@ -118,11 +185,14 @@ class ExactExperts:
         prior = np.array([[kernel.variance] for kernel in self.kernels])  # (M, 1)
         return mu, np.maximum(prior - np.einsum("mtn,mtn->mn", points.V, points.V), 0.0)
 
-    def step(self, point: Near, y: float, lam: Array) -> ExactStep:
+    def step(
+        self, point: Near, y: float, lam: Array, likelihood: Likelihood = GAUSSIAN
+    ) -> ExactStep:
         """The next row [V', sqrt(s)] of L and the next entry e / sqrt(s) of z."""
         mu, v = self.predict(point)
-        lam = np.maximum(lam, LEAST_RATIO)
-        return ExactStep(y - mu[:, 0], v[:, 0] + lam, point.X, point.V[:, :, 0], self.kernels)
+        e, s, _ = likelihood.innovation(y, mu[:, 0], v[:, 0], np.maximum(lam, LEAST_RATIO))
+        V = point.V[:, :, 0]
+        return ExactStep(e, s, point.X, V, self.back(V), self.kernels)
 
     def condition(self, step: ExactStep) -> "ExactExperts":
         """The factor with one more row."""
@@ -131,16 +201,17 @@ class ExactExperts:
         z = np.concatenate([self.z, step.e[:, None] / root_s], axis=1)
         return ExactExperts(self.kernels, np.concatenate([self.X, step.x]), rows, z)
 
-    def absorb(self, points: Near, y: Array, lam: Array) -> tuple["ExactExperts", Array, Array]:
-        """The rows that the labels would add one after the other, in blocks: with B the
-        posterior covariance of the points, B + diag(lam) = C C' gives s = diag(C)^2.
-        """
+    def absorb(
+        self, points: Near, y: Array, lam: Array, likelihood: Likelihood = GAUSSIAN
+    ) -> tuple["ExactExperts", Array, Array]:
+        """The rows that the labels would add one after the other, in blocks."""
         K = np.stack([correlation(kernel, points.X, points.X) for kernel in self.kernels])
         V = points.V  # (M, t, N)
         B = K - np.matmul(V.transpose(0, 2, 1), V)
         mu, _ = self.predict(points)
         lam = np.maximum(lam, LEAST_RATIO)
-        C, z = zip(*[_factor(B[m], lam[m], y - mu[m]) for m in range(len(K))], strict=True)
+        turns = [likelihood.in_turn(y, mu[m], B[m], lam[m]) for m in range(len(K))]
+        C, z = zip(*turns, strict=True)
         root_s = np.stack([np.diag(c) for c in C])  # (M, N)
         M, t, N = V.shape
         L = np.zeros((M, t + N, t + N))
@@ -153,7 +224,7 @@ class ExactExperts:
         )
         return after, np.stack(z) * root_s, root_s**2
 
-    def prior_covariance(self, a: Near, b: Near) -> Array:
+    def prior_covariance(self, a: Near | Correlated, b: Near) -> Array:
         """K."""
         return np.stack([correlation(kernel, a.X, b.X) for kernel in self.kernels])
 
@@ -166,9 +237,3 @@ class ExactExperts:
         """Some of the experts."""
         kernels = take_kernels(self.kernels, which)
         return type(self)(kernels, self.X, Rows(self.L[which].copy()), self.z[which])
-
-
-def _factor(B: Array, lam: Array, e: Array) -> tuple[Array, Array]:
-    """C with C C' = B + diag(lam), and C^-1 e."""
-    C: Array = np.linalg.cholesky(B + np.diag(lam)).astype(np.float64, copy=False)
-    return C, solve_triangular(C, e, lower=True, check_finite=False)

@@ -1,9 +1,10 @@
 """M Gaussian processes conditioned on labels: on random features (the paper) or exactly.
 
 Both kinds obey one rule. With c(x) the posterior covariance of f(x) and f(x*), a label y of x*
-with noise ratio lam moves the belief on any set of points:
+with noise ratio lam tells the innovation e and its variance s (`likelihood`), and moves the belief
+on any set of points:
 
-    s = v(x*) + lam      e = y - mu(x*)      mu(x) += c(x) e / s      v(x) -= c(x)^2 / s
+    mu(x) += c(x) e / s      v(x) -= c(x)^2 / s
 
 Only the column c differs, and with it what an expert keeps:
 
@@ -29,6 +30,7 @@ import numpy as np
 from scipy.linalg.blas import dger
 
 from weal.core.arrays import Array, Index
+from weal.core.likelihood import GAUSSIAN, Likelihood
 
 Points = Any  # Phi (M, N, F) for experts on features, Near for exact ones
 
@@ -60,13 +62,15 @@ class Experts(Protocol):
     def predict(self, points: Points) -> tuple[Array, Array]:
         """Means mu and variances v (M, N), v in units of the magnitude."""
 
-    def step(self, point: Points, y: float, lam: Array) -> Any:
+    def step(self, point: Points, y: float, lam: Array, likelihood: Likelihood = GAUSSIAN) -> Any:
         """What the label y of one point (N = 1) tells, at noise ratios lam (M,)."""
 
     def condition(self, step: Any) -> Self:
         """The experts after that label."""
 
-    def absorb(self, points: Points, y: Array, lam: Array) -> tuple[Self, Array, Array]:
+    def absorb(
+        self, points: Points, y: Array, lam: Array, likelihood: Likelihood = GAUSSIAN
+    ) -> tuple[Self, Array, Array]:
         """The experts after the labels y (N,) of N points in turn, with the e and s (M, N) met."""
 
     def prior_covariance(self, a: Points, b: Points) -> Array:
@@ -146,14 +150,15 @@ class FeatureExperts:
         U = np.matmul(points, self.root)  # (M, N, F)
         return mu, np.einsum("mnf,mnf->mn", U, U)
 
-    def step(self, point: Array, y: float, lam: Array) -> FeatureStep:
+    def step(
+        self, point: Array, y: float, lam: Array, likelihood: Likelihood = GAUSSIAN
+    ) -> FeatureStep:
         """[1, eq:pred_y] with the vectors that the update needs."""
         phi = point[:, 0, :]  # (M, F)
         u = np.matmul(phi[:, None, :], self.root)[:, 0]
         g = np.matmul(self.root, u[:, :, None])[..., 0]
-        s = np.einsum("mf,mf->m", u, u) + lam
-        e = y - np.einsum("mf,mf->m", phi, self.theta)
-        return FeatureStep(e, s, lam, u, g)
+        mu, v = np.einsum("mf,mf->m", phi, self.theta), np.einsum("mf,mf->m", u, u)
+        return FeatureStep(*likelihood.innovation(y, mu, v, lam), u, g)
 
     def condition(self, step: FeatureStep) -> "FeatureExperts":
         """[1, eq:posterior_update_1], Sigma by Potter's rule."""
@@ -163,11 +168,13 @@ class FeatureExperts:
         gain = step.g / step.s[:, None]  # (M, F)
         return FeatureExperts(self.theta + gain * step.e[:, None], root)
 
-    def absorb(self, points: Array, y: Array, lam: Array) -> tuple["FeatureExperts", Array, Array]:
+    def absorb(
+        self, points: Array, y: Array, lam: Array, likelihood: Likelihood = GAUSSIAN
+    ) -> tuple["FeatureExperts", Array, Array]:
         """One rank-one update for each label."""
         experts, steps = self, []
         for n, label in enumerate(y):
-            told = experts.step(points[:, n : n + 1], label, lam[:, n])
+            told = experts.step(points[:, n : n + 1], label, lam[:, n], likelihood)
             experts = experts.condition(told)
             steps.append((told.e, told.s))
         e, s = np.array(steps).reshape(len(y), 2, len(self.theta)).transpose(1, 2, 0)

@@ -27,11 +27,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial.distance import cdist
-
 from weal.core.arrays import Array
+from weal.core.distances import squared_distances
 
-TINY = 1e-300
+LEAST_DISTANCE = 1e-300  # squared
 Draw = Callable[[np.random.Generator, int, float], Array]
 
 
@@ -57,7 +56,7 @@ def _matern12(r2: Array, alpha: float) -> Array:
 
 
 def _matern12_slope(r2: Array, alpha: float) -> Array:
-    r = np.sqrt(np.maximum(r2, TINY))  # infinite at 0, where it is only met times 0
+    r = np.sqrt(np.maximum(r2, LEAST_DISTANCE))  # infinite at 0, where it is only met times 0
     return -0.5 * np.exp(-r) / r
 
 
@@ -158,13 +157,9 @@ class Kernel:
 
 
 def correlation(kernel: Kernel, X: Array, Y: Array) -> Array:
-    """Correlations (N, N') of the rows of X (N, d) and Y (N', d).
-
-    Distances come from differences: |x|^2 + |y|^2 - 2 x'y would put two equal points 1e-4
-    lengthscales apart when the lengthscale is 1e-4.
-    """
+    """Correlations (N, N') of the rows of X (N, d) and Y (N', d)."""
     ell = np.asarray(kernel.length_scale)
-    r2 = cdist(X / ell, Y / ell, "sqeuclidean")
+    r2 = squared_distances(X / ell, Y / ell)
     k = FAMILIES[kernel.family].correlation(r2, kernel.alpha)
     return k + kernel.offset if kernel.offset else k
 

@@ -12,10 +12,11 @@ Conjugate experts need no optimiser and adapt their scale with every label; the 
 predictive densities is the exact evidence, with sig2 integrated out. Their variance is that of
 the Student-t, b / (a - 1) times v: scores and mixtures use it as if it were normal, densities and
 intervals use the Student-t itself. The prior is worth 2 A0 = 3 labels of variance B0 / (A0 - 1) = 1
-in scaled-label units, or of another `unit` where the labels have turned out to vary otherwise.
+in scaled-label units, or of another variance where the labels have turned out to vary otherwise.
 
-Noise that is known in label units becomes a ratio by division by `unit`: sig2 where it is held, its
-prior mean where it is not. What is believed of sig2 later would make it depend on order.
+Noise that is known in label units becomes a ratio by division by `unit`: sig2 where it is held,
+what it was thought to be when the experts were settled where it is not (`stated_noise`). No label
+changes the unit, for then their order would matter.
 """
 
 from dataclasses import dataclass
@@ -25,11 +26,13 @@ import numpy as np
 from scipy.special import gammaln, ndtr, ndtri, stdtr, stdtrit
 
 from weal.core.arrays import Array, Index
+from weal.core.tuned import A0, B0
 
-A0, B0 = 1.5, 0.5
 # Standardised surprises beyond this would overflow when squared; every expert is as wrong there.
 Z_MAX = 1e150
 LOG_2_PI = float(np.log(2.0 * np.pi))
+# Share of b that is left, at the least, when a label is taken away; less would be rounding.
+LEAST_LEFT = 4 * float(np.finfo(np.float64).eps)
 
 
 class Magnitude(Protocol):
@@ -46,11 +49,6 @@ class Magnitude(Protocol):
     def log_density(self, e: Array, s: Array) -> Array:
         """Log density of an innovation e whose variance is sig2 s, elementwise."""
 
-    def log_density_unseen(self, e: Array, s: Array, more: Array) -> Array:
-        """Log density of innovations e (M, t, K), each learnt from already, as if it alone had not
-        been, and K others had: one for each k, with squares `more` = e^2 / s (M, K).
-        """
-
     def cdf(self, e: Array, s: Array) -> Array:
         """Probability of an innovation below e, elementwise."""
 
@@ -59,6 +57,12 @@ class Magnitude(Protocol):
 
     def after(self, e: Array, s: Array) -> tuple[Array, Self]:
         """Log density (M,) of innovations e (M, N) met in turn, and what is known after them."""
+
+    def having(self, e: Array, s: Array) -> Self:
+        """What is known after one more innovation, elementwise: for each of e (M, ...) alone."""
+
+    def without(self, e: Array, s: Array) -> Self:
+        """What would be known had one innovation not been met, elementwise: `having` undone."""
 
     def take(self, which: Index) -> Self:
         """The magnitudes of some of the experts."""
@@ -72,8 +76,15 @@ def log_normal(e: Array, var: Array) -> Array:
 
 
 def _along(parameter: Array, e: Array) -> Array:
-    """A parameter (M,) shaped to go with e (M, ...)."""
-    return parameter.reshape(-1, *[1] * (e.ndim - 1))
+    """A parameter (M,), or (M, ...) already, shaped to go with e (M, ...)."""
+    return parameter.reshape(*parameter.shape, *[1] * (e.ndim - parameter.ndim))
+
+
+def _half_square(e: Array, s: Array) -> Array:
+    """e^2 / (2 s), elementwise; finite."""
+    with np.errstate(over="ignore"):
+        z = np.clip(e / np.sqrt(s), -Z_MAX, Z_MAX)
+    return np.asarray(0.5 * z * z)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,10 +102,6 @@ class Fixed:
         """N(0, sig2 s)."""
         return log_normal(e, _along(self.variance, e) * s)
 
-    def log_density_unseen(self, e: Array, s: Array, more: Array) -> Array:
-        """The same: nothing was learnt."""
-        return self.log_density(e, s)
-
     def cdf(self, e: Array, s: Array) -> Array:
         """N(0, sig2 s)."""
         return np.asarray(ndtr(e / np.sqrt(_along(self.variance, e) * s)))
@@ -107,6 +114,14 @@ class Fixed:
         """Nothing is learnt."""
         return self.log_density(e, s).sum(axis=1), self
 
+    def having(self, e: Array, s: Array) -> Self:
+        """Nothing is learnt."""
+        return self
+
+    def without(self, e: Array, s: Array) -> Self:
+        """Nothing was learnt."""
+        return self
+
     def take(self, which: Index) -> Self:
         """The magnitudes of some of the experts."""
         return type(self)(self.variance[which])
@@ -117,18 +132,19 @@ class Conjugate:
     """A magnitude with an inverse-gamma belief; a > 1, so that its mean exists."""
 
     a: Array  # (M,)
-    b: Array  # (M,)
-    unit: Array  # (M,)  prior mean of sig2
+    b: Array  # (M,), or (M, ...) where `having` and `without` were asked of many at once
+    unit: Array  # (M,)  what noise that is known in label units is divided by
 
     @classmethod
-    def prior(cls, M: int, unit: float = 1.0) -> Self:
-        """Before the first label, for labels of that variance."""
-        return cls(np.full(M, A0), np.full(M, unit * B0), np.full(M, unit * B0 / (A0 - 1.0)))
+    def prior(cls, M: int, variance: float = 1.0, unit: Array | None = None) -> Self:
+        """Before the first label, for labels of that variance; the unit is its mean unless told."""
+        mean = np.full(M, variance * B0 / (A0 - 1.0))
+        return cls(np.full(M, A0), np.full(M, variance * B0), mean if unit is None else unit)
 
     @property
     def variance(self) -> Array:  # (M,)
         """b / (a - 1)."""
-        return self.b / (self.a - 1.0)
+        return np.asarray(self.b / (_along(self.a, self.b) - 1.0))
 
     def log_density(self, e: Array, s: Array) -> Array:
         """Student-t with 2 a degrees of freedom and squared scale (b / a) s."""
@@ -137,15 +153,6 @@ class Conjugate:
             z = np.clip(e / (np.sqrt(2.0 * b) * np.sqrt(s)), -Z_MAX, Z_MAX)
         norm = gammaln(a + 0.5) - gammaln(a) - 0.5 * (LOG_2_PI + np.log(b) + np.log(s))
         return np.asarray(norm - (a + 0.5) * np.log1p(z * z))
-
-    def log_density_unseen(self, e: Array, s: Array, more: Array) -> Array:
-        """The Student-t of a, and of b without e and with `more`; no b is below the prior's."""
-        with np.errstate(over="ignore"):
-            z = np.clip(e / np.sqrt(s), -Z_MAX, Z_MAX)
-        a, both = _along(self.a, e), (self.b[:, None] + 0.5 * more)[:, None, :]  # b with all
-        b = np.maximum(both - 0.5 * z * z, _along((A0 - 1.0) * self.unit, e))
-        norm = gammaln(a + 0.5) - gammaln(a) - 0.5 * (LOG_2_PI + np.log(s))
-        return np.asarray(norm + a * np.log(b) - (a + 0.5) * np.log(both))
 
     def cdf(self, e: Array, s: Array) -> Array:
         """The same Student-t."""
@@ -166,6 +173,16 @@ class Conjugate:
         later = type(self)(self.a + 0.5 * N, b, self.unit)
         log_p = later.log_norm() - self.log_norm()
         return log_p - 0.5 * (N * LOG_2_PI + np.log(s).sum(axis=1)), later
+
+    def having(self, e: Array, s: Array) -> Self:
+        """b with e^2 / (2 s), a with 1/2."""
+        return type(self)(self.a + 0.5, _along(self.b, e) + _half_square(e, s), self.unit)
+
+    def without(self, e: Array, s: Array) -> Self:
+        """b without e^2 / (2 s), a without 1/2; rounding may not take all of b."""
+        b = _along(self.b, e)
+        left = np.maximum(b - _half_square(e, s), LEAST_LEFT * b)
+        return type(self)(self.a - 0.5, left, self.unit)
 
     def log_norm(self) -> Array:
         """log Gamma(a) - a log b (M,): what the integral over sig2 leaves."""

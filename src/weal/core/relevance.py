@@ -6,11 +6,11 @@ evidence with the magnitude integrated out (`magnitude`) is, up to a constant,
     L(p) = -a log b - 1/2 log |C|       a = A0 + t/2    b = B0 + y'C^-1 y / 2
     dL   = 1/2 tr(W dC)                 W = (a / b) C^-1 y y'C^-1 - C^-1
 
-To L is added the log prior of p: log l_i normal around log sqrt(d) with sd SPREAD, so that ten
-labels cannot switch an input off by themselves, and log lam uniform. The peak is sought by L-BFGS
-from a fixed start, so that it depends on the set of labels alone; where few of many inputs matter,
-`forward` finds a start that one lengthscale for all cannot. Its height is compared with other
-experts by Laplace's approximation of the integral over p,
+To L is added the log prior of p: log l_i normal around log sqrt(d) with sd LENGTH_SPREAD, so that
+ten labels cannot switch an input off by themselves, and log lam uniform. The peak is sought by
+L-BFGS from a fixed start, so that it depends on the set of labels alone; where few of many inputs
+matter, `forward` finds a start that one lengthscale for all cannot. Its height is compared with
+other experts by Laplace's approximation of the integral over p,
 
     log Z = L(p*) + log prior(p*) + (d + 1)/2 log 2 pi - 1/2 log |H|,    H = -d2(L + log prior)
 
@@ -24,23 +24,28 @@ from functools import partial
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
-from scipy.optimize import minimize
 from scipy.special import erfcx
 
 from weal.core.arrays import Array
 from weal.core.kernels import FAMILIES, Kernel
-from weal.core.magnitude import A0, B0
+from weal.core.stated_noise import even_sample
+from weal.core.tuned import (
+    A0,
+    B0,
+    FIT_ITERATIONS,
+    FORWARD_GAIN,
+    FORWARD_LABELS,
+    FORWARD_RATIO,
+    LENGTH_SPREAD,
+    LONG_LENGTH,
+    SHORT_LENGTH,
+    SOUGHT_LENGTHS,
+    SOUGHT_RATIOS,
+)
 
-SPREAD = 1.5  # prior sd of log l_i: a factor of 4.5 either way
-RATIOS = (1e-11, 10.0)  # noise ratios that are sought, down to what exact experts bear
-LENGTHS = (0.02, 200.0)  # lengthscales that are sought, the upper one times sqrt(d)
-ITERATIONS = 60
 # No direction counts as wider than the prior of log lam, which has no peak where it is no matter.
-LEAST_CURVATURE = 2.0 * np.pi / float(np.log(RATIOS[1] / RATIOS[0])) ** 2
-# Of the search for inputs that matter: lengthscales of those that do and do not (times sqrt d), the
-# noise ratio, log evidence that an input has to add, and labels that are looked at.
-SHORT, LONG, START_NOISE, GAIN, SAMPLE = 1.5, 5.0, 1e-2, 1.0, 200
-STEP = 1e-3  # of the finite differences of the gradient that H is made of
+LEAST_CURVATURE = 2.0 * np.pi / float(np.log(SOUGHT_RATIOS[1] / SOUGHT_RATIOS[0])) ** 2
+DIFFERENCE = 1e-3  # of the finite differences of the gradient that H is made of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,33 +63,36 @@ def fit(start: Kernel, noise: float, X: Array, y: Array, extra: Array) -> Peak:
     D2 = (X.T[:, :, None] - X.T[:, None, :]) ** 2  # (d, t, t)
     loss = partial(_loss, kernel=start, D2=D2, y=y, extra=extra)
     ell = np.broadcast_to(np.asarray(start.length_scale, dtype=np.float64), (d,))
-    lengths = np.log([LENGTHS[0], LENGTHS[1] * np.sqrt(d)])
-    bounds = [tuple(lengths)] * d + [tuple(np.log(RATIOS))]
+    lengths = np.log([SOUGHT_LENGTHS[0], SOUGHT_LENGTHS[1] * np.sqrt(d)])
+    bounds = [tuple(lengths)] * d + [tuple(np.log(SOUGHT_RATIOS))]
+    from scipy.optimize import minimize  # its import takes 0.1 s, which only settling pays
+
     found = minimize(
         loss,
         np.append(np.log(ell), np.log(noise)),
         jac=True,
         method="L-BFGS-B",
         bounds=bounds,
-        options={"maxiter": ITERATIONS},
+        options={"maxiter": FIT_ITERATIONS},
     )
     p = found.x
     low, high = np.array(bounds).T
     slope = np.where(p <= low, found.jac, np.where(p >= high, -found.jac, 0.0))
     log_z = -float(found.fun) + _log_volume(_hessian(loss, p), np.maximum(slope, 0.0))
-    log_z -= float(np.log(np.log(RATIOS[1] / RATIOS[0])))
+    log_z -= float(np.log(np.log(SOUGHT_RATIOS[1] / SOUGHT_RATIOS[0])))
     return Peak(_with_lengths(start, np.exp(p[:d])), float(np.exp(p[d])), log_z)
 
 
 def forward(kernel: Kernel, X: Array, y: Array, extra: Array) -> Kernel:
     """The kernel with a short lengthscale for the inputs that matter, long ones for the others.
 
-    From none, the input that lifts the evidence most is taken next, until none lifts it by GAIN; at
-    the noise ratio START_NOISE, with an even sample of SAMPLE labels where there are more.
+    From none, the input that lifts the evidence most is taken next, until none lifts it by
+    FORWARD_GAIN; at the noise ratio FORWARD_RATIO, with an even sample of FORWARD_LABELS labels
+    where there are more.
     """
-    X, y, extra = _sample(X, y, extra)
+    X, y, extra = even_sample(FORWARD_LABELS, X, y, extra)
     d = X.shape[1]
-    on, off = 1.0 / SHORT**2, 1.0 / (d * LONG**2)
+    on, off = 1.0 / SHORT_LENGTH**2, 1.0 / (d * LONG_LENGTH**2)
     inverse = np.full(d, off)  # 1 / l^2
     D2 = (X.T[:, :, None] - X.T[:, None, :]) ** 2  # (d, t, t)
     r2 = off * D2.sum(axis=0)
@@ -95,24 +103,16 @@ def forward(kernel: Kernel, X: Array, y: Array, extra: Array) -> Kernel:
             for i in range(d)
         ]
         best = int(np.argmax(heights))
-        if heights[best] < height + GAIN:
+        if heights[best] < height + FORWARD_GAIN:
             break
         height, inverse[best] = heights[best], on
         r2 = r2 + (on - off) * D2[best]
     return _with_lengths(kernel, inverse**-0.5)
 
 
-def _sample(X: Array, y: Array, extra: Array) -> tuple[Array, Array, Array]:
-    """Labels evenly spread over y; which ones does not depend on their order."""
-    if len(y) <= SAMPLE:
-        return X, y, extra
-    rows = np.lexsort((*X.T, y))[np.linspace(0, len(y) - 1, SAMPLE).round().astype(int)]
-    return X[rows], y[rows], extra[rows]
-
-
 def _height(r2: Array, kernel: Kernel, y: Array, extra: Array) -> float:
     """L for squared scaled distances r2 (t, t)."""
-    factor, _, b = _factored(r2, kernel, START_NOISE + extra, y)
+    factor, _, b = _factored(r2, kernel, FORWARD_RATIO + extra, y)
     return -(A0 + 0.5 * len(y)) * float(np.log(b)) - float(np.log(np.diag(factor[0])).sum())
 
 
@@ -143,7 +143,7 @@ def _log_volume(H: Array, slope: Array) -> float:
 def _hessian(loss: partial[tuple[float, Array]], p: Array) -> Array:
     """Second derivatives of the loss, by differences of its gradient."""
     at = loss(p)[1]
-    H = np.array([(loss(p + STEP * unit)[1] - at) / STEP for unit in np.eye(len(p))])
+    H = np.array([(loss(p + DIFFERENCE * unit)[1] - at) / DIFFERENCE for unit in np.eye(len(p))])
     symmetric: Array = 0.5 * (H + H.T)
     return symmetric
 
@@ -158,10 +158,10 @@ def _loss(p: Array, kernel: Kernel, D2: Array, y: Array, extra: Array) -> tuple[
     a = A0 + 0.5 * t
     W = (a / b) * np.outer(C_y, C_y) - cho_solve(factor, np.eye(t), check_finite=False)
     slope = W * FAMILIES[kernel.family].slope(r2, kernel.alpha)  # W dk/dr2
-    z = (p[:d] - 0.5 * np.log(d)) / SPREAD
+    z = (p[:d] - 0.5 * np.log(d)) / LENGTH_SPREAD
     gradient = np.append(
-        np.tensordot(D2, slope, axes=2) * inverse + z / SPREAD, -0.5 * lam * np.trace(W)
+        np.tensordot(D2, slope, axes=2) * inverse + z / LENGTH_SPREAD, -0.5 * lam * np.trace(W)
     )
     log_det = float(np.log(np.diag(factor[0])).sum())  # half of log |C|
-    prior = 0.5 * float(z @ z) + d * float(np.log(SPREAD * np.sqrt(2.0 * np.pi)))
+    prior = 0.5 * float(z @ z) + d * float(np.log(LENGTH_SPREAD * np.sqrt(2.0 * np.pi)))
     return a * float(np.log(b)) + log_det + prior, gradient

@@ -10,25 +10,24 @@ give the ensemble after it in closed form [1, eq:EGP_parameter_k]: no copy of Si
 and all k at once. Two ways to judge it:
 
 held out   mean squared error on labels that were kept apart, the paper's [1, eq:error_k].
-left out   ours, for who cannot spare such labels: leave one out on the labels at hand. With A the
-           inverse of K + diag(lam) and a = A y, the error at label i without label i is a_i / A_ii
-           and its variance 1 / A_ii; a pseudo label takes
+left out   ours, for who cannot spare such labels: leave one out on the labels at hand
+           (`leave_one_out`, whose a and A_ii these are). A pseudo label takes
                a_i -= b_i e / s      A_ii += b_i^2 / s      b = A k(X, x_k)
-           and the weight of an expert without label i is w'_m / p_m(y_i | the others).
-           From the posterior at the labels a = (y - mu) / lam, A_ii = (lam - v) / lam^2 and
-           b = c / lam; where lam is tiny v comes too close to lam for that, and A is computed.
+           From the posterior at the labels b = c / lam; where lam is tiny, from the root of A.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from weal.core import leave_one_out
 from weal.core.arrays import Array
 from weal.core.ensemble import Ensemble
+from weal.core.exact import LEAST_RATIO
 from weal.core.experts import Points
 
 # Below this noise ratio lam - v has lost half its digits, for its relative error is 1e-16 / lam^2:
-# the inverse is computed instead, with an error of 1e-15 / lam.
+# the root of A is computed instead, with an error of 1e-15 / lam.
 TINY_RATIO = 1e-4
 
 
@@ -54,9 +53,9 @@ class Picks:
 
 def _pseudo(ens: Ensemble, picks: Picks) -> tuple[Array, Array, Array]:
     """Innovations e, their variances s and log weights w' (M, K) of the pseudo labels."""
-    e = ens.w @ picks.mu - picks.mu  # [1, eq:pseudo_k]
-    s = picks.v + ens.noise[:, None]
-    log_w = ens.log_w[:, None] + ens.temper * ens.scale.log_density(e, s)
+    y = ens.w @ picks.mu  # [1, eq:pseudo_k]
+    e, s, _ = ens.likelihood.innovation(y, picks.mu, picks.v, ens.noise[:, None])
+    log_w = ens.log_w[:, None] + ens.temper * ens.likelihood.log_density(ens.scale, e, s)
     return e, s, _normalise(log_w)
 
 
@@ -78,27 +77,30 @@ def held_out_errors(ens: Ensemble, judged: Judged, picks: Picks) -> Array:
 def left_out_errors(ens: Ensemble, judged: Judged, picks: Picks) -> Array:
     """Mean squared errors (K,) on the labels seen, each predicted without itself."""
     e, s, log_w = _pseudo(ens, picks)
-    by = _by_inverse if judged.lam.min() < TINY_RATIO else _by_posterior
+    by = _by_root if judged.lam.min() < TINY_RATIO else _by_posterior
     a, A_ii, b = by(ens, judged, picks)  # (M, t), (M, t), (M, t, K)
-    ratio = b / s[:, None, :]
-    a_k = a[:, :, None] - ratio * e[:, None, :]  # (M, t, K)
+    e, s = e[:, None, :], s[:, None, :]
+    ratio = b / s
+    a_k = a[:, :, None] - ratio * e  # (M, t, K)
     A_k = A_ii[:, :, None] + ratio * b
-    error = a_k / A_k
-    seen = ens.temper * ens.scale.log_density_unseen(error, 1.0 / A_k, e * e / s)
-    w = np.exp(_normalise(log_w[:, None, :] - seen))
+    error, spread = leave_one_out.innovations(a_k, A_k)
+    _, added = leave_one_out.unlearnt(ens, ens.scale.having(e, s), error, spread)
+    w = np.exp(_normalise(log_w[:, None, :] - added))
     return np.asarray((np.einsum("mtk,mtk->tk", w, error) ** 2).mean(axis=0))
 
 
 def _by_posterior(ens: Ensemble, judged: Judged, picks: Picks) -> tuple[Array, Array, Array]:
-    lam = judged.lam
     c = ens.experts.covariance(judged.points, picks.points)
-    return (judged.y - judged.mu) / lam, (lam - judged.v) / lam**2, c / lam[:, :, None]
+    a, A_ii = leave_one_out.by_posterior(judged.y, judged.mu, judged.v, judged.lam)
+    return a, A_ii, c / judged.lam[:, :, None]
 
 
-def _by_inverse(ens: Ensemble, judged: Judged, picks: Picks) -> tuple[Array, Array, Array]:
+def _by_root(ens: Ensemble, judged: Judged, picks: Picks) -> tuple[Array, Array, Array]:
     K = ens.experts.prior_covariance(judged.points, judged.points)
-    t = np.arange(len(judged.y))
-    K[:, t, t] += judged.lam
-    A: Array = np.linalg.inv(K).astype(np.float64, copy=False)
-    b = np.matmul(A, ens.experts.prior_covariance(judged.points, picks.points))
-    return np.matmul(A, judged.y), A[:, t, t], b
+    k = ens.experts.prior_covariance(judged.points, picks.points)  # (M, t, K)
+    parts = []
+    for m, lam in enumerate(np.maximum(judged.lam, LEAST_RATIO)):
+        R = leave_one_out.inverse_root(K[m] + np.diag(lam))
+        parts.append((*leave_one_out.by_root(R, judged.y), R.T @ (R @ k[m])))
+    a, A_ii, b = (np.stack(part) for part in zip(*parts, strict=True))
+    return a, A_ii, b

@@ -1,98 +1,51 @@
-"""Why a row was asked: what was expected of it, whose choice it was, and what is known nearby.
+"""Why a candidate was asked: what was expected of it, whose choice it was, what is known nearby.
 
-Expectations, scores and shares are those kept in the event of the ask: what was true then. The
-neighbours are those labelled now, by the distance that the model of today sees (`inputs`).
+What was expected, scores and shares are those of the time when it was asked (`learner.events`).
+The neighbours are those labelled now, by the distance that the model of today sees
+(`input_importance`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
 
 import numpy as np
 
-from weal.campaign.ledger import Lease, Ledger
-from weal.campaign.mind import Mind
 from weal.core.arrays import Array
 from weal.diagnostics import input_importance, wording
+from weal.learner.state import State
+from weal.model.model import Model
 
 NEIGHBOURS = 3
 SAMPLE = 1000  # candidates, at most, that say what is usual
+UNSURE = 1.25  # times the usual sd, from which the model is unsure
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A labelled row nearby."""
+    """A labelled candidate nearby."""
 
-    id: str
+    id: Hashable
     label: float  # mean of its labels, where there are several
     distance: float  # 1: as far as candidates usually are from what is labelled
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A row that is out, and why it was chosen."""
+def sentences(
+    how: str, mean: float | None, sd: float | None, shares: Mapping[str, float],
+    near: Sequence[Neighbour], usual: float | None,
+) -> list[str]:  # fmt: skip
+    """Why a candidate was asked, in words.
 
-    id: str
-    row: dict[str, Any]  # its original cells
-    who: str
-    since: datetime
-    until: datetime
-    check: bool
-    mean: float | None  # what was expected when it was asked; None: there was no model
-    sd: float | None
-    low: float | None
-    high: float | None
-    shares: dict[str, float]  # of each acquisition function in the choice
-    scores: dict[str, float]
-    near: tuple[Neighbour, ...]
-    sentences: tuple[str, ...]
-
-    @property
-    def why(self) -> str:
-        """All that is to say, in one line."""
-        return " ".join(self.sentences)
-
-
-def explain(mind: Mind, ledger: Ledger, leases: Sequence[Lease]) -> list[Asked]:
-    """What is known of these rows, and why each was asked."""
-    near = _neighbours(mind, ledger, [lease.id for lease in leases])
-    usual = _usual_sd(mind) if leases else None
-    return [
-        _asked(mind, lease, neighbours, usual)
-        for lease, neighbours in zip(leases, near, strict=True)
-    ]
-
-
-def _asked(mind: Mind, lease: Lease, near: tuple[Neighbour, ...], usual: float | None) -> Asked:
-    body, why = lease.body, lease.body["why"]
-    expected = {name: body[name] for name in ("mean", "sd", "low", "high")}
-    return Asked(
-        id=lease.id,
-        row=mind.pool.row(mind.learner.candidates.index[lease.id]),
-        who=lease.who,
-        since=lease.since,
-        until=lease.until,
-        check=body["check"],
-        **expected,
-        shares=dict(why.get("shares", {})),
-        scores=dict(why.get("scores", {})),
-        near=near,
-        sentences=tuple(_sentences(body, why, near, usual)),
-    )
-
-
-def _sentences(
-    body: Mapping[str, Any], why: Mapping[str, Any], near: Sequence[Neighbour], usual: float | None
-) -> list[str]:
-    known = [] if body["mean"] is None else [_expected(body["mean"], body["sd"], usual)]
+    `how` is "check" (drawn at random), "start" (before there was a model) or "chosen", by functions
+    with these shares; mean and sd are what was expected then, `usual` the usual sd of candidates.
+    """
+    known = [] if mean is None or sd is None else [_expected(mean, sd, usual)]
     around = [_around(near)] if near else []
-    if why["how"] == "check":
+    if how == "check":
         return [wording.CHECK, *known, *around]
-    if why["how"] == "start":
+    if how == "start":
         return [wording.START, *around]
-    return [*known, *around, f"Chosen because {wording.reasons(why['shares'])}."]
+    return [*known, *around, f"Chosen because {wording.reasons(shares)}."]
 
 
 def _expected(mean: float, sd: float, usual: float | None) -> str:
@@ -100,7 +53,7 @@ def _expected(mean: float, sd: float, usual: float | None) -> str:
     if not usual:
         return f"Expected {expected}."
     ratio = sd / usual
-    unsure = "The model is unsure here: " if ratio >= 1.25 else "Expected "
+    unsure = "The model is unsure here: " if ratio >= UNSURE else "Expected "
     return f"{unsure}{expected}, {wording.times(ratio)} uncertainty."
 
 
@@ -114,27 +67,25 @@ def _around(near: Sequence[Neighbour]) -> str:
     return f"Closest measured: {first.id}, {label} ({first.words}){more}."
 
 
-def _neighbours(mind: Mind, ledger: Ledger, ids: Sequence[str]) -> list[tuple[Neighbour, ...]]:
-    """The nearest labelled rows of each."""
-    learner = mind.learner
+def neighbours(
+    state: State, model: Model | None, ids: Sequence[Hashable]
+) -> list[tuple[Neighbour, ...]]:
+    """The nearest labelled candidates of each of these."""
     labels = {
-        name: float(np.mean([told.y for told in several]))
-        for name, several in ledger.labels.items()
-        if name in learner.candidates.index and name not in mind.aside
+        name: float(np.mean([label.y for label in several]))
+        for name, several in state.labels.by_name.items()
     }
     if not labels or not ids:
         return [() for _ in ids]
-    names = list(labels)
-    known = _rows(mind, names)
-    usual = float(
-        np.median(input_importance.distances(learner, sample(mind, SAMPLE), known).min(axis=1))
-    )
-    D = input_importance.distances(learner, _rows(mind, ids), known) / (usual or 1.0)
+    names, pool = list(labels), state.candidates.X
+    known, some = _rows(state, names), sample(state, SAMPLE)
+    usual = np.median(input_importance.distances(model, pool, some, known).min(axis=1))
+    D = input_importance.distances(model, pool, _rows(state, ids), known) / (float(usual) or 1.0)
     return [_nearest(row, names, labels, own) for row, own in zip(D, ids, strict=True)]
 
 
 def _nearest(
-    distances: Array, names: Sequence[str], labels: Mapping[str, float], own: str
+    distances: Array, names: Sequence[Hashable], labels: Mapping[Hashable, float], own: Hashable
 ) -> tuple[Neighbour, ...]:
     order = [n for n in np.argsort(distances, kind="stable").tolist() if names[n] != own]
     found = [(names[n], float(distances[n])) for n in order[:NEIGHBOURS]]
@@ -144,24 +95,22 @@ def _nearest(
     )
 
 
-def _rows(mind: Mind, ids: Sequence[str]) -> Array:
-    at = [mind.learner.candidates.index[name] for name in ids]
-    return mind.pool.X[at]
+def _rows(state: State, ids: Sequence[Hashable]) -> Array:
+    return state.candidates.X[[state.candidates.index[name] for name in ids]]
 
 
-def _usual_sd(mind: Mind) -> float | None:
+def usual_sd(state: State, model: Model | None) -> float | None:
     """The median sd of f over (some of) the candidates; None while there is no model."""
-    learner = mind.learner
-    if not learner.fitted:
+    if model is None:
         return None
-    _, sd = learner.model.predict(sample(mind, SAMPLE), return_std=True)
+    _, sd = model.predict(sample(state, SAMPLE), return_std=True)
     return float(np.median(sd))
 
 
-def sample(mind: Mind, most: int, purpose: int = 0) -> Array:
-    """Inputs of some of the candidates, drawn by the campaign's seed; of all where that will do."""
-    X = mind.learner.candidates.X
+def sample(state: State, most: int, purpose: int = 0) -> Array:
+    """Inputs of some candidates, drawn by the learner's seed; of all where that will do."""
+    X = state.candidates.X
     if len(X) <= most:
         return X
-    rng = np.random.default_rng([mind.settings["seed"], len(X), purpose])
+    rng = np.random.default_rng([state.settings.seed, len(X), purpose])
     return X[np.sort(rng.choice(len(X), most, replace=False))]

@@ -14,21 +14,20 @@ of the distance to the nearest label.
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
-from weal.active_learner import ActiveLearner
 from weal.core.arrays import Array
+from weal.core.distances import squared_distances
 from weal.core.scaling import location_scale
-from weal.model.regressor import EnsembleGPRegressor
+from weal.model.model import Model
 
 
-def length_scales(model: EnsembleGPRegressor) -> Array:  # (M, d)
+def length_scales(model: Model) -> Array:  # (M, d)
     """Lengthscales of the experts, in scaled inputs."""
     d = model.n_features_in_
     return np.array([np.broadcast_to(k.length_scale, (d,)) for k in model.dictionary_])
 
 
-def shares(model: EnsembleGPRegressor, names: Sequence[str]) -> dict[str, float]:
+def shares(model: Model, names: Sequence[str]) -> dict[str, float]:
     """How much each input matters, the most important first; they sum to 1."""
     each = 1.0 / length_scales(model)
     share = model.weights_ @ (each / each.sum(axis=1, keepdims=True))
@@ -36,16 +35,15 @@ def shares(model: EnsembleGPRegressor, names: Sequence[str]) -> dict[str, float]
     return {names[i]: float(share[i]) for i in order}
 
 
-def distances(learner: ActiveLearner, X: Array, Y: Array) -> Array:  # (N, N')
+def distances(model: Model | None, pool: Array, X: Array, Y: Array) -> Array:  # (N, N')
     """Distances of rows X (N, d) and Y (N', d), both in the user's units.
 
-    While there is no model all inputs count the same, each in units of its sd.
+    While there is no model all inputs count the same, each in units of its sd in the pool (U, d).
     """
-    if learner.fitted:
-        model = learner.model
+    if model is not None:
         pull = np.sqrt(model.weights_ @ length_scales(model) ** -2.0)
-        scale = model.scaling_.inputs
-        return np.asarray(cdist(scale(X) * pull, scale(Y) * pull))
-    _, sd = location_scale(learner.candidates.X)
+        scale = model.scaling.inputs
+        return np.sqrt(squared_distances(scale(X) * pull, scale(Y) * pull))
+    _, sd = location_scale(pool)
     unit = np.where(sd == 0.0, 1.0, sd)
-    return np.asarray(cdist(X / unit, Y / unit))
+    return np.sqrt(squared_distances(X / unit, Y / unit))

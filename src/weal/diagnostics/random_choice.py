@@ -17,12 +17,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from weal.campaign.campaign import Progress
 from weal.core import ensemble
 from weal.core.arrays import Array
-from weal.core.ensemble import Ensemble, normalise
+from weal.core.ensemble import Ensemble
 from weal.core.magnitude import Conjugate
 from weal.core.scaling import Scaling
+from weal.diagnostics.mixtures import main_experts
+from weal.diagnostics.progress import Progress
 from weal.model.fold import Fold
 from weal.model.prediction import in_units
 from weal.model.settling import prior_experts
@@ -54,7 +55,7 @@ def beside_random(
     t = len(fold.y)
     if not 1 < t <= MOST:
         return None
-    fold = _main_experts(fold)
+    fold = main_experts(fold, LEAST_WEIGHT)
     rng = np.random.default_rng([seed, _KEY, t])
     U = len(X)
     test = rng.choice(U, min(TEST, U), replace=False)
@@ -125,21 +126,3 @@ def _learnt(fold: Fold, X: Array, z: Array) -> Ensemble:
     experts = prior_experts(fold.embedding, fold.dictionary, X.shape[1], len(fold.dictionary))
     start = replace(fold.prior, experts=experts)
     return ensemble.fold(start, fold.embedding.points(experts, X), z, np.zeros(len(z)))
-
-
-def _main_experts(fold: Fold) -> Fold:
-    """The fold with the experts alone that matter."""
-    which = np.flatnonzero(fold.ensemble.w >= LEAST_WEIGHT).tolist()
-    ens, prior = fold.ensemble, fold.prior
-    return replace(
-        fold,
-        dictionary=tuple(fold.dictionary[m] for m in which),
-        embedding=fold.embedding.take(which),
-        ensemble=_some(replace(ens, experts=ens.experts.take(which)), which),
-        prior=_some(prior, which),
-    )
-
-
-def _some(ens: Ensemble, which: list[int]) -> Ensemble:
-    log_w = normalise(ens.log_w[which])
-    return replace(ens, log_w=log_w, scale=ens.scale.take(which), noise=ens.noise[which])

@@ -23,8 +23,8 @@ import numpy as np
 from weal.core.arrays import Array
 from weal.diagnostics.trend import Mark, Surprise, Trend, fold_after
 from weal.diagnostics.wording import number, percent
+from weal.model.model import Model
 from weal.model.prediction import mean_sd
-from weal.model.regressor import EnsembleGPRegressor
 
 EARLY = 3  # the course is looked at from this part of the labels on
 APART = 1.1  # ratio of the numbers of labels of two marks that count as two
@@ -70,13 +70,13 @@ class Needed:
     text: str
 
 
-def changed(model: EnsembleGPRegressor, n_start: int, X: Array, k: int) -> Change | None:
+def changed(model: Model, n_start: int, X: Array, k: int) -> Change | None:
     """What the last k labels changed at candidates X (N, d); None if there was no model before."""
     t = model.n_labels_
     if t - k < min(n_start, t) or k < 1:
         return None
     mean, sd = model.predict(X, return_std=True)
-    scale = model.scaling_
+    scale = model.scaling
     before, sd_before = mean_sd(fold_after(model, n_start, t - k), scale, scale.inputs(X))
     spread, after = _rms(sd_before), _rms(sd)
     return Change(k, _rms(mean - before) / spread if spread else 0.0, spread, after)

@@ -7,43 +7,50 @@
                   is seen twice; rows picked for being uncertain are harder than most.
     expected      root mean square, over the candidates, of the sd of f: what the model itself says
 
-The first two include the noise of the labels; the third does not. A campaign's past is a function
+The first two include the noise of the labels; the third does not. The past of a model is a function
 of its labels in their order: they are folded once more from the beginning, experts settled anew
-when the engine would (`fold`). Each label is predicted on the way; the other two estimates are
-taken after every label at first, later after every twentieth part more, and after the last. From
-FINE labels on the steps are longer, and not every label is predicted.
+when the learner would (`model.fold`). Each label is predicted on the way; the other two estimates
+are taken after every label at first, later after every twentieth part more, and after the last.
+From FINE labels on the steps are longer, and not every label is kept.
 
-That costs some t^3 log t for t labels, so that the course is kept in the store, with a fingerprint
-of all it depends on. It goes on from the last time that the experts were settled, or from the
-beginning where a label was changed since.
+Settling costs t^3, and the past would be settled some seven times as often as it doubles. So beyond
+PAST labels it is settled each time that half as many have come, by SETTLED_BY of them, evenly
+spread: estimates of that past are those of somewhat coarser experts than the learner had then, and
+rather too high. The last estimate is always that of the model itself.
+
+Who keeps the course, with the fingerprint of all that it depends on, need not start from the
+beginning: it goes on from the last time that experts were settled.
 """
 
-import json
 from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
+from itertools import pairwise
 
 import numpy as np
 
-from weal.campaign.campaign import Campaign, Progress
-from weal.campaign.mind import LEVEL, Mind
 from weal.core.arrays import Array
 from weal.core.scaling import Scaling
+from weal.diagnostics.coverage import LEVEL
 from weal.diagnostics.explain import sample
+from weal.diagnostics.in_turn import in_turn
 from weal.diagnostics.leave_one_out import left_out_means
-from weal.errors import WealError
-from weal.model.fold import Fold, begin, learn, refresh_after
-from weal.model.prediction import mean_sd, quantiles
-from weal.model.regressor import EnsembleGPRegressor
+from weal.diagnostics.mixtures import main_experts
+from weal.diagnostics.progress import Progress
+from weal.learner.state import State
+from weal.model.fold import Fold, absorb, emptied, picked_by, refresh_after, settle
+from weal.model.model import Model
+from weal.model.prediction import mean_sd
 
-KIND, VERSION = "trend", 1  # of the snapshot
 WINDOW = 10  # labels that the prequential error looks back on
 STEP, LONG_STEP = 0.05, 0.15  # shares of the labels after which estimates are taken again
-FINE = 400  # labels up to which each is predicted; of twice as many every second, and so on
+FINE = 400  # labels up to which each is kept; of twice as many every second, and so on
+PAST = 120  # labels up to which the past is settled as it was, and all experts count
+COARSE, SETTLED_BY = 1.5, 120  # beyond: ratio of labels between settlings, and how many settle
+LEAST_WEIGHT = 1e-4  # of an expert that counts beyond
 POOL = 500  # candidates, at most, that the expected error is taken over
 _DRAWN = 11  # part of the random key of these candidates
+Rows = tuple[Array, Array, Array]  # inputs (N, d), labels and noise variances (N,), scaled
 _NORMAL = 1.6449  # half the width of the interval at LEVEL, in sds of a normal
 
 
@@ -87,26 +94,13 @@ class Trend:
         return float(np.sqrt((errors**2).mean())) if len(errors) else None
 
 
-def trend(campaign: Campaign, progress: Progress | None = None) -> Trend | None:
-    """The course of the estimates; None while there is no model, or no label."""
-    mind, ledger = campaign.mind, campaign.ledger
-    if not mind.learner.fitted or not len(mind.learner.labels):
-        return None
-    X = sample(mind, POOL, _DRAWN)
-    known = _kept(campaign, mind, X)
-    t = len(mind.learner.labels)
-    if known is not None and known.now.labels == t:
-        return known
-    found = course(mind.learner.model, mind.learner.n_start, X, known, progress)
-    data = {"v": VERSION, "of": fingerprint(mind.learner.model, X, t), **asdict(found)}
-    with suppress(WealError):  # advice only: a store that cannot keep it still has a trend
-        text = json.dumps(data).encode()
-        campaign.store.keep_snapshot(campaign.name, KIND, ledger.seq, ledger.hash, text)
-    return found
+def expected_over(state: State) -> Array:  # (N, d)
+    """The candidates that the expected error of a learner is taken over."""
+    return sample(state, POOL, _DRAWN)
 
 
 def course(
-    model: EnsembleGPRegressor,
+    model: Model,
     n_start: int,
     X: Array,
     known: Trend | None = None,
@@ -116,42 +110,76 @@ def course(
 
     `known` is the course of the same labels up to some time: it goes on from there.
     """
-    fold, scale, t = model.fold_, model.scaling_, model.n_labels_
-    X, y = scale.inputs(X), scale.means(fold.y)
-    first = min(n_start, t)
-    start = _last_settled(first, known.now.labels if known else first)
+    fold, scale, t = model.fold, model.scaling, model.n_labels_
+    X, y, first = scale.inputs(X), scale.means(fold.y), min(n_start, t)
+    settled = list(_settlings(fold, first, t))
     wanted = set(_wanted(first, t))
+    until = known.now.labels if known else first
+    start = max((n for n in settled if n <= until), default=first)
     marks = [one for one in known.marks if one.labels < start] if known else []
     marks = [one for one in marks if one.labels in wanted]
     surprises = [one for one in known.surprises if one.labels < start] if known else []
+    stops = sorted(n for n in {*wanted, *settled} if n >= start)
     now = fold_of(fold, start)
-    for i in range(start, t + 1):
-        predicted = i < t and i % (1 + i // FINE) == 0
-        if predicted or i in wanted:
-            now = learn(now, *_rows(fold, len(now.y), i))
+    for i, end in pairwise([*stops, t]):
+        if i == t > PAST:
+            now = fold
+        elif i in settled and i > start:
+            now = fold_of(fold, i)
         if i in wanted:
             marks.append(_mark(now, scale, X, y[:i]))
-        if predicted:
-            surprises.append(_surprise(now, scale, fold.X[i : i + 1], float(y[i]), i))
+        if i < end:
+            rows = _rows(fold, i, end)
+            surprises += _surprises(now, scale, rows, y[i:end])
+            now = absorb(now, *rows)
         if progress:
             progress("error estimates", i, t)
     return Trend(tuple(marks), tuple(surprises), len(X))
 
 
-def fold_after(model: EnsembleGPRegressor, n_start: int, k: int) -> Fold:
-    """The fold of the first k labels, its experts settled when they would have been."""
-    start = _last_settled(min(n_start, k), k)
-    return learn(fold_of(model.fold_, start), *_rows(model.fold_, start, k))
+def _settlings(fold: Fold, first: int, t: int) -> Iterator[int]:
+    """Numbers of labels at which the experts of the past are settled."""
+    while first <= t:
+        yield first
+        if not fold.setting.adaptive:
+            return
+        first = refresh_after(first) if first < PAST else int(COARSE * first)
+
+
+def fold_after(model: Model, n_start: int, k: int) -> Fold:
+    """The fold of the first k labels, its experts settled when they would have been.
+
+    Where there are more than PAST labels now, its experts are those of now.
+    """
+    fold = model.fold
+    if model.n_labels_ > PAST:
+        return absorb(emptied(main_experts(fold, LEAST_WEIGHT)), *_rows(fold, 0, k))
+    start = max(_settlings(fold, min(n_start, k), k))
+    return absorb(fold_of(fold, start), *_rows(fold, start, k))
 
 
 def fold_of(fold: Fold, k: int) -> Fold:
-    """The fold of the first k labels, its experts settled by these."""
-    return begin(fold.setting, *_rows(fold, 0, k), fold.seed)
+    """The fold of the first k labels, its experts settled by these, or by some of them."""
+    rows = _rows(fold, 0, k)
+    experts = settle(fold.setting, *_some(rows), fold.seed)
+    if k > PAST and fold.setting.adaptive:  # picked by some, and then for all
+        experts = settle(fold.setting, *rows, fold.seed, picked_by(experts))
+    return absorb(experts, *rows)
 
 
-def fingerprint(model: EnsembleGPRegressor, X: Array, t: int) -> str:
+def _some(rows: Rows) -> Rows:
+    """SETTLED_BY of the labels, evenly spread, where there are more than PAST."""
+    t = len(rows[1])
+    if t <= PAST:
+        return rows
+    at = np.linspace(0, t - 1, SETTLED_BY).round().astype(int)
+    X, y, extra = rows
+    return X[at], y[at], extra[at]
+
+
+def fingerprint(model: Model, X: Array, t: int) -> str:
     """What the course of the first t labels depends on."""
-    fold, scale = model.fold_, model.scaling_
+    fold, scale = model.fold, model.scaling
     text = repr((fold.setting, fold.seed, scale.y_mean, scale.y_sd, X.shape))
     found = blake2b(text.encode(), digest_size=16)
     for part in (*_rows(fold, 0, t), scale.inputs(X)):
@@ -169,40 +197,6 @@ def kinds(fold: Fold) -> dict[str, float]:
     return found
 
 
-def _kept(campaign: Campaign, mind: Mind, X: Array) -> Trend | None:
-    """The course that was kept, if it belongs to this campaign and its labels have not changed."""
-    kept = campaign.store.snapshot(campaign.name, KIND)
-    if kept is None or not _on_chain(campaign, *kept[:2]):
-        return None
-    try:
-        data = json.loads(kept[2])
-        if data["v"] != VERSION:
-            return None
-        found = _from_json(data)
-    except (ValueError, KeyError, TypeError):  # of another version, or damaged
-        return None
-    t, model = found.now.labels, mind.learner.model
-    same = t <= model.n_labels_ and data["of"] == fingerprint(model, X, t)
-    return found if same else None
-
-
-def _on_chain(campaign: Campaign, seq: int, hash: str) -> bool:
-    events = campaign.store.read(campaign.name, seq - 1)
-    return bool(events) and (events[0].seq, events[0].hash) == (seq, hash)
-
-
-def _from_json(data: dict[str, Any]) -> Trend:
-    marks = tuple(Mark(**one) for one in data["marks"])
-    return Trend(marks, tuple(Surprise(**one) for one in data["surprises"]), data["candidates"])
-
-
-def _last_settled(first: int, t: int) -> int:
-    """Number of labels at which experts were last settled, of t."""
-    while (later := refresh_after(first)) <= t:
-        first = later
-    return first
-
-
 def _wanted(first: int, t: int) -> Iterator[int]:
     """Numbers of labels after which estimates are taken."""
     while first < t:
@@ -212,19 +206,25 @@ def _wanted(first: int, t: int) -> Iterator[int]:
     yield t
 
 
-def _rows(fold: Fold, start: int, end: int) -> tuple[Array, Array, Array]:
+def _rows(fold: Fold, start: int, end: int) -> Rows:
     return fold.X[start:end], fold.y[start:end], fold.extra[start:end]
 
 
 def _mark(fold: Fold, scale: Scaling, X: Array, y: Array) -> Mark:
-    errors = y - left_out_means(fold, scale)
-    _, sd = mean_sd(fold, scale, X)
+    some = main_experts(fold, LEAST_WEIGHT) if len(y) > PAST else fold
+    errors = y - left_out_means(some, scale)
+    _, sd = mean_sd(some, scale, X)
     rms = [float(np.sqrt((part**2).mean())) for part in (errors, sd)]
     return Mark(len(y), rms[0], rms[1], kinds(fold))
 
 
-def _surprise(fold: Fold, scale: Scaling, x: Array, y: float, before: int) -> Surprise:
-    mean, _ = mean_sd(fold, scale, x)
-    levels = np.array([0.5 - 0.5 * LEVEL, 0.5 + 0.5 * LEVEL])
-    low, high = quantiles(fold, scale, x, levels)[:, 0].tolist()
-    return Surprise(before, y - float(mean[0]), (high - low) / (2.0 * _NORMAL), low <= y <= high)
+def _surprises(fold: Fold, scale: Scaling, rows: Rows, y: Array) -> list[Surprise]:
+    """The labels that come on top of a fold, those that are kept of them."""
+    t = len(fold.y)
+    found = in_turn(main_experts(fold, LEAST_WEIGHT) if t > PAST else fold, *rows)
+    errors = y - found.moments(scale)[0]
+    low, high = found.interval(scale, LEVEL)
+    sd, inside = (high - low) / (2.0 * _NORMAL), (low <= y) & (y <= high)
+    table = zip(errors.tolist(), sd.tolist(), inside.tolist(), strict=True)
+    every = [Surprise(t + n, *row) for n, row in enumerate(table)]
+    return [one for one in every if one.labels % (1 + one.labels // FINE) == 0]

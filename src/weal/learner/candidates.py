@@ -1,33 +1,33 @@
-"""The candidates: the user's ids, in the user's order, each with one row of inputs.
+"""The candidates: the user's ids, in the user's order, each with one row of inputs; a value.
 
-A pool may be an array, or a pandas, polars or pyarrow frame (through narwhals, so that weal
-depends on none of them). Ids are the user's: a column that `id_column` names, else the index of a
-pandas frame, else 0, 1, 2, ... A position, once given, stays: candidates that leave are marked.
+A pool may be an array, or a pandas, polars or pyarrow frame (`weal.table.matrix`). Ids are the
+user's: a column that `id_column` names, else the index of a pandas frame, else 0, 1, 2, ... A
+position, once given, stays: candidates that leave are marked.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-import narwhals as nw
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from weal.core.arrays import Array
 from weal.errors import UnknownId
+from weal.table.matrix import plain_id, read_numbers, with_columns
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
-    """Ids, rows and inputs of the pool; `present` (U,) tells who has not been removed."""
+    """Ids, rows and inputs of the pool."""
 
-    def __init__(
-        self, pool: Any, ids: Iterable[Hashable] | None = None, id_column: str | None = None
-    ):
-        self.frame, self.columns, self.X, own = _read(pool, id_column)
-        self.id_column = id_column
-        self.ids = _check_ids(own if ids is None else list(ids), len(self.X))
-        self.index = {name: n for n, name in enumerate(self.ids)}
-        self.present: NDArray[np.bool_] = np.ones(len(self.X), dtype=bool)
-        _check_inputs(self.X, self.ids)
+    ids: tuple[Hashable, ...]  # U
+    X: Array  # (U, d)
+    index: Mapping[Hashable, int]  # position of an id
+    present: NDArray[np.bool_]  # (U,)  who has not been removed
+    columns: tuple[str, ...] | None = None  # of a frame, those that hold inputs
+    frame: Any | None = None  # as it came, of narwhals
+    id_column: str | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -35,7 +35,7 @@ class Candidates:
     def position(self, name: Hashable) -> int:
         """Position of an id; UnknownId where the pool has no such candidate."""
         try:
-            return self.index[plain(name)]
+            return self.index[plain_id(name)]
         except (KeyError, TypeError):
             some = ", ".join(map(repr, self.ids[:5]))
             raise UnknownId(
@@ -58,112 +58,66 @@ class Candidates:
             return self.x(given).copy()
         return self.frame[[self.position(given)]].rows(named=True)[0]
 
-    def like(self, points: Any) -> Array:  # (N, d)
-        """Inputs of other points, checked as the pool's were; columns of a frame by name."""
-        frame = nw.from_native(points, eager_only=True, pass_through=True)
-        if self.columns is not None and isinstance(frame, nw.DataFrame):
-            missing = [name for name in self.columns if name not in frame.columns]
-            if missing:
-                raise ValueError(f"the points have no columns {missing}, which the pool has")
-            points = frame.select(*map(nw.col, self.columns)).to_native()
-        _, _, X, _ = _read(points, None)
-        if X.shape[1] != self.X.shape[1]:
-            raise ValueError(f"the pool has {self.X.shape[1]} inputs; got {X.shape[1]}")
-        _check_inputs(X, list(range(len(X))))
-        return X
-
     def rows(self, names: Sequence[Hashable]) -> Any:
         """The rows of these ids, in this order, as the kind of table that the pool was."""
         at = [self.position(name) for name in names]
         return self.X[at].copy() if self.frame is None else self.frame[at].to_native()
 
-    def add(
-        self,
-        pool: Any,
-        ids: Iterable[Hashable] | None = None,
-        check: Callable[[Array], object] | None = None,
-    ) -> int:
-        """Add candidates that pass `check` of their inputs; returns how many there were before."""
-        before = len(self)
-        frame, _, X, own = _read(pool, self.id_column)
-        _refuse_other_kind(self.frame, frame)
+    def like(self, points: Any) -> Array:  # (N, d)
+        """Inputs of other points, checked as the pool's were; columns of a frame by name."""
+        X = read_numbers(with_columns(points, self.columns)).X
         if X.shape[1] != self.X.shape[1]:
             raise ValueError(f"the pool has {self.X.shape[1]} inputs; got {X.shape[1]}")
-        if ids is None and own == list(range(len(X))):
-            own = list(range(before, before + len(X)))
-        names = _check_ids(own if ids is None else list(ids), len(X))
+        _check_inputs(X, range(len(X)))
+        return X
+
+    def with_more(self, pool: Any, ids: Iterable[Hashable] | None = None) -> "Candidates":
+        """The candidates with others below: rows like the pool's."""
+        before = len(self)
+        read = read_numbers(pool, self.id_column)
+        _refuse_other_kind(self.frame, read.frame)
+        if read.X.shape[1] != self.X.shape[1]:
+            raise ValueError(f"the pool has {self.X.shape[1]} inputs; got {read.X.shape[1]}")
+        own = read.ids
+        if ids is None and own == list(range(len(own))):
+            own = list(range(before, before + len(own)))
+        names = _check_ids(own if ids is None else list(ids), len(read.X))
         _refuse_duplicates([*self.ids, *names])
-        _check_inputs(X, names)
-        if check is not None:
-            check(X)
-        both = nw.concat([self.frame, frame], how="vertical") if self.frame is not None else None
-        X = np.concatenate([self.X, X])
-        present = np.concatenate([self.present, np.ones(len(names), dtype=bool)])
-        index = self.index | {name: before + n for n, name in enumerate(names)}
-        self.frame, self.X, self.present = both, X, present
-        self.ids, self.index = [*self.ids, *names], index
-        return before
-
-
-def plain(name: Any) -> Any:
-    """An id as Python's own type: numpy's 3 is 3, in a tuple too."""
-    if type(name) is tuple:
-        return tuple(map(plain, name))
-    single = isinstance(name, np.generic) or (isinstance(name, np.ndarray) and not name.ndim)
-    return name.item() if single else name
-
-
-def _read(pool: Any, id_column: str | None) -> tuple[Any, list[str] | None, Array, list[Hashable]]:
-    """Frame (or None), columns (or None), inputs (U, d) and the pool's own ids."""
-    frame = nw.from_native(pool, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame):
-        if id_column is not None:
-            raise ValueError("id_column needs a frame; for an array give ids=[...]")
-        X = _table(pool)
-        return None, None, X, list(range(len(X)))
-    inputs = frame
-    if id_column is not None:
-        if id_column not in frame.columns:
-            raise ValueError(f"no column {id_column!r}; the pool has {list(frame.columns)}")
-        ids = [plain(name) for name in frame.get_column(id_column).to_list()]
-        inputs = frame.drop(id_column)
-    else:
-        index = nw.maybe_get_index(frame)
-        ids = list(range(len(frame))) if index is None else [plain(name) for name in index]
-    text = [
-        name
-        for name, kind in inputs.schema.items()
-        if not (kind.is_numeric() or kind == nw.Boolean)
-    ]
-    if text:
-        raise ValueError(
-            f"the columns {', '.join(map(repr, text))} do not hold numbers; encode or drop them, "
-            "or name the one that holds the ids with id_column"
+        _check_inputs(read.X, names)
+        return replace(
+            self,
+            ids=(*self.ids, *names),
+            X=np.concatenate([self.X, read.X]),
+            index={**self.index, **{name: before + n for n, name in enumerate(names)}},
+            present=np.concatenate([self.present, np.ones(len(names), dtype=bool)]),
+            frame=_below(self.frame, read.frame),
         )
-    return frame, list(inputs.columns), _table(inputs.to_numpy()), ids
+
+    def without(self, names: Iterable[Hashable]) -> "Candidates":
+        """The candidates with these marked as removed."""
+        present = self.present.copy()
+        present[[self.index[name] for name in names]] = False
+        return replace(self, present=present)
 
 
-def _table(pool: ArrayLike) -> Array:
-    X = np.asarray(pool)
-    if X.ndim != 2:
-        raise ValueError(
-            f"a pool is a table with one row for each candidate; got shape {X.shape}. "
-            "For one input use X.reshape(-1, 1)"
-        )
-    text = [value for value in X.flat if isinstance(value, str)] if X.dtype.kind == "O" else []
-    if text or X.dtype.kind not in "biufO":
-        what = f"text, such as {text[0]!r}" if text else f"values of type {X.dtype}"
-        raise ValueError(f"the pool holds {what}; it needs numbers: encode or drop the rest")
-    try:
-        return np.array(X, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"the pool holds something that is not a number ({error})") from error
+def read_candidates(
+    pool: Any, ids: Iterable[Hashable] | None = None, id_column: str | None = None
+) -> Candidates:
+    """The candidates that a table holds, checked."""
+    if pool is None:
+        raise ValueError("ActiveLearner needs a pool: one row for each candidate")
+    read = read_numbers(pool, id_column)
+    names = _check_ids(read.ids if ids is None else list(ids), len(read.X))
+    _check_inputs(read.X, names)
+    index = {name: n for n, name in enumerate(names)}
+    present = np.ones(len(names), dtype=bool)
+    return Candidates(tuple(names), read.X, index, present, read.columns, read.frame, id_column)
 
 
 def _check_ids(ids: list[Any], U: int) -> list[Hashable]:
     if len(ids) != U:
         raise ValueError(f"got {len(ids)} ids for {U} candidates; it needs one for each")
-    names = [plain(name) for name in ids]
+    names = [plain_id(name) for name in ids]
     for name in names:
         if not _is_id(name):
             raise ValueError(f"{name!r} cannot be an id: ids are hashable, not None and not NaN")
@@ -176,6 +130,15 @@ def _is_id(name: Any) -> bool:
         return name is not None and isinstance(hash(name), int) and bool(name == name)
     except TypeError:  # not hashable, or pandas' NA, which is not even equal to itself
         return False
+
+
+def _below(pool: Any, more: Any) -> Any | None:
+    """A frame with another below it; None for arrays."""
+    if pool is None:
+        return None
+    import narwhals as nw
+
+    return nw.concat([pool, more], how="vertical")
 
 
 def _refuse_other_kind(pool: Any, more: Any) -> None:
@@ -197,7 +160,7 @@ def _refuse_other_kind(pool: Any, more: Any) -> None:
         )
 
 
-def _refuse_duplicates(names: list[Hashable]) -> None:
+def _refuse_duplicates(names: Sequence[Hashable]) -> None:
     if len(set(names)) == len(names):
         return
     seen: set[Hashable] = set()
@@ -205,7 +168,7 @@ def _refuse_duplicates(names: list[Hashable]) -> None:
     raise ValueError(f"{len(twice)} ids come more than once, such as {twice[:5]}; ids are unique")
 
 
-def _check_inputs(X: Array, ids: list[Hashable]) -> None:
+def _check_inputs(X: Array, ids: Sequence[Hashable]) -> None:
     if not len(X):
         raise ValueError("the pool is empty; it needs one candidate at the least")
     if not X.shape[1]:

@@ -1,4 +1,4 @@
-"""What was asked, why, and what came back: a list of plain rows, one for each query or label.
+"""What was asked, why, and what came back: plain rows, one for each query or label.
 
 `pandas.DataFrame(learner.history)` makes a table of it. Columns:
 
@@ -8,56 +8,51 @@
                           or "elsewhere" when another learner did
     score, scores         of the choice, and of each acquisition function
     shares                of each acquisition function in the score of the choice
-    mean, std             what the model expected of f there, before the label
+    mean, std             what the model expected of f there when it was asked
     label                 None until it is told
-    expert_weights        after the label
+    expert_weights        of the model that was asked; None: there was none
     acquisition_weights   at the choice
+
+Rows are values: a label gives its row anew.
 """
 
-from collections.abc import Hashable, Sequence
-from typing import Any
+from collections.abc import Hashable, Mapping
 
-from weal.core.arrays import Array
-from weal.learner.choosing import Chosen
-from weal.learner.labels import Label
+from weal.learner.events import Reason, Row, Told
 
-NAN = float("nan")
+NOT_ASKED = Reason("told")
 
 
-class History(list[dict[str, Any]]):
-    """Rows in the order of events; `open_` finds the row of an id that waits for its label."""
+def asked(rows: tuple[Row, ...], step: int, name: Hashable, reason: Reason) -> tuple[Row, ...]:
+    """The history with one query more."""
+    return (*rows, _row(step, name, reason))
 
-    def asked(
-        self, step: int, name: Hashable, why: str, chosen: Chosen | None = None,
-        expected: tuple[float, float] = (NAN, NAN),
-    ) -> int:  # fmt: skip
-        """Note a query; returns its row."""
-        self.append(
-            {
-                "step": step,
-                "id": name,
-                "why": why,
-                "score": chosen.score if chosen else NAN,
-                "scores": chosen.scores if chosen else {},
-                "shares": chosen.shares if chosen else {},
-                "mean": expected[0],
-                "std": expected[1],
-                "label": None,
-                "expert_weights": None,
-                "acquisition_weights": chosen.omega if chosen else {},
-            }
-        )
-        return len(self) - 1
 
-    def told(self, step: int, label: Label, row: int | None, expected: tuple[float, float]) -> int:
-        """Note a label in the row of its query, or in one of its own; returns the row."""
+def told(
+    rows: tuple[Row, ...], step: int, event: Told, at: Mapping[Hashable, int]
+) -> tuple[Row, ...]:
+    """The history after labels: in the rows of their queries, or in rows of their own."""
+    after, left = list(rows), dict(at)
+    for label in event.labels:
+        row = left.pop(label.name, None)
         if row is None:
-            row = self.asked(step, label.name, "told", expected=expected)
-        self[row]["label"] = label.y
-        return row
+            after.append(_row(step, label.name, NOT_ASKED, label.y))
+        else:
+            after[row] = {**after[row], "label": label.y}
+    return tuple(after)
 
-    def weigh(self, rows: Sequence[int], weights: Array | None) -> None:
-        """Note the weights of the experts after the labels of these rows."""
-        plain = None if weights is None else weights.tolist()
-        for row in rows:
-            self[row]["expert_weights"] = plain
+
+def _row(step: int, name: Hashable, reason: Reason, label: float | None = None) -> Row:
+    return {
+        "step": step,
+        "id": name,
+        "why": reason.why,
+        "score": reason.score,
+        "scores": dict(reason.scores),
+        "shares": dict(reason.shares),
+        "mean": reason.mean,
+        "std": reason.std,
+        "label": label,
+        "expert_weights": reason.expert_weights,
+        "acquisition_weights": dict(reason.acquisition_weights),
+    }

@@ -1,15 +1,17 @@
 """Labels as they were told: the truth that everything else is folded from."""
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from weal.core.arrays import Array
+from weal.core.arrays import Array, Rows
 from weal.errors import AlreadyLabelled
+
+Told = tuple[Array, Array, Array]  # inputs (t, d), labels (t,), noise sds (t,); the user's units
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,15 +24,13 @@ class Label:
     noise: float = 0.0  # sd of what is known of its noise, in units of y
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Labels:
-    """Labels in the order they were told, and by id."""
+    """Labels in the order they were told, and by id; a value."""
 
-    told: list[Label] = field(default_factory=list)
-    by_name: dict[Hashable, list[Label]] = field(default_factory=dict)
-    _table: Array | None = (
-        None  # (>= t, d + 2)  inputs, label and noise of each, with room to spare
-    )
+    told: tuple[Label, ...] = ()
+    by_name: Mapping[Hashable, tuple[Label, ...]] = field(default_factory=dict)
+    table: Rows | None = None  # (1, t, d + 2)  inputs, label and noise of each
 
     def __len__(self) -> int:
         return len(self.told)
@@ -38,47 +38,30 @@ class Labels:
     def __iter__(self) -> Iterator[Label]:
         return iter(self.told)
 
-    def add(self, label: Label) -> None:
-        """One more."""
-        self._write(label)
-        self.told.append(label)
-        if label.name is not None:
-            self.by_name[label.name] = [*self.by_name.get(label.name, []), label]
-
     def after(self, dropped: Sequence[Hashable], new: Sequence[Label]) -> "Labels":
-        """Labels without those of the dropped candidates and with new ones; these here stay.
-
-        Rows of the table past our own are free to write: two labels of the same time would share
-        them, but only one follows the other.
-        """
+        """Labels without those of the dropped candidates, and with new ones."""
         gone = set(dropped)
-        if not gone:
-            later, more = Labels(list(self.told), dict(self.by_name), self._table), new
-        else:
+        if gone:
             kept = [one for one in self.told if one.name is None or one.name not in gone]
-            later, more = Labels(), [*kept, *new]
-        for label in more:
-            later.add(label)
-        return later
+            return Labels().after([], [*kept, *new])
+        by_name, table = dict(self.by_name), self.table
+        for label in new:
+            row = np.array([[*label.x, label.y, label.noise]])
+            table = Rows(row[:, None]) if table is None else table.append(row)
+            if label.name is not None:
+                by_name[label.name] = (*by_name.get(label.name, ()), label)
+        return Labels((*self.told, *new), by_name, table)
 
     def values(self, name: Hashable) -> list[float]:
         """The labels of this candidate; several where it was repeated."""
-        return [label.y for label in self.by_name.get(name, [])]
+        return [label.y for label in self.by_name.get(name, ())]
 
-    def arrays(self) -> tuple[Array, Array, Array]:
-        """Inputs (t, d), labels (t,) and noise sds (t,), as views."""
-        if self._table is None:
+    def arrays(self, start: int = 0, end: int | None = None) -> Told:
+        """Inputs (t, d), labels (t,) and noise sds (t,) from `start` to `end`, as views."""
+        if self.table is None:
             return np.zeros((0, 0)), np.zeros(0), np.zeros(0)
-        rows = self._table[: len(self.told)]
+        rows = self.table.array[0, start:end]
         return rows[:, :-2], rows[:, -2], rows[:, -1]
-
-    def _write(self, label: Label) -> None:
-        t = len(self.told)
-        if self._table is None or t == len(self._table):
-            grown = np.zeros((max(16, 2 * t), len(label.x) + 2))
-            grown[:t] = self._table
-            self._table = grown
-        self._table[t] = [*label.x, label.y, label.noise]
 
 
 def number(value: Any, name: Any, what: str = "label") -> float:
@@ -163,8 +146,8 @@ def sort(
     new: list[Label] = []
     for label in rows:
         name = label.name
-        old = [] if name in dropped else labels.by_name.get(name, [])
-        old = old + [other for other in new if other.name == name]
+        old = [] if name in dropped else list(labels.by_name.get(name, ()))
+        old += [other for other in new if other.name == name]
         if old and not repeat:
             same = (label.y, label.noise) in [(other.y, other.noise) for other in old]
             if same and (len(old) == 1 or not replace):

@@ -1,69 +1,99 @@
-"""A learner as a header and arrays, for `weal.model.archive`.
+"""The state of a learner as a header and arrays, for `weal.model.archive`.
 
-Labels, ids and the state of the model are kept as they are; of the beliefs on pool and validation
-points the means, variances and relevances too, so that a learner that was reopened asks what the
-unbroken one would have asked. A function of the user's own cannot be kept: it is given again.
+All of the state is kept as it is, and of what follows from it the experts as they were settled: a
+learner that is opened makes the rest anew, and asks what the unbroken one would have asked. A
+function of the user's own cannot be kept: it is given again. Files of weal 0.1 are turned into the
+present format first (`old_learner_files`).
 """
 
 import math
 import os
-from collections.abc import Hashable
-from dataclasses import replace
-from importlib import import_module
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
+from weal.core.acquisition import is_ours
 from weal.core.arrays import Array
 from weal.errors import UnreadableFile
-from weal.learner.candidates import Candidates, plain
-from weal.learner.choosing import is_ours, resolve
-from weal.learner.history import History
-from weal.learner.knowledge import Knowledge
-from weal.learner.labels import Label
+from weal.learner import candidates_file, old_learner_files
+from weal.learner.candidates_file import pack_id, unpack_id
+from weal.learner.functions import resolve
+from weal.learner.labels import Label, Labels
+from weal.learner.settings import settings_of
+from weal.learner.state import Settings, Settlement, State
 from weal.model import archive, model_file
-from weal.model.regressor import EnsembleGPRegressor
+from weal.model.model_file import BROKEN, Arrays, Header
 
 KIND = "ActiveLearner"
-_MODEL = "model_"  # prefix of the model's arrays
+_EXPERTS = "experts_"  # prefix of arrays of the experts
+_SETTLED = ("settled_x", "settled_y", "settled_noise")  # labels by which they were settled
+_SETTINGS = ("eta", "score_scaling", "n_start", "seed")
 
 
-def save(learner: Any, path: str | os.PathLike[str]) -> None:
-    """Write the learner."""
-    model, queries = learner._knowledge.model, learner._queries
-    fitted, state = model_file.pack(model) if learner._knowledge.fitted else (None, {})
+def save(state: State, memory: int, path: str | os.PathLike[str]) -> None:
+    """Write the state."""
+    settings = state.settings
+    pool, arrays = candidates_file.pack(state.candidates)
+    settlement, more = _pack_settlement(state.settlement, state.candidates.X.shape[1])
     header = {
-        "pool": _pool_header(learner.candidates),
-        "acquisition": list(learner.chooser.functions),
-        "own": [name for name, f in learner.chooser.functions.items() if not is_ours(name, f)],
-        "eta": learner.chooser.eta,
-        "score_scaling": learner.chooser.scaling,
-        "n_start": learner.n_start,
-        "seed": learner.seed,
-        "memory": learner.memory,
-        "label_ids": [_id(label.name) for label in learner.labels],
-        "pending": [[_id(name), row] for name, row in learner.pending.items()],
-        "skipped": [_id(name) for name in learner.skipped],
-        "batch": [_id(name) for name in queries.batch],
-        "news": [queries.news, queries.adapted],
-        "history": [_finite({**row, "id": _id(row["id"])}) for row in learner.history],
-        "params": model_file.pack_params(model),
-        "model": fitted,
+        "pool": pool,
+        "acquisition": list(settings.functions),
+        "own": [name for name, f in settings.functions.items() if not is_ours(name, f)],
+        **{name: getattr(settings, name) for name in _SETTINGS},
+        "memory": memory,
+        "label_ids": [pack_id(label.name) for label in state.labels],
+        "asked": [[pack_id(name), row] for name, row in state.asked.items()],
+        "skipped": [pack_id(name) for name in state.skipped],
+        "batch": [pack_id(name) for name in state.batch],
+        "weighed": state.weighed,
+        "history": [_finite({**row, "id": pack_id(row["id"])}) for row in state.history],
+        "params": model_file.pack_params(settings.parameters.to_dict()),
+        "settlement": settlement,
     }
-    arrays = _pool_arrays(learner.candidates) | _learner_arrays(learner)
-    archive.write(path, KIND, header, arrays | {_MODEL + name: a for name, a in state.items()})
+    archive.write(path, KIND, header, {**arrays, **more, **_arrays(state)})
 
 
-def load(cls: Any, path: str | os.PathLike[str], acquisition: Any = None) -> Any:
-    """The learner of class `cls` that `save` wrote."""
+def _arrays(state: State) -> Arrays:
+    X, y, noise = state.labels.arrays()
+    arrays: Arrays = {
+        "label_x": X.reshape(len(y), state.candidates.X.shape[1]),
+        "label_y": y,
+        "label_noise": noise,
+        "log_omega": state.log_omega,
+    }
+    if state.reference is not None:
+        arrays["reference"] = state.reference
+    if state.settings.validation is not None:
+        arrays["validation_x"], arrays["validation_y"] = state.settings.validation
+    return arrays
+
+
+def _pack_settlement(settlement: Settlement | None, d: int) -> tuple[Header | None, Arrays]:
+    if settlement is None:
+        return None, {}
+    arrays = {
+        **model_file.scaling_to_arrays(settlement.scaling),
+        **dict(zip(_SETTLED, settlement.by, strict=True)),
+    }
+    experts = None
+    if settlement.experts is not None:
+        header, more = model_file.pack_experts(settlement.experts)
+        experts = {**header, "n_inputs": d}
+        arrays |= {_EXPERTS + name: array for name, array in more.items()}
+    return {"n": settlement.n, "together": settlement.together, "experts": experts}, arrays
+
+
+def load(path: str | os.PathLike[str], acquisition: Any = None) -> tuple[State, int]:
+    """The state that `save` wrote, and the memory that its learner was given."""
     header, arrays = archive.read(path, KIND)
     chosen = _chosen(header.get("acquisition"), header.get("own"), acquisition)
     try:
-        return _load(cls, header, arrays, chosen)
+        if old_learner_files.is_old(header):
+            header, arrays = old_learner_files.learner(header, arrays)
+        return _state(header, arrays, chosen), int(header["memory"])
     except UnreadableFile:
         raise
-    except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+    except BROKEN as error:
         raise UnreadableFile(
             f"{path} is one of weal's, but not a whole learner ({type(error).__name__}: {error}); "
             "restore it from a copy, or save it again"
@@ -85,178 +115,82 @@ def _chosen(names: Any, own: Any, acquisition: Any) -> Any:
     return names if acquisition is None else acquisition
 
 
-def _load(cls: Any, header: dict[str, Any], arrays: dict[str, Array], acquisition: Any) -> Any:
-    pool = header["pool"]
-    learner = cls(
-        EnsembleGPRegressor(**model_file.unpack_params(header["params"])),
-        _pool(pool, arrays),
-        acquisition,
-        ids=[_unid(name) for name in pool["ids"]] if pool["id_column"] is None else None,
-        id_column=pool["id_column"],
-        validation=(arrays["validation_x"], arrays["validation_y"])
-        if "validation_x" in arrays
-        else None,
-        target=arrays.get("target"),
-        **{name: header[name] for name in ("eta", "score_scaling", "n_start", "seed", "memory")},
+def _state(header: Header, arrays: Arrays, acquisition: Any) -> State:
+    candidates = candidates_file.unpack(header["pool"], arrays)
+    params = model_file.unpack_params(header["params"])
+    validation = None
+    if "validation_x" in arrays:
+        validation = (arrays["validation_x"], arrays["validation_y"])
+    named = {name: header[name] for name in _SETTINGS}
+    settings = settings_of(candidates, params, acquisition, **named, validation=validation)
+    reference = arrays.get("reference")
+    state = State(
+        settings=settings,
+        candidates=candidates,
+        log_omega=_weights(settings, arrays["log_omega"]),
+        weighed=_truth(header["weighed"]),
+        labels=_labels(header["label_ids"], arrays),
+        settlement=_settlement(header["settlement"], params, arrays),
+        asked={unpack_id(name): int(row) for name, row in header["asked"]},
+        skipped=frozenset(unpack_id(name) for name in header["skipped"]),
+        batch=tuple(unpack_id(name) for name in header["batch"]),
+        reference=None if reference is None else candidates.like(reference),
+        history=tuple(_unfinite(row) for row in header["history"]),
     )
-    learner.candidates.present[:] = arrays["present"].astype(bool)
-    learner.chooser.log_omega = arrays["log_omega"]
-    rows = zip(
-        header["label_ids"],
-        arrays["label_x"],
-        arrays["label_y"],
-        arrays["label_noise"],
-        strict=True,
-    )
-    for name, x, y, noise in rows:
-        learner.labels.add(Label(_unid(name), x, float(y), float(noise)))
-    queries = learner._queries
-    queries.pending = {_unid(name): row for name, row in header["pending"]}
-    queries.skipped = {_unid(name) for name in header["skipped"]}
-    queries.batch = [_unid(name) for name in header["batch"]]
-    queries.news, queries.adapted = header["news"]
-    queries.history = History(_unfinite(row) for row in header["history"])
-    if header["model"] is not None:
-        state = {n.removeprefix(_MODEL): a for n, a in arrays.items() if n.startswith(_MODEL)}
-        learner._knowledge = Knowledge(
-            model_file.unpack(EnsembleGPRegressor, header["model"], state)
-        )
-        learner._catch_up()
-        _restore_beliefs(learner._knowledge, arrays)
-    return learner
+    _check(state)
+    return state
 
 
-def _learner_arrays(learner: Any) -> dict[str, Array]:
-    X, y, noise = learner.labels.arrays()
-    arrays: dict[str, Any] = {
-        "label_x": X.reshape(len(y), learner.candidates.X.shape[1]),
-        "label_y": y,
-        "label_noise": noise,
-        "log_omega": learner.chooser.log_omega,
-    }
-    if learner.target is not None:
-        arrays["target"] = learner.target
-    if learner.validation is not None:
-        arrays["validation_x"], arrays["validation_y"] = learner.validation
-    known = learner._knowledge
-    if known.pool is not None:
-        arrays |= {"pool_mu": known.pool.mu, "pool_v": known.pool.v}
-        if known.pool.q is not None:
-            arrays["pool_q"] = known.pool.q
-    if known.judged is not None:
-        arrays |= {"judged_mu": known.judged.mu, "judged_v": known.judged.v}
-    return arrays
+def _truth(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"{value!r} is neither true nor false")
+    return value
 
 
-def _restore_beliefs(known: Knowledge, arrays: dict[str, Array]) -> None:
-    pool = known.pool
-    if pool is not None and "pool_mu" in arrays:
-        pool.mu[...], pool.v[...] = arrays["pool_mu"], arrays["pool_v"]
-        if pool.q is not None and "pool_q" in arrays:
-            pool.q[...] = arrays["pool_q"]
-    if known.judged is not None and "judged_mu" in arrays:
-        known.judged = replace(known.judged, mu=arrays["judged_mu"], v=arrays["judged_v"])
+def _weights(settings: Settings, log_omega: Array) -> Array:
+    if log_omega.shape != settings.even.shape or not np.isfinite(np.exp(log_omega)).all():
+        raise ValueError(f"{len(settings.functions)} functions cannot have the weights {log_omega}")
+    return log_omega
 
 
-def _pool_header(pool: Candidates) -> dict[str, Any]:
-    ids = [_id(name) for name in pool.ids]
-    if pool.frame is None:
-        return {"ids": ids, "id_column": None, "frame": None}
-    frame, native = pool.frame, pool.frame.to_native()
-    kind = str(frame.schema.get(pool.id_column, nw.String))
-    if not (frame.implementation.is_pandas() or hasattr(nw, kind)):
-        raise ValueError(
-            f"the ids are {kind}, which a file cannot keep: turn the column into text first"
-        )
-    header = {
-        "ids": ids,
-        "id_column": pool.id_column,
-        "frame": frame.implementation.value,
-        "columns": [_id(name) for name in frame.columns],
-        "dtypes": [str(dtype) for dtype in frame.schema.values()],
-    }
-    if not frame.implementation.is_pandas():
-        return header
-    index = native.index
-    names = [_id(plain(name)) for name in index]
-    kinds = getattr(index, "dtypes", [getattr(index, "dtype", None)])
-    return header | {
-        "dtypes": [str(dtype) for dtype in native.dtypes],
-        "index": None if names == ids else names,
-        "index_names": list(index.names),
-        "index_dtypes": [str(kind) for kind in kinds],
-    }
-
-
-def _pool_arrays(pool: Candidates) -> dict[str, Array]:
-    arrays: dict[str, Any] = {"present": pool.present.astype(np.uint8)}
-    if pool.frame is None:
-        return arrays | {"X": pool.X}
-    for n, name in enumerate(pool.frame.columns):
-        if name == pool.id_column:
-            continue
-        column = pool.frame.get_column(name).to_numpy()
-        if column.dtype == np.float16:
-            column = column.astype(np.float32)
-        if column.dtype.kind not in "biuf":
-            raise ValueError(
-                f"the column {name!r} is {pool.frame.schema[name]}; a file keeps columns of "
-                "floats, whole numbers and truth values: cast it first"
-            )
-        arrays[f"column_{n}"] = column
-    return arrays
-
-
-def _pool(header: dict[str, Any], arrays: dict[str, Array]) -> Any:
-    """The pool as the kind of table that it was."""
-    if header["frame"] is None:
-        return arrays["X"]
-    ids = [_unid(name) for name in header["ids"]]
-    names = [_unid(name) for name in header["columns"]]
-    columns = {
-        name: ids if name == header["id_column"] else arrays[f"column_{n}"]
-        for n, name in enumerate(names)
-    }
-    if header["frame"] == "pandas":
-        return _pandas(header, columns, ids)
-    frame = nw.from_dict(columns, backend=header["frame"])
-    kinds = zip(names, header["dtypes"], strict=True)
-    cast = (nw.col(name).cast(getattr(nw, kind)) for name, kind in kinds)
-    return frame.with_columns(cast).to_native()
-
-
-def _pandas(header: dict[str, Any], columns: dict[Any, Any], ids: list[Any]) -> Any:
-    pandas = import_module("pandas")
-    kept = header["index"]
-    index = pandas.Index(ids if kept is None else [_unid(name) for name in kept])
-    kinds = header["index_dtypes"]
-    if len(kinds) > 1:
-        levels = [index.get_level_values(n).astype(kind) for n, kind in enumerate(kinds)]
-        index = pandas.MultiIndex.from_arrays(levels)
-    else:
-        index = index.astype(kinds[0])
-    index.names = header["index_names"]
-    series = [
-        pandas.Series(values, index=index, dtype=kind)
-        for values, kind in zip(columns.values(), header["dtypes"], strict=True)
+def _labels(ids: list[Any], arrays: Arrays) -> Labels:
+    columns = [arrays[name] for name in ("label_x", "label_y", "label_noise")]
+    if not all(np.isfinite(column).all() for column in columns) or (columns[2] < 0.0).any():
+        raise ValueError("a label, its inputs or its noise is not a finite number")
+    told = [
+        Label(unpack_id(name), x, float(y), float(noise))
+        for name, x, y, noise in zip(ids, *columns, strict=True)
     ]
-    return pandas.concat(series, axis=1, keys=list(columns))
+    return Labels().after([], told)
 
 
-def _id(name: Hashable) -> Any:
-    """An id as JSON; a tuple as a list."""
-    if name is None or isinstance(name, str | bool | int | float):
-        return name
-    if isinstance(name, tuple):
-        return [_id(part) for part in name]
-    raise ValueError(
-        f"the id {name!r} is a {type(name).__name__}; a file keeps ids that are text, numbers or "
-        "tuples of them: turn the ids into text first"
-    )
+def _settlement(kept: Any, params: dict[str, Any], arrays: Arrays) -> Settlement | None:
+    if kept is None:
+        return None
+    X, y, noise = (arrays[name] for name in _SETTLED)
+    experts = None
+    if kept["experts"] is not None:
+        own = {n.removeprefix(_EXPERTS): a for n, a in arrays.items() if n.startswith(_EXPERTS)}
+        experts = model_file.unpack_experts(params, kept["experts"], own)
+    scaling, counts = model_file.scaling_from_arrays(arrays), (int(kept["n"]), kept["together"])
+    return Settlement(scaling, (X, y, noise), *counts, experts)
 
 
-def _unid(name: Any) -> Any:
-    return tuple(_unid(part) for part in name) if isinstance(name, list) else name
+def _check(state: State) -> None:
+    """Refuse what cannot be the state of a learner."""
+    index, rows = state.candidates.index, len(state.history)
+    d = state.candidates.X.shape[1]
+    named = [*state.labels.by_name, *state.asked, *state.skipped, *state.batch]
+    unknown = [name for name in named if name not in index]
+    if unknown:
+        raise ValueError(f"it speaks of {unknown[0]!r}, which is no candidate")
+    if any(label.x.shape != (d,) for label in state.labels):
+        raise ValueError(f"a labelled point does not have the {d} inputs of the pool")
+    if any(not 0 <= row < rows for row in state.asked.values()):
+        raise ValueError("a candidate that was asked has no row in the history")
+    folded = 0 if state.settlement is None else state.settlement.together
+    if not 0 <= folded <= len(state.labels):
+        raise ValueError(f"{folded} labels were folded in together, of {len(state.labels)}")
 
 
 def _finite(row: dict[str, Any]) -> dict[str, Any]:
@@ -266,4 +200,6 @@ def _finite(row: dict[str, Any]) -> dict[str, Any]:
 
 def _unfinite(row: dict[str, Any]) -> dict[str, Any]:
     numbers = {name: math.nan for name in ("score", "mean", "std") if row[name] == "nan"}
-    return {**row, "id": _unid(row["id"])} | numbers
+    weights = row["expert_weights"]
+    weights = None if weights is None else tuple(weights)
+    return {**row, **numbers, "id": unpack_id(row["id"]), "expert_weights": weights}

@@ -1,230 +1,100 @@
-"""The belief kept on every candidate of a pool, moved by one covariance column for each label.
+"""The seam of pools: what a learner needs to know of its candidates, however many and wherever.
 
-Means and variances (M, U) are kept in float64 for the experts that matter (weight of at least
-LEAST_WEIGHT); one that falls below is dropped, and computed anew should it come back. A label costs
-one column c for each expert held: U F multiplications for features, U t for exact experts.
+A pool holds what the experts believe of every candidate, and is asked for little: to follow a
+label, to be scored in one pass, and for mean and variance of a few rows. A pass goes block by block
+and gives, for each score, its range and the best few (`core.choice`: `best_of` for a block, an
+associative `merge` for two answers), so that one array in memory, shards on disk and a cluster run
+the same code, and the answer does not depend on the blocks.
 
-Features are cached when all of them fit `memory` bytes, and recomputed in blocks otherwise. From
-LARGE candidates on they are float32: the columns are then right to 3e-7, and means and variances,
-being sums of few such columns in float64, to about as much (means: times the largest e / sqrt(s)
-met). With a target they stay float64: relevances fall as the square of the variances, soon far
-below what float32 leaves, and at a noise ratio of 1e-3 `ivr` would choose by rounding.
-
-A small pool is one group of experts, so that one product serves all; a large one is a group for
-each expert, walked in blocks that stay in the processor's cache.
+`memory_pool` keeps a pool in memory. A pool is a cache of what follows from a state (`beliefs`): it
+may move itself in place, for whoever has it can make it anew.
 """
 
-from collections.abc import Iterator
-from copy import copy
-from dataclasses import dataclass, replace
-from typing import Any, Self, cast
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weal.core import features
-from weal.core.arrays import Array, Index
-from weal.core.embedding import Embedding, Exact
+from weal.core.acquisition import Acquisition
+from weal.core.arrays import Array
+from weal.core.choice import Best
 from weal.core.ensemble import Ensemble
-from weal.core.exact import Near
-from weal.core.experts import Points, moved
-from weal.core.target import REFERENCE, ExactTarget, FeatureTarget, moved_relevance
 
-LEAST_WEIGHT = 1e-10  # below it an expert changes no score by more than the tie rule forgives
-LARGE = 20_000  # candidates from which features are float32
-APART = 4_000  # candidates from which each expert is a group of its own
-BLOCK = 16_384  # candidates of a block: their columns stay in the processor's cache
-MEMORY = 4 * 2**30  # bytes for cached features, unless told otherwise
+Combine = Callable[[Array], Array]  # scores (K, n) -> (n,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Group:
-    """Experts that are moved together, and the pool in their form where it is cached."""
+class Pass:
+    """What the scores of one pass over a pool follow from, besides the pool."""
 
-    members: NDArray[np.intp]  # positions of the experts
-    which: Index  # the same as an index: a slice where that will do
-    embedding: Embedding
-    points: Points | None
-    target: Any | None
-
-
-class PoolBelief:
-    """Means, variances and (for a target) relevances of the experts that matter on U points."""
-
-    def __init__(
-        self,
-        ens: Ensemble,
-        embedding: Embedding,
-        X: Array,
-        *,
-        target: Array | None = None,
-        memory: int = MEMORY,
-        least_weight: float | None = None,
-    ) -> None:
-        M, U = len(ens.log_w), len(X)
-        self.X, self.embedding = X, embedding
-        self.least_weight = LEAST_WEIGHT if least_weight is None else least_weight
-        self.mu, self.v = np.zeros((M, U)), np.ones((M, U))
-        self.q = None if target is None else np.zeros((M, U))
-        self.exact = isinstance(embedding, Exact)
-        single = U >= LARGE and target is None and not self.exact
-        self.dtype = np.float32 if single else np.float64
-        size = M * U * embedding.width(ens.experts) * np.dtype(self.dtype).itemsize
-        self.cached = self.exact or size <= memory
-        self.target = None if target is None else self._make_target(ens, target)
-        self.groups: list[Group] = []
-        self.hold(ens)
+    ens: Ensemble
+    functions: Mapping[str, Acquisition]  # K
+    X: Array  # (t, d)  labelled points, scaled
+    y: Array  # (t,)    their labels, as experts see them
+    key: tuple[int, int]  # (seed, step)
+    free: NDArray[np.bool_]  # (U,)  who may be asked
+    ids: Sequence[Hashable]  # U
 
     @property
-    def held(self) -> NDArray[np.intp]:  # (H,)
-        """Positions of the experts held."""
-        if not self.groups:
-            return np.zeros(0, dtype=np.intp)
-        return np.concatenate([group.members for group in self.groups])
+    def seed(self) -> int:
+        """What breaks ties."""
+        return self.key[0]
 
-    def hold(self, ens: Ensemble) -> None:
-        """Hold the experts that matter now, computing those that were not held."""
-        wanted = np.flatnonzero(ens.w >= self.least_weight)
-        held = self.held
-        if np.array_equal(wanted, held):
-            return
-        if len(self.X) >= APART:
-            kept = {int(group.members[0]): group for group in self.groups}
-            self.groups = [
-                kept[m] if m in kept else self._make_group(ens, np.array([m]))
-                for m in wanted.tolist()
-            ]
-        elif len(held) and np.isin(wanted, held).all():
-            self.groups = [self._shrunk(self.groups[0], np.searchsorted(held, wanted))]
-        else:
-            self.groups = [self._make_group(ens, wanted)]
 
-    def follow(self, ens: Ensemble, told: Any) -> None:
-        """Move the belief by a step of the ensemble `ens`, as it was before the label."""
-        self.groups = [self._follow(group, ens, told) for group in self.groups]
-        if self.target is not None:
-            self.target = self.target.after(told)
+@dataclass(frozen=True, slots=True, eq=False)
+class Snapshot:
+    """What a pool believed after the first n labels: all that is needed to go on from there."""
+
+    n: int
+    members: NDArray[np.intp]  # (H,)  experts held
+    mu: Array  # (H, U)
+    v: Array  # (H, U)
+
+
+class Scores(Protocol):
+    """The scores of a pass."""
 
     @property
-    def whole(self) -> bool:
-        """Whether all experts are at hand in full precision, in one group."""
-        in_full = self.cached and self.dtype == np.float64
-        return in_full and len(self.groups[0].members) == len(self.mu)
+    def low(self) -> Array:
+        """The least score (K,) of each function over the free candidates."""
 
-    def point(self, ens: Ensemble, n: int) -> Points:
-        """Candidate n alone, in float64, for all experts."""
-        return self.points(ens, slice(n, n + 1))
+    @property
+    def high(self) -> Array:
+        """The largest score (K,) of each function over the free candidates."""
 
-    def points(self, ens: Ensemble, at: Any) -> Points:
-        """The candidates `at`, in float64, for all experts."""
-        if not self.whole:
-            return self.embedding.points(ens.experts, self.X[at])
-        points = self.groups[0].points
-        return cast(Near, points).at(at) if self.exact else cast(Array, points)[:, at]
+    def best(self, combine: Combine) -> Best:
+        """The best of the free candidates by what `combine` makes of their scores."""
 
-    def predict(self, ens: Ensemble, points: Points, at: Any) -> tuple[Array, Array]:
-        """Means and variances (M, K) of all experts there: those kept, if all are."""
-        if self.whole:
-            return self.mu[:, at], self.v[:, at]
-        return ens.experts.predict(points)
+    def at(self, n: int) -> Array:
+        """The scores (K,) of candidate n."""
 
-    def renewed(self, ens: Ensemble) -> "PoolBelief":
-        """The belief of another ensemble of the same experts on the same points, from scratch."""
-        twin = copy(self)
-        twin.mu, twin.v = np.zeros_like(self.mu), np.ones_like(self.v)
-        twin.q = None if self.q is None else np.zeros_like(self.q)
-        if isinstance(self.target, ExactTarget):
-            near = self.embedding.points(ens.experts, self.target.near.X)
-            twin.target = ExactTarget(cast(Near, near))
-        twin.groups = []
-        twin.hold(ens)
-        return twin
+
+class Pool(Protocol):
+    """What the experts believe of U candidates."""
+
+    @property
+    def X(self) -> Array:
+        """The candidates (U, d), scaled."""
+
+    def follow(self, before: Ensemble, step: Any, after: Ensemble) -> None:
+        """Move by the step of a label (`core.experts.Step`) that took one ensemble to the other."""
 
     def fork(self) -> Self:
-        """A belief of its own that starts from this one."""
-        twin = copy(self)
-        twin.mu, twin.v = self.mu.copy(), self.v.copy()
-        twin.q = None if self.q is None else self.q.copy()
-        if self.exact:
-            twin.groups = [
-                replace(group, points=cast(Near, group.points).apart()) for group in self.groups
-            ]
-        return twin
+        """Another pool that starts from this one and goes its own way."""
 
-    def _follow(self, group: Group, ens: Ensemble, told: Any) -> Group:
-        step = told if len(group.members) == len(self.mu) else told.take(group.which)
-        experts = ens.experts if self.q is not None else None
-        if experts is not None and len(group.members) != len(self.mu):
-            experts = experts.take(group.which)
-        w = group.which
-        for rows, points in self._blocks(group, ens):
-            c = step.column(points)
-            if self.q is not None and group.target is not None:
-                h, p = group.target.columns(experts, step, points)
-                self.q[w, rows] = moved_relevance(self.q[w, rows], c, h, p, step.s)
-            self.mu[w, rows], self.v[w, rows] = moved(self.mu[w, rows], self.v[w, rows], c, step)
-        if not self.exact:
-            return group
-        target = None if group.target is None else group.target.after(step)
-        return replace(group, points=step.extend(group.points, c), target=target)
+    def renewed(self, ens: Ensemble) -> "Pool":
+        """Another pool for the same experts after other labels, computed from scratch."""
 
-    def _blocks(self, group: Group, ens: Ensemble) -> Iterator[tuple[slice, Points]]:
-        U = len(self.X)
-        if self.exact or (self.cached and U <= BLOCK):
-            yield slice(None), group.points
-        elif self.cached:
-            for start in range(0, U, BLOCK):
-                rows = slice(start, start + BLOCK)
-                yield rows, cast(Array, group.points)[:, rows]
-        else:
-            width = len(group.members) * self.embedding.width(ens.experts)
-            for rows in features.blocks(U, 2 * 8 * width):
-                yield rows, group.embedding.points(None, self.X[rows], self.dtype)
+    def snapshot(self, n: int) -> Snapshot | None:
+        """What is believed after n labels, for a pool that goes on from there, where that pays."""
 
-    def _make_group(self, ens: Ensemble, members: NDArray[np.intp]) -> Group:
-        which = _index(members)
-        experts: Any = ens.experts.take(which)
-        embedding = self.embedding.take(which)
-        target = None if self.target is None else self.target.take(which)
-        points = self._embed(experts, embedding, len(members)) if self.cached else None
-        group = Group(members, which, embedding, points, target)
-        for rows, part in self._blocks(group, ens):
-            self.mu[which, rows], self.v[which, rows] = experts.predict(part)
-            if self.q is not None and target is not None:
-                self.q[which, rows] = target.relevance(experts, part)
-        return group
+    def scored(self, asked: Pass) -> Scores:
+        """Every function on every free candidate, in one pass."""
 
-    def _embed(self, experts: Any, embedding: Embedding, H: int) -> Points:
-        """All candidates in the form of these experts, made in blocks."""
-        if self.exact:
-            return embedding.points(experts, self.X)
-        U, F = len(self.X), embedding.width(experts)
-        Phi = np.empty((H, U, F), self.dtype)
-        for rows in features.blocks(U, 2 * 8 * H * F):
-            Phi[:, rows] = embedding.points(experts, self.X[rows], self.dtype)
-        return Phi
+    def predict(self, ens: Ensemble, at: Sequence[int]) -> tuple[Array, Array]:
+        """Means and variances (M, n) of all experts for the candidates `at`."""
 
-    def _shrunk(self, group: Group, kept: NDArray[np.intp]) -> Group:
-        """The group without the experts that no longer matter."""
-        points = group.points
-        if points is not None:
-            points = points.take(kept) if self.exact else points[kept]
-        members = group.members[kept]
-        target = None if group.target is None else group.target.take(kept)
-        return Group(members, _index(members), group.embedding.take(kept), points, target)
-
-    def _make_target(self, ens: Ensemble, T: Array) -> FeatureTarget | ExactTarget:
-        if self.exact:
-            some = np.random.default_rng(len(T)).permutation(len(T))[:REFERENCE]
-            return ExactTarget(self.embedding.points(ens.experts, T[np.sort(some)]))
-        width = len(ens.log_w) * self.embedding.width(ens.experts)
-        parts = features.blocks(len(T), 2 * 8 * width)
-        return FeatureTarget.of(
-            (self.embedding.points(ens.experts, T[rows]) for rows in parts), len(T)
-        )
-
-
-def _index(members: NDArray[np.intp]) -> Index:
-    """The members as a slice where they follow one another: a view instead of a copy."""
-    first, last = int(members[0]), int(members[-1])
-    return slice(first, last + 1) if last - first == len(members) - 1 else members
+    def held(self, at: Sequence[int] | NDArray[np.intp]) -> tuple[NDArray[np.intp], Array, Array]:
+        """The experts held (H,), and their means and variances (H, n) for the candidates `at`."""

@@ -24,27 +24,22 @@ class Run:
     predicted_error: float  # root mean square over the pool, by the model itself
 
 
-def run(
-    learner: Any,
-    oracle: Callable[[Any], float],
-    n: int,
-    *,
-    by_id: bool = False,
-    callback: Callable[[Any, Hashable, float], object] | None = None,
-    target_error: float | None = None,
-    patience: int | None = None,
-    least_gain: float = 0.01,
-    progress: bool | None = None,
-) -> Run:
-    """Label up to n points with `oracle`, and say why it ended.
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When a run ends early; see `weal.ActiveLearner.run`."""
 
-    The oracle gets the row of the candidate ((d,) for an array, a dict for a frame), or its id
-    with `by_id`. `callback(learner, id, label)` is called after every label. Stops early when the
-    predicted error falls below `target_error` (in units of y), or when it fell by less than
-    `least_gain` of itself over the last `patience` labels. `progress` draws a bar on standard
-    error; None: where that is a terminal.
-    """
-    budget, before, errors = _budget(n, patience), len(learner.labels), list[float]()
+    target_error: float | None = None
+    patience: int | None = None
+    least_gain: float = 0.01
+
+
+def run(
+    learner: Any, oracle: Callable[[Any], float], n: int, by_id: bool,
+    callback: Callable[[Any, Hashable, float], object] | None, limits: Limits,
+    progress: bool | None,
+) -> Run:  # fmt: skip
+    """Label up to n points with `oracle`, and say why it ended."""
+    budget, before, errors = _budget(n, limits.patience), len(learner.labels), list[float]()
     with _bar(progress, budget) as advance:
         try:
             reason = "budget" if not budget else ""
@@ -56,7 +51,7 @@ def run(
                 advance(errors[-1])
                 if callback is not None:
                     callback(learner, name, label)
-                reason = _reason(errors, budget, target_error, patience, least_gain)
+                reason = _reason(errors, budget, limits)
         except Exhausted:
             reason = "exhausted"
         except KeyboardInterrupt:
@@ -71,14 +66,12 @@ def _budget(n: int, patience: int | None) -> int:
     return 0 if isinstance(n, Integral) and n == 0 else check_count(n)
 
 
-def _reason(
-    errors: list[float], n: int, target: float | None, patience: int | None, least_gain: float
-) -> str:
-    if target is not None and errors[-1] < target:
+def _reason(errors: list[float], n: int, limits: Limits) -> str:
+    if limits.target_error is not None and errors[-1] < limits.target_error:
         return "target"
-    if patience is not None and len(errors) > patience:
-        before = errors[-1 - patience]
-        if before < float("inf") and errors[-1] > (1.0 - least_gain) * before:
+    if limits.patience is not None and len(errors) > limits.patience:
+        before = errors[-1 - limits.patience]
+        if before < float("inf") and errors[-1] > (1.0 - limits.least_gain) * before:
             return "no gain"
     return "budget" if len(errors) == n else ""
 

@@ -1,6 +1,6 @@
 """One safe file for everything we keep: a zip of a JSON header and plain `.npy` arrays.
 
-    header.json    {"format": "weal", "format_version": 1, "weal_version": ..., "kind": ...,
+    header.json    {"format": "weal", "format_version": 2, "weal_version": ..., "kind": ...,
                     "arrays": [NAME, ...], ...}
     NAME.npy       one for each array
 
@@ -26,7 +26,7 @@ from weal import __version__
 from weal.core.arrays import Array
 from weal.errors import UnreadableFile
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2  # 1: weal 0.1
 _HEADER = "header.json"
 # The .npy headers that we write, numbers only; numpy's own reader would evaluate the text.
 _NPY_MAGIC = b"\x93NUMPY\x01\x00"

@@ -166,7 +166,7 @@ def check_validation(given: Any, like: Callable[[Any], Array]) -> tuple[Array, A
     if not isinstance(given, tuple | list) or len(given) != 2:
         raise ValueError("validation must be a pair (X, y), or None")
     X, y = like(given[0]), given[1]
-    labels = np.asarray(y, dtype=np.float64)
+    labels = np.array(y, dtype=np.float64)  # a copy: the state is ours
     if labels.shape != (len(X),) or not np.isfinite(labels).all():
         raise ValueError(
             f"validation must be (X, y) with a finite label for each of the {len(X)} rows of X; "

@@ -1,10 +1,12 @@
-"""A fitted regressor as a header and arrays, for `weal.model.archive`.
+"""A model as a header and arrays, for `weal.model.archive`.
 
-The header holds what a person would want to read (parameters, dictionary, feature names); the
-arrays hold the state: scaling, frequencies, weights and posterior.
+The header holds what a person would want to read (parameters, dictionary, names of the inputs); the
+arrays hold the state: scaling, experts as they were settled, the labels seen and the posterior.
+Files of format 1 (weal 0.1) are turned into the present format first (`old_files`).
 """
 
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -19,89 +21,108 @@ from weal.core.kernels import Kernel
 from weal.core.magnitude import Conjugate, Fixed
 from weal.core.scaling import Scaling
 from weal.errors import UnreadableFile
-from weal.model.fold import NO_EXPERTS, Fold
-from weal.model.settling import setting_of
+from weal.model import old_files
+from weal.model.fold import NO_EXPERTS, Fold, emptied
+from weal.model.model import Model
+from weal.model.parameters import setting_of
 
 KIND = "EnsembleGPRegressor"
+Header = dict[str, Any]
+Arrays = dict[str, Array]
+BROKEN = (KeyError, TypeError, IndexError, AttributeError, ValueError)  # by what is not in a file
 
 
-def pack_params(model: Any) -> dict[str, Any]:
-    """The parameters of a regressor as JSON can say them."""
-    return {name: _to_json(value) for name, value in model.get_params(deep=False).items()}
+def pack_params(params: Mapping[str, Any]) -> Header:
+    """Parameters of a regressor as JSON can say them."""
+    return {name: _to_json(value) for name, value in params.items()}
 
 
-def unpack_params(plain: dict[str, Any]) -> dict[str, Any]:
+def unpack_params(plain: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters that `pack_params` took apart."""
     return {name: _from_json(value) for name, value in plain.items()}
 
 
-def pack(model: Any) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Header and arrays of a fitted regressor."""
-    fold: Fold = model.fold_
-    ens = fold.ensemble
-    header = {
-        "params": pack_params(model),
-        "dictionary": [asdict(kernel) for kernel in fold.dictionary],
-        "seed": fold.seed,
-        "next_refresh": fold.next_refresh,
-        "bend": asdict(fold.bend),
-        "n_inputs": model.n_features_in_,
-        "input_names": [str(name) for name in getattr(model, "feature_names_in_", [])],
-    }
-    arrays = {
-        **_scaling_to_arrays(model.scaling_),
+def pack(model: Model) -> tuple[Header, Arrays]:
+    """Header and arrays of a model; its parameters are kept beside them (`pack_params`)."""
+    fold, ens = model.fold, model.fold.ensemble
+    header, arrays = pack_experts(fold)
+    arrays |= {
+        **scaling_to_arrays(model.scaling),
         "seen_x": fold.X,
         "seen_y": fold.y,
         "seen_extra": fold.extra,
         "log_w": ens.log_w,
-        "prior_log_w": fold.prior.log_w,
-        "ratio": ens.noise,
-        **_scale_to_arrays(ens.scale, fold.prior.scale),
-        **_experts_to_arrays(ens.experts),
+        **_scale_to_arrays(ens.scale),
+        **_posterior_to_arrays(ens.experts),
     }
-    if isinstance(fold.embedding, Spectral):
-        arrays["zeta"] = fold.embedding.zeta
-        if fold.embedding.offset is not None:
-            arrays["offset"] = fold.embedding.offset
-    return header, arrays
+    names = [] if model.columns is None else list(model.columns)
+    return {**header, "n_inputs": model.n_features_in_, "input_names": names}, arrays
 
 
-def unpack(cls: Any, header: dict[str, Any], arrays: dict[str, Array]) -> Any:
-    """The regressor of class `cls` that `pack` took apart."""
+def unpack(params: Mapping[str, Any], header: Header, arrays: Arrays) -> Model:
+    """The model that `pack` took apart, of a regressor with these parameters."""
+    empty = unpack_experts(params, header, arrays)
+    scale = _scale_from_arrays(arrays, empty.prior.scale)
+    experts = _posterior_from_arrays(empty.dictionary, arrays)
+    names = tuple(str(name) for name in header["input_names"]) or None
+    fold = replace(
+        empty,
+        X=arrays["seen_x"],
+        y=arrays["seen_y"],
+        extra=arrays["seen_extra"],
+        ensemble=replace(empty.prior, experts=experts, log_w=arrays["log_w"], scale=scale),
+    )
+    return Model(fold, scaling_from_arrays(arrays), names)
+
+
+def unpack_with_params(header: Header, arrays: Arrays) -> tuple[dict[str, Any], Model]:
+    """Parameters and model of a file; UnreadableFile where it is not whole."""
     try:
-        model = cls(**unpack_params(header["params"]))
-        model.n_features_in_ = int(header["n_inputs"])
-        if header["input_names"]:
-            model.feature_names_in_ = np.array(header["input_names"], dtype=object)
-        model.scaling_ = _scaling_from_arrays(arrays)
-        dictionary = tuple(kernel_of(plain) for plain in header["dictionary"])
-        scale, temper = _scale_from_arrays(arrays), float(model.temper)
-        first = scale
-        if isinstance(scale, Conjugate):
-            first = Conjugate(arrays["a0"], arrays["b0"], scale.unit)
-        experts = _experts_from_arrays(dictionary, arrays)
-        model.fold_ = Fold(
-            setting_of(model),
-            int(header["seed"]),
-            arrays["seen_x"],
-            arrays["seen_y"],
-            arrays["seen_extra"],
-            dictionary,
-            _embedding(arrays),
-            Ensemble(NO_EXPERTS, arrays["prior_log_w"], first, arrays["ratio"], temper),
-            Ensemble(experts, arrays["log_w"], scale, arrays["ratio"], temper),
-            int(header["next_refresh"]),
-            Bend(**{name: float(part) for name, part in header["bend"].items()}),
-        )
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        header = old_files.model(header, arrays) if old_files.is_old(header) else header
+        params = unpack_params(header["params"])
+        return params, unpack(params, header, arrays)
+    except BROKEN as error:
         raise UnreadableFile(
             f"the file is one of weal's, but not a whole model ({type(error).__name__}: {error}); "
             "restore it from a copy, or save it again"
         ) from error
-    return model
 
 
-def _scaling_to_arrays(scale: Scaling) -> dict[str, Array]:
+def pack_experts(fold: Fold) -> tuple[Header, Arrays]:
+    """Header and arrays of the experts of a fold as they were settled, before the first label."""
+    header = {
+        "dictionary": [asdict(kernel) for kernel in fold.dictionary],
+        "seed": fold.seed,
+        "settled": fold.settled,
+        "bend": asdict(fold.bend),
+    }
+    prior = fold.prior
+    arrays = {"prior_log_w": prior.log_w, "ratio": prior.noise, **_prior_to_arrays(prior.scale)}
+    if isinstance(fold.embedding, Spectral):
+        arrays["zeta"] = fold.embedding.zeta
+        if fold.embedding.offset is not None:
+            arrays["offset"] = fold.embedding.offset
+    return header | {"embedding": type(fold.embedding).__name__}, arrays
+
+
+def unpack_experts(params: Mapping[str, Any], header: Header, arrays: Arrays) -> Fold:
+    """The experts that `pack_experts` took apart, in a fold of no label."""
+    setting = setting_of(params)
+    dictionary = tuple(kernel_of(plain) for plain in header["dictionary"])
+    log_w, d = arrays["prior_log_w"], int(header["n_inputs"])
+    prior = Ensemble(
+        NO_EXPERTS, log_w, _prior_from_arrays(arrays), arrays["ratio"], float(setting.temper)
+    )
+    nothing = (np.zeros((0, d)), np.zeros(0), np.zeros(0))
+    embedding = _embedding(str(header["embedding"]), arrays)
+    bend = Bend(**{name: float(part) for name, part in header["bend"].items()})
+    seed, settled = int(header["seed"]), int(header["settled"])
+    bare = Fold(setting, seed, *nothing, dictionary, embedding, prior, prior, settled, bend)
+    return emptied(bare)
+
+
+def scaling_to_arrays(scale: Scaling) -> Arrays:
+    """A scaling as arrays."""
     arrays = {
         "x_mean": scale.x_mean,
         "x_sd": scale.x_sd,
@@ -112,38 +133,49 @@ def _scaling_to_arrays(scale: Scaling) -> dict[str, Array]:
     return arrays
 
 
-def _scaling_from_arrays(arrays: dict[str, Array]) -> Scaling:
+def scaling_from_arrays(arrays: Arrays) -> Scaling:
+    """The scaling that `scaling_to_arrays` took apart."""
     y_mean, y_sd = arrays["y_mean_sd"]
     bend = arrays.get("x_median"), arrays.get("x_spread")
     return Scaling(arrays["x_mean"], arrays["x_sd"], float(y_mean), float(y_sd), *bend)
 
 
-def _scale_to_arrays(scale: Any, first: Any) -> dict[str, Array]:
+def _prior_to_arrays(scale: Any) -> Arrays:
     if isinstance(scale, Conjugate):
-        return {"a": scale.a, "b": scale.b, "unit": scale.unit, "a0": first.a, "b0": first.b}
+        return {"a0": scale.a, "b0": scale.b, "unit": scale.unit}
     return {"magnitude": scale.variance}
 
 
-def _scale_from_arrays(arrays: dict[str, Array]) -> Conjugate | Fixed:
-    if "a" in arrays:
-        return Conjugate(arrays["a"], arrays["b"], arrays["unit"])
+def _prior_from_arrays(arrays: Arrays) -> Conjugate | Fixed:
+    if "a0" in arrays:
+        return Conjugate(arrays["a0"], arrays["b0"], arrays["unit"])
     return Fixed(arrays["magnitude"])
 
 
-def _embedding(arrays: dict[str, Array]) -> Embedding:
-    if "zeta" in arrays:
+def _scale_to_arrays(scale: Any) -> Arrays:
+    return {"a": scale.a, "b": scale.b} if isinstance(scale, Conjugate) else {}
+
+
+def _scale_from_arrays(arrays: Arrays, prior: Any) -> Conjugate | Fixed:
+    if isinstance(prior, Conjugate):
+        return replace(prior, a=arrays["a"], b=arrays["b"])
+    return Fixed(arrays["magnitude"])
+
+
+def _embedding(kind: str, arrays: Arrays) -> Embedding:
+    if kind == "Spectral":
         return Spectral(arrays["zeta"], arrays.get("offset"))
-    return Encoded(len(arrays["log_w"])) if "root" in arrays else Exact()
+    return Encoded(len(arrays["prior_log_w"])) if kind == "Encoded" else Exact()
 
 
-def _experts_to_arrays(experts: Any) -> dict[str, Array]:
+def _posterior_to_arrays(experts: Any) -> Arrays:
     if isinstance(experts, FeatureExperts):
         return {"theta": experts.theta, "root": experts.root}
     return {"X": experts.X, "L": experts.L, "z": experts.z}
 
 
-def _experts_from_arrays(
-    dictionary: tuple[Kernel, ...], arrays: dict[str, Array]
+def _posterior_from_arrays(
+    dictionary: tuple[Kernel, ...], arrays: Arrays
 ) -> FeatureExperts | ExactExperts:
     if "root" in arrays:
         return FeatureExperts(arrays["theta"], arrays["root"])

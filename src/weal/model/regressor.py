@@ -1,4 +1,4 @@
-"""The ensemble as a scikit-learn regressor: scaling, hyperparameters, then the fold of the labels.
+"""The ensemble as a scikit-learn regressor: a thin shell over `Model`.
 
     fit           scale; settle the experts by these labels; fold
     partial_fit   fold more labels; now and then settle anew experts that follow the labels (`fold`)
@@ -12,6 +12,7 @@ given.
 import os
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -22,15 +23,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from weal.core import kernels, lineup
 from weal.core.arrays import Array
-from weal.core.embedding import Embedding
 from weal.core.ensemble import Ensemble
-from weal.core.experts import Points
 from weal.core.kernels import Kernel
 from weal.core.scaling import Scaling
-from weal.model import archive, model_file, prediction, units
-from weal.model.checks import check_levels, check_no_gaps
-from weal.model.fold import Fold, begin, learn
-from weal.model.settling import setting_of
+from weal.model import archive, model_file, units
+from weal.model.checks import check_no_gaps
+from weal.model.fold import begin, learn
+from weal.model.model import Model
+from weal.model.parameters import Parameters, parameters_of
+from weal.model.settling import MAGNITUDE_BOUNDS, NOISE_BOUNDS
 
 Bounds = tuple[float, float]
 
@@ -59,11 +60,11 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
     noise_ratios : sequence of floats
         With an integrated magnitude: ratios of noise variance to magnitude, an expert for each.
     noise : float, array of M floats, or None
-        Otherwise: noise variance, given or (None) fitted with the magnitude.
+        Otherwise: sd of the noise, in the same units, given or (None) fitted with the magnitude.
     fit_length_scale : bool
         Fit one lengthscale for each kernel too (the single-GP baseline).
     magnitude_bounds, noise_bounds : pair of floats
-        Bounds of what is fitted.
+        Bounds of what is fitted: of the magnitude, and of the sd of the noise.
     prior_weights : array of M floats, or None
         Weights before the first label; None: equal.
     temper : float
@@ -87,6 +88,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
     magnitude_, noise_ : (M,) as above
     scaling_ : Scaling in use
     n_labels_ : number of labels folded in
+    model_ : Model, the same as a value that does not need scikit-learn
 
     Examples
     --------
@@ -99,8 +101,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
     True
     """
 
-    fold_: Fold
-    scaling_: Scaling
+    model_: Model
 
     def __init__(
         self,
@@ -113,8 +114,8 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         noise: ArrayLike | None = None,
         noise_ratios: Sequence[float] = lineup.RATIOS,
         fit_length_scale: bool = False,
-        magnitude_bounds: Bounds = (1e-5, 1e5),
-        noise_bounds: Bounds = (1e-8, 1e5),
+        magnitude_bounds: Bounds = MAGNITUDE_BOUNDS,
+        noise_bounds: Bounds = NOISE_BOUNDS,
         prior_weights: ArrayLike | None = None,
         temper: float = 1.0,
         condition: bool = True,
@@ -152,7 +153,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
             "approximation": "features",
             "n_frequencies": 50,
             "magnitude": None,
-            "noise_bounds": (1e-5, 1e5),
+            "noise_bounds": (1e-5**0.5, 1e5**0.5),  # scikit-learn bounds the variance
             "condition": False,
         }
         return cls(**{**setting, **changes})
@@ -185,11 +186,42 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
     ) -> None:
         X, y = self._labelled(X, y, reset=True)
         known = X if X_unlabelled is None else np.concatenate([X, self._table(X_unlabelled)])
-        encoded = self.approximation == "encoded"
-        self.scaling_ = units.find(known, y, self.scaling, self.condition, encoded)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        scaled = units.scaled(self.scaling_, X, y, sample_noise)
-        self.fold_ = begin(setting_of(self), *scaled, seed)
+        parameters = self.parameters(X.shape[1])
+        scaling = parameters.scaling_of(known, y)
+        scaled = units.scaled(scaling, X, y, sample_noise)
+        self.model_ = Model(begin(parameters.setting, *scaled, seed), scaling, self._columns())
+
+    def parameters(self, d: int, seed: int = 0) -> Parameters:
+        """The parameters as a value, checked for d inputs.
+
+        `seed` stands where there is no random_state; of a generator one number is drawn.
+        """
+        state: Any = self.random_state
+        if isinstance(state, np.random.RandomState):
+            state = int(state.randint(2**31 - 1))
+        elif state is None or state is np.random:
+            state = seed
+        else:
+            check_random_state(state)
+        return parameters_of({**self.get_params(deep=False), "random_state": state}, d)
+
+    @classmethod
+    def of(cls, model: Model) -> Self:
+        """An estimator that holds this model, such as that of an `ActiveLearner`."""
+        params = Parameters(model.fold.setting).to_dict()
+        estimator = cls(**{**params, "random_state": None})
+        estimator._hold(model)
+        return estimator
+
+    def _hold(self, model: Model) -> None:
+        self.model_, self.n_features_in_ = model, model.n_features_in_
+        if model.columns is not None:
+            self.feature_names_in_ = np.array(model.columns, dtype=object)
+
+    def _columns(self) -> tuple[str, ...] | None:
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else tuple(str(name) for name in names)
 
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, sample_noise: ArrayLike | None = None
@@ -201,88 +233,83 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         """
         if np.ndim(y) == 0:
             X, y = np.atleast_2d(X) if np.ndim(X) < 2 else X, np.atleast_1d(y)
-        if not hasattr(self, "fold_"):
+        if not hasattr(self, "model_"):
             return self.fit(X, y, sample_noise=sample_noise)
         X, y = self._labelled(X, y)
         scaled = units.scaled(self.scaling_, X, y, sample_noise)
-        self.fold_ = learn(self.fold_, *scaled)
+        self.model_ = replace(self.model_, fold=learn(self.model_.fold, *scaled))
         return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
         """Mean (N,) of f at X, and with `return_std` the sd (N,) of f (not of a noisy label)."""
         check_is_fitted(self)
-        mean, sd = prediction.mean_sd(self.fold_, self.scaling_, self._inputs(self._table(X)))
-        return (mean, sd) if return_std else mean
-
-    def log_predictive_density(self, X: ArrayLike, y: ArrayLike) -> Array:
-        """Log density (N,) of the labels y (N,) at X (N, d), noise included, in units of y."""
-        check_is_fitted(self)
-        X, y = self._labelled(X, y)
-        units.labels(self.scaling_, y)
-        return prediction.log_density(self.fold_, self.scaling_, self._inputs(X), y)
-
-    def embed(self, X: Array) -> Points:
-        """Rows of X (N, d) in the form that the experts of the core work on."""
-        return self.embedding_.points(self.ensemble_.experts, self._inputs(X))
+        return self.model_.predict(self._table(X), return_std)
 
     def predict_interval(self, X: ArrayLike, level: float = 0.9) -> tuple[Array, Array]:
         """Ends (N,), (N,) of intervals that hold a label at X with that probability."""
-        if not 0.0 < level < 1.0:
-            raise ValueError(f"level is {level!r}; it must be a probability between 0 and 1")
-        low, high = self.predict_quantiles(X, [0.5 - 0.5 * level, 0.5 + 0.5 * level])
-        return low, high
+        check_is_fitted(self)
+        return self.model_.predict_interval(self._table(X), level)
 
     def predict_quantiles(self, X: ArrayLike, levels: ArrayLike) -> Array:
         """Quantiles (levels, N) of a label at X (N, d), noise included, in units of y."""
         check_is_fitted(self)
-        X = self._inputs(self._table(X))
-        return prediction.quantiles(self.fold_, self.scaling_, X, check_levels(levels))
+        return self.model_.predict_quantiles(self._table(X), levels)
+
+    def log_predictive_density(self, X: ArrayLike, y: ArrayLike) -> Array:
+        """Log density (N,) of the labels y (N,) at X (N, d), noise included, in units of y."""
+        check_is_fitted(self)
+        return self.model_.log_predictive_density(*self._labelled(X, y))
 
     @property
     def ensemble_(self) -> Ensemble:
         """The state of the core."""
-        return self.fold_.ensemble
+        return self.model_.ensemble_
 
     @property
-    def embedding_(self) -> Embedding:
-        """How scaled inputs become points of the core."""
-        return self.fold_.embedding
+    def scaling_(self) -> Scaling:
+        """The scaling in use."""
+        return self.model_.scaling
 
     @property
     def dictionary_(self) -> tuple[Kernel, ...]:
         """The kernels of the M experts."""
-        return self.fold_.dictionary
+        return self.model_.dictionary_
 
     @property
     def n_labels_(self) -> int:
         """Number of labels folded in."""
-        return len(self.fold_.y)
+        return self.model_.n_labels_
 
     @property
     def weights_(self) -> Array:  # (M,)
         """Probability of each expert given the labels."""
-        return self.ensemble_.w
+        return self.model_.weights_
 
     @property
     def magnitude_(self) -> Array:  # (M,)
         """Magnitude of each expert, in units of the scaled labels; its mean where integrated."""
-        return self.ensemble_.magnitude
+        return self.model_.magnitude_
 
     @property
     def noise_(self) -> Array:  # (M,)
-        """Noise variance of each expert, in the same units."""
-        return self.ensemble_.magnitude * self.ensemble_.noise
+        """Noise sd of each expert, in units of the scaled labels."""
+        return self.model_.noise_
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, without pickle; `load` reads it."""
         check_is_fitted(self)
-        archive.write(path, model_file.KIND, *model_file.pack(self))
+        params = model_file.pack_params(self.get_params(deep=False))
+        header, arrays = model_file.pack(self.model_)
+        archive.write(path, model_file.KIND, {"params": params, **header}, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """The model that `save` wrote; UnreadableFile when the file is anything else."""
-        model: Self = model_file.unpack(cls, *archive.read(path, model_file.KIND))
-        return model
+        header, arrays = archive.read(path, model_file.KIND)
+        params, model = model_file.unpack_with_params(header, arrays)
+        estimator = cls(**params)
+        estimator._hold(model)
+        return estimator
 
     def _table(self, X: ArrayLike) -> Array:
         table: Array = validate_data(self, X, reset=False, dtype=np.float64, order="C")
@@ -292,6 +319,3 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         form = {"dtype": np.float64, "order": "C"}  # sums, to the last bit, depend on the order
         X, y = validate_data(self, X, y, reset=reset, y_numeric=True, **form)
         return np.asarray(X), check_no_gaps(y)
-
-    def _inputs(self, X: Array) -> Array:
-        return units.inputs(self.scaling_, X)

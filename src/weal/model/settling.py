@@ -22,6 +22,8 @@ from weal.core.experts import Experts, FeatureExperts
 from weal.core.kernels import Kernel
 from weal.core.magnitude import Conjugate, Fixed
 from weal.core.scaling import location_scale
+from weal.core.stated_noise import expected_units
+from weal.core.tuned import RATIOS
 from weal.model import warping
 from weal.model.checks import (
     check_bounds,
@@ -40,6 +42,9 @@ EVIDENCE_LABELS = 300
 # Labels up to which "auto" takes exact experts: a column then costs no more than one of features.
 EXACT_LABELS = 1500
 INTEGRATED = "integrated"
+# Of what is fitted, in units of the scaled labels: of the magnitude, and of the sd of the noise.
+MAGNITUDE_BOUNDS = (1e-5, 1e5)
+NOISE_BOUNDS = (1e-4, 1e5**0.5)
 LENGTH_BOUNDS = (1e-5, 1e5)  # of a fitted lengthscale, scikit-learn's default
 
 
@@ -47,19 +52,19 @@ LENGTH_BOUNDS = (1e-5, 1e5)  # of a fitted lengthscale, scikit-learn's default
 class Setting:
     """The parameters of the estimator, checked; see there for what each means."""
 
-    kernels: Sequence[Kernel] | None
-    approximation: str
-    n_frequencies: int
-    orthogonal: bool
-    magnitude: ArrayLike | str | None
-    noise: ArrayLike | None
-    noise_ratios: Sequence[float]
-    fit_length_scale: bool
-    magnitude_bounds: tuple[float, float]
-    noise_bounds: tuple[float, float]
-    prior_weights: ArrayLike | None
-    temper: float
-    warp: str | None
+    kernels: Sequence[Kernel] | None = None
+    approximation: str = "auto"
+    n_frequencies: int = 200
+    orthogonal: bool = False
+    magnitude: ArrayLike | str | None = INTEGRATED
+    noise: ArrayLike | None = None  # sd
+    noise_ratios: Sequence[float] = RATIOS
+    fit_length_scale: bool = False
+    magnitude_bounds: tuple[float, float] = MAGNITUDE_BOUNDS
+    noise_bounds: tuple[float, float] = NOISE_BOUNDS  # of the sd
+    prior_weights: ArrayLike | None = None
+    temper: float = 1.0
+    warp: str | None = None
 
     def __post_init__(self) -> None:
         check_kind(self.approximation)
@@ -90,14 +95,15 @@ class Setting:
         """Whether the experts themselves follow the labels."""
         return self.integrated and self.kernels is None
 
+    @property
+    def noise_variance_bounds(self) -> tuple[float, float]:
+        """Bounds of the noise as evidence sees it, a variance."""
+        low, high = self.noise_bounds
+        return low**2, high**2
+
     def exact(self, t: int) -> bool:
         """Whether the experts are exact ones, for t labels."""
         return self.approximation == "exact" or (self.approximation == "auto" and t <= EXACT_LABELS)
-
-
-def setting_of(estimator: Any) -> Setting:
-    """The setting that an estimator's parameters make."""
-    return Setting(**{name: getattr(estimator, name) for name in Setting.__dataclass_fields__})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,7 +139,7 @@ def settle(setting: Setting, X: Array, y: Array, extra: Array, seed: int) -> Pri
     M = len(dictionary) or _encoded_experts(setting, X.shape[1])
     log_w = check_prior_weights(setting.prior_weights, M)
     magnitude = check_fixed("magnitude", _given(setting), M)
-    noise = check_fixed("noise", setting.noise, M)
+    noise = _squared(check_fixed("noise", setting.noise, M))
     if setting.fit_length_scale:
         known = (X[rows], y[rows], extra[rows])
         dictionary = _with_fitted_lengths(setting, dictionary, magnitude, noise, *known)
@@ -141,7 +147,7 @@ def settle(setting: Setting, X: Array, y: Array, extra: Array, seed: int) -> Pri
     experts = prior_experts(embedding, dictionary, X.shape[1], M)
     if magnitude is None or noise is None:
         K = _correlations(dictionary, embedding, experts, X[rows])
-        bounds = (setting.magnitude_bounds, setting.noise_bounds)
+        bounds = (setting.magnitude_bounds, setting.noise_variance_bounds)
         fitted = evidence.fit_hyperparameters(K, y[rows], extra[rows], *bounds, magnitude, noise)
         magnitude, noise = fitted.magnitude, fitted.noise
     ensemble = Ensemble(experts, log_w, Fixed(magnitude), noise / magnitude, setting.temper)
@@ -155,8 +161,9 @@ class Settled:
     dictionary: tuple[Kernel, ...]  # M
     noise: Array  # (M,)  lam
     log_w: Array  # (M,)
-    unit: float  # variance of labels that their prior is measured by
+    variance: float  # of the labels, that the prior of their magnitudes is measured by
     bend: Bend  # of the labels that they see
+    unit: Array  # (M,)  that the noise of labels is measured by (`core.stated_noise`)
 
 
 def pick(setting: Setting, X: Array, y: Array, extra: Array) -> Settled:
@@ -166,12 +173,14 @@ def pick(setting: Setting, X: Array, y: Array, extra: Array) -> Settled:
     if not setting.adaptive:
         dictionary = tuple(kernel for kernel in found for _ in ratios)
         log_w = check_prior_weights(setting.prior_weights, len(dictionary))
-        return Settled(dictionary, np.tile(ratios, len(found)), log_w, 1.0, bend)
+        unit = expected_units(found, ratios, X.shape[1]).ravel()
+        return Settled(dictionary, np.tile(ratios, len(found)), log_w, 1.0, bend, unit)
     rows, z, noise = evidence_rows(X, y, extra), bend.labels(y), bend.variances(extra, y)
-    unit = _variance(z)
-    known = (X[rows], z[rows] / np.sqrt(unit), noise[rows] / unit)
+    variance = _variance(z)
+    known = (X[rows], z[rows] / np.sqrt(variance), noise[rows] / variance)
     best = lineup.choose(found, ratios, *known, temper=setting.temper)
-    return Settled(best.kernels, best.noise, normalise(best.log_prior), unit, bend)
+    log_w, unit = normalise(best.log_prior), variance * best.unit
+    return Settled(best.kernels, best.noise, log_w, variance, bend, unit)
 
 
 def line_up(setting: Setting, picked: Settled, X: Array, seed: int) -> Prior:
@@ -179,7 +188,7 @@ def line_up(setting: Setting, picked: Settled, X: Array, seed: int) -> Prior:
     M, d = len(picked.dictionary), X.shape[1]
     embedding = _embedding(setting, picked.dictionary, X, M, seed)
     experts = prior_experts(embedding, picked.dictionary, d, M)
-    scale = Conjugate.prior(M, picked.unit)
+    scale = Conjugate.prior(M, picked.variance, picked.unit)
     ensemble = Ensemble(experts, picked.log_w, scale, picked.noise, setting.temper)
     return Prior(picked.dictionary, embedding, ensemble, picked.bend)
 
@@ -198,6 +207,11 @@ def _variance(y: Array) -> float:
     """
     _, (sd,) = location_scale(y[:, None])
     return float(sd) ** 2 or 1.0
+
+
+def _squared(sd: Array | None) -> Array | None:
+    """Standard deviations as variances."""
+    return None if sd is None else sd**2
 
 
 def _given(setting: Setting) -> ArrayLike | None:
@@ -221,7 +235,7 @@ def _with_fitted_lengths(
     fitted = []
     for m, kernel in enumerate(dictionary):
         magnitudes = setting.magnitude_bounds if magnitude is None else (magnitude[m],) * 2
-        noises = setting.noise_bounds if noise is None else (noise[m],) * 2
+        noises = setting.noise_variance_bounds if noise is None else (noise[m],) * 2
         bounds = (magnitudes, noises, LENGTH_BOUNDS)
         fitted.append(evidence.fit_length_scale(kernel, X, y, *bounds, extra))
     return tuple(fitted)

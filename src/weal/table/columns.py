@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from weal.core.arrays import Array
 from weal.table.cells import cell_text, read_number, short
 from weal.table.dates import AMBIGUOUS, find_form, read_date
+from weal.table.matrix import Matrix
 from weal.table.reading import Cells
 
 MOST_LEVELS = 20  # of a category that is found; a declared one may have MOST_DECLARED
@@ -61,21 +61,21 @@ def level(cell: Any) -> str:
     return cell_text(cell).strip()
 
 
-def as_numbers(cells: Cells) -> tuple[Array, list[int]]:
+def as_numbers(cells: Cells) -> tuple[Matrix, list[int]]:
     """Numbers (N,), NaN where missing, and the rows that hold something else."""
     if isinstance(cells, np.ndarray):
         return cells.astype(np.float64), []
     return _each(cells, _number)
 
 
-def as_flags(cells: Cells) -> tuple[Array, list[int]]:
+def as_flags(cells: Cells) -> tuple[Matrix, list[int]]:
     """0 and 1 (N,), NaN where missing, and the rows that hold something else."""
     if isinstance(cells, np.ndarray) and cells.dtype.kind == "b":
         return cells.astype(np.float64), []
     return _each(_listed(cells), lambda cell: FLAG_WORDS.get(level(cell).lower()))
 
 
-def as_days(cells: Cells, form: str | None, origin: datetime) -> tuple[Array, list[int]]:
+def as_days(cells: Cells, form: str | None, origin: datetime) -> tuple[Matrix, list[int]]:
     """Days since the origin (N,), NaN where missing, and the rows that hold something else."""
     seen: dict[Any, float | None] = {}
 
@@ -97,7 +97,7 @@ def as_date(cell: Any, form: str | None) -> datetime | None:
     return (read_date(cell, form) if form else None) or read_date(cell, "year-first")
 
 
-def _each(cells: list[Any], read: Callable[[Any], float | None]) -> tuple[Array, list[int]]:
+def _each(cells: list[Any], read: Callable[[Any], float | None]) -> tuple[Matrix, list[int]]:
     numbers = [np.nan if cell is None else read(cell) for cell in cells]
     bad = [n for n, number in enumerate(numbers) if number is None]
     return np.array([np.nan if x is None else x for x in numbers], dtype=np.float64), bad

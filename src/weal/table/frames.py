@@ -11,17 +11,18 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from weal.table.delimited import check_names
 
-_STRANGE = (nw.List, nw.Struct, nw.Array, nw.Binary, nw.Duration, nw.Time, nw.Unknown)
+_STRANGE = ("List", "Struct", "Array", "Binary", "Duration", "Time", "Unknown")
 _PANDAS_MISSING = ("NAType", "NaTType")
 
 
 def frame_columns(source: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Columns of a frame by name, and notes on those left out; TypeError if it is no frame."""
+    import narwhals as nw  # here, since who reads no frame need not wait for it
+
     frame = nw.from_native(source, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
@@ -65,6 +66,8 @@ def _naive(value: date) -> datetime:
 
 def _with_named_index(frame: Any) -> Any:
     """The frame with the index of pandas as a column, where that has a name."""
+    import narwhals as nw
+
     index = nw.maybe_get_index(frame)
     if index is None or not any(name is not None for name in index.names):
         return frame
@@ -75,13 +78,15 @@ def _with_named_index(frame: Any) -> Any:
 
 def _is_strange(series: Any) -> bool:
     """Whether its cells are none of ours; a column of nulls has no type, and is fine."""
-    return isinstance(series.dtype, _STRANGE) and series.null_count() < max(len(series), 1)
+    strange = type(series.dtype).__name__ in _STRANGE
+    return strange and series.null_count() < max(len(series), 1)
 
 
 def _values(series: Any) -> Any:
     """An array of numbers or truth values when the series is just that; else a list of cells."""
     kind = series.dtype
-    if kind.is_float() or ((kind.is_integer() or kind == nw.Boolean) and not series.null_count()):
+    whole = kind.is_integer() or type(kind).__name__ == "Boolean"
+    if kind.is_float() or (whole and not series.null_count()):
         array = series.to_numpy()
         if array.dtype.kind in "fiub":
             return array

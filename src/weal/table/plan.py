@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from weal.core.arrays import Array
 from weal.table.cells import short
 from weal.table.dates import FORMS
+from weal.table.matrix import Matrix
 from weal.table.planning import (
     DECLARED,
     KINDS,
@@ -142,7 +142,7 @@ def make_plan(
     return plan
 
 
-def encode(plan: Plan, table: Table) -> Array:  # (N, d)
+def encode(plan: Plan, table: Table) -> Matrix:  # (N, d)
     """The inputs of all rows, finite; ValueError names the rows that cannot be encoded."""
     used = [column for column in plan.columns if column.kind != "dropped"]
     there = plan.id_column in table.columns

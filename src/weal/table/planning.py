@@ -18,7 +18,6 @@ from datetime import datetime
 
 import numpy as np
 
-from weal.core.arrays import Array
 from weal.table.cells import Cell, short
 from weal.table.columns import (
     MOST_DECLARED,
@@ -31,6 +30,7 @@ from weal.table.columns import (
     level,
 )
 from weal.table.dates import AMBIGUOUS, find_form
+from weal.table.matrix import Matrix
 from weal.table.reading import Table
 from weal.table.rows import refuse_rows
 
@@ -80,7 +80,7 @@ def plan_column(
     return _plan_numbers(table, name, ids, found)
 
 
-def encode_column(column: Column, table: Table, ids: Sequence[str]) -> Array:  # (N, k)
+def encode_column(column: Column, table: Table, ids: Sequence[str]) -> Matrix:  # (N, k)
     """The inputs that a column becomes."""
     if column.kind == "category":
         return _one_hot(column, table.cells(column.name))
@@ -157,7 +157,7 @@ def _plan_numbers(table: Table, name: str, ids: Sequence[str], found: Found) -> 
     )
 
 
-def _scale(known: Array) -> float:
+def _scale(known: Matrix) -> float:
     largest = float(np.abs(known).max())
     if largest == 0 or _SMALL <= largest <= _LARGE:
         return 1.0
@@ -172,11 +172,11 @@ def _origin(table: Table, name: str, form: str | None, ids: Sequence[str]) -> da
     return min(moment for moment in moments.values() if moment is not None)
 
 
-def _read(column: Column, table: Table, ids: Sequence[str]) -> Array:  # (N,)
+def _read(column: Column, table: Table, ids: Sequence[str]) -> Matrix:  # (N,)
     """The column as numbers, NaN where missing; ValueError names the rows that are not."""
     cells, name = table.columns[column.name], column.name
     origin = datetime.fromisoformat(column.origin) if column.origin else datetime.min
-    readers: dict[str, tuple[Callable[[], tuple[Array, list[int]]], str]] = {
+    readers: dict[str, tuple[Callable[[], tuple[Matrix, list[int]]], str]] = {
         "number": (lambda: as_numbers(cells), "numbers"),
         "flag": (lambda: as_flags(cells), "yes or no"),
         "date": (lambda: as_days(cells, column.form, origin), "dates, such as 2024-03-01"),
@@ -189,7 +189,7 @@ def _read(column: Column, table: Table, ids: Sequence[str]) -> Array:  # (N,)
     return x
 
 
-def _one_hot(column: Column, cells: list[Cell]) -> Array:  # (N, levels), and one more with gaps
+def _one_hot(column: Column, cells: list[Cell]) -> Matrix:  # (N, levels), and one more with gaps
     place: dict[Cell, int] = {one: n for n, one in enumerate(column.levels)}
     at = np.array([-1 if cell is None else place.get(level(cell), -1) for cell in cells])
     one_hot = np.zeros((len(cells), len(column.inputs)))

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from weal.core.arrays import Array
 from weal.table.cells import cell_text, short, some_of
 from weal.table.columns import as_numbers
+from weal.table.matrix import Matrix
 from weal.table.reading import Table
 
 
@@ -33,7 +33,7 @@ def row_ids(table: Table, id_column: str | None) -> list[str]:
     return ids
 
 
-def row_labels(table: Table, target: str, ids: Sequence[str]) -> Array:
+def row_labels(table: Table, target: str, ids: Sequence[str]) -> Matrix:
     """Labels (N,), NaN where there is none; ValueError where a cell is no finite number."""
     check_columns(table, [target])
     y, bad = as_numbers(table.columns[target])

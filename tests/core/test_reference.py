@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from reference.cases import LAYOUTS, MAGNITUDE, campaign, campaigns, frozen, kind
 from weal.core.acquisition import Belief, ivr
-from weal.core.target import ExactTarget, FeatureTarget, moved_relevance
+from weal.core.reference import ExactReference, FeatureReference, moved_relevance
 
 KINDS = ("features", "exact")
 EPS = np.finfo(float).eps
@@ -22,7 +22,7 @@ def target_points(camp, R=7):
 
 def target_of(who, experts, T):
     points = who.embed(experts, T)
-    return ExactTarget(points) if who.name == "exact" else FeatureTarget.of([points], len(T))
+    return ExactReference(points) if who.name == "exact" else FeatureReference.of([points], len(T))
 
 
 def followed(who, camp, T, start=0):
@@ -141,7 +141,7 @@ def test_the_blocks_in_which_a_target_comes_are_irrelevant(sizes):
     ends = np.cumsum(sizes)
     blocks = (Phi[:, end - size : end] for end, size in zip(ends, sizes, strict=True))
     whole = np.einsum("mnf,mng->mfg", Phi, Phi) / 30
-    np.testing.assert_allclose(FeatureTarget.of(blocks, 30).G, whole, atol=1e-15)
+    np.testing.assert_allclose(FeatureReference.of(blocks, 30).G, whole, atol=1e-15)
 
 
 @pytest.mark.parametrize("name", KINDS)

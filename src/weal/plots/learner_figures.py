@@ -1,14 +1,14 @@
-"""Pictures of a campaign, in one folder.
+"""Figures of how a learner does, each from plain values.
 
-learning-curve.png     the three error estimates as labels came, and the goal
-predicted.png          labels beside what was expected of them: without each (leave-one-out, with
-90 % intervals) and when they were asked
-experts.png            how the kinds of experts were weighed as labels came
-input_importance.png             which inputs matter
+    learning_curve   the three error estimates as labels came, and the goal
+    predicted        labels beside what was expected of them: without each (leave-one-out, with
+                     intervals) and when they were asked
+    experts          how the kinds of experts were weighed as labels came
+    inputs           which inputs matter
+
+Estimates and explanations come from `weal.diagnostics`.
 """
 
-import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,16 +16,11 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from weal.campaign.campaign import Campaign, Progress
-from weal.campaign.exporting import whole
-from weal.campaign.ledger import Ledger
-from weal.campaign.mind import LEVEL
-from weal.campaign.status import Check, honest_test
-from weal.diagnostics import input_importance
-from weal.diagnostics.leave_one_out import left_out
-from weal.diagnostics.trend import WINDOW, Trend, trend
+from weal.core.arrays import Array
+from weal.diagnostics.coverage import LEVEL
+from weal.diagnostics.leave_one_out import LeftOut
+from weal.diagnostics.trend import WINDOW, Trend
 from weal.diagnostics.wording import number, percent, shortened, told_apart
-from weal.errors import WealError
 from weal.plots.canvas import (
     BLACK,
     BLUE,
@@ -37,7 +32,6 @@ from weal.plots.canvas import (
     SKY,
     TEXT,
     Plot,
-    as_bytes,
     figure,
     legend,
     log_ticks,
@@ -56,41 +50,13 @@ _KINDS = {
 }
 
 
-def draw(campaign: Campaign, folder: Path, progress: Progress | None = None) -> list[Path]:
-    """Write the pictures into the folder; their paths."""
-    course = trend(campaign, progress)
-    mind, ledger = campaign.mind, campaign.ledger
-    if course is None:
-        have, need = len(mind.learner.labels), mind.learner.n_start
-        raise WealError(
-            f"there is nothing to draw before there is a model: {have} of {need} labels"
-        )
-    check, model = honest_test(ledger), mind.learner.model
-    plots = {
-        "learning-curve": learning_curve(course, ledger.settings["goal"], check, campaign.name),
-        "predicted": predicted(campaign, ledger),
-        "experts": experts(course),
-        "inputs": relevances(input_importance.shares(model, mind.pool.plan.names)),
-    }
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for n, (name, plot) in enumerate(plots.items()):
-        paths.append(folder / f"{name}.png")
-        with whole(paths[-1]) as draft:
-            draft.write_bytes(_png(plot))
-        if progress:
-            progress("pictures", n + 1, len(plots))
-    return paths
+def learning_curve(
+    course: Trend, goal: float | None, check: tuple[float, float | None] | None, name: str
+) -> Plot:
+    """The three error estimates against the number of labels.
 
-
-def _png(plot: Plot) -> bytes:
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing")  # an emoji in a name is a box then
-        return as_bytes(plot, "png")
-
-
-def learning_curve(course: Trend, goal: float | None, check: Check | None, name: str) -> Plot:
-    """The three error estimates against the number of labels."""
+    `check` is the error of an honest test, on rows drawn at random, and its standard error.
+    """
     fig = figure(1, 3.2)
     ax = fig.subplots()
     ticks(ax)
@@ -111,8 +77,8 @@ def learning_curve(course: Trend, goal: float | None, check: Check | None, name:
         handles[label] = Line2D([], [], **style)
         values.append(known)
     if check:
-        handles["honest test (random rows)"] = _check(ax, check, at[-1])
-        values.append(np.array([check.rmse]))
+        handles["honest test (random rows)"] = _check(ax, *check, at[-1])
+        values.append(np.array([check[0]]))
     if goal:
         handles[f"goal {number(goal)}"] = ax.axhline(goal, color=GREY, linestyle=":", linewidth=1)
         values.append(np.array([goal]))
@@ -131,10 +97,10 @@ def _few_labels(ax: Axes, course: Trend) -> None:
         ax.set_xticks([course.now.labels])
 
 
-def _check(ax: Axes, check: Check, at: int) -> Any:
-    bar = 0.0 if check.error is None else min(check.error, 0.9 * check.rmse)
+def _check(ax: Axes, rmse: float, error: float | None, at: int) -> Any:
+    bar = 0.0 if error is None else min(error, 0.9 * rmse)
     style: dict[str, Any] = {"color": RED, "marker": "*", "markersize": 6, "linestyle": ""}
-    ax.errorbar([at], [check.rmse], yerr=[bar], capsize=2, elinewidth=0.8, zorder=4, **style)
+    ax.errorbar([at], [rmse], yerr=[bar], capsize=2, elinewidth=0.8, zorder=4, **style)
     return Line2D([], [], **style)
 
 
@@ -151,11 +117,12 @@ def _error_axis(ax: Axes, values: Any) -> None:
         ax.set_ylim(0.0, 1.08 * high)
 
 
-def predicted(campaign: Campaign, ledger: Ledger) -> Plot:
-    """Labels against what was expected of them."""
-    model = campaign.mind.learner.model
-    alone = left_out(model.fold_, model.scaling_, LEVEL)
-    y = model.scaling_.means(model.fold_.y)
+def predicted(y: Array, alone: LeftOut, asked: Array, checked: Array) -> Plot:
+    """Labels y (t,) against what the others made expect of each.
+
+    `asked` and `checked` (n, 2) are labels beside what was expected when they were asked: chosen,
+    and drawn at random.
+    """
     fig = figure(1, 4.4)
     ax = fig.subplots()
     ticks(ax)
@@ -165,15 +132,13 @@ def predicted(campaign: Campaign, ledger: Ledger) -> Plot:
     ax.errorbar(y, alone.mean, yerr=bars, elinewidth=0.6, ecolor=(0.0, 0.45, 0.7, faint), **style)
     handles = {f"without it (leave-one-out), {percent(LEVEL)} interval": Line2D([], [], **style)}
     every = [y, alone.mean]
-    for check, label, color, marker in (
-        (False, "when it was asked", ORANGE, "s"),
-        (True, "when it was asked, drawn at random", RED, "*"),
+    for pairs, label, color, marker, size in (
+        (asked, "when it was asked", ORANGE, "s", 3.4),
+        (checked, "when it was asked, drawn at random", RED, "*", 5.4),
     ):
-        pairs = _when_asked(ledger, check)
         if len(pairs):
             look: dict[str, Any] = {"color": color, "marker": marker, "linestyle": ""}
-            look |= {"markerfacecolor": "none", "markersize": 3.4 + 2 * check}
-            look |= {"markeredgewidth": 0.7}
+            look |= {"markerfacecolor": "none", "markersize": size, "markeredgewidth": 0.7}
             ax.plot(*pairs.T, zorder=3, **look)
             handles[label] = Line2D([], [], **look)
             every += list(pairs.T)
@@ -182,12 +147,6 @@ def predicted(campaign: Campaign, ledger: Ledger) -> Plot:
     ax.set_ylabel("expected", **TEXT)
     legend(fig, list(handles.values()), list(handles))
     return fig
-
-
-def _when_asked(ledger: Ledger, check: bool) -> Any:
-    known = [past for past in ledger.foretold if past.body["mean"] is not None]
-    pairs = [(past.told.y, past.body["mean"]) for past in known if past.body["check"] == check]
-    return np.array(pairs)
 
 
 def _diagonal(ax: Axes, values: Any) -> None:
@@ -226,7 +185,7 @@ def experts(course: Trend) -> Plot:
     return fig
 
 
-def relevances(shares: dict[str, float]) -> Plot:
+def inputs(shares: dict[str, float]) -> Plot:
     """Which inputs matter, the most important above."""
     names, values = told_apart(list(shares)[:SHOWN], LONGEST), list(shares.values())[:SHOWN]
     if len(shares) > SHOWN:

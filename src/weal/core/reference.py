@@ -1,15 +1,15 @@
-"""How much a label of each point would teach about a target set: the q of `ivr`, kept up to date.
+"""How much a label of each point would teach about a set of reference points: the q of `ivr`, kept up to date.
 
-q(x) is the mean over the target points r of cov(f(x), f(r))^2; a label of x lowers their variance
+q(x) is the mean over the reference points r of cov(f(x), f(r))^2; a label of x lowers their variance
 by sig2 q / (v + lam) on average. When a label comes, with c its column on the points, c_r on the
-target and s its innovation variance, cov(x, r) -= c(x) c_r / s, so that
+reference points and s its innovation variance, cov(x, r) -= c(x) c_r / s, so that
 
     q -= 2 c h / s - c^2 p / s^2       h(x) = mean_r cov(x, r) c_r       p = mean_r c_r^2
 
 two columns a label instead of a quadratic form. What h takes depends on the kind of expert:
 
     features   h = Phi Sigma G g, p = g'G g, with G = mean_r phi_r phi_r' fixed at the start
-    exact      h = (k(x, R) c_R - V(x)'V(R) c_R) / |R|, over a reference sample R of the target
+    exact      h = (k(x, R) c_R - V(x)'V(R) c_R) / |R|, over a sample R of the reference points
 """
 
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ from typing import Any, Self
 import numpy as np
 
 from weal.core.arrays import Array, Index
-from weal.core.exact import ExactExperts, ExactStep, Near
+from weal.core.exact import Correlated, ExactExperts, ExactStep, Near, product
 from weal.core.experts import FeatureExperts, FeatureStep, project
 
-REFERENCE = 256  # target points that exact experts look at
+REFERENCE = 256  # reference points that exact experts look at
 
 
 def moved_relevance(q: Array, c: Array, h: Array, p: Array, s: Array) -> Array:
@@ -31,14 +31,14 @@ def moved_relevance(q: Array, c: Array, h: Array, p: Array, s: Array) -> Array:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FeatureTarget:
-    """A target of experts on features: its Gram matrix."""
+class FeatureReference:
+    """The reference points of experts on features: their Gram matrix."""
 
     G: Array  # (M, F, F)
 
     @classmethod
     def of(cls, blocks: Any, N: int) -> Self:
-        """From the features (M, n, F) of the target's N points, a block at a time."""
+        """From the features (M, n, F) of the N reference points, a block at a time."""
         G = sum(np.matmul(Phi.transpose(0, 2, 1), Phi) for Phi in blocks)
         return cls(np.asarray(G, dtype=np.float64) / N)
 
@@ -62,13 +62,13 @@ class FeatureTarget:
         return self
 
     def take(self, which: Index) -> Self:
-        """The target for some of the experts."""
+        """The reference points for some of the experts."""
         return type(self)(self.G[which])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ExactTarget:
-    """A target of exact experts: a sample of its points."""
+class ExactReference:
+    """The reference points of exact experts: a sample of them."""
 
     near: Near
 
@@ -78,19 +78,21 @@ class ExactTarget:
         q: Array = np.einsum("mnr,mnr->mn", C, C) / C.shape[2]
         return q
 
-    def columns(self, experts: ExactExperts, step: ExactStep, points: Near) -> tuple[Array, Array]:
+    def columns(
+        self, experts: ExactExperts, step: ExactStep, points: Near | Correlated
+    ) -> tuple[Array, Array]:
         """H (M, N) and p (M,) of a label, seen from the experts before it."""
         c_r = step.column(self.near)  # (M, R)
         k = experts.prior_covariance(points, self.near)  # (M, N, R)
-        Vc = np.matmul(self.near.V, c_r[:, :, None])  # (M, t, 1)
-        h = np.matmul(k, c_r[:, :, None]) - np.matmul(points.V.transpose(0, 2, 1), Vc)
+        Vc = np.matmul(self.near.V, c_r[:, :, None])[..., 0]  # (M, t)
+        h = np.matmul(k, c_r[:, :, None])[..., 0] - product(points, Vc, experts.back(Vc))
         R = c_r.shape[1]
-        return h[..., 0] / R, np.einsum("mr,mr->m", c_r, c_r) / R
+        return h / R, np.einsum("mr,mr->m", c_r, c_r) / R
 
     def after(self, step: ExactStep) -> Self:
         """The sample after the label."""
         return type(self)(step.extend(self.near, step.column(self.near)))
 
     def take(self, which: Index) -> Self:
-        """The target for some of the experts."""
+        """The reference points for some of the experts."""
         return type(self)(self.near.take(which))

@@ -1,0 +1,202 @@
+"""The events of a campaign, replayed through `learner.apply`: what a learner knows after them.
+
+    created             settings, and the candidates of all `added` before the first label
+    added               Added
+    asked               Asked, with the weights of the acquisition functions that chose, where
+                        these are still the ones in force
+    told, corrected     Told; a correction drops the labels that were there
+    withdrawn           Told without the labels of the row, or Released
+    skipped             Skipped
+    settings            FunctionsChanged; after a change of `warp` all is replayed with the new one
+
+So the state is a function of the events alone, whoever wrote them and whenever they are read. A
+label that no model can take (1e300 among ones) stays in the events and is left out of the state,
+with the reason, until it is corrected. Leases lapse by the clock, which is no event: `choosable`
+gives the state that rows are chosen from.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from weal.active_learner import ActiveLearner
+from weal.campaign.candidate_table import Pool
+from weal.campaign.ledger import Ledger
+from weal.learner import events as happened
+from weal.learner.apply import apply
+from weal.learner.functions import resolve
+from weal.learner.labels import Label
+from weal.learner.state import State
+from weal.store.events import Event
+
+LABELLING = ("told", "corrected")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replay:
+    """A learner's state after the events of a campaign up to `seq`."""
+
+    state: State
+    acquisition: Any  # the setting in force
+    warp: Any
+    seq: int = 0
+    rows: int = 0  # candidates that have come
+    labelled: bool = False  # whether a label ever came
+    unusable: Mapping[str, str] = field(default_factory=dict)  # id -> why its label is left out
+
+
+def replay(events: Sequence[Event], pool: Pool, ledger: Ledger) -> Replay:
+    """The campaign after all its events; the ledger has its settings as they are now."""
+    settings, first = events[0].body["settings"], _first_rows(events)
+    warp, acquisition = ledger.settings["warp"], settings["acquisition"]
+    learner = ActiveLearner(
+        pool.X[:first],
+        {"warp": warp},
+        acquisition,
+        ids=pool.ids[:first],
+        n_start=settings["n_start"],
+        seed=settings["seed"],
+    )
+    return follow(Replay(learner.state, acquisition, warp), events, pool)
+
+
+def follow(now: Replay, events: Iterable[Event], pool: Pool) -> Replay:
+    """The campaign after more events."""
+    for event in events:
+        now = replace(_FOLLOW[event.kind](now, event, pool), seq=event.seq)
+    return now
+
+
+def goes_on(now: Replay, events: Sequence[Event], ledger: Ledger) -> bool:
+    """Whether `follow` leads to where `replay` would: no new warp, no further first candidates."""
+    first = not now.labelled and any(event.kind == "added" for event in events)
+    return now.warp == ledger.settings["warp"] and not first
+
+
+def choosable(now: Replay, ledger: Ledger, time: datetime) -> State:
+    """The state that rows are chosen from at that time.
+
+    Leases that have lapsed are released, and rows whose only label is left out are not asked.
+    """
+    state = now.state
+    lapsed = tuple(lease.id for lease in ledger.leases.values() if lease.until <= time)
+    if lapsed:
+        state = apply(state, happened.Released(lapsed))
+    for name in now.unusable:
+        if name not in state.labels.by_name:
+            state = apply(state, happened.Skipped(name))
+    return state
+
+
+def _first_rows(events: Sequence[Event]) -> int:
+    """Number of candidates that came before the first label."""
+    rows = 0
+    for event in events:
+        if event.kind in LABELLING:
+            break
+        rows += event.body["rows"] if event.kind == "added" else 0
+    return rows
+
+
+def _created(now: Replay, event: Event, pool: Pool) -> Replay:
+    return now
+
+
+def _added(now: Replay, event: Event, pool: Pool) -> Replay:
+    rows, there = now.rows + event.body["rows"], now.state.candidates
+    state = now.state
+    if rows > len(there):
+        new = slice(len(there), rows)
+        more = there.with_more(pool.X[new], pool.ids[new])
+        state = apply(state, happened.Added(more))
+    return replace(now, state=state, rows=rows)
+
+
+def _asked(now: Replay, event: Event, pool: Pool) -> Replay:
+    body = event.body
+    ask, log_omega = body.get("ask"), None
+    if ask and ask["acquisition"] == now.acquisition:
+        log_omega = np.array(ask["log_omega"])
+    asked = happened.Asked(str(event.id), _reason(body), log_omega, opens=bool(ask))
+    return replace(now, state=apply(now.state, asked))
+
+
+def _reason(body: Mapping[str, Any]) -> happened.Reason:
+    why = body["why"]
+    scores = why.get("scores", {})
+    known = body["mean"] is not None
+    return happened.Reason(
+        why=" + ".join(scores) if scores else why["how"],
+        scores=scores,
+        shares=why.get("shares", {}),
+        mean=body["mean"] if known else happened.NAN,
+        std=body["sd"] if known else happened.NAN,
+        acquisition_weights=why.get("weights", {}),
+    )
+
+
+def _told(now: Replay, event: Event, pool: Pool) -> Replay:
+    state, name = now.state, str(event.id)
+    dropped: tuple[str, ...] = ()
+    unusable = now.unusable
+    if event.kind == "corrected":
+        dropped = (name,) if name in state.labels.by_name else ()
+        unusable = _without(unusable, name)
+    body = event.body
+    label = Label(name, state.candidates.x(name), float(body["y"]), float(body["noise"] or 0.0))
+    try:
+        state = apply(state, happened.Told((label,), dropped))
+    except ValueError as error:
+        state = _left_out(state, name, dropped)
+        unusable = {**unusable, name: str(error)}
+    return replace(now, state=state, unusable=unusable, labelled=True)
+
+
+def _left_out(state: State, name: str, dropped: tuple[str, ...]) -> State:
+    """The state once a label came that it cannot take: the row is neither out nor skipped."""
+    if dropped:
+        state = apply(state, happened.Told(dropped=dropped))
+    if name in state.skipped:
+        state = apply(state, happened.Skipped(name, on=False))
+    return apply(state, happened.Released((name,)))
+
+
+def _withdrawn(now: Replay, event: Event, pool: Pool) -> Replay:
+    name = str(event.id)
+    state = apply(now.state, happened.Released((name,)))
+    if name in state.labels.by_name:
+        state = apply(state, happened.Told(dropped=(name,)))
+    return replace(now, state=state, unusable=_without(now.unusable, name))
+
+
+def _skipped(now: Replay, event: Event, pool: Pool) -> Replay:
+    skipped = happened.Skipped(str(event.id), bool(event.body["on"]))
+    return replace(now, state=apply(now.state, skipped))
+
+
+def _settings(now: Replay, event: Event, pool: Pool) -> Replay:
+    changes = event.body["changes"]
+    if "acquisition" not in changes:
+        return now
+    functions = resolve(changes["acquisition"])
+    state = apply(now.state, happened.FunctionsChanged(functions))
+    return replace(now, state=state, acquisition=changes["acquisition"])
+
+
+def _without(unusable: Mapping[str, str], name: str) -> Mapping[str, str]:
+    return {one: why for one, why in unusable.items() if one != name}
+
+
+_FOLLOW: dict[str, Callable[[Replay, Event, Pool], Replay]] = {
+    "created": _created,
+    "settings": _settings,
+    "added": _added,
+    "asked": _asked,
+    "told": _told,
+    "corrected": _told,
+    "withdrawn": _withdrawn,
+    "skipped": _skipped,
+}

@@ -1,0 +1,72 @@
+"""What an open campaign has at hand besides its ledger: candidates, the learner's state, beliefs.
+
+All of it follows from the store, and is made when it is needed and brought up to date.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from weal.active_learner import ActiveLearner
+from weal.campaign import checkpoint
+from weal.campaign.candidate_table import Pool, read_pool
+from weal.campaign.ledger import Ledger
+from weal.campaign.replay import Replay, choosable, follow, goes_on, replay
+from weal.learner.beliefs import Beliefs
+from weal.learner.memory_pool import MEMORY
+from weal.learner.state import Settlement, State
+from weal.model.model import Model
+from weal.store.events import Event
+from weal.store.store import Store
+
+
+class Session:
+    """Candidates, replay and beliefs of a campaign, after the events that it was shown."""
+
+    def __init__(self, store: Store, ledger: Ledger, events: Sequence[Event]) -> None:
+        self.store, self.ledger = store, ledger
+        self.pool: Pool = read_pool(store, ledger)
+        self.beliefs = Beliefs(MEMORY)
+        self.replay: Replay = self._replayed(events)
+        self._kept: Settlement | None = None  # whose experts are in the store
+
+    def update(self, ledger: Ledger, events: Sequence[Event]) -> None:
+        """Take in what is new; `events` are all of the campaign."""
+        if len(self.pool.ids) != ledger.rows:
+            self.pool = read_pool(self.store, ledger)
+        self.ledger, new = ledger, events[self.replay.seq :]
+        if goes_on(self.replay, new, ledger):
+            self.replay = follow(self.replay, new, self.pool)
+        else:
+            self.replay = self._replayed(events)
+
+    def _replayed(self, events: Sequence[Event]) -> Replay:
+        found = replay(events, self.pool, self.ledger)
+        return replace(found, state=checkpoint.resumed(self.store, self.ledger, found.state))
+
+    @property
+    def state(self) -> State:
+        """The state of the learner."""
+        return self.replay.state
+
+    @property
+    def learner(self) -> ActiveLearner:
+        """The learner that has been through all labels."""
+        return ActiveLearner.of(self.state, self.beliefs)
+
+    @property
+    def model(self) -> Model:
+        """What the labels have taught; RuntimeError while they are too few."""
+        return self.beliefs.model(self.state)
+
+    def choosable(self, time: datetime) -> State:
+        """The state that rows are chosen from at that time."""
+        return choosable(self.replay, self.ledger, time)
+
+    def keep(self) -> None:
+        """Keep the experts in the store, if they were settled here."""
+        settlement = self.state.settlement
+        if settlement is None or settlement.experts is not None or settlement is self._kept:
+            return
+        checkpoint.keep(self.store, self.ledger, self.state, self.beliefs.settled(self.state))
+        self._kept = settlement

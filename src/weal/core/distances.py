@@ -1,0 +1,42 @@
+"""Squared distances between points, from differences.
+
+scipy has the faster function, but the import of `scipy.spatial` takes as long as some 1e8 terms,
+which a command that asks once need not pay. Both sum the inputs in the same order: the result is
+equal to the last bit, whichever is used.
+"""
+
+import sys
+
+import numpy as np
+
+from weal.core.arrays import Array
+
+FEW = 10**8  # terms up to which scipy is not loaded for it
+CELLS = 1 << 15  # distances at a time, that they stay in the processor's cache
+
+
+def squared_distances(X: Array, Y: Array) -> Array:  # (N, N')
+    """|x - y|^2 for the rows of X (N, d) and Y (N', d).
+
+    |x|^2 + |y|^2 - 2 x'y would put two equal points 1e-4 lengthscales apart when the lengthscale
+    is 1e-4.
+    """
+    if len(X) * len(Y) * X.shape[1] > FEW or "scipy.spatial.distance" in sys.modules:
+        from scipy.spatial.distance import cdist
+
+        return np.asarray(cdist(X, Y, "sqeuclidean"))
+    return _by_input(X, Y)
+
+
+def _by_input(X: Array, Y: Array) -> Array:
+    """One input after the other, in blocks of rows of X."""
+    A, B = np.ascontiguousarray(X.T), np.ascontiguousarray(Y.T)  # (d, N), (d, N')
+    out = np.zeros((len(X), len(Y)))
+    size = max(1, CELLS // max(1, len(Y)))
+    room = np.empty((min(size, len(X)), len(Y)))
+    for start in range(0, len(X), size):
+        rows = out[start : start + size]
+        for a, b in zip(A[:, start : start + size], B, strict=True):
+            term = np.subtract(a[:, None], b, out=room[: len(rows)])
+            rows += np.multiply(term, term, out=term)
+    return out

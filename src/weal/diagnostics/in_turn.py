@@ -1,0 +1,53 @@
+"""Labels that come on top of a fold, each predicted from all before it, by the experts there are.
+
+Folding labels in together gives the innovation e_i and its variance s_i that each was to every
+expert which had met those before it. Weights and magnitudes before label i follow from the e and s
+of the others before it. So a whole stretch of labels costs one factorisation, as if each had been
+predicted, told and folded in by itself.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from weal.core.arrays import Array
+from weal.core.ensemble import Ensemble
+from weal.core.magnitude import Conjugate, Magnitude
+from weal.diagnostics.mixtures import Mixtures, weights
+from weal.model.fold import Fold
+
+
+def in_turn(fold: Fold, X: Array, y: Array, extra: Array) -> Mixtures:
+    """What the experts expect of the labels y (N,) at X (N, d), each told once it was predicted.
+
+    That is of a label with the noise of every label; `extra` (N,) more is known of the noise with
+    which they came.
+    """
+    ens = fold.ensemble
+    z, lam = fold.bend.labels(y), ens.ratios(fold.bend.variances(extra, y))
+    points = fold.embedding.points(ens.experts, X)
+    _, e, s = ens.experts.absorb(points, z, lam, ens.likelihood)
+    log_w, scale = _before(ens, e, s)
+    v = np.maximum(s - lam, 0.0)
+    return Mixtures(fold, weights(log_w), z - e, v, s - (lam - ens.noise[:, None]), scale)
+
+
+def _before(ens: Ensemble, e: Array, s: Array) -> tuple[Array, Magnitude]:
+    """Log weights (M, N) and magnitudes before each of the labels, met in turn."""
+    log_w, scales = ens.log_w, [ens.scale]
+    before = [log_w]
+    for i in range(e.shape[1] - 1):
+        log_p, scale = ens.likelihood.learn(scales[-1], e[:, i : i + 1], s[:, i : i + 1])
+        log_w = log_w + ens.temper * log_p
+        before.append(log_w)
+        scales.append(scale)
+    return np.stack(before, axis=1), _together(scales)
+
+
+def _together(scales: list[Magnitude]) -> Magnitude:
+    """Magnitudes (M,) of N labels as one of (M, N)."""
+    first = scales[0]
+    if not isinstance(first, Conjugate):
+        return first
+    a, b = (np.stack([getattr(scale, name) for scale in scales], axis=1) for name in ("a", "b"))
+    return replace(first, a=a, b=b)

@@ -1,0 +1,155 @@
+"""`apply(state, event) -> state`: everything that changes a learner, as one pure function.
+
+An event that cannot be taken (a label or candidate too far away for the model) raises ValueError,
+and the state before it stands.
+
+When labels come, three things are decided here and nowhere else: whether there are enough for a
+model (`n_start`), by which labels the experts are settled, and how many of the labels are folded in
+together with that (`weal.model.fold` has the numbers of labels at which it is due):
+
+    the first model           all labels so far settle scaling and experts
+    a label was dropped       experts that follow the labels are settled by those that are left
+    labels came on top        the same, when so many have come that it is due
+    many came on top at once  the experts stay, and all labels are folded in together
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from weal.core.arrays import Array
+from weal.learner import history
+from weal.learner.events import (
+    Added,
+    Asked,
+    Event,
+    FunctionsChanged,
+    Released,
+    Removed,
+    Skipped,
+    Told,
+)
+from weal.learner.labels import Labels
+from weal.learner.state import Settlement, State
+from weal.model import units
+from weal.model.checks import check_distance
+from weal.model.fold import last_settled
+
+IN_BULK = 64  # labels told at once from which folding them together is faster than in turn
+
+
+def apply(state: State, event: Event) -> State:
+    """The state after the event."""
+    return _APPLY[type(event)](state, event)
+
+
+def _asked(state: State, event: Asked) -> State:
+    asked = {name: row for name, row in state.asked.items() if name != event.id}
+    rows = history.asked(state.history, len(state.labels), event.id, event.reason)
+    asked[event.id] = len(rows) - 1
+    batch = (event.id,) if event.opens else (*state.batch, event.id)
+    after = replace(state, asked=asked, batch=batch, history=rows)
+    if event.log_omega is None:
+        return after
+    return replace(after, log_omega=event.log_omega, weighed=True)
+
+
+def _told(state: State, event: Told) -> State:
+    if state.settlement is not None:
+        _check_labels(state.settlement, event)
+    labels = state.labels.after(event.dropped, event.labels)
+    names = {label.name for label in event.labels}
+    return replace(
+        state,
+        labels=labels,
+        settlement=_settlement(state, labels, bool(event.dropped)),
+        asked={name: row for name, row in state.asked.items() if name not in names},
+        skipped=state.skipped - names,
+        batch=(),
+        weighed=False,
+        history=history.told(state.history, len(state.labels), event, state.asked),
+    )
+
+
+def _settlement(state: State, labels: Labels, dropped: bool) -> Settlement | None:
+    """What the model follows from once these are the labels."""
+    before, t = state.settlement, len(labels)
+    if before is None:
+        return _first(state, labels) if t >= state.settings.n_start else None
+    adaptive = state.settings.parameters.setting.adaptive
+    if dropped:
+        if adaptive and t > 0:
+            return Settlement(before.scaling, labels.arrays(), t, t)
+        return replace(before, n=t, together=t)
+    n = last_settled(before.n, t) if adaptive else before.n
+    if n > before.n:
+        return Settlement(before.scaling, labels.arrays(0, n), n, n)
+    return replace(before, together=t) if t - len(state.labels) >= IN_BULK else before
+
+
+def _first(state: State, labels: Labels) -> Settlement:
+    """Scaling by labels and all candidates, labelled or not; all labels settle the experts."""
+    X, y, noise = labels.arrays()
+    pool = state.candidates
+    unlabelled = np.delete(pool.X, [pool.index[name] for name in labels.by_name], axis=0)
+    scaling = state.settings.parameters.scaling_of(np.concatenate([X, unlabelled]), y)
+    units.scaled(scaling, X, y, noise)  # refuses what is too far away
+    return Settlement(scaling, (X, y, noise), len(y), len(y))
+
+
+def _check_labels(settlement: Settlement, event: Told) -> None:
+    """Refuse labels, and points outside the pool, that are too far away for the model."""
+    scale = settlement.scaling
+    units.labels(scale, np.array([label.y for label in event.labels]))
+    units.extra(scale, np.array([label.noise for label in event.labels]), len(event.labels))
+    outside = [label.x for label in event.labels if label.name is None]
+    if outside:
+        units.inputs(scale, np.array(outside))
+
+
+def _skipped(state: State, event: Skipped) -> State:
+    if not event.on:
+        return replace(state, skipped=state.skipped - {event.id}, batch=())
+    asked = {name: row for name, row in state.asked.items() if name != event.id}
+    return replace(state, skipped=state.skipped | {event.id}, asked=asked, batch=())
+
+
+def _released(state: State, event: Released) -> State:
+    gone = set(event.ids)
+    asked = {name: row for name, row in state.asked.items() if name not in gone}
+    return replace(state, asked=asked, batch=())
+
+
+def _added(state: State, event: Added) -> State:
+    before = len(state.candidates)
+    new: Array = event.candidates.X[before:]
+    if state.settlement is not None:
+        check_distance("the pool", state.settlement.scaling.inputs(new))
+    # What the pool was stays the reference, unless one says otherwise.
+    reference = state.candidates.X if state.reference is None else state.reference
+    if event.to_reference:
+        reference = np.concatenate([reference, new])
+    return replace(state, candidates=event.candidates, reference=reference, batch=())
+
+
+def _removed(state: State, event: Removed) -> State:
+    candidates = state.candidates.without(event.ids)
+    return replace(_released(state, Released(event.ids)), candidates=candidates)
+
+
+def _functions_changed(state: State, event: FunctionsChanged) -> State:
+    settings = replace(state.settings, functions=event.functions)
+    return replace(state, settings=settings, log_omega=settings.even, weighed=False, batch=())
+
+
+_APPLY: dict[type, Callable[[State, Any], State]] = {
+    Asked: _asked,
+    Told: _told,
+    Skipped: _skipped,
+    Released: _released,
+    Added: _added,
+    Removed: _removed,
+    FunctionsChanged: _functions_changed,
+}

@@ -1,0 +1,280 @@
+"""What follows from a state and is kept for speed: the model, and what it believes of the pool.
+
+`Beliefs` answers for any state. What it has kept for a state serves the ones after it: the labels
+that came since are followed one by one, at the cost of one column over the pool each. The answer is
+a function of the state alone, to the last bit, for it always comes about in the same way (while
+fewer than TOGETHER_FROM candidates are out; from then on to rounding):
+
+    experts    settled by the labels `settlement.by`, where it is not known what they were
+    model      these experts, the first `settlement.together` labels folded in together
+    pool       what that model believes of the candidates
+    then       model and pool moved by each of the other labels, one after the other
+
+What is kept is moved in place, and is out of reach while that happens: an interruption leaves
+nothing behind, and the next question starts from the state. Two things may be saved, to spare time
+when a state is opened again: the experts (`settled`) and the belief on the pool (`snapshot`).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weal.core.arrays import Array
+from weal.core.experts import moved
+from weal.core.validation import Judged
+from weal.learner.labels import Label
+from weal.learner.memory_pool import MemoryPool
+from weal.learner.outlook import Outlook, believing
+from weal.learner.pool import Pool, Snapshot
+from weal.learner.state import Settlement, State
+from weal.model import fold as folds
+from weal.model import units
+from weal.model.checks import check_distance
+from weal.model.fold import Fold
+from weal.model.model import Model
+from weal.model.prediction import in_units
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """A model and what follows it, after the labels told."""
+
+    settlement: Settlement
+    begun: Fold  # after the first settlement.together labels
+    told: tuple[Label, ...]
+    model: Model
+    pool: Pool | None = None
+    pool_of: tuple[Array | None, Array | None] = (None, None)  # candidates and reference
+    judged: Judged | None = None
+    watched: Mapping[int, MemoryPool] = field(default_factory=dict)
+
+    def serves(self, state: State) -> bool:
+        """Whether the state came after this one, with no settling between."""
+        told = state.labels.told
+        same = self.settlement is state.settlement and len(self.told) <= len(told)
+        return same and all(a is b for a, b in zip(self.told, told, strict=False))
+
+    @property
+    def beginning(self) -> "Known":
+        """The model as it began, and nothing else."""
+        model, told = replace(self.model, fold=self.begun), self.told[: self.settlement.together]
+        return Known(self.settlement, self.begun, told, model)
+
+    def joined(self, late: "Known") -> "Known":
+        """The same with the parts that came late."""
+        judged, watched = late.judged or self.judged, {**self.watched, **late.watched}
+        both = replace(self, judged=judged, watched=watched)
+        return both if late.pool is None else replace(both, pool=late.pool, pool_of=late.pool_of)
+
+
+class Beliefs:
+    """The model and the belief on the pool for whatever state one asks about."""
+
+    def __init__(self, memory: int, snapshot: Snapshot | None = None) -> None:
+        self.memory = memory
+        self._snapshot = snapshot  # of the pool, after the first labels of the states to come
+        self._known: Known | None = None
+        self._ahead: tuple[tuple[int, ...], Outlook] | None = None
+        self._watched: list[Array] = []
+
+    def model(self, state: State) -> Model:
+        """The model of a state that has one."""
+        return self._of(state).model
+
+    def settled(self, state: State) -> Fold:
+        """The experts as they were settled, before the first label."""
+        return folds.emptied(self._of(state).begun)
+
+    def snapshot(self, state: State) -> Snapshot | None:
+        """What is believed of the pool, for `Beliefs` that are to go on from here."""
+        return self._pool(state).snapshot(len(state.labels))
+
+    def now(self, state: State) -> Outlook:
+        """Ensemble and pool of a state that has a model."""
+        pool, fold = self._pool(state), self.model(state).fold
+        y = fold.bend.labels(fold.y)
+        return Outlook(fold.ensemble, fold.embedding, pool, fold.X, y)
+
+    def ahead(self, state: State) -> Outlook:
+        """The outlook with every candidate that is out given the mean that the labels let expect.
+
+        Weights stay. The order in which they were asked does not matter.
+        """
+        now = self.now(state)
+        at = tuple(state.candidates.index[name] for name in state.asked)
+        if not at:
+            return now
+        (done, outlook), self._ahead = self._ahead or ((), None), None  # out of reach, as above
+        if outlook is None or at[: len(done)] != done:
+            done, outlook = (), replace(now, pool=now.pool.fork())
+        new = at[len(done) :]
+        outlook = believing(outlook, new, now.means(new)) if new else outlook
+        self._ahead = (at, outlook)
+        return outlook
+
+    def judged(self, state: State) -> Judged:
+        """Labels that pseudo labels are judged by: those kept apart, or all that were told."""
+        if state.settings.validation is None:
+            return judged_on(self.model(state), *state.labels.arrays())
+        X, y = state.settings.validation
+
+        def start(known: Known) -> Known:
+            return replace(known, judged=judged_on(known.model, X, y, np.zeros(len(y))))
+
+        known = self._kept(state)
+        missing = known is None or known.judged is None
+        return cast(Judged, self._of(state, start if missing else None).judged)
+
+    def moments(self, state: State, at: Sequence[int] | NDArray[np.intp]) -> tuple[Array, Array]:
+        """Mean and sd (n,) of f at candidates, in the user's units."""
+        pool, model = self._pool(state), self.model(state)
+        held, mu, v = pool.held(at)
+        var = model.magnitude_[held][:, None] * v
+        return in_units(model.fold, model.scaling, mu, var, held)
+
+    def watch(self, X: Array) -> int:
+        """Follow other points X (N, d) too; `watched` gives what is believed of them."""
+        self._watched.append(X)
+        return len(self._watched) - 1
+
+    def watched(self, state: State, n: int) -> tuple[Model, Array, Array]:
+        """The model, and means and variances (M, N) of f at the n-th points watched."""
+        X, kept = self._watched[n], self._kept(state)
+
+        def start(known: Known) -> Known:
+            pool = self._started(known.model, X, "the watched points")
+            return replace(known, watched={**known.watched, n: pool})
+
+        known = self._of(state, start if kept is None or n not in kept.watched else None)
+        pool, model = known.watched[n], known.model
+        return model, pool.mu, model.magnitude_[:, None] * pool.v
+
+    def _started(self, model: Model, X: Array, what: str) -> MemoryPool:
+        inputs = check_distance(what, model.scaling.inputs(X))
+        state = (model.ensemble_, model.embedding_, inputs)
+        return MemoryPool(*state, memory=self.memory, least_weight=0.0)
+
+    def _pool(self, state: State) -> Pool:
+        """The belief on the candidates; started where the model was, and brought along."""
+        wanted, kept = (state.candidates.X, _reference(state)), self._kept(state)
+
+        def start(known: Known) -> Known:
+            snapshot, self._snapshot = self._snapshot, None  # serves once, when it is opened
+            if snapshot is not None and _serves(snapshot, state, known):
+                known = _followed(known, state.labels.told[: snapshot.n])
+            else:
+                snapshot = None
+            pool = self._make_pool(known.model, *wanted, snapshot)
+            return replace(known, pool=pool, pool_of=wanted)
+
+        there = (None, None) if kept is None else kept.pool_of
+        same = all(a is b for a, b in zip(there, wanted, strict=True))
+        return cast(Pool, self._of(state, None if same else start).pool)
+
+    def _make_pool(
+        self, model: Model, X: Array, reference: Array | None, known: Snapshot | None
+    ) -> Pool:
+        scale = model.scaling
+        if reference is not None:
+            reference = check_distance("the reference", scale.inputs(reference))
+        inputs = check_distance("the pool", scale.inputs(X))
+        state = (model.ensemble_, model.embedding_, inputs)
+        return MemoryPool(*state, reference=reference, memory=self.memory, known=known)
+
+    def _kept(self, state: State) -> Known | None:
+        """What is at hand for a state or for one before it."""
+        known = self._known
+        return known if known is not None and known.serves(state) else None
+
+    def _of(self, state: State, start: Callable[[Known], Known] | None = None) -> Known:
+        """What is known of a state.
+
+        `start` gives to what began with the model a part that is wanted too. Where labels have
+        come since, that part catches up: the same numbers as if it had been there all along.
+        """
+        settlement, kept, told = state.settlement, self._kept(state), state.labels.told
+        if settlement is None:
+            raise RuntimeError("there is no model yet: fewer labels were told than n_start")
+        known = kept or _begun(state, settlement, self._known)
+        late = known if start is None else _followed(start(known.beginning), known.told)
+        if late is kept and len(late.told) == len(told):
+            return late
+        self._known = self._ahead = None  # out of reach while it moves
+        if kept is not None and late is not kept:
+            late = _followed(kept, late.told).joined(late)
+        self._known = _followed(late, told)
+        return self._known
+
+
+def _begun(state: State, settlement: Settlement, last: Known | None) -> Known:
+    """The model with the labels that are folded in together."""
+    scale, told = settlement.scaling, state.labels.told[: settlement.together]
+    begun = _experts(state, settlement, last)
+    if told:
+        first = state.labels.arrays(0, settlement.together)
+        begun = folds.absorb(begun, *units.scaled(scale, *first))
+    return Known(settlement, begun, told, Model(begun, scale, state.candidates.columns))
+
+
+def _experts(state: State, settlement: Settlement, last: Known | None) -> Fold:
+    """The experts before the first label: as they are known to be, or settled."""
+    if settlement.experts is not None:
+        return settlement.experts
+    if last is not None and last.settlement.by is settlement.by:
+        return folds.emptied(last.begun)
+    by, parameters = units.scaled(settlement.scaling, *settlement.by), state.settings.parameters
+    return folds.settle(parameters.setting, *by, parameters.seed)
+
+
+def _followed(known: Known, told: tuple[Label, ...]) -> Known:
+    """What is known, after those of the labels that it has not seen."""
+    for label in told[len(known.told) :]:
+        known = _after(known, label)
+    return known
+
+
+def _after(known: Known, label: Label) -> Known:
+    """One label more."""
+    scale, before = known.model.scaling, known.model.fold
+    x = scale.inputs(label.x)
+    y, extra = (label.y - scale.y_mean) / scale.y_sd, (label.noise / scale.y_sd) ** 2
+    told = folds.step(before, x, y, extra)
+    after = folds.advance(before, told, x, y, extra)
+    for pool in (known.pool, *known.watched.values()):
+        if pool is not None:
+            pool.follow(before.ensemble, told, after.ensemble)
+    judged = known.judged
+    if judged is not None:
+        c = told.column(judged.points)
+        mu, v = moved(judged.mu, judged.v, c, told)
+        judged = replace(judged, points=told.extend(judged.points, c), mu=mu, v=v)
+    model = replace(known.model, fold=after)
+    return replace(known, told=(*known.told, label), model=model, judged=judged)
+
+
+def _serves(snapshot: Snapshot, state: State, begun: Known) -> bool:
+    """Whether the belief of a pool on the way to this state was kept."""
+    fits = snapshot.mu.shape == (len(snapshot.members), len(state.candidates))
+    inside = (snapshot.members < len(begun.model.weights_)).all()
+    plain = not state.settings.needs_reference
+    return bool(fits and inside and plain and len(begun.told) <= snapshot.n <= len(state.labels))
+
+
+def _reference(state: State) -> Array | None:
+    """The points that `ivr` looks at, where a function does."""
+    if not state.settings.needs_reference:
+        return None
+    return state.candidates.X if state.reference is None else state.reference
+
+
+def judged_on(model: Model, X: Array, y: Array, noise: Array) -> Judged:
+    """Points X (V, d) with labels y (V,) and noise sds (V,), and the belief on them."""
+    ens, scale, bend = model.ensemble_, model.scaling, model.fold.bend
+    points = model.points(X)
+    mu, v = ens.experts.predict(points)
+    scaled = check_distance("y of validation", scale.labels(y))
+    lam = ens.ratios(bend.variances((noise / scale.y_sd) ** 2, scaled))
+    return Judged(points, mu, v, bend.labels(scaled), lam)

@@ -1,0 +1,88 @@
+"""What can happen to a learner. `apply` says what follows; nothing else changes a state.
+
+Ids are the candidates' own, checked before an event is made; numbers are in the user's units.
+"""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from weal.core.acquisition import Acquisition
+from weal.core.arrays import Array
+from weal.learner.candidates import Candidates
+from weal.learner.labels import Label
+
+NAN = float("nan")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reason:
+    """Why a candidate was asked, and what was believed of it then."""
+
+    why: str  # the acquisition functions that chose it, "start", "told" or "elsewhere"
+    score: float = NAN
+    scores: Mapping[str, float] = field(default_factory=dict)  # of each acquisition function
+    shares: Mapping[str, float] = field(default_factory=dict)  # of each in the score
+    mean: float = NAN  # of f there
+    std: float = NAN
+    acquisition_weights: Mapping[str, float] = field(default_factory=dict)
+    expert_weights: tuple[float, ...] | None = None  # None: there was no model, or it is not known
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """A candidate was asked."""
+
+    id: Hashable
+    reason: Reason
+    log_omega: Array | None = None  # (K,)  weights of the functions from now on; None: as before
+    opens: bool = True  # whether a batch begins with it, or goes on
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Told:
+    """Labels came, of candidates or of points outside the pool; of some ids the old ones went."""
+
+    labels: tuple[Label, ...] = ()
+    dropped: tuple[Hashable, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Skipped:
+    """A candidate is left out for now, or (`on` False) may be asked again."""
+
+    id: Hashable
+    on: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Released:
+    """Candidates that were asked are not out any longer, and may be asked again."""
+
+    ids: tuple[Hashable, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Added:
+    """There are more candidates; `to_reference`: `ivr` looks at them too."""
+
+    candidates: Candidates  # all of them, the new ones last
+    to_reference: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Removed:
+    """Candidates left the pool; labels of theirs stay."""
+
+    ids: tuple[Hashable, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FunctionsChanged:
+    """Other acquisition functions choose from now on; they start with even weights."""
+
+    functions: Mapping[str, Acquisition]
+
+
+Event = Asked | Told | Skipped | Released | Added | Removed | FunctionsChanged
+Row = dict[str, Any]  # of the history

@@ -1,0 +1,37 @@
+"""The acquisition functions that a user means: a name, a function, or several of both."""
+
+from typing import Any
+
+from weal.core.acquisition import ACQUISITIONS, PAPER, Acquisition
+
+TOGETHER = {"multi": PAPER, "auto": (*PAPER, "igs")}  # names that stand for several functions
+
+
+def resolve(acquisition: Any) -> dict[str, Acquisition]:
+    """Functions by name, for a name, "multi", a function, or a list of names and functions."""
+    if isinstance(acquisition, str) and acquisition in TOGETHER:
+        return {name: ACQUISITIONS[name] for name in TOGETHER[acquisition]}
+    if isinstance(acquisition, str) or callable(acquisition):
+        name, function = _one(acquisition)
+        return {name: function}
+    if not isinstance(acquisition, list | tuple):
+        raise TypeError(f"acquisition is {acquisition!r}; it needs a name, a function, or a list")
+    several = [pair for part in acquisition for pair in resolve(part).items()]
+    if not several or len(dict(several)) != len(several):
+        raise ValueError(
+            f"acquisition is {acquisition!r}; it needs one or more, each with a name of its own"
+        )
+    return dict(several)
+
+
+def _one(acquisition: str | Acquisition) -> tuple[str, Acquisition]:
+    if callable(acquisition):
+        ours = [name for name, function in ACQUISITIONS.items() if function is acquisition]
+        name = ours[0] if ours else getattr(acquisition, "__name__", repr(acquisition))
+        return str(name), acquisition
+    if acquisition not in ACQUISITIONS:
+        raise ValueError(
+            f"unknown acquisition {acquisition!r}; there are "
+            f"{', '.join([*ACQUISITIONS, *TOGETHER])}, or give a function of your own"
+        )
+    return acquisition, ACQUISITIONS[acquisition]

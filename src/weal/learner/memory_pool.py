@@ -1,0 +1,272 @@
+"""A pool in memory: means and variances of the experts that matter, moved by one column a label.
+
+Means and variances (M, U) are kept in float64 for the experts that matter (weight of at least
+LEAST_WEIGHT); one that falls below is dropped, and computed anew should it come back. A label costs
+one column c for each expert held: U F multiplications for features, U t for exact experts.
+
+The pool in the form of the experts (features, or correlations of exact ones) is kept when it fits
+`memory` bytes, and recomputed in blocks otherwise. From LARGE candidates on features are float32:
+the columns are then right to 3e-7, and means and variances, being sums of few such columns in
+float64, to about as much (means: times the largest e / sqrt(s) met). With a reference they stay
+float64: relevances fall as the square of the variances, soon far below what float32 leaves, and at
+a noise ratio of 1e-3 `ivr` would choose by rounding.
+
+A small pool is one group of experts, so that one product serves all; a large one is a group for
+each expert, walked in blocks that stay in the processor's cache.
+"""
+
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weal.core import features
+from weal.core.arrays import Array, Index
+from weal.core.embedding import Embedding, Exact
+from weal.core.ensemble import Ensemble
+from weal.core.exact import Correlated, Near
+from weal.core.experts import Points, moved
+from weal.core.reference import REFERENCE, ExactReference, FeatureReference, moved_relevance
+from weal.learner.pool import Pass, Snapshot
+from weal.learner.scores import MemoryScores, score
+
+LEAST_WEIGHT = 1e-10  # below it an expert changes no score by more than the tie rule forgives
+LARGE = 20_000  # candidates from which features are float32
+APART = 4_000  # candidates from which each expert is a group of its own
+BLOCK = 16_384  # candidates of a block: their columns stay in the processor's cache
+MEMORY = 4 * 2**30  # bytes for the pool in the form of the experts, unless told otherwise
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """Experts that are moved together, and the pool in their form where it is kept."""
+
+    members: NDArray[np.intp]  # positions of the experts
+    which: Index  # the same as an index: a slice where that will do
+    embedding: Embedding
+    points: Points | None
+    reference: Any | None
+
+
+class MemoryPool:
+    """Means, variances and (for a reference) relevances of the experts that matter on U points."""
+
+    def __init__(
+        self,
+        ens: Ensemble,
+        embedding: Embedding,
+        X: Array,
+        *,
+        reference: Array | None = None,
+        memory: int = MEMORY,
+        least_weight: float | None = None,
+        known: Snapshot | None = None,
+    ) -> None:
+        M, U = len(ens.log_w), len(X)
+        self.X, self.embedding, self.memory = X, embedding, memory
+        self.least_weight = LEAST_WEIGHT if least_weight is None else least_weight
+        self.mu, self.v = np.zeros((M, U)), np.ones((M, U))
+        self.q = None if reference is None else np.zeros((M, U))
+        self.exact = isinstance(embedding, Exact)
+        single = U >= LARGE and reference is None and not self.exact
+        self.dtype = np.float32 if single else np.float64
+        self.reference = None if reference is None else self._make_reference(ens, reference)
+        self.groups: list[Group] = []
+        self.cached = True
+        if known is not None:
+            self.mu[known.members], self.v[known.members] = known.mu, known.v
+        self.hold(ens, computed=known is not None)
+
+    @property
+    def members(self) -> NDArray[np.intp]:  # (H,)
+        """Positions of the experts held."""
+        if not self.groups:
+            return np.zeros(0, dtype=np.intp)
+        return np.concatenate([group.members for group in self.groups])
+
+    def hold(self, ens: Ensemble, computed: bool = False) -> None:
+        """Hold the experts that matter now, computing those that were not held or `computed`."""
+        wanted, held = np.flatnonzero(ens.w >= self.least_weight), self.members
+        self.cached = self.cached and self._fits(ens, len(wanted))
+        if not self.cached:
+            self.groups = [replace(group, points=None) for group in self.groups]
+        if np.array_equal(wanted, held):
+            return
+        if len(self.X) >= APART:
+            kept = {int(group.members[0]): group for group in self.groups}
+            self.groups = [
+                kept[m] if m in kept else self._make_group(ens, np.array([m]), computed)
+                for m in wanted.tolist()
+            ]
+        elif len(held) and np.isin(wanted, held).all():
+            self.groups = [self._shrunk(self.groups[0], np.searchsorted(held, wanted))]
+        else:
+            self.groups = [self._make_group(ens, wanted, computed)]
+
+    def _fits(self, ens: Ensemble, H: int) -> bool:
+        """Whether the pool in the form of H experts fits the memory, with room to grow."""
+        width = self.embedding.width(ens.experts) * (2 if self.exact else 1)
+        return H * len(self.X) * width * np.dtype(self.dtype).itemsize <= self.memory
+
+    def follow(self, before: Ensemble, step: Any, after: Ensemble) -> None:
+        """Move the belief by the step of a label, and hold the experts that matter then."""
+        self.groups = [self._follow(group, before, step) for group in self.groups]
+        if self.reference is not None:
+            self.reference = self.reference.after(step)
+        self.hold(after)
+
+    @property
+    def whole(self) -> bool:
+        """Whether all experts are at hand in full precision, in one group."""
+        return self.dtype == np.float64 and len(self.groups[0].members) == len(self.mu)
+
+    def predict(self, ens: Ensemble, at: Sequence[int]) -> tuple[Array, Array]:
+        """Means and variances (M, n) of all experts there: those kept, if all are."""
+        if self.whole:
+            return self.mu[:, at], self.v[:, at]
+        points = self.embedding.points(ens.experts, self.X[at])
+        mu, v = ens.experts.predict(points)
+        return mu, v
+
+    def held(self, at: Sequence[int] | NDArray[np.intp]) -> tuple[NDArray[np.intp], Array, Array]:
+        """The experts held, and their means and variances (H, n) for the candidates `at`."""
+        rows = self.members
+        return rows, self.mu[rows[:, None], np.asarray(at)], self.v[rows[:, None], np.asarray(at)]
+
+    def snapshot(self, n: int) -> Snapshot | None:
+        """What is believed after n labels; None where relevances would have to come along."""
+        rows = self.members
+        return None if self.q is not None else Snapshot(n, rows, self.mu[rows], self.v[rows])
+
+    def scored(self, asked: Pass) -> MemoryScores:
+        """Every function on every candidate."""
+        held = self.members
+        which: Any = slice(None) if len(held) == len(self.mu) else held
+        q = None if self.q is None else self.q[which]
+        return score(asked, which, self.mu[which], self.v[which], q, self.X)
+
+    def renewed(self, ens: Ensemble) -> "MemoryPool":
+        """The belief of another ensemble of the same experts on the same points, from scratch."""
+        twin = copy(self)
+        twin.mu, twin.v = np.zeros_like(self.mu), np.ones_like(self.v)
+        twin.q = None if self.q is None else np.zeros_like(self.q)
+        if isinstance(self.reference, ExactReference):
+            near = self.embedding.points(ens.experts, self.reference.near.X)
+            twin.reference = ExactReference(cast(Near, near))
+        twin.groups, twin.cached = [], True
+        twin.hold(ens)
+        return twin
+
+    def fork(self) -> Self:
+        """A belief of its own that starts from this one."""
+        twin = copy(self)
+        twin.mu, twin.v = self.mu.copy(), self.v.copy()
+        twin.q = None if self.q is None else self.q.copy()
+        if self.exact and self.cached:
+            twin.groups = [
+                replace(group, points=cast(Correlated, group.points).apart())
+                for group in self.groups
+            ]
+        return twin
+
+    def _follow(self, group: Group, before: Ensemble, told: Any) -> Group:
+        all_of_them = len(group.members) == len(self.mu)
+        step = told if all_of_them else told.take(group.which)
+        experts = before.experts if all_of_them else before.experts.take(group.which)
+        w, extended = group.which, group.points
+        for rows, points in self._blocks(group, experts):
+            c = step.column(points)
+            if self.q is not None and group.reference is not None:
+                h, p = group.reference.columns(experts, step, points)
+                self.q[w, rows] = moved_relevance(self.q[w, rows], c, h, p, step.s)
+            self.mu[w, rows], self.v[w, rows] = moved(self.mu[w, rows], self.v[w, rows], c, step)
+        if not self.exact:
+            return group
+        if self.cached:  # then the one block is the whole pool
+            extended = step.extend(group.points, c)
+        reference = None if group.reference is None else group.reference.after(step)
+        return replace(group, points=extended, reference=reference)
+
+    def _blocks(self, group: Group, experts: Any) -> Iterator[tuple[slice, Points]]:
+        """The pool in the form of these experts, those of the group."""
+        U = len(self.X)
+        if self.cached and (self.exact or U <= BLOCK):
+            yield slice(None), group.points
+        elif self.cached:
+            for start in range(0, U, BLOCK):
+                rows = slice(start, start + BLOCK)
+                yield rows, cast(Array, group.points)[:, rows]
+        else:
+            for rows in self._slices(group, experts):
+                X = self.X[rows]
+                exact, embedding = self.exact, group.embedding
+                yield (
+                    rows,
+                    experts.correlated(X) if exact else embedding.points(None, X, self.dtype),
+                )
+
+    def _slices(self, group: Group, experts: Any) -> Iterator[slice]:
+        """Blocks whose points fit the memory for one."""
+        width = len(group.members) * self.embedding.width(experts)
+        return features.blocks(len(self.X), 2 * 8 * width)
+
+    def _solved(self, group: Group, experts: Any) -> Iterator[tuple[slice, Points]]:
+        """The pool in a form that these experts predict from."""
+        if not self.exact:
+            yield from self._blocks(group, experts)
+            return
+        for rows in self._slices(group, experts):
+            kept = cast(Correlated | None, group.points)
+            part = experts.correlated(self.X[rows]) if kept is None else kept.at(rows)
+            yield rows, experts.solved(part)
+
+    def _make_group(self, ens: Ensemble, members: NDArray[np.intp], computed: bool) -> Group:
+        which = _index(members)
+        experts: Any = ens.experts.take(which)
+        embedding = self.embedding.take(which)
+        reference = None if self.reference is None else self.reference.take(which)
+        points = self._embed(experts, embedding, len(members)) if self.cached else None
+        group = Group(members, which, embedding, points, reference)
+        for rows, part in () if computed else self._solved(group, experts):
+            self.mu[which, rows], self.v[which, rows] = experts.predict(part)
+            if self.q is not None and reference is not None:
+                self.q[which, rows] = reference.relevance(experts, part)
+        return group
+
+    def _embed(self, experts: Any, embedding: Embedding, H: int) -> Points:
+        """All candidates in the form of these experts, made in blocks."""
+        if self.exact:
+            return experts.correlated(self.X)
+        U, F = len(self.X), embedding.width(experts)
+        Phi = np.empty((H, U, F), self.dtype)
+        for rows in features.blocks(U, 2 * 8 * H * F):
+            Phi[:, rows] = embedding.points(experts, self.X[rows], self.dtype)
+        return Phi
+
+    def _shrunk(self, group: Group, kept: NDArray[np.intp]) -> Group:
+        """The group without the experts that no longer matter."""
+        points = group.points
+        if points is not None:
+            points = points.take(kept) if self.exact else points[kept]
+        members = group.members[kept]
+        reference = None if group.reference is None else group.reference.take(kept)
+        return Group(members, _index(members), group.embedding.take(kept), points, reference)
+
+    def _make_reference(self, ens: Ensemble, R: Array) -> FeatureReference | ExactReference:
+        if self.exact:
+            some = np.random.default_rng(len(R)).permutation(len(R))[:REFERENCE]
+            return ExactReference(self.embedding.points(ens.experts, R[np.sort(some)]))
+        width = len(ens.log_w) * self.embedding.width(ens.experts)
+        parts = features.blocks(len(R), 2 * 8 * width)
+        return FeatureReference.of(
+            (self.embedding.points(ens.experts, R[rows]) for rows in parts), len(R)
+        )
+
+
+def _index(members: NDArray[np.intp]) -> Index:
+    """The members as a slice where they follow one another: a view instead of a copy."""
+    first, last = int(members[0]), int(members[-1])
+    return slice(first, last + 1) if last - first == len(members) - 1 else members

@@ -1,0 +1,109 @@
+"""The scores of a pass over a pool in memory, block by block.
+
+Functions that look at one candidate at a time (`core.acquisition.is_pointwise`) get blocks of
+SCORED candidates, whose temporary arrays stay small; others get the whole pool.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from weal.core.acquisition import Acquisition, Belief, is_ours, is_pointwise
+from weal.core.arrays import Array
+from weal.core.choice import Best, best_of, merge
+from weal.learner.pool import Combine, Pass
+
+SCORED = 65_536  # candidates of a block
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemoryScores:
+    """Scores of K functions on U candidates."""
+
+    asked: Pass
+    scores: Array  # (K, U); finite on the free ones
+
+    @property
+    def low(self) -> Array:  # (K,)
+        """The least score of each function over the free candidates."""
+        return np.asarray(self.scores.min(axis=1, where=self.asked.free, initial=np.inf))
+
+    @property
+    def high(self) -> Array:  # (K,)
+        """The largest score of each function over the free candidates."""
+        return np.asarray(self.scores.max(axis=1, where=self.asked.free, initial=-np.inf))
+
+    def best(self, combine: Combine) -> Best:
+        """The best of the free candidates by what `combine` makes of their scores."""
+        return reduce(merge, (self._best(combine, rows) for rows in _blocks(self.scores.shape[1])))
+
+    def _best(self, combine: Combine, rows: slice) -> Best:
+        asked, start = self.asked, rows.start
+        ids = asked.ids[rows] if rows.stop < len(asked.ids) or start else asked.ids
+        return best_of(combine(self.scores[:, rows]), asked.free[rows], asked.seed, ids, start)
+
+    def at(self, n: int) -> Array:  # (K,)
+        """The scores of candidate n."""
+        return np.asarray(self.scores[:, n])
+
+
+def score(asked: Pass, which: Any, mu: Array, v: Array, q: Array | None, X: Array) -> MemoryScores:
+    """All functions on candidates X (U, d), for means and variances (H, U) of experts `which`.
+
+    A function that chooses alone may give -inf to what it never wants.
+    """
+    belief = belief_of(asked, which, mu, v, q, X)
+    scores = np.stack([_score(function, belief) for function in asked.functions.values()])
+    for (name, function), row in zip(asked.functions.items(), scores, strict=True):
+        if not is_ours(name, function):
+            _check_scores(name, row[asked.free], alone=len(scores) == 1)
+    return MemoryScores(asked, scores)
+
+
+def belief_of(asked: Pass, which: Any, mu: Array, v: Array, q: Array | None, X: Array) -> Belief:
+    """What the functions of a pass see, in units of the labels."""
+    ens = asked.ens
+    sig2, lam = ens.magnitude[which, None], ens.noise[which, None]
+    reduction = None if q is None else sig2 * q / (v + lam)
+    noise = (sig2 * lam)[:, 0]
+    known = (X, asked.X, asked.y, asked.key)
+    return Belief(ens.w[which], mu, sig2 * v, noise, *known, reduction)
+
+
+def _blocks(U: int) -> Iterator[slice]:
+    for start in range(0, U, SCORED):
+        yield slice(start, min(start + SCORED, U))
+
+
+def _score(function: Acquisition, belief: Belief) -> Array:
+    N = belief.mu.shape[1]
+    if N <= SCORED or not is_pointwise(function):
+        scores = np.asarray(function(belief), dtype=np.float64)
+    else:
+        parts = [np.asarray(function(_part(belief, rows)), np.float64) for rows in _blocks(N)]
+        scores = np.concatenate(parts)
+    if scores.shape != (N,):
+        raise ValueError(
+            f"the acquisition function {getattr(function, '__name__', function)!r} returned shape "
+            f"{scores.shape}; it must return one score for each of the {N} candidates"
+        )
+    return scores
+
+
+def _part(belief: Belief, rows: slice) -> Belief:
+    reduction = None if belief.reduction is None else belief.reduction[:, rows]
+    mu, var = belief.mu[:, rows], belief.var[:, rows]
+    return replace(belief, mu=mu, var=var, X=belief.X[rows], reduction=reduction)
+
+
+def _check_scores(name: str, scores: Array, alone: bool) -> None:
+    never = (scores == -np.inf) & (alone and (scores > -np.inf).any())
+    bad = np.flatnonzero(~(np.isfinite(scores) | never))
+    if len(bad):
+        raise ValueError(
+            f"the acquisition function {name!r} scored {len(bad)} of {len(scores)} candidates with "
+            f"{scores[bad[0]]}; scores must be finite. To leave candidates out, skip or remove them"
+        )

@@ -1,0 +1,114 @@
+"""The state of a learner: one frozen value that decides all it says next.
+
+What is kept beside it for speed (the model that the labels make, the belief on the pool) follows
+from it, is keyed by it and can be thrown away (`beliefs`).
+
+The model is not in the state but decided by it: experts are settled by the labels `settlement.by`,
+the first `settlement.together` labels are folded in together, those after them one by one. So a
+state costs nothing to make, and a label that came is in it or is not, whatever was interrupted.
+"""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weal.core.acquisition import Acquisition, needs_reduction
+from weal.core.arrays import Array
+from weal.core.scaling import Scaling
+from weal.errors import Exhausted
+from weal.learner.candidates import Candidates
+from weal.learner.events import Row
+from weal.learner.labels import Labels, Told
+from weal.model.fold import Fold
+from weal.model.parameters import Parameters
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Settings:
+    """What a learner was told to be; see `weal.ActiveLearner` for what each means."""
+
+    parameters: Parameters  # of the model
+    functions: Mapping[str, Acquisition]  # K, by name
+    eta: float
+    score_scaling: str
+    n_start: int
+    seed: int
+    validation: tuple[Array, Array] | None = None  # (V, d), (V,)
+
+    @property
+    def needs_reference(self) -> bool:
+        """Whether one of the functions looks at reference points."""
+        return any(needs_reduction(function) for function in self.functions.values())
+
+    @property
+    def even(self) -> Array:  # (K,)
+        """Log weights of the acquisition functions before they were weighed."""
+        K = len(self.functions)
+        return np.full(K, -np.log(K))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Settlement:
+    """What the model follows from besides the labels that came since."""
+
+    scaling: Scaling  # of the labels and candidates when there were labels enough for a model
+    by: Told  # labels by which the experts were settled last
+    n: int  # how many there were then: it decides when experts are settled next
+    together: int  # labels, the first of the state's, that are folded in together; others in turn
+    experts: Fold | None = None  # as they were settled, before the first label, where it is known
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """A learner after some events."""
+
+    settings: Settings
+    candidates: Candidates
+    log_omega: Array  # (K,)  weights of the acquisition functions
+    weighed: bool = False  # whether these followed the labels as they are now
+    labels: Labels = field(default_factory=Labels)
+    settlement: Settlement | None = None  # None: too few labels for a model so far
+    asked: Mapping[Hashable, int] = field(default_factory=dict)  # id -> its row in the history
+    skipped: frozenset[Hashable] = frozenset()
+    batch: tuple[Hashable, ...] = ()  # asked since the last news: what `ask` says again
+    reference: Array | None = None  # (N, d)  that `ivr` looks at; None: the pool
+    history: tuple[Row, ...] = ()
+
+    @property
+    def fitted(self) -> bool:
+        """Whether there have been labels enough for a model."""
+        return self.settlement is not None
+
+    @property
+    def omega(self) -> dict[str, float]:
+        """Weights of the acquisition functions."""
+        return dict(zip(self.settings.functions, np.exp(self.log_omega).tolist(), strict=True))
+
+    def free(self, wanted: int = 0) -> NDArray[np.bool_]:  # (U,)
+        """Who is neither labelled, asked, skipped nor removed; Exhausted if fewer than wanted."""
+        free = self.candidates.present.copy()
+        taken = [*self.labels.by_name, *self.asked, *self.skipped]
+        free[[self.candidates.index[name] for name in taken]] = False
+        left = int(free.sum())
+        if wanted > left:
+            raise Exhausted(
+                f"asked for {wanted} more, and {left} candidates are left: "
+                f"{len(self.labels.by_name)} of {len(self.candidates)} are labelled, "
+                f"{len(self.asked)} asked, {len(self.skipped)} skipped. "
+                "Add candidates (add), or bring skipped ones back (unskip; weal skip --undo)."
+            )
+        return free
+
+
+def begin(settings: Settings, candidates: Candidates, reference: Array | None = None) -> State:
+    """The state before anything has happened."""
+    return State(settings, candidates, settings.even, reference=reference)
+
+
+def with_experts(state: State, experts: Fold) -> State:
+    """The same state, where it is known what the experts were settled to."""
+    if state.settlement is None:
+        return state
+    return replace(state, settlement=replace(state.settlement, experts=experts))

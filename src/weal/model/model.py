@@ -1,0 +1,137 @@
+"""What labels have taught, as a value: it predicts in the user's units, and nothing changes it.
+
+`Model` is the fold of the labels (`fold`) with the scaling between the user's units and ours. The
+estimator of scikit-learn's kind (`regressor`) and the learner hold one, and put another in its
+place when a label comes.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from weal.core.arrays import Array
+from weal.core.embedding import Embedding
+from weal.core.ensemble import Ensemble
+from weal.core.experts import Points
+from weal.core.kernels import Kernel
+from weal.core.scaling import Scaling
+from weal.model import prediction, units
+from weal.model.checks import check_levels
+from weal.model.fold import Fold
+from weal.table.matrix import read_numbers, with_columns
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """An ensemble of Gaussian processes that has seen some labels.
+
+    Points are arrays (N, d), or frames, whose columns are then found by name where the labels came
+    with names too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weal import ActiveLearner
+    >>> X = np.linspace(0, 6, 13)[:, None]
+    >>> learner = ActiveLearner(X)
+    >>> learner.tell(range(13), np.sin(X[:, 0]))
+    >>> mean, std = learner.model.predict([[2.2]], return_std=True)
+    >>> bool(abs(mean[0] - np.sin(2.2)) < 0.05)
+    True
+    """
+
+    fold: Fold
+    scaling: Scaling
+    columns: tuple[str, ...] | None = None  # of the frame that the labels came with
+
+    # What was learnt ends in an underscore, as in the estimator, so that both answer to one name.
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Mean (N,) of f at X, and with `return_std` the sd (N,) of f (not of a noisy label)."""
+        mean, sd = prediction.mean_sd(self.fold, self.scaling, self._inputs(X))
+        return (mean, sd) if return_std else mean
+
+    def predict_interval(self, X: Any, level: float = 0.9) -> tuple[Array, Array]:
+        """Ends (N,), (N,) of intervals that hold a label at X with that probability."""
+        if not 0.0 < level < 1.0:
+            raise ValueError(f"level is {level!r}; it must be a probability between 0 and 1")
+        low, high = self.predict_quantiles(X, [0.5 - 0.5 * level, 0.5 + 0.5 * level])
+        return low, high
+
+    def predict_quantiles(self, X: Any, levels: ArrayLike) -> Array:
+        """Quantiles (levels, N) of a label at X (N, d), noise included, in units of y."""
+        X = self._inputs(X)
+        return prediction.quantiles(self.fold, self.scaling, X, check_levels(levels))
+
+    def log_predictive_density(self, X: Any, y: ArrayLike) -> Array:
+        """Log density (N,) of the labels y (N,) at X (N, d), noise included, in units of y."""
+        X, labels = self._inputs(X), np.asarray(y, dtype=np.float64)
+        if labels.shape != (len(X),) or not np.isfinite(labels).all():
+            raise ValueError(
+                f"y must be a finite label for each of the {len(X)} rows of X; "
+                f"got shape {labels.shape}"
+            )
+        units.labels(self.scaling, labels)
+        return prediction.log_density(self.fold, self.scaling, X, labels)
+
+    @property
+    def dictionary_(self) -> tuple[Kernel, ...]:
+        """The kernels of the M experts."""
+        return self.fold.dictionary
+
+    @property
+    def weights_(self) -> Array:  # (M,)
+        """Probability of each expert given the labels."""
+        return self.ensemble_.w
+
+    @property
+    def magnitude_(self) -> Array:  # (M,)
+        """Magnitude of each expert, in units of the scaled labels; its mean where integrated."""
+        return self.ensemble_.magnitude
+
+    @property
+    def noise_(self) -> Array:  # (M,)
+        """Noise sd of each expert, in units of the scaled labels."""
+        return np.sqrt(self.ensemble_.magnitude * self.ensemble_.noise)
+
+    @property
+    def scaling_(self) -> Scaling:
+        """The scaling in use."""
+        return self.scaling
+
+    @property
+    def n_labels_(self) -> int:
+        """Number of labels folded in."""
+        return len(self.fold.y)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of inputs d."""
+        return len(self.scaling.x_mean)
+
+    @property
+    def ensemble_(self) -> Ensemble:
+        """The state of the core."""
+        return self.fold.ensemble
+
+    @property
+    def embedding_(self) -> Embedding:
+        """How scaled inputs become points of the core."""
+        return self.fold.embedding
+
+    def points(self, X: Array) -> Points:
+        """Rows of X (N, d), in the user's units, in the form that the experts of the core take."""
+        return self.embedding_.points(self.ensemble_.experts, units.inputs(self.scaling, X))
+
+    def _inputs(self, X: Any) -> Array:
+        """Scaled inputs (N, d), checked."""
+        table = read_numbers(with_columns(X, self.columns)).X
+        if table.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"the model has {self.n_features_in_} inputs; got {table.shape[1]} columns"
+            )
+        if not np.isfinite(table).all():
+            raise ValueError("X holds NaN or infinite numbers; every input must be finite")
+        return units.inputs(self.scaling, table)
