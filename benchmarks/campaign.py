@@ -29,7 +29,6 @@ import numpy as np
 import pandas as pd
 
 from weal import open_campaign
-from weal.campaign import recall
 from weal.campaign.campaign import Campaign
 
 U, LABELS = 10_000, 500
@@ -88,7 +87,7 @@ def a_store(folder: Path, labels: int) -> str:
 def opened(url: str) -> Any:
     """A prediction of a campaign that was just opened."""
     with open_campaign(NAME, url) as campaign:
-        return campaign.model.predict(campaign.mind.pool.X[:1], return_std=True)
+        return campaign.model.predict(campaign.session.pool.X[:1], return_std=True)
 
 
 def bare_insert(folder: Path) -> Callable[[], None]:
@@ -142,7 +141,8 @@ def report_opening(folder: Path, runs: int) -> None:
     report_growth("no checkpoint", stores, runs)
     for url in stores.values():
         with open_campaign(NAME, url) as campaign:
-            recall.keep(campaign.mind, campaign.store, campaign.ledger)
+            assert campaign.model
+            campaign.session.keep()
     report_growth("checkpoint", stores, runs)
 
 

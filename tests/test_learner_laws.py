@@ -1,6 +1,5 @@
 """Laws: order, replay, candidates that come and go, interruptions, and any mixture of calls."""
 
-import sys
 from copy import deepcopy
 
 import numpy as np
@@ -13,6 +12,7 @@ from learning import (
     OUTSIDE,
     POOL,
     SCALING,
+    Interrupt,
     Y,
     a_learner,
     beliefs,
@@ -202,30 +202,6 @@ def test_ctrl_c_while_the_pool_is_moved_keeps_the_label(monkeypatch):
     assert_allclose(beliefs(learner), beliefs(calm), rtol=1e-9)
     assert learner.model.n_labels_ == 9
     assert learner.ask(3) == calm.ask(3)
-
-
-class Interrupt:
-    """Raises KeyboardInterrupt at the n-th call of one of our functions; counts them."""
-
-    def __init__(self, n):
-        self.n, self.calls = n, 0
-
-    def __call__(self, frame, event, arg):
-        if event == "call" and "/weal/" in frame.f_code.co_filename:
-            self.calls += 1
-            if self.calls == self.n:
-                raise KeyboardInterrupt
-
-    def during(self, work):
-        """Whether the work was interrupted."""
-        sys.setprofile(self)
-        try:
-            work()
-        except KeyboardInterrupt:
-            return True
-        finally:
-            sys.setprofile(None)
-        return False
 
 
 JOBS = {

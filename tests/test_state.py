@@ -7,17 +7,26 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from happenings import HAPPENINGS, HELD_OUT, MAKERS, a_state, event_of, plain, states_after, told
-from learning import OUTSIDE, POOL, Y, a_learner, measure
-from test_learner_laws import Interrupt
+from happenings import (
+    HAPPENINGS,
+    HELD_OUT,
+    MAKERS,
+    a_state,
+    event_of,
+    picture,
+    plain,
+    question,
+    states_after,
+    told,
+)
+from learning import OUTSIDE, POOL, Interrupt, Y, a_learner, measure
 from weal import ActiveLearner
 from weal.learner import events, labels, learner_file, state
 from weal.learner.apply import apply
 from weal.learner.beliefs import Beliefs
 from weal.learner.candidates import Candidates
 from weal.learner.choosing import next_query
-from weal.learner.memory_pool import MEMORY, MemoryPool
-from weal.model import fold
+from weal.learner.memory_pool import MEMORY
 
 KINDS = pytest.mark.parametrize("kind", ["features", "exact", "default"])
 MODEST = settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -113,29 +122,6 @@ def test_an_event_that_is_refused_leaves_the_state_that_was():
 
 
 # Replay: the state decides, and no cache does
-
-
-def picture(beliefs, now, watched=None):
-    """Everything that is believed in a state, to the last bit."""
-    if not now.fitted:
-        return None
-    outlook, ahead = beliefs.now(now), beliefs.ahead(now)
-    seen = [beliefs.model(now).predict(OUTSIDE, return_std=True)]
-    for one in (outlook, ahead):
-        held, mu, v = one.pool.held(range(len(now.candidates)))
-        q = None if one.pool.q is None else one.pool.q[held]
-        seen.append((held, mu, v, q, one.ens.log_w, one.X, one.y))
-    judged = beliefs.judged(now) if len(now.labels) else None
-    seen.append(None if judged is None else (judged.mu, judged.v, judged.y, judged.lam))
-    seen.append(beliefs.moments(now, range(len(now.candidates))))
-    if watched is not None:
-        seen.append(beliefs.watched(now, watched)[1:])
-    return plain(seen)
-
-
-def question(now, beliefs):
-    """What would be asked next, and why."""
-    return plain(next_query(now, beliefs, True)) if now.free().any() else None
 
 
 @KINDS
@@ -237,87 +223,3 @@ def test_ctrl_c_anywhere_in_a_question_leaves_state_and_beliefs_that_answer_the_
         assert question(after, used) == expected[0], n
         assert picture(used, after) == expected[1], n
     assert (plain(now), plain(after)) == before
-
-
-# Labels
-
-
-def test_labels_are_taken_without_a_look_at_model_or_pool(monkeypatch):
-    """All that a label costs is paid by who asks next."""
-    learner = a_learner("multi", "exact")
-    learner.ask(2)
-    calls = []
-
-    def refuse(name, whole):
-        def counted(*args, **kwargs):
-            calls.append(name)
-            return whole(*args, **kwargs)
-
-        return counted
-
-    for owner, names in {
-        MemoryPool: ("__init__", "follow", "hold", "fork", "renewed", "scored", "predict", "held"),
-        fold: ("settle", "absorb", "step", "advance", "learn", "begin", "emptied"),
-        Beliefs: ("model", "now", "ahead", "moments", "judged", "_of"),
-    }.items():
-        for name in names:
-            monkeypatch.setattr(owner, name, refuse(name, getattr(owner, name)))
-    learner.tell(20, Y[20])
-    learner.tell(range(30, 40), Y[30:40], noise=5.0)
-    learner.tell(20, Y[20] + 1.0, replace=True)
-    learner.tell(20, Y[20] + 2.0, repeat=True)
-    learner.tell_points(OUTSIDE, measure(OUTSIDE))
-    learner.forget(31)
-    learner.skip(41)
-    learner.unskip(41)
-    learner.add(OUTSIDE)
-    learner.remove([42])
-    assert calls == []
-    learner.ask()
-    assert {"absorb", "__init__", "scored"} <= set(calls)
-
-
-@KINDS
-@pytest.mark.parametrize("sizes", [(1,) * 30, (30,), (7, 1, 22), (29, 1)])
-def test_labels_told_together_or_in_turn_settle_the_experts_by_the_same_labels(kind, sizes):
-    first = a_state(kind, pool=POOL)
-    first = apply(first, told(first, range(6)))
-    one_by_one = now = first
-    for n in range(6, 36):
-        one_by_one = apply(one_by_one, told(one_by_one, [n]))
-    at = 6
-    for size in sizes:
-        now = apply(now, told(now, range(at, at + size)))
-        at += size
-    assert plain(now.settlement) == plain(one_by_one.settlement)
-    assert plain(now.labels) == plain(one_by_one.labels)
-    assert picture(Beliefs(MEMORY), now) == picture(Beliefs(MEMORY), one_by_one)
-
-
-@KINDS
-def test_a_label_that_is_dropped_settles_experts_that_follow_labels_by_those_left(kind):
-    now, beliefs = a_state(kind), Beliefs(MEMORY)
-    now = apply(now, told(now, range(9)))
-    after = apply(now, events.Told(dropped=(3,)))
-    assert after.settlement.n == after.settlement.together == len(after.labels) == 8
-    assert after.settlement.scaling is now.settlement.scaling
-    by = after.labels.arrays() if kind == "default" else now.labels.arrays()
-    assert plain(after.settlement.by) == plain(by)
-    beliefs.model(now)  # whose experts serve, where they are the same
-    assert picture(beliefs, after) == picture(Beliefs(MEMORY), after)
-
-
-def test_experts_settled_by_the_same_labels_are_not_settled_twice(monkeypatch):
-    """After a label was dropped, or many came at once, given kernels keep what was fitted."""
-    now, beliefs, calls = a_state("features", pool=POOL), Beliefs(MEMORY), []
-    now = apply(now, told(now, range(9)))
-    settle = fold.settle
-    monkeypatch.setattr(fold, "settle", lambda *args: calls.append(len(args[2])) or settle(*args))
-    beliefs.model(now)
-    now = apply(now, events.Told(dropped=(3,)))
-    beliefs.model(now)
-    more = told(now, range(10, 60)).labels
-    now = apply(now, events.Told((*more, *more)))
-    assert now.settlement.together == 108
-    beliefs.model(now)
-    assert calls == [9]

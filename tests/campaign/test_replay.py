@@ -285,6 +285,32 @@ def test_a_change_of_acquisition_during_an_ask_breaks_nothing():
         assert one.session.state.weighed
 
 
+@pytest.mark.parametrize("deed", ["told", "corrected", "withdrawn"])
+def test_functions_are_weighed_once_for_the_labels_that_there_are(deed):
+    with campaign(acquisition="multi") as one:
+        for n in range(12):
+            one.tell(f"r{n}", truth(n))
+        assert not one.session.state.weighed
+        one.ask()
+        state = one.session.state
+        kept = one.events()[-1].body["ask"]["log_omega"]
+        assert state.weighed
+        assert state.log_omega.tolist() == kept
+        one.ask(check=True)
+        one.ask()
+        assert one.session.state.log_omega.tolist() == kept
+        if deed == "withdrawn":
+            one.withdraw("r1")
+        else:
+            one.tell("r1" if deed == "corrected" else "r39", 0.5, replace=deed == "corrected")
+        assert not one.session.state.weighed
+        one.ask(check=True)
+        assert not one.session.state.weighed
+        one.ask()
+        assert one.session.state.weighed
+        assert one.session.state.log_omega.tolist() != kept
+
+
 def test_candidates_and_settings_may_both_change_while_it_is_open():
     with campaign(rows=20) as one:
         one.ask(3)

@@ -1,14 +1,18 @@
-"""What a command may import: `weal --help`, `tell`, `skip` and `withdraw` start no numerics."""
+"""What a command may import: `weal --help`, `tell`, `skip` and `withdraw` start no numerics, and
+`ask` and `status` neither scikit-learn nor what only tables and figures need.
+"""
 
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from shell import typed
 
 HEAVY = "numpy scipy sklearn pyarrow pandas polars narwhals matplotlib rich dask joblib psycopg"
+NOT_TO_ASK = "sklearn pandas polars narwhals matplotlib rich dask joblib psycopg scipy.stats"
 POOL = "sample,temp,hardness\nA-1,900,\nA-2,950,3.5\nA-3,910,\n"
 LOADED = """
 import sys
@@ -31,6 +35,18 @@ def _a_campaign(tmp_path, monkeypatch):
     )
 
 
+def loaded(words):
+    """Exit code and modules of a command in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, *words.split()],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "WEAL_WHO": "mk"},
+    )
+    return done.returncode, set(done.stderr.splitlines()[-1].split())
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -50,14 +66,20 @@ def _a_campaign(tmp_path, monkeypatch):
     ],
 )
 def test_a_light_command_loads_nothing_heavy(words):
-    done = subprocess.run(
-        [sys.executable, "-c", LOADED, *words.split()],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "WEAL_WHO": "mk"},
-    )
-    loaded = set(done.stderr.splitlines()[-1].split())
-    assert done.returncode == (2 if "A-9" in words else 0)
-    assert "weal.cli.main" in loaded
-    assert not set(HEAVY.split()) & loaded
+    code, found = loaded(words)
+    assert code == (2 if "A-9" in words else 0)
+    assert "weal.cli.main" in found
+    assert not set(HEAVY.split()) & found
+
+
+@pytest.mark.parametrize("words", ["ask steel", "status steel", "ask steel --check 1"])
+@pytest.mark.parametrize("model", [False, True])
+def test_what_asks_needs_neither_scikit_learn_nor_frames(words, model):
+    if model:
+        rows = "".join(f"B-{n},{900 + 7 * n},{n % 4}.5\n" for n in range(9))
+        Path("more.csv").write_text("sample,temp,hardness\n" + rows)
+        assert typed("add", "steel", "--pool", "more.csv")[0] == 0
+    code, found = loaded(words)
+    assert code == 0
+    assert "weal.active_learner" in found
+    assert not set(NOT_TO_ASK.split()) & found

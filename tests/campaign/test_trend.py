@@ -134,6 +134,25 @@ def test_a_long_course_is_part_of_the_fine_one(one, monkeypatch):
         assert surprise.error == pytest.approx(errors[surprise.labels], rel=1e-6)
 
 
+def test_beyond_some_labels_the_past_is_settled_less_often_and_the_last_is_the_model(
+    one, monkeypatch
+):
+    exact = {mark.labels: mark for mark in course(one.model, 5, one.session.pool.X).marks}
+    monkeypatch.setattr("weal.diagnostics.trend.PAST", 15)
+    monkeypatch.setattr("weal.diagnostics.trend.SETTLED_BY", 14)
+    rough = {mark.labels: mark for mark in course(one.model, 5, one.session.pool.X).marks}
+    assert list(rough) == list(exact)
+    assert [rough[n] == exact[n] for n in rough] == [n <= 15 for n in rough]
+    _, sd = one.model.predict(one.session.pool.X, return_std=True)
+    assert rough[30].expected == pytest.approx(np.sqrt((sd**2).mean()), rel=1e-3)
+    for n in rough:
+        assert 0.3 < rough[n].expected / exact[n].expected < 3.0
+    before, kept = course(taught(24).model, 5, one.session.pool.X), []
+    again = course(one.model, 5, one.session.pool.X, before, lambda *step: kept.append(step))
+    assert again.marks == course(one.model, 5, one.session.pool.X).marks
+    assert kept[0][1] > 15
+
+
 def test_a_kept_course_is_thrown_away_when_a_label_changes():
     one = taught(16)
     before = trend(one)

@@ -3,7 +3,6 @@
     labels    id -> what was told of it; several where it was measured again
     leases    id -> who has it until when: asked, and neither told, skipped nor withdrawn since
     skipped   ids that are not to be offered
-    steps     what a learner has to go through, in order: the same events, stripped of people
 
 A lease lapses by the clock alone, so that it stays in the ledger: `open_leases(now)` leaves lapsed
 ones out. `fold` never changes the ledger that it is given. Standard library only: `weal tell`
@@ -46,17 +45,6 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One thing that a learner has to take in."""
-
-    kind: str  # "add", "tell", "repeat", "correct", "forget"
-    id: str = ""
-    y: float = 0.0
-    noise: float = 0.0
-    rows: int = 0  # of "add": candidates from then on
-
-
-@dataclass(frozen=True, slots=True)
 class Foretold:
     """A label beside what was expected when its row was asked."""
 
@@ -78,12 +66,9 @@ class Ledger:
     labels: dict[str, tuple[Told, ...]] = field(default_factory=dict)
     leases: dict[str, Lease] = field(default_factory=dict)
     skipped: dict[str, str | None] = field(default_factory=dict)  # id -> note
-    steps: list[Step] = field(default_factory=list)
     foretold: list[Foretold] = field(default_factory=list)
     asked: int = 0  # rows offered so far
     checks: int = 0  # of them for an honest test
-    ask: Mapping[str, Any] | None = None  # what the last ask left behind for the next
-    news: bool = False  # whether labels changed since
 
     @property
     def n_labels(self) -> int:
@@ -108,7 +93,6 @@ def fold(ledger: Ledger, events: Iterable[Event]) -> Ledger:
         labels=dict(ledger.labels),
         leases=dict(ledger.leases),
         skipped=dict(ledger.skipped),
-        steps=list(ledger.steps),
         foretold=list(ledger.foretold),
     )
     for event in events:
@@ -125,16 +109,11 @@ def _created(ledger: Ledger, event: Event) -> Ledger:
 
 
 def _settings(ledger: Ledger, event: Event) -> Ledger:
-    changes = event.body["changes"]
-    if "acquisition" in changes:  # the new functions have not been weighed
-        ledger = replace(ledger, ask=None, news=True)
-    return replace(ledger, settings={**ledger.settings, **changes})
+    return replace(ledger, settings={**ledger.settings, **event.body["changes"]})
 
 
 def _added(ledger: Ledger, event: Event) -> Ledger:
-    rows = ledger.rows + event.body["rows"]
-    ledger.steps.append(Step("add", rows=rows))
-    return replace(ledger, rows=rows)
+    return replace(ledger, rows=ledger.rows + event.body["rows"])
 
 
 def _asked(ledger: Ledger, event: Event) -> Ledger:
@@ -142,16 +121,8 @@ def _asked(ledger: Ledger, event: Event) -> Ledger:
     until = datetime.fromisoformat(body["until"])
     ledger.leases.pop(name, None)  # a lapsed one; the new one comes last
     ledger.leases[name] = Lease(name, event.who, event.time, until, event.seq, body)
-    ask = body.get("ask")
-    if ask and ask["acquisition"] != ledger.settings.get("acquisition"):
-        ask = None  # chosen by functions that somebody has changed meanwhile
-    return replace(
-        ledger,
-        asked=ledger.asked + 1,
-        checks=ledger.checks + bool(body["check"]),
-        ask=ask or ledger.ask,
-        news=ledger.news and not ask,
-    )
+    checks = ledger.checks + bool(body["check"])
+    return replace(ledger, asked=ledger.asked + 1, checks=checks)
 
 
 def _told(ledger: Ledger, event: Event) -> Ledger:
@@ -160,7 +131,6 @@ def _told(ledger: Ledger, event: Event) -> Ledger:
     if not before and (lease := ledger.leases.get(told.id)):
         ledger.foretold.append(Foretold(told, lease.body))
     ledger.labels[told.id] = (*before, told)
-    ledger.steps.append(_step("repeat" if before else "tell", told))
     return _settled(ledger, told.id)
 
 
@@ -171,7 +141,6 @@ def _corrected(ledger: Ledger, event: Event) -> Ledger:
             ledger.foretold[n] = replace(past, told=told)
     ledger.labels.pop(told.id, None)
     ledger.labels[told.id] = (told,)
-    ledger.steps.append(_step("correct", told))
     return _settled(ledger, told.id)
 
 
@@ -181,8 +150,7 @@ def _withdrawn(ledger: Ledger, event: Event) -> Ledger:
     if not ledger.labels.pop(name, None):
         return ledger
     ledger.foretold[:] = [past for past in ledger.foretold if past.told.id != name]
-    ledger.steps.append(Step("forget", name))
-    return replace(ledger, news=True)
+    return ledger
 
 
 def _skipped(ledger: Ledger, event: Event) -> Ledger:
@@ -199,17 +167,13 @@ def _settled(ledger: Ledger, name: str) -> Ledger:
     """A label is there: nobody has to bring it, and whoever skipped the row did not."""
     ledger.leases.pop(name, None)
     ledger.skipped.pop(name, None)
-    return replace(ledger, news=True)
+    return ledger
 
 
 def _label(event: Event) -> Told:
     body = event.body
     who = (event.seq, event.time, event.who)
     return Told(str(event.id), body["y"], body["noise"], *who, body.get("note"))
-
-
-def _step(kind: str, told: Told) -> Step:
-    return Step(kind, told.id, told.y, told.noise or 0.0)
 
 
 _APPLY = {

@@ -16,7 +16,7 @@ before.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from weal.core.kernels import Kernel, correlation, dictionary
 from weal.core.likelihood import GAUSSIAN
 from weal.core.magnitude import LOG_2_PI, Conjugate
 from weal.core.relevance import Peak, fit, forward
-from weal.core.stated_noise import units
+from weal.core.stated_noise import expected_units, units
 from weal.core.tuned import (
     A0,
     B0,
@@ -56,6 +56,7 @@ class Lineup:
 
     kernels: tuple[Kernel, ...]  # H
     noise: Array  # (H,)  lam
+    variance: Array  # (H,)  of labels that the priors of their magnitudes are measured by
     unit: Array  # (H,)  of the noise that labels bring along
     log_prior: Array  # (H,)  their log weights before the first label, not normalised
     fitted: float  # posterior of the class with one lengthscale for each input
@@ -93,6 +94,7 @@ def choose(
     return Lineup(
         tuple(kernel for kernel, _ in chosen),
         np.array([ratio for _, ratio in chosen]),
+        np.array([_expected(player, X, extra) for player in chosen]),
         unit[best],
         log_prior[best] + _inherited(log_post, best, on_grid.size),
         float(np.exp(log_post[on_grid.size :]).sum()),
@@ -118,11 +120,11 @@ def weighed(
 
     Without extra the unit of an expert is what it expects its magnitude to be after the labels.
     """
-    out = np.empty((len(kernels), len(ratios)))
-    stated = bool(extra.any())
+    out, zero, stated = np.empty((len(kernels), len(ratios))), np.zeros_like(y), bool(extra.any())
     unit = units(kernels, ratios, X, y, extra) if stated else np.ones_like(out)
-    zero, scale = np.zeros_like(y), Conjugate.prior(len(ratios))
     for n, kernel in enumerate(kernels):
+        expected = np.array([_expected((kernel, ratio), X, extra) for ratio in ratios])
+        scale = Conjugate.prior(len(ratios), expected)
         K = correlation(kernel, X, X)
         lam = np.asarray(ratios)[:, None] + extra / unit[n, :, None]  # (ratios, t)
         turns = [GAUSSIAN.in_turn(y, zero, K, row) for row in np.maximum(lam, LEAST_RATIO)]
@@ -130,6 +132,12 @@ def weighed(
         out[n], after = GAUSSIAN.learn(scale, root_s * [z for _, z in turns], root_s**2)
         unit[n] = unit[n] if stated else after.variance
     return out, unit
+
+
+def _expected(player: Player, X: Array, extra: Array) -> float:
+    """What the magnitude of an expert is expected to be before any label (`stated_noise`)."""
+    kernel, ratio = player
+    return float(expected_units([kernel], [ratio], X.shape[1])[0, 0]) if extra.any() else 1.0
 
 
 def log_evidences(
@@ -166,15 +174,18 @@ def _peaks(
 
 
 def _fitted(start: Player, X: Array, y: Array, extra: Array) -> Peak:
-    """The peak from a start, stated noise measured by the unit of the start, then of the peak."""
+    """The peak from a start, stated noise measured by the unit of the start, then of the peak.
+
+    A prior of the magnitude around c is one around 1 for labels in units of sqrt(c).
+    """
     if not extra.any():
         return fit(*start, X, y, extra)
     for _ in range(FIT_ROUNDS):
         kernel, ratio = start
-        unit = units([kernel], [ratio], X, y, extra)[0, 0]
-        peak = fit(kernel, ratio, X, y, extra / unit)
+        unit, c = units([kernel], [ratio], X, y, extra)[0, 0], _expected(start, X, extra)
+        peak = fit(kernel, ratio, X, y / np.sqrt(c), extra / unit)
         start = (peak.kernel, peak.noise)
-    return peak
+    return replace(peak, log_z=peak.log_z - 0.5 * len(y) * float(np.log(c)))
 
 
 def _entries(

@@ -136,10 +136,10 @@ class Conjugate:
     unit: Array  # (M,)  what noise that is known in label units is divided by
 
     @classmethod
-    def prior(cls, M: int, variance: float = 1.0, unit: Array | None = None) -> Self:
+    def prior(cls, M: int, variance: Array | float = 1.0, unit: Array | None = None) -> Self:
         """Before the first label, for labels of that variance; the unit is its mean unless told."""
-        mean = np.full(M, variance * B0 / (A0 - 1.0))
-        return cls(np.full(M, A0), np.full(M, variance * B0), mean if unit is None else unit)
+        b = np.full(M, B0) * variance
+        return cls(np.full(M, A0), b, b / (A0 - 1.0) if unit is None else unit)
 
     @property
     def variance(self) -> Array:  # (M,)

@@ -11,14 +11,15 @@ from dataclasses import replace
 import numpy as np
 
 from weal.core.arrays import Array
-from weal.core.ensemble import Ensemble
+from weal.core.ensemble import Ensemble, normalise
 from weal.core.magnitude import Conjugate, Magnitude
 from weal.diagnostics.mixtures import Mixtures, weights
 from weal.model.fold import Fold
 
 
-def in_turn(fold: Fold, X: Array, y: Array, extra: Array) -> Mixtures:
-    """What the experts expect of the labels y (N,) at X (N, d), each told once it was predicted.
+def in_turn(fold: Fold, X: Array, y: Array, extra: Array) -> tuple[Mixtures, Fold]:
+    """What the experts expect of labels y (N,) at X (N, d), each told once it was predicted; and
+    the fold after them.
 
     That is of a label with the noise of every label; `extra` (N,) more is known of the noise with
     which they came.
@@ -26,22 +27,29 @@ def in_turn(fold: Fold, X: Array, y: Array, extra: Array) -> Mixtures:
     ens = fold.ensemble
     z, lam = fold.bend.labels(y), ens.ratios(fold.bend.variances(extra, y))
     points = fold.embedding.points(ens.experts, X)
-    _, e, s = ens.experts.absorb(points, z, lam, ens.likelihood)
-    log_w, scale = _before(ens, e, s)
-    v = np.maximum(s - lam, 0.0)
-    return Mixtures(fold, weights(log_w), z - e, v, s - (lam - ens.noise[:, None]), scale)
+    experts, e, s = ens.experts.absorb(points, z, lam, ens.likelihood)
+    log_w, scales = _along(ens, e, s)
+    spread = s - (lam - ens.noise[:, None])
+    known = (weights(log_w[:, :-1]), z - e, np.maximum(s - lam, 0.0), spread)
+    expected = Mixtures(fold, *known, _together(scales[:-1]))
+    after = replace(ens, experts=experts, log_w=normalise(log_w[:, -1]), scale=scales[-1])
+    return expected, replace(
+        fold,
+        X=np.concatenate([fold.X, X]),
+        y=np.append(fold.y, y),
+        extra=np.append(fold.extra, extra),
+        ensemble=after,
+    )
 
 
-def _before(ens: Ensemble, e: Array, s: Array) -> tuple[Array, Magnitude]:
-    """Log weights (M, N) and magnitudes before each of the labels, met in turn."""
-    log_w, scales = ens.log_w, [ens.scale]
-    before = [log_w]
-    for i in range(e.shape[1] - 1):
+def _along(ens: Ensemble, e: Array, s: Array) -> tuple[Array, list[Magnitude]]:
+    """Log weights (M, N + 1) and N + 1 magnitudes: before each label met in turn, and after all."""
+    log_w, scales = [ens.log_w], [ens.scale]
+    for i in range(e.shape[1]):
         log_p, scale = ens.likelihood.learn(scales[-1], e[:, i : i + 1], s[:, i : i + 1])
-        log_w = log_w + ens.temper * log_p
-        before.append(log_w)
+        log_w.append(log_w[-1] + ens.temper * log_p)
         scales.append(scale)
-    return np.stack(before, axis=1), _together(scales)
+    return np.stack(log_w, axis=1), scales
 
 
 def _together(scales: list[Magnitude]) -> Magnitude:

@@ -35,7 +35,7 @@ from weal.diagnostics.coverage import LEVEL
 from weal.diagnostics.explain import sample
 from weal.diagnostics.in_turn import in_turn
 from weal.diagnostics.leave_one_out import left_out_means
-from weal.diagnostics.mixtures import main_experts
+from weal.diagnostics.mixtures import Mixtures, main_experts
 from weal.diagnostics.progress import Progress
 from weal.learner.state import State
 from weal.model.fold import Fold, absorb, emptied, picked_by, refresh_after, settle
@@ -126,12 +126,12 @@ def course(
             now = fold
         elif i in settled and i > start:
             now = fold_of(fold, i)
+        now = main_experts(now, LEAST_WEIGHT) if i > PAST else now
         if i in wanted:
             marks.append(_mark(now, scale, X, y[:i]))
         if i < end:
-            rows = _rows(fold, i, end)
-            surprises += _surprises(now, scale, rows, y[i:end])
-            now = absorb(now, *rows)
+            expected, now = in_turn(now, *_rows(fold, i, end))
+            surprises += _surprises(expected, scale, y[i:end], i)
         if progress:
             progress("error estimates", i, t)
     return Trend(tuple(marks), tuple(surprises), len(X))
@@ -211,20 +211,17 @@ def _rows(fold: Fold, start: int, end: int) -> Rows:
 
 
 def _mark(fold: Fold, scale: Scaling, X: Array, y: Array) -> Mark:
-    some = main_experts(fold, LEAST_WEIGHT) if len(y) > PAST else fold
-    errors = y - left_out_means(some, scale)
-    _, sd = mean_sd(some, scale, X)
+    errors = y - left_out_means(fold, scale)
+    _, sd = mean_sd(fold, scale, X)
     rms = [float(np.sqrt((part**2).mean())) for part in (errors, sd)]
     return Mark(len(y), rms[0], rms[1], kinds(fold))
 
 
-def _surprises(fold: Fold, scale: Scaling, rows: Rows, y: Array) -> list[Surprise]:
-    """The labels that come on top of a fold, those that are kept of them."""
-    t = len(fold.y)
-    found = in_turn(main_experts(fold, LEAST_WEIGHT) if t > PAST else fold, *rows)
-    errors = y - found.moments(scale)[0]
-    low, high = found.interval(scale, LEVEL)
+def _surprises(expected: Mixtures, scale: Scaling, y: Array, before: int) -> list[Surprise]:
+    """Labels y (N,) that came after so many, beside what was expected; those that are kept."""
+    errors = y - expected.moments(scale)[0]
+    low, high = expected.interval(scale, LEVEL)
     sd, inside = (high - low) / (2.0 * _NORMAL), (low <= y) & (y <= high)
     table = zip(errors.tolist(), sd.tolist(), inside.tolist(), strict=True)
-    every = [Surprise(t + n, *row) for n, row in enumerate(table)]
+    every = [Surprise(before + n, *row) for n, row in enumerate(table)]
     return [one for one in every if one.labels % (1 + one.labels // FINE) == 0]
