@@ -1,6 +1,5 @@
 """Laws: order, replay, candidates that come and go, interruptions, and any mixture of calls."""
 
-import sys
 from copy import deepcopy
 
 import numpy as np
@@ -9,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from interrupting import Interrupt, calls_of
 from learning import (
     OUTSIDE,
     POOL,
@@ -200,30 +200,6 @@ def test_ctrl_c_while_the_pool_is_moved_keeps_the_label(monkeypatch):
     assert learner.ask(3) == calm.ask(3)
 
 
-class Interrupt:
-    """Raises KeyboardInterrupt at the n-th call of one of our functions; counts them."""
-
-    def __init__(self, n):
-        self.n, self.calls = n, 0
-
-    def __call__(self, frame, event, arg):
-        if event == "call" and "/weal/" in frame.f_code.co_filename:
-            self.calls += 1
-            if self.calls == self.n:
-                raise KeyboardInterrupt
-
-    def during(self, work):
-        """Whether the work was interrupted."""
-        sys.setprofile(self)
-        try:
-            work()
-        except KeyboardInterrupt:
-            return True
-        finally:
-            sys.setprofile(None)
-        return False
-
-
 JOBS = {
     "tell": lambda learner, batch: learner.tell(batch, Y[batch]),
     "first model": lambda learner, batch: learner.tell(range(8), Y[:8]),
@@ -245,11 +221,10 @@ def test_ctrl_c_anywhere_loses_nothing_and_the_work_can_be_done_again(job, kind)
     if job == "ask":
         start.tell(batch, Y[batch])
     calm = deepcopy(start)
-    count = Interrupt(-1)
-    assert not count.during(lambda: JOBS[job](calm, batch))
+    calls = calls_of(lambda learner: JOBS[job](learner, batch), deepcopy(start), calm)
     expected = told(calm), beliefs(calm), calm.ask(3), list(calm.pending)
     many = 12 if kind == "default" else 60
-    for n in np.unique(np.linspace(1, count.calls, many).astype(int)):
+    for n in np.unique(np.linspace(1, calls, many).astype(int)):
         learner = deepcopy(start)
         assert Interrupt(n).during(lambda: JOBS[job](learner, batch))  # noqa: B023
         assert told(learner) in (told(start), told(calm)), n
