@@ -13,21 +13,25 @@ import weal
 OURS = str(Path(weal.__file__).parent) + "/"
 
 
+def ctrl_c():
+    raise KeyboardInterrupt
+
+
 class Interrupt:
-    """Raises KeyboardInterrupt at the n-th call of one of our functions; counts them.
+    """Raises KeyboardInterrupt, or does the deed, at the n-th call of ours; counts them.
 
     With `since`, the first one that counts is the first call of a function of that name.
     """
 
-    def __init__(self, n, since=None):
-        self.n, self.since, self.calls = n, since, 0
+    def __init__(self, n, since=None, deed=ctrl_c):
+        self.n, self.since, self.deed, self.calls = n, since, deed, 0
 
     def __call__(self, frame, event, arg):
         code = frame.f_code
         if event == "call" and code.co_filename.startswith(OURS):
             self.calls += bool(self.calls) or self.since in (None, code.co_name)
             if self.calls == self.n:
-                raise KeyboardInterrupt
+                self.deed()
 
     def during(self, work):
         """Whether the work was interrupted, by an exception that reached us."""

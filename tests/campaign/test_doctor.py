@@ -209,7 +209,7 @@ def test_a_journal_that_was_deleted_is_found_or_harmless(tmp_path):  # R6
     tell(store, "id1", 1.5)
     events = store.read(NAME)
     store.close()
-    dying.run("at", url, "before commit", 1, "tell", check=False)
+    dying.run("at", url, "before commit", 1, "tell", killed=True)
     (tmp_path / "weal.db-journal").unlink(missing_ok=True)
     assert _read_events(url) in (events, None)
 
@@ -226,7 +226,7 @@ def test_an_interrupted_write_is_rolled_back_by_the_doctor_too(tmp_path):
     store = open_store(url)
     make(store, names(9))
     store.close()
-    dying.run("at", url, "before commit", 1, "tell", check=False)
+    dying.run("at", url, "before commit", 1, "tell", killed=True)
     assert broken(url) == []
     rescue(url, tmp_path / "saved")
     assert labels(open_store(url)) == {}
