@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from interrupting import Interrupt, calls_of
 from learning import (
     OUTSIDE,
     POOL,
@@ -232,11 +233,10 @@ def test_ctrl_c_anywhere_loses_nothing_and_the_work_can_be_done_again(job, kind)
         learner.predicted_error()
 
     calm = deepcopy(start)
-    count = Interrupt(-1)
-    assert not count.during(lambda: work(calm))
+    calls = calls_of(work, deepcopy(start), calm)
     expected = told(calm), beliefs(calm), calm.ask(3), list(calm.pending)
     many = 12 if kind == "default" else 60
-    for n in np.unique(np.linspace(1, count.calls, many).astype(int)):
+    for n in np.unique(np.linspace(1, calls, many).astype(int)):
         learner = deepcopy(start)
         assert Interrupt(n).during(lambda: work(learner))  # noqa: B023
         assert told(learner) in (told(start), told(calm)), n

@@ -1,13 +1,14 @@
 """The loop for oracles that can be called: why it stops, and that nothing is ever lost."""
 
-import signal
+from copy import deepcopy
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from interrupting import Interrupt, calls_of
 from learning import POOL, Y, a_learner, everything, measure, model, teach, told
-from weal import ActiveLearner
+from weal import ActiveLearner, EnsembleGPRegressor
 
 
 def test_a_run_is_asking_and_telling():
@@ -187,33 +188,22 @@ def test_ctrl_c_in_the_callback_counts_the_label_that_was_told():
     assert (how.reason, how.labels, len(learner.labels)) == ("interrupted", 1, 9)
 
 
-@pytest.fixture
-def alarm():
-    """Ctrl-C after so many seconds, wherever the program is then; never after the test."""
-
-    if not hasattr(signal, "SIGALRM"):
-        pytest.skip("no alarms on this system")
-
-    def interrupt(number, frame):
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    yield lambda seconds: signal.setitimer(signal.ITIMER_REAL, seconds)
-    signal.setitimer(signal.ITIMER_REAL, 0.0)
-    signal.signal(signal.SIGALRM, before)
-
-
-@pytest.mark.parametrize("seconds", [0.011, 0.047, 0.083, 0.139, 0.211])
-def test_a_real_signal_ends_the_run_wherever_it_comes(seconds, alarm):
-    learner, calm = (a_learner("multi", pool=np.tile(POOL, (5, 1))) for _ in range(2))
-    alarm(seconds)
-    how = learner.run(measure, 250)
-    alarm(0.0)
-    assert how.labels == len(learner.labels) - 8
-    assert (how.reason == "interrupted") == (how.labels < 250)
-    calm.run(measure, min(how.labels + 3, 250))
-    learner.run(measure, min(3, 250 - how.labels))
-    assert told(learner) == told(calm)
+@pytest.mark.parametrize("kind", ["features", "default"])
+def test_ctrl_c_at_any_call_ends_the_run_and_loses_nothing(kind):
+    given = EnsembleGPRegressor() if kind == "default" else model(kind)
+    start = a_learner("multi", model=given)
+    calm = deepcopy(start)
+    calls = calls_of(lambda one: one.run(measure, 5), deepcopy(start), deepcopy(start), "ask")
+    calm.run(measure, 12)
+    for n in np.unique(np.linspace(1, calls, 15 if kind == "default" else 200).astype(int)):
+        learner, ends = deepcopy(start), []
+        assert not Interrupt(n, "ask").during(lambda: ends.append(learner.run(measure, 9)))  # noqa: B023
+        [how] = ends
+        assert how.reason == "interrupted", n
+        assert how.labels == len(learner.labels) - 8, n
+        assert told(learner) == told(calm)[: 8 + how.labels], n
+        assert learner.run(measure, 3).labels == 3
+        assert told(learner) == told(calm)[: 11 + how.labels], n
 
 
 # The bar

@@ -4,10 +4,8 @@ import json
 import os
 import pty
 import re
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -65,16 +63,26 @@ def complaint(done):
     return code, err.strip().splitlines()[-1]
 
 
-def test_help_is_there_in_a_moment():
-    times = []
-    for _ in range(5):
-        began = os.times()
-        done = subprocess.run([*WEAL, "--help"], capture_output=True, text=True, check=True)
-        ended = os.times()
-        times.append(ended.children_user - began.children_user)
-    assert min(times) < 0.4
-    assert "bench" in done.stdout
-    assert "simulate" in done.stdout
+def calls_of(code):
+    """How many functions a fresh interpreter calls for this code, and what it prints."""
+    count = (
+        "import atexit, sys\n"
+        "calls = []\n"
+        "atexit.register(lambda: (sys.setprofile(None), print(len(calls), file=sys.stderr)))\n"
+        "sys.setprofile(lambda frame, event, arg: calls.append(0) if event == 'call' else None)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", count + code, "--help"], capture_output=True, text=True, check=True
+    )
+    return int(done.stderr), done.stdout
+
+
+def test_help_costs_little_more_than_click():
+    least, _ = calls_of("import click")
+    calls, said = calls_of("from weal.cli.main import main; main()")
+    assert least < calls < 3 * least
+    assert "bench" in said
+    assert "simulate" in said
 
 
 def test_help_loads_nothing_heavy():
@@ -245,32 +253,66 @@ def test_a_mistake_of_ours_is_one_line():
 
 
 def curves_in(folder):
-    if not (folder / FILE).is_file():
-        return 0
     with open_store(folder) as store:
         return len(store._read("SELECT key FROM curve"))
 
 
-def test_ctrl_c_says_in_one_line_that_the_same_command_resumes(run, light):
-    words = ["--realisations", "6", "--queries", "8", "--out", "here"]
-    process = subprocess.Popen(
-        [*WEAL, *RUN, *words, "--jobs", "2"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+INTERRUPTED = """
+import os, signal
+from weal.bench.results_file import Store
+from weal.cli.main import main
+keep, kept = Store.keep, []
+def keep_two(store, *curve):
+    keep(store, *curve)
+    kept.append(curve)
+    if len(kept) == 2:
+        os.killpg(0, signal.SIGINT)  # as a terminal does: to workers too
+Store.keep = keep_two
+main()
+"""
+INTERRUPTING = """
+import os, signal, sys
+if "--process-name" in sys.orig_argv:  # a worker of loky's, being born
+    try:
+        os.close(os.open("first", os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        pass
+    else:
+        os.killpg(0, signal.SIGINT)
+"""
+WORDS = ["--realisations", "3", "--queries", "8", "--out", "here"]
+
+
+def interrupted(program, **environment):
+    """Run weal in a group of processes of its own; it is stopped, and says so in one line."""
+    done = subprocess.run(
+        [sys.executable, "-c", program, *RUN, *WORDS, "--jobs", "2"],
+        capture_output=True,
         text=True,
+        check=False,
         start_new_session=True,
+        env={**os.environ, **environment},
     )
-    while curves_in(Path("here")) < 2 and process.poll() is None:
-        time.sleep(0.02)
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to workers too
-    out, err = process.communicate(timeout=30)
-    assert (process.returncode, out) == (130, "")
-    assert "Traceback" not in err
-    assert "the same command resumes" in err.strip().splitlines()[-1]
-    before = curves_in(Path("here"))
-    code, _, err = run(*RUN, *words, "--jobs", "1")
+    assert (done.returncode, done.stdout) == (130, "")
+    assert "Traceback" not in done.stderr
+    assert "the same command resumes" in done.stderr.strip().splitlines()[-1]
+    return done.stderr
+
+
+def test_ctrl_c_says_in_one_line_that_the_same_command_resumes(run, light):
+    interrupted(INTERRUPTED)
+    assert curves_in(Path("here")) == 2
+    code, _, err = run(*RUN, *WORDS, "--jobs", "1")
     assert code == 0
-    assert f"{before} of 24 curves are there already" in err
+    assert "2 of 12 curves are there already" in err
+
+
+def test_ctrl_c_while_workers_start_is_said_in_one_line_too(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(INTERRUPTING)
+    folders = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
+    said = interrupted(WEAL[2], PYTHONPATH=os.pathsep.join(folders))
+    assert Path("first").exists()
+    assert len(said.splitlines()) == 2  # what is run, and that it was stopped
 
 
 def on_a_terminal(words, **environment):

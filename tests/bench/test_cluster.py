@@ -10,6 +10,7 @@ import pytest
 import weal.bench
 from weal.bench.workers import WorkerLost, cluster
 
+dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
 RUN = (["gramacy", "higdon"], ["random", "gp-var", "egp-wvar"])
@@ -20,11 +21,20 @@ def numbers(table):
     return table.drop(columns="seconds")
 
 
+PATIENT = {f"distributed.comm.timeouts.{what}": "300s" for what in ("connect", "tcp")}
+
+
 @pytest.fixture(scope="module")
 def address():
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=2, processes=True, dashboard_address=None
-    ) as local:
+    """A cluster that takes its time where others are at work."""
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        dask.config.set(PATIENT),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=2, processes=True, dashboard_address=None
+        ) as local,
+    ):
+        patch.setattr("weal.bench.workers._CONNECT_SECONDS", 300)
         yield local.scheduler_address
 
 

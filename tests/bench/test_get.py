@@ -18,14 +18,22 @@ def _pip_that_fails(monkeypatch):
 
 
 @pytest.fixture(scope="session")
-def wheel(tmp_path_factory):
-    """The real wheel of shapiq; skips only when pip reaches no registry."""
+def downloaded(tmp_path_factory):
+    """A folder with the real wheel of shapiq; skips only when pip reaches no registry."""
     folder = tmp_path_factory.mktemp("wheel")
     try:
         get.from_pip("shapiq", folder)
     except OSError as error:
         pytest.skip(f"pip reaches no registry: {error}")
-    return next(folder.glob("shapiq-*.whl"))
+    return folder
+
+
+@pytest.fixture
+def wheel(downloaded, monkeypatch):
+    """The real wheel, found by pip without the registry, which may not answer twice."""
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(downloaded))
+    return next(downloaded.glob("shapiq-*.whl"))
 
 
 def test_california_comes_from_the_package_index_and_is_checked(wheel, tmp_path):

@@ -19,7 +19,7 @@ from weal.bench.jobs import CurveFailed
 from weal.bench.methods import METHODS, Method, Reading
 from weal.bench.places import NotAtHand
 from weal.bench.plans import make_plan
-from weal.bench.results_file import FILE, open_store
+from weal.bench.results_file import open_store
 from weal.bench.runs import Step, carry_out
 from weal.bench.tasks import TASKS
 from weal.bench.workers import WorkerLost
@@ -56,7 +56,7 @@ def blas_threads(split, eta, seed, T):
 
 def slowly(split, eta, seed, T):
     for reading in guess(split, eta, seed, T):
-        time.sleep(0.05)
+        time.sleep(0.01)
         yield reading
 
 
@@ -142,52 +142,78 @@ def test_results_of_other_settings_stay_out_of_the_table(tmp_path):
     pd.testing.assert_frame_equal(numbers(table), numbers(alone), check_exact=True)
 
 
-SCRIPT = """
-import sys, weal.bench
-weal.bench.run(["gramacy", "higdon"], ["random", "gp-var", "egp-wvar"], realisations=6, T=8,
-               out=sys.argv[1], jobs=int(sys.argv[2]))
+KILLED = """
+import os, pathlib, signal, sys
+import psutil, weal.bench
+folder, jobs, moment, workers = sys.argv[1:]
+writes = []
+
+def die():
+    pids = [str(child.pid) for child in psutil.Process().children(recursive=True)]
+    pathlib.Path(workers).write_text(" ".join(pids))
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def die_before_the_second_write(frame, event, arg):
+    if event == "c_call" and (frame.f_code.co_name, arg.__name__) == ("keep", "execute"):
+        writes.append(arg)
+        if len(writes) == 2:
+            die()
+
+def progress(step):
+    if (step.stage, step.done) == ("curves", 3):
+        sys.setprofile(die_before_the_second_write) if moment == "writing" else die()
+
+weal.bench.run(["gramacy", "higdon"], ["random", "gp-var", "egp-wvar"], realisations=3, T=8,
+               out=folder, jobs=int(jobs), progress=progress)
 """
-KILLED = (["gramacy", "higdon"], ["random", "gp-var", "egp-wvar"])
+PLAN = (["gramacy", "higdon"], ["random", "gp-var", "egp-wvar"])
+SIZES = {"realisations": 3, "T": 8, "jobs": 1}
 
 
 def curves_in(folder):
-    if not (folder / FILE).is_file():
-        return 0
     with open_store(folder) as store:
         return len(store._read("SELECT key FROM curve"))
 
 
-def start_and_stop(folder, jobs, how):
-    """Begin a run in a process of its own and stop it when some curves are there."""
-    process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(folder), str(jobs)])
-    while curves_in(folder) < 3 and process.poll() is None:
-        time.sleep(0.02)
-    workers = psutil.Process(process.pid).children(recursive=True)
-    os.kill(process.pid, how)
-    process.wait()
-    return workers
+def killed(folder, jobs, moment):
+    """Run in a process that is killed after three curves; the numbers of its workers."""
+    workers = folder.with_name("workers")
+    done = subprocess.run([sys.executable, "-c", KILLED, folder, str(jobs), moment, workers])
+    assert done.returncode == -signal.SIGKILL
+    return [int(pid) for pid in workers.read_text().split()]
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_run_that_was_killed_goes_on_where_it_stopped(tmp_path, jobs):
-    workers = start_and_stop(tmp_path, jobs, signal.SIGKILL)
-    before = curves_in(tmp_path)
-    assert 3 <= before < 36
+def works(pid):
+    """Whether a process is there, and not only waits for somebody to note its end."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+@pytest.fixture(scope="module")
+def unbroken():
+    return weal.bench.run(*PLAN, **SIZES)
+
+
+@pytest.mark.parametrize(("jobs", "moment"), [(1, "writing"), (2, "between curves")])
+def test_a_run_that_was_killed_goes_on_where_it_stopped(tmp_path, jobs, moment, unbroken):
+    workers = killed(tmp_path / "out", jobs, moment)
+    assert len(workers) >= (jobs if jobs > 1 else 0)
+    assert curves_in(tmp_path / "out") == 3
     steps = []
-    more = {"realisations": 6, "T": 8, "jobs": 1}
-    resumed = weal.bench.run(*KILLED, out=tmp_path, progress=steps.append, **more)
-    assert steps[-1].kept == before
-    unbroken = weal.bench.run(*KILLED, **more)
+    resumed = weal.bench.run(*PLAN, out=tmp_path / "out", progress=steps.append, **SIZES)
+    assert steps[-1] == Step("curves", done=18, total=18, kept=3)
     pd.testing.assert_frame_equal(numbers(resumed), numbers(unbroken), check_exact=True)
-    _, alive = psutil.wait_procs(workers, timeout=20)
-    assert not alive
+    while any(map(works, workers)):  # they look for their parent once a second
+        time.sleep(0.05)
 
 
 def test_the_wall_clock_is_that_of_all_sittings(tmp_path):
     plan = make_plan("higdon", [Method("slowly", "Slowly", slowly)], realisations=2, T=5)
     first = carry_out(plan, out=tmp_path, jobs=1).setting["wall_seconds"]
     again = carry_out(plan, out=tmp_path, jobs=1).setting["wall_seconds"]
-    assert again == first > 2 * 6 * 0.05
+    assert again == first > 2 * 6 * 0.01
 
 
 def test_the_setting_says_how_the_numbers_came_about():

@@ -8,30 +8,57 @@ import sys
 import time
 from collections import Counter
 from multiprocessing import get_context
-from pathlib import Path
-from threading import BrokenBarrierError
+from multiprocessing.connection import wait
+
+from campaign import dying
 
 FORK = get_context("fork")
 COUNT = 8
 
 
-def crowd(work, count=COUNT):
-    """The answers of processes that do the work at the same time; work(k, barrier)."""
-    barrier = FORK.Barrier(count)
-    ends = [FORK.Pipe(duplex=False) for _ in range(count)]
-
-    def one(k):
-        try:
-            ends[k][1].send(work(k, barrier))
-        except (WealError, OSError, BrokenBarrierError) as error:
-            barrier.abort()
-            ends[k][1].send({"error": f"{type(error).__name__}: {error}"})
-
-    processes = [FORK.Process(target=one, args=(k,)) for k in range(count)]
-    [process.start() for process in processes]
-    answers = [reading.recv() for reading, _ in ends]
-    [process.join() for process in processes]
+def together(what, *arguments):
+    """Start this program; what each process answered."""
+    [answers] = dying.run(what, *arguments, program=__file__)
+    failed = [answer["error"] for answer in answers if isinstance(answer, dict)]
+    assert not failed
     return answers
+
+
+def crowd(work, count=COUNT):
+    """The answers of processes that do the work at the same time; work(k, barrier).
+
+    One that fails, or dies, lets the others go: nobody waits for it, at the barrier or here.
+    """
+    barrier = FORK.Barrier(count)
+    ends, processes = [], []
+    for k in range(count):
+        ours, theirs = FORK.Pipe(duplex=False)
+        processes.append(FORK.Process(target=_one, args=(work, k, barrier, theirs)))
+        processes[-1].start()
+        theirs.close()  # ours or a later child's would keep it open when its owner is gone
+        ends.append(ours)
+    answers = dict.fromkeys(ends)
+    while left := [end for end, answer in answers.items() if answer is None]:
+        for end in wait(left):
+            answers[end] = _answer(end, barrier)
+    [process.join() for process in processes]
+    return list(answers.values())
+
+
+def _one(work, k, barrier, answer):
+    try:
+        answer.send(work(k, barrier))
+    except Exception as error:  # noqa: BLE001 - whatever it is, the test shows it
+        barrier.abort()
+        answer.send({"error": f"{type(error).__name__}: {error}"})
+
+
+def _answer(end, barrier):
+    try:
+        return end.recv()
+    except EOFError:
+        barrier.abort()
+        return {"error": "EOFError: it died without an answer"}
 
 
 def open_or_create(url, rounds):
@@ -112,22 +139,54 @@ def same_id(url, rounds):
     return crowd(work)
 
 
-def until(url, stop):
-    """Tell labels until the file `stop` is there; the numbers that were answered."""
+def when_asked(url):
+    """Tell as many labels as each line of stdin says; the numbers that were answered."""
     store = open_store(url)
     answers = []
-    while not Path(stop).exists():
-        i = len(answers)
-        answers.append(tell(store, f"id{i}", float(i)))
-        print(json.dumps(i), flush=True)
+    for line in sys.stdin:
+        for i in range(len(answers), len(answers) + int(line)):
+            answers.append(tell(store, f"id{i}", float(i)))
+            print(json.dumps(i), flush=True)
     return {"answers": answers, "double": max(Counter(answers).values())}
+
+
+def asking(url, asks, batch):
+    """All ask many times, and bring back some of the labels."""
+    from campaign.lab import number, truth
+    from weal.campaign.opening import open_campaign
+
+    def work(k, barrier):
+        asked = []
+        with open_campaign("lab", url, by=f"person {k}") as one:
+            barrier.wait()
+            for turn in range(int(asks)):
+                ids = one.ask(int(batch))
+                asked += ids
+                if turn == 0:
+                    one.tell(ids[0], truth(number(ids[0])))
+        return asked
+
+    return crowd(work)
+
+
+def making(url):
+    """All make the same campaign, and tell a label of their own."""
+    from campaign.lab import campaign, truth
+
+    def work(k, barrier):
+        barrier.wait()
+        with campaign(url) as one:
+            return one.tell(f"r{k}", truth(k))
+
+    return crowd(work)
 
 
 if __name__ == "__main__":
     from campaign.telling import NAME, make, names, tell
-    from weal.errors import AlreadyLabelled, WealError
-    from weal.store import schema
+    from weal.errors import AlreadyLabelled
+    from weal.store import postgres, schema, sqlite_file
     from weal.store.store import open_store
 
+    postgres.PATIENCE = sqlite_file.PATIENCE = 600.0  # a machine that is busy is not a lost one
     what, *arguments = sys.argv[1:]
     print(json.dumps(globals()[what](*arguments)))

@@ -8,12 +8,13 @@ It runs as an ordinary user where the tests run as root, since PostgreSQL refuse
 
 import os
 import pwd
+import secrets
 import shutil
 import socket
 import subprocess
 import tempfile
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 PASSWORD = "s3cret-p%40ss"  # in the address; the real one has an @
@@ -58,7 +59,7 @@ class Server:
         self.control("stop", "-m", mode)
 
     def control(self, what, *more):
-        self.run("pg_ctl", "-w", "-D", str(self.folder / "data"), what, *more)
+        self.run("pg_ctl", "-w", "-t", "600", "-D", str(self.folder / "data"), what, *more)
 
 
 @contextmanager
@@ -74,7 +75,7 @@ def running():
         server.run(
             "initdb", "-D", str(folder / "data"), "-E", "UTF8", "--locale=C", "--no-sync", *login
         )
-        server.start()
+        server = started(server)
         try:
             yield server
         finally:
@@ -88,10 +89,30 @@ def in_memory():
     return shared if roomy and os.access(shared, os.W_OK) else None
 
 
+def started(server, tries=9):
+    """The server, running: on another port, should somebody have taken the one that was free."""
+    try:
+        server.start()
+    except subprocess.CalledProcessError:
+        if not tries:
+            raise
+        return started(replace(server, port=free_port()), tries - 1)
+    return server
+
+
 def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+    """A port that is free, and stays so while the server restarts.
+
+    It is below those that the system gives to whoever asks for any, and not drawn with `random`,
+    which is seeded alike in all workers of pytest.
+    """
+    given = Path("/proc/sys/net/ipv4/ip_local_port_range")
+    first = int(given.read_text().split()[0]) if given.is_file() else 32768
+    while True:
+        port = secrets.choice(range(min(10_000, first - 1000), first))
+        with socket.socket() as one, suppress(OSError):
+            one.bind(("127.0.0.1", port))
+            return port
 
 
 def ordinary_user(folder):

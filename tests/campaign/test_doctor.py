@@ -9,7 +9,7 @@ import sqlite3
 import pytest
 
 from campaign import dying
-from campaign.telling import NAME, labels, make, names, tell
+from campaign.telling import NAME, labels, make, names, opened, tell
 from weal.errors import WealError
 from weal.store.doctor import examine, rescue
 from weal.store.store import open_store
@@ -209,14 +209,15 @@ def test_a_journal_that_was_deleted_is_found_or_harmless(tmp_path):  # R6
     tell(store, "id1", 1.5)
     events = store.read(NAME)
     store.close()
-    dying.run("at", url, "before commit", 1, "tell", check=False)
+    dying.run("at", url, "before commit", 1, "tell", killed=True)
     (tmp_path / "weal.db-journal").unlink(missing_ok=True)
     assert _read_events(url) in (events, None)
 
 
 def _read_events(url):
     try:
-        return open_store(url).read(NAME)
+        with opened(url) as store:
+            return store.read(NAME)
     except WealError:
         return None
 
@@ -226,10 +227,11 @@ def test_an_interrupted_write_is_rolled_back_by_the_doctor_too(tmp_path):
     store = open_store(url)
     make(store, names(9))
     store.close()
-    dying.run("at", url, "before commit", 1, "tell", check=False)
+    dying.run("at", url, "before commit", 1, "tell", killed=True)
     assert broken(url) == []
     rescue(url, tmp_path / "saved")
-    assert labels(open_store(url)) == {}
+    with opened(url) as store:
+        assert labels(store) == {}
 
 
 @pytest.mark.parametrize("content", [b"", b"SQLite format 3\0", b"id,label\n" * 999, bytes(9999)])

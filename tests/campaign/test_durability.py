@@ -39,7 +39,7 @@ def test_killed_at_a_named_point_while_telling(sqlite_url, point, there):  # R2
     with opened(sqlite_url) as store:
         make(store, names(9))
         tell(store, "id0", 0.5)
-    assert dying.run("at", sqlite_url, point, 1, "tell", check=False) == []
+    assert dying.run("at", sqlite_url, point, 1, "tell", killed=True) == []
     with opened(sqlite_url) as store:
         assert labels(store) == {"id0": 0.5} | ({"id1": 1.5} if there else {})
         assert tell(store, "id1", 1.5) == 4
@@ -48,7 +48,7 @@ def test_killed_at_a_named_point_while_telling(sqlite_url, point, there):  # R2
 
 @pytest.mark.parametrize("times", [1, 2, 3])
 def test_killed_while_a_campaign_is_made(sqlite_url, times):  # R2
-    assert dying.run("at", sqlite_url, "after insert", times, "make", check=False) == []
+    assert dying.run("at", sqlite_url, "after insert", times, "make", killed=True) == []
     with opened(sqlite_url) as store:
         assert store.campaigns() == []
         assert make(store, names(9))
@@ -60,7 +60,7 @@ def test_killed_while_a_snapshot_is_kept(sqlite_url, point):  # R2
     with opened(sqlite_url) as store:
         make(store, names(9))
         store.keep_snapshot(NAME, "mind", 1, "old", b"old")
-    assert dying.run("at", sqlite_url, point, 1, "snapshot", check=False) == []
+    assert dying.run("at", sqlite_url, point, 1, "snapshot", killed=True) == []
     with opened(sqlite_url) as store:
         new = point == "after commit"
         assert store.snapshot(NAME, "mind") == ((2, "new", b"new") if new else (1, "old", b"old"))

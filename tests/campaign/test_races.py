@@ -20,15 +20,8 @@ from weal.store.events import Draft
 from weal.store.store import open_store
 
 
-def together(what, *arguments):
-    [answers] = dying.run(what, *arguments, program=crowd.__file__)
-    failed = [answer["error"] for answer in answers if isinstance(answer, dict)]
-    assert not failed
-    return answers
-
-
 def test_8_processes_open_or_create_the_same_campaign(shared_url):  # R7
-    answers = together("open_or_create", shared_url, 20)
+    answers = crowd.together("open_or_create", shared_url, 20)
     assert [sum(made) for made in zip(*answers, strict=True)] == [1] * 20
     for r in (0, 19):
         store = open_store(shared_url.replace("weal.db", f"weal{r}.db"))
@@ -37,12 +30,12 @@ def test_8_processes_open_or_create_the_same_campaign(shared_url):  # R7
 
 
 def test_8_processes_upgrade_the_same_file(quick_sqlite_url, quick_folder):
-    together("upgrading", quick_sqlite_url, 3)
+    crowd.together("upgrading", quick_sqlite_url, 3)
     assert len(list(quick_folder.glob("*.v1"))) == 3
 
 
 def test_8_writers_and_4_readers(shared_url):  # R8
-    answers = together("writers_and_readers", shared_url, 250, 4)
+    answers = crowd.together("writers_and_readers", shared_url, 250, 4)
     assert sorted(number for each in answers for number in each) == list(range(3, 2003))
     store = open_store(shared_url)
     assert [event.seq for event in store.read(NAME)] == list(range(1, 2003))
@@ -51,7 +44,7 @@ def test_8_writers_and_4_readers(shared_url):  # R8
 
 
 def test_8_processes_tell_the_same_id(shared_url):  # R9
-    answers = together("same_id", shared_url, 200)
+    answers = crowd.together("same_id", shared_url, 200)
     winners = [[k for k in range(8) if each[k]] for each in zip(*answers, strict=True)]
     assert [len(several) for several in winners] == [1] * 200
     store = open_store(shared_url)
@@ -68,64 +61,77 @@ def test_postgres_clients_killed_at_random(postgres_url):  # R11
 
 
 @contextmanager
-def teller(url, tmp_path):
-    """A process that tells label after label; at the end everything it answered is checked."""
+def teller(url):
+    """A process that tells labels when asked to; at the end everything it answered is checked.
+
+    What is yielded lets it begin with 50, and when 10 are there, gives back a function that waits
+    for the other 40: in between, something may happen to the server.
+    """
     store = open_store(url)
-    make(store, names(20_000))
+    make(store, names(2_000))
     process = subprocess.Popen(
-        [sys.executable, crowd.__file__, "until", url, str(tmp_path / "stop")],
+        [sys.executable, crowd.__file__, "when_asked", url], stdin=subprocess.PIPE,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dying.environment(),
     )  # fmt: skip
-    [process.stdout.readline() for _ in range(3)]
-    yield lambda: process.stdout.readline()
-    (tmp_path / "stop").touch()
-    out, err = process.communicate(timeout=60)
+    answered = []
+
+    def hear(count):
+        answered.extend(int(process.stdout.readline()) for _ in range(count))
+
+    def begin():
+        process.stdin.write("50\n")
+        process.stdin.flush()
+        hear(10)
+        return lambda: hear(40)
+
+    try:
+        yield begin
+        out, err = process.communicate()
+    finally:
+        process.kill()
+        process.wait()
     assert process.returncode == 0, err
-    last = int(out.splitlines()[-2]) if len(out.splitlines()) > 1 else 0
-    there = labels(store)
-    assert there == {f"id{i}": float(i) for i in range(len(there))}
-    assert len(there) > last
+    assert labels(store) == {f"id{i}": float(i) for i in answered}
+    assert answered == list(range(len(answered)))
     assert '"double": 1' in out
     store.close()
 
 
-def test_postgres_backends_killed(postgres_url, server, tmp_path):  # R11
+def test_postgres_backends_killed(postgres_url, server):  # R11
     import psycopg
 
-    with (
-        teller(postgres_url, tmp_path) as answer,
-        psycopg.connect(server.url, autocommit=True) as admin,
-    ):
+    with teller(postgres_url) as begin, psycopg.connect(server.url, autocommit=True) as admin:
         for _ in range(5):
             kill = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
             kill += "WHERE application_name = 'weal' AND pid <> pg_backend_pid()"
+            end = begin()
             assert admin.execute(kill).fetchone()[0] >= 1
-            for _ in range(50):
-                answer()
+            end()
 
 
-def test_postgres_stopped_and_restarted(postgres_url, server, tmp_path):  # R11
-    with teller(postgres_url, tmp_path) as answer:
+def test_postgres_stopped_and_restarted(postgres_url, server):  # R11
+    with teller(postgres_url) as begin:
         for mode in ("fast", "immediate", "fast", "immediate", "fast"):
+            end = begin()
             server.stop(mode)
-            time.sleep(0.2)
+            time.sleep(0.2)  # so that it is also looked for in vain
             server.start()
-            for _ in range(50):
-                answer()
+            end()
     assert [one for one in examine(postgres_url) if one.level != "fine"] == []
 
 
 @contextmanager
 def cutting(port, before):
-    """A port that leads to the server, and is cut once: before or after a COMMIT has gone there."""
-    cuts = []
+    """A port that leads to the server, and is cut once: before a COMMIT goes there, or after the
+    server has answered it."""
+    cuts, answered = [], threading.Event()
 
     def serve():
         while True:
             near, _ = listening.accept()
             far = socket.create_connection(("127.0.0.1", port))
-            _start(_to_server, near, far, cuts, before)
-            _start(_to_client, near, far, cuts)
+            _start(_to_server, near, far, cuts, None if before else answered)
+            _start(_to_client, near, far, cuts, answered)
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
         _start(serve)
@@ -133,23 +139,28 @@ def cutting(port, before):
         listening.shutdown(socket.SHUT_RDWR)
 
 
-def _to_server(near, far, cuts, before):
+def _to_server(near, far, cuts, answered):
+    """What the client says, until a COMMIT; where its answer is waited for, it goes there too."""
     with near, far:
         while data := near.recv(65536):
-            if b"COMMIT" in data and not cuts:
+            last = b"COMMIT" in data and not cuts
+            if last:
                 cuts.append(near)
-            if near not in cuts or not before:
+            if not last or answered:
                 far.sendall(data)
-            if near in cuts:
-                time.sleep(0 if before else 0.2)
+            if last:
+                answered and answered.wait()
                 break
-        near.shutdown(socket.SHUT_RDWR)
-        far.shutdown(socket.SHUT_RDWR)
+        for end in (near, far):  # whoever still reads there wakes up
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
 
 
-def _to_client(near, far, cuts):
+def _to_client(near, far, cuts, answered):
     while data := far.recv(65536):
-        if near not in cuts:
+        if near in cuts:
+            answered.set()
+        else:
             near.sendall(data)
 
 

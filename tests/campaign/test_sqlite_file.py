@@ -47,7 +47,7 @@ def test_killed_in_an_upgrade(sqlite_url, tmp_path, point, times):  # R12
         make(store, names(50))
         tell(store, "id3", 3.5)
         events = store.read(NAME)
-    assert dying.run("at", sqlite_url, point, times, "upgrade", check=False) == []
+    assert dying.run("at", sqlite_url, point, times, "upgrade", killed=True) == []
     with opened(sqlite_url) as store:
         assert store.read(NAME) == events
     assert version(tmp_path / "weal.db") == 1

@@ -17,6 +17,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
+from multiprocessing import resource_tracker
 from typing import Any, TypeVar
 
 from weal.errors import WealError
@@ -31,6 +32,7 @@ _ONE_THREAD = dict.fromkeys(
     "1",
 )
 _CONNECT_SECONDS = 20
+_FEEDER_SECONDS = 1.0  # it may hang for good, on a job that nobody reads any more
 _AT_LEAST = 64  # jobs in flight on a cluster, which may grow while it works
 
 
@@ -91,6 +93,8 @@ def _processes(jobs: int) -> Iterator[Crew]:
         jobs, initializer=_follow_parent, initargs=(os.getpid(),), env=_ONE_THREAD
     )
     try:
+        with _ctrl_c_waits():
+            executor.submit(int)  # the first job starts the processes
         yield Crew(executor, in_flight=2 * jobs)  # what fits into loky's own queue
     except TerminatedWorkerError as error:
         raise WorkerLost(
@@ -102,7 +106,27 @@ def _processes(jobs: int) -> Iterator[Crew]:
         raise WorkerLost(f"a worker process cannot work: {why}") from error
     finally:
         _forget_jobs_in_line(executor)
+        feeder = getattr(getattr(executor, "_call_queue", None), "_thread", None)
         executor.shutdown(wait=True, kill_workers=True)
+        if feeder is not None:  # cut off at the exit, it leaves semaphores and a warning behind
+            feeder.join(_FEEDER_SECONDS)
+
+
+@contextmanager
+def _ctrl_c_waits() -> Iterator[None]:
+    """Ctrl-C comes afterwards, and not at all to processes that are started now.
+
+    A worker is seconds old before it can leave Ctrl-C to its parent: it would print a traceback.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    resource_tracker.ensure_running()  # Python 3.11's lets Ctrl-C through again when it starts
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _forget_jobs_in_line(executor: Any) -> None:

@@ -1,0 +1,19 @@
+"""The same draws in every run, unless one asks for others; the seed of the order beside failures.
+
+Hypothesis draws the same examples each time: a run that fails does so again. Others are drawn with
+--hypothesis-profile=random. Neither profile looks at the clock, which a busy machine bends.
+"""
+
+from hypothesis import HealthCheck, settings
+
+CALM = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
+settings.register_profile("same", derandomize=True, database=None, **CALM)
+settings.register_profile("random", derandomize=False, **CALM)
+settings.load_profile("same")
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Say how the order comes again, also under -q, which hides the header."""
+    seed = config.getoption("randomly_seed", None)
+    if seed is not None and (terminalreporter.stats.keys() & {"failed", "error"}):
+        terminalreporter.write_line(f"the same order again: --randomly-seed={seed}")
