@@ -25,6 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +37,8 @@ from weal.model.fold import last_settled
 NAME = "alloys"
 INPUTS = 8
 UNIT = "import numpy, scipy.linalg, scipy.special"
-CASES = {  # labels, candidates: what was asked of each command, in units
+# For labels and candidates, what was asked of each command, in units.
+CASES: dict[tuple[int, int], dict[str, int | None]] = {
     (500, 10_000): {"ask": 3, "ask due": 6, "status": 10, "status again": 5},
     (2000, 5_000): {"ask": 8, "ask due": None, "status": 30, "status again": 8},
 }
@@ -111,12 +113,12 @@ def bare() -> None:
 def measure(folder: Path, labels: int, U: int, runs: int) -> dict[str, float]:
     """Median seconds of the unit and of each command, run in turn."""
     stores = make_stores(folder, labels, U)
-    times: dict[str, list[float]] = {"unit": []} | {name: [] for name in stores}
+    times: dict[str, list[float]] = {name: [] for name in ("unit", *stores)}
     for _ in range(runs):
         times["unit"].append(seconds(bare))
         for name, store in stores.items():
             copy = Path(shutil.copy(store, folder / "copy.db"))
-            times[name].append(seconds(lambda name=name, copy=copy: run(name, copy)))
+            times[name].append(seconds(partial(run, name, copy)))
     return {name: statistics.median(each) for name, each in times.items()}
 
 

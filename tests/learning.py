@@ -1,6 +1,5 @@
 """A small campaign that the tests of the learner share: units that differ, unequal experts."""
 
-import sys
 from copy import deepcopy
 
 import numpy as np
@@ -103,27 +102,3 @@ def everything(learner):
         "beliefs": None if seen is None else seen.tolist(),
         "error": learner.predicted_error(),
     }
-
-
-class Interrupt:
-    """Raises KeyboardInterrupt at the n-th call of one of our functions; counts them."""
-
-    def __init__(self, n):
-        self.n, self.calls = n, 0
-
-    def __call__(self, frame, event, arg):
-        if event == "call" and "/weal/" in frame.f_code.co_filename:
-            self.calls += 1
-            if self.calls == self.n:
-                raise KeyboardInterrupt
-
-    def during(self, work):
-        """Whether the work was interrupted."""
-        sys.setprofile(self)
-        try:
-            work()
-        except KeyboardInterrupt:
-            return True
-        finally:
-            sys.setprofile(None)
-        return False

@@ -13,7 +13,6 @@ from learning import (
     OUTSIDE,
     POOL,
     SCALING,
-    Interrupt,
     Y,
     a_learner,
     beliefs,

@@ -19,7 +19,8 @@ from happenings import (
     states_after,
     told,
 )
-from learning import OUTSIDE, POOL, Interrupt, Y, a_learner, measure
+from interrupting import Interrupt
+from learning import OUTSIDE, POOL, Y, a_learner, measure
 from weal import ActiveLearner
 from weal.learner import events, labels, learner_file, state
 from weal.learner.apply import apply

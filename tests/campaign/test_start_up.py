@@ -78,7 +78,7 @@ def test_what_asks_needs_neither_scikit_learn_nor_frames(words, model):
     if model:
         rows = "".join(f"B-{n},{900 + 7 * n},{n % 4}.5\n" for n in range(9))
         Path("more.csv").write_text("sample,temp,hardness\n" + rows)
-        assert typed("add", "steel", "--pool", "more.csv")[0] == 0
+        assert typed("add", "steel", "more.csv")[0] == 0
     code, found = loaded(words)
     assert code == 0
     assert "weal.active_learner" in found

@@ -1,4 +1,4 @@
-"""Squared distances: ours and scipy's are equal to the last bit, so that it does not matter whose."""
+"""Squared distances: ours are equal to those of scipy, to the last bit."""
 
 import numpy as np
 import pytest

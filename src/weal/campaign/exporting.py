@@ -17,28 +17,30 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weal.campaign.campaign import Campaign
 from weal.campaign.session import Session
 from weal.core.arrays import Array
 from weal.diagnostics.coverage import LEVEL
+
+if TYPE_CHECKING:
+    from weal.campaign.campaign import Campaign
 
 WHAT = ("labels", "predictions", "candidates", "events")
 BLOCK = 20_000  # candidates that are predicted at a time
 _SHEET = 1_048_576  # rows of a sheet of Excel
 
 
-def frame(campaign: Campaign, what: str = "labels") -> Any:
+def frame(campaign: "Campaign", what: str = "labels") -> Any:
     """A pandas frame of labels, predictions, candidates or events."""
     if what not in _FRAMES:
         raise ValueError(f"there is no table of {what!r}; there are {', '.join(WHAT)}")
     return _pandas().DataFrame(_FRAMES[what](campaign))
 
 
-def export(campaign: Campaign, what: str, path: str | os.PathLike[str]) -> int:
+def export(campaign: "Campaign", what: str, path: str | os.PathLike[str]) -> int:
     """Write such a table to a file, whole or not at all; returns its number of rows."""
     if os.fspath(path) == "-":
         table = frame(campaign, what)
@@ -74,7 +76,7 @@ def whole(path: Path) -> Iterator[Path]:
         draft.unlink(missing_ok=True)
 
 
-def _labels(campaign: Campaign) -> dict[str, Any]:
+def _labels(campaign: "Campaign") -> dict[str, Any]:
     told = campaign.ledger.told()
     return {
         "id": [one.id for one in told],
@@ -87,7 +89,7 @@ def _labels(campaign: Campaign) -> dict[str, Any]:
     }
 
 
-def _predictions(campaign: Campaign) -> dict[str, Any]:
+def _predictions(campaign: "Campaign") -> dict[str, Any]:
     session, labels = campaign.session, campaign.ledger.labels
     known = {name: float(np.mean([told.y for told in labels[name]])) for name in labels}
     mean, sd, low, high = _predicted(session)
@@ -116,7 +118,7 @@ def _predicted(session: Session) -> Array:
     return np.concatenate(parts, axis=1)
 
 
-def _candidates(campaign: Campaign) -> dict[str, Any]:
+def _candidates(campaign: "Campaign") -> dict[str, Any]:
     pool = campaign.session.pool
     names = list(dict.fromkeys(name for part in pool.parts for name in part.columns))
     return {
@@ -129,7 +131,7 @@ def _candidates(campaign: Campaign) -> dict[str, Any]:
     }
 
 
-def _events(campaign: Campaign) -> dict[str, Any]:
+def _events(campaign: "Campaign") -> dict[str, Any]:
     events = campaign.events()
     return {
         "number": [event.seq for event in events],
@@ -143,7 +145,7 @@ def _events(campaign: Campaign) -> dict[str, Any]:
     }
 
 
-_FRAMES: dict[str, Callable[[Campaign], dict[str, Any]]] = {
+_FRAMES: dict[str, Callable[["Campaign"], dict[str, Any]]] = {
     "labels": _labels,
     "predictions": _predictions,
     "candidates": _candidates,
