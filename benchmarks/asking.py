@@ -19,8 +19,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import weal.learner.memory_pool
 
+import weal.learner.memory_pool
 from weal import ActiveLearner, EnsembleGPRegressor
 from weal.core.arrays import Array
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from campaign.lab import campaign, number, pool, truth
 from weal.active_learner import ActiveLearner
-from weal.campaign import checkpoint, offers
+from weal.campaign import checkpoint, kept_pool, offers
 from weal.campaign.campaign import Campaign
 from weal.campaign.replay import follow, replay
 from weal.campaign.rules import asked
@@ -161,6 +161,50 @@ def test_a_wrong_checkpoint_changes_nothing():
         wanted = offered(one.session, one)
         one.store.keep_snapshot("lab", checkpoint.KIND, 1, "nonsense", b"\x80\x04nonsense")
         assert offered(again(one), one) == wanted
+
+
+def test_a_kept_belief_is_used_when_it_fits_and_thrown_away_when_not():
+    with campaign() as one:
+        for n in range(12):
+            one.tell(f"r{n}", truth(n))
+        one.ask()
+        _, _, data = one.store.snapshot("lab", kept_pool.KIND)
+        found = kept_pool.unpack(data, one.session.state)
+        assert found.n == 12
+        np.testing.assert_array_equal(found.mu, on_the_pool(one.session).mu[found.members])
+        for broken in (b"", b"{}\n", b"[]\n", data[:-8], data.replace(b'"n": 12', b'"n": 11')):
+            assert kept_pool.unpack(broken, one.session.state) is None
+        one.tell("r39", truth(39))
+        assert kept_pool.unpack(data, one.session.state).n == 12
+        kept, anew = on_the_pool(one.session), on_the_pool(again(one))
+        np.testing.assert_array_equal(anew.mu, kept.mu)
+        np.testing.assert_array_equal(anew.v, kept.v)
+        one.add(pool(40, 45))
+        assert kept_pool.unpack(data, one.session.state) is None
+        one.tell("r1", 5.0, replace=True)
+        assert kept_pool.unpack(data, one.session.state) is None
+
+
+def test_a_belief_is_kept_now_and_then_and_not_where_it_is_large(monkeypatch):
+    with campaign() as one:
+        for n in range(12):
+            one.tell(f"r{n}", truth(n))
+        kept = []
+        for _ in range(10):
+            one.tell(name := one.ask(), truth(number(name)))
+            kept.append(kept_pool.read(one.store, one.ledger, one.session.state))
+        assert [found.n for found in kept if found] == [12, 12, 15, 15, 15, 15, 20, 20]
+    with campaign(n_start=30) as one:
+        for n in range(12):
+            one.tell(f"r{n}", truth(n))
+        one.ask()
+        assert one.store.snapshot("lab", kept_pool.KIND) is None
+    monkeypatch.setattr(kept_pool, "LARGEST", 100)
+    with campaign() as one:
+        for n in range(12):
+            one.tell(f"r{n}", truth(n))
+        one.ask()
+        assert one.store.snapshot("lab", kept_pool.KIND) is None
 
 
 def settled(one):

@@ -42,6 +42,15 @@ def folded(best, X, y, extra, temper=1.0):
     return ensemble.fold(ens, experts.near(X), y, extra)
 
 
+def log_posts(kernels, ratios, X, y, extra, temper):
+    """Log posteriors (kernels, ratios) of experts with even priors, but for a constant.
+
+    Noise is stated: the prior of the magnitude counts as flat in its log.
+    """
+    evidence, unit = weighed(kernels, ratios, X, y, extra)
+    return temper * evidence + A0 * np.log(unit) + B0 / unit
+
+
 def is_fitted(kernel):
     return isinstance(kernel.length_scale, tuple)
 
@@ -75,8 +84,7 @@ def test_evidence_is_that_of_a_multivariate_student_t(seed):
 def test_without_relevance_weights_are_the_posteriors_of_the_grid(temper):
     X, y, extra = problem()
     best = choose(grid(3), SOME_RATIOS, X, y, extra, relevance=False, temper=temper)
-    evidence = log_evidences(grid(3), SOME_RATIOS, X, y, extra).ravel()
-    posterior = np.exp(normalise(temper * evidence))
+    posterior = np.exp(normalise(log_posts(grid(3), SOME_RATIOS, X, y, extra, temper).ravel()))
     order = np.argsort(-posterior)[:MOST_EXPERTS]
     playing = posterior[order][posterior[order] >= LEAST_POSTERIOR]
     w = folded(best, X, y, extra, temper).w
@@ -95,11 +103,11 @@ def test_with_relevance_weights_divide_between_the_classes_as_chosen(seed, tempe
         assert fitted.any()
     if fitted.any():
         assert w[fitted].sum() == pytest.approx(best.fitted, rel=1e-7)
-    evidence = [
-        log_evidences([kernel], [ratio], X, y, extra)[0, 0]
+    posts = [
+        log_posts([kernel], [ratio], X, y, extra, temper)[0, 0]
         for kernel, ratio in zip(best.kernels, best.noise, strict=True)
     ]
-    prior = (np.log(w) - temper * np.array(evidence))[~fitted]
+    prior = (np.log(w) - np.array(posts))[~fitted]
     np.testing.assert_allclose(prior, prior[0], atol=1e-7)  # even on the grid
 
 

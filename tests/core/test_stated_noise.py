@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from reference.cases import frozen
 from reference.kernels import matrix
@@ -102,6 +103,14 @@ def test_expected_units_make_labels_vary_by_one(kernel):
     for ratio, unit in zip(SOME_RATIOS, expected_units([kernel], SOME_RATIOS, 3)[0], strict=True):
         variance = unit * (kernel.variance + ratio - K.mean())
         assert 0.5 < variance < 2.0
+
+
+def test_the_height_of_the_prior_is_that_of_the_log_magnitude():
+    """By scipy's inverse gamma; between two magnitudes, for a constant does not matter."""
+    sig2 = np.array([0.01, 1.0, 300.0])
+    truth = stats.invgamma(A0, scale=B0).logpdf(sig2) + np.log(sig2)
+    ours = stated_noise.prior_height(sig2)
+    np.testing.assert_allclose(ours - ours[0], truth - truth[0], rtol=1e-12)
 
 
 def test_a_sample_is_even_over_the_labels():

@@ -2,8 +2,14 @@
 
 Read in this order:
 
-    events      what happened, one row each, chained by hashes
-    store       the seam: write under a lock, read since; one string names the store
-    memory | sqlite | postgres    the three stores
-    doctor      what is wrong with a store, and what can be saved
+    campaign     what people do: ask, tell, skip, withdraw, look; each is one transaction
+    rules        which events follow, decided under the write lock (`weal.store`)
+    ledger       where a campaign stands, without a model: the fold of its events
+    replay       what a learner knows: the same events through `learner.apply`
+    session      candidates, replay and beliefs of an open campaign
+    checkpoint   experts as they were settled, kept in the store
+    offers       rows to be asked next;  `explaining`: why these
+    status       how far it is (`weal.diagnostics`);  `kept_trend`, `reporting`, `pictures`
+
+and, for the border: `opening`, `creating`, `entries`, `settings`, `candidate_table`, `exporting`.
 """

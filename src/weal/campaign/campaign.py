@@ -131,7 +131,7 @@ class Campaign:
                 if not left:
                     raise
         with suppress(WealError):  # the rows are asked: advice for next time may fail
-            self.session.keep()
+            self._keep(check)
         ids = [str(event.id) for event in events]
         return ids[0] if n is None else ids
 
@@ -145,6 +145,12 @@ class Campaign:
         found, after = offers.chosen(state, beliefs, wanted, spare)
         acquisition = session.ledger.settings["acquisition"]
         return found, {"log_omega": after.log_omega.tolist(), "acquisition": acquisition}
+
+    def _keep(self, check: bool) -> None:
+        session = self.session
+        session.keep()
+        if not check:  # then nobody has looked at all candidates
+            session.keep_pool()
 
     def asked(self, ids: Iterable[Any] | None = None) -> list["Asked"]:
         """Rows that are out (or these), with what is expected of them and why they were chosen."""

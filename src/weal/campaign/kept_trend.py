@@ -16,7 +16,7 @@ from weal.diagnostics.progress import Progress
 from weal.diagnostics.trend import Mark, Surprise, Trend, course, expected_over, fingerprint
 from weal.errors import WealError
 
-KIND, VERSION = "trend", 1  # of the snapshot
+KIND, VERSION = "trend", 2  # of the snapshot; 1: weal 0.1, settled as often whatever the labels
 
 
 def trend(session: Session, progress: Progress | None = None) -> Trend | None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from weal.active_learner import ActiveLearner
-from weal.campaign import checkpoint
+from weal.campaign import checkpoint, kept_pool
 from weal.campaign.candidate_table import Pool, read_pool
 from weal.campaign.ledger import Ledger
 from weal.campaign.replay import Replay, choosable, follow, goes_on, replay
@@ -19,6 +19,8 @@ from weal.model.model import Model
 from weal.store.events import Event
 from weal.store.store import Store
 
+OFTEN = 8  # labels since the belief on the candidates was kept, from which it is kept again
+
 
 class Session:
     """Candidates, replay and beliefs of a campaign, after the events that it was shown."""
@@ -26,9 +28,13 @@ class Session:
     def __init__(self, store: Store, ledger: Ledger, events: Sequence[Event]) -> None:
         self.store, self.ledger = store, ledger
         self.pool: Pool = read_pool(store, ledger)
-        self.beliefs = Beliefs(MEMORY)
         self.replay: Replay = self._replayed(events)
+        self.beliefs = Beliefs(MEMORY, kept_pool.read(store, ledger, self.state))
         self._kept: Settlement | None = None  # whose experts are in the store
+        self._kept_pool: tuple[Settlement | None, int] = (
+            None,
+            0,
+        )  # of it, and after so many labels
 
     def update(self, ledger: Ledger, events: Sequence[Event]) -> None:
         """Take in what is new; `events` are all of the campaign."""
@@ -70,3 +76,13 @@ class Session:
             return
         checkpoint.keep(self.store, self.ledger, self.state, self.beliefs.settled(self.state))
         self._kept = settlement
+
+    def keep_pool(self) -> None:
+        """Keep what was believed of the candidates; an open campaign does so now and then."""
+        state, labels = self.state, len(self.state.labels)
+        settlement, before = self._kept_pool
+        if not state.fitted or (state.settlement is settlement and labels - before < OFTEN):
+            return
+        if (found := self.beliefs.snapshot(state)) is not None:
+            kept_pool.keep(self.store, self.ledger, state, found)
+        self._kept_pool = (state.settlement, labels)

@@ -27,6 +27,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
+
 from weal.core.arrays import Array
 from weal.core.distances import squared_distances
 

@@ -16,7 +16,7 @@ before.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from weal.core.kernels import Kernel, correlation, dictionary
 from weal.core.likelihood import GAUSSIAN
 from weal.core.magnitude import LOG_2_PI, Conjugate
 from weal.core.relevance import Peak, fit, forward
-from weal.core.stated_noise import expected_units, units
+from weal.core.stated_noise import prior_height, units
 from weal.core.tuned import (
     A0,
     B0,
@@ -56,7 +56,6 @@ class Lineup:
 
     kernels: tuple[Kernel, ...]  # H
     noise: Array  # (H,)  lam
-    variance: Array  # (H,)  of labels that the priors of their magnitudes are measured by
     unit: Array  # (H,)  of the noise that labels bring along
     log_prior: Array  # (H,)  their log weights before the first label, not normalised
     fitted: float  # posterior of the class with one lengthscale for each input
@@ -76,10 +75,11 @@ def choose(
 
     Where evidences will be raised to the power `temper` (`ensemble`), those play that matter then.
     """
-    on_grid, unit = weighed(kernels, ratios, X, y, extra)  # (kernels, ratios)
+    evidence, unit = weighed(kernels, ratios, X, y, extra)  # (kernels, ratios)
+    on_grid = evidence - _taken(unit, extra)
     players = [(kernel, ratio) for kernel in kernels for ratio in ratios]
-    evidence, unit = on_grid.ravel(), unit.ravel()
-    log_post = evidence - np.log(len(players))
+    evidence, unit = evidence.ravel(), unit.ravel()
+    log_post = on_grid.ravel() - np.log(len(players))
     if relevance and len(y) >= FEWEST_FITTED:
         peaks = _peaks(kernels, ratios, on_grid, X, y, extra)
         more, more_evidence, more_unit, more_post = _entries(peaks, X, y, extra)
@@ -94,7 +94,6 @@ def choose(
     return Lineup(
         tuple(kernel for kernel, _ in chosen),
         np.array([ratio for _, ratio in chosen]),
-        np.array([_expected(player, X, extra) for player in chosen]),
         unit[best],
         log_prior[best] + _inherited(log_post, best, on_grid.size),
         float(np.exp(log_post[on_grid.size :]).sum()),
@@ -120,11 +119,11 @@ def weighed(
 
     Without extra the unit of an expert is what it expects its magnitude to be after the labels.
     """
-    out, zero, stated = np.empty((len(kernels), len(ratios))), np.zeros_like(y), bool(extra.any())
+    out = np.empty((len(kernels), len(ratios)))
+    stated = bool(extra.any())
     unit = units(kernels, ratios, X, y, extra) if stated else np.ones_like(out)
+    zero, scale = np.zeros_like(y), Conjugate.prior(len(ratios))
     for n, kernel in enumerate(kernels):
-        expected = np.array([_expected((kernel, ratio), X, extra) for ratio in ratios])
-        scale = Conjugate.prior(len(ratios), expected)
         K = correlation(kernel, X, X)
         lam = np.asarray(ratios)[:, None] + extra / unit[n, :, None]  # (ratios, t)
         turns = [GAUSSIAN.in_turn(y, zero, K, row) for row in np.maximum(lam, LEAST_RATIO)]
@@ -132,12 +131,6 @@ def weighed(
         out[n], after = GAUSSIAN.learn(scale, root_s * [z for _, z in turns], root_s**2)
         unit[n] = unit[n] if stated else after.variance
     return out, unit
-
-
-def _expected(player: Player, X: Array, extra: Array) -> float:
-    """What the magnitude of an expert is expected to be before any label (`stated_noise`)."""
-    kernel, ratio = player
-    return float(expected_units([kernel], [ratio], X.shape[1])[0, 0]) if extra.any() else 1.0
 
 
 def log_evidences(
@@ -174,18 +167,20 @@ def _peaks(
 
 
 def _fitted(start: Player, X: Array, y: Array, extra: Array) -> Peak:
-    """The peak from a start, stated noise measured by the unit of the start, then of the peak.
-
-    A prior of the magnitude around c is one around 1 for labels in units of sqrt(c).
-    """
+    """The peak from a start, stated noise measured by the unit of the start, then of the peak."""
     if not extra.any():
         return fit(*start, X, y, extra)
     for _ in range(FIT_ROUNDS):
         kernel, ratio = start
-        unit, c = units([kernel], [ratio], X, y, extra)[0, 0], _expected(start, X, extra)
-        peak = fit(kernel, ratio, X, y / np.sqrt(c), extra / unit)
+        unit = units([kernel], [ratio], X, y, extra)[0, 0]
+        peak = fit(kernel, ratio, X, y, extra / unit)
         start = (peak.kernel, peak.noise)
-    return replace(peak, log_z=peak.log_z - 0.5 * len(y) * float(np.log(c)))
+    return peak
+
+
+def _taken(unit: Array, extra: Array) -> Array:
+    """What the prior of the magnitude took, and is given back where noise is stated."""
+    return prior_height(unit) if extra.any() else np.zeros_like(unit)
 
 
 def _entries(
@@ -198,9 +193,11 @@ def _entries(
         kind, alpha, offset = peak.kernel.family, peak.kernel.alpha, peak.kernel.offset
         scaled = [Kernel(kind, tuple((m * ell).tolist()), alpha, offset) for m in MULTIPLES]
         evidence, unit = (part[:, 0] for part in weighed(scaled, [peak.noise], X, y, extra))
+        taken = _taken(unit, extra)
         log_z = peak.log_z + evidence_constant(len(y)) - np.log(len(peaks))
+        log_z -= float(taken[MULTIPLES.index(1.0)])
         players += [(kernel, peak.noise) for kernel in scaled]
         evidences.append(evidence)
         found.append(unit)
-        posts.append(log_z + normalise(evidence))
+        posts.append(log_z + normalise(evidence - taken))
     return players, np.concatenate(evidences), np.concatenate(found), np.concatenate(posts)

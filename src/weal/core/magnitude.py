@@ -136,9 +136,9 @@ class Conjugate:
     unit: Array  # (M,)  what noise that is known in label units is divided by
 
     @classmethod
-    def prior(cls, M: int, variance: Array | float = 1.0, unit: Array | None = None) -> Self:
+    def prior(cls, M: int, variance: float = 1.0, unit: Array | None = None) -> Self:
         """Before the first label, for labels of that variance; the unit is its mean unless told."""
-        b = np.full(M, B0) * variance
+        b = np.full(M, variance * B0)
         return cls(np.full(M, A0), b, b / (A0 - 1.0) if unit is None else unit)
 
     @property

@@ -1,8 +1,8 @@
-"""How much a label of each point would teach about a set of reference points: the q of `ivr`, kept up to date.
+"""What a label of each point would teach about reference points: the q of `ivr`, kept up to date.
 
-q(x) is the mean over the reference points r of cov(f(x), f(r))^2; a label of x lowers their variance
-by sig2 q / (v + lam) on average. When a label comes, with c its column on the points, c_r on the
-reference points and s its innovation variance, cov(x, r) -= c(x) c_r / s, so that
+q(x) is the mean over the reference points r of cov(f(x), f(r))^2; a label of x lowers variances
+there by sig2 q / (v + lam) on average. When a label comes, with c its column on the points, c_r on
+the reference points and s its innovation variance, cov(x, r) -= c(x) c_r / s, so that
 
     q -= 2 c h / s - c^2 p / s^2       h(x) = mean_r cov(x, r) c_r       p = mean_r c_r^2
 

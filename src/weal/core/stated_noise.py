@@ -4,25 +4,27 @@ A label that brings a noise variance x along has the variance sig2 (k + lam) + x
 integrated out (`magnitude`) that has no closed form, unless x is measured by a `unit` and counts as
 sig2 x / unit. Where labels settle an expert, its unit is the magnitude that they speak for: where
 
-    sig2^-(A0 - 1) exp(-B0 c / sig2) N(y; 0, sig2 C + diag(x)),      C = K + lam I
+    sig2^-(A0 - 1) exp(-B0 / sig2) N(y; 0, sig2 C + diag(x)),      C = K + lam I
 
 is largest, which without stated noise is the mean b / (a - 1) of what is believed of sig2. One
 decomposition serves every sig2. With L L' = C, L^-1 diag(x) L^-T = Q diag(g) Q' and
 q = (Q'L^-1 y)^2, direction i has variance sig2 + g_i, of which a share h_i = sig2 / (sig2 + g_i) is
 signal, and the maximum is where
 
-    sig2 = (B0 c + 1/2 sum_i h_i^2 q_i) / (A0 - 1 + 1/2 sum_i h_i)
+    sig2 = (B0 + 1/2 sum_i h_i^2 q_i) / (A0 - 1 + 1/2 sum_i h_i)
 
-each direction counting as much as it tells of the signal. Iterated from c this is MacKay's rule.
-[2] MacKay: Bayesian interpolation, 1992. It depends on the set of labels alone.
+each direction counting as much as it tells of the signal. Iterated from the mean of the prior, this
+is MacKay's rule. [2] MacKay: Bayesian interpolation, 1992. It depends on the set of labels alone.
 
-c is what the magnitude is expected to be before any label, and the unit of experts that no label
-settles: what makes labels vary by 1, as scaled ones do. Two standardised points are 2 d apart,
-squared, so that the variance around a constant is sig2 (1 - k + lam), with k the correlation at
-r2 = 2 sum_i 1 / l_i^2. Without stated noise c is 1 whatever the expert: every label then tells of
-sig2, by its noise if nothing else, and the prior hardly counts. With it only the few directions do
-that a smooth function varies in, and a prior at 1 would speak against long lengthscales, whose
-magnitudes are large: the errors of a line were 9 % larger with the truth stated than without.
+Experts that no label settles have the unit that makes labels vary by 1, as scaled ones do. Two
+standardised points are 2 d apart, squared, so that the variance around a constant is
+sig2 (1 - k + lam), with k the correlation at r2 = 2 sum_i 1 / l_i^2.
+
+Without stated noise every label tells of sig2, by its noise if nothing else, and the prior of sig2
+hardly counts. With it only the few directions do that a smooth function varies in, and the prior
+would speak against long lengthscales, whose magnitudes are large: the errors of a line were 9 %
+larger with the truth stated than without. So when experts are compared, each is given back what
+the prior of log sig2 took, its height at the unit (`prior_height`); as if it were flat.
 """
 
 from collections.abc import Sequence
@@ -43,14 +45,17 @@ def units(
 
     In squared units of y, whose variance is 1.
     """
-    expected = expected_units(kernels, ratios, X.shape[1])
     X, y, extra = even_sample(UNIT_LABELS, X, y, extra)
-    found = np.empty_like(expected)
-    for n, kernel in enumerate(kernels):
-        K = correlation(kernel, X, X)
-        for r, ratio in enumerate(ratios):
-            found[n, r] = _unit(K, max(ratio, LEAST_RATIO), y, extra, expected[n, r])
-    return found
+    found = [
+        [_unit(K, max(ratio, LEAST_RATIO), y, extra) for ratio in ratios]
+        for K in (correlation(kernel, X, X) for kernel in kernels)
+    ]
+    return np.array(found)
+
+
+def prior_height(unit: Array) -> Array:
+    """Log density of the prior of log sig2 at a magnitude, up to a constant; elementwise."""
+    return -A0 * np.log(unit) - B0 / unit
 
 
 def expected_units(kernels: Sequence[Kernel], ratios: Sequence[float], d: int) -> Array:
@@ -66,18 +71,18 @@ def _far(kernel: Kernel, d: int) -> float:
     return float(FAMILIES[kernel.family].correlation(r2, kernel.alpha)[0])
 
 
-def _unit(K: Array, ratio: float, y: Array, extra: Array, c: float) -> float:
-    """The unit of one expert, whose magnitude is expected to be c."""
+def _unit(K: Array, ratio: float, y: Array, extra: Array) -> float:
+    """The unit of one expert."""
     L = np.linalg.cholesky(K + ratio * np.eye(len(y)))
     solved = solve_triangular(
         L, np.column_stack([y, np.diag(np.sqrt(extra))]), lower=True, check_finite=False
     )
     g, Q = np.linalg.eigh(solved[:, 1:] @ solved[:, 1:].T)
     g, q = np.maximum(g, 0.0), (Q.T @ solved[:, 0]) ** 2  # rounding leaves -1e-16
-    sig2 = c
+    sig2 = B0 / (A0 - 1.0)
     for _ in range(UNIT_ROUNDS):
         h = sig2 / (sig2 + g)
-        sig2 = (B0 * c + 0.5 * float(h * h @ q)) / (A0 - 1.0 + 0.5 * float(h.sum()))
+        sig2 = (B0 + 0.5 * float(h * h @ q)) / (A0 - 1.0 + 0.5 * float(h.sum()))
     return sig2
 
 

@@ -143,8 +143,8 @@ def emptied(fold: Fold) -> Fold:
 def picked_by(fold: Fold) -> Settled:
     """The experts of the fold as they were picked; for those whose magnitude is integrated out."""
     prior, scale = fold.prior, fold.prior.scale
-    scales = (scale.variance, fold.bend, scale.unit)
-    return Settled(fold.dictionary, prior.noise, prior.log_w, *scales)
+    variance = float(scale.variance[0])
+    return Settled(fold.dictionary, prior.noise, prior.log_w, variance, fold.bend, scale.unit)
 
 
 def _joined(fold: Fold, X: Array, y: ArrayLike, extra: ArrayLike) -> tuple[Array, Array, Array]:

@@ -161,7 +161,7 @@ class Settled:
     dictionary: tuple[Kernel, ...]  # M
     noise: Array  # (M,)  lam
     log_w: Array  # (M,)
-    variance: Array  # (M,)  of labels that the priors of their magnitudes are measured by
+    variance: float  # of labels that the priors of their magnitudes are measured by
     bend: Bend  # of the labels that they see
     unit: Array  # (M,)  that the noise of labels is measured by (`core.stated_noise`)
 
@@ -174,14 +174,13 @@ def pick(setting: Setting, X: Array, y: Array, extra: Array) -> Settled:
         dictionary = tuple(kernel for kernel in found for _ in ratios)
         log_w = check_prior_weights(setting.prior_weights, len(dictionary))
         unit = expected_units(found, ratios, X.shape[1]).ravel()
-        scales = (np.ones(len(dictionary)), bend, unit)
-        return Settled(dictionary, np.tile(ratios, len(found)), log_w, *scales)
+        return Settled(dictionary, np.tile(ratios, len(found)), log_w, 1.0, bend, unit)
     rows, z, noise = evidence_rows(X, y, extra), bend.labels(y), bend.variances(extra, y)
     variance = _variance(z)
     known = (X[rows], z[rows] / np.sqrt(variance), noise[rows] / variance)
     best = lineup.choose(found, ratios, *known, temper=setting.temper)
-    scales = (variance * best.variance, bend, variance * best.unit)
-    return Settled(best.kernels, best.noise, normalise(best.log_prior), *scales)
+    log_w, unit = normalise(best.log_prior), variance * best.unit
+    return Settled(best.kernels, best.noise, log_w, variance, bend, unit)
 
 
 def line_up(setting: Setting, picked: Settled, X: Array, seed: int) -> Prior:

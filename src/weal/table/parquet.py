@@ -58,7 +58,10 @@ def _cells(pa: Any, column: Any) -> Cells:
     """An array of floats, or of whole numbers without a gap; else a list of cells."""
     kind = column.type
     if kind == pa.float64() or (kind == pa.int64() and not column.null_count):
-        parts = [_numbers(chunk, np.float64 if kind == pa.float64() else np.int64) for chunk in column.chunks]
+        parts = [
+            _numbers(chunk, np.float64 if kind == pa.float64() else np.int64)
+            for chunk in column.chunks
+        ]
         return np.concatenate(parts) if parts else np.zeros(0)
     return list(column.to_pylist())
 
