@@ -20,7 +20,8 @@ TESTS = Path(__file__).parents[1]
 
 def environment():
     """Where a program finds the modules of the tests."""
-    return {**os.environ, "PYTHONPATH": str(TESTS)}
+    paths = [str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def run(what, *arguments, before=(), check=True, program=__file__):

@@ -19,13 +19,14 @@ import math
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from numbers import Integral, Real
 from typing import Any
 
 from weal.errors import DamagedStore
 
 KINDS = ("created", "added", "asked", "told", "skipped", "corrected", "withdrawn", "settings")
+AHEAD = timedelta(minutes=5)  # by which clocks may differ without a word
 MAX_KEY = 200  # characters of a client's key; databases limit what they can index
 # What a store keeps of an event: the fields of Event in order, body and time as text.
 Row = tuple[str, int, str, str | None, str, str, str, str | None, str]
@@ -88,11 +89,11 @@ def write(
     return rows
 
 
-def read(row: Sequence[Any], previous: str | None, place: str) -> Event:
+def read(row: Sequence[Any], previous: Any, place: str) -> Event:
     """The event of a stored row, which must follow the hash `previous`; else DamagedStore."""
     if not all(isinstance(value, kind) for value, kind in zip(row, _TYPES, strict=True)):
         raise damaged(place, "a row of its events has values of the wrong type")
-    if previous is None or seal(previous, row[:-1]) != row[-1]:
+    if not isinstance(previous, str) or seal(previous, row[:-1]) != row[-1]:
         raise damaged(place, f"event {row[1]} of {row[0]!r} does not match its hash")
     return unchecked(row)
 
@@ -102,6 +103,11 @@ def unchecked(row: Sequence[Any]) -> Event:
     campaign, seq, kind, name, text, who, time, key, found = row
     when = datetime.fromisoformat(time)
     return Event(campaign, seq, kind, name, json.loads(text), who, when, key, found)
+
+
+def from_the_future(events: Iterable[Event], now: datetime) -> list[Event]:
+    """Events that were written by a clock ahead of this one."""
+    return [event for event in events if event.time > now + AHEAD]
 
 
 def damaged(place: str, what: str) -> DamagedStore:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from weal.store import events
 from weal.store.events import Draft, Event, Row, check_name
+from weal.store.naming import Name
 from weal.store.store import Chunk, Decide, check_created, check_write, unknown
 
 
@@ -126,6 +127,6 @@ class MemoryStore:
         return self._shelves[name]
 
 
-def open(url: str) -> MemoryStore:
+def open(name: Name) -> MemoryStore:
     """A store of its own, empty."""
     return MemoryStore()

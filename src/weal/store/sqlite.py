@@ -2,55 +2,28 @@
 
 Every write is BEGIN IMMEDIATE, work, COMMIT: the lock is taken before anything is read, so that
 writers queue and none is turned away. One connection serves the threads of a process in turn; a
-forked child opens its own. A file that does not exist yet is made by the first write; until then
-readers see an empty store. Whatever SQLite complains of becomes an error of ours that names the
-file; a write that failed is rolled back, and the store stays usable.
+forked child opens its own. A file that does not exist yet, or is empty, is made a store by the
+first write; until then readers see an empty store, and leave the file as it is. Whatever SQLite
+complains of becomes an error of ours that names the file; a write that failed is rolled back, and
+the store stays usable.
 """
 
-import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from weal.errors import WealError
+from weal.errors import NotAllowed, WealError
 from weal.store import sqlite_file
 from weal.store.database import DatabaseStore, Held
 from weal.store.events import damaged
+from weal.store.naming import Name
+from weal.store.sqlite_sql import SqliteSql, nothing
 from weal.store.statements import Sql
-from weal.store.store import mask
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class SqliteSql:
-    """An open connection to a file."""
-
-    place: str
-    connection: sqlite3.Connection
-    locking: str = ""  # BEGIN IMMEDIATE has locked the whole file
-    among: str = "IN (SELECT value FROM json_each(?))"
-
-    def listed(self, values: list[str]) -> str:
-        return json.dumps(values)
-
-    def rows(self, text: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        return self.connection.execute(text, values).fetchall()
-
-    def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        marks = ", ".join("?" * len(columns))
-        self.connection.executemany(
-            f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows
-        )
-        sqlite_file.trace("after insert")
-
-    def now(self) -> datetime:
-        text = self.rows("SELECT strftime('%Y-%m-%dT%H:%M:%f', 'now')")[0][0]
-        return datetime.fromisoformat(text).replace(tzinfo=UTC)
+_RIGHTS = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
 
 
 class SqliteEngine:
@@ -92,16 +65,16 @@ class SqliteEngine:
     def _using(self, make: bool) -> Iterator[SqliteSql]:
         with self._held.turn() as held, in_our_words(self.place):
             if held.connection is None and (make or self._path.exists()):
-                held.connection = self._connect()
+                held.connection = self._connect(make)
             if held.connection is not None:
                 yield SqliteSql(self.place, held.connection)
             else:
-                with _nothing() as empty:
-                    yield SqliteSql(self.place, empty)
+                with nothing(self.place) as empty:
+                    yield empty
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self, make: bool) -> sqlite3.Connection | None:
         try:
-            connection = sqlite_file.connect(self._path, self.place)
+            connection = sqlite_file.connect(self._path, self.place, make)
             self._file = _identity(self._path)
             return connection
         except OSError as error:  # of syncing the folder, or of keeping a copy
@@ -131,17 +104,6 @@ def _identity(path: Path) -> tuple[int, int]:
 
 
 @contextmanager
-def _nothing() -> Iterator[sqlite3.Connection]:
-    """What a file holds that does not exist yet."""
-    connection = sqlite3.connect(":memory:", isolation_level=None)
-    try:
-        sqlite_file.build(connection)
-        yield connection
-    finally:
-        connection.close()
-
-
-@contextmanager
 def in_our_words(place: str) -> Iterator[None]:
     """Turn what SQLite raises into errors of ours that name the store."""
     try:
@@ -168,20 +130,10 @@ def _translated(error: sqlite3.Error, place: str) -> WealError:
     if code == sqlite3.SQLITE_IOERR_SHMSIZE:  # no room for the index of the log
         code = sqlite3.SQLITE_FULL
     reason = advice.get(code & 0xFF, "SQLite refused")
-    return WealError(f"{place}: {reason} ({error}); what was told before is safe")
+    kind = NotAllowed if code & 0xFF in _RIGHTS else WealError
+    return kind(f"{place}: {reason} ({error}); what was told before is safe")
 
 
-def path_of(url: str) -> Path:
-    """The file that sqlite:///file.db, sqlite:////folder/file.db or a bare path names."""
-    path = url.removeprefix("sqlite:///")
-    if path.startswith("sqlite:") or path in ("", ":memory:") or "\0" in path:
-        raise ValueError(
-            f"{mask(url)!r} names no file; write sqlite:///file.db, sqlite:////folder/file.db, or "
-            "memory:"
-        )
-    return Path(path).expanduser().absolute()
-
-
-def open(url: str) -> DatabaseStore:
+def open(name: Name) -> DatabaseStore:
     """The store in this file."""
-    return DatabaseStore(SqliteEngine(path_of(url), url))
+    return DatabaseStore(SqliteEngine(Path(name.address), name.shown))
