@@ -49,6 +49,7 @@ def typed(*words):
     hook, code = sys.excepthook, 0
     handler, unraisable = signal.getsignal(signal.SIGINT), sys.unraisablehook
     with warnings.catch_warnings(), redirect_stdout(out), redirect_stderr(err):
+        warnings.simplefilter("default", UserWarning)  # a note, as for everybody
         try:
             main.main([str(word) for word in words])
         except SystemExit as left:

@@ -72,7 +72,7 @@ def _opened(path: Path, place: str) -> Iterator[sqlite3.Connection]:
         except sqlite3.OperationalError:
             connection.close()
             connection = _connected(path, "rw")
-        except sqlite3.DatabaseError:
+        except (sqlite3.DatabaseError, UnicodeDecodeError):
             pass  # each look says what it could not see
     with closing(connection):
         yield connection

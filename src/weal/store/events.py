@@ -28,6 +28,8 @@ from weal.errors import DamagedStore
 KINDS = ("created", "added", "asked", "told", "skipped", "corrected", "withdrawn", "settings")
 AHEAD = timedelta(minutes=5)  # by which clocks may differ without a word
 MAX_KEY = 200  # characters of a client's key; databases limit what they can index
+MAX_DIGITS = 4000  # of an id that is given as a number
+MAX_ID, MAX_NOTE, MAX_WHO = 10_000, 10_000, 200  # characters
 # What a store keeps of an event: the fields of Event in order, body and time as text.
 Row = tuple[str, int, str, str | None, str, str, str, str | None, str]
 _TYPES: tuple[Any, ...] = (str, int, str, str | None, str, str, str, str | None, str)
@@ -121,8 +123,10 @@ def damaged(place: str, what: str) -> DamagedStore:
 def check_id(given: Any) -> str:
     """An id as text, or an error that says why it cannot be one."""
     if isinstance(given, str):
-        return _checked_text(str(given), "an id")
+        return check_text(str(given), "an id", MAX_ID)
     if isinstance(given, Integral) and not isinstance(given, bool):
+        if abs(int(given)) >= 10**MAX_DIGITS:
+            raise ValueError(f"a number of more than {MAX_DIGITS} digits cannot be an id")
         return str(int(given))
     if isinstance(given, Real) and not isinstance(given, bool):
         value = float(given)
@@ -148,13 +152,16 @@ def _checked_body(draft: Draft) -> str:
         raise ValueError(f"an event is {', '.join(KINDS)}, not {draft.kind!r}")
     if draft.id is not None and check_id(draft.id) != draft.id:
         raise ValueError(f"the id {draft.id!r} is not text; pass it through check_id first")
-    _checked_text(draft.who, "who wrote it", empty=True)
-    if draft.key is not None and len(_checked_text(draft.key, "a key")) > MAX_KEY:
-        raise ValueError(f"a key has at most {MAX_KEY} characters, not {len(draft.key)}")
+    check_text(draft.who, "who wrote it", MAX_WHO, empty=True)
+    if draft.key is not None:
+        check_text(draft.key, "a key", MAX_KEY)
     if not isinstance(draft.body.get("v"), int):
         raise ValueError(f"the body of {draft.kind!r} lacks its version: add 'v': 1")
     try:
         text = spell(draft.body)
+        json.dumps(draft.body, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"the body of {draft.kind!r} has half a character in it") from None
     except TypeError as error:
         raise ValueError(f"the body of {draft.kind!r} is not JSON: {error}") from error
     if spell(json.loads(text)) != text:  # two keys that are one in JSON, such as True and "true"
@@ -162,9 +169,21 @@ def _checked_body(draft: Draft) -> str:
     return text
 
 
-def _checked_text(text: Any, what: str, empty: bool = False) -> str:
+def check_note(note: Any, what: str) -> str | None:
+    """A note as it is kept: text without blanks around it; None where there is none."""
+    if note is None:
+        return None
+    return check_text(note, what, MAX_NOTE, empty=True).strip() or None
+
+
+def check_text(text: Any, what: str, longest: int, empty: bool = False) -> str:
+    """The text, or an error that says why it cannot be kept and given back as it is."""
     if not isinstance(text, str) or not (text or empty):
-        raise ValueError(f"{what} is text that is not empty, not {_short(text)}")
+        raise ValueError(
+            f"{what} is text{'' if empty else ' that is not empty'}, not {_short(text)}"
+        )
+    if len(text) > longest:
+        raise ValueError(f"{what} has at most {longest:,} characters, not {len(text):,}")
     if "\0" in text:
         raise ValueError(f"{what} cannot have a NUL character: {_short(text)}")
     try:

@@ -31,7 +31,7 @@ from weal.table.guarding import guarded
 
 FIELDS = ("campaign", "seq", "kind", "id", "body", "who", "time", "key", "hash")
 _BEYOND = 100  # numbers to look at after the last one that is known
-_MOST = 1 << 24  # events of a campaign: a larger number is a damaged one
+_SMALLEST = 64  # bytes of an event: a number that the file has no room for is a damaged one
 _FAILS = (sqlite3.Error, MemoryError, OverflowError, ValueError)
 Place = tuple[str, int]
 Rows = dict[Place, Sequence[Any]]
@@ -61,8 +61,9 @@ class Saved:
 
 @dataclass(slots=True)
 class _Wreckage:
-    """What was read so far."""
+    """What was read so far, of a file with room for so many events."""
 
+    room: int
     rows: Rows = field(default_factory=dict)
     last: dict[str, int] = field(default_factory=dict)  # the highest number known, by campaign
     ids: dict[Place, Sequence[Any]] = field(default_factory=dict)
@@ -83,7 +84,7 @@ def rescue(url: str | PathLike[str] | None, folder: str | PathLike[str]) -> Save
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise WealError(f"{folder} has files in it: name an empty or a new folder")
-    found = _Wreckage()
+    found = _Wreckage(path.stat().st_size // _SMALLEST)
     for connection in copies(path, folder):
         whole = _read(connection, found)
         if whole and found.rows:
@@ -99,7 +100,7 @@ def _read(connection: sqlite3.Connection, found: _Wreckage) -> bool:
     _scan(connection, heads, "SELECT campaign, seq FROM weal_event INDEXED BY weal_event_id"
           " WHERE id IS NOT NULL", ())  # fmt: skip
     for campaign, seq in (*heads, *found.rows):
-        if 0 < seq < _MOST:
+        if 0 < seq <= found.room:
             found.last[campaign] = max(found.last.get(campaign, 0), seq)
     if not whole:
         _one_by_one(connection, found)
@@ -109,11 +110,27 @@ def _read(connection: sqlite3.Connection, found: _Wreckage) -> bool:
 
 
 def _one_by_one(connection: sqlite3.Connection, found: _Wreckage) -> None:
-    one = "SELECT * FROM weal_event WHERE campaign = ? AND seq = ?"
-    for campaign, last in found.last.items():
-        for seq in range(1, last + _BEYOND):
-            if (campaign, seq) not in found.rows:
-                _scan(connection, found.rows, one, FIELDS, (campaign, seq))
+    """Rows by their number, and then by what two of their columns say; at the last, in parts."""
+    places: Rows = {}
+    _scan(connection, places, "SELECT campaign, seq FROM weal_event", ())
+    likely = [(name, seq) for name, last in found.last.items() for seq in range(1, last + _BEYOND)]
+    one = "SELECT {} FROM weal_event WHERE campaign = ? AND seq = ?"
+    for place in dict.fromkeys((*places, *likely)):
+        if place not in found.rows:
+            _scan(connection, found.rows, one.format("*"), FIELDS, place)
+        if place in found.rows:
+            continue
+        parts = [_cell(connection, one.format(column), place) for column in FIELDS]
+        if place in places or any(parts):
+            found.rows[place] = [*place, *parts[2:]]
+
+
+def _cell(connection: sqlite3.Connection, text: str, place: Place) -> Any:
+    try:
+        row = connection.execute(text, place).fetchone()
+    except _FAILS:
+        return None
+    return row[0] if row else None
 
 
 def _read_chunks(connection: sqlite3.Connection, chunks: Rows) -> bool:

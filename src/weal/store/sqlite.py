@@ -110,6 +110,8 @@ def in_our_words(place: str) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _translated(error, place) from error
+    except UnicodeDecodeError as error:  # of what SQLite says: it quotes the damaged bytes
+        raise damaged(place, "it holds text that is none") from error
 
 
 def _translated(error: sqlite3.Error, place: str) -> WealError:

@@ -34,7 +34,7 @@ def copies(path: Path, folder: Path) -> Iterator[sqlite3.Connection]:
             mend(copy)
             with closing(sqlite3.connect(copy, isolation_level=None)) as connection:
                 connection.text_factory = lambda raw: raw.decode("utf-8", "backslashreplace")
-                with suppress(sqlite3.Error):
+                with suppress(sqlite3.Error, UnicodeDecodeError):
                     connection.execute("PRAGMA trusted_schema=OFF")
                     connection.execute("PRAGMA writable_schema=ON")  # reads past a damaged table
                 yield connection

@@ -14,7 +14,9 @@ _RISKY = re.compile(
     "'*[=+\\-@\t\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH PLUS SIGN}"
     "\N{FULLWIDTH HYPHEN-MINUS}\N{FULLWIDTH COMMERCIAL AT}]"
 )
-_HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]|\\\\(?=u\\{)")
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\ufffe\uffff]|\\\\(?=u\\{)"
+)
 _SPELT = re.compile(r"\\u\{([0-9a-f]{1,6})\}")
 
 
