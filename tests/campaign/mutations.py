@@ -233,7 +233,7 @@ def readable(path):
 
 
 def use(url, truth):
-    """Whether a label could be told; whatever is read, is as it was, or an error of ours is said."""
+    """Whether a label could be told; what is read is as it was, or an error of ours is said."""
     events = {(row[0], row[1]): row[-1] for row in truth[0]}
     store = None
     try:

@@ -151,9 +151,9 @@ def test_excel_has_control_characters_spelt_and_refuses_a_cell_that_is_too_long(
     table = pd.DataFrame(
         {"name": ["a", "b", "c"], "x": [0.5, 3, 1], "text": ["x" * 40_000, "y", "z"]}
     )
-    with open_campaign("long", "memory:", pool=table, id_column="name", n_start=3) as one:
-        with pytest.raises(ValueError, match=r"32,767 characters, not 40,000: write \.csv"):
-            export(one, "candidates", tmp_path / "long.xlsx")
+    one = open_campaign("long", "memory:", pool=table, id_column="name", n_start=3)
+    with pytest.raises(ValueError, match=r"32,767 characters, not 40,000: write \.csv"):
+        export(one, "candidates", tmp_path / "long.xlsx")
 
 
 def test_a_dash_is_standard_output(one, capsys):

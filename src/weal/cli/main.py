@@ -38,6 +38,7 @@ _SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "Other": {
         "weal.cli.doctor": ("doctor",),
+        "weal.cli.backup": ("backup",),
         "weal.cli.completion": ("completion",),
     },
 }

@@ -12,7 +12,7 @@ import os
 import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
 from functools import partial
 from typing import Generic, Protocol, TypeVar
@@ -48,6 +48,9 @@ class Engine(Protocol):
 
     def write(self, work: Callable[[Sql, bool], T]) -> T:
         """The answer of work in a transaction, after its commit; all of it or nothing."""
+
+    def turn(self, name: str) -> AbstractContextManager[None]:
+        """A block for one at a time; after a while without a turn, for whoever waits."""
 
     def close(self) -> None:
         """Let go of the connection."""
@@ -144,6 +147,9 @@ class DatabaseStore:
 
     def now(self) -> datetime:
         return self.engine.read(lambda sql: sql.now())
+
+    def turn(self, name: str) -> AbstractContextManager[None]:
+        return self.engine.turn(name)
 
     def close(self) -> None:
         self.engine.close()

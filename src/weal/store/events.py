@@ -9,7 +9,8 @@ The hash of an event covers the hash of the event before it and every field of i
 
 so that a changed, lost or reordered row is found by whoever reads the chain. A body is JSON with
 a version "v"; it is kept as text, always in the same spelling (keys sorted, no spaces, ASCII, no
-NaN), so that the text hashed is the text stored. Times are UTC with microseconds. Ids are text:
+NaN), so that the text hashed is the text stored. Times are UTC with microseconds, as the clock of
+the store said; clocks may be wrong, and the order comes from the numbers alone. Ids are text:
 1, "1", numpy's 1 and 1.0 are the same id.
 """
 

@@ -10,6 +10,7 @@ address that it cannot read is not passed on, since it quotes it.
 """
 
 import time
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from weal.store import schema
 from weal.store.database import DatabaseStore, Held
 from weal.store.events import damaged
 from weal.store.naming import Name
-from weal.store.sqlite_sql import nothing
+from weal.store.sqlite_sql import nothing, pauses
 from weal.store.statements import Sql
 
 try:
@@ -39,6 +40,8 @@ T = TypeVar("T")
 Connection = psycopg.Connection[tuple[Any, ...]]
 PATIENCE = 30.0  # seconds to try to get a lost connection back
 _PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0)  # between tries, the last one again and again
+TURN = 30.0  # seconds to wait for one's turn
+_TRY, _RELEASE = "SELECT pg_try_advisory_lock(?, ?)", "SELECT pg_advisory_unlock(?, ?)"
 _SETUP = (
     "SET lock_timeout = '60s'",
     "SET idle_in_transaction_session_timeout = '60s'",  # a frozen client must not hold its lock
@@ -113,6 +116,21 @@ class PostgresEngine:
 
         return self._persist(transaction)
 
+    @contextmanager
+    def turn(self, name: str) -> Iterator[None]:
+        """One at a time in this block, of all who ask in this campaign: an advisory lock."""
+        key = (schema.APPLICATION_ID, zlib.crc32(name.encode()) - (1 << 31))
+        taken = False
+        for pause in pauses(TURN):
+            if taken := bool(self.read(lambda sql: sql.rows(_TRY, key)[0][0])):
+                break
+            time.sleep(pause)
+        try:
+            yield
+        finally:
+            if taken:
+                self.read(lambda sql: sql.rows(_RELEASE, key))
+
     def close(self) -> None:
         self._held.drop()
 
@@ -178,8 +196,8 @@ def _login(name: Name) -> dict[str, Any]:
     if given is None:
         raise WealError(
             f"{name.shown} is no address of PostgreSQL; write "
-            "postgresql://user:password@host/database, with %40 for @, %3A for : and %2F for / in a "
-            "password"
+            "postgresql://user:password@host/database, with %40 for @, %3A for : and %2F for / in "
+            "a password"
         )
     wishes = {"connect_timeout": 10, "application_name": "weal"}
     fixed = {"client_encoding": "UTF8", "autocommit": True, "prepare_threshold": None}

@@ -8,9 +8,12 @@ complains of becomes an error of ours that names the file; a write that failed i
 the store stays usable.
 """
 
+import os
+import random
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,10 +22,12 @@ from weal.store import sqlite_file
 from weal.store.database import DatabaseStore, Held
 from weal.store.events import damaged
 from weal.store.naming import Name
-from weal.store.sqlite_sql import SqliteSql, nothing
+from weal.store.sqlite_sql import FIRST, SqliteSql, nothing, pauses
 from weal.store.statements import Sql
 
 T = TypeVar("T")
+CROWDED = 1.0  # seconds for which a wait is remembered
+TURN = 30.0  # seconds to wait for one's turn
 _RIGHTS = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
 
 
@@ -33,6 +38,7 @@ class SqliteEngine:
         self.place = place
         self._path = path
         self._held: Held[sqlite3.Connection] = Held()
+        self._crowded = 0.0  # until when others are likely to wait
         self._file = (0, 0)  # which file the connection is to: its device and number
         sqlite_file.check_path(path, place)
         if path.exists():
@@ -46,7 +52,7 @@ class SqliteEngine:
         with self._using(make=True) as sql:
             self._check_in_place()
             sqlite_file.trace("before begin")
-            sql.rows("BEGIN IMMEDIATE")
+            self._begin(sql)
             try:
                 answer = work(sql, False)
                 sqlite_file.trace("before commit")
@@ -57,6 +63,35 @@ class SqliteEngine:
             sqlite_file.trace("after commit")
         sqlite_file.trace("before the answer")
         return answer
+
+    def _begin(self, sql: SqliteSql) -> None:
+        """Take the write lock; who had to wait for it lately lets others go first, once."""
+        begun = time.monotonic()
+        if begun < self._crowded:
+            time.sleep(random.uniform(0.0, 2.0 * FIRST))
+            begun = time.monotonic()
+        sql.rows("BEGIN IMMEDIATE")
+        if time.monotonic() - begun > FIRST / 2.0:
+            self._crowded = time.monotonic() + CROWDED
+
+    @contextmanager
+    def turn(self, name: str) -> Iterator[None]:
+        """One at a time in this block, of all who ask on this machine: the folder is locked."""
+        try:
+            import fcntl
+        except ModuleNotFoundError:  # Windows: who is late asks again
+            yield
+            return
+        folder = os.open(self._path.parent, os.O_RDONLY)
+        try:
+            for pause in pauses(TURN):
+                with suppress(OSError):
+                    fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                time.sleep(pause)
+            yield
+        finally:
+            os.close(folder)
 
     def close(self) -> None:
         self._held.drop()

@@ -169,11 +169,7 @@ def _copy(path: Path, number: int) -> Path:
     """A copy of the file beside it, before its tables change; other copies stay."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:
-        with (
-            closing(sqlite3.connect(path, timeout=PATIENCE)) as source,
-            closing(sqlite3.connect(draft)) as target,
-        ):
-            source.backup(target)
+        copy_pages(path, draft)
         trace("after the copy")
         kept = path.with_name(f"{path.name}.v{number}")
         extra = 2
@@ -185,6 +181,18 @@ def _copy(path: Path, number: int) -> Path:
         draft.unlink(missing_ok=True)
     sync_folder(path)
     return kept
+
+
+def copy_pages(path: Path, draft: Path) -> None:
+    """A copy of the file as it is at one moment, whoever writes meanwhile, checked by SQLite."""
+    with (
+        closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", timeout=PATIENCE, uri=True)) as source,
+        closing(sqlite3.connect(draft)) as target,
+    ):
+        source.backup(target)
+        trace("in the copy")
+        if target.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+            raise damaged(str(path), "a copy of it is not in order")
 
 
 def log_is_safe(path: Path) -> bool:

@@ -8,6 +8,7 @@ nothing    the tables of a store that nobody has made yet: readers need not know
 """
 
 import json
+import math
 import random
 import sqlite3
 import time
@@ -19,7 +20,7 @@ from typing import Any
 
 from weal.store import sqlite_file
 
-_FIRST, _LEAST = 0.016, 0.001  # seconds between tries: at first, and after a while
+FIRST, _LEAST = 0.008, 0.001  # seconds between tries: at first, and after a while
 _SOON = 16  # tries until the pauses are short
 
 
@@ -37,7 +38,7 @@ class SqliteSql:
 
     def rows(self, text: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         deadline = time.monotonic() + sqlite_file.PATIENCE
-        for pause in _pauses():
+        for pause in pauses():
             try:
                 return self.connection.execute(text, values).fetchall()
             except sqlite3.OperationalError as error:
@@ -73,10 +74,10 @@ def _is_busy(error: sqlite3.OperationalError) -> bool:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
 
 
-def _pauses() -> Iterator[float]:
+def pauses(patience: float = math.inf) -> Iterator[float]:
     """Seconds to wait before each try: shorter for who has waited longer, and by chance."""
-    tries = 0
-    while True:
+    tries, deadline = 0, time.monotonic() + patience
+    while time.monotonic() < deadline:
         tries += 1
-        longest = max(_LEAST, _FIRST * (1.0 - tries / _SOON))
+        longest = max(_LEAST, FIRST * (1.0 - tries / _SOON))
         yield random.uniform(0.5, 1.0) * longest

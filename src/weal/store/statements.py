@@ -164,7 +164,7 @@ def transact(
     _refuse_beyond(sql, name)
     if again and (done := _select(sql, name, "e.token = ?", token)):
         return tuple(done)
-    book = TableBook(sql, name, last, tip, max(found[0].time, sql.now()))
+    book = TableBook(sql, name, last, tip, sql.now())
     return _write(book, decide(book), chunks, token)
 
 

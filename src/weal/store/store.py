@@ -20,6 +20,7 @@ import hashlib
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from importlib import import_module
@@ -53,7 +54,7 @@ class Book(Protocol):
 
     @property
     def now(self) -> datetime:
-        """The store's clock, never before the last event."""
+        """The store's clock; it may be behind the last event, if that came from a fast one."""
 
     def of(self, ids: Iterable[str]) -> list[Event]:
         """All events of these ids, in order."""
@@ -109,6 +110,12 @@ class Store(Protocol):
 
     def keep_snapshot(self, name: str, kind: str, seq: int, hash: str, data: bytes) -> None:
         """Keep this one in place of the one before of that kind."""
+
+    def turn(self, name: str) -> AbstractContextManager[None]:
+        """A block for one at a time, for work that others would do in vain meanwhile.
+
+        Advice: who has waited long goes without, and nothing may be wrong then.
+        """
 
     def now(self) -> datetime:
         """The store's clock."""
