@@ -29,9 +29,13 @@ FORK = get_context("fork")
 ROWS = 6000
 
 
+def of_tests(name: str) -> Any:
+    sys.path[0] = str(TESTS)  # in place of this folder, where `campaign` is another
+    return import_module(f"campaign.{name}")
+
+
 def fuzz(count: str = "3000", seed: str = "0") -> None:
-    sys.path.insert(0, str(TESTS))
-    mutations: Any = import_module("campaign.mutations")
+    mutations = of_tests("mutations")
     with tempfile.TemporaryDirectory() as name:
         source, folder = Path(name) / "small.db", Path(name) / "work"
         truth = mutations.small_store(source)
@@ -46,8 +50,7 @@ def fuzz(count: str = "3000", seed: str = "0") -> None:
 
 
 def interrupts(count: str = "200") -> None:
-    sys.path.insert(0, str(TESTS))
-    program: str = import_module("campaign.test_cut_off").INTERRUPTED
+    program: str = of_tests("test_cut_off").INTERRUPTED
     pool = "sample,temp\n" + "".join(f"A-{n},{n * n % 7 + n / 9}\n" for n in range(9))
     with tempfile.TemporaryDirectory() as name:
         (Path(name) / "pool.csv").write_text(pool)
@@ -71,8 +74,7 @@ def interrupts(count: str = "200") -> None:
 
 
 def waiting(calls: str = "500") -> None:
-    sys.path.insert(0, str(TESTS))
-    servers: Any = import_module("campaign.postgres_server")
+    servers = of_tests("postgres_server")
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         urls = [f"sqlite:///{name}/weal.db"]
         if servers.programs():
