@@ -284,7 +284,7 @@ def test_nobody_is_overwritten_who_was_faster(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".xlsx", ".json"])
 def test_a_full_disk_names_the_file(small_disk, ending):
-    one = begun([f"{n} {os.urandom(60).hex()}" for n in range(9_000)])
+    one = begun([f"{n} {os.urandom(60).hex()}" for n in range(25_000)])
     with pytest.raises(OSError, match=rf"No space left.*not written: '.*labels{ending}'"):
         export(one, "candidates", small_disk / f"labels{ending}")
     assert list(small_disk.iterdir()) == []

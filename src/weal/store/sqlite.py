@@ -66,12 +66,9 @@ class SqliteEngine:
 
     def _begin(self, sql: SqliteSql) -> None:
         """Take the write lock; who had to wait for it lately lets others go first, once."""
-        begun = time.monotonic()
-        if begun < self._crowded:
+        if time.monotonic() < self._crowded:
             time.sleep(random.uniform(0.0, 2.0 * FIRST))
-            begun = time.monotonic()
-        sql.rows("BEGIN IMMEDIATE")
-        if time.monotonic() - begun > FIRST / 2.0:
+        if sql.begin():
             self._crowded = time.monotonic() + CROWDED
 
     @contextmanager

@@ -37,10 +37,18 @@ class SqliteSql:
         return json.dumps(values)
 
     def rows(self, text: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        return self._patiently(text, values)[0]
+
+    def begin(self) -> bool:
+        """Take the write lock; whether others had it."""
+        return self._patiently("BEGIN IMMEDIATE", ())[1] > 0
+
+    def _patiently(self, text: str, values: Sequence[Any]) -> tuple[list[tuple[Any, ...]], int]:
+        """What the statement answers, and how often it was tried in vain."""
         deadline = time.monotonic() + sqlite_file.PATIENCE
-        for pause in pauses():
+        for tries, pause in enumerate(pauses()):
             try:
-                return self.connection.execute(text, values).fetchall()
+                return self.connection.execute(text, values).fetchall(), tries
             except sqlite3.OperationalError as error:
                 if not _is_busy(error) or time.monotonic() > deadline:
                     raise

@@ -4,6 +4,7 @@ Values as they were last computed, not formulas. The first row names the columns
 columns without a name that are empty all the way down, are passed over. Needs openpyxl.
 """
 
+from contextlib import closing
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -34,13 +35,10 @@ def sheet_columns(path: Path) -> tuple[dict[str, list[Any]], tuple[str, ...]]:
         ) from error
     _refuse_bomb(path)
     try:
-        book = load_workbook(path, read_only=True, data_only=True)
-        try:
+        with path.open("rb") as file, closing(load_workbook(file, True, data_only=True)) as book:
             sheets = book.worksheets
             rows = [row for row in sheets[0].iter_rows(values_only=True) if any(map(_filled, row))]
             more = f"read the first sheet of {path.name}, {sheets[0].title!r}, of {len(sheets)}"
-        finally:
-            book.close()
     except (InvalidFileException, *_FAILS) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ValueError(f"{path} cannot be read as Excel: {reason}") from error
