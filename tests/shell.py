@@ -3,7 +3,9 @@
 import csv
 import io
 import re
+import signal
 import sys
+import threading
 import warnings
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -45,13 +47,17 @@ def typed(*words):
     """What came of typing `weal` and these words."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     hook, code = sys.excepthook, 0
+    handler, unraisable = signal.getsignal(signal.SIGINT), sys.unraisablehook
     with warnings.catch_warnings(), redirect_stdout(out), redirect_stderr(err):
+        warnings.simplefilter("default", UserWarning)  # a note, as for everybody
         try:
             main.main([str(word) for word in words])
         except SystemExit as left:
             code = left.code
         finally:
-            sys.excepthook = hook
+            sys.excepthook, sys.unraisablehook = hook, unraisable
+            if threading.current_thread() is threading.main_thread():
+                signal.signal(signal.SIGINT, handler)
     return Done(code, *(stream.buffer.getvalue().decode() for stream in (out, err)))
 
 

@@ -31,6 +31,10 @@ class UnknownCampaign(WealError, KeyError):
         return str(self.args[0])
 
 
+class NotAllowed(WealError):
+    """A store that this user may not write to, or not even read."""
+
+
 class Conflict(WealError):
     """Somebody else wrote first; read again, and decide again."""
 

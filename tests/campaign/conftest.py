@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -101,3 +102,17 @@ def alloys(in_a_folder):
 @pytest.fixture
 def bare(in_a_folder):
     begin_bare()
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of 1 MiB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], capture_output=True
+    )
+    if mounted.returncode:
+        pytest.skip("a small disk cannot be mounted here")
+    yield folder
+    subprocess.run(["umount", folder], check=True)

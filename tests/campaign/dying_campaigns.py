@@ -76,7 +76,7 @@ def in_a_campaign(url, where, deed, *arguments):
     owner, name = where.rsplit(".", 1)
     with open_campaign("lab", url) as one:
         setattr(locate(owner), name, die)
-        deeds = {"ask": one.ask, "export": lambda file: export(one, "labels", file)}
+        deeds = {"ask": one.ask, "export": lambda file: export(one, "labels", file, force=True)}
         deeds[deed](*arguments)
     return "survived"
 

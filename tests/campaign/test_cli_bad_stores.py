@@ -92,7 +92,7 @@ def test_a_read_only_store_is_refused_and_left_alone(steel, door, monkeypatch):
     assert events("steel") == before
 
 
-def read_only(path, place):
+def read_only(path, place, make=True):
     """As for somebody who may only read the file: the tests may run as root, who may do all."""
     return sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None)
 

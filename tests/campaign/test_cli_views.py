@@ -116,9 +116,9 @@ def test_tables_are_exported(alloys, what, rows):
     assert done.code == 0
     assert len(list(csv.reader(done.out.splitlines()))) == rows + 1
     assert done.err == f"{rows} rows of {what} written\n"
-    done = typed("export", "alloys", "--what", what, "--to", f"{what}.csv", "--json")
-    assert json.loads(done.out) == {"what": what, "rows": rows, "file": f"{what}.csv"}
-    assert len(list(csv.reader(Path(f"{what}.csv").read_text().splitlines()))) == rows + 1
+    done = typed("export", "alloys", "--what", what, "--to", f"out-{what}.csv", "--json")
+    assert json.loads(done.out) == {"what": what, "rows": rows, "file": f"out-{what}.csv"}
+    assert len(list(csv.reader(Path(f"out-{what}.csv").read_text().splitlines()))) == rows + 1
 
 
 def test_an_export_that_cannot_be_written_is_refused(alloys):

@@ -132,20 +132,6 @@ def test_a_sqlite_that_does_not_sync_is_refused(sqlite_url, monkeypatch):  # R4
         open_store(sqlite_url)
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    """A disk of 1 MiB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], capture_output=True
-    )
-    if mounted.returncode:
-        pytest.skip("a small disk cannot be mounted here")
-    yield folder
-    subprocess.run(["umount", folder], check=True)
-
-
 def fill(folder):
     with (folder / "ballast").open("wb", buffering=0) as file:
         for size in (4096, 1):

@@ -6,9 +6,10 @@ import pytest
 
 from campaign.lab import campaign, pool
 from campaign.taught import measured, taught
-from weal.campaign import exporting
+from weal.campaign import exporting, writing
 from weal.campaign.exporting import WHAT, export, frame
 from weal.campaign.opening import open_campaign
+from weal.table.guarding import unguarded
 
 ODD = ["=1+1", "+x", "-2", "@sum", "007", "NA", "a,b", 'say "so"', "two\nlines", "\u00e9\U0001f600"]
 
@@ -75,7 +76,8 @@ def test_events_are_all_there(one):
 def read(path):
     text = {"dtype": {"id": str, "name": str}, "keep_default_na": False, "na_values": [""]}
     if path.suffix in (".csv", ".tsv"):
-        return pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",", **text)
+        found = pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",", **text)
+        return found.map(lambda cell: unguarded(cell) if isinstance(cell, str) else cell)
     if path.suffix == ".parquet":
         return pd.read_parquet(path)
     if path.suffix == ".xlsx":
@@ -86,6 +88,7 @@ def read(path):
     )
 
 
+@pytest.mark.filterwarnings("ignore:.*a spreadsheet runs nothing")
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".parquet", ".json", ".jsonl", ".xlsx"])
 def test_what_was_written_is_read_back(odd, tmp_path, ending):
     for what in WHAT:
@@ -122,9 +125,9 @@ def test_a_file_is_written_whole_or_not_at_all(one, tmp_path, monkeypatch):
         draft.write_text("half")
         raise OSError("disk full")
 
-    monkeypatch.setitem(exporting._WRITERS, ".csv", fails)
-    with pytest.raises(OSError, match="disk full"):
-        export(one, "labels", path)
+    monkeypatch.setitem(writing.WRITERS, ".csv", fails)
+    with pytest.raises(OSError, match=r"disk full; it was not written: '.*labels\.csv'"):
+        export(one, "labels", path, force=True)
     assert path.read_text() == "old"
     assert [other.name for other in tmp_path.iterdir()] == ["labels.csv"]
 
@@ -139,13 +142,18 @@ def test_what_cannot_be_written_is_refused(one, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_excel_refuses_control_characters_with_advice(tmp_path):
+def test_excel_has_control_characters_spelt_and_refuses_a_cell_that_is_too_long(tmp_path):
     one = taught(5)
     name = one.ledger.told()[0].id
     one.tell(name, measured(name) + 1.0, replace=True, note="bell \x07")
-    with pytest.raises(ValueError, match=r"write \.csv"):
-        export(one, "labels", tmp_path / "labels.xlsx")
-    assert not list(tmp_path.iterdir())
+    export(one, "labels", tmp_path / "labels.xlsx")
+    assert "bell \\u{7}" in pd.read_excel(tmp_path / "labels.xlsx")["note"].tolist()
+    table = pd.DataFrame(
+        {"name": ["a", "b", "c"], "x": [0.5, 3, 1], "text": ["x" * 40_000, "y", "z"]}
+    )
+    one = open_campaign("long", "memory:", pool=table, id_column="name", n_start=3)
+    with pytest.raises(ValueError, match=r"32,767 characters, not 40,000: write \.csv"):
+        export(one, "candidates", tmp_path / "long.xlsx")
 
 
 def test_a_dash_is_standard_output(one, capsys):

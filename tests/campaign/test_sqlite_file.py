@@ -12,7 +12,7 @@ import pytest
 from campaign import dying
 from campaign.telling import NAME, labels, make, names, opened, sound, tell, version
 from weal.errors import WealError
-from weal.store import schema, sqlite, sqlite_file
+from weal.store import schema, sqlite_file
 from weal.store.store import open_store
 
 KEPT = Path(__file__).parent / "kept"
@@ -122,7 +122,7 @@ except Exception as error: print(type(error).__name__, error)
         [dying.sys.executable, "-c", code], capture_output=True, text=True, env=dying.environment()
     )
     os.chmod(tmp_path, 0o755)
-    assert done.stdout.startswith("{'id1': 1.5}\nWealError"), done.stderr
+    assert done.stdout.startswith("{'id1': 1.5}\nNotAllowed"), done.stderr
     assert "read-only: make the file and its folder writable" in done.stdout
 
 
@@ -186,4 +186,4 @@ def test_a_safe_sqlite_uses_the_log_and_an_older_one_goes_back(sqlite_url, monke
 )
 def test_addresses_without_a_file_are_refused(url):
     with pytest.raises(ValueError, match="names no file"):
-        sqlite.open(url)
+        open_store(url)

@@ -1,7 +1,5 @@
 """Rows that were changed behind the back of a store, or by another clock or a newer weal."""
 
-from datetime import UTC, datetime
-
 import pytest
 
 from campaign.telling import NAME, make, names, tell
@@ -52,18 +50,6 @@ def test_a_label_is_not_taken_from_a_changed_row(shared_url):
     store.engine.write(lambda sql, again: sql.rows(change))
     with pytest.raises(DamagedStore, match="event 3"):
         tell(store, "id1", 2.6)
-    store.close()
-
-
-def test_times_do_not_go_backwards_with_the_clock(shared_url, monkeypatch):
-    store = open_store(shared_url)
-    make(store, names(3))
-    sql = type(store.engine.read(lambda sql: sql))
-    monkeypatch.setattr(sql, "now", lambda self: datetime(2020, 1, 1, tzinfo=UTC))
-    tell(store, "id1", 2.5)
-    times = [event.time for event in store.read(NAME)]
-    assert times == sorted(times)
-    assert times[-1].year > 2020
     store.close()
 
 

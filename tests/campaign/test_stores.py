@@ -15,7 +15,8 @@ from weal.errors import (
     WealError,
 )
 from weal.store.events import Draft
-from weal.store.store import Chunk, append, mask, open_store
+from weal.store.naming import mask
+from weal.store.store import Chunk, append, open_store
 
 ODD_IDS = ["x" * 4096, "y" * 257, "🧪👩‍🔬", "מדגם", "../../x", "'; DROP TABLE weal_event;--"]
 ODD_IDS += ["%s ?", "<script>", "a\nb", "\t", " ", "é", "e\u0301", '"', "\\", "NULL", "1", "01"]
@@ -304,7 +305,6 @@ def test_what_names_no_store_is_refused(given):
     "url",
     [
         "postgresql://ann:s3cret@host/db",
-        "postgresql://ann:s3/cr@et@host/db",
         "postgresql://host/db?user=ann&password=s3cret",
         "postgresql://host/db?sslpassword=s3cret&a=b",
         "postgresql://:s3cret@host/db",

@@ -116,24 +116,29 @@ class Campaign:
         wanted = _count(n)
         settings = self.ledger.settings
         out = timedelta(seconds=seconds(settings["lease"] if lease is None else lease))
+        with self.store.turn(self.name):  # else all who ask now choose the same rows
+            events = self._asked(wanted, out, by or self.who, check)
+        with suppress(WealError):  # the rows are asked: advice for next time may fail
+            self._keep(check)
+        ids = [str(event.id) for event in events]
+        return ids[0] if n is None else ids
+
+    def _asked(self, wanted: int, out: timedelta, who: str, check: bool) -> tuple[Event, ...]:
+        """Rows of those that were chosen that nobody else took; chosen anew where too few are."""
         spare = 0
         for left in reversed(range(TRIES)):
             offers, common = self._offers(wanted, spare, check)
             before = self._ledger.asked
             try:
-                events = self.store.transact(
+                return self.store.transact(
                     self.name,
-                    lambda book: rules.asked(book, offers, wanted, by or self.who, out, common),  # noqa: B023
+                    lambda book: rules.asked(book, offers, wanted, who, out, common),  # noqa: B023
                 )
-                break
             except Conflict:  # rows went to others: next time have as many to spare, and more
-                spare = max(wanted, 2 * (self.ledger.asked - before))
+                spare = max(wanted, 2 * spare, 2 * (self.ledger.asked - before))
                 if not left:
                     raise
-        with suppress(WealError):  # the rows are asked: advice for next time may fail
-            self._keep(check)
-        ids = [str(event.id) for event in events]
-        return ids[0] if n is None else ids
+        raise AssertionError("the last try ends in rows or in Conflict")
 
     def _offers(self, wanted: int, spare: int, check: bool) -> tuple[Sequence[Offer], Any]:
         from weal.campaign import offers

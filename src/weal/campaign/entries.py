@@ -3,7 +3,7 @@
 from typing import Any
 
 from weal.campaign.rules import Entry
-from weal.store.events import check_id
+from weal.store.events import check_id, check_note
 from weal.table.entry import number
 
 
@@ -35,7 +35,8 @@ def entry(given: Any, value: Any, noise: Any, note: str | None) -> Entry:
     """A label, its number read from what somebody typed."""
     name = check_id(given)
     y = number(_plain(value), f"the label of {name}")
-    return Entry(name, y, None if noise is None else _noise(noise, name), note)
+    sd = None if noise is None else _noise(noise, name)
+    return Entry(name, y, sd, check_note(note, f"the note of {name}"))
 
 
 def _noise(given: Any, name: str) -> float:

@@ -5,23 +5,18 @@
     candidates    the columns that came, cells as they were
     events        number, kind, id, by, time, body (JSON), key, hash
 
-Files end in .csv .tsv .parquet .json .jsonl or .xlsx; "-" is CSV on stdout. A file is written
-beside its place, synced and then moved there: whoever reads the path finds the old file or the new
-one, whole. Text is kept to the letter: in CSV as it is, in .xlsx as text even after "=".
+Files end in .csv .tsv .parquet .json .jsonl or .xlsx; "-" is CSV on stdout (`writing`).
 """
 
 import json
 import os
-import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from weal.campaign.session import Session
+from weal.campaign.writing import check_place, encodable, whole, write
 from weal.core.arrays import Array
 from weal.diagnostics.coverage import LEVEL
 
@@ -30,50 +25,31 @@ if TYPE_CHECKING:
 
 WHAT = ("labels", "predictions", "candidates", "events")
 BLOCK = 20_000  # candidates that are predicted at a time
-_SHEET = 1_048_576  # rows of a sheet of Excel
+__all__ = ["WHAT", "export", "frame", "whole"]
 
 
 def frame(campaign: "Campaign", what: str = "labels") -> Any:
     """A pandas frame of labels, predictions, candidates or events."""
     if what not in _FRAMES:
         raise ValueError(f"there is no table of {what!r}; there are {', '.join(WHAT)}")
-    return _pandas().DataFrame(_FRAMES[what](campaign))
+    pandas, columns = _pandas(), _FRAMES[what](campaign)
+    for name, cells in columns.items():
+        if not all(map(encodable, cells)):  # of an old store; pandas keeps such text as objects
+            columns[name] = pandas.Series(cells, dtype=object)
+    return pandas.DataFrame(columns)
 
 
-def export(campaign: "Campaign", what: str, path: str | os.PathLike[str]) -> int:
-    """Write such a table to a file, whole or not at all; returns its number of rows."""
-    if os.fspath(path) == "-":
-        table = frame(campaign, what)
-        table.to_csv(sys.stdout, index=False, lineterminator="\n")
-        return len(table)
-    place = Path(path).expanduser()
-    write = _WRITERS.get(place.suffix.lower())
-    if write is None:
-        raise ValueError(f"{place} does not end in one of {', '.join(_WRITERS)}")
-    if not place.parent.is_dir():
-        raise ValueError(f"there is no folder {place.parent} to write {place.name} to")
+def export(
+    campaign: "Campaign", what: str, path: str | os.PathLike[str], *, force: bool = False
+) -> int:
+    """Write such a table to a file, whole or not at all; returns its number of rows.
+
+    A file that is there already stays, unless `force` says that it is to be replaced.
+    """
+    place = check_place(path, force)
     table = frame(campaign, what)
-    with whole(place) as draft:
-        write(table, draft)
+    write(table, place, force)
     return len(table)
-
-
-@contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """A draft that becomes the file at the path, once it is written and on disk."""
-    handle, name = tempfile.mkstemp(
-        prefix=f".{path.name[:100]}.", suffix=f".draft{path.suffix}", dir=path.parent
-    )
-    os.close(handle)
-    draft = Path(name)
-    try:
-        yield draft
-        with draft.open("rb+") as file:
-            os.fsync(file.fileno())
-        draft.chmod(0o644)  # mkstemp gives 0600; a result is for everyone
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def _labels(campaign: "Campaign") -> dict[str, Any]:
@@ -84,9 +60,14 @@ def _labels(campaign: "Campaign") -> dict[str, Any]:
         "noise": [one.noise for one in told],
         "by": [one.who for one in told],
         "time": [one.time.isoformat() for one in told],
-        "note": [one.note for one in told],
+        "note": [_note(one.note) for one in told],
         "event": [one.seq for one in told],
     }
+
+
+def _note(note: Any) -> str | None:
+    """A note as text; older stores may hold other things."""
+    return note if note is None or isinstance(note, str) else json.dumps(note)
 
 
 def _predictions(campaign: "Campaign") -> dict[str, Any]:
@@ -151,84 +132,6 @@ _FRAMES: dict[str, Callable[["Campaign"], dict[str, Any]]] = {
     "candidates": _candidates,
     "events": _events,
 }
-
-
-def _csv(table: Any, path: Path) -> None:
-    table.to_csv(path, index=False, lineterminator="\n", encoding="utf-8")
-
-
-def _tsv(table: Any, path: Path) -> None:
-    table.to_csv(path, index=False, sep="\t", lineterminator="\n", encoding="utf-8")
-
-
-def _parquet(table: Any, path: Path) -> None:
-    table.to_parquet(path, index=False)
-
-
-def _json(table: Any, path: Path) -> None:
-    text = json.dumps(list(_records(table)), indent=1, allow_nan=False)
-    path.write_text(text + "\n", encoding="utf-8")
-
-
-def _jsonl(table: Any, path: Path) -> None:
-    with path.open("w", encoding="utf-8") as file:
-        for record in _records(table):
-            file.write(json.dumps(record, allow_nan=False) + "\n")
-
-
-def _xlsx(table: Any, path: Path) -> None:
-    try:
-        from openpyxl import Workbook
-        from openpyxl.cell import WriteOnlyCell
-        from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE as control
-    except ModuleNotFoundError as error:
-        raise ValueError(f'{path.suffix} needs openpyxl: pip install "weal[excel]"') from error
-    if len(table) >= _SHEET:
-        raise ValueError(f"{len(table):,} rows are too many for a sheet of Excel: write .parquet")
-    texts = (value for row in _rows(table) for value in row if isinstance(value, str))
-    if bad := next((value for value in texts if control.search(value)), None):
-        raise ValueError(f"Excel cannot hold the control character in {bad!r}: write .csv")
-    book = Workbook(write_only=True)
-    sheet = book.create_sheet("weal")
-    for row in _rows(table):
-        cells = [WriteOnlyCell(sheet, value) for value in row]
-        for cell, value in zip(cells, row, strict=True):
-            if isinstance(value, str):
-                cell.data_type = "s"  # else text that begins with "=" becomes a formula
-        sheet.append(cells)
-    book.save(path)
-
-
-_WRITERS: dict[str, Callable[[Any, Path], None]] = {
-    ".csv": _csv,
-    ".tsv": _tsv,
-    ".parquet": _parquet,
-    ".json": _json,
-    ".jsonl": _jsonl,
-    ".xlsx": _xlsx,
-}
-
-
-def _records(table: Any) -> Iterator[dict[str, Any]]:
-    """Rows by the names of the columns, as what JSON can say."""
-    names, *rows = _rows(table)
-    for row in rows:
-        yield dict(zip(names, row, strict=True))
-
-
-def _rows(table: Any) -> Iterator[list[Any]]:
-    """The names of the columns, and the rows: None where missing, times as text."""
-    yield [str(name) for name in table.columns]
-    for row in table.itertuples(index=False, name=None):
-        yield [_plain(value) for value in row]
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "isoformat"):
-        return None if value != value else value.isoformat()
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def _pandas() -> Any:

@@ -11,7 +11,7 @@ from weal.store.store import Store, open_store
 
 def open_campaign(
     name: str,
-    store: str | Store | None = None,
+    store: str | os.PathLike[str] | Store | None = None,
     *,
     pool: Any = None,
     id_column: str | None = None,
@@ -27,7 +27,7 @@ def open_campaign(
     ----------
     name : str
         Of the campaign.
-    store : str or None
+    store : str, path, or None
         Where it is kept: sqlite:///weal.db, postgresql://user@host/database or memory: ; None:
         what WEAL_STORE says, else sqlite:///weal.db.
     pool : path or frame, or None
@@ -53,7 +53,8 @@ def open_campaign(
     ...     campaign.ledger.n_labels
     13
     """
-    place = open_store(store) if store is None or isinstance(store, str) else store
+    named = store is None or isinstance(store, str | os.PathLike)
+    place: Store = open_store(store) if named else store  # type: ignore[arg-type,assignment]
     name, who = check_name(name), by or account()
     try:
         if pool is not None and name not in place.campaigns():

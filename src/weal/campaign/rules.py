@@ -12,7 +12,7 @@ from typing import Any
 
 from weal.campaign.ledger import VERSION, Ledger, Told, fold
 from weal.errors import AlreadyLabelled, Conflict, UnknownId
-from weal.store.events import Draft
+from weal.store.events import Draft, check_note
 from weal.store.store import Book
 
 SHOWN = 5  # ids in an error message
@@ -94,7 +94,7 @@ def skipped(book: Book, ids: Sequence[str], who: str, on: bool, note: str | None
     now = _known(book, ids)
     if on and (labelled := [name for name in ids if name in now.labels]):
         raise AlreadyLabelled(f"{_some(labelled)}: labelled already, so there is nothing to skip")
-    body = {"v": VERSION, "on": on, "note": note}
+    body = {"v": VERSION, "on": on, "note": check_note(note, "a note")}
     return [Draft("skipped", body, name, who) for name in ids if (name in now.skipped) != on]
 
 
@@ -103,7 +103,8 @@ def withdrawn(book: Book, ids: Sequence[str], who: str, note: str | None) -> lis
     now = _known(book, ids)
     if nothing := [name for name in ids if name not in now.labels and name not in now.leases]:
         raise ValueError(f"{_some(nothing)}: neither labelled nor asked, so nothing to withdraw")
-    return [Draft("withdrawn", {"v": VERSION, "note": note}, name, who) for name in ids]
+    body = {"v": VERSION, "note": check_note(note, "a note")}
+    return [Draft("withdrawn", body, name, who) for name in ids]
 
 
 def asked(

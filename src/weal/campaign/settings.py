@@ -1,6 +1,5 @@
 """What a campaign can be told to do, checked; kept in its events as plain JSON."""
 
-import math
 from collections.abc import Mapping
 from datetime import timedelta
 from numbers import Integral, Real
@@ -16,6 +15,9 @@ DEFAULTS: dict[str, Any] = {
     "warp": None,  # whether the model bends skewed labels: "auto", "asinh" or None
 }
 FIXED = ("seed", "n_start")  # what was asked so far follows from these
+MOST_SEEDS = 2**32  # scikit-learn takes no others
+MOST_LABELS = 10**6  # before there is a model: more than any campaign has
+LARGEST = 1e300  # of an error
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 24 * 3600.0, "w": WEEK}
 
 
@@ -43,7 +45,7 @@ def seconds(lease: Any) -> float:
         lease = lease.total_seconds()
     if isinstance(lease, str):
         lease = _from_text(lease)
-    if not isinstance(lease, Real) or not 0.0 < float(lease) <= 1e9:
+    if not _is_positive(lease, 1e9):
         raise ValueError(f"a lease is a time above 0 as 3d, 12h, 90m or 2w, not {lease!r}")
     return float(lease)
 
@@ -69,21 +71,45 @@ def _acquisition(value: Any) -> Any:
 def _goal(value: Any) -> float | None:
     if value is None:
         return None
-    if not isinstance(value, Real) or not 0.0 < float(value) < math.inf:
+    if not _is_positive(value, LARGEST):
         raise ValueError(f"goal is {value!r}; it needs an error above 0, in units of the label")
     return float(value)
 
 
 def _seed(value: Any) -> int:
-    if not isinstance(value, Integral) or value < 0:
-        raise ValueError(f"seed is {value!r}; it needs a whole number of at least 0")
+    if not _is_whole(value) or not 0 <= value < MOST_SEEDS:
+        raise ValueError(
+            f"seed is {_said(value)}; it needs a whole number from 0 to {MOST_SEEDS - 1}"
+        )
     return int(value)
 
 
 def _n_start(value: Any) -> int | None:
-    if value is not None and (not isinstance(value, Integral) or value < 1):
-        raise ValueError(f"n_start is {value!r}; it needs a whole number of at least 1")
+    if value is not None and (not _is_whole(value) or not 1 <= value <= MOST_LABELS):
+        raise ValueError(
+            f"n_start is {_said(value)}; it needs a whole number from 1 to {MOST_LABELS}"
+        )
     return None if value is None else int(value)
+
+
+def _is_positive(value: Any, most: float) -> bool:
+    """Whether this is a number above 0, and not more than that."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    try:
+        return 0.0 < float(value) <= most
+    except OverflowError:  # a whole number of 400 digits
+        return False
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _said(value: Any) -> str:
+    """The value, for a message; of a number with thousands of digits, that it is one."""
+    huge = isinstance(value, Integral) and abs(int(value)) > 10**40
+    return "a number of more than 40 digits" if huge else repr(value)
 
 
 def _warp(value: Any) -> Any:

@@ -3,7 +3,7 @@
 Versions are read from the packages' own records: nothing is imported to be asked for its number.
 """
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,11 @@ import click
 from weal import __version__
 from weal.cli.options import command, store_named, takes
 from weal.cli.screen import show, show_json, working
+from weal.store.naming import DEFAULT, read_name
 
 if TYPE_CHECKING:
     from weal.store.doctor import Finding
+    from weal.store.rescue import Saved
 
 PACKAGES = ("click", "numpy", "scipy", "scikit-learn")
 EXTRAS = {
@@ -40,15 +42,22 @@ def doctor(rescue: Path | None, store: str | None, as_json: bool) -> int:
     from weal.store import doctor as ward
 
     here: dict[str, Any] = {} if store else {"versions": _versions(), "extras": _extras()}
-    place = store_named(store)
+    name = store_named(store)
     with working("examining"):
-        findings = ward.examine(place)
-        saved = [str(path) for path in ward.rescue(place, rescue)] if rescue else []
+        findings = ward.examine(store)
+        saved = ward.rescue(store, rescue) if rescue else None
+    if name == read_name(DEFAULT) and store is None and not Path(name.address).exists():
+        findings = [replace(findings[0], level="warning")]
     if as_json:
-        show_json({**here, "findings": [asdict(one) for one in findings], "saved": saved})
+        told = {"saved": list(map(str, saved.paths)), "counts": _counts(saved)} if saved else {}
+        show_json({**here, "findings": [asdict(one) for one in findings], "saved": [], **told})
     else:
         _show(here, findings, saved)
     return 1 if any(one.level == "broken" for one in findings) else 0
+
+
+def _counts(saved: "Saved") -> dict[str, Any]:
+    return {key: value for key, value in asdict(saved).items() if key != "paths"}
 
 
 def _versions() -> dict[str, str]:
@@ -74,12 +83,14 @@ def _extras() -> dict[str, bool]:
     return {name: all(map(find_spec, modules)) for name, modules in EXTRAS.items()}
 
 
-def _show(here: dict[str, Any], findings: "list[Finding]", saved: list[str]) -> None:
+def _show(here: dict[str, Any], findings: "list[Finding]", saved: "Saved | None") -> None:
     for name, number in here.get("versions", {}).items():
         show(f"{name} {number}")
     for name, there in here.get("extras", {}).items():
         show(f"weal[{name}] {'is there' if there else 'is not installed'}")
     for one in findings:
         show(f"{one.level}: {one.what}" + (f"; {one.advice}" if one.advice else ""))
-    for path in saved:
+    for path in saved.paths if saved else []:
         show(f"saved: {path}")
+    if saved:
+        show(f"saved: {saved}")

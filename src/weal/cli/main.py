@@ -2,25 +2,29 @@
 
     stdout     data: tables, paths, JSON
     stderr     talk: progress, notes, and one line that says what went wrong and what to do
-    exit code  0 fine, 1 failed, 2 wrong usage or input, 3 no candidate left, 130 Ctrl-C
+    exit code  0 fine, 1 failed, 2 wrong usage or input, 3 no candidate left, 130 Ctrl-C,
+               141 nobody reads what is written (as of programs that SIGPIPE ends)
 
 Commands live in their rooms and are imported when needed, and what they need is imported where it
 is used: `weal --help` takes no longer than Python and click take to start.
 """
 
+import io
 import os
-import re
 import shlex
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from types import TracebackType
+from typing import TextIO
 
 import click
 
 from weal import __version__
-from weal.cli.screen import say
+from weal.cli import interrupts
+from weal.cli.screen import hide, say
 from weal.errors import Exhausted, UnknownCampaign, UnknownId, WealError
 
 _SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
@@ -34,16 +38,27 @@ _SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "Other": {
         "weal.cli.doctor": ("doctor",),
+        "weal.cli.backup": ("backup",),
         "weal.cli.completion": ("completion",),
     },
 }
+PIPE = 141
+_CODES: tuple[tuple[type[BaseException], int], ...] = (  # the first that fits
+    (click.ClickException, 2),
+    (Exhausted, 3),
+    (ValueError, 2),
+    (UnknownId, 2),
+    (UnknownCampaign, 2),
+    (WealError, 1),
+    (OSError, 1),
+    (ModuleNotFoundError, 1),
+)
 _HOMES = {
     command: room
     for rooms in _SECTIONS.values()
     for room, commands in rooms.items()
     for command in commands
 }
-_LOGIN = re.compile(r"(:/+[^\s:/@]*:)[^\s]*@")
 
 
 class _Rooms(click.Group):
@@ -76,35 +91,86 @@ def weal() -> None:
 def main(args: Sequence[str] | None = None) -> None:
     """Run a command and leave with its exit code."""
     words = sys.argv[1:] if args is None else list(args)
-    sys.excepthook = _unexpected
-    warnings.showwarning = lambda message, *_, **__: _note(message)
-    sys.exit(_exit_code(words))
+    code = 0
+    try:
+        interrupts.listen()
+        hide([*words, os.environ.get("WEAL_STORE", "")])
+        sys.excepthook = _unexpected
+        warnings.showwarning = lambda message, *_, **__: _note(message)
+        code = _checked(words)
+    except BaseException:
+        if not interrupts.heard():
+            raise  # a mistake of ours; what an import makes of Ctrl-C may look like one
+        code = 130
+    finally:
+        interrupts.ignore()
+    if code == 130:
+        _complain("stopped", code)
+    sys.exit(code)
+
+
+def _checked(words: Sequence[str]) -> int:
+    """The exit code of the command, once all it has to say has gone where it is to go."""
+    if sys.stdout is None:
+        return _complain("stdout is closed, so nothing was done: write >/dev/null instead", 1)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a letter that it cannot write is spelt
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = _exit_code(words)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # of `| head`: who reads has seen enough
+        _to_nowhere(sys.stdout)
+        return PIPE
+    except OSError as error:
+        _to_nowhere(sys.stdout)
+        return _complain(f"stdout cannot be written: {error.strerror}", 1)
+
+
+def _to_nowhere(stream: TextIO) -> None:
+    """Let what is left to be written go nowhere: Python would try again, and complain."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _exit_code(words: Sequence[str]) -> int:
     try:
-        done = weal.main(words, "weal", standalone_mode=False, obj=shlex.join(["weal", *words]))
-        return done if isinstance(done, int) else 0
+        return _run(words)
+    except click.exceptions.Exit as error:  # of --help and --version
+        return error.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return error.exit_code
-    except click.ClickException as error:
-        return _complain(error.format_message() + _hint(error), error.exit_code)
-    except click.Abort:
-        return _complain("stopped", 130)
-    except ModuleNotFoundError as error:
-        return _complain(_missing(error), 1)
-    except Exhausted as error:
-        return _complain(str(error), 3)
-    except (ValueError, UnknownId, UnknownCampaign) as error:
-        return _complain(str(error), 2)
-    except (WealError, OSError) as error:
-        return _complain(str(error), 1)
+    except BrokenPipeError:
+        raise
+    except (Exception, KeyboardInterrupt) as error:
+        if interrupts.heard() or isinstance(error, KeyboardInterrupt | click.Abort):
+            return 130
+        code = next((code for kind, code in _CODES if isinstance(error, kind)), None)
+        if code is None:
+            raise
+        return _complain(_said(error), getattr(error, "exit_code", code))
+
+
+def _said(error: BaseException) -> str:
+    if isinstance(error, click.ClickException):
+        return error.format_message() + _hint(error)
+    return _missing(error) if isinstance(error, ModuleNotFoundError) else str(error)
+
+
+def _run(words: Sequence[str]) -> int:
+    """What the command answers; click's own `main` has ideas of its own on pipes and Ctrl-C."""
+    if "_WEAL_COMPLETE" in os.environ:
+        weal.main(words, "weal")
+    with weal.make_context("weal", list(words), obj=shlex.join(["weal", *words])) as context:
+        done = weal.invoke(context)
+    return done if isinstance(done, int) else 0
 
 
 def _complain(message: str, code: int) -> int:
-    """One line on stderr; a password that came along in the name of a store is taken out."""
-    say(_LOGIN.sub(r"\1***@", f"weal: {' '.join(message.split())}"))
+    """One line on stderr."""
+    say(f"weal: {' '.join(message.split())}")
     return code
 
 

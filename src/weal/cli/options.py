@@ -3,7 +3,6 @@
 Imported for `weal --help`: whatever takes time is imported where it is used.
 """
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,6 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
+    from weal.store.naming import Name
     from weal.store.store import Store
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -36,15 +36,16 @@ def takes(*parameters: Callable[[Any], Any]) -> Callable[[Function], Function]:
 
 def campaign_names(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
     """Names for the shell to complete; not those on a server, which may be slow."""
-    url = context.params.get("store") or os.environ.get("WEAL_STORE")
-    if url and url.startswith("postgres"):
-        return []
     from weal.errors import WealError
+    from weal.store.naming import read_name
 
+    url = context.params.get("store")
     try:
+        if read_name(url).kind == "postgres":
+            return []
         with opened_store(url) as store:
             return [name for name in store.campaigns() if name.startswith(begun)]
-    except (WealError, ValueError):  # a shell that completes is no place for a message
+    except (WealError, ValueError, OSError):  # a shell that completes is no place for a message
         return []
 
 
@@ -65,14 +66,14 @@ acquisition = click.option(
 goal = click.option("--goal", type=float, metavar="ERROR", help="Error at which to stop.")
 
 
-def store_named(url: str | None) -> str:
+def store_named(url: str | None) -> "Name":
     """The name of the store that is meant."""
-    from weal.store.store import DEFAULT
+    from weal.store.naming import read_name
 
-    named = url or os.environ.get("WEAL_STORE") or DEFAULT
-    if named.startswith("memory:"):
+    found = read_name(url)
+    if found.kind == "memory":
         raise ValueError("memory: is gone when the command ends; name a file: sqlite:///weal.db")
-    return named
+    return found
 
 
 @contextmanager
@@ -80,7 +81,8 @@ def opened_store(url: str | None) -> "Iterator[Store]":
     """The store, closed at the end."""
     from weal.store.store import open_store
 
-    store = open_store(store_named(url))
+    store_named(url)
+    store = open_store(url)
     try:
         yield store
     finally:

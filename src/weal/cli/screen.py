@@ -13,21 +13,40 @@ import sys
 import threading
 import time
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Any
 
 import click
 
 SECONDS_BEFORE_WORDS = 2.0
 SECONDS_BETWEEN_LINES = 10.0
+SHORTEST = 3  # letters of a password that is looked for everywhere: "a" is in every line
+_hidden: dict[str, str] = {}  # what is not to be said -> what is said instead
 Count = Callable[[str, int, int], object]  # what is being done, how far, of how many
 
 
 def say(line: str) -> None:
-    """One line of talk."""
+    """One line of talk; what could be a password among the words that were typed is taken out."""
+    for text in sorted(_hidden, key=len, reverse=True):
+        line = line.replace(text, _hidden[text])
     click.echo(visible(line), err=True)
+
+
+def hide(words: Iterable[str]) -> None:
+    """Let nothing be said from now on that could be a password in one of these words."""
+    _hidden.clear()
+    for word in words:
+        if any(mark in word for mark in "@=:"):
+            from weal.store.naming import mask, secrets
+
+            if "://" in word:
+                _hidden[word] = _hidden[str(Path(word))] = mask(word)  # or taken for a path
+            for one in secrets(word):
+                _hidden[one if len(one) >= SHORTEST else f":{one}@"] = "***"
+    _hidden.pop("password", None)  # a word of our own advice
 
 
 def show(line: object) -> None:
@@ -46,7 +65,7 @@ def _spelt(value: Any) -> str:
 
 def on_a_terminal() -> bool:
     """Whether data go to a terminal."""
-    return sys.stdout.isatty()
+    return bool(sys.stdout and sys.stdout.isatty())
 
 
 def visible(text: str) -> str:
@@ -115,7 +134,7 @@ def working(what: str) -> Iterator[None]:
 def counting() -> Iterator[Count]:
     """A callback that shows how far the work is: a bar on a terminal, else lines."""
     with ExitStack() as stack:
-        yield _bar(stack) if sys.stderr.isatty() else _lines()
+        yield _bar(stack) if sys.stderr and sys.stderr.isatty() else _lines()
 
 
 def _lines() -> Count:

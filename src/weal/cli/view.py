@@ -12,6 +12,7 @@ from weal.cli import options as line
 from weal.cli.options import chosen, command, opened, opened_store, plural, takes
 from weal.cli.screen import counting, say, show, show_json, show_table
 
+SHOWN = 5  # events from the future
 WHAT = ("labels", "predictions", "candidates", "events")
 
 
@@ -19,11 +20,20 @@ WHAT = ("labels", "predictions", "candidates", "events")
 @takes(line.name, line.goal)
 def status(name: str, goal: float | None, store: str | None, as_json: bool) -> None:
     """Labels, error estimates and their trend, calibration, and advice on stopping."""
+    from weal.store.events import from_the_future
+
     with opened(name, store) as campaign, counting() as progress:
         found = campaign.status(goal=goal, progress=progress)
+        future = from_the_future(campaign.events(), campaign.store.now())
     if as_json:
-        show_json(found.to_dict())
+        show_json({**found.to_dict(), "future": [event.seq for event in future]})
         return
+    for event in future[:SHOWN]:
+        by = f" by {event.who}" if event.who else ""
+        say(
+            f"event {event.seq} ({event.kind}{by}) is dated {event.time:%Y-%m-%d %H:%M} UTC, in "
+            "the future: the clock that wrote it was wrong"
+        )
     for words in found.lines():
         show(words)
 
@@ -61,15 +71,16 @@ def plot(name: str, folder: Path | None, store: str | None, as_json: bool) -> No
         metavar="FILE",
         help="File that ends in .csv, .tsv, .parquet, .xlsx or .json; - is CSV on stdout.",
     ),
+    click.option("--force", is_flag=True, help="Replace a file that is there."),
 )
-def export(name: str, what: str, to: str, store: str | None, as_json: bool) -> None:
+def export(name: str, what: str, to: str, force: bool, store: str | None, as_json: bool) -> None:
     """Write labels, predictions, candidates or events to a file."""
     from weal.campaign.exporting import export as write
 
     if as_json and to == "-":
         raise ValueError("--to - is CSV on stdout, where --json has no place: leave one out")
     with opened(name, store) as campaign:
-        rows = write(campaign, what, to)
+        rows = write(campaign, what, to, force=force)
     if as_json:
         show_json({"what": what, "rows": rows, "file": to})
     else:

@@ -12,11 +12,12 @@ import os
 import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
 from functools import partial
 from typing import Generic, Protocol, TypeVar
 
+from weal.errors import NotAllowed
 from weal.store import statements
 from weal.store.events import Draft, Event, check_name
 from weal.store.statements import Sql
@@ -47,6 +48,9 @@ class Engine(Protocol):
 
     def write(self, work: Callable[[Sql, bool], T]) -> T:
         """The answer of work in a transaction, after its commit; all of it or nothing."""
+
+    def turn(self, name: str) -> AbstractContextManager[None]:
+        """A block for one at a time; after a while without a turn, for whoever waits."""
 
     def close(self) -> None:
         """Let go of the connection."""
@@ -136,10 +140,16 @@ class DatabaseStore:
         return self.engine.read(lambda sql: statements.snapshot(sql, name, kind))
 
     def keep_snapshot(self, name: str, kind: str, seq: int, hash: str, data: bytes) -> None:
-        self.engine.write(lambda sql, _: statements.keep_snapshot(sql, name, kind, seq, hash, data))
+        with suppress(NotAllowed):  # advice: who may only read goes without
+            self.engine.write(
+                lambda sql, _: statements.keep_snapshot(sql, name, kind, seq, hash, data)
+            )
 
     def now(self) -> datetime:
         return self.engine.read(lambda sql: sql.now())
+
+    def turn(self, name: str) -> AbstractContextManager[None]:
+        return self.engine.turn(name)
 
     def close(self) -> None:
         self.engine.close()

@@ -9,7 +9,8 @@ The hash of an event covers the hash of the event before it and every field of i
 
 so that a changed, lost or reordered row is found by whoever reads the chain. A body is JSON with
 a version "v"; it is kept as text, always in the same spelling (keys sorted, no spaces, ASCII, no
-NaN), so that the text hashed is the text stored. Times are UTC with microseconds. Ids are text:
+NaN), so that the text hashed is the text stored. Times are UTC with microseconds, as the clock of
+the store said; clocks may be wrong, and the order comes from the numbers alone. Ids are text:
 1, "1", numpy's 1 and 1.0 are the same id.
 """
 
@@ -19,14 +20,17 @@ import math
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from numbers import Integral, Real
 from typing import Any
 
 from weal.errors import DamagedStore
 
 KINDS = ("created", "added", "asked", "told", "skipped", "corrected", "withdrawn", "settings")
+AHEAD = timedelta(minutes=5)  # by which clocks may differ without a word
 MAX_KEY = 200  # characters of a client's key; databases limit what they can index
+MAX_DIGITS = 4000  # of an id that is given as a number
+MAX_ID, MAX_NOTE, MAX_WHO = 10_000, 10_000, 200  # characters
 # What a store keeps of an event: the fields of Event in order, body and time as text.
 Row = tuple[str, int, str, str | None, str, str, str, str | None, str]
 _TYPES: tuple[Any, ...] = (str, int, str, str | None, str, str, str, str | None, str)
@@ -88,11 +92,11 @@ def write(
     return rows
 
 
-def read(row: Sequence[Any], previous: str | None, place: str) -> Event:
+def read(row: Sequence[Any], previous: Any, place: str) -> Event:
     """The event of a stored row, which must follow the hash `previous`; else DamagedStore."""
     if not all(isinstance(value, kind) for value, kind in zip(row, _TYPES, strict=True)):
         raise damaged(place, "a row of its events has values of the wrong type")
-    if previous is None or seal(previous, row[:-1]) != row[-1]:
+    if not isinstance(previous, str) or seal(previous, row[:-1]) != row[-1]:
         raise damaged(place, f"event {row[1]} of {row[0]!r} does not match its hash")
     return unchecked(row)
 
@@ -102,6 +106,11 @@ def unchecked(row: Sequence[Any]) -> Event:
     campaign, seq, kind, name, text, who, time, key, found = row
     when = datetime.fromisoformat(time)
     return Event(campaign, seq, kind, name, json.loads(text), who, when, key, found)
+
+
+def from_the_future(events: Iterable[Event], now: datetime) -> list[Event]:
+    """Events that were written by a clock ahead of this one."""
+    return [event for event in events if event.time > now + AHEAD]
 
 
 def damaged(place: str, what: str) -> DamagedStore:
@@ -115,8 +124,10 @@ def damaged(place: str, what: str) -> DamagedStore:
 def check_id(given: Any) -> str:
     """An id as text, or an error that says why it cannot be one."""
     if isinstance(given, str):
-        return _checked_text(str(given), "an id")
+        return check_text(str(given), "an id", MAX_ID)
     if isinstance(given, Integral) and not isinstance(given, bool):
+        if abs(int(given)) >= 10**MAX_DIGITS:
+            raise ValueError(f"a number of more than {MAX_DIGITS} digits cannot be an id")
         return str(int(given))
     if isinstance(given, Real) and not isinstance(given, bool):
         value = float(given)
@@ -142,13 +153,16 @@ def _checked_body(draft: Draft) -> str:
         raise ValueError(f"an event is {', '.join(KINDS)}, not {draft.kind!r}")
     if draft.id is not None and check_id(draft.id) != draft.id:
         raise ValueError(f"the id {draft.id!r} is not text; pass it through check_id first")
-    _checked_text(draft.who, "who wrote it", empty=True)
-    if draft.key is not None and len(_checked_text(draft.key, "a key")) > MAX_KEY:
-        raise ValueError(f"a key has at most {MAX_KEY} characters, not {len(draft.key)}")
+    check_text(draft.who, "who wrote it", MAX_WHO, empty=True)
+    if draft.key is not None:
+        check_text(draft.key, "a key", MAX_KEY)
     if not isinstance(draft.body.get("v"), int):
         raise ValueError(f"the body of {draft.kind!r} lacks its version: add 'v': 1")
     try:
         text = spell(draft.body)
+        json.dumps(draft.body, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"the body of {draft.kind!r} has half a character in it") from None
     except TypeError as error:
         raise ValueError(f"the body of {draft.kind!r} is not JSON: {error}") from error
     if spell(json.loads(text)) != text:  # two keys that are one in JSON, such as True and "true"
@@ -156,9 +170,21 @@ def _checked_body(draft: Draft) -> str:
     return text
 
 
-def _checked_text(text: Any, what: str, empty: bool = False) -> str:
+def check_note(note: Any, what: str) -> str | None:
+    """A note as it is kept: text without blanks around it; None where there is none."""
+    if note is None:
+        return None
+    return check_text(note, what, MAX_NOTE, empty=True).strip() or None
+
+
+def check_text(text: Any, what: str, longest: int, empty: bool = False) -> str:
+    """The text, or an error that says why it cannot be kept and given back as it is."""
     if not isinstance(text, str) or not (text or empty):
-        raise ValueError(f"{what} is text that is not empty, not {_short(text)}")
+        raise ValueError(
+            f"{what} is text{'' if empty else ' that is not empty'}, not {_short(text)}"
+        )
+    if len(text) > longest:
+        raise ValueError(f"{what} has at most {longest:,} characters, not {len(text):,}")
     if "\0" in text:
         raise ValueError(f"{what} cannot have a NUL character: {_short(text)}")
     try:

@@ -6,11 +6,13 @@ works here works there. Threads share it; processes do not.
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from weal.store import events
 from weal.store.events import Draft, Event, Row, check_name
+from weal.store.naming import Name
 from weal.store.store import Chunk, Decide, check_created, check_write, unknown
 
 
@@ -87,7 +89,7 @@ class MemoryStore:
     ) -> tuple[Event, ...]:
         with self._lock:
             shelf = self._shelf(name)
-            shelf.now = max(shelf.now, self.now())
+            shelf.now = self.now()
             rows = shelf.write(name, decide(shelf), chunks)
             return tuple(shelf.event(row[1]) for row in rows)
 
@@ -114,6 +116,9 @@ class MemoryStore:
     def keep_snapshot(self, name: str, kind: str, seq: int, hash: str, data: bytes) -> None:
         self._shelf(name).snapshots[kind] = (seq, hash, bytes(data))
 
+    def turn(self, name: str) -> AbstractContextManager[None]:
+        return nullcontext()  # threads share one campaign, and take turns anyway
+
     def now(self) -> datetime:
         return datetime.now(UTC)
 
@@ -126,6 +131,6 @@ class MemoryStore:
         return self._shelves[name]
 
 
-def open(url: str) -> MemoryStore:
+def open(name: Name) -> MemoryStore:
     """A store of its own, empty."""
     return MemoryStore()

@@ -4,23 +4,26 @@ A writer locks the row of its campaign (SELECT ... FOR UPDATE) until its commit,
 of one campaign queue and those of others are not disturbed. A connection that is lost is made
 again, with pauses that grow, for half a minute; a transaction that was under way is tried again,
 and looks first, under the lock, whether its token is there already: then its commit came through.
-The clock is the server's. A password is in no message, log or repr: what libpq says about an
+The clock is the server's. Tables are made by the first write; until then readers see an empty
+store. A password is in no message, log or repr: what libpq says about an
 address that it cannot read is not passed on, since it quotes it.
 """
 
 import time
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from weal.errors import WealError
+from weal.errors import NotAllowed, WealError
 from weal.store import schema
 from weal.store.database import DatabaseStore, Held
 from weal.store.events import damaged
+from weal.store.naming import Name
+from weal.store.sqlite_sql import nothing, pauses
 from weal.store.statements import Sql
-from weal.store.store import mask
 
 try:
     import psycopg
@@ -37,6 +40,8 @@ T = TypeVar("T")
 Connection = psycopg.Connection[tuple[Any, ...]]
 PATIENCE = 30.0  # seconds to try to get a lost connection back
 _PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0)  # between tries, the last one again and again
+TURN = 30.0  # seconds to wait for one's turn
+_TRY, _RELEASE = "SELECT pg_try_advisory_lock(?, ?)", "SELECT pg_advisory_unlock(?, ?)"
 _SETUP = (
     "SET lock_timeout = '60s'",
     "SET idle_in_transaction_session_timeout = '60s'",  # a frozen client must not hold its lock
@@ -84,22 +89,47 @@ class PostgresSql:
 class PostgresEngine:
     """Transactions on one database of a server."""
 
-    def __init__(self, url: str) -> None:
-        self.place = mask(url)
-        self._login = _login(url, self.place)
+    def __init__(self, name: Name) -> None:
+        self.place = name.shown
+        self._login = _login(name)
         self._held: Held[Connection] = Held()
+        self._built: Connection | None = None  # to a database that was seen to have our tables
         with self._held.turn() as held, self._in_our_words():
             held.connection = self._connect()  # what is wrong with the address is said at once
 
     def read(self, work: Callable[[Sql], T]) -> T:
-        return self._persist(lambda sql, again: work(sql))
+        def look(sql: PostgresSql, again: bool) -> T:
+            if self._built is sql.connection or _version(sql):
+                return work(sql)
+            with nothing(self.place) as empty:
+                return work(empty)
+
+        return self._persist(look)
 
     def write(self, work: Callable[[Sql, bool], T]) -> T:
         def transaction(sql: PostgresSql, again: bool) -> T:
+            if self._built is not sql.connection:
+                _bring_up(sql)
+                self._built = sql.connection
             with sql.connection.transaction():
                 return work(sql, again)
 
         return self._persist(transaction)
+
+    @contextmanager
+    def turn(self, name: str) -> Iterator[None]:
+        """One at a time in this block, of all who ask in this campaign: an advisory lock."""
+        key = (schema.APPLICATION_ID, zlib.crc32(name.encode()) - (1 << 31))
+        taken = False
+        for pause in pauses(TURN):
+            if taken := bool(self.read(lambda sql: sql.rows(_TRY, key)[0][0])):
+                break
+            time.sleep(pause)
+        try:
+            yield
+        finally:
+            if taken:
+                self.read(lambda sql: sql.rows(_RELEASE, key))
 
     def close(self) -> None:
         self._held.drop()
@@ -124,7 +154,9 @@ class PostgresEngine:
         try:
             for setting in _SETUP:
                 connection.execute(_statement(setting))
-            _bring_up(PostgresSql(self.place, connection))
+            if _version(sql := PostgresSql(self.place, connection)):
+                _bring_up(sql)
+                self._built = connection
         except BaseException:
             connection.close()
             raise
@@ -151,19 +183,21 @@ class PostgresEngine:
         if error.sqlstate is None:
             return WealError(f"{self.place} cannot be reached: {reason}")
         advice = _ADVICE.get(error.sqlstate, "PostgreSQL refused")
-        return WealError(f"{self.place}: {advice} ({reason}); what was told before is safe")
+        kind = NotAllowed if error.sqlstate in ("3F000", "42501", "25006") else WealError
+        return kind(f"{self.place}: {advice} ({reason}); what was told before is safe")
 
 
-def _login(url: str, place: str) -> dict[str, Any]:
+def _login(name: Name) -> dict[str, Any]:
     """What psycopg needs to connect; our wishes give way to those in the address."""
     try:
-        given: dict[str, Any] | None = dict(conninfo_to_dict(url))
+        given: dict[str, Any] | None = dict(conninfo_to_dict(name.address))
     except psycopg.Error:
         given = None
     if given is None:
         raise WealError(
-            f"{place} is no address of PostgreSQL; write postgresql://user:password@host/database, "
-            "with %40 for @, %3A for : and %2F for / in a password"
+            f"{name.shown} is no address of PostgreSQL; write "
+            "postgresql://user:password@host/database, with %40 for @, %3A for : and %2F for / in "
+            "a password"
         )
     wishes = {"connect_timeout": 10, "application_name": "weal"}
     fixed = {"client_encoding": "UTF8", "autocommit": True, "prepare_threshold": None}
@@ -185,8 +219,10 @@ def _bring_up(sql: PostgresSql) -> None:
 
 
 def _version(sql: PostgresSql) -> int:
-    look = "SELECT current_setting('server_encoding'), to_regclass('weal_schema') IS NOT NULL"
-    encoding, there = sql.rows(look)[0]
+    look = "SELECT current_setting('server_encoding'), to_regclass('weal_schema') IS NOT NULL,"
+    encoding, there, usable = sql.rows(f"{look} current_schema() IS NOT NULL")[0]
+    if not usable:  # PostgreSQL passes over schemas that are not for us, and shows none
+        raise NotAllowed(f"{sql.place}: {_RIGHTS}")
     if encoding != "UTF8":
         raise WealError(
             f"{sql.place} has the encoding {encoding}, which cannot keep every id: make a database "
@@ -212,6 +248,6 @@ def _statement(text: str) -> "LiteralString":
     return text.replace("?", "%s")
 
 
-def open(url: str) -> DatabaseStore:
+def open(name: Name) -> DatabaseStore:
     """The store in this database."""
-    return DatabaseStore(PostgresEngine(url))
+    return DatabaseStore(PostgresEngine(name))

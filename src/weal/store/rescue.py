@@ -1,131 +1,170 @@
-"""What can be saved from a damaged SQLite file: every event and label that can still be read.
+"""What can be saved from a damaged SQLite file: every event, label and candidate that can be read.
 
-The damaged file is not written, nor opened by SQLite: a copy of it is, with its journal, and with
-its first bytes and its length put right where they are not. Rows are read in order as far as that
-goes, then one by one. For each row the chain of hashes says how far to trust it:
+The damaged file is not written, nor opened by SQLite: a copy of it is (`wreck`). Rows are read in
+order as far as that goes, then one by one, from the file as it is and once more with the first
+page of a new store. Columns may be missing. For each row the chain of hashes says how far to trust
+it:
 
     yes     the row is what was written: its hash follows from the row before
     no      the row was changed, or the row before it was
     alone   the row before it is lost, so that nothing can be said
+
+What was found is counted, beside what should have been there.
 """
 
 import csv
 import hashlib
 import json
-import shutil
 import sqlite3
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from weal.errors import WealError
 from weal.store.events import seal
-from weal.store.sqlite import path_of
-from weal.store.store import mask
+from weal.store.naming import read_name
+from weal.store.wreck import copies
+from weal.table.guarding import guarded
 
 FIELDS = ("campaign", "seq", "kind", "id", "body", "who", "time", "key", "hash")
-_ALL = f"SELECT {', '.join(FIELDS)} FROM weal_event ORDER BY campaign, seq"
-_ONE = f"SELECT {', '.join(FIELDS)} FROM weal_event WHERE campaign = ? AND seq = ?"
-_MAGIC = b"SQLite format 3\0"
 _BEYOND = 100  # numbers to look at after the last one that is known
+_SMALLEST = 64  # bytes of an event: a number that the file has no room for is a damaged one
+_FAILS = (sqlite3.Error, MemoryError, OverflowError, ValueError)
 Place = tuple[str, int]
+Rows = dict[Place, Sequence[Any]]
 
 
-def rescue(url: str, folder: str | Path) -> list[Path]:
-    """Write what can still be read to events.jsonl, labels.csv and chunk-*.parquet in the folder.
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """Files that were written, and how much is in them."""
 
-    The files that were written come back. Nobody should use the store meanwhile.
+    paths: list[Path]
+    events: int
+    vouched: int  # of the events: those that the chain of hashes vouches for
+    missing: int  # events that are known to have been there
+    labels: int
+    candidates: int  # ids
+    chunks: int
+    changed: int  # of the chunks: those that are not what was added
+
+    def __str__(self) -> str:
+        lost = f", {self.missing} more are lost" if self.missing else ""
+        odd = f", {self.changed} of them changed" if self.changed else ""
+        return (
+            f"{self.events} events ({self.vouched} vouched for{lost}), {self.labels} labels, "
+            f"{self.candidates} ids of candidates, {self.chunks} chunks{odd}"
+        )
+
+
+@dataclass(slots=True)
+class _Wreckage:
+    """What was read so far, of a file with room for so many events."""
+
+    room: int
+    rows: Rows = field(default_factory=dict)
+    last: dict[str, int] = field(default_factory=dict)  # the highest number known, by campaign
+    ids: dict[Place, Sequence[Any]] = field(default_factory=dict)
+    chunks: Rows = field(default_factory=dict)
+
+
+def rescue(url: str | PathLike[str] | None, folder: str | PathLike[str]) -> Saved:
+    """Write what can still be read to events.jsonl, labels.csv, ids.csv and chunk-*.parquet.
+
+    Nobody should use the store meanwhile.
     """
-    if url.startswith("postgres"):
-        raise WealError(f"{mask(url)}: only SQLite files can be rescued; restore the server's dump")
-    path, folder = path_of(url), Path(folder)
+    name, folder = read_name(url), Path(folder)
+    if name.kind != "sqlite":
+        raise WealError(f"{name.shown}: only SQLite files can be rescued; restore a dump")
+    path = Path(name.address)
     if not path.is_file():
-        raise WealError(f"{url} is not there: nothing can be saved from it")
+        raise WealError(f"{name.shown} is not there: nothing can be saved from it")
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise WealError(f"{folder} has files in it: name an empty or a new folder")
-    with _copy(path, folder) as connection:
-        rows = _rows(connection)
-        written = [_write_events(folder, rows), _write_labels(folder, rows)]
-        return [*written, *_write_chunks(folder, connection)]
+    found = _Wreckage(path.stat().st_size // _SMALLEST)
+    for connection in copies(path, folder):
+        whole = _read(connection, found)
+        if whole and found.rows:
+            break
+    return _written(folder, found)
 
 
-@contextmanager
-def _copy(path: Path, folder: Path) -> Iterator[sqlite3.Connection]:
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".copy-") as name:
-        copy = Path(name) / "copy.db"
-        for end in ("", "-journal", "-wal"):
-            beside = path.with_name(path.name + end)
-            if beside.is_file():
-                shutil.copyfile(beside, copy.with_name(copy.name + end))
-        _mend(copy)
-        with closing(sqlite3.connect(copy, isolation_level=None)) as connection:
-            connection.text_factory = lambda raw: raw.decode("utf-8", "backslashreplace")
-            yield connection
+def _read(connection: sqlite3.Connection, found: _Wreckage) -> bool:
+    """Add all that can be read; whether no statement failed."""
+    whole = _scan(connection, found.rows, "SELECT * FROM weal_event", FIELDS)
+    heads: Rows = {}
+    whole &= _scan(connection, heads, "SELECT name AS campaign, last AS seq FROM weal_campaign", ())
+    _scan(connection, heads, "SELECT campaign, seq FROM weal_event INDEXED BY weal_event_id"
+          " WHERE id IS NOT NULL", ())  # fmt: skip
+    for campaign, seq in (*heads, *found.rows):
+        if 0 < seq <= found.room:
+            found.last[campaign] = max(found.last.get(campaign, 0), seq)
+    if not whole:
+        _one_by_one(connection, found)
+    whole &= _scan(connection, found.ids, "SELECT campaign, 0 AS seq, id FROM weal_candidate",
+                   ("campaign", "id"), by_id=True)  # fmt: skip
+    return whole & _read_chunks(connection, found.chunks)
 
 
-def _mend(copy: Path) -> None:
-    """Put the first bytes of the header and the length right; a lost page becomes an empty one."""
-    with copy.open("r+b") as file:
-        header = file.read(100)
-        if len(header) < 100:
-            return
-        size = int.from_bytes(header[16:18], "big")
-        pages = int.from_bytes(header[28:32], "big")
-        file.seek(0)
-        file.write(_MAGIC)
-        length = file.seek(0, 2)
-        wanted = pages * (65536 if size == 1 else size)
-        if length < wanted < 100 * max(length, 1 << 20):
-            file.truncate(wanted)
+def _one_by_one(connection: sqlite3.Connection, found: _Wreckage) -> None:
+    """Rows by their number, and then by what two of their columns say; at the last, in parts."""
+    places: Rows = {}
+    _scan(connection, places, "SELECT campaign, seq FROM weal_event", ())
+    likely = [(name, seq) for name, last in found.last.items() for seq in range(1, last + _BEYOND)]
+    one = "SELECT {} FROM weal_event WHERE campaign = ? AND seq = ?"
+    for place in dict.fromkeys((*places, *likely)):
+        if place not in found.rows:
+            _scan(connection, found.rows, one.format("*"), FIELDS, place)
+        if place in found.rows:
+            continue
+        parts = [_cell(connection, one.format(column), place) for column in FIELDS]
+        if place in places or any(parts):
+            found.rows[place] = [*place, *parts[2:]]
 
 
-def _rows(connection: sqlite3.Connection) -> dict[Place, Sequence[Any]]:
-    """All rows of events that can be read, by campaign and number."""
-    found: dict[Place, Sequence[Any]] = {}
-    if not _scan(connection, found, _ALL):
-        for name, last in _known(connection, found).items():
-            for seq in range(1, last + _BEYOND):
-                if (name, seq) not in found:
-                    _scan(connection, found, _ONE, (name, seq))
-    return dict(sorted(found.items()))
+def _cell(connection: sqlite3.Connection, text: str, place: Place) -> Any:
+    try:
+        row = connection.execute(text, place).fetchone()
+    except _FAILS:
+        return None
+    return row[0] if row else None
+
+
+def _read_chunks(connection: sqlite3.Connection, chunks: Rows) -> bool:
+    places: Rows = {}
+    whole = _scan(connection, places, "SELECT campaign, number AS seq FROM weal_chunk", ())
+    text = "SELECT campaign, number AS seq, sha256, data FROM weal_chunk WHERE campaign = ?"
+    for place in places:
+        whole &= _scan(connection, chunks, f"{text} AND number = ?", ("sha256", "data"), place)
+    return whole
 
 
 def _scan(
     connection: sqlite3.Connection,
-    found: dict[Place, Sequence[Any]],
+    found: dict[Any, Sequence[Any]],
     text: str,
+    wanted: Sequence[str],
     values: Sequence[Any] = (),
+    by_id: bool = False,
 ) -> bool:
-    """Add the rows that this statement answers until it fails; whether it did not."""
+    """Add the wanted columns of the rows that this answers until it fails; whether it did not."""
     try:
-        for row in connection.execute(text, values):
-            if isinstance(row[0], str) and isinstance(row[1], int):
-                found.setdefault((row[0], row[1]), row)
-    except (sqlite3.Error, MemoryError, OverflowError):
+        cursor = connection.execute(text, values)
+        names = [column[0] for column in cursor.description or ()]
+        for row in cursor:
+            about = dict(zip(names, row, strict=True))
+            place = (about.get("campaign"), about.get("id" if by_id else "seq"))
+            if isinstance(place[0], str) and isinstance(place[1], str if by_id else int):
+                found.setdefault(place, [about.get(name) for name in wanted])
+    except _FAILS:
         return False
-    return True
+    return set(wanted) <= set(names)
 
 
-def _known(connection: sqlite3.Connection, found: dict[Place, Sequence[Any]]) -> dict[str, int]:
-    """Names of campaigns, and the last number that is known of each."""
-    last: dict[str, int] = {}
-    places = list(found)
-    for source in (
-        "SELECT name, last FROM weal_campaign",
-        "SELECT campaign, seq FROM weal_event INDEXED BY weal_event_id WHERE id IS NOT NULL",
-    ):
-        heads: dict[Place, Sequence[Any]] = {}
-        _scan(connection, heads, source)
-        places += heads
-    for name, seq in places:
-        last[name] = max(last.get(name, 0), seq if seq < 1 << 24 else 0)
-    return last
-
-
-def trust(rows: dict[Place, Sequence[Any]], row: Sequence[Any]) -> str:
+def trust(rows: Rows, row: Sequence[Any]) -> str:
     """Whether the chain vouches for this row: yes, no, or alone."""
     before = rows.get((row[0], row[1] - 1))
     if before is None and row[1] != 1:
@@ -137,49 +176,50 @@ def trust(rows: dict[Place, Sequence[Any]], row: Sequence[Any]) -> str:
         return "no"
 
 
-def _write_events(folder: Path, rows: dict[Place, Sequence[Any]]) -> Path:
-    path = folder / "events.jsonl"
-    with path.open("x", encoding="utf-8") as file:
-        for row in rows.values():
-            about = {**dict(zip(FIELDS, row, strict=True)), "vouched": trust(rows, row)}
+def _written(folder: Path, found: _Wreckage) -> Saved:
+    rows = dict(sorted(found.rows.items()))
+    trusts = {place: trust(rows, row) for place, row in rows.items()}
+    labels = [row for row in rows.values() if row[2] in ("told", "corrected")]
+    paths = [folder / name for name in ("events.jsonl", "labels.csv", "ids.csv")]
+    with paths[0].open("x", encoding="utf-8") as file:
+        for place, row in rows.items():
+            about = {**dict(zip(FIELDS, row, strict=True)), "vouched": trusts[place]}
             file.write(json.dumps(about, default=repr) + "\n")
-    return path
+    header = ("campaign", "seq", "kind", "id", "label", "noise", "note", "who", "time", "vouched")
+    _table(paths[1], header, (_label(row, trusts[row[0], row[1]]) for row in labels))
+    _table(paths[2], ("campaign", "id"), sorted(map(tuple, found.ids.values())))
+    chunks = list(_write_chunks(folder, found.chunks))
+    there = Counter(campaign for campaign, _ in rows)
+    missing = sum(max(0, last - there[campaign]) for campaign, last in found.last.items())
+    vouched = sum(word == "yes" for word in trusts.values())
+    changed = sum("changed" in path.name for path in chunks)
+    counts = (len(rows), vouched, missing, len(labels), len(found.ids), len(chunks), changed)
+    return Saved([*paths, *chunks], *counts)
 
 
-def _write_labels(folder: Path, rows: dict[Place, Sequence[Any]]) -> Path:
-    path = folder / "labels.csv"
+def _table(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     with path.open("x", encoding="utf-8", errors="backslashreplace", newline="") as file:
         table = csv.writer(file)
-        table.writerow(
-            ("campaign", "seq", "kind", "id", "label", "noise", "note", "who", "time", "vouched")
-        )
-        for row in rows.values():
-            if row[2] in ("told", "corrected"):
-                body = _body(row[4])
-                label = (body.get("y"), body.get("noise"), body.get("note"))
-                table.writerow((*row[:4], *label, row[5], row[6], trust(rows, row)))
-    return path
+        table.writerow(header)
+        for row in rows:
+            table.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in row])
 
 
-def _body(text: Any) -> dict[str, Any]:
+def _label(row: Sequence[Any], vouched: str) -> Sequence[Any]:
     try:
-        body = json.loads(text)
-    except (TypeError, ValueError):
-        return {}
-    return body if isinstance(body, dict) else {}
+        body = json.loads(row[4])
+    except (TypeError, ValueError, RecursionError):
+        body = {}
+    body = body if isinstance(body, dict) else {}
+    return (*row[:4], body.get("y"), body.get("noise"), body.get("note"), *row[5:7], vouched)
 
 
-def _write_chunks(folder: Path, connection: sqlite3.Connection) -> list[Path]:
-    """The chunks of candidates whose sha256 is right, as Parquet files."""
-    written: list[Path] = []
-    places: dict[Place, Sequence[Any]] = {}
-    _scan(connection, places, "SELECT campaign, number FROM weal_chunk")
-    for place in places:
-        rows: dict[Place, Sequence[Any]] = {}
-        text = "SELECT campaign, number, sha256, data FROM weal_chunk WHERE campaign = ?"
-        _scan(connection, rows, f"{text} AND number = ?", place)
-        for _, _, expected, data in rows.values():
-            if isinstance(data, bytes) and hashlib.sha256(data).hexdigest() == expected:
-                written.append(folder / f"chunk-{len(written)}.parquet")
-                written[-1].write_bytes(data)
-    return written
+def _write_chunks(folder: Path, chunks: Rows) -> Iterator[Path]:
+    """The chunks of candidates as Parquet files, those with a wrong sum called so."""
+    for number, (_, (expected, data)) in enumerate(sorted(chunks.items())):
+        if not isinstance(data, bytes):
+            continue
+        right = hashlib.sha256(data).hexdigest() == expected
+        path = folder / f"chunk-{number}{'' if right else '-changed'}.parquet"
+        path.write_bytes(data)
+        yield path

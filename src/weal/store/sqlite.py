@@ -2,55 +2,33 @@
 
 Every write is BEGIN IMMEDIATE, work, COMMIT: the lock is taken before anything is read, so that
 writers queue and none is turned away. One connection serves the threads of a process in turn; a
-forked child opens its own. A file that does not exist yet is made by the first write; until then
-readers see an empty store. Whatever SQLite complains of becomes an error of ours that names the
-file; a write that failed is rolled back, and the store stays usable.
+forked child opens its own. A file that does not exist yet, or is empty, is made a store by the
+first write; until then readers see an empty store, and leave the file as it is. Whatever SQLite
+complains of becomes an error of ours that names the file; a write that failed is rolled back, and
+the store stays usable.
 """
 
-import json
+import os
+import random
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from weal.errors import WealError
+from weal.errors import NotAllowed, WealError
 from weal.store import sqlite_file
 from weal.store.database import DatabaseStore, Held
 from weal.store.events import damaged
+from weal.store.naming import Name
+from weal.store.sqlite_sql import FIRST, SqliteSql, nothing, pauses
 from weal.store.statements import Sql
-from weal.store.store import mask
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class SqliteSql:
-    """An open connection to a file."""
-
-    place: str
-    connection: sqlite3.Connection
-    locking: str = ""  # BEGIN IMMEDIATE has locked the whole file
-    among: str = "IN (SELECT value FROM json_each(?))"
-
-    def listed(self, values: list[str]) -> str:
-        return json.dumps(values)
-
-    def rows(self, text: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        return self.connection.execute(text, values).fetchall()
-
-    def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        marks = ", ".join("?" * len(columns))
-        self.connection.executemany(
-            f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows
-        )
-        sqlite_file.trace("after insert")
-
-    def now(self) -> datetime:
-        text = self.rows("SELECT strftime('%Y-%m-%dT%H:%M:%f', 'now')")[0][0]
-        return datetime.fromisoformat(text).replace(tzinfo=UTC)
+CROWDED = 1.0  # seconds for which a wait is remembered
+TURN = 30.0  # seconds to wait for one's turn
+_RIGHTS = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
 
 
 class SqliteEngine:
@@ -60,6 +38,7 @@ class SqliteEngine:
         self.place = place
         self._path = path
         self._held: Held[sqlite3.Connection] = Held()
+        self._crowded = 0.0  # until when others are likely to wait
         self._file = (0, 0)  # which file the connection is to: its device and number
         sqlite_file.check_path(path, place)
         if path.exists():
@@ -73,7 +52,7 @@ class SqliteEngine:
         with self._using(make=True) as sql:
             self._check_in_place()
             sqlite_file.trace("before begin")
-            sql.rows("BEGIN IMMEDIATE")
+            self._begin(sql)
             try:
                 answer = work(sql, False)
                 sqlite_file.trace("before commit")
@@ -85,6 +64,32 @@ class SqliteEngine:
         sqlite_file.trace("before the answer")
         return answer
 
+    def _begin(self, sql: SqliteSql) -> None:
+        """Take the write lock; who had to wait for it lately lets others go first, once."""
+        if time.monotonic() < self._crowded:
+            time.sleep(random.uniform(0.0, 2.0 * FIRST))
+        if sql.begin():
+            self._crowded = time.monotonic() + CROWDED
+
+    @contextmanager
+    def turn(self, name: str) -> Iterator[None]:
+        """One at a time in this block, of all who ask on this machine: the folder is locked."""
+        try:
+            import fcntl
+        except ModuleNotFoundError:  # Windows: who is late asks again
+            yield
+            return
+        folder = os.open(self._path.parent, os.O_RDONLY)
+        try:
+            for pause in pauses(TURN):
+                with suppress(OSError):
+                    fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                time.sleep(pause)
+            yield
+        finally:
+            os.close(folder)
+
     def close(self) -> None:
         self._held.drop()
 
@@ -92,16 +97,16 @@ class SqliteEngine:
     def _using(self, make: bool) -> Iterator[SqliteSql]:
         with self._held.turn() as held, in_our_words(self.place):
             if held.connection is None and (make or self._path.exists()):
-                held.connection = self._connect()
+                held.connection = self._connect(make)
             if held.connection is not None:
                 yield SqliteSql(self.place, held.connection)
             else:
-                with _nothing() as empty:
-                    yield SqliteSql(self.place, empty)
+                with nothing(self.place) as empty:
+                    yield empty
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self, make: bool) -> sqlite3.Connection | None:
         try:
-            connection = sqlite_file.connect(self._path, self.place)
+            connection = sqlite_file.connect(self._path, self.place, make)
             self._file = _identity(self._path)
             return connection
         except OSError as error:  # of syncing the folder, or of keeping a copy
@@ -131,23 +136,14 @@ def _identity(path: Path) -> tuple[int, int]:
 
 
 @contextmanager
-def _nothing() -> Iterator[sqlite3.Connection]:
-    """What a file holds that does not exist yet."""
-    connection = sqlite3.connect(":memory:", isolation_level=None)
-    try:
-        sqlite_file.build(connection)
-        yield connection
-    finally:
-        connection.close()
-
-
-@contextmanager
 def in_our_words(place: str) -> Iterator[None]:
     """Turn what SQLite raises into errors of ours that name the store."""
     try:
         yield
     except sqlite3.Error as error:
         raise _translated(error, place) from error
+    except UnicodeDecodeError as error:  # of what SQLite says: it quotes the damaged bytes
+        raise damaged(place, "it holds text that is none") from error
 
 
 def _translated(error: sqlite3.Error, place: str) -> WealError:
@@ -168,20 +164,10 @@ def _translated(error: sqlite3.Error, place: str) -> WealError:
     if code == sqlite3.SQLITE_IOERR_SHMSIZE:  # no room for the index of the log
         code = sqlite3.SQLITE_FULL
     reason = advice.get(code & 0xFF, "SQLite refused")
-    return WealError(f"{place}: {reason} ({error}); what was told before is safe")
+    kind = NotAllowed if code & 0xFF in _RIGHTS else WealError
+    return kind(f"{place}: {reason} ({error}); what was told before is safe")
 
 
-def path_of(url: str) -> Path:
-    """The file that sqlite:///file.db, sqlite:////folder/file.db or a bare path names."""
-    path = url.removeprefix("sqlite:///")
-    if path.startswith("sqlite:") or path in ("", ":memory:") or "\0" in path:
-        raise ValueError(
-            f"{mask(url)!r} names no file; write sqlite:///file.db, sqlite:////folder/file.db, or "
-            "memory:"
-        )
-    return Path(path).expanduser().absolute()
-
-
-def open(url: str) -> DatabaseStore:
+def open(name: Name) -> DatabaseStore:
     """The store in this file."""
-    return DatabaseStore(SqliteEngine(path_of(url), url))
+    return DatabaseStore(SqliteEngine(Path(name.address), name.shown))

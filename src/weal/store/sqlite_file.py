@@ -14,6 +14,7 @@ drop SQLite's locks on it.
 
 import os
 import sqlite3
+import stat
 import warnings
 from collections.abc import Callable
 from contextlib import closing
@@ -38,10 +39,16 @@ def trace(point: str) -> None:
 
 def check_path(path: Path, place: str) -> None:
     """An error for a path that cannot be a store; a warning for one that should not be."""
+    try:
+        found = path.stat() if os.path.lexists(path) else None
+    except OSError as error:  # a link that leads to itself or nowhere, a folder that is not for us
+        raise WealError(f"{place} cannot be opened: {error.strerror}") from None
     if path.is_dir():
         raise WealError(f"{place} is a folder; name a file in it, such as {path.name}/weal.db")
     if not path.parent.is_dir():
         raise WealError(f"the folder of {place} does not exist: make {path.parent} first")
+    if found and not stat.S_ISREG(found.st_mode):
+        raise WealError(f"{place} is not a file: name a file for the store")
     kind = filesystem(path)
     if kind in _NETWORK and str(path) not in _warned:
         _warned.add(str(path))
@@ -55,7 +62,8 @@ def check_path(path: Path, place: str) -> None:
 def filesystem(path: Path, mounts: str = "/proc/mounts") -> str:
     """The kind of file system that the path is on; "" where that cannot be told."""
     try:
-        lines = [line.split() for line in Path(mounts).read_text().splitlines()]
+        text = Path(mounts).read_text("utf-8", "surrogateescape")
+        lines = [line.split() for line in text.splitlines()]
     except OSError:
         return ""
     places = [(line[1].replace("\\040", " "), line[2]) for line in lines if len(line) > 2]
@@ -64,10 +72,14 @@ def filesystem(path: Path, mounts: str = "/proc/mounts") -> str:
     return max(inside, default=(0, 0, ""))[2]
 
 
-def connect(path: Path, place: str) -> sqlite3.Connection:
-    """A connection to the file, which is made or upgraded where needed."""
+def connect(path: Path, place: str, make: bool = True) -> sqlite3.Connection | None:
+    """A connection to the file, upgraded where needed; an empty one is made a store, or is None."""
     connection = sqlite3.connect(
-        path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+        f"{path.as_uri()}?mode={'rwc' if make else 'rw'}",
+        timeout=PATIENCE,
+        isolation_level=None,
+        check_same_thread=False,
+        uri=True,
     )
     try:
         for setting in ("trusted_schema=OFF", "cell_size_check=ON", "fullfsync=ON"):
@@ -75,11 +87,15 @@ def connect(path: Path, place: str) -> sqlite3.Connection:
         connection.execute("BEGIN")  # else another process could make the tables between two looks
         found = version(connection, place)
         connection.execute("COMMIT")
+        if not found and not make:
+            connection.close()
+            return None
         if found < len(schema.SQLITE):
             _bring_up(connection, path, place)
         _choose_journal(connection, path, place)
         connection.execute("PRAGMA synchronous=EXTRA")
         _check_sync(connection, place)
+        connection.execute("PRAGMA busy_timeout=0")  # from now on `sqlite_sql` waits
     except BaseException:
         connection.close()
         raise
@@ -153,11 +169,7 @@ def _copy(path: Path, number: int) -> Path:
     """A copy of the file beside it, before its tables change; other copies stay."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:
-        with (
-            closing(sqlite3.connect(path, timeout=PATIENCE)) as source,
-            closing(sqlite3.connect(draft)) as target,
-        ):
-            source.backup(target)
+        copy_pages(path, draft)
         trace("after the copy")
         kept = path.with_name(f"{path.name}.v{number}")
         extra = 2
@@ -169,6 +181,18 @@ def _copy(path: Path, number: int) -> Path:
         draft.unlink(missing_ok=True)
     sync_folder(path)
     return kept
+
+
+def copy_pages(path: Path, draft: Path) -> None:
+    """A copy of the file as it is at one moment, whoever writes meanwhile, checked by SQLite."""
+    with (
+        closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", timeout=PATIENCE, uri=True)) as source,
+        closing(sqlite3.connect(draft)) as target,
+    ):
+        source.backup(target)
+        trace("in the copy")
+        if target.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+            raise damaged(str(path), "a copy of it is not in order")
 
 
 def log_is_safe(path: Path) -> bool:

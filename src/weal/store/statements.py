@@ -84,7 +84,10 @@ class TableBook:
 
 def campaigns(sql: Sql) -> list[str]:
     """Names of all campaigns, sorted."""
-    return sorted(name for (name,) in sql.rows("SELECT name FROM weal_campaign"))
+    names = [name for (name,) in sql.rows("SELECT name FROM weal_campaign")]
+    if not all(isinstance(name, str) for name in names):
+        raise damaged(sql.place, "the name of a campaign is not text")
+    return sorted(names)
 
 
 def head(sql: Sql, name: str, lock: bool = False) -> tuple[int, str]:
@@ -103,10 +106,13 @@ def read(sql: Sql, name: str, since: int) -> list[Event]:
     """Events after this number; DamagedStore unless they are the chain up to the head."""
     last, tip = head(sql, name)
     found = _select(sql, name, "e.seq > ? AND e.seq <= ?", since, last)
-    if [event.seq for event in found] != list(range(max(since, 0) + 1, last + 1)):
+    expected = range(max(since, 0) + 1, last + 1)  # as long as a damaged number says
+    if len(found) != len(expected) or [event.seq for event in found] != list(expected):
         raise damaged(sql.place, f"events of {name!r} between {since + 1} and {last} are missing")
     if found and found[-1].hash != tip:
         raise damaged(sql.place, f"the last event of {name!r} is not the one that was written last")
+    if since <= 0:
+        _refuse_beyond(sql, name)
     return found
 
 
@@ -122,7 +128,12 @@ def known(sql: Sql, name: str, ids: Iterable[str]) -> set[str]:
     """Which of these are candidates."""
     slots = {_slot(one): one for one in ids}
     text = f"SELECT id FROM weal_candidate WHERE campaign = ? AND id {sql.among}"
-    found = {slots[slot] for (slot,) in sql.rows(text, (name, sql.listed(list(slots))))}
+    rows = sql.rows(text, (name, sql.listed(list(slots))))
+    if any(slot not in slots for (slot,) in rows):
+        raise damaged(
+            sql.place, f"the table of ids of {name!r} answers with others than were asked"
+        )
+    found = {slots[slot] for (slot,) in rows}
     if not found:
         head(sql, name)
     return found
@@ -150,10 +161,23 @@ def transact(
     found = _select(sql, name, "e.seq = ?", last)
     if [event.hash for event in found] != [tip]:
         raise damaged(sql.place, f"the last event of {name!r} is not the one that was written last")
+    _refuse_beyond(sql, name)
     if again and (done := _select(sql, name, "e.token = ?", token)):
         return tuple(done)
-    book = TableBook(sql, name, last, tip, max(found[0].time, sql.now()))
+    book = TableBook(sql, name, last, tip, sql.now())
     return _write(book, decide(book), chunks, token)
+
+
+def _refuse_beyond(sql: Sql, name: str) -> None:
+    """DamagedStore when there are events after the one that is to be the last; in one statement."""
+    text = """SELECT count(*), min(e.seq) FROM weal_event e JOIN weal_campaign c
+        ON c.name = e.campaign WHERE e.campaign = ? AND e.seq > c.last"""
+    count, first = sql.rows(text, (name,))[0]
+    if count:
+        what = (
+            f"{count} events of {name!r} from {first} on are after the one that is to be its last"
+        )
+        raise damaged(sql.place, what)
 
 
 def chunk_count(sql: Sql, name: str) -> int:

@@ -12,15 +12,15 @@ decided before they took the lock: it raises Conflict when somebody else wrote i
 Candidates come in chunks: Parquet bytes with their sha256, numbered 0, 1, 2, ..., and the ids in
 them. Snapshots are advice: one for each kind, to be checked against (number, hash).
 
-One string names a store: memory: | sqlite:///file.db | file.db | postgresql://user:pw@host/db.
+One string names a store (`naming`).
 Stores are memory, SQLite and PostgreSQL; one conformance suite in tests/campaign runs on all.
 """
 
 import hashlib
 import os
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from importlib import import_module
@@ -28,9 +28,7 @@ from typing import Protocol
 
 from weal.errors import Conflict, UnknownCampaign
 from weal.store.events import Draft, Event
-
-DEFAULT = "sqlite:///weal.db"
-_SECRET = re.compile(r"((?:password|sslpassword)=)[^&\s]*", re.IGNORECASE)
+from weal.store.naming import Name, read_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,7 @@ class Book(Protocol):
 
     @property
     def now(self) -> datetime:
-        """The store's clock, never before the last event."""
+        """The store's clock; it may be behind the last event, if that came from a fast one."""
 
     def of(self, ids: Iterable[str]) -> list[Event]:
         """All events of these ids, in order."""
@@ -113,6 +111,12 @@ class Store(Protocol):
     def keep_snapshot(self, name: str, kind: str, seq: int, hash: str, data: bytes) -> None:
         """Keep this one in place of the one before of that kind."""
 
+    def turn(self, name: str) -> AbstractContextManager[None]:
+        """A block for one at a time, for work that others would do in vain meanwhile.
+
+        Advice: who has waited long goes without, and nothing may be wrong then.
+        """
+
     def now(self) -> datetime:
         """The store's clock."""
 
@@ -134,56 +138,15 @@ def append(store: Store, name: str, expected: int, drafts: Sequence[Draft]) -> t
     return store.transact(name, decide)
 
 
-def open_store(url: str | None = None) -> Store:
+def open_store(url: str | os.PathLike[str] | None = None) -> Store:
     """The store of that name; None: what WEAL_STORE names, else weal.db in this folder.
 
     >>> open_store("memory:").campaigns()
     []
     """
-    given = os.fspath(url or os.environ.get("WEAL_STORE") or DEFAULT)
-    return _home(given)(given)
-
-
-def _home(given: str) -> Callable[[str], Store]:
-    scheme = given.partition(":")[0]
-    if given.startswith("sqlite://") or given.endswith((".db", ".sqlite", ".sqlite3")):
-        scheme = "sqlite"
-    rooms = {"memory": "memory", "sqlite": "sqlite"}
-    rooms |= dict.fromkeys(("postgresql", "postgres"), "postgres")
-    if scheme not in rooms:
-        raise ValueError(
-            f"{mask(given)!r} names no store; write sqlite:///file.db, a path that ends in .db, "
-            "postgresql://user:password@host/database, or memory:"
-        )
-    if rooms[scheme] == "postgres":
-        _check_escaped(given)
-    found: Callable[[str], Store] = import_module(f"weal.store.{rooms[scheme]}").open
-    return found
-
-
-def _check_escaped(url: str) -> None:
-    """Refuse a login whose marks would be read as part of the host: messages would show them."""
-    rest = url.partition("://")[2]
-    login, at, _ = rest.rpartition("@")
-    if at and any(mark in login for mark in "@/?#"):
-        raise ValueError(
-            f"the user or password in {mask(url)!r} has one of @ / ? # in it; write them as "
-            "%40 %2F %3F %23"
-        )
-
-
-def mask(url: str) -> str:
-    """The name of a store with *** in place of passwords.
-
-    >>> mask("postgresql://ann:s3cret@db.example.org/lab")
-    'postgresql://ann:***@db.example.org/lab'
-    """
-    scheme, mark, rest = url.partition("://")
-    if mark and "@" in rest:  # the last "@": a password that should have been escaped may have one
-        login, _, place = rest.rpartition("@")
-        user, colon, _ = login.partition(":")
-        rest = f"{user}:***@{place}" if colon else f"{user}@{place}"
-    return _SECRET.sub(r"\1***", scheme + mark + rest)
+    name = read_name(url)
+    found: Callable[[Name], Store] = import_module(f"weal.store.{name.kind}").open
+    return found(name)
 
 
 def unknown(name: str, there: Sequence[str], place: str) -> UnknownCampaign:

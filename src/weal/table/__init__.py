@@ -3,6 +3,7 @@
 Read in this order:
     cells       what a cell may hold; what stands for missing; text to numbers
     entry       one number typed by a person, or an error that says what to write instead
+    guarding    text in files for spreadsheets, so that none is run
     delimited   CSV and its like: encoding, separator, records
     results     labels that come back in a file
     frames      pandas, polars and pyarrow frames; excel: a sheet
@@ -14,6 +15,6 @@ Read in this order:
     planning    a column of a table to a column of a plan
     plan        the plan: plain JSON, and the inputs (N, d) it makes of any table like the first
 
-The first four are of the standard library alone, so that `weal tell` starts at once; this file
+The first five are of the standard library alone, so that `weal tell` starts at once; this file
 therefore imports nothing.
 """

@@ -6,6 +6,7 @@
     records      as RFC 4180: quoted cells may hold separators, quotes (doubled) and line breaks;
                  blank lines are skipped; a record longer or shorter than the header is refused
 
+What `weal export` has written so that no spreadsheet runs it is read as it was (`guarding`).
 The first record names the columns. Names are kept as they are; empty and double ones are refused.
 """
 
@@ -15,6 +16,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+
+from weal.table.guarding import unguarded
 
 SEPARATORS = ",;\t|"
 _LOOKED_AT = 20  # records that choose the separator
@@ -107,7 +110,7 @@ def _rows(path: Path, encoding: str, separator: str) -> Iterator[tuple[int, list
             line = 1
             for row in reader:
                 if row:
-                    yield line, row
+                    yield line, list(map(unguarded, row))
                 line = reader.line_num + 1
     except csv.Error as error:
         raise ValueError(f"{path} cannot be read: line {reader.line_num}: {error}") from error

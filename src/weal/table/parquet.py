@@ -21,7 +21,7 @@ def table_to_parquet(source: Any) -> bytes:
     """A table, or any frame or file that `read_table` takes, as the bytes of a Parquet file."""
     pa, pq = _pyarrow()
     table = read_table(source)
-    arrays = [_arrow(pa, column) for column in table.columns.values()]
+    arrays = [_arrow(pa, name, column) for name, column in table.columns.items()]
     file = io.BytesIO()
     pq.write_table(pa.table(arrays, names=list(table.columns)), file, compression="zstd")
     return file.getvalue()
@@ -77,8 +77,13 @@ def _numbers(chunk: Any, dtype: Any) -> Any:
     return np.where(there, numbers, np.nan)
 
 
-def _arrow(pa: Any, column: Cells) -> Any:
+def _arrow(pa: Any, name: str, column: Cells) -> Any:
     if isinstance(column, np.ndarray):
         return pa.array(column, from_pandas=column.dtype.kind == "f")  # NaN becomes null
     texts = any(isinstance(cell, str) for cell in column)
-    return pa.array(column, type=pa.string() if texts else None)
+    try:
+        return pa.array(column, type=pa.string() if texts else None)
+    except UnicodeEncodeError:
+        raise ValueError(
+            f"the column {name!r} has half a character in it: it was read with a wrong encoding"
+        ) from None

@@ -184,9 +184,17 @@ def _packed(cells: list[Any]) -> Cells:
     """Cells of one type, or of whole and other numbers, in the form that `Table` has them."""
     kinds = set(map(type, cells)) - {type(None)}
     if float in kinds or (int in kinds and any(c and abs(c) >= _LARGEST for c in cells)):
-        return _packed_array(np.array([np.nan if c is None else float(c) for c in cells]))
+        return _packed_array(np.array([np.nan if c is None else _float(c) for c in cells]))
     whole = kinds in ({int}, {bool}) and None not in cells
     return _packed_array(np.array(cells)) if whole else cells
+
+
+def _float(value: int | float) -> float:
+    """The number as a float; a whole one that is too large for that is infinite, as 1e400 is."""
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf if value > 0 else -np.inf
 
 
 def _packed_array(array: NDArray[Any]) -> NDArray[Any]:

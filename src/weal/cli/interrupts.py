@@ -1,0 +1,51 @@
+"""Ctrl-C, heard whatever is under way.
+
+An interrupt raises KeyboardInterrupt, as ever, and is remembered: an import that it hits may end in
+another error, or in none. Where Python would print it and go on, as in the callback of a weak
+reference, it is sent again a moment later.
+"""
+
+import signal
+import sys
+import threading
+from types import FrameType
+from typing import Any
+
+AGAIN = 0.02  # seconds
+_heard = False
+
+
+def listen() -> None:
+    """From now on, remember interrupts; where somebody else handles them, they are left alone."""
+    global _heard
+    _heard = False
+    in_main = threading.current_thread() is threading.main_thread()
+    if in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt)
+        sys.unraisablehook = _unraisable
+
+
+def ignore() -> None:
+    """The command is over: an interrupt has nothing to stop any more."""
+    if signal.getsignal(signal.SIGINT) is _interrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def heard() -> bool:
+    """Whether there was one."""
+    return _heard
+
+
+def _interrupt(_: int, __: FrameType | None) -> None:
+    global _heard
+    _heard = True
+    raise KeyboardInterrupt
+
+
+def _unraisable(about: Any) -> None:
+    if not issubclass(about.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(about)
+        return
+    again = threading.Timer(AGAIN, signal.raise_signal, [signal.SIGINT])
+    again.daemon = True
+    again.start()

@@ -1,0 +1,71 @@
+"""A copy of a store in SQLite, of one moment, while others write; restoring it is opening it.
+
+SQLite copies the pages (its backup API, never a file copy), the doctor looks at the copy, and only
+a sound one gets its name. A server's own tools make the dumps of PostgreSQL.
+"""
+
+import os
+import secrets
+from os import PathLike
+from pathlib import Path
+
+from weal.errors import DamagedStore, WealError
+from weal.store import sqlite_file
+from weal.store.doctor import Finding, examine_file
+from weal.store.naming import read_name
+from weal.store.sqlite import in_our_words
+
+
+def backup(
+    url: str | PathLike[str] | None, to: str | PathLike[str], force: bool = False
+) -> list[Finding]:
+    """Copy the store to a new file; what the doctor found in the copy."""
+    name, place = read_name(url), Path(to).expanduser().absolute()
+    if name.kind != "sqlite":
+        raise WealError(
+            f"{name.shown} is not a file: copy it with pg_dump, restore the dump into a database "
+            "of its own, and look at it with `weal doctor`"
+        )
+    source = Path(name.address)
+    _check(source, place, name.shown, force)
+    draft = place.with_name(f".weal-{secrets.token_hex(8)}.draft")
+    try:
+        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # as the umask wants
+        with in_our_words(name.shown):
+            sqlite_file.copy_pages(source, draft)
+        found = examine_file(draft, f"the copy of {name.shown}")
+        if wrong := [str(one) for one in found if one.level == "broken"]:
+            raise DamagedStore(f"{name.shown} was not copied, since it is damaged: {wrong[0]}")
+        with draft.open("rb+") as file:
+            os.fsync(file.fileno())
+        _move(draft, place, force)
+        sqlite_file.sync_folder(place)
+    except OSError as error:
+        raise OSError(error.errno or 0, error.strerror or str(error), str(place)) from error
+    finally:
+        for end in ("", "-journal", "-wal", "-shm"):
+            Path(f"{draft}{end}").unlink(missing_ok=True)
+    return found
+
+
+def _check(source: Path, place: Path, shown: str, force: bool) -> None:
+    if not source.is_file() or not source.stat().st_size:
+        raise WealError(f"there is no store {shown} to be copied")
+    if not place.parent.is_dir():
+        raise ValueError(f"there is no folder {place.parent} to write {place.name} to")
+    if place.exists() and place.samefile(source):
+        raise ValueError(f"{place} is the store itself: name another file for the copy")
+    if os.path.lexists(place) and not force:
+        raise _there(place)
+
+
+def _move(draft: Path, place: Path, force: bool) -> None:
+    if not force and os.path.lexists(place):
+        raise _there(place)
+    draft.replace(place)
+
+
+def _there(place: Path) -> ValueError:
+    return ValueError(
+        f"there is a file {place} already; name another, or say force (--force) to replace it"
+    )
