@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 
 from weal.core.arrays import Array
-from weal.learner import learner_file, run
+from weal.learner import run
 from weal.learner.apply import apply
 from weal.learner.beliefs import Beliefs
 from weal.learner.candidates import Candidates, read_candidates
@@ -290,6 +290,8 @@ class ActiveLearner:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the learner to one file, without pickle; `load` reads it."""
+        from weal.learner import learner_file
+
         state = self._state
         if state.fitted:  # the experts are spared the settling when it is opened
             state = with_experts(state, self._beliefs.settled(state))
@@ -298,6 +300,8 @@ class ActiveLearner:
     @classmethod
     def load(cls, path: str | os.PathLike[str], acquisition: Any = None) -> Self:
         """The learner that `save` wrote; `acquisition` gives functions of your own again."""
+        from weal.learner import learner_file
+
         state, memory = learner_file.load(path, acquisition)
         return cls.of(state, Beliefs(memory))
 

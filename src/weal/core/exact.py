@@ -29,6 +29,7 @@ from weal.core.likelihood import GAUSSIAN, Likelihood
 # out as +- 1e-16 t, and from a factor with pivots as small as its rounding every further row is
 # larger than the last. At 1500 labels 1e-13 fails; this leaves room for some ten thousand.
 LEAST_RATIO = 1e-11
+AT_A_TIME = 16  # labelled points whose correlations are taken together: they stay in the cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,7 +159,9 @@ class ExactExperts:
         """The points X (N, d) in the form that a pool of these experts keeps."""
         K = np.empty((len(self.kernels), len(self.X), len(X)))
         for m, kernel in enumerate(self.kernels):
-            K[m] = correlation(kernel, self.X, X)
+            for start in range(0, len(self.X), AT_A_TIME):
+                rows = slice(start, start + AT_A_TIME)
+                K[m, rows] = correlation(kernel, self.X[rows], X)
         return Correlated(X, Rows(K))
 
     def solved(self, points: Correlated) -> Near:

@@ -48,7 +48,7 @@ def believing(outlook: Outlook, at: Sequence[int], y: Array) -> Outlook:
     ens, pool = outlook.ens, outlook.pool
     if len(at) >= TOGETHER_FROM:
         points, lam = outlook.points(at), ens.ratios(np.zeros(len(y)))
-        ens = replace(ens, experts=ens.experts.absorb(points, y, lam)[0])
+        ens = replace(ens, experts=ens.experts.absorb(points, y, lam, ens.likelihood)[0])
         outlook = replace(outlook, ens=ens, pool=pool.renewed(ens))
     else:
         for n, label in zip(at, y.tolist(), strict=True):

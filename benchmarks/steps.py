@@ -1,0 +1,88 @@
+"""Times of tell and ask in an open process, step by step: `python benchmarks/steps.py`.
+
+    tell               records the label: nothing is computed
+    ask, no settling   follows the label by one column over the pool, and scores it; the slowest
+                       against the median of all such
+    ask, settling      against a bare settling of the experts by the same labels and a bare pass
+                       over the candidates, in the same run
+
+Ratios within one run; nothing is asserted. One BLAS thread.
+"""
+
+import os
+
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from weal import ActiveLearner
+from weal.core.arrays import Array
+from weal.learner.state import State
+from weal.model import fold, units
+
+INPUTS = 8
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def truth(X: Array, rng: np.random.Generator) -> Array:
+    """A smooth function with noise."""
+    f = np.sin(3.0 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * np.cos(2.0 * X[:, 3]) + 0.3 * X[:, 4] ** 2
+    return np.asarray(f + 0.05 * rng.standard_normal(len(X)))
+
+
+def bare(state: State) -> float:
+    """Seconds of settling the experts of the state anew, and of one pass over its candidates."""
+    settlement, parameters = state.settlement, state.settings.parameters
+    assert settlement is not None
+    scale = settlement.scaling
+    by = units.scaled(scale, *settlement.by)
+    found: list[fold.Fold] = []
+    settling = seconds(lambda: found.append(fold.begin(parameters.setting, *by, parameters.seed)))
+    X = scale.inputs(state.candidates.X)
+    return settling + seconds(lambda: [len(rows[1]) for rows in found[0].beliefs(X)])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--labels", type=int, default=500)
+    parser.add_argument("--candidates", type=int, default=10_000)
+    parser.add_argument("--steps", type=int, default=90)
+    given = parser.parse_args()
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (given.candidates, INPUTS))
+    y = truth(X, rng)
+    learner = ActiveLearner(X)
+    first = rng.permutation(len(X))[: given.labels].tolist()
+    learner.tell(first, y[first])
+    learner.ask()
+    tells, plain, settled = [], [], []
+    for _ in range(given.steps):
+        query, before = learner.ask(), learner.state.settlement
+        tells.append(seconds(lambda: learner.tell(query, float(y[query]))))  # noqa: B023
+        took = seconds(learner.ask)
+        if learner.state.settlement is before:
+            plain.append(took)
+        else:
+            settled.append((took, bare(learner.state)))
+    middle = statistics.median(plain)
+    print(f"{given.labels:,} labels, {given.candidates:,} candidates, {given.steps} steps")
+    print(f"tell                 median {1e3 * statistics.median(tells):8.2f} ms")
+    print(
+        f"ask, no settling     median {1e3 * middle:8.1f} ms   slowest {max(plain) / middle:.2f} x"
+    )
+    for took, work in settled:
+        print(f"ask, settling        {took:8.2f} s    bare {work:.2f} s    {took / work:.2f} x")
+
+
+if __name__ == "__main__":
+    main()
