@@ -19,13 +19,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import weal.learner.pool
 
+import weal.learner.pool
 from weal import ActiveLearner, EnsembleGPRegressor
 from weal.core.arrays import Array
 
 M, D, F = 11, 50, 100
-weal.learner.pool.LEAST_WEIGHT = 0.0  # hold all M experts all the time: nothing is spared
+weal.learner.pool.PoolBelief._wanted = (  # type: ignore[method-assign]
+    lambda self, ens: np.arange(len(ens.log_w))  # hold all M experts: nothing is spared
+)
 
 
 def least(work: Callable[[], object], runs: int) -> float:

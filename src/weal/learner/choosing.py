@@ -229,6 +229,7 @@ class Outlook:
             told = step(ens, pool.point(ens, n), label)
             pool.follow(ens, told)
             ens = replace(ens, experts=ens.experts.condition(told))
+        pool.hold(ens)
         return self._grown(ens, pool, list(at), y)
 
     def _believing_together(self, at: list[int], y: Array) -> "Outlook":

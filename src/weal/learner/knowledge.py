@@ -207,7 +207,7 @@ class Knowledge:
             if watch.belief is None:
                 X = check_distance("the watched points", model.scaling_.inputs(watch.X))
                 watch.belief = PoolBelief(
-                    ens, model.embedding_, X, memory=around.memory, least_weight=0.0
+                    ens, model.embedding_, X, memory=around.memory, everyone=True
                 )
         if self.judged is None and around.validation is not None:
             X, y = around.validation

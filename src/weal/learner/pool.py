@@ -1,8 +1,9 @@
 """The belief kept on every candidate of a pool, moved by one covariance column for each label.
 
-Means and variances (M, U) are kept in float64 for the experts that matter (weight of at least
-LEAST_WEIGHT); one that falls below is dropped, and computed anew should it come back. A label costs
-one column c for each expert held: U F multiplications for features, U t for exact experts.
+Means and variances (M, U) are kept in float64 for the experts that matter: those left out change no
+score by more than `core.held` says. One that no longer matters is dropped, and computed anew should
+it come back. A label costs one column c for each expert held: U F multiplications for features, U t
+for exact experts.
 
 Features are cached when all of them fit `memory` bytes, and recomputed in blocks otherwise. From
 LARGE candidates on they are float32: the columns are then right to 3e-7, and means and variances,
@@ -22,7 +23,7 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from weal.core import features
+from weal.core import features, held
 from weal.core.arrays import Array, Index
 from weal.core.embedding import Embedding, Exact
 from weal.core.ensemble import Ensemble
@@ -30,7 +31,7 @@ from weal.core.exact import Near
 from weal.core.experts import Points, moved
 from weal.core.target import REFERENCE, ExactTarget, FeatureTarget, moved_relevance
 
-LEAST_WEIGHT = 1e-10  # below it an expert changes no score by more than the tie rule forgives
+SOME = 256  # candidates that decide who is held: the largest score of some is below that of all
 LARGE = 20_000  # candidates from which features are float32
 APART = 4_000  # candidates from which each expert is a group of its own
 BLOCK = 16_384  # candidates of a block: their columns stay in the processor's cache
@@ -59,11 +60,13 @@ class PoolBelief:
         *,
         target: Array | None = None,
         memory: int = MEMORY,
-        least_weight: float | None = None,
+        everyone: bool = False,
     ) -> None:
         M, U = len(ens.log_w), len(X)
         self.X, self.embedding = X, embedding
-        self.least_weight = LEAST_WEIGHT if least_weight is None else least_weight
+        self.everyone = everyone
+        self.prior = held.largest_prior(embedding, ens.experts, X)
+        self.some = np.unique(np.linspace(0, U - 1, min(U, SOME)).astype(np.intp))
         self.mu, self.v = np.zeros((M, U)), np.ones((M, U))
         self.q = None if target is None else np.zeros((M, U))
         self.exact = isinstance(embedding, Exact)
@@ -84,9 +87,9 @@ class PoolBelief:
 
     def hold(self, ens: Ensemble) -> None:
         """Hold the experts that matter now, computing those that were not held."""
-        wanted = np.flatnonzero(ens.w >= self.least_weight)
-        held = self.held
-        if np.array_equal(wanted, held):
+        M, there = len(ens.log_w), self.held
+        wanted = np.arange(M) if self.everyone else self._wanted(ens)
+        if np.array_equal(wanted, there):
             return
         if len(self.X) >= APART:
             kept = {int(group.members[0]): group for group in self.groups}
@@ -94,10 +97,31 @@ class PoolBelief:
                 kept[m] if m in kept else self._make_group(ens, np.array([m]))
                 for m in wanted.tolist()
             ]
-        elif len(held) and np.isin(wanted, held).all():
-            self.groups = [self._shrunk(self.groups[0], np.searchsorted(held, wanted))]
+        elif len(there) and np.isin(wanted, there).all():
+            self.groups = [self._shrunk(self.groups[0], np.searchsorted(there, wanted))]
         else:
             self.groups = [self._make_group(ens, wanted)]
+
+    def _wanted(self, ens: Ensemble) -> NDArray[np.intp]:
+        """The experts to hold (`core.held`), by what is believed of some of the candidates."""
+        sig2, lam, some = ens.magnitude[:, None], ens.noise[:, None], self.some
+        mu, v = self.mu[:, some], self.v[:, some]
+        q = None if self.q is None else self.q[:, some]
+        known = np.isin(np.arange(len(ens.log_w)), self.held)
+
+        def believed(which: NDArray[np.intp]) -> tuple[Array, Array, Array | None]:
+            new = which[~known[which]]
+            if len(new):
+                experts: Any = ens.experts.take(new)
+                points = self.embedding.take(new).points(experts, self.X[some])
+                mu[new], v[new] = experts.predict(points)
+                if q is not None and self.target is not None:
+                    q[new] = self.target.take(new).relevance(experts, points)
+                known[new] = True
+            fall = None if q is None else (sig2 * q / (v + lam))[which]
+            return mu[which], (sig2 * v)[which], fall
+
+        return held.held(ens.w, held.reach(ens, self.prior), believed)
 
     def follow(self, ens: Ensemble, told: Any) -> None:
         """Move the belief by a step of the ensemble `ens`, as it was before the label."""
