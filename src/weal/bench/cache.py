@@ -1,7 +1,7 @@
 """Arrays that are costly to compute, kept on disk under a hash of what they were computed from.
 
-    file     CACHE/NAME/HASH.weal, one of our files (`weal.model.archive`): plain .npy inside, no pickle,
-             every byte under a checksum, written beside its place and moved there
+    file     CACHE/NAME/HASH.weal, one of our files (`weal.model.archive`): plain .npy inside,
+             no pickle, every byte under a checksum, written beside its place and moved there
     HASH     of the settings as JSON and the bytes of the arrays that go in
 
 The cache is advice: a file that is damaged is computed again with a warning, and a folder that
