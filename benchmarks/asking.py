@@ -25,7 +25,9 @@ from weal import ActiveLearner, EnsembleGPRegressor
 from weal.core.arrays import Array
 
 M, D, F = 11, 50, 100
-weal.learner.memory_pool.LEAST_WEIGHT = 0.0  # hold all M experts all the time: nothing is spared
+weal.learner.memory_pool.MemoryPool._wanted = (  # type: ignore[method-assign]
+    lambda self, ens: np.arange(len(ens.log_w))  # hold all M experts: nothing is spared
+)
 
 
 def least(work: Callable[[], object], runs: int) -> float:

@@ -9,7 +9,7 @@ from learning import seen_by_functions
 from reference.cases import frozen
 from reference.pools import M, Told, world
 from weal.core import features
-from weal.core.acquisition import ivr
+from weal.core.acquisition import NEGLIGIBLE, ivr
 from weal.learner import memory_pool
 
 KINDS = ("features", "encoded", "exact")
@@ -34,7 +34,7 @@ def limits(monkeypatch):
 
     def lower(way, **more):
         settings = {**WAYS[way], **more}
-        for name in ("APART", "BLOCK", "LARGE", "LEAST_WEIGHT"):
+        for name in ("APART", "BLOCK", "LARGE"):
             if name in settings:
                 monkeypatch.setattr(memory_pool, name, settings.pop(name))
         monkeypatch.setattr(features, "BLOCK_BYTES", 12_000)  # recomputed in some ten blocks
@@ -71,7 +71,7 @@ def test_after_many_labels_the_belief_is_the_one_from_scratch(limits, name, way,
 @pytest.mark.parametrize("ratio", [1e-1, 1e-3, 1e-5])
 def test_single_precision_features_leave_the_error_that_is_promised(limits, name, way, ratio):
     place = world(name, ratio=ratio)
-    belief = place.belief(**limits(way, LARGE=10, LEAST_WEIGHT=0.0))
+    belief = place.belief(**limits(way, LARGE=10, everyone=True))
     assert belief.dtype == np.float32
     assert belief.mu.dtype == belief.v.dtype == np.float64
     told = Told.none(place)
@@ -98,7 +98,7 @@ def test_on_a_large_pool_the_best_by_ivr_is_the_best(limits, ratio):
     errors of 1e-7 in q, scores were wrong by up to 17 times the best, and the choice with them.
     """
     place = world("features", ratio=ratio, U=300)
-    belief = place.belief(reference=place.X, **limits("together", LARGE=10, LEAST_WEIGHT=0.0))
+    belief = place.belief(reference=place.X, **limits("together", LARGE=10, everyone=True))
     told = Told.none(place)
     told.tell_many(belief, 3, 120)
     ens = told.ens
@@ -122,7 +122,7 @@ def test_experts_that_fell_are_dropped_and_come_back_as_they_are_then(limits, na
     belief = place.belief(reference=place.R, **limits(way))
     told = Told.none(place)
     for number, matters in enumerate((*SCRIPT, SCRIPT[0])):
-        w = np.where(np.array(matters) == 1, 1.0, 0.9 * memory_pool.LEAST_WEIGHT)
+        w = np.where(np.array(matters) == 1, 1.0, 1e-60)
         ens = replace(told.ens, log_w=frozen(np.log(w / w.sum())))
         belief.hold(ens)
         assert belief.members.tolist() == np.flatnonzero(matters).tolist()
@@ -139,16 +139,16 @@ def test_labels_themselves_drop_experts_and_the_rest_stays_right(limits, name, w
     told = Told.none(place)
     told.tell_many(belief, 4, 40)
     assert 0 < len(belief.members) < M
-    assert (belief.members == np.flatnonzero(told.ens.w >= memory_pool.LEAST_WEIGHT)).all()
+    assert np.isin(np.flatnonzero(told.ens.w >= NEGLIGIBLE), belief.members).all()
     check(belief, place, told.ens)
 
 
-@pytest.mark.parametrize("least", [0.0, 0.3])
-def test_the_least_weight_can_be_given(least):
+@pytest.mark.parametrize("everyone", [False, True])
+def test_everyone_is_held_where_that_is_wanted(everyone):
     place = world("features")
     ens = replace(place.ens, log_w=frozen(np.log([0.5, 1e-300, 0.4, 0.1])))
-    belief = place.belief(ens, least_weight=least)
-    assert belief.members.tolist() == ([0, 1, 2, 3] if least == 0.0 else [0, 2])
+    belief = place.belief(ens, everyone=everyone)
+    assert belief.members.tolist() == ([0, 1, 2, 3] if everyone else [0, 2, 3])
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -205,7 +205,7 @@ def test_in_a_large_pool_experts_that_stay_are_not_computed_anew(limits, name):
     belief = place.belief(**limits("one by one"))
     first = {int(group.members[0]): group for group in belief.groups}
     for matters in ([1, 0, 1, 1], [1, 1, 0, 1]):
-        w = np.where(np.array(matters) == 1, 1.0, 1e-20)
+        w = np.where(np.array(matters) == 1, 1.0, 1e-60)
         belief.hold(replace(place.ens, log_w=frozen(np.log(w / w.sum()))))
     kept = {int(group.members[0]): group for group in belief.groups}
     assert kept[0] is first[0]
@@ -227,7 +227,7 @@ def test_the_memory_budget_decides_whether_features_are_kept(name):
 def test_the_memory_budget_decides_how_long_the_columns_of_exact_experts_are_kept(limits, way):
     """V (M, t, U) has room for twice the labels; what does not fit is computed block by block."""
     place = world("exact")
-    belief = place.belief(**limits(way, LEAST_WEIGHT=0.0))
+    belief = place.belief(**limits(way, everyone=True))
     told = Told.none(place)
     for number in range(30):
         told.tell_many(belief, number, 1)
@@ -239,9 +239,10 @@ def test_the_memory_budget_decides_how_long_the_columns_of_exact_experts_are_kep
 @pytest.mark.parametrize("way", ["recomputed", "outgrown", "one by one, outgrown"])
 def test_columns_kept_and_computed_anew_are_the_same_belief(limits, way):
     place = world("exact", U=300)
-    pools = [place.belief(reference=place.R, **limits(one)) for one in ("together", way)]
-    for pool in pools:
-        Told.none(place).tell_many(pool, 12, 40)
+    pools = []
+    for one in ("together", way):
+        pools.append(place.belief(reference=place.R, **limits(one)))
+        Told.none(place).tell_many(pools[-1], 12, 40)
     kept, anew = pools
     assert (kept.cached, anew.cached) == (True, False)
     assert (kept.members == anew.members).all()
@@ -256,7 +257,7 @@ def test_scores_see_the_experts_held_in_units_of_the_labels(name):
     belief = place.belief(reference=place.R)
     told = Told.none(place)
     told.tell_many(belief, 10, 8)
-    ens = replace(told.ens, log_w=frozen(np.log([0.5, 1e-12, 0.3, 0.2])))
+    ens = replace(told.ens, log_w=frozen(np.log([0.5, 1e-60, 0.3, 0.2])))
     belief.hold(ens)
     seen = seen_by_functions(place.outlook(ens, belief), (3, 4))
     mu, v, q = place.scratch(told.ens)

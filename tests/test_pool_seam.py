@@ -12,10 +12,9 @@ import pytest
 from reference.cases import frozen
 from reference.pools import M, Told, world
 from weal.core import features
-from weal.core.acquisition import ACQUISITIONS, Belief
+from weal.core.acquisition import ACQUISITIONS, NEGLIGIBLE, Belief
 from weal.core.choice import best as best_of_all
 from weal.learner import memory_pool, scores
-from weal.learner.memory_pool import LEAST_WEIGHT
 from weal.learner.pool import Pass
 
 U = 40
@@ -84,7 +83,7 @@ def agrees(pool, place, ens):
     held, *kept = pool.held(np.arange(U))
     for found, truth in zip(kept, (mu, v), strict=True):
         np.testing.assert_allclose(found, truth[held], rtol=1e-9, atol=1e-9)
-    assert ens.w[held].sum() > 1.0 - M * LEAST_WEIGHT
+    assert ens.w[held].sum() > 1.0 - M * NEGLIGIBLE
     np.testing.assert_array_equal(pool.X, place.X)
 
 
@@ -186,7 +185,7 @@ def test_scores_that_are_no_numbers_are_refused_by_name(case):
 def test_experts_that_fell_are_not_looked_at_and_come_back_as_they_are_then(case):
     place, pool, told = case
     for m in range(M):
-        w = np.full(M, 0.1 * LEAST_WEIGHT)
+        w = np.full(M, 1e-60)
         w[m] = 1.0
         log_w = frozen(np.log(w / w.sum()))
         told.tell_many(pool, 7 + m, 2, log_w=log_w)

@@ -67,7 +67,8 @@ def test_a_claim_that_the_numbers_bear_out_holds():
     one = found(3, ends(levels(SYNTHETIC, egp_multiafs=0.5)))
     assert (one.verdict, one.area) == ("holds", "holds")
     assert verdicts(one) == {"holds": 30}
-    assert one.words == "Parts: 5 of 5 hold. Comparisons: 30 of 30 hold."
+    alone = "(each by itself, uncorrected: 30 of 30 hold)."
+    assert one.words == f"Parts: 5 of 5 hold. Comparisons: 30 of 30 hold {alone}"
 
 
 def test_a_claim_that_the_numbers_contradict_does_not_hold():
@@ -106,8 +107,53 @@ def test_the_difference_its_interval_and_the_wins_are_those_of_the_pairs():
     (one,) = (c for c in part.comparisons if c.verdict != "missing")
     assert (one.low, one.high) == pytest.approx((22 / 6, 31.5 / 6))
     assert one.difference.mean == pytest.approx(-9.5 / 6)
-    assert one.difference.low < -9.5 / 6 < one.difference.high < 0.5
+    assert (one.difference.low, one.difference.high) == (-5.0, 0.5)  # of six: all of them
     assert (one.wins, one.difference.n) == (5, 6)
+
+
+def one_comparison(nmse_low, nmse_high):
+    """What is found of EGP-multiAFs against GP-Var on Currin, and nothing else."""
+    runs = [run("currin", MULTI, r, [1, v]) for r, v in enumerate(nmse_low)]
+    runs += [run("currin", BASELINE, r, [1, v]) for r, v in enumerate(nmse_high)]
+    (one,) = (c for c in found(3, table(*runs)).comparisons if c.verdict != "missing")
+    return one
+
+
+def test_nmse_is_decided_in_logs_so_that_one_bad_run_does_not_outvote_the_rest():
+    """Ten times lower in nine of ten: the mean of the raw differences says the opposite."""
+    high = np.geomspace(1e-6, 1e-1, 10)
+    low = high / 10.0
+    low[4] = 2.0 * high[-1]
+    one = one_comparison(low, high)
+    assert one.low > one.high
+    assert one.difference.mean < 0.0
+    even = one_comparison(high / 10.0, high)
+    assert even.verdict == "holds"
+    assert even.difference.mean == pytest.approx(-np.log(10.0))
+    assert even.p == pytest.approx(2 / 1024)
+
+
+def test_what_is_certain_by_itself_need_not_be_within_its_claim():
+    rng = np.random.default_rng(5)
+    own = {m: np.exp(0.5 * rng.standard_normal(10)) for m in PAPER}
+    runs = [
+        run(task, m, r, [1, v * (0.72 if m == MULTI and task == "currin" else 1.0)])
+        for task in SYNTHETIC
+        for m in PAPER
+        for r, v in enumerate(own[m] * np.exp(0.5 * rng.standard_normal(10)))
+    ]
+    one = found(3, table(*runs))
+    alone = Counter(c.alone for c in one.comparisons)
+    assert alone["undecided"] < verdicts(one)["undecided"]
+    assert all(c.p >= c.p_alone for c in one.comparisons)
+    assert f"uncorrected: {alone['holds']} of 30 hold" in one.words
+
+
+def test_the_comparisons_of_another_claim_are_another_family():
+    results = ends(levels(SYNTHETIC, egp_multiafs=0.97, gp_var=1.2), spread=0.3)
+    (alone,) = judge(results, 1, [claim(3)])
+    among = judge(results, 1)[2]
+    assert [c.p for c in alone.comparisons] == [c.p for c in among.comparisons]
 
 
 def test_the_last_reading_decides_and_the_area_is_a_second_opinion():
@@ -166,7 +212,9 @@ def test_a_task_that_is_missing_is_said_to_be_and_is_not_counted():
     assert one.verdict == "holds"
     assert verdicts(one) == {"holds": 12, "missing": 18}
     assert "Missing, wholly or in part, and not counted: California housing." in one.notes
-    assert one.words == "Parts: 2 of 2 hold, 3 missing. Comparisons: 12 of 12 hold, 18 missing."
+    assert one.words.startswith(
+        "Parts: 2 of 2 hold, 3 missing. Comparisons: 12 of 12 hold, 18 missing (each by itself"
+    )
 
 
 def test_a_claim_without_any_of_its_tasks_is_missing():
@@ -233,3 +281,34 @@ def test_a_claim_of_ones_own_is_judged_like_the_papers():
     own = Claim(7, "EGP-multiAFs is best on Currin.", (part,))
     (one,) = judge(ends(levels(["currin"], egp_multiafs=0.5)), 1, [own])
     assert one.verdict == "holds"
+
+
+def test_the_other_scaling_is_judged_beside_when_it_was_run():
+    results = ends(levels(["currin"], egp_multiafs=2.0))
+    assert not any("shifted" in note for note in found(3, results).notes)
+    other = ends({("currin", "egp-multiafs-range"): 0.5})
+    one = found(3, pd.concat([results, other]))
+    assert one.verdict == "does not hold"
+    (ranged,) = (v for says, v in one.variants if "shifted and scaled" in says)
+    assert ranged.verdict == "holds"
+    assert {c.comparison.low for c in ranged.comparisons} == {"egp-multiafs-range"}
+
+
+def test_the_joint_density_is_judged_beside_when_it_was_read():
+    results = ends(levels(["currin"], gp_var=2.0))
+    assert not any("joint" in note for note in found(2, results).notes)
+    one = found(2, results.assign(joint=-100.0 * results["npll"]))
+    assert one.verdict == "holds"
+    (joint,) = (v for says, v in one.variants if "joint" in says)
+    assert joint.verdict == "does not hold"
+    assert {c.comparison.metric for c in joint.comparisons} == {"joint"}
+
+
+def test_claim_three_is_judged_in_uncertainty_too():
+    good, bad = levels(["currin"], egp_multiafs=0.5), levels(["currin"], egp_multiafs=2.0)
+    results = ends(good).assign(npll=ends(bad)["nmse"])
+    one = found(3, results)
+    assert one.verdict == "holds"
+    (npll,) = (v for says, v in one.variants if "uncertainty" in says)
+    assert npll.verdict == "does not hold"
+    assert not any("uncertainty" in note for note in found(1, results).notes)

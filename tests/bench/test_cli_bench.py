@@ -157,8 +157,36 @@ def test_the_ready_made_runs_name_what_there_is():
         (bench.QUICK_TASKS, bench.QUICK_METHODS),
         ("all", [*bench.BESIDE_PEERS, "peers"]),
         (bench.QUICK_TASKS, bench.SIMULATE_METHODS),
+        ("all", bench.CHOICE_METHODS),
     ):
         assert make_plan(tasks, methods).methods
+
+
+def test_whether_choosing_pays_is_a_command(run, monkeypatch):
+    seen = []
+    monkeypatch.setattr(bench, "_bench", lambda *given: seen.append(given))
+    assert run("bench", "choice")[0] == 0
+    [(name, tasks, methods, options)] = seen
+    assert (name, tasks, options.realisations, options.queries) == ("choice", "all", 10, 100)
+    assert set(methods) == {"weal-auto", "weal-random", "weal-even"}
+
+
+def test_where_its_methods_were_run_it_is_told_whether_choosing_pays(run):
+    few = ["--tasks", "gramacy", "--methods", ",".join(bench.CHOICE_METHODS), "--out", "here"]
+    code, out, _ = run("bench", "run", *few, "--realisations", "2", "--queries", "2", "--jobs", "1")
+    assert code == 0
+    assert "weal, auto / weal, random" in out
+    assert "weal, auto / weal, even" in out
+    assert Path("here/choice.csv").is_file()
+    assert "Does choosing pay?" in Path("here/report.html").read_text(encoding="utf-8")
+
+
+def test_bands_of_all_methods_are_a_switch(run, monkeypatch):
+    seen = []
+    monkeypatch.setattr("weal.bench.report.write", lambda *given: seen.append(given[-1]))
+    for words in ([], ["--bands", "all"]):
+        assert run(*RUN, *TINY, *words)[0] == 0
+    assert seen == ["few", "all"]
 
 
 def test_methods_are_listed(run):

@@ -58,6 +58,9 @@ def test_a_curve_is_the_mean_and_its_band_one_standard_deviation():
 
 def test_among_many_methods_only_two_have_bands():
     assert with_bands([BASELINE, *EGP]) == ["gp-var", "egp-multiafs"]
+    assert with_bands([BASELINE, *EGP], "all") == [BASELINE, *EGP]
+    few, every = (curves(TWO, ["branin"], bands=bands).axes[0] for bands in ("few", "all"))
+    assert (len(few.collections), len(every.collections)) == (2, 7)
     assert with_bands(["mine", "random"]) == ["mine", "random"]
     assert len(curves(TWO, ["branin"]).axes[0].collections) == 2
 

@@ -13,17 +13,17 @@ from weal.errors import UnreadableFile
 
 def a_curve(n=0, T=3):
     rng = np.random.default_rng(n)
-    labels, nmse, npll, seconds = rng.standard_normal((4, T + 1))
+    labels, nmse, npll, joint, seconds = rng.standard_normal((5, T + 1))
     npll[-1], nmse[0] = np.nan, np.inf  # a method may fail so badly
     experts = {"RBF(0.1)": rng.random(T + 1).tolist(), "same": rng.random(T + 1).tolist()}
-    return Curve(
-        f"task {n}", "méthode", n, labels, nmse, npll, seconds, experts, {"same": [1.0] * (T + 1)}
-    )
+    joint[1:-1] = np.nan  # read now and then
+    numbers = labels, nmse, npll, joint, seconds
+    return Curve(f"task {n}", "méthode", n, *numbers, experts, {"same": [1.0] * (T + 1)})
 
 
 def same(a, b):
     names = ("task", "method", "realisation", "experts", "acquisitions")
-    numbers = ("labels", "nmse", "npll", "seconds")
+    numbers = ("labels", "nmse", "npll", "joint", "seconds")
     return all(getattr(a, name) == getattr(b, name) for name in names) and all(
         getattr(a, name).tobytes() == getattr(b, name).tobytes() for name in numbers
     )
@@ -45,7 +45,7 @@ def test_a_curve_reads_back_to_the_last_bit(tmp_path):
 
 
 def test_a_curve_without_weights_reads_back(tmp_path):
-    curve = Curve("t", "m", 0, *np.ones((4, 2)), experts={}, acquisitions={})
+    curve = Curve("t", "m", 0, *np.ones((5, 2)), experts={}, acquisitions={})
     with open_store(tmp_path) as store:
         store.keep("k", curve, store.sit_down(""), 0.0)
         assert same(store.get("k"), curve)

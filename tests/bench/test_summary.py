@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from reference.made_up import run, table
-from weal.bench.paired import ENOUGH, in_arrays, interval, sides
+from weal.bench.flips import p_values
+from weal.bench.paired import in_arrays, interval, on_scale, pairs
 from weal.bench.summary import area, by_run, check, cost, final, labels_needed
 
 THREE = table(
@@ -146,10 +147,34 @@ def test_pairs_are_the_realisations_that_both_methods_have():
         run("branin", "random", 5, [0, 3]),
     )
     arrays = in_arrays(by_run(runs))
-    one, other = sides(arrays, "branin", ("gp-var", "nmse"), ("random", "nmse_start"))
-    assert (one.tolist(), other.tolist()) == ([20.0, 50.0], [0.0, 0.0])
-    gone = sides(arrays, "branin", ("gp-var", "nmse"), ("egp-qbc", "nmse"))
-    assert [len(side) for side in gone] == [0, 0]
+    who, one, other = pairs(arrays, "branin", ("gp-var", "nmse"), ("random", "nmse_start"))
+    assert (who.tolist(), one.tolist(), other.tolist()) == ([2, 5], [20.0, 50.0], [0.0, 0.0])
+    gone = pairs(arrays, "branin", ("gp-var", "nmse"), ("egp-qbc", "nmse"))
+    assert [len(side) for side in gone] == [0, 0, 0]
+
+
+def test_nmse_is_compared_in_logs_and_npll_as_it_is():
+    values = np.array([1e-8, 0.5, 2.0])
+    np.testing.assert_allclose(on_scale("nmse", values), np.log(values))
+    np.testing.assert_allclose(on_scale("nmse_start", values), np.log(values))
+    for column in ("npll", "npll_start", "joint", "nmse_area", "npll_area"):
+        assert (on_scale(column, values) == values).all()
+    assert np.isfinite(on_scale("nmse", np.zeros(1))).all()
+
+
+def test_the_joint_npll_is_summed_up_where_it_was_read():
+    runs = table(
+        run("higdon", "random", 0, [1, 1, 1], joint=[5.0, np.nan, 3.0]),
+        run("higdon", "random", 1, [1, 1, 1], joint=[7.0, np.nan, 4.0]),
+        run("higdon", "weal-auto", 0, [1, 1, 1]),
+        run("higdon", "weal-auto", 1, [1, 1, 1]),
+    )
+    found = final(runs)
+    assert row(found, "random", "higdon")["joint_mean"] == 3.5
+    assert row(found, "random", "higdon")["joint_mark"] == "best"
+    assert np.isnan(row(found, "weal-auto", "higdon")["joint_mean"])
+    one = by_run(runs).loc[("higdon", "random", 1)]
+    assert (one["joint_start"], one["joint"], one["joint_area"]) == (7.0, 4.0, 4.0)
 
 
 def test_the_interval_of_ten_normal_differences_is_close_to_students():
@@ -161,8 +186,26 @@ def test_the_interval_of_ten_normal_differences_is_close_to_students():
         half = stats.t.ppf(0.975, 9) * values.std(ddof=1) / np.sqrt(10)
         ratios.append((found.high - found.low) / (2 * half))
         hits.append(found.low <= 0.3 <= found.high)
-    assert abs(np.mean(ratios) - 1) < 0.05
+    assert abs(np.mean(ratios) - 1) < 0.1
     assert abs(np.mean(hits) - 0.95) < 4 * np.sqrt(0.05 * 0.95 / 400)
+
+
+def test_an_interval_holds_the_values_that_the_flips_do_not_decide_against():
+    rng = np.random.default_rng(7)
+    for n in (6, 8, 10):
+        values = rng.standard_normal(n) ** 3
+        found = interval(values)
+        for end, out in ((found.low, -1.0), (found.high, 1.0)):
+            step = 1e-6 * np.ptp(values)
+            inside, outside = (values - (end + sign * out * step) for sign in (-1.0, 1.0))
+            assert p_values(inside[:, None])[0][0] > 0.05
+            assert p_values(outside[:, None])[0][0] <= 0.05
+
+
+def test_with_fewer_than_six_the_interval_is_the_whole_line():
+    found = interval(np.full(5, 3.0))
+    assert (found.low, found.high) == (-np.inf, np.inf)
+    assert np.isfinite([interval(np.arange(6.0)).low, interval(np.arange(6.0)).high]).all()
 
 
 @settings(max_examples=30, deadline=None)
@@ -176,12 +219,14 @@ def test_an_interval_moves_and_turns_with_its_values(values, shift, seed):
     found, moved, turned = (interval(v, seed) for v in (x, x + shift, -x))
     assert found.low <= found.mean + 1e-9
     assert found.mean <= found.high + 1e-9
-    np.testing.assert_allclose([moved.low, moved.high], [found.low + shift, found.high + shift])
+    np.testing.assert_allclose(
+        [moved.low, moved.high], [found.low + shift, found.high + shift], atol=1e-12
+    )
     np.testing.assert_allclose([turned.low, turned.high], [-found.high, -found.low], atol=1e-9)
 
 
 def test_the_interval_depends_on_its_key_and_on_nothing_else():
-    values = np.sqrt(np.arange(9.0))  # not whole: sums of whole ones often agree
+    values = np.sqrt(np.arange(20.0))  # too many for all subsets: some are drawn
     first = interval(values, seed=5)
     interval(values[:7], seed=6)
     assert interval(values, seed=5) == first
@@ -193,7 +238,3 @@ def test_there_is_no_interval_of_one_value_or_of_what_is_not_finite():
         found = interval(np.array(values), seed=0)
         assert np.isnan([found.low, found.high]).all()
         assert found.n == len(values)
-
-
-def test_enough_is_where_equal_signs_by_chance_are_rarer_than_one_in_twenty():
-    assert 2 * 0.5**ENOUGH < 0.05 < 2 * 0.5 ** (ENOUGH - 1)

@@ -14,8 +14,8 @@ SETTING = {
 }
 
 
-def run(task, method, realisation, nmse, npll=None, labels=10, seconds=None):
-    """The readings of one run: nmse and npll are lists over t."""
+def run(task, method, realisation, nmse, npll=None, labels=10, seconds=None, joint=np.nan):
+    """The readings of one run: nmse, npll and joint are lists over t."""
     t = np.arange(len(nmse))
     return pd.DataFrame(
         {
@@ -26,6 +26,7 @@ def run(task, method, realisation, nmse, npll=None, labels=10, seconds=None):
             "labels": labels + t,
             "nmse": np.asarray(nmse, float),
             "npll": np.asarray(nmse if npll is None else npll, float),
+            "joint": joint,
             "seconds": 0.5 + 0.25 * t if seconds is None else seconds,
         }
     )

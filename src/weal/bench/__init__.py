@@ -2,36 +2,38 @@
 
 Read in this order:
 
-    places       where data and cached points are kept on this machine
-    functions    the five synthetic functions
-    cache        arrays kept on disk under a hash of what they came from
-    robot        robot pushing, a Box2D simulation
-    tables       California, the Malaria stand-in, Diabetes: found, read and checked
-    get          fetching what is not at hand
-    tasks        the ten tasks as one table of data; `draw` makes the split of a realisation
-    user_table   a task out of a user's CSV or Parquet file
-    methods      what learns from a split, one label at a time; `peers` are other packages'
-    protocol     one method on one realisation: NMSE and NPLL after every label
-    plans        what is to be run: names to tasks and methods
-    keys         what decides a curve, as a hash
-    store        finished curves in one SQLite file
-    workers      this process, all cores, or a Dask cluster
-    jobs         what a worker does
-    frames       curves as tables
-    runs         `run`: all of it together
-    wording      how tasks, methods and numbers are called in print
-    paired       two methods on the same realisations, and the interval of their difference
-    summary      what a table of results comes to
-    claims       what the paper claims, as data
-    verdicts     what is found of each claim
-    looks        how methods look in a figure
-    canvas       the paper that figures are drawn on
-    figures      curves and weights as matplotlib figures
-    pictures     which figures a report has
-    page         the blocks of a self-contained HTML page
-    report       the folder of a finished benchmark; `report_setting`, `report_claims` and
-                 `report_tables` are its parts
-    commands     the command line; `screen` draws
+    places         where data and cached points are kept on this machine
+    functions      the five synthetic functions
+    cache          arrays kept on disk under a hash of what they came from
+    robot          robot pushing, a Box2D simulation
+    datasets       California, the Malaria stand-in, Diabetes: found, read and checked
+    get            fetching what is not at hand
+    tasks          the ten tasks as one table of data; `draw` makes the split of a realisation
+    user_table     a task out of a user's CSV or Parquet file
+    joint          the joint density of all test labels, as the paper writes its NPLL
+    methods        what learns from a split, one label at a time; `peers` are other packages'
+    protocol       one method on one realisation: NMSE and NPLL after every label
+    plans          what is to be run: names to tasks and methods
+    keys           what decides a curve, as a hash
+    results_file   finished curves in one SQLite file
+    workers        this process, all cores, or a Dask cluster
+    jobs           what a worker does
+    result_frames  curves as tables
+    runs           `run`: all of it together
+    titles         how tasks, methods and numbers are called in print
+    flips          whether methods differ, one by one and many at once
+    paired         two methods on the same realisations, and the interval of their difference
+    summary        what a table of results comes to
+    claims         what the paper claims, as data
+    compared       what is found of comparisons that are made together
+    verdicts       what is found of each claim
+    choice         does choosing pay?
+    styles         how methods look in a figure
+    figures        curves and weights as matplotlib figures
+    report_figures which figures a report has
+    page           the blocks of a self-contained HTML page
+    report         the folder of a finished benchmark; `report_setting`, `report_claims`,
+                   `report_choice` and `report_tables` are its parts
 
 `weal.bench.run` loads on first use.
 """

@@ -1,26 +1,30 @@
 """What the paper claims, as data that can be checked.
 
 A claim is made of parts, and a part of comparisons. A comparison says of one task and one metric
-(lower is better for both) that `low` ends below `high`; with `rise`, that the metric of one method
+(lower is better for all) that `low` ends below `high`; with `rise`, that the metric of one method
 ends above where it started. A part holds when enough of its comparisons do, a claim when enough
 of its parts do: "all", "most" (more than half) or "all but one".
 
 The words are the paper's, in short; "Malaria" is in our hands a stand-in, and called so. What is
 found is said by `verdicts`.
+
+Variants. Beside each claim as it stands others are judged, when they were run: where the paper can
+be read otherwise, or where the comparison as it stands is not even.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from weal.bench.titles import METRICS, task_title
 
-Metric = Literal["nmse", "npll"]
+Metric = Literal["nmse", "npll", "joint"]
 Enough = Literal["all", "most", "all but one"]
 
 BASELINE = "gp-var"
 SINGLE = ("egp-wvar", "egp-went", "egp-qbc", "egp-gpm-var", "egp-gpm-ent")
 MULTI = "egp-multiafs"
+RANGE = "egp-multiafs-range"
 EGP = (*SINGLE, MULTI)
 SYNTHETIC = ("ackley", "branin", "currin", "gramacy", "higdon")
 ROBOT = ("robot3d", "robot4d")
@@ -154,4 +158,53 @@ CLAIMS: tuple[Claim, ...] = (
             *(_multi_best(task, m) for task in ROBOT for m in _BOTH),
         ),
     ),
+)
+
+
+def _other_multi(c: Comparison) -> Comparison | None:
+    low, high = (RANGE if method == MULTI else method for method in (c.low, c.high))
+    return replace(c, low=low, high=high)
+
+
+def _exact_baseline(c: Comparison) -> Comparison | None:
+    low, high = ("gp-var-exact" if method == BASELINE else method for method in (c.low, c.high))
+    return replace(c, low=low, high=high)
+
+
+def _joint(c: Comparison) -> Comparison | None:
+    return replace(c, metric="joint") if c.metric == "npll" else c
+
+
+def _uncertainty(c: Comparison) -> Comparison | None:
+    return replace(c, metric="npll")
+
+
+def _fair(c: Comparison) -> Comparison | None:
+    against = c.high in (BASELINE, *SINGLE)
+    return replace(c, high=f"{c.high}+v") if c.low == MULTI and against else None
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """Another reading of claims: what a comparison becomes, None where it is left out."""
+
+    says: str
+    change: Callable[[Comparison], Comparison | None]
+    claims: tuple[int, ...] = (1, 2, 3, 4, 5, 6)
+
+    def of(self, claim: Claim) -> Claim:
+        """The claim with its comparisons changed."""
+        parts = []
+        for part in claim.parts:
+            changed = tuple(new for c in part.comparisons if (new := self.change(c)))
+            parts += [replace(part, comparisons=changed)] if changed else []
+        return replace(claim, parts=tuple(parts))
+
+
+VARIANTS: tuple[Variant, ...] = (
+    Variant("With scores shifted and scaled, not divided by their maximum", _other_multi),
+    Variant("With NPLL as the joint density, as the paper writes it", _joint),
+    Variant("In NPLL, since the text speaks of uncertainty too", _uncertainty, (3,)),
+    Variant("With the exact GP-Var as the baseline", _exact_baseline),
+    Variant("EGP-multiAFs against methods that train on its validation labels too", _fair),
 )

@@ -4,8 +4,8 @@ Every function returns a matplotlib figure and touches no global state: no pyplo
 a notebook a figure shows itself; `save` writes it as PNG and SVG.
 
     curves               NMSE above, NPLL below, one column a task; mean over realisations, and a
-                         band of one standard deviation (where there are many methods, for GP-Var
-                         and EGP-multiAFs, while their mean is on the scale)
+                         band of one standard deviation (for all methods, or where there are many
+                         for GP-Var and EGP-multiAFs alone, while their mean is on the scale)
     expert_weights       how the ensemble shifts its weight among its experts: mean over
                          realisations, stacked, short lengthscales dark and long ones light
     acquisition_weights  how Algorithm 2 shifts its weight among acquisition functions
@@ -26,8 +26,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from weal.bench.places import write_whole
-from weal.bench.styles import look_of, nmse_limits, npll_limits, wants_log, with_bands
+from weal.bench.styles import Bands, look_of, nmse_limits, npll_limits, wants_log, with_bands
 from weal.bench.titles import (
+    ALL_METRICS,
     METRICS,
     in_order_of_methods,
     in_order_of_tasks,
@@ -58,24 +59,26 @@ def curves(
     results: pd.DataFrame,
     tasks: Sequence[str] | None = None,
     methods: Sequence[str] | None = None,
+    metrics: Sequence[str] = tuple(METRICS),
+    bands: Bands = "few",
 ) -> Plot:
     """NMSE above and NPLL below against queries, one column a task; all that is there by default.
 
     Each curve is the mean over realisations; its band is one standard deviation to either side
-    (on a log axis one up, and by the same factor down).
+    (on a log axis one up, and by the same factor down). `bands` is "all" for those of all methods.
     """
     tasks = _chosen(tasks, in_order_of_tasks(results["task"]), "task")
     chosen = _chosen(methods, in_order_of_methods(results["method"]), "method")
-    fig = figure(len(tasks), 4.1)
-    axes = fig.subplots(2, len(tasks), squeeze=False, sharex="col")
+    fig = figure(len(tasks), 0.9 + 1.6 * len(metrics))
+    axes = fig.subplots(len(metrics), len(tasks), squeeze=False, sharex="col")
     for column, task in zip(axes.T, tasks, strict=True):
         readings = results[results["task"] == task]
-        for ax, metric in zip(column, METRICS, strict=True):
-            _panel(ax, readings, metric, chosen)
+        for ax, metric in zip(column, metrics, strict=True):
+            _panel(ax, readings, metric, chosen, with_bands(chosen, bands))
         column[0].set_title(plain(task_title(task)), fontsize=7.5)
-        column[1].set_xlabel("queries", **TEXT)
-    for ax, title in zip(axes[:, 0], METRICS.values(), strict=True):
-        ax.set_ylabel(title, fontsize=8)
+        column[-1].set_xlabel("queries", **TEXT)
+    for ax, metric in zip(axes[:, 0], metrics, strict=True):
+        ax.set_ylabel(ALL_METRICS[metric], fontsize=8)
     looks = [Line2D([], [], **look_of(name, chosen).line()) for name in chosen]
     legend(fig, looks, [plain(method_title(name)) for name in chosen])
     return fig
@@ -165,13 +168,17 @@ def _chosen(names: Sequence[str] | None, known: list[str], what: str) -> list[st
     return list(names or known)
 
 
-def _panel(ax: Axes, readings: pd.DataFrame, metric: str, methods: list[str]) -> None:
+def _panel(
+    ax: Axes, readings: pd.DataFrame, metric: str, methods: list[str], bands: list[str]
+) -> None:
     """One task and metric: curves, bands, and an axis that shows most of them."""
     tables = {
         name: table.pivot(index="t", columns="realisation", values=metric)
         for name, table in readings.groupby("method", sort=False)
         if name in methods
     }
+    if metric == "joint":  # read now and then
+        tables = {name: table.dropna(how="all") for name, table in tables.items()}
     means = {name: table.mean(axis=1, skipna=False) for name, table in tables.items()}
     ticks(ax)
     top = _scale(ax, metric, means)
@@ -181,7 +188,7 @@ def _panel(ax: Axes, readings: pd.DataFrame, metric: str, methods: list[str]) ->
         mean, look = means[name], look_of(name, methods)
         marks = _marks(i, len(methods), len(mean))
         ax.plot(mean.index, mean, markevery=marks, zorder=2 + look.linewidth, **look.line())
-        if name in with_bands(methods) and mean.max() <= top:
+        if name in bands and mean.max() <= top:
             sd = tables[name].std(axis=1)
             # On a log axis as far down as up: mean - sd may be below 0, which has no place there.
             low = mean**2 / (mean + sd) if ax.get_yscale() == "log" else mean - sd
@@ -192,7 +199,7 @@ def _panel(ax: Axes, readings: pd.DataFrame, metric: str, methods: list[str]) ->
 def _scale(ax: Axes, metric: str, means: dict[str, pd.Series]) -> float:
     """Set the axis to show most of the mean curves; where it ends."""
     every = {name: mean.to_numpy(np.float64) for name, mean in means.items()}
-    if metric == "npll":
+    if metric != "nmse":
         low, high = npll_limits(every.values())
         _say_what_is_off(ax, every, high)
     else:

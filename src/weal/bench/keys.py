@@ -27,8 +27,9 @@ from weal.bench.cache import fingerprint
 from weal.bench.methods import Method
 from weal.bench.tasks import Split, Task
 
-_ONLOOKERS = {"cli.py", "campaign", "web", "bench"}  # rooms that cannot change a curve, but for
-_IN_BENCH = ("methods.py", "protocol.py")  # and the modules of the functions of a method
+# Rooms that cannot change a curve, but for these modules, and those of the functions of a method.
+_ONLOOKERS = {"cli", "campaign", "store", "plots", "web", "bench"}
+_IN_BENCH = ("joint.py", "methods.py", "protocol.py")
 _PACKAGES = ("numpy", "scipy", "scikit-learn")
 _OF_RIVALS = ("torch", "gpytorch", "linear_operator", "botorch", "scikit-activeml")
 

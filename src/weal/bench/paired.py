@@ -1,17 +1,19 @@
 """Two methods compared on the same realisations, and how far the mean difference can be trusted.
 
-Realisations are pairs: both methods saw the same split, so we look at their differences. The 95 %
-interval of their mean is the bootstrap's percentile interval, with its tails widened for small n
-[1]: the tail probability is not a = 2.5 % but
+Realisations are pairs: both methods saw the same split, so we look at their differences, on a scale
+where a difference means the same everywhere:
 
-    Phi(sqrt(n / (n - 1)) t_{n-1}(a)),        0.9 % for n = 10
+    NMSE              spans decades: its logarithm; a mean difference is the log of a ratio
+    NPLL, joint NPLL  logarithms already: as they are; a mean difference is the log of a ratio of
+                      densities, in nats
 
-since a plain percentile interval is too short, by a fifth for n = 10. With fewer than ENOUGH = 6
-differences no interval of this kind can decide: by chance alone all have the same sign once in
-2^(n-1), which is more than 5 %.
+The 95 % interval goes with the test by sign flips (`flips`): it holds every value that the flips of
+d - value do not decide against. These are the values between the k-th smallest and the k-th largest
+of the means of all 2^n - 1 subsets of the differences, k = 2^n / 40 [1]. It is exact where the
+differences are symmetric around what they estimate, whatever their tails; on skewed ones it is too
+narrow, as every interval of so few numbers is. With fewer than ENOUGH = 6 it is the whole line.
 
-The resamples depend on (seed, n) alone: the same numbers in any order of work.
-[1] Hesterberg: What teachers should know about the bootstrap, 2014, arXiv 1411.5279.
+[1] Hartigan: Using subsample values as typical values, 1969, JASA 64.
 """
 
 from collections.abc import Mapping
@@ -20,13 +22,12 @@ from functools import lru_cache
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
+from weal.bench.flips import EXACT, LEVEL, SAMPLE
 from weal.core.arrays import Array
 
-ENOUGH = 6
-RESAMPLES = 10_000
-_TAIL = 0.025
+# What a logarithm sees of an NMSE of 0; below it a float64 prediction could not be right anyway.
+LEAST_NMSE = 1e-30
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,33 +52,48 @@ def in_arrays(runs: pd.DataFrame) -> Runs:
     }
 
 
-def sides(runs: Runs, task: str, one: Side, other: Side) -> tuple[Array, Array]:
-    """Two (method, column) of a task, each (n,), over the n realisations that both have."""
+def pairs(runs: Runs, task: str, one: Side, other: Side) -> tuple[Array, Array, Array]:
+    """The n realisations that both (method, column) of a task have, and the two, each (n,)."""
     if (task, one[0]) not in runs or (task, other[0]) not in runs:
-        return np.empty(0), np.empty(0)
+        return np.empty(0, dtype=np.intp), np.empty(0), np.empty(0)
     a, b = runs[task, one[0]], runs[task, other[0]]
-    _, i, j = np.intersect1d(a["realisation"], b["realisation"], return_indices=True)
-    return a[one[1]][i].astype(np.float64), b[other[1]][j].astype(np.float64)
+    both, i, j = np.intersect1d(a["realisation"], b["realisation"], return_indices=True)
+    return both, a[one[1]][i].astype(np.float64), b[other[1]][j].astype(np.float64)
 
 
-def interval(values: Array, seed: int) -> Interval:
-    """The mean of values (n,) and its bootstrap interval.
+def on_scale(column: str, values: Array) -> Array:
+    """A column of `summary.by_run` on the scale that its differences are judged on.
 
-    >>> interval(np.array([1.0, 1.0, 1.0]), seed=1)
-    Interval(mean=1.0, low=1.0, high=1.0, n=3)
+    >>> on_scale("nmse", np.array([1.0, 0.0])).round(1), on_scale("npll", np.array([-3.0]))
+    (array([  0. , -69.1]), array([-3.]))
+    """
+    if column not in ("nmse", "nmse_start"):  # areas of NMSE are means of logs
+        return values
+    return np.asarray(np.log(np.maximum(values, LEAST_NMSE)))
+
+
+def interval(values: Array, seed: int = 0) -> Interval:
+    """The mean of values (n,) and its interval; `seed` draws subsets where there are too many.
+
+    >>> interval(np.array([1.0, 2.0, 3.0, 4.0, 5.0, 9.0]))
+    Interval(mean=4.0, low=1.0, high=9.0, n=6)
     """
     n = len(values)
     mean = float(np.mean(values)) if n else np.nan
     if n < 2 or not np.isfinite(values).all():
         return Interval(mean, np.nan, np.nan, n)
-    means = _shares(n, seed) @ values
-    tail = stats.norm.cdf(np.sqrt(n / (n - 1)) * stats.t.ppf(_TAIL, n - 1))
-    low, high = np.quantile(means, [tail, 1 - tail])
+    means = np.sort(_subsets(n, seed) @ values)
+    k = int(LEVEL / 2.0 * (len(means) + 1))
+    low, high = (means[k - 1], means[-k]) if k else (-np.inf, np.inf)
     return Interval(mean, float(low), float(high), n)
 
 
 @lru_cache(maxsize=8)
-def _shares(n: int, seed: int) -> Array:
-    """The share of each of n values in each resample (RESAMPLES, n)."""
-    rng = np.random.default_rng([seed, n, RESAMPLES])
-    return rng.multinomial(n, np.full(n, 1 / n), size=RESAMPLES) / n
+def _subsets(n: int, seed: int) -> Array:
+    """The share of each of n values in the mean of each subset (subsets, n)."""
+    if n <= EXACT:
+        inside = np.arange(1, 2**n)[:, None] >> np.arange(n) & 1
+    else:
+        inside = np.random.default_rng([seed, n, SAMPLE]).integers(2, size=(SAMPLE, n))
+        inside = inside[inside.any(axis=1)]
+    return np.asarray(inside / inside.sum(axis=1, keepdims=True))

@@ -2,8 +2,11 @@
 
     NMSE = mean (mean_i - y_i)^2 / var(y)            over the test points
     NPLL = mean (-log p(y_i)) - log sd(y)            p in raw units, noise included
+    joint NPLL = -log p(y_1, ..., y_N)               as the paper writes it (`joint`)
 
-so that predicting mean and sd of the test labels scores 1 and 1/2 log(2 pi e) = 1.42.
+so that predicting mean and sd of the test labels scores 1 and 1/2 log(2 pi e) = 1.42 in the first
+two. The joint one is in nats of all N labels together and in their units: it differs from task to
+task, but not from method to method.
 
 A run depends on (task, method, realisation, seed, T) and nothing else: results are the same to
 the last digit in any order and on any number of processes, as long as each has one BLAS thread.
@@ -30,6 +33,7 @@ class Curve:
     labels: Array  # (T + 1,)  labels spent
     nmse: Array  # (T + 1,)
     npll: Array  # (T + 1,)
+    joint: Array  # (T + 1,)  joint NPLL; NaN where it was not read
     seconds: Array  # (T + 1,)  processor time so far, metrics included
     experts: dict[str, list[float]]  # weight of each expert over time
     acquisitions: dict[str, list[float]]  # weight of each acquisition function over time
@@ -47,10 +51,10 @@ def play(
     for reading in method.play(split, task.eta, key, T):
         nmse = np.mean((reading.mean - split.yt) ** 2) / np.var(split.yt)
         npll = -np.mean(reading.log_density) - np.log(np.std(split.yt))
-        rows.append((reading.labels, nmse, npll, time.process_time() - start))
+        rows.append((reading.labels, nmse, npll, -reading.joint, time.process_time() - start))
         experts.append(reading.experts)
         acquisitions.append(reading.acquisitions)
-    labels, nmses, nplls, seconds = np.array(rows, dtype=np.float64).T
+    labels, nmses, nplls, joints, seconds = np.array(rows, dtype=np.float64).T
     return Curve(
         task.name,
         method.name,
@@ -58,6 +62,7 @@ def play(
         labels,
         nmses,
         nplls,
+        joints,
         seconds,
         _over_time(experts),
         _over_time(acquisitions),

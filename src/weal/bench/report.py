@@ -4,11 +4,12 @@
     figures/           every figure as PNG and SVG
     results.parquet    one row a reading, and the same as results.csv
     weights.parquet    one row a weight
-    claims.csv         one row a comparison behind the claims
+    claims.csv         one row a comparison behind the claims and their variants
+    choice.csv         one row a task: what choosing gave beside random choice and even weights
 
 Everything is made before anything is written, and each file is whole or not there; report.html
 comes last, so that a folder with a report has all that it speaks of. The claims are left out when
-no task of the paper was asked for.
+no task of the paper was asked for, and so is what choosing gave where nothing tells it.
 """
 
 import io
@@ -19,10 +20,12 @@ import pandas as pd
 
 from weal.bench.page import Html, page, picture, tag
 from weal.bench.places import write_whole
-from weal.bench.report_claims import claims_section, comparisons
+from weal.bench.report_choice import choice_csv, choice_section
+from weal.bench.report_claims import claims_section, with_variants
 from weal.bench.report_figures import pictures
 from weal.bench.report_setting import Setting, in_words, shared, versions, what_was_run
 from weal.bench.report_tables import areas, final_tables, labels_tables, times
+from weal.bench.styles import Bands
 from weal.bench.summary import FLOOR, check
 from weal.bench.tasks import TASKS
 from weal.bench.titles import number
@@ -50,18 +53,24 @@ def write(
     results: pd.DataFrame,
     weights: pd.DataFrame,
     setting: Setting,
+    bands: Bands = "few",
 ) -> Path:
-    """Write the report and what belongs to it into the folder; the path of report.html."""
+    """Write the report and what belongs to it into the folder; the path of report.html.
+
+    `bands` is "all" for bands of one standard deviation around the curves of all methods.
+    """
     check(results)
     found = judge(results, setting["seed"])
     files = {
         "results.parquet": _parquet(results),
         "results.csv": results.to_csv(index=False).encode(),
         "weights.parquet": _parquet(weights),
-        "claims.csv": comparisons(found).to_csv(index=False).encode(),
+        "claims.csv": with_variants(found).to_csv(index=False).encode(),
     }
+    if len(choice := choice_csv(results, setting["seed"])):
+        files["choice.csv"] = choice.to_csv(index=False).encode()
     shown = []
-    for one in pictures(results, weights):
+    for one in pictures(results, weights, bands):
         svg = as_bytes(one.plot, "svg")
         one.plot.set_layout_engine("none")  # it is laid out now; once is enough
         png = as_bytes(one.plot, "png")
@@ -90,11 +99,13 @@ def _html(
     seed, wall = setting["seed"], in_words(setting["wall_seconds"])
     of_the_paper = any(task in TASKS for task in [*results["task"].unique(), *setting["skipped"]])
     claims = _section("The paper's claims", "", claims_section(found)) if of_the_paper else []
+    pays = choice_section(results, seed)
     return page(
         "weal bench",
         tag("h1", "Active learning benchmark"),
         what_was_run(results, setting),
         *claims,
+        *(_section("Does choosing pay?", "", pays) if pays else []),
         *_section("Figures", "", *shown),
         *_section("Final tables", "", final_tables(results, seed), shared(results)),
         *_section("Labels needed", _LABELS, labels_tables(results)),

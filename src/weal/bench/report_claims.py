@@ -1,27 +1,23 @@
 """The claims table of a report: what the paper says, and beside it what is found."""
 
+import numpy as np
 import pandas as pd
 
+from weal.bench.compared import HOLDS, MISSING, NOT, UNDECIDED, ComparisonFound
 from weal.bench.page import Html, fold, items, table, tag
-from weal.bench.titles import METRICS, method_title, number, task_title
-from weal.bench.verdicts import (
-    HOLDS,
-    MISSING,
-    NOT,
-    PARTLY,
-    UNDECIDED,
-    ClaimFound,
-    ComparisonFound,
-    PartFound,
-)
+from weal.bench.titles import ALL_METRICS, method_title, number, task_title
+from weal.bench.verdicts import PARTLY, ClaimFound, PartFound
 
 _SIGNS = {HOLDS: "✓", NOT: "✗", PARTLY: "◐", UNDECIDED: "?", MISSING: "-"}
 _COLOURS = {HOLDS: "holds", NOT: "not", PARTLY: "partly"}
 _RULES = (
-    "A comparison holds when the 95 % bootstrap interval of the paired difference over "
-    "realisations lies on the claimed side at the last reading, does not hold when it lies on the "
-    "other side, and is undecided otherwise. The last reading decides; the verdict by the area "
-    "over all readings stands beside it as a second opinion."
+    "A comparison is decided by flipping the signs of whole realisations: of the paired "
+    "differences at the last reading, of logs for NMSE, as they are for NPLL, which is a logarithm "
+    "already. It holds, or does not, when that leaves 5 % to chance, corrected for all comparisons "
+    "of its claim together (step-down max-t of Westfall and Young); it is undecided otherwise. "
+    "What each would be by itself is counted beside it. Intervals are 95 % of single comparisons, "
+    "by inverting the same flips. The last reading decides; the verdict by the area over all "
+    "readings stands beside it as a second opinion."
 )
 
 
@@ -41,26 +37,39 @@ def claims_section(found: tuple[ClaimFound, ...]) -> Html:
 
 def comparisons(found: tuple[ClaimFound, ...]) -> pd.DataFrame:
     """One row a comparison, in words and numbers."""
-    parts = [(f.claim.number, part) for f in found for part in f.parts]
-    return pd.DataFrame(
-        [_row(n, c) for n, part in parts for c in part.comparisons],
-    )
+    return pd.DataFrame([_row(f.claim.number, c) for f in found for c in f.comparisons])
+
+
+def with_variants(found: tuple[ClaimFound, ...]) -> pd.DataFrame:
+    """The same with those of the variants, which a first column tells apart."""
+    readings = [("as it stands", f) for f in found]
+    readings += [variant for f in found for variant in f.variants]
+    tables = [comparisons((f,)).assign(reading=says) for says, f in readings]
+    table = pd.concat(tables, ignore_index=True)
+    return table[["reading", *table.columns.drop("reading")]]
 
 
 def _row(claim: int, c: ComparisonFound) -> dict[str, object]:
+    ends = c.difference.mean, c.difference.low, c.difference.high
+    log = c.comparison.metric == "nmse"
+    with np.errstate(over="ignore"):
+        apart, low, high = (number(np.exp(end)) if log else number(end) for end in ends)
     what, start = c.comparison, " at the start" if c.comparison.rise else ""
     return {
         "claim": claim,
         "task": task_title(what.task),
-        "metric": METRICS[what.metric],
+        "metric": ALL_METRICS[what.metric],
         "claimed lower": method_title(what.low) + start,
         "claimed higher": method_title(what.high),
         "mean of lower": number(c.low),
         "mean of higher": number(c.high),
-        "difference": number(c.difference.mean),
-        "from": number(c.difference.low),
-        "to": number(c.difference.high),
+        "ratio or difference": apart,
+        "from": low,
+        "to": high,
         "lower in": f"{c.wins} of {c.difference.n}",
+        "p by itself": number(c.p_alone),
+        "p in its claim": number(c.p),
+        "by itself": c.alone,
         "verdict": c.verdict,
         "by area": c.area,
     }

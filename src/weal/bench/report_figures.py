@@ -7,6 +7,8 @@ own), five at most in a figure, once for each of these sets of methods that was 
     fair      those given L0 and V as first labels, beside EGP-multiAFs, which has both too
     others    whatever else was run, beside GP-Var, random choice and EGP-multiAFs
 
+The paper's methods once more with the joint NPLL, where it was read.
+
 Weights: of EGP-multiAFs, or else of the first method that has several to weigh.
 """
 
@@ -17,6 +19,7 @@ import pandas as pd
 
 from weal.bench.claims import BASELINE, MULTI
 from weal.bench.figures import acquisition_weights, curves, expert_weights
+from weal.bench.styles import Bands
 from weal.bench.tasks import TASKS
 from weal.bench.titles import (
     in_order_of_methods,
@@ -35,6 +38,10 @@ _CURVES = (
     "factor down). Axes follow the means; methods whose "
     "mean NPLL leaves the axis are named with how far it goes."
 )
+_JOINT = (
+    "Joint NPLL of all test labels, as the paper writes it, against queries for {tasks}; the "
+    "paper's methods, mean over realisations. In nats and raw units: compare within a task only."
+)
 _SETS = {
     "paper": "The paper's methods.",
     "fair": "Methods given the validation labels as first labels, beside EGP-multiAFs, which has "
@@ -52,9 +59,9 @@ class Picture:
     plot: Plot
 
 
-def pictures(results: pd.DataFrame, weights: pd.DataFrame) -> list[Picture]:
-    """All figures of a report, in order."""
-    return [*_curves(results), *_weights(weights)]
+def pictures(results: pd.DataFrame, weights: pd.DataFrame, bands: Bands = "few") -> list[Picture]:
+    """All figures of a report, in order; `bands` as in `figures.curves`."""
+    return [*_curves(results, bands), *_joint(results, bands), *_weights(weights)]
 
 
 def grouped(tasks: list[str]) -> dict[str, list[str]]:
@@ -79,7 +86,7 @@ def method_sets(names: list[str]) -> dict[str, list[str]]:
     }
 
 
-def _curves(results: pd.DataFrame) -> Iterator[Picture]:
+def _curves(results: pd.DataFrame, bands: Bands) -> Iterator[Picture]:
     methods = method_sets(in_order_of_methods(results["method"]))
     for group, tasks in grouped(in_order_of_tasks(results["task"])).items():
         for kind, chosen in methods.items():
@@ -88,7 +95,20 @@ def _curves(results: pd.DataFrame) -> Iterator[Picture]:
                 tail = ("" if kind == "paper" else f"-{kind}") + (f"-{start}" if start else "")
                 titles = ", ".join(map(task_title, part))
                 caption = f"{_SETS[kind]} {_CURVES.format(tasks=titles)}"
-                yield Picture(group + tail, caption, curves(results, part, chosen))
+                yield Picture(group + tail, caption, curves(results, part, chosen, bands=bands))
+
+
+def _joint(results: pd.DataFrame, bands: Bands) -> Iterator[Picture]:
+    """The joint NPLL of those methods of the paper that have one, a figure for a group of tasks."""
+    read = results[results["joint"].notna()]
+    paper = method_sets(in_order_of_methods(read["method"]))["paper"]
+    read = read[read["method"].isin(paper)]
+    for group, tasks in grouped(in_order_of_tasks(read["task"])).items():
+        for start in range(0, len(tasks), _IN_A_FIGURE):
+            part = tasks[start : start + _IN_A_FIGURE]
+            caption = _JOINT.format(tasks=", ".join(map(task_title, part)))
+            name = f"{group}-joint" + (f"-{start}" if start else "")
+            yield Picture(name, caption, curves(read, part, paper, ["joint"], bands))
 
 
 def _weights(weights: pd.DataFrame) -> Iterator[Picture]:

@@ -1,7 +1,7 @@
 """The tables of a report: methods down, tasks across, one table for each group of tasks.
 
 In bold is the lowest mean of a task. A method marked with the sign of near-equality cannot be
-told from it: the 95 % interval of the paired difference holds 0.
+told from it: the 95 % interval of the paired difference (of logs for NMSE) does not lie above 0.
 """
 
 from collections.abc import Callable
@@ -13,11 +13,11 @@ import pandas as pd
 from weal.bench.page import Html, html, table, tag
 from weal.bench.report_figures import grouped
 from weal.bench.summary import LEVELS, area, cost, final, labels_needed
-from weal.bench.titles import METRICS, method_title, number, task_title
+from weal.bench.titles import ALL_METRICS, method_title, number, task_title
 
 LEGEND = (
     "Mean ± standard deviation over realisations. Bold: the lowest mean of the task. ≈: cannot be "
-    "told from it (the 95 % interval of the paired difference holds 0)."
+    "told from it (the 95 % interval of the paired difference, of logs for NMSE, is not above 0)."
 )
 _NONE = "-"
 
@@ -28,10 +28,16 @@ def final_tables(results: pd.DataFrame, seed: int) -> Html:
     """NMSE and NPLL after the last query."""
     found = final(results, seed)
     blocks = []
-    for metric, title in METRICS.items():
-        blocks.append(tag("h3", f"{title} after the last query"))
-        blocks += _by_group(found, partial(_final_cell, metric))
-    note = "NPLL has the median over realisations below the mean, which one bad run can carry off."
+    for metric, title in ALL_METRICS.items():
+        read = found[found[f"{metric}_mean"].notna()] if metric == "joint" else found
+        if len(read):
+            blocks.append(tag("h3", f"{title[0].upper()}{title[1:]} after the last query"))
+            blocks += _by_group(read, partial(_final_cell, metric))
+    note = (
+        "NPLL has the median over realisations below the mean, which one bad run can carry off. It "
+        "is a mean over test labels, in units of their sd; the joint NPLL is -log of the joint "
+        "density of all of them, as the paper writes it, in raw units."
+    )
     return tag("div", tag("p", f"{LEGEND} {note}", kind="note"), *blocks)
 
 
@@ -83,7 +89,8 @@ def _by_group(rows: pd.DataFrame, cell: Cells) -> list[Html]:
 
 def _final_cell(metric: str, row: pd.Series) -> Html:
     cell = _mean_and_sd(row, metric)
-    median = tag("small", f"median {number(row['npll_median'])}") if metric == "npll" else ""
+    name = f"{metric}_median"
+    median = tag("small", f"median {number(row[name])}") if name in row else ""
     return Html(cell + median)
 
 

@@ -1,9 +1,10 @@
 """Curves as tables: one row a reading, one row a weight.
 
-    results    task, method, realisation, t, labels, nmse, npll, seconds
+    results    task, method, realisation, t, labels, nmse, npll, joint, seconds
     weights    task, method, realisation, t, kind ("expert" or "acquisition"), name, weight
 
-t counts queries, 0 is before the first; labels counts all that were spent, validation included.
+t counts queries, 0 is before the first; labels counts all that were spent, validation included;
+joint is NaN where it was not read.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,7 +16,7 @@ import pandas as pd
 from weal.bench.protocol import Curve
 
 _RUN = ("task", "method", "realisation")
-RESULTS = (*_RUN, "t", "labels", "nmse", "npll", "seconds")
+RESULTS = (*_RUN, "t", "labels", "nmse", "npll", "joint", "seconds")
 WEIGHTS = (*_RUN, "t", "kind", "name", "weight")
 
 
@@ -36,6 +37,7 @@ def _readings(curve: Curve) -> dict[str, Any]:
         "labels": np.rint(curve.labels).astype(np.int64),
         "nmse": curve.nmse,
         "npll": curve.npll,
+        "joint": curve.joint,
         "seconds": curve.seconds,
     }
 

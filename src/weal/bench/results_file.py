@@ -1,7 +1,8 @@
 """Finished curves in one SQLite file, each in a transaction of its own.
 
     curve      key, task, method, realisation: whose; names: of the weights, as JSON;
-               numbers: .npy of (4 + names, T + 1), rows labels, nmse, npll, seconds, weights;
+               numbers: .npy of (5 + names, T + 1), rows labels, nmse, npll, joint, seconds,
+               weights;
                check: hash of all that; sitting: in which it was computed
     sitting    a call of run: its command, when it began, and its seconds up to its last curve
 
@@ -198,7 +199,7 @@ def _damaged(where: str, why: object) -> str:
 
 def _to_row(curve: Curve) -> Row:
     weights = [*curve.experts.values(), *curve.acquisitions.values()]
-    rows = [curve.labels, curve.nmse, curve.npll, curve.seconds, *weights]
+    rows = [curve.labels, curve.nmse, curve.npll, curve.joint, curve.seconds, *weights]
     numbers = io.BytesIO()
     np.save(numbers, np.array(rows, dtype="<f8"), allow_pickle=False)
     names = json.dumps([list(curve.experts), list(curve.acquisitions)])
@@ -209,10 +210,10 @@ def _from_row(row: Row) -> Curve:
     task, method, realisation, names, blob = row
     numbers = np.load(io.BytesIO(blob), allow_pickle=False)
     experts, acquisitions = json.loads(names)
-    labels, nmse, npll, seconds, *weights = numbers
+    labels, nmse, npll, joint, seconds, *weights = numbers
     series = [row.tolist() for row in weights]
     return Curve(
-        *(task, method, realisation, labels, nmse, npll, seconds),
+        *(task, method, realisation, labels, nmse, npll, joint, seconds),
         experts=dict(zip(experts, series[: len(experts)], strict=True)),
         acquisitions=dict(zip(acquisitions, series[len(experts) :], strict=True)),
     )

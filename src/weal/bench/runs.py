@@ -77,7 +77,7 @@ def run(
     >>> import weal.bench
     >>> table = weal.bench.run("higdon", ["random", "egp-wvar"], realisations=2, T=3, jobs=1)
     >>> table.columns.tolist()
-    ['task', 'method', 'realisation', 't', 'labels', 'nmse', 'npll', 'seconds']
+    ['task', 'method', 'realisation', 't', 'labels', 'nmse', 'npll', 'joint', 'seconds']
     >>> len(table) == 1 * 2 * 2 * (3 + 1)
     True
     """

@@ -13,16 +13,17 @@ figure says which method does and how far it goes.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from weal.core.arrays import Array
 from weal.plots.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
 
+Bands = Literal["few", "all"]
 _LOG_RATIO = 3.0
 _TALLEST = 2.5  # of the NPLL axis, in units of the height of the median method's peak
-_MOST_BANDS = 4  # more of them lie on each other as mud
+_MOST_BANDS = 4  # more of them lie on each other as mud; the paper draws all
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ LOOKS = {
     "egp-gpm-var": Look(BLUE, (0, (2, 1)), "v"),
     "egp-gpm-ent": Look(PURPLE, (0, (4, 1, 1, 1)), "P"),
     "egp-multiafs": Look(RED, "-", "*", linewidth=1.6),
+    "egp-multiafs-range": Look(RED, (0, (3, 1)), "*", hollow=True),
 }
 _OTHERS = [
     Look(color, line, marker, hollow=True)
@@ -80,9 +82,9 @@ def look_of(method: str, methods: list[str]) -> Look:
     return _OTHERS[strangers.index(method) % len(_OTHERS)]
 
 
-def with_bands(methods: list[str]) -> list[str]:
+def with_bands(methods: list[str], bands: Bands = "few") -> list[str]:
     """The methods whose band is drawn: all of a few, else the two that the paper sets apart."""
-    if len(methods) <= _MOST_BANDS:
+    if bands == "all" or len(methods) <= _MOST_BANDS:
         return methods
     return [name for name in methods if name.removesuffix("+v") in ("gp-var", "egp-multiafs")]
 

@@ -1,11 +1,13 @@
 """What a table of results comes to: one row a run, and the tables of the report.
 
 `results` has one row a reading: task, method, realisation, t (queries so far), labels (spent),
-nmse, npll, seconds (processor time so far). A run is a (task, method, realisation). Runs of a
-task are compared after the same number of queries T: the last one that all of them reached.
+nmse, npll, joint (NaN where not read), seconds (processor time so far). A run is a (task, method,
+realisation). Runs of a task are compared after the same number of queries T: the last one that all
+of them reached.
 
     final          at t = T: mean, standard deviation (n - 1) and, for NPLL, median over runs
-    area           mean over t = 1 .. T of log10 max(NMSE, FLOOR), and of NPLL
+    area           mean over t = 1 .. T of log10 max(NMSE, FLOOR), and of NPLL; of the joint NPLL
+                   over those t where it was read
     labels needed  labels spent when NMSE first is at or below a level; infinite where it never
                    is, and the median is taken with those: infinite when half never reach it
     cost           processor time of a query, metrics included: (seconds_T - seconds_0) / T
@@ -19,12 +21,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from weal.bench.paired import Runs, in_arrays, interval, sides
-from weal.bench.titles import METRICS, in_order_of_methods, in_order_of_tasks
+from weal.bench.paired import Runs, in_arrays, interval, on_scale, pairs
+from weal.bench.titles import ALL_METRICS, in_order_of_methods, in_order_of_tasks
 from weal.core.arrays import Array
 
 RUN = ["task", "method", "realisation"]
-READINGS = [*RUN, "t", "labels", "nmse", "npll", "seconds"]
+READINGS = [*RUN, "t", "labels", "nmse", "npll", "joint", "seconds"]
 FLOOR = 1e-5  # of NMSE in logs: below it a noise-free function is learnt
 LEVELS = (0.5, 0.2, 0.1, 0.05, 0.01)
 
@@ -51,16 +53,18 @@ def final(results: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     """Mean and sd at the end, a row for each task and method, with marks.
 
     A mark is "best" (lowest mean of the task), "tie" (the interval of the paired difference to the
-    best holds 0) or empty.
+    best, of logs for NMSE, does not lie above 0) or empty. The joint NPLL of a method that has none
+    is NaN.
     """
     runs = by_run(results)
     columns: dict[str, Any] = {"realisations": runs.groupby(level=[0, 1], sort=False).size()}
     for name in ("t", "labels"):
         columns[name] = _mean(runs[name])
-    for metric in METRICS:
+    for metric in ALL_METRICS:
         columns[f"{metric}_mean"], columns[f"{metric}_sd"] = _mean(runs[metric]), _sd(runs[metric])
         columns[f"{metric}_mark"] = _marks(runs, metric, columns[f"{metric}_mean"], seed)
-    columns["npll_median"] = _median(runs["npll"])
+    for metric in ("npll", "joint"):
+        columns[f"{metric}_median"] = _median(runs[metric])
     return _in_rows(pd.DataFrame(columns))
 
 
@@ -101,9 +105,9 @@ def _runs(readings: pd.DataFrame) -> pd.DataFrame:
     kept = readings[readings["t"] <= T]
     groups = kept.groupby(RUN)
     place = groups.ngroup().to_numpy(), kept["t"].to_numpy()
-    nmse, npll, labels, seconds = (
+    nmse, npll, joint, labels, seconds = (
         _matrix(place, (groups.ngroups, T + 1), kept[name])
-        for name in ("nmse", "npll", "labels", "seconds")
+        for name in ("nmse", "npll", "joint", "labels", "seconds")
     )
     logs = np.log10(np.maximum(nmse[:, 1:], FLOOR))
     table = {
@@ -111,14 +115,23 @@ def _runs(readings: pd.DataFrame) -> pd.DataFrame:
         "labels": labels[:, -1],
         "nmse": nmse[:, -1],
         "npll": npll[:, -1],
+        "joint": joint[:, -1],
         "nmse_start": nmse[:, 0],
         "npll_start": npll[:, 0],
+        "joint_start": joint[:, 0],
         "nmse_area": logs.mean(axis=1) if T else np.nan,
         "npll_area": npll[:, 1:].mean(axis=1) if T else np.nan,
+        "joint_area": _mean_where_read(joint[:, 1:]),
         "seconds": seconds[:, -1],
         "seconds_query": (seconds[:, -1] - seconds[:, 0]) / T if T else np.nan,
     }
     return pd.DataFrame(table, index=groups.size().index)
+
+
+def _mean_where_read(readings: Array) -> Array:
+    """Means (runs,) of those columns (runs, T) that were read in any run; NaN where none was."""
+    read = ~np.isnan(readings).all(axis=0)
+    return readings[:, read].mean(axis=1) if read.any() else np.full(len(readings), np.nan)
 
 
 def _matrix(place: tuple[Array, Array], shape: tuple[int, int], column: pd.Series) -> Array:
@@ -142,9 +155,9 @@ def _marks(runs: pd.DataFrame, column: str, means: pd.Series, seed: int) -> dict
 def _mark(runs: Runs, column: str, task: str, method: str, best: str | None, seed: int) -> str:
     if best is None or method == best:
         return "best" if best else ""
-    one, other = sides(runs, task, (method, column), (best, column))
-    found = interval(one - other, seed)
-    return "tie" if found.low <= 0 <= found.high else ""
+    _, one, other = pairs(runs, task, (method, column), (best, column))
+    found = interval(on_scale(column, one) - on_scale(column, other), seed)
+    return "tie" if found.low <= 0.0 else ""
 
 
 def _mean(column: pd.Series) -> pd.Series:

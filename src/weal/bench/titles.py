@@ -13,6 +13,7 @@ from weal.bench.methods import METHODS, Method
 from weal.bench.tasks import TASKS
 
 METRICS = {"nmse": "NMSE", "npll": "NPLL"}
+ALL_METRICS = {**METRICS, "joint": "joint NPLL"}
 
 
 def known_method(name: str) -> Method | None:

@@ -7,7 +7,7 @@ imported for `weal --help`: whatever is heavy is imported where it is used.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
@@ -22,6 +22,7 @@ Function = TypeVar("Function", bound=Callable[..., None])
 
 QUICK_TASKS = ("branin", "gramacy", "diabetes")
 QUICK_METHODS = ("random", "gp-var", "egp-gpm-var", "egp-multiafs", "weal-random", "weal-auto")
+CHOICE_METHODS = ("weal-random", "weal-even", "weal-auto")
 SIMULATE_METHODS = ("weal-random", "weal-auto", "weal-gpm-var", "weal-igs")
 BESIDE_PEERS = ("gp-var-exact", "egp-multiafs", "weal-random", "weal-auto", "weal-gpm-var")
 _HOME = Path("weal-out")
@@ -44,6 +45,7 @@ class Options:
     seed: int
     jobs: int | None
     scheduler: str | None
+    bands: Literal["few", "all"]
     as_json: bool
 
 
@@ -73,6 +75,13 @@ def _run_options(realisations: int, queries: int) -> Callable[[Function], Functi
         click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
         click.option("--jobs", type=count, help="Processes [default: one for each core]."),
         click.option("--scheduler", metavar="ADDRESS", help="Dask cluster, as tcp://host:8786."),
+        click.option(
+            "--bands",
+            type=click.Choice(["few", "all"]),
+            default="few",
+            show_default=True,
+            help="Whose standard deviation is drawn: two methods' of many, or all.",
+        ),
         _json,
     )
 
@@ -104,6 +113,13 @@ def paper(**options: Any) -> None:
 def quick(**options: Any) -> None:
     """A taste of it in under a minute: three tasks, six methods."""
     _bench("quick", QUICK_TASKS, QUICK_METHODS, Options(**options))
+
+
+@bench.command()
+@_run_options(10, 100)
+def choice(**options: Any) -> None:
+    """Does choosing pay? Our default beside random choice and even weights, task by task."""
+    _bench("choice", "all", CHOICE_METHODS, Options(**options))
 
 
 @bench.command()
@@ -206,7 +222,7 @@ def _bench(name: str, tasks: "Tasks", methods: "Methods", options: Options) -> N
     folder = options.out or _HOME / name
     _announce(plan, folder)
     outcome = _carried_out(plan, folder, options)
-    _report(folder, outcome)
+    _report(folder, outcome, options.bands)
     show_outcome(folder, outcome, options.as_json)
 
 
@@ -239,11 +255,11 @@ def _carried_out(plan: "Plan", folder: Path, options: Options) -> "Outcome":
         raise Stopped("stopped; what is finished is kept, and the same command resumes") from stop
 
 
-def _report(folder: Path, outcome: "Outcome") -> None:
+def _report(folder: Path, outcome: "Outcome", bands: Literal["few", "all"]) -> None:
     from weal.bench import report
 
     say("writing the report")
-    report.write(folder, outcome.results, outcome.weights, outcome.setting)
+    report.write(folder, outcome.results, outcome.weights, outcome.setting, bands)
 
 
 def _names(text: str) -> list[str]:

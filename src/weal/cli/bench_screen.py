@@ -24,21 +24,45 @@ _STAGES = {"splits": "drawing data", "curves": "running"}
 
 def show_outcome(folder: Path, outcome: "Outcome", as_json: bool) -> None:
     """Final means by task and method, the best of a task with a star, and where the report is."""
+    from weal.bench.report_choice import choice_csv
     from weal.bench.summary import final
 
     table = final(outcome.results, outcome.setting["seed"])
     if as_json:
-        rows = json.loads(table.to_json(orient="records", double_precision=15))
-        click.echo(json.dumps({"folder": str(folder), **outcome.setting, "final": rows}, indent=1))
+        choice = choice_csv(outcome.results, outcome.setting["seed"])
+        found = {"final": _records(table), "choice": _records(choice)}
+        click.echo(json.dumps({"folder": str(folder), **outcome.setting, **found}, indent=1))
         return
     for metric in ("nmse", "npll"):
         for block in batched(dict.fromkeys(table["task"])):
             show_table(*_block(table, metric, block))
             click.echo()
+    _show_choice(outcome)
     seed, seconds = outcome.setting["seed"], in_words(outcome.setting["wall_seconds"])
     say(f"means after the last query, * the best of its task; seed {seed}; {seconds} of computing")
     for path in [folder / "report.html", *sorted(folder.rglob("*.png"))]:
         click.echo(path)
+
+
+def _records(table: Any) -> Any:
+    """The rows of a table as JSON has them."""
+    return json.loads(table.to_json(orient="records", double_precision=15))
+
+
+def _show_choice(outcome: "Outcome") -> None:
+    """What choosing gave, one table for each pair of methods that tells it."""
+    from weal.bench.choice import in_one_line, paid
+    from weal.bench.report_choice import cells
+    from weal.bench.titles import method_title
+
+    found = paid(outcome.results, outcome.setting["seed"])
+    for pair in dict.fromkeys((row.method, row.other) for row in found):
+        rows = [row for row in found if (row.method, row.other) == pair]
+        title = " / ".join(map(method_title, pair))
+        header = [title, "NMSE", "other", "ratio (95 %)", "", "over all queries (95 %)", ""]
+        show_table(header, [cells(row) for row in rows])
+        click.echo()
+        say(f"{title}: {in_one_line(rows)} over all queries; ratios below 1 are a gain")
 
 
 def _block(table: Any, metric: str, tasks: list[str]) -> tuple[list[str], list[list[str]]]:

@@ -43,8 +43,8 @@ VAR_FLOOR = 1e-300
 # gpm-ent and bald leave experts of less weight out. With beta <= M NEGLIGIBLE their weight in all
 # and w_m < NEGLIGIBLE each, gpm-ent is off by at most
 #     beta (sqrt(2) M + 1/2 max |log(4 pi var)|) + sum_m w_m |log w_m|,
-# below 1e-8 for M = 11 and variances from 1e-12 to 1e12.
-NEGLIGIBLE = 1e-11
+# below 1e-9 for M = 20 and variances from VAR_FLOOR to 1e300.
+NEGLIGIBLE = 1e-13
 # Standardised distances beyond this have density exp(-5e3) = 0; held there to square safely.
 _FAR = 1e2
 _NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(24)

@@ -155,7 +155,7 @@ class Beliefs:
     def _started(self, model: Model, X: Array, what: str) -> MemoryPool:
         inputs = check_distance(what, model.scaling.inputs(X))
         state = (model.ensemble_, model.embedding_, inputs)
-        return MemoryPool(*state, memory=self.memory, least_weight=0.0)
+        return MemoryPool(*state, memory=self.memory, everyone=True)
 
     def _pool(self, state: State) -> Pool:
         """The belief on the candidates; started where the model was, and brought along."""

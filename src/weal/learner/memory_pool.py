@@ -1,8 +1,9 @@
 """A pool in memory: means and variances of the experts that matter, moved by one column a label.
 
-Means and variances (M, U) are kept in float64 for the experts that matter (weight of at least
-LEAST_WEIGHT); one that falls below is dropped, and computed anew should it come back. A label costs
-one column c for each expert held: U F multiplications for features, U t for exact experts.
+Means and variances (M, U) are kept in float64 for the experts that matter: those left out change no
+score by more than `core.held` says. One that no longer matters is dropped, and computed anew should
+it come back. A label costs one column c for each expert held: U F multiplications for features, U t
+for exact experts.
 
 The pool in the form of the experts (features, or correlations of exact ones) is kept when it fits
 `memory` bytes, and recomputed in blocks otherwise. From LARGE candidates on features are float32:
@@ -29,11 +30,12 @@ from weal.core.embedding import Embedding, Exact
 from weal.core.ensemble import Ensemble
 from weal.core.exact import Correlated, Near
 from weal.core.experts import Points, moved
+from weal.core.held import held, largest_prior, reach
 from weal.core.reference import REFERENCE, ExactReference, FeatureReference, moved_relevance
 from weal.learner.pool import Pass, Snapshot
 from weal.learner.scores import MemoryScores, score
 
-LEAST_WEIGHT = 1e-10  # below it an expert changes no score by more than the tie rule forgives
+SOME = 256  # candidates that decide who is held: the largest score of some is below that of all
 LARGE = 20_000  # candidates from which features are float32
 APART = 4_000  # candidates from which each expert is a group of its own
 BLOCK = 16_384  # candidates of a block: their columns stay in the processor's cache
@@ -62,12 +64,13 @@ class MemoryPool:
         *,
         reference: Array | None = None,
         memory: int = MEMORY,
-        least_weight: float | None = None,
+        everyone: bool = False,
         known: Snapshot | None = None,
     ) -> None:
         M, U = len(ens.log_w), len(X)
         self.X, self.embedding, self.memory = X, embedding, memory
-        self.least_weight = LEAST_WEIGHT if least_weight is None else least_weight
+        self.everyone, self.prior = everyone, largest_prior(embedding, ens.experts, X)
+        self.some = np.unique(np.linspace(0, U - 1, min(U, SOME)).astype(np.intp))
         self.mu, self.v = np.zeros((M, U)), np.ones((M, U))
         self.q = None if reference is None else np.zeros((M, U))
         self.exact = isinstance(embedding, Exact)
@@ -76,9 +79,11 @@ class MemoryPool:
         self.reference = None if reference is None else self._make_reference(ens, reference)
         self.groups: list[Group] = []
         self.cached = True
-        if known is not None:
+        if known is None:
+            self.hold(ens)
+        else:
             self.mu[known.members], self.v[known.members] = known.mu, known.v
-        self.hold(ens, computed=known is not None)
+            self._hold(ens, known.members, computed=True)
 
     @property
     def members(self) -> NDArray[np.intp]:  # (H,)
@@ -87,13 +92,16 @@ class MemoryPool:
             return np.zeros(0, dtype=np.intp)
         return np.concatenate([group.members for group in self.groups])
 
-    def hold(self, ens: Ensemble, computed: bool = False) -> None:
-        """Hold the experts that matter now, computing those that were not held or `computed`."""
-        wanted, held = np.flatnonzero(ens.w >= self.least_weight), self.members
+    def hold(self, ens: Ensemble) -> None:
+        """Hold the experts that matter now, computing those that were not held."""
+        self._hold(ens, np.arange(len(ens.log_w)) if self.everyone else self._wanted(ens))
+
+    def _hold(self, ens: Ensemble, wanted: NDArray[np.intp], computed: bool = False) -> None:
+        there = self.members
         self.cached = self.cached and self._fits(ens, len(wanted))
         if not self.cached:
             self.groups = [replace(group, points=None) for group in self.groups]
-        if np.array_equal(wanted, held):
+        if np.array_equal(wanted, there):
             return
         if len(self.X) >= APART:
             kept = {int(group.members[0]): group for group in self.groups}
@@ -101,10 +109,31 @@ class MemoryPool:
                 kept[m] if m in kept else self._make_group(ens, np.array([m]), computed)
                 for m in wanted.tolist()
             ]
-        elif len(held) and np.isin(wanted, held).all():
-            self.groups = [self._shrunk(self.groups[0], np.searchsorted(held, wanted))]
+        elif len(there) and np.isin(wanted, there).all():
+            self.groups = [self._shrunk(self.groups[0], np.searchsorted(there, wanted))]
         else:
             self.groups = [self._make_group(ens, wanted, computed)]
+
+    def _wanted(self, ens: Ensemble) -> NDArray[np.intp]:
+        """The experts to hold (`core.held`), by what is believed of some of the candidates."""
+        sig2, lam, some = ens.magnitude[:, None], ens.noise[:, None], self.some
+        mu, v = self.mu[:, some], self.v[:, some]
+        q = None if self.q is None else self.q[:, some]
+        known = np.isin(np.arange(len(ens.log_w)), self.members)
+
+        def believed(which: NDArray[np.intp]) -> tuple[Array, Array, Array | None]:
+            new = which[~known[which]]
+            if len(new):
+                experts: Any = ens.experts.take(new)
+                points = self.embedding.take(new).points(experts, self.X[some])
+                mu[new], v[new] = experts.predict(points)
+                if q is not None and self.reference is not None:
+                    q[new] = self.reference.take(new).relevance(experts, points)
+                known[new] = True
+            fall = None if q is None else (sig2 * q / (v + lam))[which]
+            return mu[which], (sig2 * v)[which], fall
+
+        return held(ens.w, reach(ens, self.prior), believed)
 
     def _fits(self, ens: Ensemble, H: int) -> bool:
         """Whether the pool in the form of H experts fits the memory, with room to grow."""

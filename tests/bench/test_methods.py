@@ -1,0 +1,83 @@
+"""The methods are what they are called: the paper's letter under the paper's names."""
+
+import numpy as np
+import pytest
+
+from weal import ActiveLearner, EnsembleGPRegressor
+from weal.bench.methods import JOINT, METHODS
+from weal.bench.tasks import TASKS, draw
+
+SPLIT = draw(TASKS["gramacy"], 0, 3)
+
+
+def asked(monkeypatch, name, T=6):
+    """The learners that a method makes, and what they ask for."""
+    made = []
+    init = ActiveLearner.__init__
+
+    def watched(self, *args, **options):
+        init(self, *args, **options)
+        made.append(self)
+
+    monkeypatch.setattr(ActiveLearner, "__init__", watched)
+    readings = list(METHODS[name].play(SPLIT, TASKS["gramacy"].eta, 5, T))
+    (learner,) = made
+    return learner, readings
+
+
+@pytest.mark.parametrize(
+    ("name", "scaling"), [("egp-multiafs", "maximum"), ("egp-multiafs-range", "range")]
+)
+def test_under_the_papers_name_scores_are_divided_by_their_maximum(monkeypatch, name, scaling):
+    learner, readings = asked(monkeypatch, name)
+    assert learner.state.settings.score_scaling == scaling
+    assert learner.state.settings.eta == 100.0
+    assert list(learner.state.settings.functions) == ["wvar", "went", "qbc", "gpm-var", "gpm-ent"]
+    np.testing.assert_array_equal(learner.validation[1], SPLIT.yv)
+    assert readings[0].labels == 10 + 50
+
+
+def test_the_picks_are_those_of_a_learner_told_so_by_hand(monkeypatch):
+    def picks(scaling):
+        learner = ActiveLearner(
+            model=EnsembleGPRegressor.paper(random_state=5),
+            pool=SPLIT.Xu,
+            acquisition="multi",
+            validation=(SPLIT.Xv, SPLIT.yv),
+            eta=100.0,
+            score_scaling=scaling,
+            n_start=1,
+            seed=5,
+        )
+        learner.tell_points(SPLIT.X0, SPLIT.y0)
+        for _ in range(20):
+            query = learner.ask()
+            learner.tell(query, SPLIT.yu[query])
+        return [row["id"] for row in learner.history if row["id"] is not None][-20:]
+
+    learner, _ = asked(monkeypatch, "egp-multiafs", 20)
+    mine = [row["id"] for row in learner.history if row["id"] is not None][-20:]
+    assert mine == picks("maximum")
+    assert mine != picks("range")
+
+
+def test_both_readings_of_the_scaling_belong_to_the_papers_run():
+    assert {METHODS[f"egp-multiafs{tail}"].group for tail in ("", "-range")} == {"paper"}
+    fair = [m.name for m in METHODS.values() if m.group == "fair"]
+    assert not any("multiafs" in name for name in fair)  # they have the validation labels already
+
+
+def test_even_weights_stay_even(monkeypatch):
+    learner, readings = asked(monkeypatch, "weal-even")
+    assert learner.state.settings.eta == 0.0
+    weights = np.array([list(reading.acquisitions.values()) for reading in readings])
+    np.testing.assert_allclose(weights, 1.0 / 6.0)
+    auto, _ = asked(monkeypatch, "weal-auto")
+    assert list(auto.state.settings.functions) == list(learner.state.settings.functions)
+
+
+def test_the_joint_density_is_read_now_and_then_and_at_the_end():
+    T = JOINT + 3
+    readings = list(METHODS["gp-var"].play(SPLIT, 1.0, 5, T))
+    read = [t for t, reading in enumerate(readings) if not np.isnan(reading.joint)]
+    assert read == [0, JOINT, T]
