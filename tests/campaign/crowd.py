@@ -169,6 +169,28 @@ def asking(url, asks, batch):
     return crowd(work)
 
 
+def counting(url, asks):
+    """All ask and tell; how often each had to choose rows for so many asks."""
+    from campaign.lab import number, truth
+    from weal.campaign.campaign import Campaign
+    from weal.campaign.opening import open_campaign
+    from weal.store import sqlite
+
+    postgres.TURN = sqlite.TURN = 600.0  # turns are waited for however slow the machine is
+
+    def work(k, barrier):
+        chosen, offers = [], Campaign._offers
+        Campaign._offers = lambda self, *rest: chosen.append(1) or offers(self, *rest)
+        with open_campaign("lab", url, by=f"person {k}") as one:
+            barrier.wait()
+            for _ in range(int(asks)):
+                name = one.ask()
+                one.tell(name, truth(number(name)))
+        return len(chosen)
+
+    return crowd(work)
+
+
 def making(url):
     """All make the same campaign, and tell a label of their own."""
     from campaign.lab import campaign, truth

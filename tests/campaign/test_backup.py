@@ -157,7 +157,7 @@ def test_a_copy_before_an_upgrade_is_checked_and_killed_in_it_nothing_is_lost(sq
         make(store, names(50))
         tell(store, "id3", 3.5)
         events = store.read(NAME)
-    assert dying.run("at", sqlite_url, "in the copy", 1, "upgrade", check=False) == []
+    assert dying.run("at", sqlite_url, "in the copy", 1, "upgrade", killed=True) == []
     with opened(sqlite_url) as store:
         assert store.read(NAME) == events
     assert sound(sqlite_url)

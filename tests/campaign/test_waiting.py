@@ -7,11 +7,9 @@ import sqlite3
 from contextlib import closing
 from itertools import islice
 
-import pytest
-
+from campaign import crowd
 from campaign.lab import campaign, number, truth
 from campaign.telling import NAME, make, names, opened, tell
-from campaign.test_people import PROCESSES, at_once
 from weal.campaign.campaign import Campaign
 from weal.campaign.opening import open_campaign
 from weal.store import sqlite_sql
@@ -19,30 +17,11 @@ from weal.store import sqlite_sql
 ASKS = 3
 
 
-@pytest.fixture
-def patient(monkeypatch, shared_url):
-    """Turns that are waited for however slow the machine is."""
-    kind = "sqlite" if shared_url.startswith("sqlite") else "postgres"
-    monkeypatch.setattr(f"weal.store.{kind}.TURN", 600.0)
-    return shared_url
-
-
-def ask_and_count(n, url):
-    """How often rows were chosen for so many asks, while others ask and tell."""
-    chosen, offers = [], Campaign._offers
-    Campaign._offers = lambda self, *rest: chosen.append(1) or offers(self, *rest)
-    with open_campaign("lab", url, by=f"person {n}") as one:
-        for _ in range(ASKS):
-            name = one.ask()
-            one.tell(name, truth(number(name)))
-    return len(chosen)
-
-
-def test_an_ask_stands_whatever_else_was_written_and_none_is_made_in_vain(patient):
-    with campaign(patient, rows=80, acquisition="wvar") as one:
+def test_an_ask_stands_whatever_else_was_written_and_none_is_made_in_vain(shared_url):
+    with campaign(shared_url, rows=80, acquisition="wvar") as one:
         for name in one.ask(6):
             one.tell(name, truth(number(name)))
-    assert at_once(ask_and_count, patient) == [ASKS] * PROCESSES
+    assert crowd.together("counting", shared_url, ASKS) == [ASKS] * crowd.COUNT
 
 
 def test_labels_told_while_an_ask_chooses_do_not_undo_it(shared_url, monkeypatch):
