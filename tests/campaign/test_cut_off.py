@@ -82,7 +82,7 @@ def weal(words):
     return f"{sys.executable} -c 'from weal.cli.main import main; main()' {words}"
 
 
-@pytest.mark.parametrize("words", ["export steel --what events --to -", "list", "--help", "doctor"])
+@pytest.mark.parametrize("words", ["export steel --what events --to -", "list", "--help"])
 def test_a_reader_that_has_seen_enough_ends_a_command_quietly(steel, words):
     """`| head -1`, surely: the reader is gone before anything is written."""
     reading, writing = os.pipe()
@@ -120,11 +120,10 @@ def test_a_full_stdout_is_an_ordinary_error(steel):
     assert len(done.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize("place", ["C", "POSIX", "en_US.ISO-8859-1"])
 @pytest.mark.parametrize("utf8", ["0", "1"])
-def test_every_letter_is_shown_or_spelt_whatever_the_locale(steel, place, utf8):
+def test_every_letter_is_shown_or_spelt_whatever_the_locale(steel, utf8):
     assert typed("tell", "steel", "A-5", "7", "--note", "µ😀").code == 0
-    env = {"LC_ALL": place, "PYTHONUTF8": utf8, "PYTHONCOERCECLOCALE": "0"}
+    env = {"LC_ALL": "C", "PYTHONUTF8": utf8, "PYTHONCOERCECLOCALE": "0"}
     for words in ("export steel --to -", "list --store é😀.db", "tell steel é😀 5", "list"):
         done = run(words.split(), env=env)
         assert done.returncode in (0, 1, 2)

@@ -16,7 +16,7 @@ from weal.errors import DamagedStore
 from weal.store.doctor import examine, rescue
 from weal.store.store import open_store
 
-EACH = 12
+EACH = 8
 
 
 @pytest.fixture(scope="module")
