@@ -74,6 +74,18 @@ def test_a_method_off_the_scale_is_named_with_how_far_it_goes():
     assert [line.get_ydata().max() > 1e4 for line in npll.lines] == [True, *[False] * len(EGP)]
 
 
+def test_a_figure_of_the_joint_npll_keeps_its_titles_free():
+    levels = {("diabetes", m): 1.4 for m in EGP} | {("diabetes", BASELINE): 39900.0}
+    results = ends(levels, spread=0.0, metric="npll")
+    read = results.assign(joint=100.0 * results["npll"]).assign(
+        joint=lambda rows: rows["joint"].where(rows["t"] != 1)
+    )
+    (ax,) = curves(read, metrics=["joint"]).axes
+    assert ax.get_title() == task_title("diabetes") + "\n"  # above the line on what is off scale
+    assert ax.get_title(loc="right").startswith("off scale: GP-Var to 3.99e6")
+    assert ax.lines[0].get_xdata().tolist() == [0, 2]  # where it was read
+
+
 def test_the_npll_axis_shows_all_where_all_are_alike():
     alike = [np.array([1.0, 0.5]), np.array([1.3, 0.2]), np.array([0.9, 0.8])]
     low, high = npll_limits(alike)

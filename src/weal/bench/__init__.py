@@ -25,6 +25,7 @@ Read in this order:
     paired         two methods on the same realisations, and the interval of their difference
     summary        what a table of results comes to
     claims         what the paper claims, as data
+    differences    where the experiments differ from the paper's print
     compared       what is found of comparisons that are made together
     verdicts       what is found of each claim
     choice         does choosing pay?

@@ -73,9 +73,9 @@ def curves(
     axes = fig.subplots(len(metrics), len(tasks), squeeze=False, sharex="col")
     for column, task in zip(axes.T, tasks, strict=True):
         readings = results[results["task"] == task]
+        column[0].set_title(plain(task_title(task)), fontsize=7.5)
         for ax, metric in zip(column, metrics, strict=True):
             _panel(ax, readings, metric, chosen, with_bands(chosen, bands))
-        column[0].set_title(plain(task_title(task)), fontsize=7.5)
         column[-1].set_xlabel("queries", **TEXT)
     for ax, metric in zip(axes[:, 0], metrics, strict=True):
         ax.set_ylabel(ALL_METRICS[metric], fontsize=8)
@@ -218,9 +218,12 @@ def _say_what_is_off(ax: Axes, means: dict[str, Array], top: float) -> None:
     off = sorted((m for m in peaks if peaks[m] > top), key=peaks.__getitem__, reverse=True)
     lines = [f"{plain(method_title(m))} to {number(peaks[m])}" for m in off[:_MOST_OFF]]
     lines += [f"and {len(off) - _MOST_OFF} more"] if len(off) > _MOST_OFF else []
-    if lines:
-        lines[0] = "off scale: " + lines[0]
-        ax.set_title("\n".join(lines), fontsize=5.5, loc="right", pad=2, color="0.25")
+    if not lines:
+        return
+    lines[0] = "off scale: " + lines[0]
+    if title := ax.get_title():  # the name of the task makes room
+        ax.set_title(title + "\n" * len(lines), fontsize=7.5)
+    ax.set_title("\n".join(lines), fontsize=5.5, loc="right", pad=2, color="0.25")
 
 
 def _marks(i: int, n: int, points: int) -> tuple[int, int]:

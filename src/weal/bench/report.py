@@ -21,7 +21,7 @@ import pandas as pd
 from weal.bench.page import Html, page, picture, tag
 from weal.bench.places import write_whole
 from weal.bench.report_choice import choice_csv, choice_section
-from weal.bench.report_claims import claims_section, with_variants
+from weal.bench.report_claims import claims_section, differences, with_variants
 from weal.bench.report_figures import pictures
 from weal.bench.report_setting import Setting, in_words, shared, versions, what_was_run
 from weal.bench.report_tables import areas, final_tables, labels_tables, times
@@ -111,6 +111,7 @@ def _html(
         *_section("Labels needed", _LABELS, labels_tables(results)),
         *_section("Area under the curve", _AREA, areas(results, seed)),
         *_section("Time", _TIME.format(wall=wall), times(results)),
+        *(_section("Where this differs from the print", "", differences()) if claims else []),
         *_section("Versions", "", versions(setting)),
     )
 

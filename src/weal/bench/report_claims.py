@@ -1,9 +1,10 @@
-"""The claims table of a report: what the paper says, and beside it what is found."""
+"""The claims table of a report: what the paper says, what is found, and what differs from it."""
 
 import numpy as np
 import pandas as pd
 
 from weal.bench.compared import HOLDS, MISSING, NOT, UNDECIDED, ComparisonFound
+from weal.bench.differences import DIFFERENCES, HEADER, WORDS
 from weal.bench.page import Html, fold, items, table, tag
 from weal.bench.titles import ALL_METRICS, method_title, number, task_title
 from weal.bench.verdicts import PARTLY, ClaimFound, PartFound
@@ -33,6 +34,13 @@ def claims_section(found: tuple[ClaimFound, ...]) -> Html:
         table(header, rows, kind="words stack claims"),
         fold(f"All {len(every)} comparisons behind the table", behind),
     )
+
+
+def differences() -> Html:
+    """Where the experiments differ from the paper's print, or had to choose."""
+    rows = [[d.where, d.printed, d.here, WORDS[d.kind]] for d in DIFFERENCES]
+    title = f"All {len(rows)} points, made line by line through the paper; the rest is as printed"
+    return fold(title, table([*HEADER, ""], rows, kind="words stack"))
 
 
 def comparisons(found: tuple[ClaimFound, ...]) -> pd.DataFrame:

@@ -52,6 +52,7 @@ def _records(table: Any) -> Any:
 def _show_choice(outcome: "Outcome") -> None:
     """What choosing gave, one table for each pair of methods that tells it."""
     from weal.bench.choice import in_one_line, paid
+    from weal.bench.flips import ENOUGH
     from weal.bench.report_choice import cells
     from weal.bench.titles import method_title
 
@@ -62,7 +63,8 @@ def _show_choice(outcome: "Outcome") -> None:
         header = [title, "NMSE", "other", "ratio (95 %)", "", "over all queries (95 %)", ""]
         show_table(header, [cells(row) for row in rows])
         click.echo()
-        say(f"{title}: {in_one_line(rows)} over all queries; ratios below 1 are a gain")
+        few = f"; fewer than {ENOUGH} realisations decide nothing" * (rows[0].at_end.n < ENOUGH)
+        say(f"{title}: {in_one_line(rows)} over all queries; ratios below 1 are a gain{few}")
 
 
 def _block(table: Any, metric: str, tasks: list[str]) -> tuple[list[str], list[list[str]]]:
