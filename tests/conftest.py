@@ -4,6 +4,9 @@ Hypothesis draws the same examples each time: a run that fails does so again. Ot
 --hypothesis-profile=random. Neither profile looks at the clock, which a busy machine bends.
 """
 
+import signal
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 CALM = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
@@ -17,3 +20,13 @@ def pytest_terminal_summary(terminalreporter, config):
     seed = config.getoption("randomly_seed", None)
     if seed is not None and (terminalreporter.stats.keys() & {"failed", "error"}):
         terminalreporter.write_line(f"the same order again: --randomly-seed={seed}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol():
+    """A command that ran in this process is at its end deaf to Ctrl-C, and so would children be."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        return (yield)
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -9,7 +9,7 @@ from scipy.integrate import quad
 from weal import ActiveLearner, EnsembleGPRegressor, Kernel
 from weal.core.bend import STRAIGHT, bend_of
 from weal.model.fold import refresh_after
-from weal.model.warping import FEWEST
+from weal.model.warping import FEWEST_BENT
 
 rng = np.random.default_rng(12)
 X = rng.normal(size=(45, 3)) * [1.0, 40.0, 0.1]
@@ -115,7 +115,7 @@ def test_auto_bends_what_has_a_tail_and_nothing_else():
     auto, plain = (EnsembleGPRegressor(warp=warp).fit(X, H) for warp in ("auto", None))
     assert auto.model_.fold.bend == STRAIGHT
     assert_array_equal(auto.predict(x_new), plain.predict(x_new))
-    few = EnsembleGPRegressor(warp="auto").fit(X[: FEWEST - 1], y[: FEWEST - 1])
+    few = EnsembleGPRegressor(warp="auto").fit(X[: FEWEST_BENT - 1], y[: FEWEST_BENT - 1])
     assert few.model_.fold.bend == STRAIGHT
 
 

@@ -1,4 +1,16 @@
-"""The few errors of our own; wrong arguments raise ValueError or TypeError."""
+"""The few errors of our own that a program may want to catch; all are a `WealError`.
+
+    UnreadableFile    load, of what weal did not write or what was damaged
+    UnknownId         tell, skip, .. of an id that is not in the pool
+    AlreadyLabelled   tell of another label, without replace or repeat
+    Exhausted         ask for more than is left
+    UnknownCampaign   open_campaign, of a name that is not in the store
+    NotAllowed        a store that this user may not write to
+    Conflict          somebody else was faster, again and again
+    DamagedStore      a store whose rows are not what was written
+
+Wrong arguments raise ValueError or TypeError.
+"""
 
 
 class WealError(Exception):

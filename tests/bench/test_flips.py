@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weal.bench.flips import ENOUGH, EXACT, LEVEL, p_values
+from weal.bench.flips import ENOUGH, ERROR_RATE, EXACT, p_values
 
 N = 10  # realisations, as in the paper
 SIMULATIONS = 2_000
@@ -67,7 +67,7 @@ def test_enough_is_where_equal_signs_by_chance_are_rarer_than_one_in_twenty():
     for n in (ENOUGH - 1, ENOUGH):
         (alone,), _ = p_values(np.ones((n, 1)))
         assert alone == 2 * 0.5**n
-        assert (alone <= LEVEL) == (n == ENOUGH)
+        assert (alone <= ERROR_RATE) == (n == ENOUGH)
 
 
 def test_thirty_comparisons_can_be_decided_with_ten_realisations():
@@ -75,8 +75,8 @@ def test_thirty_comparisons_can_be_decided_with_ten_realisations():
     D = np.random.default_rng(1).standard_normal((N, 30))
     D[:, 4] = 1.0 + 0.01 * D[:, 4]
     alone, together = p_values(D)
-    assert 30 * alone[4] > LEVEL
-    assert together[4] <= LEVEL
+    assert 30 * alone[4] > ERROR_RATE
+    assert together[4] <= ERROR_RATE
 
 
 def test_no_difference_decides_nothing():
@@ -111,13 +111,13 @@ def a_family(rng, draw, C, shift=0.0):
 
 def rate(hits):
     """A share and 4 standard errors of it at 5 %."""
-    return np.mean(hits), 4 * np.sqrt(LEVEL * (1 - LEVEL) / len(hits))
+    return np.mean(hits), 4 * np.sqrt(ERROR_RATE * (1 - ERROR_RATE) / len(hits))
 
 
 @pytest.mark.parametrize("null", NULLS)
 def test_a_single_comparison_is_decided_by_chance_in_one_of_twenty(null):
     rng = np.random.default_rng([1, len(null)])
-    hits = [p_values(a_family(rng, NULLS[null], 1))[0][0] <= LEVEL for _ in range(SIMULATIONS)]
+    hits = [p_values(a_family(rng, NULLS[null], 1))[0][0] <= ERROR_RATE for _ in range(SIMULATIONS)]
     found, error = rate(hits)
     assert abs(found - 25 / 512) < error  # p is a multiple of 2 / 1024; 25 of them are below 5 %
 
@@ -128,10 +128,10 @@ def test_not_one_of_a_claim_is_decided_by_chance_in_nineteen_of_twenty(null):
     alone, together = [], []
     for _ in range(SIMULATIONS // 2):
         p = p_values(a_family(rng, NULLS[null], 30))
-        alone.append((p[0] <= LEVEL).any())
-        together.append((p[1] <= LEVEL).any())
+        alone.append((p[0] <= ERROR_RATE).any())
+        together.append((p[1] <= ERROR_RATE).any())
     found, error = rate(together)
-    assert found < LEVEL + error
+    assert found < ERROR_RATE + error
     assert np.mean(alone) > 0.15  # which is why they are corrected
 
 
@@ -144,10 +144,10 @@ def test_true_differences_beside_them_do_not_change_that(null):
     for _ in range(SIMULATIONS // 2):
         own = NULLS[null](rng, (N, 30)) - NULLS[null](rng, (N, 30))
         _, p = p_values(own + shift)
-        wrong.append((p[10:] <= LEVEL).any())
-        right.append(np.mean(p[:10] <= LEVEL))
+        wrong.append((p[10:] <= ERROR_RATE).any())
+        right.append(np.mean(p[:10] <= ERROR_RATE))
     found, error = rate(wrong)
-    assert found < LEVEL + error
+    assert found < ERROR_RATE + error
     assert np.mean(right) > 0.8
 
 
@@ -158,5 +158,5 @@ def test_skewed_differences_are_beyond_what_is_promised():
     """
     rng = np.random.default_rng(4)
     skewed = rng.lognormal(0.0, 1.0, (SIMULATIONS, N, 1)) - np.exp(0.5)
-    found = np.mean([p_values(d)[0][0] <= LEVEL for d in skewed])
+    found = np.mean([p_values(d)[0][0] <= ERROR_RATE for d in skewed])
     assert abs(found - 0.15) < 4 * np.sqrt(0.15 * 0.85 / SIMULATIONS)

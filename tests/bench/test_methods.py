@@ -33,7 +33,7 @@ def test_under_the_papers_name_scores_are_divided_by_their_maximum(monkeypatch, 
     assert learner.state.settings.score_scaling == scaling
     assert learner.state.settings.eta == 100.0
     assert list(learner.state.settings.functions) == ["wvar", "went", "qbc", "gpm-var", "gpm-ent"]
-    np.testing.assert_array_equal(learner.validation[1], SPLIT.yv)
+    np.testing.assert_array_equal(learner.state.settings.validation[1], SPLIT.yv)
     assert readings[0].labels == 10 + 50
 
 

@@ -24,7 +24,7 @@ VALUES = st.recursive(
 )  # fmt: skip
 DRAFTS = st.builds(
     Draft,
-    kind=st.sampled_from(events.KINDS),
+    kind=st.sampled_from(events.EVENT_KINDS),
     body=st.dictionaries(st.text(), VALUES, max_size=3).map(lambda body: {**body, "v": 1}),
     id=st.none() | TEXT,
     who=TEXT,

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weal.bench.claims import Comparison
-from weal.bench.flips import LEVEL, p_values
+from weal.bench.flips import ERROR_RATE, p_values
 from weal.bench.paired import Interval, Runs, interval, on_scale, pairs
 from weal.core.arrays import Array
 
@@ -117,6 +117,6 @@ def _together(family: list[_Pairs], seed: int) -> tuple[Array, Array]:
 def _verdict(pair: _Pairs, p: float) -> str:
     if not len(pair.d):
         return MISSING
-    if not p <= LEVEL:  # NaN too
+    if not p <= ERROR_RATE:  # NaN too
         return UNDECIDED
     return HOLDS if np.mean(pair.d) < 0.0 else NOT

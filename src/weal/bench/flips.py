@@ -30,9 +30,9 @@ import numpy as np
 from weal.core.arrays import Array
 
 ENOUGH = 6
-LEVEL = 0.05
+ERROR_RATE = 0.05
 EXACT = 12  # realisations up to which all flips are looked at
-SAMPLE = 10_000  # flips beyond
+FLIPS_DRAWN = 10_000  # flips beyond
 _SLACK = 1e-9  # of z: flips that give the same but for rounding
 
 
@@ -61,7 +61,7 @@ def _signs(n: int, seed: int) -> Array:
     if n <= EXACT:
         bits = np.arange(2 ** max(n - 1, 0))[:, None] >> np.arange(n) & 1
     else:
-        bits = np.random.default_rng([seed, n, SAMPLE]).integers(2, size=(SAMPLE, n))
+        bits = np.random.default_rng([seed, n, FLIPS_DRAWN]).integers(2, size=(FLIPS_DRAWN, n))
         bits[0] = 0
     signs: Array = 1.0 - 2.0 * bits.astype(np.float64)
     signs.flags.writeable = False

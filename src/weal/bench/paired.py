@@ -23,7 +23,7 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
-from weal.bench.flips import EXACT, LEVEL, SAMPLE
+from weal.bench.flips import ERROR_RATE, EXACT, FLIPS_DRAWN
 from weal.core.arrays import Array
 
 # What a logarithm sees of an NMSE of 0; below it a float64 prediction could not be right anyway.
@@ -83,7 +83,7 @@ def interval(values: Array, seed: int = 0) -> Interval:
     if n < 2 or not np.isfinite(values).all():
         return Interval(mean, np.nan, np.nan, n)
     means = np.sort(_subsets(n, seed) @ values)
-    k = int(LEVEL / 2.0 * (len(means) + 1))
+    k = int(ERROR_RATE / 2.0 * (len(means) + 1))
     low, high = (means[k - 1], means[-k]) if k else (-np.inf, np.inf)
     return Interval(mean, float(low), float(high), n)
 
@@ -94,6 +94,6 @@ def _subsets(n: int, seed: int) -> Array:
     if n <= EXACT:
         inside = np.arange(1, 2**n)[:, None] >> np.arange(n) & 1
     else:
-        inside = np.random.default_rng([seed, n, SAMPLE]).integers(2, size=(SAMPLE, n))
+        inside = np.random.default_rng([seed, n, FLIPS_DRAWN]).integers(2, size=(FLIPS_DRAWN, n))
         inside = inside[inside.any(axis=1)]
     return np.asarray(inside / inside.sum(axis=1, keepdims=True))

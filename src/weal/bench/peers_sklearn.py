@@ -24,8 +24,8 @@ from weal.core.arrays import Array
 
 RESTARTS = 3
 CONSTANT_BOUNDS = (1e-3, 1e3)
-LENGTH_BOUNDS = (1e-2, 1e3)
-NOISE_BOUNDS = (1e-8, 1e1)
+PEER_LENGTHS = (1e-2, 1e3)
+PEER_NOISES = (1e-8, 1e1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,8 +74,8 @@ def skactiveml_igs(model: SklearnModel, known: Known) -> Array:  # (U,)
 
 
 def _kernel(d: int) -> Any:
-    smooth = ConstantKernel(1.0, CONSTANT_BOUNDS) * RBF(np.ones(d), LENGTH_BOUNDS)
-    return smooth + WhiteKernel(1.0, NOISE_BOUNDS)
+    smooth = ConstantKernel(1.0, CONSTANT_BOUNDS) * RBF(np.ones(d), PEER_LENGTHS)
+    return smooth + WhiteKernel(1.0, PEER_NOISES)
 
 
 @contextmanager

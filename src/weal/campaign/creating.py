@@ -25,7 +25,7 @@ from weal.table.parquet import table_to_parquet
 from weal.table.plan import Plan, encode, make_plan
 from weal.table.reading import Table, read_table, table_of
 
-FARTHEST = 1e50  # standard deviations
+FARTHEST_INPUT = 1e50  # standard deviations
 NEARLY_EMPTY = 0.8  # share of missing cells in a column that is rather a target than an input
 CHUNK = 50_000  # candidates
 ID = "id"  # name of the ids where the table has no column of them
@@ -95,12 +95,12 @@ def _refuse_hidden_target(table: Table, plan: Plan, types: Mapping[str, str]) ->
 def _refuse_far(X: Array, like: Array, ids: Sequence[Any]) -> None:
     """Refuse candidates X (N, d) so far from the others that no model could take them."""
     mean, sd = location_scale(like)
-    far = np.abs(X - mean) > FARTHEST * np.where(sd == 0.0, 1.0, sd)
+    far = np.abs(X - mean) > FARTHEST_INPUT * np.where(sd == 0.0, 1.0, sd)
     if rows := np.flatnonzero(far.any(axis=1)).tolist():
         some = ", ".join(repr(ids[n]) for n in rows[:5])
         raise ValueError(
-            f"{len(rows)} rows have a value more than {FARTHEST:g} standard deviations from those "
-            f"of the campaign, such as {some}; is it in another unit?"
+            f"{len(rows)} rows have a value more than {FARTHEST_INPUT:g} standard deviations from "
+            f"those of the campaign, such as {some}; is it in another unit?"
         )
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
 
 WHAT = ("labels", "predictions", "candidates", "events")
-BLOCK = 20_000  # candidates that are predicted at a time
+PREDICTED_AT_A_TIME = 20_000  # candidates that are predicted at a time
 __all__ = ["WHAT", "export", "frame", "whole"]
 
 
@@ -90,7 +90,9 @@ def _predicted(session: Session) -> Array:
     X = session.pool.X
     if not session.state.fitted:
         return np.full((4, len(X)), np.nan)
-    blocks = [X[start : start + BLOCK] for start in range(0, len(X), BLOCK)]
+    blocks = [
+        X[start : start + PREDICTED_AT_A_TIME] for start in range(0, len(X), PREDICTED_AT_A_TIME)
+    ]
     model = session.model
     parts = [
         np.stack([*model.predict(block, return_std=True), *model.predict_interval(block, LEVEL)])

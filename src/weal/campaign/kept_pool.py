@@ -4,7 +4,7 @@ It spares the next process a pass over the candidates, and the labels since the 
 settled one by one. Means and variances of the experts that matter are kept to the last bit, under
 a fingerprint of all that decides them: the experts (`checkpoint`), the labels that were folded in,
 and the candidates. What does not match, or cannot be read, is thrown away; what is larger than
-LARGEST is not kept, for it would be written at every ask.
+MOST_BYTES is not kept, for it would be written at every ask.
 """
 
 import json
@@ -19,7 +19,7 @@ from weal.learner.state import State
 from weal.store.store import Store
 
 KIND = "pool"  # of the snapshot in the store
-LARGEST = 4 * 2**20  # bytes
+MOST_BYTES = 4 * 2**20  # bytes
 
 
 def read(store: Store, ledger: Ledger, state: State) -> Snapshot | None:
@@ -30,7 +30,7 @@ def read(store: Store, ledger: Ledger, state: State) -> Snapshot | None:
 
 def keep(store: Store, ledger: Ledger, state: State, found: Snapshot) -> None:
     """Keep the belief of a state that has a model."""
-    if found.mu.nbytes + found.v.nbytes <= LARGEST:
+    if found.mu.nbytes + found.v.nbytes <= MOST_BYTES:
         store.keep_snapshot(ledger.name, KIND, ledger.seq, ledger.hash, pack(found, state))
 
 

@@ -11,7 +11,7 @@ from weal.diagnostics.coverage import LEVEL
 from weal.learner.beliefs import Beliefs
 from weal.learner.state import State
 
-CHECK = 7  # part of the random key of rows that are offered for a test
+CHECK_KEY = 7  # part of the random key of rows that are offered for a test
 NAMES = ("mean", "sd", "low", "high")
 
 
@@ -34,7 +34,7 @@ def chosen(state: State, beliefs: Beliefs, wanted: int, spare: int) -> tuple[lis
 def drawn(state: State, beliefs: Beliefs, n: int, before: int) -> list[Offer]:
     """Rows drawn at random, of those that are free; `before` were drawn already."""
     free = np.flatnonzero(state.free(n))
-    rng = np.random.default_rng([state.settings.seed, CHECK, before])
+    rng = np.random.default_rng([state.settings.seed, CHECK_KEY, before])
     ids = [str(state.candidates.ids[k]) for k in rng.choice(free, n, replace=False).tolist()]
     return [
         Offer(name, {"check": True, **belief, "why": {"how": "check"}})

@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     from weal.diagnostics.coverage import Coverage
     from weal.diagnostics.random_choice import Comparison
 
-FAMILIES = {
+SMOOTHNESS = {
     "rbf": "very smooth",
     "matern52": "smooth",
     "matern32": "rougher",
     "matern12": "rough",
     "rq": "smooth at several scales",
 }
-INPUTS, LONGEST = 6, 24  # that are shown, and letters of a name
+INPUTS, LETTERS = 6, 24  # that are shown, and letters of a name
 LEAST = 0.01  # weight of an expert that is shown
 CLEAR = 1.2  # times an even weight: what weighs more stands out
 
@@ -105,7 +105,7 @@ def _covered(coverage: "Coverage") -> str:
 def _model(beliefs: "Beliefs") -> list[str]:
     shown = [one for one in beliefs.experts if one.weight >= LEAST] or beliefs.experts[:1]
     names = list(beliefs.inputs)
-    short = told_apart(names[:INPUTS], LONGEST)
+    short = told_apart(names[:INPUTS], LETTERS)
     shares = [percent(beliefs.inputs[name]) for name in names[:INPUTS]]
     best = [f"{name} {share}" for name, share in zip(short, shares, strict=True)]
     more = f" and {len(names) - INPUTS} more" if len(names) > INPUTS else ""
@@ -125,7 +125,7 @@ def _model(beliefs: "Beliefs") -> list[str]:
 
 
 def _expert(expert: "Expert") -> str:
-    family = FAMILIES.get(expert.family, expert.family)
+    family = SMOOTHNESS.get(expert.family, expert.family)
     low, high = number(min(expert.lengths), 2), number(max(expert.lengths), 2)
     reach = f"lengthscale {low}" if low == high else f"lengthscales {low} to {high}"
     return f"{family} ({expert.family}), {reach}, in sds of the inputs"

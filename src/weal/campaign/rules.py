@@ -15,7 +15,7 @@ from weal.errors import AlreadyLabelled, Conflict, UnknownId
 from weal.store.events import Draft, check_note
 from weal.store.store import Book
 
-SHOWN = 5  # ids in an error message
+NAMED = 5  # ids in an error message
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,5 +141,5 @@ def _known(book: Book, ids: Sequence[str]) -> Ledger:
 
 def _some(ids: Iterable[str]) -> str:
     names = list(ids)
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(map(repr, names[:SHOWN])) + more
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(map(repr, names[:NAMED])) + more

@@ -17,7 +17,7 @@ DEFAULTS: dict[str, Any] = {
 FIXED = ("seed", "n_start")  # what was asked so far follows from these
 MOST_SEEDS = 2**32  # scikit-learn takes no others
 MOST_LABELS = 10**6  # before there is a model: more than any campaign has
-LARGEST = 1e300  # of an error
+LARGEST_GOAL = 1e300  # of an error
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 24 * 3600.0, "w": WEEK}
 
 
@@ -71,7 +71,7 @@ def _acquisition(value: Any) -> Any:
 def _goal(value: Any) -> float | None:
     if value is None:
         return None
-    if not _is_positive(value, LARGEST):
+    if not _is_positive(value, LARGEST_GOAL):
         raise ValueError(f"goal is {value!r}; it needs an error above 0, in units of the label")
     return float(value)
 

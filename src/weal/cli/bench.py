@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
+from weal.cli import interrupts
 from weal.cli.bench_screen import progress_shown, show_outcome, show_rows
 from weal.cli.screen import say
 
@@ -26,12 +27,6 @@ CHOICE_METHODS = ("weal-random", "weal-even", "weal-auto")
 SIMULATE_METHODS = ("weal-random", "weal-auto", "weal-gpm-var", "weal-igs")
 BESIDE_PEERS = ("gp-var-exact", "egp-multiafs", "weal-random", "weal-auto", "weal-gpm-var")
 _HOME = Path("weal-out")
-
-
-class Stopped(click.ClickException):
-    """Ctrl-C during a run."""
-
-    exit_code = 130
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,8 +246,9 @@ def _carried_out(plan: "Plan", folder: Path, options: Options) -> "Outcome":
                 progress=progress,
                 command=command,
             )
-    except KeyboardInterrupt as stop:
-        raise Stopped("stopped; what is finished is kept, and the same command resumes") from stop
+    except BaseException:  # said only of Ctrl-C, which may end in another error
+        interrupts.explain("stopped; what is finished is kept, and the same command resumes")
+        raise
 
 
 def _report(folder: Path, outcome: "Outcome", bands: Literal["few", "all"]) -> None:

@@ -13,12 +13,13 @@ from typing import Any
 
 AGAIN = 0.02  # seconds
 _heard = False
+_words = "stopped"
 
 
 def listen() -> None:
     """From now on, remember interrupts; where somebody else handles them, they are left alone."""
-    global _heard
-    _heard = False
+    global _heard, _words
+    _heard, _words = False, "stopped"
     in_main = threading.current_thread() is threading.main_thread()
     if in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
@@ -34,6 +35,17 @@ def ignore() -> None:
 def heard() -> bool:
     """Whether there was one."""
     return _heard
+
+
+def words() -> str:
+    """What is said of it at the end."""
+    return _words
+
+
+def explain(words: str) -> None:
+    """Say this of it at the end."""
+    global _words
+    _words = words
 
 
 def _interrupt(_: int, __: FrameType | None) -> None:

@@ -105,7 +105,7 @@ def main(args: Sequence[str] | None = None) -> None:
     finally:
         interrupts.ignore()
     if code == 130:
-        _complain("stopped", code)
+        _complain(interrupts.words(), code)
     sys.exit(code)
 
 

@@ -12,7 +12,7 @@ from weal.cli import options as line
 from weal.cli.options import chosen, command, opened, opened_store, plural, takes
 from weal.cli.screen import counting, say, show, show_json, show_table
 
-SHOWN = 5  # events from the future
+EVENTS_SHOWN = 5  # events from the future
 WHAT = ("labels", "predictions", "candidates", "events")
 
 
@@ -28,7 +28,7 @@ def status(name: str, goal: float | None, store: str | None, as_json: bool) -> N
     if as_json:
         show_json({**found.to_dict(), "future": [event.seq for event in future]})
         return
-    for event in future[:SHOWN]:
+    for event in future[:EVENTS_SHOWN]:
         by = f" by {event.who}" if event.who else ""
         say(
             f"event {event.seq} ({event.kind}{by}) is dated {event.time:%Y-%m-%d %H:%M} UTC, in "

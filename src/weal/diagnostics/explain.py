@@ -16,7 +16,7 @@ from weal.learner.state import State
 from weal.model.model import Model
 
 NEIGHBOURS = 3
-SAMPLE = 1000  # candidates, at most, that say what is usual
+USUAL_SAMPLE = 1000  # candidates, at most, that say what is usual
 UNSURE = 1.25  # times the usual sd, from which the model is unsure
 
 
@@ -78,7 +78,7 @@ def neighbours(
     if not labels or not ids:
         return [() for _ in ids]
     names, pool = list(labels), state.candidates.X
-    known, some = _rows(state, names), sample(state, SAMPLE)
+    known, some = _rows(state, names), sample(state, USUAL_SAMPLE)
     usual = np.median(input_importance.distances(model, pool, some, known).min(axis=1))
     D = input_importance.distances(model, pool, _rows(state, ids), known) / (float(usual) or 1.0)
     return [_nearest(row, names, labels, own) for row, own in zip(D, ids, strict=True)]
@@ -103,7 +103,7 @@ def usual_sd(state: State, model: Model | None) -> float | None:
     """The median sd of f over (some of) the candidates; None while there is no model."""
     if model is None:
         return None
-    _, sd = model.predict(sample(state, SAMPLE), return_std=True)
+    _, sd = model.predict(sample(state, USUAL_SAMPLE), return_std=True)
     return float(np.median(sd))
 
 

@@ -28,10 +28,14 @@ from weal.model.fold import Fold
 from weal.model.prediction import in_units
 from weal.model.settling import prior_experts
 
-DRAWS, FEWEST, CHEAP = 24, 8, 120  # functions: all of them up to CHEAP labels, then fewer
+FUNCTIONS_DRAWN, FEWEST_DRAWN, CHEAP = (
+    24,
+    8,
+    120,
+)  # functions: all of them up to CHEAP labels, then fewer
 TEST = 200  # rows, at most, that errors are taken over
 MOST = 300  # labels up to which it is done: it costs t^3 for each draw
-LEAST_WEIGHT = 1e-3  # of an expert that takes part
+TAKES_PART_FROM = 1e-3  # of an expert that takes part
 TINY = 1e-9  # of the spread of a function: an error below it counts as this
 Places = NDArray[np.intp]
 _KEY = 13  # part of the random key
@@ -55,7 +59,7 @@ def beside_random(
     t = len(fold.y)
     if not 1 < t <= MOST:
         return None
-    fold = main_experts(fold, LEAST_WEIGHT)
+    fold = main_experts(fold, TAKES_PART_FROM)
     rng = np.random.default_rng([seed, _KEY, t])
     U = len(X)
     test = rng.choice(U, min(TEST, U), replace=False)
@@ -64,7 +68,7 @@ def beside_random(
     where = np.arange(t + len(others), len(rows))
     believed: dict[int, tuple[Array, Array]] = {}  # by expert
     ratios = []
-    draws = int(np.clip(DRAWS * (CHEAP / t) ** 2, FEWEST, DRAWS))
+    draws = int(np.clip(FUNCTIONS_DRAWN * (CHEAP / t) ** 2, FEWEST_DRAWN, FUNCTIONS_DRAWN))
     for n in range(draws):
         m, f = draw(fold, rows, rng, believed)
         picked = t + rng.choice(len(others), min(t, len(others)), replace=False)

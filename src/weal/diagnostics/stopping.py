@@ -26,17 +26,17 @@ from weal.diagnostics.wording import number, percent
 from weal.model.model import Model
 from weal.model.prediction import mean_sd
 
-EARLY = 3  # the course is looked at from this part of the labels on
-APART = 1.1  # ratio of the numbers of labels of two marks that count as two
-FEWEST = 4  # marks, and
+FROM_PART = 3  # the course is looked at from this part of the labels on
+MARKS_APART = 1.1  # ratio of the numbers of labels of two marks that count as two
+FEWEST_MARKS = 4  # marks, and
 SPAN = 1.4  # ratio of the last to the first of them, from which a line is drawn
-DRAWS = 4000
+COURSES_DRAWN = 4000
 RATE, RATE_SD = 0.5, 0.5  # prior of beta
 USUAL_SD = 0.15  # of the rate in the long run, around RATE
 SCATTER, SCATTER_WEIGHT = 0.1, 4.0  # residuals expected of log error, and labels that is worth
 FREEDOM = 4.0  # of the Student-t
 LOOK_BACK, CALM = 30, 5.0  # surprises that c is taken from, and how many of size 1 on top
-FARTHEST = 20  # times the labels at hand: nobody knows beyond
+FARTHEST_AHEAD = 20  # times the labels at hand: nobody knows beyond
 LITTLE_MOVED, LITTLE_GAINED = 0.25, 0.05  # of the sds and of the error, by the last labels
 _KEY = 17  # part of the random key
 
@@ -85,8 +85,8 @@ def changed(model: Model, n_start: int, X: Array, k: int) -> Change | None:
 def needed(trend: Trend, goal: float, left: int, seed: int) -> Needed:
     """Labels that the goal needs, where `left` candidates have none."""
     marks, now = _spaced(trend.marks), trend.now
-    limit = min(left, FARTHEST * now.labels)
-    known = len(marks) >= FEWEST and marks[-1].labels >= SPAN * marks[0].labels
+    limit = min(left, FARTHEST_AHEAD * now.labels)
+    known = len(marks) >= FEWEST_MARKS and marks[-1].labels >= SPAN * marks[0].labels
     rng = np.random.default_rng([seed, _KEY, now.labels])
     log_c = _log_widening(trend.surprises, rng)
     if not known:
@@ -145,8 +145,8 @@ def _spaced(marks: Sequence[Mark]) -> list[Mark]:
     """Marks of the later course that are a tenth apart, the last among them."""
     found: list[Mark] = []
     for mark in reversed(marks):
-        near = bool(found) and found[-1].labels < APART * mark.labels
-        if not near and EARLY * mark.labels >= marks[-1].labels and mark.expected > 0.0:
+        near = bool(found) and found[-1].labels < MARKS_APART * mark.labels
+        if not near and FROM_PART * mark.labels >= marks[-1].labels and mark.expected > 0.0:
             found.append(mark)
     return found[::-1]
 
@@ -166,10 +166,10 @@ def _draws(marks: Sequence[Mark], t: int, rng: np.random.Generator) -> tuple[Arr
         spread = (SCATTER_WEIGHT * SCATTER**2 + weight @ squares) / (SCATTER_WEIGHT + len(y))
         weight = (FREEDOM + 1.0) / (FREEDOM + squares / spread)
     freedom = SCATTER_WEIGHT + len(y) - 2.0
-    sd = np.sqrt(spread * freedom / rng.chisquare(freedom, DRAWS))
+    sd = np.sqrt(spread * freedom / rng.chisquare(freedom, COURSES_DRAWN))
     root = np.linalg.cholesky(np.linalg.inv(P))
-    level, beta = best[:, None] + sd * (root @ rng.standard_normal((2, DRAWS)))
-    usual, share = RATE + USUAL_SD * rng.standard_normal(DRAWS), rng.random(DRAWS)
+    level, beta = best[:, None] + sd * (root @ rng.standard_normal((2, COURSES_DRAWN)))
+    usual, share = RATE + USUAL_SD * rng.standard_normal(COURSES_DRAWN), rng.random(COURSES_DRAWN)
     return level, share * np.maximum(beta, 0.0) + (1.0 - share) * np.maximum(usual, 0.0)
 
 
@@ -179,7 +179,7 @@ def _log_widening(surprises: Sequence[Surprise], rng: np.random.Generator) -> Ar
     z2 = np.array([min((one.error / one.sd) ** 2, 16.0) if one.sd > 0 else 1.0 for one in last])
     n = CALM + len(z2)
     mean = (CALM + z2.sum()) / n
-    return np.asarray(0.5 * np.log(mean) + rng.standard_normal(DRAWS) / np.sqrt(2.0 * n))
+    return np.asarray(0.5 * np.log(mean) + rng.standard_normal(COURSES_DRAWN) / np.sqrt(2.0 * n))
 
 
 def _count(more: float, limit: int) -> int | None:

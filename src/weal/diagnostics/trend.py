@@ -14,10 +14,11 @@ are taken after every label at first, later after every twentieth part more, and
 From FINE labels on the steps are longer, and not every label is kept.
 
 Settling costs t^3, and the learner settles some five times while labels double. So where there are
-more than PAST labels, experts of the past are, from EARLY labels on, settled each time that half as
-many have come, by at most SETTLED_BY of them, evenly spread. These are somewhat coarser than those
-that the learner had then: on three functions, 400 labels each, estimates of the past came out 0 to
-4 % too high in the middle, a few by up to 37 %. The last estimate is that of the model itself.
+more than PAST labels, experts of the past are, from AS_IT_WAS labels on, settled each time that
+half as many have come, by at most SETTLED_BY of them, evenly spread. These are somewhat coarser
+than those that the learner had then: on three functions, 400 labels each, estimates of the past
+came out 0 to 4 % too high in the middle, a few by up to 37 %. The last estimate is that of the
+model itself.
 
 Who keeps the course, with the fingerprint of all that it depends on, need not start from the
 beginning: it goes on from the last time that experts were settled.
@@ -47,8 +48,8 @@ WINDOW = 10  # labels that the prequential error looks back on
 STEP, LONG_STEP = 0.05, 0.15  # shares of the labels after which estimates are taken again
 FINE = 400  # labels up to which each is kept; of twice as many every second, and so on
 PAST = 120  # labels up to which the past is settled as it was, and all experts count
-EARLY, COARSE = 40, 1.5  # beyond: settled as it was up to so many; then ratio of labels between
-SETTLED_BY, LEAST_WEIGHT = 120, 1e-4  # and labels that settle, weight of an expert that counts
+AS_IT_WAS, COARSE = 40, 1.5  # beyond: settled as it was up to so many; then ratio of labels between
+SETTLED_BY, COUNTS_FROM = 120, 1e-4  # and labels that settle, weight of an expert that counts
 POOL = 500  # candidates, at most, that the expected error is taken over
 _DRAWN = 11  # part of the random key of these candidates
 Rows = tuple[Array, Array, Array]  # inputs (N, d), labels and noise variances (N,), scaled
@@ -116,7 +117,7 @@ def course(
     settled = list(_settlings(fold, first, t))
     wanted = set(_wanted(first, t))
     until = known.now.labels if known else first
-    until = min(until, EARLY) if until <= PAST < t else until  # it was settled otherwise since
+    until = min(until, AS_IT_WAS) if until <= PAST < t else until  # it was settled otherwise since
     start = max((n for n in settled if n <= until), default=first)
     marks = [one for one in known.marks if one.labels < start] if known else []
     marks = [one for one in marks if one.labels in wanted]
@@ -128,7 +129,7 @@ def course(
             now = fold
         elif i in settled and i > start:
             now = fold_of(fold, i)
-        now = main_experts(now, LEAST_WEIGHT) if i > PAST else now
+        now = main_experts(now, COUNTS_FROM) if i > PAST else now
         if i in wanted:
             marks.append(_mark(now, scale, X, y[:i]))
         if i < end:
@@ -141,7 +142,7 @@ def course(
 
 def _settlings(fold: Fold, first: int, t: int) -> Iterator[int]:
     """Numbers of labels at which the experts of the past are settled, for t labels."""
-    as_it_was = t if t <= PAST else EARLY
+    as_it_was = t if t <= PAST else AS_IT_WAS
     while first <= t:
         yield first
         if not fold.setting.adaptive:
@@ -156,7 +157,7 @@ def fold_after(model: Model, n_start: int, k: int) -> Fold:
     """
     fold = model.fold
     if model.n_labels_ > PAST:
-        return absorb(emptied(main_experts(fold, LEAST_WEIGHT)), *_rows(fold, 0, k))
+        return absorb(emptied(main_experts(fold, COUNTS_FROM)), *_rows(fold, 0, k))
     start = max(_settlings(fold, min(n_start, k), k))
     return absorb(fold_of(fold, start), *_rows(fold, start, k))
 

@@ -90,13 +90,13 @@ def check_distance(name: str, scaled: Array) -> Array:
     return scaled
 
 
-KINDS = ("auto", "exact", "features", "encoded")
+APPROXIMATIONS = ("auto", "exact", "features", "encoded")
 
 
 def check_kind(approximation: str) -> None:
     """Refuse a kind of expert that there is not."""
-    if approximation not in KINDS:
-        raise ValueError(f"approximation is {approximation!r}; it must be one of {KINDS}")
+    if approximation not in APPROXIMATIONS:
+        raise ValueError(f"approximation is {approximation!r}; it must be one of {APPROXIMATIONS}")
 
 
 def check_n_frequencies(n_frequencies: int) -> None:

@@ -5,9 +5,9 @@ With z the labels bent, and the evidence p of experts with their magnitude integ
     log p(y | bent) = log p(z) + sum_i log dz_i/dy_i        log p(y | straight) = log p(y)
 
 Both are averaged over every second kernel and noise ratio of our grid (`core.lineup`). A bend has
-to be MARGIN better, and not by less than FEWEST labels: they look bent by chance more easily than
-by the grid alone, and to bend what is straight costs decades where functions are smooth. Asked anew
-whenever experts are settled anew; with given experts, which are settled once, "auto" is never.
+to be MARGIN better, and not by less than FEWEST_BENT labels: they look bent by chance more easily
+than by the grid alone, and to bend what is straight costs decades where functions are smooth. Asked
+anew whenever experts are settled anew; with given experts, which are settled once, "auto" is never.
 """
 
 import numpy as np
@@ -18,12 +18,12 @@ from weal.core.arrays import Array
 from weal.core.bend import STRAIGHT, Bend, bend_of
 
 MARGIN = 10.0  # nats
-FEWEST = 30  # labels from which "auto" may bend
+FEWEST_BENT = 30  # labels from which "auto" may bend
 
 
 def choose(warp: str | None, X: Array, y: Array, extra: Array) -> Bend:
     """The bend for scaled labels y (t,) at X (t, d), with noise variances extra (t,)."""
-    bend = bend_of(y) if warp == "asinh" or (warp == "auto" and len(y) >= FEWEST) else STRAIGHT
+    bend = bend_of(y) if warp == "asinh" or (warp == "auto" and len(y) >= FEWEST_BENT) else STRAIGHT
     if warp == "asinh" or not bend.spread:
         return bend
     known = (X, y, extra)

@@ -39,8 +39,8 @@ from weal.plots.canvas import (
     ticks,
 )
 
-SHOWN = 15  # inputs
-LONGEST = 36  # letters of a name
+INPUTS_SHOWN = 15  # inputs
+NAME_LETTERS = 36  # letters of a name
 _LOG_RATIO = 3.0  # of the largest error to the smallest, from which the axis is logarithmic
 _KINDS = {
     "rbf, one lengthscale": (SKY, "very smooth, inputs alike"),
@@ -187,15 +187,18 @@ def experts(course: Trend) -> Plot:
 
 def inputs(shares: dict[str, float]) -> Plot:
     """Which inputs matter, the most important above."""
-    names, values = told_apart(list(shares)[:SHOWN], LONGEST), list(shares.values())[:SHOWN]
-    if len(shares) > SHOWN:
-        names.append(f"{len(shares) - SHOWN} others together")
-        values.append(sum(list(shares.values())[SHOWN:]))
+    names, values = (
+        told_apart(list(shares)[:INPUTS_SHOWN], NAME_LETTERS),
+        list(shares.values())[:INPUTS_SHOWN],
+    )
+    if len(shares) > INPUTS_SHOWN:
+        names.append(f"{len(shares) - INPUTS_SHOWN} others together")
+        values.append(sum(list(shares.values())[INPUTS_SHOWN:]))
     fig = figure(1, 0.7 + 0.17 * len(names))
     ax = fig.subplots()
     ticks(ax)
     at = np.arange(len(names))
-    colors = [BLUE] * min(len(names), SHOWN) + [GREY] * (len(names) - SHOWN)
+    colors = [BLUE] * min(len(names), INPUTS_SHOWN) + [GREY] * (len(names) - INPUTS_SHOWN)
     ax.barh(at, [100 * value for value in values], color=colors, height=0.7)
     ax.set_yticks(at, [plain(name) for name in names], fontsize=6.5)
     ax.set_ylim(len(names) - 0.4, -0.6)

@@ -26,7 +26,7 @@ from typing import Any
 
 from weal.errors import DamagedStore
 
-KINDS = ("created", "added", "asked", "told", "skipped", "corrected", "withdrawn", "settings")
+EVENT_KINDS = ("created", "added", "asked", "told", "skipped", "corrected", "withdrawn", "settings")
 AHEAD = timedelta(minutes=5)  # by which clocks may differ without a word
 MAX_KEY = 200  # characters of a client's key; databases limit what they can index
 MAX_DIGITS = 4000  # of an id that is given as a number
@@ -149,8 +149,8 @@ def check_name(name: Any) -> str:
 
 def _checked_body(draft: Draft) -> str:
     """The body's text; an error when the draft cannot be written and read back the same."""
-    if draft.kind not in KINDS:
-        raise ValueError(f"an event is {', '.join(KINDS)}, not {draft.kind!r}")
+    if draft.kind not in EVENT_KINDS:
+        raise ValueError(f"an event is {', '.join(EVENT_KINDS)}, not {draft.kind!r}")
     if draft.id is not None and check_id(draft.id) != draft.id:
         raise ValueError(f"the id {draft.id!r} is not text; pass it through check_id first")
     check_text(draft.who, "who wrote it", MAX_WHO, empty=True)

@@ -18,7 +18,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 DEFAULT = "sqlite:///weal.db"
-ENDINGS = (".db", ".sqlite", ".sqlite3")
+DATABASE_ENDINGS = (".db", ".sqlite", ".sqlite3")
 _WRITE = (
     "write sqlite:///file.db, a path that ends in .db, postgresql://user:password@host/database, "
     "or memory:"
@@ -79,7 +79,7 @@ def read_name(given: str | os.PathLike[str] | None = None) -> Name:
         return _server(text, scheme)
     if scheme == "sqlite":
         return _file(text, text[len("sqlite:///") :] if text[6:10] == ":///" else "")
-    if scheme or not text.lower().endswith(ENDINGS) or _LOGIN.search(text):
+    if scheme or not text.lower().endswith(DATABASE_ENDINGS) or _LOGIN.search(text):
         raise ValueError(f"{mask(text)!r} names no store; {_WRITE}")
     return _file(text, text)
 

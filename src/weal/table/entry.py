@@ -10,7 +10,7 @@ import re
 
 from weal.table.cells import MINUS, short
 
-LONGEST = 400  # digits: a float has 309
+MOST_DIGITS = 400  # digits: a float has 309
 _NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
 _THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?")
@@ -29,7 +29,7 @@ def number(text: object, field: str) -> float:
     """
     if isinstance(text, bool) or not isinstance(text, str | int | float):
         raise ValueError(f"{field} is {text!r}; write a number, such as 312.5")
-    if isinstance(text, int) and abs(text) >= 10**LONGEST:
+    if isinstance(text, int) and abs(text) >= 10**MOST_DIGITS:
         raise ValueError(f"{field} is too large; check its unit")
     written = str(text).strip().replace(MINUS, "-")
     if not re.fullmatch(_NUMBER, written):

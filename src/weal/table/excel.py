@@ -16,7 +16,7 @@ from weal.table.delimited import check_names
 from weal.table.frames import plain_cells
 from weal.table.guarding import unspelt
 
-LARGEST = 2 << 30  # bytes of a workbook, unpacked
+LARGEST_WORKBOOK = 2 << 30  # bytes of a workbook, unpacked
 # What openpyxl, zipfile and the reader of XML can end with, such as on entities that grow.
 _FAILS = (
     *(ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, NotImplementedError),
@@ -66,7 +66,7 @@ def _refuse_bomb(path: Path) -> None:
             size = sum(info.file_size for info in bundle.infolist())
     except (BadZipFile, OSError, ValueError) as error:
         raise ValueError(f"{path} cannot be read as Excel: {error}") from error
-    if size > LARGEST:
+    if size > LARGEST_WORKBOOK:
         raise ValueError(f"{path} unpacks into {size:,} bytes: save it as CSV or Parquet")
 
 
