@@ -2,7 +2,7 @@
 
     python benchmarks/store_edges.py fuzz [COUNT] [SEED]    damaged files (3000)
     python benchmarks/store_edges.py interrupts [COUNT]     Ctrl-C at every so many imports (200)
-    python benchmarks/store_edges.py waiting [CALLS]        12 who tell and 8 who ask; 24 who tell
+    python benchmarks/store_edges.py waiting [CALLS] [sqlite]  24 who tell; 12 tell, 8 ask
 
 "fuzz" counts mutations, those after which the doctor finds nothing broken (every event, label and
 candidate is then the same, or it stops with an error), and events that were saved. "waiting" gives
@@ -73,15 +73,15 @@ def interrupts(count: str = "200") -> None:
             print(f"{times:5}  {end}")
 
 
-def waiting(calls: str = "500") -> None:
+def waiting(calls: str = "500", store: str = "") -> None:
     servers = of_tests("postgres_server")
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         urls = [f"sqlite:///{name}/weal.db"]
         if servers.programs():
             urls.append(stack.enter_context(servers.running()).url)
-        for url in urls:
+        for url in (url for url in urls if url.startswith(store)):
             kind = url.partition(":")[0]
-            for tellers, askers in ((12, 8), (24, 0)):
+            for tellers, askers in ((24, 0), (12, 8)):
                 told, asked = crowd(url, f"{kind} {tellers}", tellers, askers, int(calls))
                 report(f"{kind}, {tellers} tell, {askers} ask: tells", told)
                 report(f"{kind}, {tellers} tell, {askers} ask: asks ", asked)
@@ -104,6 +104,7 @@ def crowd(
     subprocess.run([sys.executable, __file__, "begin", url, name], check=True)
     with tempfile.TemporaryDirectory() as folder:
         told, asked = FORK.Value("i", 0), FORK.Value("i", 0)
+        ready = FORK.Barrier(tellers + askers)
 
         def done() -> bool:
             return bool(told.value >= calls and (not askers or asked.value >= calls))
@@ -114,6 +115,9 @@ def crowd(
             times = []
             with open_campaign(name, url, by=f"person {k}") as one:
                 act = _asking(one) if k >= tellers else _telling(one, k, tellers)
+                if k >= tellers:
+                    _ = one.learner  # opening is not waiting
+                ready.wait()
                 count = asked if k >= tellers else told
                 while not done():
                     if k < tellers and askers and told.value > asked.value:
