@@ -116,7 +116,7 @@ class Campaign:
         wanted = _count(n)
         settings = self.ledger.settings
         out = timedelta(seconds=seconds(settings["lease"] if lease is None else lease))
-        _ = self.mind  # what takes long, following the labels, is done before it is our turn
+        _ = self.session  # what takes long, following the labels, is done before it is our turn
         with self.store.turn(self.name):  # else all who ask now choose the same rows
             events = self._asked(wanted, out, by or self.who, check)
         with suppress(WealError):  # the rows are asked: advice for next time may fail
