@@ -14,6 +14,10 @@ settings.register_profile("same", derandomize=True, database=None, **CALM)
 settings.register_profile("random", derandomize=False, **CALM)
 settings.load_profile("same")
 
+# Who runs the tests in the background may have made them deaf to Ctrl-C, and so would children be.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 def pytest_terminal_summary(terminalreporter, config):
     """Say how the order comes again, also under -q, which hides the header."""

@@ -40,7 +40,7 @@ def test_labels_are_listed_in_the_order_they_came(one):
 
 def test_every_candidate_is_predicted(one, monkeypatch):
     table = frame(one, "predictions")
-    monkeypatch.setattr(exporting, "BLOCK", 7)
+    monkeypatch.setattr(exporting, "PREDICTED_AT_A_TIME", 7)
     in_blocks = frame(one, "predictions")
     mean, sd = one.model.predict(one.session.pool.X, return_std=True)
     low, high = one.model.predict_interval(one.session.pool.X, 0.9)

@@ -199,7 +199,7 @@ def test_a_belief_is_kept_now_and_then_and_not_where_it_is_large(monkeypatch):
             one.tell(f"r{n}", truth(n))
         one.ask()
         assert one.store.snapshot("lab", kept_pool.KIND) is None
-    monkeypatch.setattr(kept_pool, "LARGEST", 100)
+    monkeypatch.setattr(kept_pool, "MOST_BYTES", 100)
     with campaign() as one:
         for n in range(12):
             one.tell(f"r{n}", truth(n))

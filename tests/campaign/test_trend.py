@@ -138,7 +138,7 @@ def test_beyond_some_labels_the_past_is_settled_less_often_and_the_last_is_the_m
     one, monkeypatch
 ):
     exact = {mark.labels: mark for mark in course(one.model, 5, one.session.pool.X).marks}
-    for name, value in {"PAST": 15, "EARLY": 10, "SETTLED_BY": 14}.items():
+    for name, value in {"PAST": 15, "AS_IT_WAS": 10, "SETTLED_BY": 14}.items():
         monkeypatch.setattr(f"weal.diagnostics.trend.{name}", value)
     rough = {mark.labels: mark for mark in course(one.model, 5, one.session.pool.X).marks}
     assert list(rough) == list(exact)
