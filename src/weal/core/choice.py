@@ -72,14 +72,16 @@ def best_of(
     if few > 1:
         last = max(len(masked) - few, 0)
         least = min(least, float(np.partition(masked, last)[last]))
-    found = np.flatnonzero(free & (masked >= least)).tolist()
-    quick = [crc32(repr(ids[n]).encode(), seed & 0xFFFFFFFF) for n in found]
-    order = sorted(range(len(found)), key=lambda i: (-masked[found[i]], quick[i]))
-    least_quick, entries = 2**32, list[Entry]()
-    for i in order:  # of equal hashes the long ones decide, which few need
-        if len(entries) < few or quick[i] <= least_quick:
-            n, least_quick = found[i], min(quick[i], least_quick)
-            entries.append(Entry(float(masked[n]), quick[i], _long(seed, ids[n]), start + n))
+    found = np.flatnonzero(free & (masked >= least))
+    quick = np.array([crc32(repr(ids[n]).encode(), seed & 0xFFFFFFFF) for n in found.tolist()])
+    order = np.lexsort((quick, -masked[found]))
+    # Of equal hashes the long ones decide, which few need: who has one no greater than all before.
+    least_before = np.minimum.accumulate(quick[order])
+    kept = order[(quick[order] <= least_before) | (np.arange(len(order)) < few)]
+    entries = [
+        Entry(float(masked[n]), hashed, _long(seed, ids[n]), start + n)
+        for n, hashed in zip(found[kept].tolist(), quick[kept].tolist(), strict=True)
+    ]
     return _reduced(entries, few)
 
 

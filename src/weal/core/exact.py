@@ -29,7 +29,7 @@ from weal.core.likelihood import GAUSSIAN, Likelihood
 # out as +- 1e-16 t, and from a factor with pivots as small as its rounding every further row is
 # larger than the last. At 1500 labels 1e-13 fails; this leaves room for some ten thousand.
 LEAST_RATIO = 1e-11
-AT_A_TIME = 16  # labelled points whose correlations are taken together: they stay in the cache
+AT_A_TIME = 1 << 17  # correlations that are taken together: they stay in the processor's cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,9 +158,10 @@ class ExactExperts:
     def correlated(self, X: Array) -> Correlated:
         """The points X (N, d) in the form that a pool of these experts keeps."""
         K = np.empty((len(self.kernels), len(self.X), len(X)))
+        size = max(1, AT_A_TIME // max(1, len(X)))
         for m, kernel in enumerate(self.kernels):
-            for start in range(0, len(self.X), AT_A_TIME):
-                rows = slice(start, start + AT_A_TIME)
+            for start in range(0, len(self.X), size):
+                rows = slice(start, start + size)
                 K[m, rows] = correlation(kernel, self.X[rows], X)
         return Correlated(X, Rows(K))
 
