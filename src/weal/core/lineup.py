@@ -45,7 +45,6 @@ from weal.core.tuned import (
     MULTIPLES,
     OFFSET,
 )
-from weal.core.tuned import RATIOS as RATIOS
 
 Player = tuple[Kernel, float]  # an expert that could play, with its noise ratio
 

@@ -21,11 +21,12 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from weal.core import kernels, lineup
+from weal.core import kernels
 from weal.core.arrays import Array
 from weal.core.ensemble import Ensemble
 from weal.core.kernels import Kernel
 from weal.core.scaling import Scaling
+from weal.core.tuned import RATIOS
 from weal.model import archive, model_file, units
 from weal.model.checks import check_no_gaps
 from weal.model.fold import begin, learn
@@ -112,7 +113,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         orthogonal: bool = False,
         magnitude: ArrayLike | str | None = "integrated",
         noise: ArrayLike | None = None,
-        noise_ratios: Sequence[float] = lineup.RATIOS,
+        noise_ratios: Sequence[float] = RATIOS,
         fit_length_scale: bool = False,
         magnitude_bounds: Bounds = MAGNITUDE_BOUNDS,
         noise_bounds: Bounds = NOISE_BOUNDS,

@@ -16,6 +16,7 @@ from scipy.special import logsumexp
 from weal.core import lineup
 from weal.core.arrays import Array
 from weal.core.bend import STRAIGHT, Bend, bend_of
+from weal.core.tuned import RATIOS
 
 MARGIN = 10.0  # nats
 FEWEST_BENT = 30  # labels from which "auto" may bend
@@ -34,7 +35,7 @@ def choose(warp: str | None, X: Array, y: Array, extra: Array) -> Bend:
 def _log_evidence(bend: Bend, X: Array, y: Array, extra: Array) -> float:
     """Log density of the labels y (t,), up to what both have in common."""
     z, noise = bend.labels(y), bend.variances(extra, y)
-    kernels, ratios = lineup.grid(X.shape[1])[::2], lineup.RATIOS[::2]
+    kernels, ratios = lineup.grid(X.shape[1])[::2], RATIOS[::2]
     unit = float(np.var(z)) or 1.0
     each = lineup.log_evidences(kernels, ratios, X, z / unit**0.5, noise / unit)
     slope = float(bend.log_slope(y).sum()) - 0.5 * len(y) * float(np.log(unit))
