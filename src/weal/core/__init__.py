@@ -12,6 +12,8 @@ Read in this order, the docstrings of the modules are the manual:
     likelihood    what a label tells an expert
     experts       M Gaussian processes conditioned on labels; the kind on random features
     exact         the exact kind
+    pivots        points that stand for all
+    inducing      the kind that knows f through such points
     embedding     inputs in the form that a kind of expert works on
     ensemble      Bayes weights over the experts; their mixture
     evidence      marginal likelihood: magnitude, noise and lengthscale

@@ -237,6 +237,10 @@ class ExactExperts:
         explained: Array = np.matmul(a.V.transpose(0, 2, 1), b.V)
         return self.prior_covariance(a, b) - explained
 
+    def remainders(self, points: Near) -> Array:
+        """None."""
+        return np.zeros((len(self.kernels), len(points.X)))
+
     def take(self, which: Index) -> Self:
         """Some of the experts."""
         kernels = take_kernels(self.kernels, which)

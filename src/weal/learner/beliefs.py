@@ -276,5 +276,6 @@ def judged_on(model: Model, X: Array, y: Array, noise: Array) -> Judged:
     points = model.points(X)
     mu, v = ens.experts.predict(points)
     scaled = check_distance("y of validation", scale.labels(y))
+    r = ens.experts.remainders(points)  # as good as noise of the labels
     lam = ens.ratios(bend.variances((noise / scale.y_sd) ** 2, scaled))
-    return Judged(points, mu, v, bend.labels(scaled), lam)
+    return Judged(points, mu, v - r, bend.labels(scaled), lam + r)
