@@ -34,9 +34,9 @@ from numpy.typing import DTypeLike
 from scipy.linalg import solve_triangular
 
 from weal.core.arrays import Array, Index
-from weal.core.exact import LEAST_RATIO, take_kernels
+from weal.core.exact import LEAST_RATIO, correlations, take_kernels
 from weal.core.experts import FeatureExperts, FeatureStep
-from weal.core.kernels import Kernel, correlation
+from weal.core.kernels import Kernel
 from weal.core.likelihood import GAUSSIAN, Likelihood
 
 TOGETHER = 256  # labels of a block
@@ -66,7 +66,7 @@ class Inducing:
         """Features (M, N, F): phi, and the root of the remainder."""
         Phi = np.zeros((len(self.kernels), len(X), self.most + 1), dtype)
         for out, kernel, Z, L in zip(Phi, self.kernels, self.Z, self.L, strict=True):
-            phi = solve_triangular(L, correlation(kernel, Z, X), lower=True, check_finite=False)
+            phi = solve_triangular(L, correlations(kernel, Z, X), lower=True, check_finite=False)
             out[:, : len(Z)] = phi.T
             r = kernel.variance - np.einsum("fn,fn->n", phi, phi)
             out[:, -1] = np.sqrt(np.maximum(r, 0.0))
@@ -85,7 +85,7 @@ class Inducing:
 
 def _factor(kernel: Kernel, Z: Array) -> Array:
     """L, with as much noise on the diagonal as exact experts need."""
-    K = correlation(kernel, Z, Z)
+    K = correlations(kernel, Z, Z)
     K[np.diag_indices(len(Z))] += LEAST_RATIO
     return np.linalg.cholesky(K).astype(np.float64, copy=False)
 

@@ -15,6 +15,8 @@ given each other, still have HALF of the largest one. So which are taken follows
 the points alone, and a turn of many is as good as one by one, but for that half.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
@@ -27,10 +29,19 @@ HALF = 0.5
 LEAST_PIVOT = 1e-10  # a remainder below it is rounding
 
 
-def pivots(kernel: Kernel, X: Array, most: int, enough: float) -> NDArray[np.intp]:
-    """Positions of points of X (n, d), at most so many, whose mean remainder is at most `enough`.
+@dataclass(frozen=True, slots=True, eq=False)
+class Chosen:
+    """Points that stand for all."""
 
-    Fewer where all other remainders are rounding; one at the least. Ties go to the first.
+    rows: NDArray[np.intp]  # (m,)  positions, in the order in which they were taken
+    left: float  # mean of the remainders
+    enough: bool  # whether that was enough, or is rounding
+
+
+def pivots(kernel: Kernel, X: Array, most: int, enough: float) -> Chosen:
+    """Points out of X (n, d), at most so many, that leave remainders of a mean of `enough`.
+
+    Ties go to the first.
     """
     n = len(X)
     left = np.full(n, kernel.variance)  # r
@@ -47,7 +58,8 @@ def pivots(kernel: Kernel, X: Array, most: int, enough: float) -> NDArray[np.int
         left -= np.einsum("jn,jn->n", rows[j : j + len(new)], rows[j : j + len(new)])
         chosen = np.append(chosen, new)
         left[chosen] = 0.0
-    return chosen
+    left_over = float(left.mean())
+    return Chosen(chosen, left_over, left_over <= enough or left.max() <= LEAST_PIVOT)
 
 
 def _greedy(R: Array, most: int) -> NDArray[np.intp]:

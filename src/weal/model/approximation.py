@@ -1,12 +1,15 @@
 """Which kind of experts, for how many labels: exact ones as long as they fit, then inducing points.
 
-With t labels an exact expert takes t^2 numbers and t^3 / 3 multiplications. Up to EXACT_LABELS that
-is a second or so, and M of them are held to EXACT_BYTES; below SURELY_EXACT nothing is approximated
-whatever M is. Beyond, experts know f through inducing points (`core.inducing`), as many as it takes
-for what they leave to be small against the noise (ENOUGH), and at the most as many as there would
-have been labels to the last exact experts. So more labels never predict worse: right after the
-switch every label is an inducing point, which is exact, and from then on points are chosen among
-more labels, and more labels are learnt from, at a cost that grows with t and not with t^3.
+With t labels an exact expert takes t^2 numbers and t^3 / 3 multiplications. That is next to nothing
+up to SURELY_EXACT labels, and bearable while M of them take BYTES at the most: to 3,300 labels for
+12 experts, to 11,500 for one (8 s for 8,000 labels, 20 s for 11,500). With many labels few experts
+are left that matter, and as many play as can be exact (`most_experts`).
+
+Inducing points (`core.inducing`) cost t m^2 with m of them. A smooth function is known through few:
+where an eighth of the labels, or fewer, leave remainders whose mean is ENOUGH of the noise, they do
+as well as exact experts for a fraction of the cost, and are taken. A rough one needs more than
+pays: with half of the labels as inducing points an exact expert is cheaper. So it stays exact
+while that fits, and has the most points that do beyond.
 
 Points are chosen among the labelled inputs, CHOSEN_FROM times as many at most as are wanted: those
 with the least hashes of the row, in the order of these, so that the set of inputs decides and their
@@ -19,37 +22,61 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.core.arrays import Array
+from weal.core.embedding import Exact
 from weal.core.exact import LEAST_RATIO
 from weal.core.inducing import Inducing
 from weal.core.kernels import Kernel
 from weal.core.pivots import pivots
 
-EXACT_LABELS = 4000
-EXACT_BYTES = 2**30
-SURELY_EXACT = 1500
-ENOUGH = 0.01  # mean remainder, as a share of the noise ratio
+SURELY_EXACT = 2000  # labels up to which nothing is approximated
+BYTES = 2**30  # for the factors of all experts
+MOST_POINTS = 4000  # inducing points of an expert
+FEW = 8  # labels for each inducing point from which these are few
+ENOUGH = 1e-3  # mean remainder, as a share of the noise ratio
 CHOSEN_FROM = 3
 
 
 def most_exact(M: int) -> int:
-    """Labels up to which M experts are exact ones."""
-    by_memory = int((EXACT_BYTES / (8 * max(M, 1))) ** 0.5)
-    return min(EXACT_LABELS, max(SURELY_EXACT, by_memory))
+    """Labels up to which M experts may be exact ones."""
+    return max(SURELY_EXACT, int((BYTES / (8 * M)) ** 0.5))
 
 
-def exact(approximation: str, t: int, M: int) -> bool:
-    """Whether M experts are exact ones, for t labels."""
-    return approximation == "exact" or (approximation == "auto" and t <= most_exact(M))
+def most_points(M: int) -> int:
+    """Inducing points that M experts may have each: a factor and a root take their square."""
+    return min(MOST_POINTS, int((BYTES / (2 * 8 * M)) ** 0.5))
 
 
-def inducing(dictionary: tuple[Kernel, ...], noise: Array, X: Array) -> Inducing:
-    """Inducing points for experts with noise ratios (M,), out of labelled inputs X (t, d)."""
-    most = most_exact(len(dictionary))
+def most_experts(t: int) -> int:
+    """Experts that may be exact ones for t labels; one at the least."""
+    return max(1, BYTES // (8 * max(t, SURELY_EXACT) ** 2))
+
+
+def chosen(
+    approximation: str, dictionary: tuple[Kernel, ...], noise: Array, X: Array
+) -> Exact | Inducing:
+    """For experts with noise ratios (M,) and labelled inputs X (t, d); not for "features"."""
+    t, M = len(X), len(dictionary)
+    if approximation == "exact" or (approximation == "auto" and t <= SURELY_EXACT):
+        return Exact()
+    if approximation == "auto" and t <= most_exact(M):
+        few = _inducing(dictionary, noise, X, min(t // FEW, most_points(M)), whole=True)
+        return few or Exact()
+    return _inducing(dictionary, noise, X, most_points(M)) or Exact()
+
+
+def _inducing(
+    dictionary: tuple[Kernel, ...], noise: Array, X: Array, most: int, whole: bool = False
+) -> Inducing | None:
+    """Experts with at most so many points; None if that is not enough, where it has to be."""
     X = np.unique(X + 0.0, axis=0)  # -0.0 is 0.0
     X = X[least_hashes(X, CHOSEN_FROM * most)]
-    enough = ENOUGH * np.maximum(noise, LEAST_RATIO)
-    each = zip(dictionary, enough.tolist(), strict=True)
-    return Inducing.of(dictionary, [X[pivots(kernel, X, most, few)] for kernel, few in each])
+    Z = []
+    for kernel, lam in zip(dictionary, np.maximum(noise, LEAST_RATIO).tolist(), strict=True):
+        found = pivots(kernel, X, most, ENOUGH * lam)
+        if whole and not found.enough:
+            return None
+        Z.append(X[found.rows])
+    return Inducing.of(dictionary, Z)
 
 
 def least_hashes(rows: Array, most: int) -> NDArray[np.intp]:

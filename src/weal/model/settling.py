@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from weal.core import evidence, features, kernels, lineup
+from weal.core import evidence, features, kernels, lineup, refining
 from weal.core.arrays import Array
 from weal.core.bend import Bend
 from weal.core.embedding import Embedding, Encoded, Exact, Spectral
@@ -38,8 +38,10 @@ from weal.model.checks import (
     check_warp,
 )
 
-# Labels that the marginal likelihood looks at; more cost t^3 and change next to nothing.
-EVIDENCE_LABELS = 300
+# Labels that the marginal likelihood looks at; what it finds is fitted again to half of the labels,
+# this many at the most. At 1,500 labels, noise 10 %, NMSE was lower by 8 % (se 2) with 600 and by
+# 12 % (2) with 1,000 than with 300, for 2.4, 6.5 and 0.7 s; three functions, two seeds.
+EVIDENCE_LABELS, REFINED_LABELS = 300, 1000
 INTEGRATED = "integrated"
 # Of what is fitted, in units of the scaled labels: of the magnitude, and of the sd of the noise.
 MAGNITUDE_BOUNDS = (1e-5, 1e5)
@@ -175,6 +177,12 @@ def pick(setting: Setting, X: Array, y: Array, extra: Array) -> Settled:
     variance = _variance(z)
     known = (X[rows], z[rows] / np.sqrt(variance), noise[rows] / variance)
     best = lineup.choose(found, ratios, *known, temper=setting.temper)
+    fitted_to = min(REFINED_LABELS, len(y) // 2)
+    if fitted_to > EVIDENCE_LABELS:
+        more = evidence_rows(X, y, extra, most=fitted_to)
+        known = (X[more], z[more] / np.sqrt(variance), noise[more] / variance)
+        most = approximation.most_experts(len(y))
+        best = refining.refined(best, *known, most, setting.temper)
     log_w, unit = normalise(best.log_prior), variance * best.unit
     return Settled(best.kernels, best.noise, log_w, variance, bend, unit)
 
@@ -253,11 +261,9 @@ def _embedding(
     """How inputs become points of the experts, for noise ratios (M,) and labelled inputs X."""
     if setting.approximation == "encoded":
         return Encoded(len(noise))
-    t, d = X.shape
-    if approximation.exact(setting.approximation, t, len(noise)):
-        return Exact()
-    if setting.approximation in ("auto", "inducing"):
-        return approximation.inducing(dictionary, noise, X)
+    if setting.approximation != "features":
+        return approximation.chosen(setting.approximation, dictionary, noise, X)
+    d = X.shape[1]
     zeta = features.draw_frequencies(dictionary, d, setting.n_frequencies, seed, setting.orthogonal)
     offset = np.array([kernel.offset for kernel in dictionary])
     return Spectral(zeta, offset if offset.any() else None)
@@ -281,12 +287,13 @@ def _correlations(dictionary: tuple[Kernel, ...], X: Array, M: int) -> Array:
     return FeatureExperts.prior(M, Phi.shape[2]).prior_covariance(Phi, Phi)
 
 
-def evidence_rows(*parts: Array) -> Any:
+def evidence_rows(*parts: Array, most: int | None = None) -> Any:
     """The rows of inputs, labels, .. that evidence looks at: all, or those with the least hashes.
 
     A hash of what is in a row, so that they depend on the set of labels and not on their order.
     """
     t = len(parts[0])
-    if t <= EVIDENCE_LABELS:
+    most = EVIDENCE_LABELS if most is None else most
+    if t <= most:
         return slice(None)
-    return least_hashes(np.column_stack(parts), EVIDENCE_LABELS)
+    return least_hashes(np.column_stack(parts), most)
