@@ -19,13 +19,14 @@ each expert, walked in blocks that stay in the processor's cache.
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weal.core import features
-from weal.core.arrays import Array, Index
+from weal.core.arrays import Array, Index, Rows
 from weal.core.embedding import Embedding, Exact
 from weal.core.ensemble import Ensemble
 from weal.core.exact import Correlated, Near
@@ -33,7 +34,7 @@ from weal.core.experts import Points, moved
 from weal.core.held import held, largest_prior, reach
 from weal.core.reference import REFERENCE, ExactReference, FeatureReference, moved_relevance
 from weal.learner.pool import Pass, Snapshot
-from weal.learner.scores import MemoryScores, score
+from weal.learner.scores import MemoryScores, belief_of, score
 
 SOME = 256  # candidates that decide who is held: the largest score of some is below that of all
 LARGE = 20_000  # candidates from which features are float32
@@ -175,7 +176,29 @@ class MemoryPool:
         held = self.members
         which: Any = slice(None) if len(held) == len(self.mu) else held
         q = None if self.q is None else self.q[which]
-        return score(asked, which, self.mu[which], self.v[which], q, self.X)
+        belief = belief_of(asked, which, self.mu[which], self.v[which], q, self.X)
+        return score(asked, held, belief, partial(self._covariances, asked))
+
+    def _covariances(
+        self, asked: Pass, members: NDArray[np.intp], at: NDArray[np.intp]
+    ) -> Array:  # (H, n, R)
+        """Covariances of candidates with the targets of a pass, under some of the experts held."""
+        assert asked.targets is not None
+        points = self._points_of(asked.ens, members, at)
+        return asked.targets.covariance(asked.ens.experts, members, points)  # type: ignore[arg-type]
+
+    def _points_of(self, ens: Ensemble, members: NDArray[np.intp], at: NDArray[np.intp]) -> Points:
+        """Candidates in the form of some of the experts held, in float64: kept, or made anew."""
+        if not self.cached or self.dtype != np.float64:
+            experts: Any = ens.experts.take(members)
+            X, embedding = self.X[at], self.embedding.take(members)
+            return experts.correlated(X) if self.exact else embedding.points(experts, X)
+        place = {m: (group, n) for group in self.groups for n, m in enumerate(group.members.tolist())}
+        found = [place[m] for m in members.tolist()]
+        if self.exact:
+            K = [cast(Correlated, group.points).K[n][:, at] for group, n in found]
+            return Correlated(self.X[at], Rows(np.stack(K)))
+        return np.stack([cast(Array, group.points)[n, at] for group, n in found])
 
     def renewed(self, ens: Ensemble) -> "MemoryPool":
         """The belief of another ensemble of the same experts on the same points, from scratch."""
