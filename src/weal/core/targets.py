@@ -67,8 +67,7 @@ class ExactTargets:
         B = near.V
         if len(experts.X):
             solve = zip(experts.L, near.V, strict=True)
-            each = [solve_triangular(L, V, lower=True, trans=1, check_finite=False) for L, V in solve]
-            B = np.stack(each)
+            B = np.stack([_back(L, V) for L, V in solve])
         return cls(experts.kernels, points, B, mu)
 
     def after(self, step: ExactStep) -> Self:
@@ -87,14 +86,23 @@ class ExactTargets:
         """Covariances (H, N, R), in units of the magnitude, for points of these experts."""
         members = np.arange(len(self.kernels))[which].tolist()
         out = np.empty((len(members), len(points.X), len(self.points.X)))
+        prior: dict[Kernel, Array] = {}  # some differ in their noise alone
         for h, m in enumerate(members):
+            kernel = self.kernels[m]
+            if kernel not in prior:
+                prior[kernel] = correlation(kernel, points.X, self.points.X)
             np.matmul(points.K[h].T, self.B[m], out=out[h])
-            np.subtract(correlation(self.kernels[m], points.X, self.points.X), out[h], out=out[h])
+            np.subtract(prior[kernel], out[h], out=out[h])
         return out
 
     def renewed(self, experts: ExactExperts) -> Self:
         """The targets of the same experts after other labels."""
         return type(self).of(experts, self.points.X)
+
+
+def _back(L: Array, V: Array) -> Array:
+    """L^-T V."""
+    return np.asarray(solve_triangular(L, V, lower=True, trans=1, check_finite=False))
 
 
 Targets = FeatureTargets | ExactTargets

@@ -18,7 +18,7 @@ each expert, walked in blocks that stay in the processor's cache.
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self, cast
 
@@ -26,13 +26,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.core import features
-from weal.core.arrays import Array, Index, Rows
+from weal.core.arrays import Array
 from weal.core.embedding import Embedding, Exact
 from weal.core.ensemble import Ensemble
 from weal.core.exact import Correlated, Near
 from weal.core.experts import Points, moved
 from weal.core.held import held, largest_prior, reach
 from weal.core.reference import REFERENCE, ExactReference, FeatureReference, moved_relevance
+from weal.learner.groups import Group, index_of, points_of
 from weal.learner.pool import Pass, Snapshot
 from weal.learner.scores import MemoryScores, belief_of, score
 
@@ -41,17 +42,6 @@ LARGE = 20_000  # candidates from which features are float32
 APART = 4_000  # candidates from which each expert is a group of its own
 BLOCK = 16_384  # candidates of a block: their columns stay in the processor's cache
 MEMORY = 4 * 2**30  # bytes for the pool in the form of the experts, unless told otherwise
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Group:
-    """Experts that are moved together, and the pool in their form where it is kept."""
-
-    members: NDArray[np.intp]  # positions of the experts
-    which: Index  # the same as an index: a slice where that will do
-    embedding: Embedding
-    points: Points | None
-    reference: Any | None
 
 
 class MemoryPool:
@@ -193,12 +183,7 @@ class MemoryPool:
             experts: Any = ens.experts.take(members)
             X, embedding = self.X[at], self.embedding.take(members)
             return experts.correlated(X) if self.exact else embedding.points(experts, X)
-        place = {m: (group, n) for group in self.groups for n, m in enumerate(group.members.tolist())}
-        found = [place[m] for m in members.tolist()]
-        if self.exact:
-            K = [cast(Correlated, group.points).K[n][:, at] for group, n in found]
-            return Correlated(self.X[at], Rows(np.stack(K)))
-        return np.stack([cast(Array, group.points)[n, at] for group, n in found])
+        return points_of(self.groups, members, at)
 
     def renewed(self, ens: Ensemble) -> "MemoryPool":
         """The belief of another ensemble of the same experts on the same points, from scratch."""
@@ -276,7 +261,7 @@ class MemoryPool:
             yield rows, experts.solved(part)
 
     def _make_group(self, ens: Ensemble, members: NDArray[np.intp], computed: bool) -> Group:
-        which = _index(members)
+        which = index_of(members)
         experts: Any = ens.experts.take(which)
         embedding = self.embedding.take(which)
         reference = None if self.reference is None else self.reference.take(which)
@@ -305,7 +290,7 @@ class MemoryPool:
             points = points.take(kept) if self.exact else points[kept]
         members = group.members[kept]
         reference = None if group.reference is None else group.reference.take(kept)
-        return Group(members, _index(members), group.embedding.take(kept), points, reference)
+        return Group(members, index_of(members), group.embedding.take(kept), points, reference)
 
     def _make_reference(self, ens: Ensemble, R: Array) -> FeatureReference | ExactReference:
         if self.exact:
@@ -316,9 +301,3 @@ class MemoryPool:
         return FeatureReference.of(
             (self.embedding.points(ens.experts, R[rows]) for rows in parts), len(R)
         )
-
-
-def _index(members: NDArray[np.intp]) -> Index:
-    """The members as a slice where they follow one another: a view instead of a copy."""
-    first, last = int(members[0]), int(members[-1])
-    return slice(first, last + 1) if last - first == len(members) - 1 else members

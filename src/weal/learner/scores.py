@@ -12,7 +12,6 @@ from functools import partial, reduce
 from typing import Any
 
 import numpy as np
-
 from numpy.typing import NDArray
 
 from weal.core.acquisition import (
@@ -77,7 +76,7 @@ def score(asked: Pass, held: NDArray[np.intp], belief: Belief, covary: Covarianc
     some, listed = belief, np.zeros(0, dtype=np.intp)
     if any(needs_targets(function) for function in functions):
         listed = shortlist(asked, partial(gpm_var, belief))
-        some = _aimed(asked, held, _part(belief, listed), partial(covary, at=listed))
+        some = _aimed(asked, held, _part(belief, listed), lambda members: covary(members, listed))
     scores = np.zeros((len(functions), belief.mu.shape[1]))
     for row, function in zip(scores, functions, strict=True):
         aimed = needs_targets(function)
@@ -105,7 +104,8 @@ def _aimed(
     ens, which = asked.ens, taking_part(belief.w)
     members = held[which]
     assert asked.targets is not None
-    cov = covary(members) * ens.magnitude[members, None, None]
+    cov = covary(members)
+    cov *= ens.magnitude[members, None, None]
     mu = asked.targets.means(ens.experts, members)  # type: ignore[arg-type]
     return replace(belief, toward=Toward(which, mu, cov))
 

@@ -49,4 +49,4 @@ def aim_of(state: State, last: Aim | None = None) -> Aim:
 def _is_pool(reference: Array, candidates: Candidates) -> bool:
     """Whether the reference is what the pool was before candidates were added."""
     N = len(reference)
-    return N <= len(candidates) and np.array_equal(reference, candidates.X[:N])
+    return len(candidates) >= N and np.array_equal(reference, candidates.X[:N])
