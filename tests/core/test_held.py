@@ -15,7 +15,7 @@ from weal.learner.pool import Pass
 from weal.learner.scores import belief_of
 
 KINDS = ("features", "encoded", "exact")
-EXEMPT = {"random", "mvr", "mvr-var"}  # mvr looks at experts of some weight alone
+EXEMPT = {"random", "mvr", "mvr-var", "mvr-var-igs"}  # mvr looks at experts of some weight alone
 EPS = np.finfo(float).eps
 # Logs of weights at awkward moments: one expert has all but nothing; a chain of ever smaller
 # ones; two alike and two that are gone; just above and below what is negligible; almost even.

@@ -192,16 +192,16 @@ def test_a_learner_file_of_0_1_has_the_kind_of_frame_it_was_given(kind):
 @pytest.mark.parametrize("part", EARLIER_AUTO[:2])
 def test_a_learner_file_with_an_earlier_default_goes_on_with_that_of_now_and_says_so(part):
     name = f"learner-{part}.weal-0.1"
-    with pytest.warns(UserWarning, match="the default is mvr-var now"):
+    with pytest.warns(UserWarning, match="the default is mvr-var-igs now"):
         learner = weal.ActiveLearner.load(HERE / name)
-    assert learner.acquisition_weights == {"mvr-var": 1.0}
+    assert learner.acquisition_weights == {"mvr-var-igs": 1.0}
     assert_same(
         learner_says(learner, EXPECTED["learners"][name]),
         EXPECTED["learners"][name]["loaded"],
         RTOL,
     )
     learner.ask(more=True)
-    assert learner.history[-1]["why"] in ("mvr-var", "start")
+    assert learner.history[-1]["why"] in ("mvr-var-igs", "start")
 
 
 # Stores
@@ -216,11 +216,11 @@ def as_auto_was(monkeypatch):
 @pytest.mark.parametrize(("store", "name"), [("campaigns.db", "alloys")])
 def test_a_store_with_an_earlier_default_goes_on_with_that_of_now_and_says_so(opened, store, name):
     case = EXPECTED["stores"][store][name]
-    assert opened.learner.acquisition_weights == {"mvr-var": 1.0}
+    assert opened.learner.acquisition_weights == {"mvr-var-igs": 1.0}
     assert "mvr-var" in opened.status().choice
-    assert any("the default is mvr-var now" in line for line in opened.status().lines())
+    assert any("the default is mvr-var-igs now" in line for line in opened.status().lines())
     (row,) = opened.ask(1)
-    assert [one.shares for one in opened.asked([row])] == [{"mvr-var": 1.0}]
+    assert [one.shares for one in opened.asked([row])] == [{"mvr-var-igs": 1.0}]
     assert opened.status().choice == ""
     predictions = campaign_says(opened, case["ids"])["predictions"]
     assert_same(predictions, case["loaded"]["predictions"], RTOL)

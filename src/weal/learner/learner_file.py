@@ -19,7 +19,7 @@ from weal.core.arrays import Array
 from weal.errors import UnreadableFile
 from weal.learner import candidates_file, old_learner_files
 from weal.learner.candidates_file import pack_id, unpack_id
-from weal.learner.functions import EARLIER_AUTO, NOW_AUTO, resolve
+from weal.learner.functions import DEFAULT, EARLIER_AUTO, NOW_AUTO, resolve
 from weal.learner.labels import Label, Labels
 from weal.learner.settings import settings_of
 from weal.learner.state import Settings, Settlement, State
@@ -40,7 +40,7 @@ def save(state: State, memory: int, path: str | os.PathLike[str]) -> None:
     header = {
         "pool": pool,
         "acquisition": list(settings.functions),
-        "auto": "mvr-var",  # what it stood for: files without this have an earlier one
+        "auto": DEFAULT,  # what it stood for: files without this have an earlier one
         "own": [name for name, f in settings.functions.items() if not is_ours(name, f)],
         **{name: getattr(settings, name) for name in _SETTINGS},
         "memory": memory,
