@@ -1,10 +1,20 @@
-"""The acquisition functions that a user means: a name, a function, or several of both."""
+"""The acquisition functions that a user means: a name, a function, or several of both.
+
+"auto", the default, is one function, DEFAULT. It was six, weighed by Algorithm 2, in weal 0.1 and
+in early files of 0.2: what was kept with their weights goes on with the one (`EARLIER_AUTO`).
+"""
 
 from typing import Any
 
 from weal.core.acquisition import ACQUISITIONS, PAPER, Acquisition
 
-TOGETHER = {"multi": PAPER, "auto": (*PAPER, "igs")}  # names that stand for several functions
+DEFAULT = "mvr-var-igs"
+TOGETHER = {"multi": PAPER, "auto": (DEFAULT,)}  # names that stand for other functions
+EARLIER_AUTO = (*PAPER, "igs")
+NOW_AUTO = (
+    "its rows were chosen by six functions whose weights were kept; the default is "
+    f"{DEFAULT} now, and chooses from here on"
+)
 
 
 def resolve(acquisition: Any) -> dict[str, Acquisition]:
