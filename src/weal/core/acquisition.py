@@ -181,12 +181,22 @@ ACQUISITIONS: dict[str, Acquisition] = {
     "bald": bald,
     "igs": igs,
 }
+AMOUNTS = (wvar, qbc, gpm_var, ivr)  # variances, or what they fall by
 PAPER = ("wvar", "went", "qbc", "gpm-var", "gpm-ent")  # the K = 5 of Algorithm 2
 
 
 def needs_reduction(acquisition: Acquisition) -> bool:
     """Whether the score reads `Belief.reduction`, which costs a second column for each label."""
     return acquisition is ivr or bool(getattr(acquisition, "needs_reduction", False))
+
+
+def is_amount(acquisition: Acquisition) -> bool:
+    """Whether the score is an amount of variance, so that it may be divided by what a label costs.
+
+    Entropies, informations and distances are none; a function of the user's own says that it is
+    one with `amount`.
+    """
+    return acquisition in AMOUNTS or bool(getattr(acquisition, "amount", False))
 
 
 def is_ours(name: str, acquisition: Acquisition) -> bool:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from weal.core.acquisition import ACQUISITIONS, PAPER, Acquisition
+from weal.core.acquisition import ACQUISITIONS, PAPER, Acquisition, is_amount
 
 TOGETHER = {"multi": PAPER, "auto": (*PAPER, "igs")}  # names that stand for several functions
 
@@ -22,6 +22,18 @@ def resolve(acquisition: Any) -> dict[str, Acquisition]:
             f"acquisition is {acquisition!r}; it needs one or more, each with a name of its own"
         )
     return dict(several)
+
+
+def check_amounts(functions: dict[str, Acquisition]) -> dict[str, Acquisition]:
+    """The functions, if all are amounts of variance, which a cost may divide."""
+    others = [name for name, function in functions.items() if not is_amount(function)]
+    if others:
+        ours = [name for name, function in ACQUISITIONS.items() if is_amount(function)]
+        raise ValueError(
+            f"cost divides amounts of variance, and {', '.join(others)} gives none: choose "
+            f"acquisition={ours[-1]!r} (or {', '.join(ours[:-1])}), or leave the cost out"
+        )
+    return functions
 
 
 def _one(acquisition: str | Acquisition) -> tuple[str, Acquisition]:

@@ -8,6 +8,7 @@ present format first (`old_learner_files`).
 
 import math
 import os
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -83,14 +84,16 @@ def _pack_settlement(settlement: Settlement | None, d: int) -> tuple[Header | No
     return {"n": settlement.n, "together": settlement.together, "experts": experts}, arrays
 
 
-def load(path: str | os.PathLike[str], acquisition: Any = None) -> tuple[State, int]:
+def load(
+    path: str | os.PathLike[str], acquisition: Any = None, cost: Any = None
+) -> tuple[State, int]:
     """The state that `save` wrote, and the memory that its learner was given."""
     header, arrays = archive.read(path, KIND)
     chosen = _chosen(header.get("acquisition"), header.get("own"), acquisition)
     try:
         if old_learner_files.is_old(header):
             header, arrays = old_learner_files.learner(header, arrays)
-        return _state(header, arrays, chosen), int(header["memory"])
+        return _with_cost(_state(header, arrays, chosen), cost), int(header["memory"])
     except UnreadableFile:
         raise
     except BROKEN as error:
@@ -98,6 +101,13 @@ def load(path: str | os.PathLike[str], acquisition: Any = None) -> tuple[State, 
             f"{path} is one of weal's, but not a whole learner ({type(error).__name__}: {error}); "
             "restore it from a copy, or save it again"
         ) from error
+
+
+def _with_cost(state: State, cost: Any) -> State:
+    """The state with the function that finds costs, which was given again."""
+    if cost is None:
+        return state
+    return replace(state, candidates=replace(state.candidates, cost_by=cost))
 
 
 def _chosen(names: Any, own: Any, acquisition: Any) -> Any:

@@ -36,6 +36,7 @@ class Pass:
     key: tuple[int, int]  # (seed, step)
     free: NDArray[np.bool_]  # (U,)  who may be asked
     ids: Sequence[Hashable]  # U
+    cost: Array | None = None  # (U,)  that scores are divided by; None: by nothing
 
     @property
     def seed(self) -> int:
