@@ -141,7 +141,7 @@ def test_a_target_column_gives_its_name_and_its_labels():
     learner.add(messy("pandas", 2, **{"yield [%]": [None, 7.5]}))
     assert learner.labels.values(N + 1) == [7.5]
     assert "of yield [%]" in repr(learner)
-    with pytest.raises(ValueError, match="row 2.*'lots'|must hold numbers"):
+    with pytest.raises(ValueError, match=r"the target column 'y' must hold numbers"):
         ActiveLearner(pandas.DataFrame({"x": [1.0, 2], "y": [1.0, "lots"]}), target="y")
 
 
@@ -172,7 +172,7 @@ def test_frames_of_one_column_and_of_truth_values():
     assert flags.plan is None
     with pytest.raises(ValueError, match="no column is left to learn from"):
         ActiveLearner(pandas.DataFrame({"x": ["a", "b", "c", "d", "e"]}))
-    with pytest.raises(ValueError, match="empty|no rows"):
+    with pytest.raises(ValueError, match=r"empty|no rows"):
         ActiveLearner(pandas.DataFrame({"x": pandas.Series([], dtype=str)}))
     with pytest.raises(ValueError, match="come more than once"):
         ActiveLearner(pandas.DataFrame({"x": list("abab")}, index=[1, 1, 2, 3]))

@@ -146,10 +146,8 @@ def test_a_batch_of_which_nothing_came_stays_asked():
     ],
 )
 def test_other_than_one_label_for_each_point_is_refused_whatever_happens_to_failures(found, words):
-    for on_failure in ("raise", "skip"):
-        with pytest.raises(ValueError, match=words):
-            a_learner().run(lambda rows: found, 4, batch=2, on_failure=on_failure)
-        found = iter([1.0]) if words.startswith("yielded") else found
+    with pytest.raises(ValueError, match=words):
+        a_learner().run(lambda rows: found, 4, batch=2, on_failure="skip")
 
 
 @pytest.mark.parametrize(
