@@ -129,7 +129,7 @@ def test_kinds_of_pandas_and_polars_survive_a_file(tmp_path):
 
 def test_what_a_file_cannot_keep_is_said(tmp_path):
     learner = ActiveLearner(pandas.DataFrame({"x": [1.0, 2.0], "odd": [{"a": 1}, {"b": 2}]}))
-    with pytest.raises(ValueError, match="the column 'odd' is .*cast or drop it first"):
+    with pytest.raises(ValueError, match=r"the column 'odd' is .*cast or drop it first"):
         learner.save(tmp_path / "one.weal")
 
 

@@ -2,8 +2,8 @@
 
     {"kind": "Categorical", "cells": ["oil", null], "levels": ["oil", "water"]}
 
-Cells are text, numbers, truth values, null, {"day": ...} or {"time": ...} as ISO writes them. What a frame is apart
-from that (lists, bytes, durations) is no input, and a file does not keep it.
+Cells are text, numbers, truth values, null, {"day": ...} or {"time": ...} as ISO writes them. What
+a frame is apart from that (lists, bytes, durations) is no input, and a file does not keep it.
 """
 
 from datetime import date, datetime

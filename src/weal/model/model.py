@@ -20,6 +20,7 @@ from weal.core.scaling import Scaling
 from weal.model import prediction, units
 from weal.model.checks import check_levels
 from weal.model.fold import Fold
+from weal.table.cards import card
 from weal.table.inputs import inputs_of
 from weal.table.plan import Plan
 
@@ -77,6 +78,23 @@ class Model:
             )
         units.labels(self.scaling, labels)
         return prediction.log_density(self.fold, self.scaling, X, labels)
+
+    def __repr__(self) -> str:
+        counts = (f"{n} {name.removesuffix('s') if n == 1 else name}" for name, n in self._facts())
+        return f"<Model: {', '.join(counts)}>"
+
+    def _repr_html_(self) -> str:
+        experts = [f"{w:.0%} {self.dictionary_[m]}" for m, w in self._heaviest()]
+        return card("Model", {**dict(self._facts()), "heaviest": "; ".join(experts)})
+
+    def _facts(self) -> list[tuple[str, int]]:
+        d, t, M = self.n_features_in_, self.n_labels_, len(self.dictionary_)
+        return [("labels", t), ("inputs", d), ("experts", M)]
+
+    def _heaviest(self) -> list[tuple[int, float]]:
+        """The experts that weigh most, with their weights."""
+        best = np.argsort(-self.weights_, kind="stable")[:3].tolist()
+        return [(m, float(self.weights_[m])) for m in best]
 
     @property
     def dictionary_(self) -> tuple[Kernel, ...]:
