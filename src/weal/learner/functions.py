@@ -31,7 +31,7 @@ def check_amounts(functions: dict[str, Acquisition]) -> dict[str, Acquisition]:
         ours = [name for name, function in ACQUISITIONS.items() if is_amount(function)]
         raise ValueError(
             f"cost divides amounts of variance, and {', '.join(others)} gives none: choose "
-            f"acquisition={ours[-1]!r} (or {', '.join(ours[:-1])}), or leave the cost out"
+            f"the acquisition {ours[-1]} (or {', '.join(ours[:-1])}), or leave the cost out"
         )
     return functions
 

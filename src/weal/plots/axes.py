@@ -115,13 +115,13 @@ class Plots:
 
     def save(self, folder: str | os.PathLike[str], progress: Progress | None = None) -> list[Path]:
         """Write learning-curve, predicted, experts and inputs as PNG; their paths."""
-        self._view()  # what cannot be drawn leaves no folder
-        place, paths = Path(folder), list[Path]()
+        view = self._view()  # what cannot be drawn leaves no folder
+        same, place, paths = Plots(lambda: view), Path(folder), list[Path]()
         plots = {
-            "learning-curve": self.learning_curve(progress=progress),
-            "predicted": self.predicted(),
-            "experts": self.experts(),
-            "inputs": self.inputs(),
+            "learning-curve": same.learning_curve(progress=progress),
+            "predicted": same.predicted(),
+            "experts": same.experts(progress=progress),
+            "inputs": same.inputs(),
         }
         place.mkdir(parents=True, exist_ok=True)
         for n, (name, ax) in enumerate(plots.items()):

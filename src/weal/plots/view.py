@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -43,12 +44,17 @@ class View:
 def view_of(state: State, beliefs: Beliefs) -> View:
     """A learner as pictures see it; WealError before there is a model."""
     model = checked_model(state, beliefs)
-    over = expected_over(state)
     pool = state.candidates
+
+    @cache  # two pictures show it
+    def taken(progress: Progress | None) -> Trend:
+        n_start = state.settings.n_start
+        return course(model, n_start, expected_over(state), progress=progress)
+
     return View(
         state,
         model,
-        lambda progress: course(model, state.settings.n_start, over, progress=progress),
+        taken,
         pool.input_names,
         pool.plan,
         pool.target,
