@@ -210,7 +210,7 @@ def test_predictions_of_ids_and_of_rows():
 
 
 def test_tables_of_a_learner():
-    learner = taught(target="hardness [HV]")
+    learner = taught(target="hardness [HV]", acquisition="multi")
     learner.remove([9])
     learner.ask()
     labels, found = learner.to_frame(), learner.to_frame("predictions")
@@ -224,7 +224,7 @@ def test_tables_of_a_learner():
     history = learner.history.to_frame()
     assert len(history) == len(learner.history) == 9
     assert history["label"].tolist()[:8] == labels["label"].tolist()
-    assert history["share igs"].notna().sum() == 1
+    assert history["share qbc"].notna().sum() == 1
     assert learner.to_frame("history").equals(history)
     with pytest.raises(ValueError, match="labels, predictions, candidates, history"):
         learner.to_frame("events")

@@ -89,7 +89,7 @@ def test_what_is_asked_is_what_a_learner_with_these_costs_asks():
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"cost": "price"}, "cost divides amounts of variance"),
+        ({"cost": "price", "acquisition": "igs"}, "cost divides amounts of variance"),
         ({"cost": "prise", "acquisition": "ivr"}, "no column 'prise'; it has id, T, p, price"),
         ({"cost": 3, "acquisition": "ivr"}, "the name of a column"),
         ({"cost": "", "acquisition": "ivr"}, "the name of a column"),
@@ -111,7 +111,7 @@ def test_costs_on_the_command_line(tmp_path, sqlite_url):
     file = tmp_path / "pool.csv"
     table(price=2.0 + np.arange(N)).to_csv(file, index=False)
     made = ("new", "a", "--pool", str(file), "--cost", "price", "--store", sqlite_url)
-    refused = typed(*made)
+    refused = typed(*made, "--acquisition", "igs")
     assert "choose the acquisition ivr" in refused.complaint
     assert typed(*made, "--acquisition", "ivr").code == 0
     with open_campaign("a", sqlite_url) as one:

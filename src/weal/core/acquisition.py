@@ -181,7 +181,7 @@ ACQUISITIONS: dict[str, Acquisition] = {
     "bald": bald,
     "igs": igs,
 }
-AMOUNTS = (wvar, qbc, gpm_var, ivr)  # variances, or what they fall by
+AMOUNTS = ("wvar", "qbc", "gpm-var", "ivr", "mvr", "mvr-var")  # variances, and what they fall by
 PAPER = ("wvar", "went", "qbc", "gpm-var", "gpm-ent")  # the K = 5 of Algorithm 2
 
 
@@ -196,7 +196,8 @@ def is_amount(acquisition: Acquisition) -> bool:
     Entropies, informations and distances are none; a function of the user's own says that it is
     one with `amount`.
     """
-    return acquisition in AMOUNTS or bool(getattr(acquisition, "amount", False))
+    ours = any(ACQUISITIONS.get(name) is acquisition for name in AMOUNTS)
+    return ours or bool(getattr(acquisition, "amount", False))
 
 
 def is_ours(name: str, acquisition: Acquisition) -> bool:
