@@ -59,6 +59,7 @@ def replay(events: Sequence[Event], pool: Pool, ledger: Ledger) -> Replay:
         {"warp": warp},
         acquisition,
         ids=pool.ids[:first],
+        cost=None if pool.cost is None else pool.cost[:first],
         n_start=settings["n_start"],
         seed=settings["seed"],
     )
@@ -112,7 +113,8 @@ def _added(now: Replay, event: Event, pool: Pool) -> Replay:
     state = now.state
     if rows > len(there):
         new = slice(len(there), rows)
-        more = there.with_more(pool.X[new], pool.ids[new])
+        cost = None if pool.cost is None else pool.cost[new]
+        more = there.with_more(pool.X[new], pool.ids[new], cost)
         state = apply(state, happened.Added(more))
     return replace(now, state=state, rows=rows)
 

@@ -212,6 +212,8 @@ ACQUISITIONS: dict[str, Acquisition] = {
     "bald": bald,
     "igs": igs,
 }
+# Variances, and what they fall by; also times something else.
+AMOUNTS = ("wvar", "qbc", "gpm-var", "ivr", "mvr", "mvr-var", "mvr-var-igs")
 PAPER = ("wvar", "went", "qbc", "gpm-var", "gpm-ent")  # the K = 5 of Algorithm 2
 
 
@@ -224,6 +226,16 @@ def needs_targets(acquisition: Acquisition) -> bool:
     """Whether the score reads `Belief.toward`: covariances with the targets."""
     ours = any(acquisition is one for one in (mvr, mvr_var, mvr_var_igs))
     return ours or bool(getattr(acquisition, "needs_targets", False))
+
+
+def is_amount(acquisition: Acquisition) -> bool:
+    """Whether the score is an amount of variance, so that it may be divided by what a label costs.
+
+    Entropies, informations and distances are none; a function of the user's own says that it is
+    one with `amount`.
+    """
+    ours = any(ACQUISITIONS.get(name) is acquisition for name in AMOUNTS)
+    return ours or bool(getattr(acquisition, "amount", False))
 
 
 def is_ours(name: str, acquisition: Acquisition) -> bool:

@@ -10,6 +10,7 @@ earlier "auto" goes on with the default of now, and says so, unless these are gi
 import math
 import os
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,9 @@ def _pack_settlement(settlement: Settlement | None, d: int) -> tuple[Header | No
     return {"n": settlement.n, "together": settlement.together, "experts": experts}, arrays
 
 
-def load(path: str | os.PathLike[str], acquisition: Any = None) -> tuple[State, int]:
+def load(
+    path: str | os.PathLike[str], acquisition: Any = None, cost: Any = None
+) -> tuple[State, int]:
     """The state that `save` wrote, and the memory that its learner was given."""
     header, arrays = archive.read(path, KIND)
     if _has_earlier_auto(header, acquisition):
@@ -95,7 +98,7 @@ def load(path: str | os.PathLike[str], acquisition: Any = None) -> tuple[State, 
     try:
         if old_learner_files.is_old(header):
             header, arrays = old_learner_files.learner(header, arrays)
-        return _state(header, arrays, chosen), int(header["memory"])
+        return _with_cost(_state(header, arrays, chosen), cost), int(header["memory"])
     except UnreadableFile:
         raise
     except BROKEN as error:
@@ -119,6 +122,13 @@ def _with_auto(
     warnings.warn(f"{path}: {NOW_AUTO}", stacklevel=4)
     changed = {"acquisition": list(resolve("auto")), "own": []}
     return {**header, **changed}, {**arrays, "log_omega": np.zeros(1)}
+
+
+def _with_cost(state: State, cost: Any) -> State:
+    """The state with the function that finds costs, which was given again."""
+    if cost is None:
+        return state
+    return replace(state, candidates=replace(state.candidates, cost_by=cost))
 
 
 def _chosen(names: Any, own: Any, acquisition: Any) -> Any:
