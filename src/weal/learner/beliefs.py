@@ -215,7 +215,8 @@ def _begun(state: State, settlement: Settlement, last: Known | None) -> Known:
     begun = _experts(state, settlement, last)
     if told:
         first = state.labels.arrays(0, settlement.together)
-        begun = folds.absorb(begun, *units.scaled(scale, *first))
+        sure = state.labels.sure(0, settlement.together)
+        begun = folds.absorb(begun, *units.scaled(scale, *first), sure)
     return Known(settlement, begun, told, Model(begun, scale, state.candidates.columns))
 
 
@@ -226,7 +227,7 @@ def _experts(state: State, settlement: Settlement, last: Known | None) -> Fold:
     if last is not None and last.settlement.by is settlement.by:
         return folds.emptied(last.begun)
     by, parameters = units.scaled(settlement.scaling, *settlement.by), state.settings.parameters
-    return folds.settle(parameters.setting, *by, parameters.seed)
+    return folds.settle(parameters.setting, *by, parameters.seed, sure=settlement.sure)
 
 
 def _followed(known: Known, told: tuple[Label, ...]) -> Known:
@@ -242,7 +243,7 @@ def _after(known: Known, label: Label) -> Known:
     x = scale.inputs(label.x)
     y, extra = (label.y - scale.y_mean) / scale.y_sd, (label.noise / scale.y_sd) ** 2
     told = folds.step(before, x, y, extra)
-    after = folds.advance(before, told, x, y, extra)
+    after = folds.advance(before, told, x, y, extra, label.sure)
     for pool in (known.pool, *known.watched.values()):
         if pool is not None:
             pool.follow(before.ensemble, told, after.ensemble)

@@ -27,6 +27,7 @@ from weal.core.bend import Bend
 from weal.core.embedding import Embedding
 from weal.core.ensemble import Ensemble
 from weal.core.kernels import Kernel
+from weal.core.outliers import NO_DOUBT, Doubt
 from weal.model import settling
 from weal.model.blas import one_thread
 from weal.model.settling import Setting, Settled, line_up, prior_experts
@@ -48,12 +49,40 @@ def last_settled(n: int, t: int) -> int:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Seen:
+    """All labels, in the order told."""
+
+    X: Array  # (n, d)
+    y: Array  # (n,)
+    extra: Array  # (n,)  variances of what is known of their noise
+    sure: Array  # (n,)  whether they are called sure, as 1 and 0
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def parts(self) -> tuple[Array, Array, Array]:
+        """Inputs, labels and noise variances."""
+        return self.X, self.y, self.extra
+
+    def joined(self, X: Array, y: Array, extra: Array, sure: Array | None = None) -> "Seen":
+        """These, and more."""
+        more = np.zeros(len(y)) if sure is None else sure
+        return Seen(
+            np.concatenate([self.X, X]),
+            np.append(self.y, y),
+            np.append(self.extra, extra),
+            np.append(self.sure, more),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Fold:
     """The labels seen, the experts that were settled, and what these believe."""
 
     setting: Setting
     seed: int
-    X: Array  # (t, d)  inputs seen
+    X: Array  # (t, d)  inputs folded in
     y: Array  # (t,)    their labels
     extra: Array  # (t,)    variances of what is known of their noise
     dictionary: tuple[Kernel, ...]  # M
@@ -62,6 +91,8 @@ class Fold:
     ensemble: Ensemble
     settled: int  # number of labels by which the experts were settled
     bend: Bend  # of the labels, as experts see them; settled with the experts
+    seen: Seen  # all labels told, those that are taken to be wrong included
+    doubt: Doubt = NO_DOUBT  # of the first of them, which settled the experts
 
     def blocks(self, N: int) -> Iterator[slice]:
         """N points in blocks whose points fit the memory for one."""
@@ -76,11 +107,13 @@ class Fold:
 
 
 def settle(
-    setting: Setting, X: Array, y: Array, extra: Array, seed: int, picked: Settled | None = None
-) -> Fold:
+    setting: Setting, X: Array, y: Array, extra: Array, seed: int, picked: Settled | None = None,
+    sure: Array | None = None,
+) -> Fold:  # fmt: skip
     """Experts for the labels y (t,) at X (t, d), none of which is folded in yet.
 
-    `picked` are the experts, where it is known already which they will be.
+    `picked` are the experts, where it is known already which they will be; `sure` (t,) are labels
+    that are not to be doubted, as 1 and 0.
     """
     if picked is None:
         with one_thread():
@@ -90,22 +123,26 @@ def settle(
     bare = replace(prior.ensemble, experts=NO_EXPERTS)
     nothing = (X[:0], y[:0], extra[:0])
     known = (prior.dictionary, prior.embedding)
-    return Fold(setting, seed, *nothing, *known, bare, prior.ensemble, len(y), prior.bend)
+    seen = Seen(*nothing, np.zeros(0))
+    return Fold(setting, seed, *nothing, *known, bare, prior.ensemble, len(y), prior.bend, seen)
 
 
-def absorb(fold: Fold, X: Array, y: Array, extra: Array) -> Fold:
+def absorb(fold: Fold, X: Array, y: Array, extra: Array, sure: Array | None = None) -> Fold:
     """The fold after the labels y (N,) at X (N, d), the experts being what they are."""
+    seen = fold.seen.joined(X, y, extra, sure)
     state, z, noise = fold.ensemble, fold.bend.labels(y), fold.bend.variances(extra, y)
     for rows in fold.blocks(len(X)):
         points = fold.embedding.points(state.experts, X[rows])
         state = ensemble.fold(state, points, z[rows], noise[rows])
     X, y, extra = _joined(fold, X, y, extra)
-    return replace(fold, X=X, y=y, extra=extra, ensemble=state)
+    return replace(fold, X=X, y=y, extra=extra, ensemble=state, seen=seen)
 
 
-def begin(setting: Setting, X: Array, y: Array, extra: Array, seed: int) -> Fold:
+def begin(
+    setting: Setting, X: Array, y: Array, extra: Array, seed: int, sure: Array | None = None
+) -> Fold:
     """The fold of the labels y (t,) at X (t, d), its experts settled by all of them."""
-    return absorb(settle(setting, X, y, extra, seed), X, y, extra)
+    return absorb(settle(setting, X, y, extra, seed, sure=sure), X, y, extra, sure)
 
 
 def step(fold: Fold, x: Array, y: float, extra: float) -> Any:
@@ -114,22 +151,24 @@ def step(fold: Fold, x: Array, y: float, extra: float) -> Any:
     return ensemble.step(fold.ensemble, point, *fold.bend.one(y, extra))
 
 
-def advance(fold: Fold, told: Any, x: Array, y: float, extra: float) -> Fold:
+def advance(fold: Fold, told: Any, x: Array, y: float, extra: float, sure: bool = False) -> Fold:
     """The fold after the label y of x (d,), which told that step."""
     X, labels, noise = _joined(fold, x[None], y, extra)
     after = ensemble.advance(fold.ensemble, told)
-    return replace(fold, X=X, y=labels, extra=noise, ensemble=after)
+    one = (x[None], np.array([y]), np.array([extra]), np.array([float(sure)]))
+    return replace(fold, X=X, y=labels, extra=noise, ensemble=after, seen=fold.seen.joined(*one))
 
 
-def learn(fold: Fold, X: Array, y: Array, extra: Array) -> Fold:
+def learn(fold: Fold, X: Array, y: Array, extra: Array, sure: Array | None = None) -> Fold:
     """The fold after more labels, as if they had come one by one; experts settled when due."""
-    t = len(fold.y)
+    t, sure = len(fold.seen), np.zeros(len(y)) if sure is None else sure
     due = last_settled(fold.settled, t + len(y)) if fold.setting.adaptive else fold.settled
     if due == fold.settled:
-        return absorb(fold, X, y, extra)
+        return absorb(fold, X, y, extra, sure)
     new = max(due - t, 0)  # only the last settling leaves a trace
-    until = _joined(fold, X[:new], y[:new], extra[:new])
-    return absorb(begin(fold.setting, *until, fold.seed), X[new:], y[new:], extra[new:])
+    until = fold.seen.joined(X[:new], y[:new], extra[:new], sure[:new])
+    begun = begin(fold.setting, *until.parts, fold.seed, until.sure)
+    return absorb(begun, X[new:], y[new:], extra[new:], sure[new:])
 
 
 def emptied(fold: Fold) -> Fold:
@@ -137,7 +176,10 @@ def emptied(fold: Fold) -> Fold:
     M, d = len(fold.prior.log_w), fold.X.shape[1]
     experts = prior_experts(fold.embedding, fold.dictionary, d, M)
     before = replace(fold.prior, experts=experts)
-    return replace(fold, X=fold.X[:0], y=fold.y[:0], extra=fold.extra[:0], ensemble=before)
+    nothing = (fold.X[:0], fold.y[:0], fold.extra[:0])
+    X, y, extra = nothing
+    seen = Seen(*nothing, np.zeros(0))
+    return replace(fold, X=X, y=y, extra=extra, ensemble=before, seen=seen)
 
 
 def picked_by(fold: Fold) -> Settled:

@@ -103,8 +103,8 @@ class Model:
 
     @property
     def n_labels_(self) -> int:
-        """Number of labels folded in."""
-        return len(self.fold.y)
+        """Number of labels told."""
+        return len(self.fold.seen)
 
     @property
     def n_features_in_(self) -> int:

@@ -22,7 +22,7 @@ from weal.core.magnitude import Conjugate, Fixed
 from weal.core.scaling import Scaling
 from weal.errors import UnreadableFile
 from weal.model import old_files
-from weal.model.fold import NO_EXPERTS, Fold, emptied
+from weal.model.fold import NO_EXPERTS, Fold, Seen, emptied
 from weal.model.model import Model
 from weal.model.parameters import setting_of
 
@@ -51,6 +51,7 @@ def pack(model: Model) -> tuple[Header, Arrays]:
         "seen_x": fold.X,
         "seen_y": fold.y,
         "seen_extra": fold.extra,
+        **_seen_to_arrays(fold),
         "log_w": ens.log_w,
         **_scale_to_arrays(ens.scale),
         **_posterior_to_arrays(ens.experts),
@@ -70,6 +71,7 @@ def unpack(params: Mapping[str, Any], header: Header, arrays: Arrays) -> Model:
         X=arrays["seen_x"],
         y=arrays["seen_y"],
         extra=arrays["seen_extra"],
+        seen=_seen_from_arrays(arrays),
         ensemble=replace(empty.prior, experts=experts, log_w=arrays["log_w"], scale=scale),
     )
     return Model(fold, scaling_from_arrays(arrays), names)
@@ -117,8 +119,24 @@ def unpack_experts(params: Mapping[str, Any], header: Header, arrays: Arrays) ->
     embedding = _embedding(str(header["embedding"]), arrays)
     bend = Bend(**{name: float(part) for name, part in header["bend"].items()})
     seed, settled = int(header["seed"]), int(header["settled"])
-    bare = Fold(setting, seed, *nothing, dictionary, embedding, prior, prior, settled, bend)
+    seen = Seen(*nothing, np.zeros(0))
+    bare = Fold(setting, seed, *nothing, dictionary, embedding, prior, prior, settled, bend, seen)
     return emptied(bare)
+
+
+def _seen_to_arrays(fold: Fold) -> Arrays:
+    """The labels told, where they are more than those folded in: some are sure, or set aside."""
+    seen = fold.seen
+    if len(seen) == len(fold.y) and not seen.sure.any():
+        return {}
+    return {"told_x": seen.X, "told_y": seen.y, "told_extra": seen.extra, "told_sure": seen.sure}
+
+
+def _seen_from_arrays(arrays: Arrays) -> Seen:
+    if "told_y" in arrays:
+        return Seen(*(arrays[f"told_{part}"] for part in ("x", "y", "extra", "sure")))
+    X, y, extra = (arrays[f"seen_{part}"] for part in ("x", "y", "extra"))
+    return Seen(X, y, extra, np.zeros(len(y)))
 
 
 def scaling_to_arrays(scale: Scaling) -> Arrays:

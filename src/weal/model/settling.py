@@ -31,6 +31,7 @@ from weal.model.checks import (
     check_fixed,
     check_kind,
     check_n_frequencies,
+    check_outliers,
     check_prior_weights,
     check_ratios,
     check_temper,
@@ -65,6 +66,7 @@ class Setting:
     prior_weights: ArrayLike | None = None
     temper: float = 1.0
     warp: str | None = None
+    outliers: bool = True
 
     def __post_init__(self) -> None:
         check_kind(self.approximation)
@@ -74,6 +76,7 @@ class Setting:
         check_ratios(self.noise_ratios)
         check_temper(self.temper)
         check_warp(self.warp)
+        check_outliers(self.outliers)
         if self.integrated and (self.noise is not None or self.fit_length_scale):
             raise ValueError(
                 "noise and fit_length_scale go with a magnitude that is fitted (magnitude=None) or "
@@ -94,6 +97,11 @@ class Setting:
     def adaptive(self) -> bool:
         """Whether the experts themselves follow the labels."""
         return self.integrated and self.kernels is None
+
+    @property
+    def doubting(self) -> bool:
+        """Whether labels may be taken for outliers: where experts follow the labels."""
+        return self.outliers and self.adaptive
 
     @property
     def noise_variance_bounds(self) -> tuple[float, float]:
