@@ -41,8 +41,8 @@ def open_campaign(
     by : str or None
         Who is at work; None: WEAL_WHO, else the name of the account.
     settings
-        acquisition, lease ("7d"), goal (error at which to stop), n_start, seed, warp, cost (a
-        column: what is gained by a label is divided by it).
+        acquisition, lease ("7d"), goal (error at which to stop), n_start, seed, warp, outliers,
+        cost (a column: what is gained by a label is divided by it).
 
     Examples
     --------

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from weal.campaign.ledger import VERSION, Ledger, Told, fold
+from weal.campaign.ledger import VERSION, Ledger, Told, confirmed, fold
 from weal.errors import AlreadyLabelled, Conflict, UnknownId
 from weal.store.events import Draft, check_note
 from weal.store.store import Book
 
 NAMED = 5  # ids in an error message
+CONFIRMED = "confirmed"  # a label that is there and is called sure now: an event "told"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class Entry:
     y: float
     noise: float | None = None
     note: str | None = None
+    sure: bool = False  # never to be taken for an outlier
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +58,14 @@ def told(
             seq = past.seq if past else before[-1].seq
             continue
         seq = 0
-        drafts.append(Draft(kind, told_body(entry, bool(before)), entry.id, who, own_key))
-        new = Told(entry.id, entry.y, entry.noise, 0, book.now, who)
-        labels[entry.id] = [new] if kind == "corrected" else [*before, new]
+        body = told_body(entry, bool(before) and kind != CONFIRMED)
+        if kind == CONFIRMED:
+            body, kind = {**body, "confirms": True}, "told"
+            labels[entry.id] = confirmed(before, entry.y, entry.noise)
+        else:
+            new = Told(entry.id, entry.y, entry.noise, 0, book.now, who, None, entry.sure)
+            labels[entry.id] = [new] if kind == "corrected" else [*before, new]
+        drafts.append(Draft(kind, body, entry.id, who, own_key))
     return drafts, seq
 
 
@@ -66,9 +73,11 @@ def _kind(entry: Entry, before: Sequence[Told], replace: bool, repeat: bool) -> 
     """The kind of the event that this label is; None where it is there already."""
     if not before or repeat:
         return "told"
-    same = any((told.y, told.noise) == (entry.y, entry.noise) for told in before)
-    if same and (len(before) == 1 or not replace):
-        return None
+    same = [told for told in before if (told.y, told.noise) == (entry.y, entry.noise)]
+    known = any(told.sure for told in same)
+    unsure = replace and known and not entry.sure
+    if same and not unsure and (len(before) == 1 or not replace):
+        return CONFIRMED if entry.sure and not known else None
     if replace:
         return "corrected"
     there = ", ".join(str(told.y) for told in before)
@@ -79,13 +88,14 @@ def _kind(entry: Entry, before: Sequence[Told], replace: bool, repeat: bool) -> 
 
 
 def told_body(entry: Entry, again: bool) -> dict[str, Any]:
-    """Body of the event that keeps this label."""
+    """Body of the event that keeps this label; `sure` is in it where it is so."""
     return {
         "v": VERSION,
         "y": entry.y,
         "noise": entry.noise,
         "note": entry.note,
         "repeat": again,
+        **({"sure": True} if entry.sure else {}),
     }
 
 

@@ -145,6 +145,7 @@ def _cell(value: Any) -> str:
     ),
     click.option("--noise", metavar="SD", help="Standard deviation of the measurement."),
     line.note,
+    click.option("--sure", is_flag=True, help="It was checked: never take it for an outlier."),
     click.option("--replace", is_flag=True, help="It corrects the label that is there."),
     click.option("--repeat", is_flag=True, help="It is a second measurement."),
     click.option("--key", help="A name of your own: the same key again writes nothing."),
@@ -184,7 +185,8 @@ def _said(labels: int, new: int, seq: int) -> str:
 def _one(id_: Any, value: Any, details: dict[str, Any]) -> "list[Entry]":
     from weal.campaign.entries import entry
 
-    return [entry(id_, value, details.get("noise"), details.get("note"))]
+    about = (details.get("noise"), details.get("note"), bool(details.get("sure")))
+    return [entry(id_, value, *about)]
 
 
 def _check_usage(
