@@ -145,6 +145,7 @@ class Campaign:
         noise: Any = None,
         by: str | None = None,
         note: str | None = None,
+        sure: bool = False,
         replace: bool = False,
         repeat: bool = False,
         key: str | None = None,
@@ -153,11 +154,12 @@ class Campaign:
 
         When it returns, the label is on disk. The same label again changes nothing; another one
         raises AlreadyLabelled, unless `replace` says that it corrects the old or `repeat` that it
-        is a second measurement. `noise` is the sd of what is known of its noise. `key` is a name
-        of your own for this call: a second call with the same key writes nothing. Either all is
-        taken or nothing.
+        is a second measurement. `noise` is the sd of what is known of its noise. A label that is
+        called `sure` is never taken for an outlier; told again as sure, one that is there is
+        confirmed. `key` is a name of your own for this call: a second call with the same key writes
+        nothing. Either all is taken or nothing.
         """
-        found = entries(ids, labels, noise, note)
+        found = entries(ids, labels, noise, note, sure)
         return self.tell_entries(found, by=by, replace=replace, repeat=repeat, key=key).seq
 
     def tell_entries(
@@ -271,7 +273,7 @@ class Campaign:
         return add(self.store, self.ledger, self.created, pool, self.session.pool.X, by or self.who)
 
     def change(self, *, by: str | None = None, **settings: Any) -> None:
-        """Change settings: acquisition, goal, lease or warp."""
+        """Change settings: acquisition, goal, lease, warp or outliers."""
         body = {"v": VERSION, "changes": check_changes(settings)}
         draft = Draft("settings", body, who=by or self.who)
         self.store.transact(self.name, lambda book: [draft])

@@ -2,6 +2,7 @@
 
     told        a label that is new            repeated    a second measurement (`repeat`)
     corrected   in place of another            same        it is there already
+    confirmed   it is there, and now said to be sure (`sure`)
     skipped     "failed", "n/a" or "-" in place of a value: the row is skipped, with that as note
     empty       no value: left out             refused     the line cannot be taken, and no line is
 
@@ -35,7 +36,7 @@ from weal.table.results import Form, Result, Results, bad_lines, read_results
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
 
-ACTIONS = ("told", "corrected", "repeated", "same", "skipped", "empty", "refused")
+ACTIONS = ("told", "corrected", "repeated", "confirmed", "same", "skipped", "empty", "refused")
 ALIKE = 1e-4  # relative difference of two inputs that are the same, one of them rounded
 ELSEWHERE = 0.5  # share of lines with other inputs from which the file is another campaign's
 
@@ -72,12 +73,14 @@ class Intake:
     @property
     def labels(self) -> int:
         """Labels in the file, those that were there already included."""
-        return sum(self.counts.get(one, 0) for one in ("told", "corrected", "repeated", "same"))
+        return sum(self.counts.get(one, 0) for one in ACTIONS[:5])
 
     @property
     def new(self) -> int:
         """Labels that are written."""
-        return sum(self.counts.get(one, 0) for one in ("told", "corrected", "repeated"))
+        return sum(
+            self.counts.get(one, 0) for one in ("told", "corrected", "repeated", "confirmed")
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +167,7 @@ def plan(campaign: str, book: Book, results: Results, differs: Mapping[int, str]
         strange = Intake(results.where, tuple(lines), notes=results.notes)
         return Plan(strange, error=_error(strange, UnknownId))
     now = fold(Ledger(""), book.of(names))
-    found = _entries(results.lines)
+    found = _entries(results.lines, how.sure)
     key = how.key or _fingerprint([one for one in found.values() if isinstance(one, Entry)])
     entries = {n: one for n, one in found.items() if isinstance(one, Entry)}
     told = rules.tellings(
@@ -206,14 +209,14 @@ def _unknown(line: Result, there: set[str], like: Mapping[str, str]) -> IntakeRo
     return IntakeRow(line.line, line.id, "refused", line.value, message=message)
 
 
-def _entries(lines: Sequence[Result]) -> dict[int, Entry | str]:
+def _entries(lines: Sequence[Result], sure: bool) -> dict[int, Entry | str]:
     """Labels by the place of their line; text where a line is no label after all."""
     found: dict[int, Entry | str] = {}
     for n, line in enumerate(lines):
         if line.value is None:
             continue
         try:
-            found[n] = entry(line.id, line.value, line.noise, line.note)
+            found[n] = entry(line.id, line.value, line.noise, line.note, sure)
         except ValueError as error:
             found[n] = str(error)
     return found
@@ -235,12 +238,12 @@ def _becomes(
         return _skipped(row, line, now, how) if line.failed else (row, None)
     if telling.error:
         return replace(row, action="refused", message=str(telling.error)), None
-    doubt = telling.doubt if not how.sure else None
-    message = doubtful(campaign, telling.entry, doubt) if doubt else ""
+    message = doubtful(campaign, telling.entry, telling.doubt) if telling.doubt else ""
     if telling.draft is None:
         return replace(row, action="same", message=message), None
     kind, again = telling.draft.kind, telling.draft.body["repeat"]
     action = "corrected" if kind == "corrected" else "repeated" if again else "told"
+    action = "confirmed" if telling.draft.body.get("confirms") else action
     return replace(row, action=action, message=message), telling.draft
 
 

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from weal.campaign.ledger import VERSION, Ledger, Told, fold
+from weal.campaign.ledger import VERSION, Ledger, Told, confirmed, fold
 from weal.campaign.surprise import surprise
 from weal.errors import AlreadyLabelled, Conflict, UnknownId
 from weal.store.events import Draft, check_note
 from weal.store.store import Book
 
 NAMED = 5  # ids in an error message
+CONFIRMED = "confirmed"  # a label that is there and is called sure now: an event "told"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class Entry:
     y: float
     noise: float | None = None
     note: str | None = None
+    sure: bool = False  # never to be taken for an outlier
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def tellings(
         past = book.by_key(own) if own is not None else None
         before = labels.setdefault(entry.id, [])
         there = past is not None and any(told.seq == past.seq for told in before)
-        doubt = surprise(now, entry)
+        doubt = None if entry.sure else surprise(now, entry)
         if past and (there and repeat if content else True):
             found.append(Telling(entry, seq=past.seq, doubt=doubt))
             continue
@@ -87,11 +89,15 @@ def tellings(
         if kind is None:
             found.append(Telling(entry, seq=before[-1].seq, doubt=doubt))
             continue
-        body = told_body(entry, bool(before))
+        body = told_body(entry, bool(before) and kind != CONFIRMED)
+        if kind == CONFIRMED:
+            body, kind = {**body, "confirms": True}, "told"
+            labels[entry.id] = confirmed(before, entry.y, entry.noise)
+        else:
+            new = Told(entry.id, entry.y, entry.noise, 0, book.now, who, None, entry.sure)
+            labels[entry.id] = [new] if kind == "corrected" else [*before, new]
         draft = Draft(kind, body, entry.id, who, None if past else own)
         found.append(Telling(entry, draft, doubt=doubt))
-        new = Told(entry.id, entry.y, entry.noise, 0, book.now, who)
-        labels[entry.id] = [new] if kind == "corrected" else [*before, new]
     return found
 
 
@@ -99,9 +105,11 @@ def _kind(entry: Entry, before: Sequence[Told], replace: bool, repeat: bool) -> 
     """The kind of the event that this label is; None where it is there already."""
     if not before or repeat:
         return "told"
-    same = any((told.y, told.noise) == (entry.y, entry.noise) for told in before)
-    if same and (len(before) == 1 or not replace):
-        return None
+    same = [told for told in before if (told.y, told.noise) == (entry.y, entry.noise)]
+    known = any(told.sure for told in same)
+    unsure = replace and known and not entry.sure
+    if same and not unsure and (len(before) == 1 or not replace):
+        return CONFIRMED if entry.sure and not known else None
     if replace:
         return "corrected"
     there = ", ".join(str(told.y) for told in before)
@@ -112,13 +120,14 @@ def _kind(entry: Entry, before: Sequence[Told], replace: bool, repeat: bool) -> 
 
 
 def told_body(entry: Entry, again: bool) -> dict[str, Any]:
-    """Body of the event that keeps this label."""
+    """Body of the event that keeps this label; `sure` is in it where it is so."""
     return {
         "v": VERSION,
         "y": entry.y,
         "noise": entry.noise,
         "note": entry.note,
         "repeat": again,
+        **({"sure": True} if entry.sure else {}),
     }
 
 

@@ -202,6 +202,7 @@ def _cell(value: Any) -> str:
     click.option("--dry-run", is_flag=True, help="With --file: say what would happen."),
     click.option("--noise", metavar="SD", help="Standard deviation of the measurement."),
     line.note,
+    click.option("--sure", is_flag=True, help="It was checked: never take it for an outlier."),
     click.option("--replace", is_flag=True, help="It corrects the label that is there."),
     click.option("--repeat", is_flag=True, help="It is a second measurement."),
     click.option("--key", help="A name of your own: the same key again writes nothing."),
@@ -242,7 +243,7 @@ def _tell_one(
         note = f"--note {shlex.quote(value.strip())}"
         words = f"weal skip {shlex.quote(campaign.name)} {shlex.quote(id_)} {note}"
         raise ValueError(f"{value!r} is no number; a row without one is skipped: `{words}`")
-    found = entry(id_, value, details["noise"], details["note"])
+    found = entry(id_, value, details["noise"], details["note"], details["sure"])
     how = {name: details[name] for name in ("replace", "repeat", "key")}
     seq, new, doubts = campaign.tell_entries([found], **how)
     say(f"{id_}: {value} {'kept' if new else 'was there already'}")

@@ -16,6 +16,7 @@ _SAID = {
     "told": "{} kept",
     "corrected": "{} corrected",
     "repeated": "{} added to others",
+    "confirmed": "{} said to be sure",
     "same": "{} there already",
     "skipped": "{} skipped",
     "empty": "{} without a value: left out",
@@ -25,7 +26,7 @@ _SAID = {
 
 def tell_file(campaign: "Campaign", file: Path, details: dict[str, Any], as_json: bool) -> None:
     """Take the labels of a file, or say what would become of them."""
-    how = {name: details[name] for name in ("replace", "repeat", "key", "sheet", "header")}
+    how = {name: details[name] for name in ("replace", "repeat", "key", "sure", "sheet", "header")}
     dry = details["dry_run"]
     found = (campaign.preview if dry else campaign.tell_file)(file, value=details["column"], **how)
     for note in found.notes:
