@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from weal.campaign.intake import Intake
     from weal.campaign.session import Session
     from weal.campaign.status import Status
+    from weal.diagnostics.suspects import Suspect
     from weal.model.model import Model
 
 
@@ -287,6 +288,12 @@ class Campaign:
         with suppress(WealError):  # advice for next time may fail
             session.keep()
         return found
+
+    def suspects(self) -> "list[Suspect]":
+        """Labels to look at again: those that the model takes to be wrong, the worst first."""
+        from weal.campaign.doubts import doubts
+
+        return list(doubts(self.session).labels)
 
     def plot(self, folder: str | os.PathLike[str], progress: Progress | None = None) -> list[Path]:
         """Pictures of the campaign, written into the folder; returns their paths."""
