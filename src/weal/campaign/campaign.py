@@ -273,6 +273,12 @@ class Campaign:
 
         return add(self.store, self.ledger, self.created, pool, self.session.pool.X, by or self.who)
 
+    def far_inputs(self, table: Any) -> list[str]:
+        """Which inputs of new candidates lie far outside what is there, one line each."""
+        from weal.campaign.creating import far_inputs
+
+        return far_inputs(self.session.pool.plan, table, self.session.pool.X)
+
     def change(self, *, by: str | None = None, **settings: Any) -> None:
         """Change settings: acquisition, goal, lease, warp or outliers."""
         body = {"v": VERSION, "changes": check_changes(settings)}

@@ -2,6 +2,7 @@
 
 import getpass
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from weal.campaign.campaign import Campaign
@@ -18,6 +19,7 @@ def open_campaign(
     target: str | None = None,
     features: Any = "auto",
     types: dict[str, str] | None = None,
+    missing: dict[str, Sequence[str]] | None = None,
     by: str | None = None,
     **settings: Any,
 ) -> Campaign:
@@ -36,6 +38,8 @@ def open_campaign(
         Columns with the ids and with labels that are there already (None: neither such column).
     features, types
         Columns to use ("auto": all that can be); what a column is, where we would guess wrong.
+    missing : dict of column to texts, or None
+        Further texts that stand for a missing cell, as {"pressure": ["<0.5"]}.
     by : str or None
         Who is at work; None: WEAL_WHO, else the name of the account.
     settings
@@ -60,7 +64,10 @@ def open_campaign(
         if pool is not None and name not in place.campaigns():
             from weal.campaign.creating import create
 
-            create(place, name, pool, id_column, target, features, types or {}, settings, who)
+            create(
+                place, name, pool, id_column, target, features, types or {}, settings, who,
+                missing,
+            )  # fmt: skip
         elif pool is None and settings:
             raise ValueError(
                 f"{', '.join(settings)}: settings are given with a pool, for a new campaign; "
