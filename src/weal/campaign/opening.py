@@ -2,6 +2,7 @@
 
 import getpass
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from weal.campaign.campaign import Campaign
@@ -19,6 +20,7 @@ def open_campaign(
     target: str | None = None,
     features: Any = "auto",
     types: dict[str, str] | None = None,
+    missing: dict[str, Sequence[str]] | None = None,
     by: str | None = None,
     **settings: Any,
 ) -> Campaign:
@@ -38,6 +40,8 @@ def open_campaign(
         the index of a pandas frame, where it does not just count the rows, gives the ids).
     features, types
         Columns to use ("auto": all that can be); what a column is, where we would guess wrong.
+    missing : dict of column to texts, or None
+        Further texts that stand for a missing cell, as {"pressure": ["<0.5"]}.
     by : str or None
         Who is at work; None: WEAL_WHO, else the name of the account.
     settings
@@ -64,7 +68,10 @@ def open_campaign(
             from weal.campaign.creating import create
 
             pool, id_column = with_ids(pool, id_column)
-            create(place, name, pool, id_column, target, features, types or {}, settings, who)
+            create(
+                place, name, pool, id_column, target, features, types or {}, settings, who,
+                missing,
+            )  # fmt: skip
         elif pool is None and settings:
             raise ValueError(
                 f"{', '.join(settings)}: settings are given with a pool, for a new campaign; "
