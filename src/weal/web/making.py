@@ -1,0 +1,5 @@
+"""Stub."""
+
+from fastapi import APIRouter
+
+router = APIRouter()
