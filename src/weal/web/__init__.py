@@ -32,8 +32,8 @@ How a view gets what it needs::
                              no longer the last event; None: nothing yet. Never waits.
     here.rows(ids)           cells of candidates by id; {} until the worker has read the table
     here.campaign()          a `Campaign` to write with, in the name of who sits there
-    here.submit(kind, ...)   a job that somebody waits for: answer with `here.progress(job, then=url)`,
-                             and there `here.done(work)` has its answer, or raises its error
+    here.submit(kind, ...)   a job that somebody waits for: answer `here.progress(job, then=url)`,
+                             and at that url `here.done(work)` has its answer, or raises its error
     here.page(template, **)  a page, or a part of one (`here.is_part`: htmx asks), escaped
 
 A new kind of result is a function in `jobs` listed in `jobs.KINDS`. The server imports no
@@ -41,6 +41,6 @@ numerics: whatever needs numpy, pandas or a model is a job. Writing views are PO
 `here: Writing`, which checks the form's token and who it is. In templates: `macros.html` has the
 hidden fields of a form, spark lines, intervals and cells; parts that are to be asked for again when
 anything moves have hx-trigger="moved from:body" (server-sent events, `static/weal.js`).
-Styles are classes in `static/weal.css`, listed at its top: the pages' policy allows no inline style,
-no inline script, no hx-on and no js: (SVG attributes and uPlot are fine).
+Styles are classes in `static/weal.css`, listed at its top: the policy of the pages allows no
+inline style, no inline script, no hx-on and no js: (SVG attributes and uPlot are fine).
 """

@@ -6,7 +6,7 @@ No page of FastAPI's own is served; `app.openapi()` has the description of all r
 """
 
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -132,10 +132,8 @@ def _failed(request: Request, error: Exception) -> Response:
 
 
 def _mistake(request: Request, error: Exception) -> Response:
-    kind = type(error).__name__
-    return _page(
-        request, 500, f"A mistake in weal: {kind}. What was told is safe; please report it."
-    )
+    words = f"A mistake in weal: {type(error).__name__}. What was told is safe; please report it."
+    return PlainTextResponse(words, 500)
 
 
 def _page(request: Request, status: int, words: str) -> Response:
@@ -146,6 +144,3 @@ def _page(request: Request, status: int, words: str) -> Response:
     if seat.is_part:
         answer.headers["HX-Retarget"], answer.headers["HX-Reswap"] = "#notice", "innerHTML"
     return answer
-
-
-Handler = Callable[[Request, Exception], Response]

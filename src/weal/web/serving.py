@@ -113,8 +113,8 @@ def _listening(address: Address) -> socket.socket:
     except OSError as error:
         found.close()
         raise ValueError(
-            f"port {address.port} of {address.host} cannot be had ({error.strerror}): is weal serve "
-            "running already? Else choose another with --port"
+            f"port {address.port} of {address.host} cannot be had ({error.strerror}): is weal "
+            "serve running already? Else choose another with --port"
         ) from error
     found.listen(128)
     found.set_inheritable(False)

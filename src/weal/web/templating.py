@@ -14,6 +14,7 @@ from weal import __version__
 from weal.diagnostics.wording import number, percent, plus_minus
 
 FOLDER = Path(__file__).with_name("templates")
+DASH = "\N{EN DASH}"  # where there is nothing
 _STEPS = ((60, "s"), (60, "min"), (24, "h"), (365, "d"))
 
 
@@ -46,7 +47,7 @@ def shown_number(value: Any, digits: int = 4) -> str:
     ('312.5', '–', '–')
     """
     if value is None or not math.isfinite(value):
-        return "–"
+        return DASH
     return number(float(value), digits)
 
 
@@ -57,7 +58,7 @@ def cell(value: Any) -> str:
     ('–', 'yes', '0.3', 'grade A', '1200')
     """
     if value is None:
-        return "–"
+        return DASH
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:.10g}" if isinstance(value, float) else str(value)

@@ -147,10 +147,10 @@ class Worker:
     def submit(self, kind: str, given: Arguments, key: str | None = None) -> Job:
         """A job that somebody waits for; the same key again is the same job."""
         with self._lock:
-            if key in self._jobs:
-                return self._jobs[key]
-            job = self._jobs[key or secrets.token_hex(16)] = Job(key or "", kind, given)
-            job.id = next(reversed(self._jobs))
+            id_ = key or secrets.token_hex(16)
+            if id_ in self._jobs:
+                return self._jobs[id_]
+            job = self._jobs[id_] = Job(id_, kind, given)
             while len(self._jobs) > REMEMBERED:
                 self._jobs.popitem(last=False)
         self._queue.put((0, next(self._numbers), job))
