@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from weal.store.store import open_store
-from weal.web.jobs import Shelf, run
+from weal.web.jobs import run
 from weal.web.reading_only import reading_only
+from weal.web.shelf import Shelf
 
 
 def main() -> None:

@@ -40,7 +40,7 @@ LOOPBACK = frozenset(("127.0.0.1", "localhost", "::1"))
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 MOST_FORM = 2**20  # bytes of a form
 MOST_UPLOAD = 32 * 2**20  # bytes of a table
-UPLOADS = ("/new", "/sheet")  # ends of addresses that take tables
+UPLOADS = ("/new", "/add", "/sheet")  # ends of addresses that take tables
 MONTH = 30 * 24 * 3600  # seconds for which a browser keeps the cookie
 
 

@@ -1,49 +1,18 @@
 """What the worker can do: work that needs numerics, so that the server itself stays small and free.
 
-A job is a function of the shelf (store, folder, open campaigns), its arguments and a callback that
-says how far it is; its answer is JSON. Jobs of `FINDING` keep what they found for a campaign
-(`kept`), and answer nothing. Campaigns stay open between jobs, so that a second ask goes on from
-the first.
+A job is a function of the shelf, its arguments and a callback that says how far it is; its answer
+is JSON. Jobs of `FINDING` keep what they found for a campaign (`kept`), and answer nothing; whoever
+looks at a page has asked for them, and none waits. `DOING` is what somebody waits for.
 """
 
 import json
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from weal.campaign.campaign import Campaign
-from weal.store.store import Store
-from weal.web.kept import Kept, plain_cells
-
-OPEN = 4  # campaigns that stay open
-Progress = Callable[[str, int, int], object]
-Arguments = dict[str, Any]
-
-
-class Shelf:
-    """What all jobs have at hand."""
-
-    def __init__(self, store: Store, folder: Path) -> None:
-        self.store, self.kept = store, Kept(folder)
-        self._open: OrderedDict[str, Campaign] = OrderedDict()
-
-    def campaign(self, name: str, who: str = "") -> Campaign:
-        """The campaign, kept open; `who` writes next."""
-        found = self._open.get(name)
-        head = self.store.head(name)
-        if found is None or head[0] < found.ledger.seq:  # a copy was put in its place
-            found = Campaign(name, self.store)
-        self._open[name] = found
-        self._open.move_to_end(name)
-        while len(self._open) > OPEN:
-            self._open.popitem(last=False)
-        found.who = who
-        return found
-
-    def keep(self, campaign: Campaign, kind: str, data: Any) -> None:
-        """Keep what was found of a campaign, which is up to date."""
-        self.kept.keep(campaign.name, kind, campaign.session.ledger.seq, data)
+from weal.web import tables
+from weal.web.kept import plain_cells
+from weal.web.shelf import Arguments, Progress, Shelf
 
 
 def rows(shelf: Shelf, given: Arguments, progress: Progress) -> None:
@@ -84,9 +53,23 @@ def ask(shelf: Shelf, given: Arguments, progress: Progress) -> list[str]:
     return ids
 
 
+def change(shelf: Shelf, given: Arguments, progress: Progress) -> None:
+    """Change settings."""
+    shelf.campaign(given["name"], given["who"]).change(**given["changes"])
+
+
+def export(shelf: Shelf, given: Arguments, progress: Progress) -> dict[str, Any]:
+    """Write a table of the campaign to a place of the server's; what it is to be called."""
+    from weal.campaign.exporting import export
+
+    campaign, path = shelf.campaign(given["name"]), Path(given["path"])
+    rows = export(campaign, given["what"], path)
+    return {"file": path.stem, "called": f"{given['name']}-{given['what']}{path.suffix}", "n": rows}
+
+
 Job = Callable[[Shelf, Arguments, Progress], Any]
 FINDING: dict[str, Job] = {"rows": rows, "why": why, "status": status}
-DOING: dict[str, Job] = {"ask": ask}
+DOING: dict[str, Job] = {"ask": ask, "change": change, "export": export, **tables.KINDS}
 KINDS: dict[str, Job] = {**FINDING, **DOING}
 
 

@@ -25,7 +25,7 @@ from typing import Any, Protocol
 from weal import errors
 from weal.errors import WealError
 from weal.store.store import Store
-from weal.web.jobs import Arguments, Progress, Shelf, run
+from weal.web.shelf import Arguments, Progress, Shelf
 
 REMEMBERED = 200  # jobs that were done
 STOPPED = "the worker stopped in the middle of this: try again"
@@ -61,6 +61,8 @@ class Local:
         self._shelf = Shelf(store, folder)
 
     def __call__(self, kind: str, given: Arguments, progress: Progress) -> Any:
+        from weal.web.jobs import run  # numerics, which the server does without
+
         return json.loads(json.dumps(run(self._shelf, kind, given, progress)))
 
     def close(self) -> None:
