@@ -124,6 +124,24 @@ class Campaign:
         ids = [str(event.id) for event in events]
         return ids[0] if n is None else ids
 
+    def ask_for(self, ids: Any, *, by: str | None = None, lease: Any = None) -> list[str]:
+        """Take these very rows, whatever the learner would choose; they are out as if asked.
+
+        ValueError where one is labelled, out with somebody or skipped: then none is taken.
+        """
+        from weal.campaign import offers
+
+        wanted = names(ids if isinstance(ids, list | tuple) else [ids])
+        settings, who = self.ledger.settings, by or self.who
+        out = timedelta(seconds=seconds(settings["lease"] if lease is None else lease))
+        session = self.session
+        rules.check_free(session.ledger, wanted, session.pool.ids, self.store.now())
+        found = offers.named(session.state, session.beliefs, wanted)
+        self.store.transact(
+            self.name, lambda book: rules.asked(book, found, len(found), who, out, None)
+        )
+        return wanted
+
     def _asked(self, wanted: int, out: timedelta, who: str, check: bool) -> tuple[Event, ...]:
         """Rows of those that were chosen that nobody else took; chosen anew where too few are."""
         spare = 0

@@ -28,7 +28,7 @@ from weal.errors import (
     WealError,
 )
 from weal.store.store import Store
-from weal.web import bench, campaigns, explore, making, news, options, sheets, watch, work
+from weal.web import bench, campaigns, effects, explore, making, news, options, sheets, watch, work
 from weal.web.books import Books
 from weal.web.desk import Desk, Seat
 from weal.web.guard import Door, Guard
@@ -89,7 +89,7 @@ def create_app(
         responses=_WRONG,  # type: ignore[arg-type]
     )
     app.state.desk = Desk(store, Books(store), staff, Kept(place), door, make_templates())
-    for page in (campaigns, making, bench, sheets, watch, explore, options, news, work):
+    for page in (campaigns, making, bench, sheets, watch, explore, effects, options, news, work):
         app.include_router(page.router)
     app.get("/healthz", response_class=PlainTextResponse)(healthz)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
