@@ -35,7 +35,7 @@ def why(shelf: Shelf, given: Arguments, progress: Progress) -> None:
     """Why the rows that are out were asked, in sentences."""
     campaign = shelf.campaign(given["name"])
     leases = campaign.ledger.leases
-    found = {str(leases[one.id].seq): one.why for one in campaign.asked()}
+    found = {str(leases[one.id].seq): list(one.sentences) for one in campaign.asked()}
     shelf.keep(campaign, "why", found)
 
 
