@@ -1,9 +1,10 @@
 """A person with a browser, without one: forms are read from the page and sent back as they are."""
 
+import http.client
 import re
 from html import unescape
 from html.parser import HTMLParser
-from urllib.parse import quote, urljoin, urlsplit
+from urllib.parse import quote, urlsplit
 
 import httpx
 
@@ -30,7 +31,7 @@ class Visitor:
     def __init__(self, server, who="ann", timeout=60.0):
         self.base = f"http://127.0.0.1:{server['port']}"
         self.client = httpx.Client(base_url=self.base, timeout=timeout, trust_env=False)
-        self.client.get("/", params={"token": token_of(server)}).raise_for_status
+        self.client.get("/", params={"token": token_of(server)})
         if who:
             self.client.cookies.set("weal-who", quote(who, safe=""))
 
@@ -42,6 +43,19 @@ class Visitor:
 
     def get(self, path, **more):
         return self.client.get(path, **more)
+
+    def raw(self, path):
+        """Status and text of a path that no client has tidied up; 400 where it cannot be sent."""
+        cookies = "; ".join(f"{one.name}={one.value}" for one in self.client.cookies.jar)
+        connection = http.client.HTTPConnection(urlsplit(self.base).netloc, timeout=60)
+        try:
+            connection.request("GET", path, headers={"Cookie": cookies})
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode("utf-8", "replace")
+        except http.client.InvalidURL:
+            return 400, ""
+        finally:
+            connection.close()
 
     def form(self, page, action):
         """The fields of the form of a page that goes there."""
@@ -71,6 +85,3 @@ def plain(page):
     """What a page says, without its tags."""
     return unescape(re.sub(r"<[^>]+>", " ", page))
 
-
-def absolute(base, place):
-    return urljoin(base, place)

@@ -15,7 +15,7 @@ import threading
 import time
 
 from weal.store import sqlite_file
-from weal.web import jobs, serving  # noqa: F401
+from weal.web import desk, jobs, serving  # noqa: F401
 from weal.web.serving import Address, Server
 
 
@@ -49,7 +49,7 @@ def serve(given, out):
     os.environ["XDG_STATE_HOME"] = given["state"]
     os.environ.pop("WEAL_STORE", None)
     if not given.get("worker"):
-        serving.Child = Idle
+        serving.Child, desk.SOON = Idle, 0.0
     if given.get("dies"):
         deadly(*given["dies"])
     address = Address(port=given.get("port", 0), allowed=tuple(given.get("allowed", ())))
