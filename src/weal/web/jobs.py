@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from weal.web import tables
+from weal.web import results, tables
 from weal.web.kept import plain_cells
 from weal.web.shelf import Arguments, Progress, Shelf
 
@@ -69,7 +69,13 @@ def export(shelf: Shelf, given: Arguments, progress: Progress) -> dict[str, Any]
 
 Job = Callable[[Shelf, Arguments, Progress], Any]
 FINDING: dict[str, Job] = {"rows": rows, "why": why, "status": status}
-DOING: dict[str, Job] = {"ask": ask, "change": change, "export": export, **tables.KINDS}
+DOING: dict[str, Job] = {
+    "ask": ask,
+    "change": change,
+    "export": export,
+    **tables.KINDS,
+    **results.KINDS,
+}
 KINDS: dict[str, Job] = {**FINDING, **DOING}
 
 
