@@ -85,6 +85,7 @@ def create_app(
         redoc_url=None,
         openapi_url=None,
         lifespan=open_hours,
+        redirect_slashes=False,
         default_response_class=HTMLResponse,
         responses=_WRONG,  # type: ignore[arg-type]
     )

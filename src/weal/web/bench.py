@@ -19,6 +19,7 @@ from weal.web.desk import At, Here, Writing
 from weal.web.typed import Expected, doubt, expected, read_value
 
 router = APIRouter()
+BENCH = "bench-"  # keys of labels that were typed here begin so: those are taken back here
 MOST_AT_ONCE = 500  # rows of one ask
 
 Id = Annotated[str, Form(min_length=1, max_length=MAX_ID)]
@@ -54,7 +55,7 @@ def tell(
     if question and not _is_there(here.ledger, id, y):
         return _bench(here, id, question=question, typed=typed, key=key)
     told = [entry(id, y, None, note.strip() or None)]
-    here.campaign().tell_entries(told, repeat=again, key=key)
+    here.campaign().tell_entries(told, repeat=again, key=f"{BENCH}{key}")
     return _next(here)
 
 
@@ -146,9 +147,9 @@ def _next(here: At, focus: str = "") -> Response:
 def _reason(here: At, id_: str) -> dict[str, Any]:
     lease = here.ledger.leases.get(id_)
     if lease is None:
-        return {"why": "", "waiting": False, "focus": id_}
+        return {"why": [], "waiting": False, "focus": id_}
     found = here.found("why")
-    words = found.data.get(str(lease.seq), "") if found else ""
+    words = found.data.get(str(lease.seq), []) if found else []
     return {"why": words, "waiting": not words and not here.trouble("why"), "focus": id_}
 
 
@@ -172,7 +173,7 @@ def _is_there(ledger: Ledger, id_: str, y: float) -> bool:
 def _last_label(here: At) -> Told | None:
     """The label that I kept last, if it still counts."""
     for event in here.events(200):
-        if event.kind in ("told", "corrected") and event.who == here.who:
+        if event.who == here.who and (event.key or "").startswith(BENCH):
             several = here.ledger.labels.get(str(event.id), ())
             return next((told for told in several if told.seq == event.seq), None)
     return None

@@ -12,14 +12,14 @@ the column that sorts is empty, rows come last, in the order of the table.
 import json
 import math
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from weal.web.kept import opened, plain_cells, replaced
+from weal.web.kept import opened, replaced
 
 FILE = "explore.db"
 PAGE = 50  # rows
@@ -90,15 +90,16 @@ def read(path: Path, wish: Wish) -> Page | None:
     return Page(seq, columns, [dict(row) for row in rows[:PAGE]], count, key)
 
 
-def one(path: Path, id_: str) -> tuple[dict[str, Any], list[str]] | None:
-    """The row with this id, and the names of its cells; None where it is not kept."""
+def one(path: Path, id_: str) -> dict[str, Any] | None:
+    """The row with this id, with its cells by name as `cells`; None where it is not kept."""
     try:
         with closing(opened(path)) as base:
             base.row_factory = sqlite3.Row
             row = base.execute("SELECT * FROM row WHERE id = ?", (id_,)).fetchone()
-            return (dict(row), columns_of(base)) if row else None
+            names = columns_of(base)
     except sqlite3.Error:
         return None
+    return {**row, "cells": {name: row[f"c{k}"] for k, name in enumerate(names)}} if row else None
 
 
 def written_after(path: Path) -> int | None:
@@ -169,11 +170,6 @@ def _plain(cell: Any) -> Any:
     if cell is None or isinstance(cell, int | bool):
         return cell
     return str(cell).encode("utf-8", "replace").decode()  # an old store may hold half a character
-
-
-def plain_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row's cells as JSON can say them."""
-    return plain_cells(row)
 
 
 def spell_after(after: tuple[Any, int] | None) -> str:

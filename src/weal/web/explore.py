@@ -41,7 +41,9 @@ def explore(
         after=catalogue.read_after(after),
     )
     page = catalogue.read(current, wish)
-    template = "explore/rows.html" if here.is_part else "explore/page.html"
+    if here.is_part and page is not None:  # it was waited for
+        return Response(status_code=204, headers={"HX-Refresh": "true"})
+    template = "explore/waiting.html" if here.is_part else "explore/page.html"
     return here.page(
         template, page=page, wish=wish, given=given, titles=TITLES, link=_linker(here, given),
         more=_more(here, given, page), trouble=here.trouble("explore"),
@@ -109,13 +111,12 @@ def row(here: Here, id: Id, work: Text = "") -> Response:
     here.done(work)  # an ask that failed says why
     story = here.story(id)
     known, ledger = catalogue.one(here.catalogue(), id), here.ledger
-    cells = here.rows([id]).get(id)
-    if known is None and not story and cells is None and here.is_catalogued:
+    if known is None and not story and here.is_catalogued:
         raise HTTPException(404, f"There is no candidate {id!r} here.")
     return here.page(
-        "explore/row.html", id=id, known=known[0] if known else None, cells=cells,
-        labels=ledger.labels.get(id, ()), lease=ledger.leases.get(id), note=ledger.skipped.get(id),
-        skipped=id in ledger.skipped, story=[(one, told(one)) for one in story],
+        "explore/row.html", id=id, known=known, labels=ledger.labels.get(id, ()),
+        lease=ledger.leases.get(id), note=ledger.skipped.get(id), skipped=id in ledger.skipped,
+        story=[(one, told(one)) for one in story],
     )  # fmt: skip
 
 
@@ -126,7 +127,7 @@ def near(here: Here, id: Id) -> Response:
     again = f"{here.url('row/near')}?id={quote(id, safe='')}"
     if not job.finished.wait(0.25):
         return here.page("explore/wait.html", again=again)
-    return here.page("explore/near.html", near=here.done(job.id), cells=here.rows([id]).get(id))
+    return here.page("explore/near.html", near=here.done(job.id), known=catalogue.one(here.catalogue(), id))
 
 
 @router.post("/c/{name}/row/ask")

@@ -20,6 +20,7 @@ from weal.diagnostics.effects import effect, places, values_of
 from weal.diagnostics.explain import neighbours, sample
 from weal.diagnostics.leave_one_out import left_out
 from weal.web import catalogue
+from weal.web.kept import plain_cells
 from weal.web.shelf import Arguments, Progress, Shelf
 
 MOST_POINTS = 1500  # labels that are drawn: beyond, some of them, evenly by time
@@ -82,7 +83,8 @@ def _catalogued(campaign: Campaign) -> tuple[list[str], Any]:
     session = campaign.session
     found = frame(campaign, "predictions") if session.state.fitted else None
     names = list(dict.fromkeys(name for part in session.pool.parts for name in part.columns))
-    names = [name for name in names if name != session.pool.plan.id_column]
+    apart = (session.pool.plan.id_column, session.pool.plan.target)
+    names = [name for name in names if name not in apart]
     labels, ids = campaign.ledger.labels, session.pool.ids
     nothing = np.full((4, len(ids)), np.nan)
     known = nothing if found is None else found[["mean", "sd", "low", "high"]].to_numpy().T
@@ -114,9 +116,16 @@ def near(shelf: Shelf, given: Arguments, progress: Progress) -> list[dict[str, A
     (found,) = neighbours(state, model, [given["id"]])
     return [
         {"id": str(one.id), "label": one.label, "words": one.words,
-         "cells": catalogue.plain_row(session.pool.row(state.candidates.index[one.id]))}
+         "cells": _inputs(session, one.id)}
         for one in found
     ]  # fmt: skip
+
+
+def _inputs(session: Session, id_: Any) -> dict[str, Any]:
+    """A row's cells but id and target, as JSON can say them."""
+    plan, row = session.pool.plan, session.pool.row(session.state.candidates.index[id_])
+    apart = (plan.id_column, plan.target)
+    return plain_cells({name: cell for name, cell in row.items() if name not in apart})
 
 
 def effect_of(shelf: Shelf, given: Arguments, progress: Progress) -> dict[str, Any] | None:

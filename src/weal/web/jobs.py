@@ -10,7 +10,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+<<<<<<< HEAD
 from weal.web import findings, tables
+=======
+from weal.web import results, tables
+>>>>>>> df19c23adabcbd1d7b65b8556301d3a8b2e01068
 from weal.web.kept import plain_cells
 from weal.web.shelf import Arguments, Progress, Shelf
 
@@ -35,7 +39,7 @@ def why(shelf: Shelf, given: Arguments, progress: Progress) -> None:
     """Why the rows that are out were asked, in sentences."""
     campaign = shelf.campaign(given["name"])
     leases = campaign.ledger.leases
-    found = {str(leases[one.id].seq): one.why for one in campaign.asked()}
+    found = {str(leases[one.id].seq): list(one.sentences) for one in campaign.asked()}
     shelf.keep(campaign, "why", found)
 
 
@@ -74,6 +78,7 @@ def export(shelf: Shelf, given: Arguments, progress: Progress) -> dict[str, Any]
 
 
 Job = Callable[[Shelf, Arguments, Progress], Any]
+<<<<<<< HEAD
 FINDING: dict[str, Job] = {"rows": rows, "why": why, "status": status, **findings.FINDING}
 DOING: dict[str, Job] = {
     "ask": ask,
@@ -82,6 +87,15 @@ DOING: dict[str, Job] = {
     "export": export,
     **findings.DOING,
     **tables.KINDS,
+=======
+FINDING: dict[str, Job] = {"rows": rows, "why": why, "status": status}
+DOING: dict[str, Job] = {
+    "ask": ask,
+    "change": change,
+    "export": export,
+    **tables.KINDS,
+    **results.KINDS,
+>>>>>>> df19c23adabcbd1d7b65b8556301d3a8b2e01068
 }
 KINDS: dict[str, Job] = {**FINDING, **DOING}
 
