@@ -10,11 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-<<<<<<< HEAD
-from weal.web import findings, tables
-=======
-from weal.web import results, tables
->>>>>>> df19c23adabcbd1d7b65b8556301d3a8b2e01068
+from weal.web import findings, results, tables
 from weal.web.kept import plain_cells
 from weal.web.shelf import Arguments, Progress, Shelf
 
@@ -78,7 +74,6 @@ def export(shelf: Shelf, given: Arguments, progress: Progress) -> dict[str, Any]
 
 
 Job = Callable[[Shelf, Arguments, Progress], Any]
-<<<<<<< HEAD
 FINDING: dict[str, Job] = {"rows": rows, "why": why, "status": status, **findings.FINDING}
 DOING: dict[str, Job] = {
     "ask": ask,
@@ -87,15 +82,7 @@ DOING: dict[str, Job] = {
     "export": export,
     **findings.DOING,
     **tables.KINDS,
-=======
-FINDING: dict[str, Job] = {"rows": rows, "why": why, "status": status}
-DOING: dict[str, Job] = {
-    "ask": ask,
-    "change": change,
-    "export": export,
-    **tables.KINDS,
     **results.KINDS,
->>>>>>> df19c23adabcbd1d7b65b8556301d3a8b2e01068
 }
 KINDS: dict[str, Job] = {**FINDING, **DOING}
 
