@@ -11,27 +11,14 @@ each of its levels. So a value is a row of what these columns hold.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from weal.core.arrays import Array
 from weal.model.model import Model
+from weal.table.planning import Column
 
 AT_A_TIME = 20_000  # rows that are predicted at a time
-
-
-class Column(Protocol):
-    """What is needed of a column of a plan (`table.planning.Column`)."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def levels(self) -> tuple[str, ...]: ...
-    @property
-    def inputs(self) -> list[str]: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -37,7 +37,8 @@ def sentences(
     """Why a candidate was asked, in words.
 
     `how` is "check" (drawn at random), "by hand" (somebody wanted it), "start" (before there was a
-    model) or "chosen", by functions with these shares; mean and sd are what was expected then, `usual` the usual sd of candidates.
+    model) or "chosen", by functions with these shares; mean and sd are what was expected then,
+    `usual` the usual sd of candidates.
     """
     known = [] if mean is None or sd is None else [_expected(mean, sd, usual)]
     around = [_around(near)] if near else []

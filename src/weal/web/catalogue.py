@@ -144,8 +144,11 @@ def _rows(base: sqlite3.Connection, wish: Wish, where: str, given: list[Any]) ->
     sort, sign, order = wish.sort, "<" if wish.down else ">", "DESC" if wish.down else "ASC"
     found: list[sqlite3.Row] = []
     if wish.after is None or wish.after[0] is not None:
-        past, more = ("", []) if wish.after is None else (f" AND ({sort}, n) {sign} (?, ?)", [*wish.after])
-        text = f"SELECT * FROM row WHERE {where} AND {sort} IS NOT NULL{past} ORDER BY {sort} {order}, n {order} LIMIT ?"
+        past, more = f" AND ({sort}, n) {sign} (?, ?)", [*(wish.after or ())]
+        text = (
+            f"SELECT * FROM row WHERE {where} AND {sort} IS NOT NULL{past if more else ''} "
+            f"ORDER BY {sort} {order}, n {order} LIMIT ?"
+        )
         found = base.execute(text, [*given, *more, PAGE + 1]).fetchall()
     if len(found) <= PAGE:
         start = wish.after[1] if wish.after is not None and wish.after[0] is None else 0
@@ -184,5 +187,9 @@ def read_after(text: str) -> tuple[Any, int] | None:
     except (ValueError, TypeError):
         return None
     good = isinstance(n, int) and not isinstance(n, bool) and 0 <= n < 2**62
-    plain = value is None or isinstance(value, str | float) or (isinstance(value, int) and abs(value) < 2**62)
+    plain = (
+        value is None
+        or isinstance(value, str | float)
+        or (isinstance(value, int) and abs(value) < 2**62)
+    )
     return (value, n) if good and plain else None

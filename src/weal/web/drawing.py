@@ -1,4 +1,6 @@
-"""Places on a picture: axes with round ticks, and points on them. Plain Python; SVG is in templates.
+"""Places on a picture: axes with round ticks, and points on them. Plain Python.
+
+SVG is in templates.
 
 What is not finite has no place, and is not drawn.
 """
@@ -67,9 +69,7 @@ def line(x: Axis, y: Axis, xs: Sequence[float], ys: Sequence[float | None]) -> s
     return " ".join(f"{a},{b}" for a, b in pairs if a is not None and b is not None)
 
 
-def band(
-    x: Axis, y: Axis, xs: Sequence[float], low: Sequence[float], high: Sequence[float]
-) -> str:
+def band(x: Axis, y: Axis, xs: Sequence[float], low: Sequence[float], high: Sequence[float]) -> str:
     """Points of the polygon between two lines."""
     there, back = line(x, y, xs, low), line(x, y, [*reversed(xs)], [*reversed(high)])
     return f"{there} {back}"

@@ -127,7 +127,9 @@ def near(here: Here, id: Id) -> Response:
     again = f"{here.url('row/near')}?id={quote(id, safe='')}"
     if not job.finished.wait(0.25):
         return here.page("explore/wait.html", again=again)
-    return here.page("explore/near.html", near=here.done(job.id), known=catalogue.one(here.catalogue(), id))
+    return here.page(
+        "explore/near.html", near=here.done(job.id), known=catalogue.one(here.catalogue(), id)
+    )
 
 
 @router.post("/c/{name}/row/ask")
@@ -141,4 +143,3 @@ def take(here: Writing, id: Annotated[str, Form(min_length=1, max_length=MAX_ID)
 def job_key(here: At, kind: str, *what: str) -> str:
     """The same work on the same campaign is one job."""
     return " ".join([kind, here.name, str(here.ledger.seq), *what])
-

@@ -1,9 +1,9 @@
 """Jobs of the pages Watch and Explore: what the model makes of labels and candidates.
 
-    measured    every label beside what the others made of it, and what guessing the mean gives
-    explore     all candidates with cells and predictions, in a file of its own (`catalogue`)
-    near        the measured rows nearest to one row, side by side with it
-    effect      what one input does; `map`: two together
+measured    every label beside what the others made of it, and what guessing the mean gives
+explore     all candidates with cells and predictions, in a file of its own (`catalogue`)
+near        the measured rows nearest to one row, side by side with it
+effect      what one input does; `map`: two together
 """
 
 import math
@@ -34,7 +34,9 @@ def measured(shelf: Shelf, given: Arguments, progress: Progress) -> None:
     campaign = shelf.campaign(given["name"])
     session = campaign.session
     if not session.state.fitted:
-        shelf.keep(campaign, "measured", {"points": [], "n": 0, "baseline": None, "explained": None})
+        shelf.keep(
+            campaign, "measured", {"points": [], "n": 0, "baseline": None, "explained": None}
+        )
         return
     model = session.model
     alone = left_out(model.fold, model.scaling, LEVEL)

@@ -54,7 +54,7 @@ def ask(shelf: Shelf, given: Arguments, progress: Progress) -> list[str]:
 
 
 def take(shelf: Shelf, given: Arguments, progress: Progress) -> list[str]:
-    """This very row, asked by hand."""
+    """Ask for this very row."""
     ids: list[str] = shelf.campaign(given["name"], given["who"]).ask_for([given["id"]])
     return ids
 

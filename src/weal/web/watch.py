@@ -59,7 +59,7 @@ def _curve(here: At, status: dict[str, Any], measured: Any) -> dict[str, Any] | 
     course = {kind: status["beliefs"][kind] for kind in ("left_out", "prequential", "expected")}
     lines = {kind: one["course"] if one else [] for kind, one in course.items()}
     at = sorted({labels for line in lines.values() for labels, _ in line})
-    series = [_along(at, dict(map(tuple, lines[kind]))) for kind in lines]  # type: ignore[arg-type]
+    series = [_along(at, dict(map(tuple, lines[kind]))) for kind in lines]
     baseline = measured.data["baseline"] if measured else None
     return {
         "labels": at,
