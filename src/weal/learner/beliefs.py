@@ -32,10 +32,13 @@ from weal.learner.pool import Pool, Snapshot
 from weal.learner.state import Settlement, State
 from weal.model import fold as folds
 from weal.model import units
+from weal.model.approximation import least_hashes
 from weal.model.checks import check_distance
 from weal.model.fold import Fold
 from weal.model.model import Model
 from weal.model.prediction import in_units
+
+MOST_JUDGED = 500  # labels that pseudo labels are judged by; more cost t^2 each and tell the same
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,7 +121,7 @@ class Beliefs:
     def judged(self, state: State) -> Judged:
         """Labels that pseudo labels are judged by: those kept apart, or all that were told."""
         if state.settings.validation is None:
-            return judged_on(self.model(state), *state.labels.arrays())
+            return judged_on(self.model(state), *_some(*state.labels.arrays()))
         X, y = state.settings.validation
 
         def start(known: Known) -> Known:
@@ -268,6 +271,14 @@ def _reference(state: State) -> Array | None:
     if not state.settings.needs_reference:
         return None
     return state.candidates.X if state.reference is None else state.reference
+
+
+def _some(X: Array, y: Array, noise: Array) -> tuple[Array, Array, Array]:
+    """The labels, or some of many; which ones does not depend on their order."""
+    if len(y) <= MOST_JUDGED:
+        return X, y, noise
+    rows = least_hashes(np.column_stack([X, y, noise]), MOST_JUDGED)
+    return X[rows], y[rows], noise[rows]
 
 
 def judged_on(model: Model, X: Array, y: Array, noise: Array) -> Judged:
