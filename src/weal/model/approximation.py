@@ -2,8 +2,8 @@
 
 With t labels an exact expert takes t^2 numbers and t^3 / 3 multiplications. That is next to nothing
 up to SURELY_EXACT labels, and bearable while M of them take BYTES at the most: to 3,300 labels for
-12 experts, to 11,500 for one (8 s for 8,000 labels, 20 s for 11,500). With many labels few experts
-are left that matter, and as many play as can be exact (`most_experts`).
+12 experts, to 11,500 for one. With many labels few experts are left that matter, and as many play
+as can be exact (`most_experts`).
 
 Inducing points (`core.inducing`) cost t m^2 with m of them. A smooth function is known through few:
 where an eighth of the labels, or fewer, leave remainders whose mean is ENOUGH of the noise, they do
