@@ -204,6 +204,16 @@ def test_as_few_points_are_taken_as_leave_enough():
     assert not short.enough
 
 
+@pytest.mark.parametrize("offset", [0.0, 10.0, 1e8])
+def test_nearly_equal_points_and_huge_offsets_leave_a_factor(offset):
+    X, _ = rough(12, 60)
+    kernel, X = Kernel("rbf", 5.0, offset=offset), np.concatenate([X, X + 1e-7, X[:5] + 1e-13])
+    found = pivots(kernel, X, 125, 0.0)
+    points = Inducing.of([kernel], [X[found.rows]]).points(None, X)
+    assert np.isfinite(points).all()
+    assert points[0, :, -1].max() <= 1e-5 * kernel.variance**0.5
+
+
 def test_equal_points_are_taken_once_and_one_is_enough_for_them():
     X = np.repeat([[0.1, 0.2, 0.3]], 30, axis=0)
     found = pivots(Kernel("rbf", 1.0), X, 20, 0.0)

@@ -27,7 +27,7 @@ from weal.core.kernels import Kernel, correlation
 TURN, LOOKED_AT = 128, 256  # points taken in a turn at most, and those it looks at
 HALF = 0.5
 DIGITS = 9  # to which remainders are compared, so that rounding does not choose
-LEAST_PIVOT = 1e-10  # a remainder below it is rounding
+LEAST_PIVOT = 1e-11  # of the prior variance: a remainder below it is rounding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,14 +45,14 @@ def pivots(kernel: Kernel, X: Array, most: int, enough: float) -> Chosen:
     Ties go to the first.
     """
     n = len(X)
-    left = np.full(n, kernel.variance)  # r
+    left, rounding = np.full(n, kernel.variance), LEAST_PIVOT * kernel.variance  # r
     rows = np.empty((min(most, n), n))
     chosen = np.zeros(0, dtype=np.intp)
-    while (j := len(chosen)) < len(rows) and left.max() > LEAST_PIVOT and _mean(left, j) > enough:
+    while (j := len(chosen)) < len(rows) and left.max() > rounding and _mean(left, j) > enough:
         looked_at = np.argsort(-np.round(left / left.max(), DIGITS), kind="stable")[:LOOKED_AT]
         among = rows[:j, looked_at]
         R = correlation(kernel, X[looked_at], X[looked_at]) - among.T @ among
-        new = looked_at[_greedy(R, min(TURN, len(rows) - j))]
+        new = looked_at[_greedy(R, min(TURN, len(rows) - j), rounding)]
         C = correlation(kernel, X[new], X) - rows[:j, new].T @ rows[:j]  # (new, n)
         L = np.linalg.cholesky(C[:, new])
         rows[j : j + len(new)] = solve_triangular(L, C, lower=True, check_finite=False)
@@ -60,7 +60,7 @@ def pivots(kernel: Kernel, X: Array, most: int, enough: float) -> Chosen:
         chosen = np.append(chosen, new)
         left[chosen] = 0.0
     mean = _mean(left, len(chosen))
-    return Chosen(chosen, mean, bool(mean <= enough or left.max() <= LEAST_PIVOT))
+    return Chosen(chosen, mean, bool(mean <= enough or left.max() <= rounding))
 
 
 def _mean(left: Array, m: int) -> float:
@@ -68,13 +68,13 @@ def _mean(left: Array, m: int) -> float:
     return float(left.sum() / max(len(left) - m, 1))
 
 
-def _greedy(R: Array, most: int) -> NDArray[np.intp]:
+def _greedy(R: Array, most: int, rounding: float) -> NDArray[np.intp]:
     """Positions in R (n, n), the covariance of what is left: each next the largest, while that is
-    HALF of the first.
+    HALF of the first and more than rounding; one at the least.
     """
     left, rows = np.diag(R).copy(), np.empty((most, len(R)))
     top, taken = float(left.max()), list[int]()
-    least = max(HALF * top, LEAST_PIVOT)
+    least = max(HALF * top, rounding)
     while len(taken) < most and left[i := int(np.argmax(np.round(left / top, DIGITS)))] >= least:
         j = len(taken)
         rows[j] = (R[i] - rows[:j, i] @ rows[:j]) / np.sqrt(left[i])
