@@ -10,8 +10,8 @@ from weal import ActiveLearner, EnsembleGPRegressor, Kernel, Scaling
 from weal.core.embedding import Exact
 from weal.core.inducing import Inducing
 from weal.core.stated_noise import expected_units
-from weal.model import fold as folds
 from weal.model import approximation, settling
+from weal.model import fold as folds
 from weal.model.fold import refresh_after
 
 rng = np.random.default_rng(12)

@@ -40,6 +40,7 @@ from weal.core.kernels import Kernel
 from weal.core.likelihood import GAUSSIAN, Likelihood
 
 TOGETHER = 256  # labels of a block
+ROUNDING = 1e-13  # of the prior variance, where an offset makes it large
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,9 +85,9 @@ class Inducing:
 
 
 def _factor(kernel: Kernel, Z: Array) -> Array:
-    """L, with as much noise on the diagonal as exact experts need."""
+    """L, with as much noise on the diagonal as rounding asks for."""
     K = correlations(kernel, Z, Z)
-    K[np.diag_indices(len(Z))] += LEAST_RATIO
+    K[np.diag_indices(len(Z))] += max(LEAST_RATIO, ROUNDING * kernel.variance)
     return np.linalg.cholesky(K).astype(np.float64, copy=False)
 
 

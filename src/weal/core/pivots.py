@@ -26,7 +26,8 @@ from weal.core.kernels import Kernel, correlation
 
 TURN, LOOKED_AT = 128, 256  # points taken in a turn at most, and those it looks at
 HALF = 0.5
-LEAST_PIVOT = 1e-10  # a remainder below it is rounding
+DIGITS = 9  # to which remainders are compared, so that rounding does not choose
+LEAST_PIVOT = 1e-11  # of the prior variance: a remainder below it is rounding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +35,7 @@ class Chosen:
     """Points that stand for all."""
 
     rows: NDArray[np.intp]  # (m,)  positions, in the order in which they were taken
-    left: float  # mean of the remainders
+    left: float  # mean of the remainders of the others
     enough: bool  # whether that was enough, or is rounding
 
 
@@ -44,32 +45,37 @@ def pivots(kernel: Kernel, X: Array, most: int, enough: float) -> Chosen:
     Ties go to the first.
     """
     n = len(X)
-    left = np.full(n, kernel.variance)  # r
+    left, rounding = np.full(n, kernel.variance), LEAST_PIVOT * kernel.variance  # r
     rows = np.empty((min(most, n), n))
     chosen = np.zeros(0, dtype=np.intp)
-    while (j := len(chosen)) < len(rows) and left.max() > LEAST_PIVOT and left.mean() > enough:
-        looked_at = np.argsort(-left, kind="stable")[:LOOKED_AT]
+    while (j := len(chosen)) < len(rows) and left.max() > rounding and _mean(left, j) > enough:
+        looked_at = np.argsort(-np.round(left / left.max(), DIGITS), kind="stable")[:LOOKED_AT]
         among = rows[:j, looked_at]
         R = correlation(kernel, X[looked_at], X[looked_at]) - among.T @ among
-        new = looked_at[_greedy(R, min(TURN, len(rows) - j))]
+        new = looked_at[_greedy(R, min(TURN, len(rows) - j), rounding)]
         C = correlation(kernel, X[new], X) - rows[:j, new].T @ rows[:j]  # (new, n)
         L = np.linalg.cholesky(C[:, new])
         rows[j : j + len(new)] = solve_triangular(L, C, lower=True, check_finite=False)
         left -= np.einsum("jn,jn->n", rows[j : j + len(new)], rows[j : j + len(new)])
         chosen = np.append(chosen, new)
         left[chosen] = 0.0
-    left_over = float(left.mean())
-    return Chosen(chosen, left_over, left_over <= enough or left.max() <= LEAST_PIVOT)
+    mean = _mean(left, len(chosen))
+    return Chosen(chosen, mean, bool(mean <= enough or left.max() <= rounding))
 
 
-def _greedy(R: Array, most: int) -> NDArray[np.intp]:
+def _mean(left: Array, m: int) -> float:
+    """The mean of the remainders (n,) of points other than the m chosen, which have none."""
+    return float(left.sum() / max(len(left) - m, 1))
+
+
+def _greedy(R: Array, most: int, rounding: float) -> NDArray[np.intp]:
     """Positions in R (n, n), the covariance of what is left: each next the largest, while that is
-    HALF of the first.
+    HALF of the first and more than rounding; one at the least.
     """
     left, rows = np.diag(R).copy(), np.empty((most, len(R)))
-    least = max(HALF * float(left.max()), LEAST_PIVOT)
-    taken: list[int] = []
-    while len(taken) < most and left[i := int(np.argmax(left))] >= least:
+    top, taken = float(left.max()), list[int]()
+    least = max(HALF * top, rounding)
+    while len(taken) < most and left[i := int(np.argmax(np.round(left / top, DIGITS)))] >= least:
         j = len(taken)
         rows[j] = (R[i] - rows[:j, i] @ rows[:j]) / np.sqrt(left[i])
         left -= rows[j] ** 2

@@ -8,7 +8,9 @@ behind by chance) is fitted again to more labels, and all are compared by these,
 
     log prior + log evidence of the labels
 
-where the log prior of what was fitted again is Laplace's charge, log Z - log evidence.
+where the log prior of what was fitted again is Laplace's charge, log Z - log evidence. Few labels
+may have been met exactly by a function without noise that varies too fast, and a fit from there
+stays there. So a fit starts from the likeliest of some longer lengthscales and larger noises.
 """
 
 import numpy as np
@@ -21,6 +23,8 @@ from weal.core.relevance import fit
 from weal.core.stated_noise import prior_height, units
 from weal.core.tuned import GRID_FAMILIES, LEAST_POSTERIOR
 
+LONGER, NOISIER = (1.0, 2.0), (1e-4, 1e-3, 1e-2, 1e-1)  # lengthscales by factors, and noise ratios
+
 
 def refined(
     found: Lineup, X: Array, y: Array, extra: Array, most: int, temper: float = 1.0
@@ -29,7 +33,8 @@ def refined(
     stated = bool(extra.any())
     players = list(zip(found.kernels, found.noise.tolist(), strict=True))
     log_z: list[float] = []
-    for kernel, noise in _starts(found):
+    for known in _starts(found):
+        kernel, noise = _likeliest(*known, X, y, extra)
         unit = float(units([kernel], [noise], X, y, extra)[0, 0]) if stated else 1.0
         peak = fit(kernel, noise, X, y, extra / unit)
         players.append((peak.kernel, peak.noise))
@@ -45,6 +50,21 @@ def refined(
     chosen = [players[n] for n in best.tolist()]
     kernels, noises = tuple(kernel for kernel, _ in chosen), np.array([lam for _, lam in chosen])
     return Lineup(kernels, noises, unit_of[best], log_prior[best], found.fitted)
+
+
+def _likeliest(
+    kernel: Kernel, noise: float, X: Array, y: Array, extra: Array
+) -> tuple[Kernel, float]:
+    """The start of a fit: a kernel that was found, or a longer one, with its noise or a larger."""
+    ell = np.asarray(kernel.length_scale)
+    longer = [
+        Kernel(kernel.family, (factor * ell).tolist(), kernel.alpha, kernel.offset)
+        for factor in LONGER
+    ]
+    ratios = [noise, *(ratio for ratio in NOISIER if ratio > noise)]
+    evidence, _ = weighed(longer, ratios, X, y, extra)
+    n, r = np.unravel_index(int(np.argmax(evidence)), evidence.shape)
+    return longer[int(n)], ratios[int(r)]
 
 
 def _starts(found: Lineup) -> list[tuple[Kernel, float]]:

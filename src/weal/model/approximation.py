@@ -2,8 +2,8 @@
 
 With t labels an exact expert takes t^2 numbers and t^3 / 3 multiplications. That is next to nothing
 up to SURELY_EXACT labels, and bearable while M of them take BYTES at the most: to 3,300 labels for
-12 experts, to 11,500 for one (8 s for 8,000 labels, 20 s for 11,500). With many labels few experts
-are left that matter, and as many play as can be exact (`most_experts`).
+12 experts, to 11,500 for one. With many labels few experts are left that matter, and as many play
+as can be exact (`most_experts`).
 
 Inducing points (`core.inducing`) cost t m^2 with m of them. A smooth function is known through few:
 where an eighth of the labels, or fewer, leave remainders whose mean is ENOUGH of the noise, they do
@@ -11,9 +11,9 @@ as well as exact experts for a fraction of the cost, and are taken. A rough one 
 pays: with half of the labels as inducing points an exact expert is cheaper. So it stays exact
 while that fits, and has the most points that do beyond.
 
-Points are chosen among the labelled inputs, CHOSEN_FROM times as many at most as are wanted: those
-with the least hashes of the row, in the order of these, so that the set of inputs decides and their
-order does not.
+Points are chosen among the labelled inputs, of more than CHOSEN_FROM among so many, taken evenly in
+the order of their values: so the set of inputs decides, and not the order in which they came nor
+the last bit of a scaling.
 """
 
 from hashlib import blake2b
@@ -33,7 +33,7 @@ BYTES = 2**30  # for the factors of all experts
 MOST_POINTS = 4000  # inducing points of an expert
 FEW = 8  # labels for each inducing point from which these are few
 ENOUGH = 1e-3  # mean remainder, as a share of the noise ratio
-CHOSEN_FROM = 3
+CHOSEN_FROM = 8000
 
 
 def most_exact(M: int) -> int:
@@ -68,8 +68,8 @@ def _inducing(
     dictionary: tuple[Kernel, ...], noise: Array, X: Array, most: int, whole: bool = False
 ) -> Inducing | None:
     """Experts with at most so many points; None if that is not enough, where it has to be."""
-    X = np.unique(X + 0.0, axis=0)  # -0.0 is 0.0
-    X = X[least_hashes(X, CHOSEN_FROM * most)]
+    X = np.unique(X, axis=0)
+    X = X[np.linspace(0, len(X) - 1, min(len(X), CHOSEN_FROM)).round().astype(np.intp)]
     Z = []
     for kernel, lam in zip(dictionary, np.maximum(noise, LEAST_RATIO).tolist(), strict=True):
         found = pivots(kernel, X, most, ENOUGH * lam)

@@ -110,7 +110,7 @@ def pack_experts(fold: Fold) -> tuple[Header, Arrays]:
             arrays["offset"] = fold.embedding.offset
     if isinstance(fold.embedding, Inducing):
         arrays["inducing"] = np.concatenate(fold.embedding.Z)
-        arrays["inducing_of"] = np.array([len(Z) for Z in fold.embedding.Z])
+        arrays["inducing_of"] = np.array([float(len(Z)) for Z in fold.embedding.Z])
     return header | {"embedding": type(fold.embedding).__name__}, arrays | _doubt_to_arrays(fold)
 
 
@@ -235,7 +235,7 @@ def _embedding(kind: str, dictionary: tuple[Kernel, ...], arrays: Arrays) -> Emb
     if kind == "Spectral":
         return Spectral(arrays["zeta"], arrays.get("offset"))
     if kind == "Inducing":
-        ends = np.cumsum(arrays["inducing_of"])
+        ends = np.cumsum(arrays["inducing_of"]).astype(np.intp)
         if ends[-1] != len(arrays["inducing"]):
             raise ValueError(f"{len(arrays['inducing'])} inducing points, of {ends[-1]}")
         return Inducing.of(dictionary, np.split(arrays["inducing"], ends[:-1]))
