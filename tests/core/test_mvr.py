@@ -9,8 +9,9 @@ from learning import KERNELS, POOL, a_learner, measure, model, teach
 from reference.cases import MAGNITUDE, campaign, frozen, kind
 from reference.pools import M, Told, world
 from weal.core import ensemble
-from weal.core.mixture_reduction import MOST_EXPERTS, Toward, expected_fall, taking_part
-from weal.core.targets import TARGETS, targets_of
+from weal.core.mixture_reduction import Toward, expected_fall, taking_part
+from weal.core.targets import targets_of
+from weal.core.tuned import MOST_PARTS, TARGETS
 from weal.learner import shortlist as shortlists
 from weal.learner.outlook import TOGETHER_FROM, believing
 from weal.learner.pool import Pass
@@ -86,7 +87,7 @@ def mixture_variance(ens, points):
 
 def test_experts_of_little_weight_take_no_part_and_of_many_even_ones_a_few_do():
     assert taking_part(np.array([0.005, 0.5, 0.009, 0.486])).tolist() == [1, 3]
-    assert taking_part(np.full(200, 0.005)).tolist() == list(range(MOST_EXPERTS))
+    assert taking_part(np.full(200, 0.005)).tolist() == list(range(MOST_PARTS))
     assert taking_part(np.array([1.0])).tolist() == [0]
 
 
@@ -157,7 +158,7 @@ def in_order(order):
 
 def test_the_order_of_the_pool_decides_neither_targets_nor_choice(monkeypatch):
     monkeypatch.setattr("weal.learner.targets.TARGETS", 20)
-    monkeypatch.setattr(shortlists, "MOST", 16)
+    monkeypatch.setattr(shortlists, "SHORTLIST", 16)
     plain = in_order(np.arange(60))
     assert len(plain[0]) == 20
     for seed in range(3):
@@ -189,7 +190,7 @@ def test_targets_are_those_of_the_reference_that_was_given():
 
 
 def test_a_large_pool_is_looked_at_where_it_is_unsure_and_by_hash(monkeypatch):
-    monkeypatch.setattr(shortlists, "MOST", 12)
+    monkeypatch.setattr(shortlists, "SHORTLIST", 12)
     rng = np.random.default_rng(2)
     variance, order = rng.random(100), rng.permutation(100)
     variance[:50] = variance[50:]  # ties

@@ -224,7 +224,7 @@ def needs_reduction(acquisition: Acquisition) -> bool:
 
 def needs_targets(acquisition: Acquisition) -> bool:
     """Whether the score reads `Belief.toward`: covariances with the targets."""
-    ours = any(acquisition is one for one in (mvr, mvr_var, mvr_var_igs))
+    ours = acquisition in (mvr, mvr_var, mvr_var_igs)
     return ours or bool(getattr(acquisition, "needs_targets", False))
 
 
