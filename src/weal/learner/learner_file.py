@@ -6,9 +6,9 @@ function of the user's own cannot be kept: it is given again. Files of weal 0.1 
 present format first (`old_learner_files`).
 """
 
+import dataclasses
 import math
 import os
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -101,13 +101,6 @@ def load(
             f"{path} is one of weal's, but not a whole learner ({type(error).__name__}: {error}); "
             "restore it from a copy, or save it again"
         ) from error
-
-
-def _with_cost(state: State, cost: Any) -> State:
-    """The state with the function that finds costs, which was given again."""
-    if cost is None:
-        return state
-    return replace(state, candidates=replace(state.candidates, cost_by=cost))
 
 
 def _chosen(names: Any, own: Any, acquisition: Any) -> Any:
@@ -213,3 +206,11 @@ def _unfinite(row: dict[str, Any]) -> dict[str, Any]:
     weights = row["expert_weights"]
     weights = None if weights is None else tuple(weights)
     return {**row, **numbers, "id": unpack_id(row["id"]), "expert_weights": weights}
+
+
+def _with_cost(state: State, cost: Any) -> State:
+    """The state with the function that finds costs, which was given again."""
+    if cost is None:
+        return state
+    pool = dataclasses.replace(state.candidates, cost_by=cost)
+    return dataclasses.replace(state, candidates=pool)
