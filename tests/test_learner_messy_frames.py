@@ -80,6 +80,17 @@ def test_levels_never_seen_are_said():
 
 
 @EVERY
+def test_columns_that_are_lost_are_said(kind):
+    names = [f"S-{k}" for k in range(N)]
+    with pytest.warns(UserWarning, match=r"name: left out, id-like .*say id_column='name'"):
+        ActiveLearner(messy(kind, name=names))
+    assert ActiveLearner(messy(kind, name=names), id_column="name").candidates.ids[0] == "S-0"
+    ActiveLearner(messy(kind, name=names), types={"name": "drop"})
+    with pytest.warns(UserWarning, match=r"made: left out, ambiguous dates"):
+        ActiveLearner(messy(kind, made=[f"0{k % 9 + 1}/0{k % 7 + 1}/2024" for k in range(N)]))
+
+
+@EVERY
 def test_a_file_keeps_frame_and_plan(kind, tmp_path):
     learner = taught(kind)
     learner.ask(2)
@@ -123,12 +134,13 @@ def test_kinds_of_pandas_and_polars_survive_a_file(tmp_path):
          "n": [1, None, 7]},
         schema_overrides={"e": polars.Enum(["b", "a", "c"])},
     )  # fmt: skip
-    ActiveLearner(other).save(tmp_path / "two.weal")
+    ActiveLearner(other, types={"e": "category"}).save(tmp_path / "two.weal")
     assert ActiveLearner.load(tmp_path / "two.weal").rows([0, 1, 2]).equals(other)
 
 
 def test_what_a_file_cannot_keep_is_said(tmp_path):
-    learner = ActiveLearner(pandas.DataFrame({"x": [1.0, 2.0], "odd": [{"a": 1}, {"b": 2}]}))
+    table = pandas.DataFrame({"x": [1.0, 2.0], "odd": [{"a": 1}, {"b": 2}]})
+    learner = ActiveLearner(table, types={"odd": "drop"})
     with pytest.raises(ValueError, match=r"the column 'odd' is .*cast or drop it first"):
         learner.save(tmp_path / "one.weal")
 

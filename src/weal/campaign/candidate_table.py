@@ -50,7 +50,7 @@ def column_costs(table: Table, id_column: str, cost: str | None) -> Array:  # (N
     if cost is None:
         return np.zeros(0)
     check_columns(table, [cost])
-    values = read_costs(table.cells(cost), None, lambda n: None, table.cells(id_column))
+    values = read_costs(table.cells(cost), None, (), table.cells(id_column))
     return np.zeros(0) if values is None else values
 
 

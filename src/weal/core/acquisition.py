@@ -212,8 +212,6 @@ ACQUISITIONS: dict[str, Acquisition] = {
     "bald": bald,
     "igs": igs,
 }
-# Variances, and what they fall by; also times something else.
-AMOUNTS = ("wvar", "qbc", "gpm-var", "ivr", "mvr", "mvr-var", "mvr-var-igs")
 PAPER = ("wvar", "went", "qbc", "gpm-var", "gpm-ent")  # the K = 5 of Algorithm 2
 
 
@@ -228,16 +226,6 @@ def needs_targets(acquisition: Acquisition) -> bool:
     return ours or bool(getattr(acquisition, "needs_targets", False))
 
 
-def is_amount(acquisition: Acquisition) -> bool:
-    """Whether the score is an amount of variance, so that it may be divided by what a label costs.
-
-    Entropies, informations and distances are none; a function of the user's own says that it is
-    one with `amount`.
-    """
-    ours = any(ACQUISITIONS.get(name) is acquisition for name in AMOUNTS)
-    return ours or bool(getattr(acquisition, "amount", False))
-
-
 def is_ours(name: str, acquisition: Acquisition) -> bool:
     """Whether this is our function of that name, and not a user's that is called the same."""
     return ACQUISITIONS.get(name) is acquisition
@@ -250,3 +238,17 @@ def is_pointwise(acquisition: Acquisition) -> bool:
     """
     ours = acquisition in ACQUISITIONS.values() and acquisition is not random
     return ours or bool(getattr(acquisition, "pointwise", False))
+
+
+# Variances, what they fall by, and products with these; what a label costs may divide them.
+AMOUNTS = ("wvar", "qbc", "gpm-var", "ivr", "mvr", "mvr-var", "mvr-var-igs")
+
+
+def is_amount(acquisition: Acquisition) -> bool:
+    """Whether the score is an amount of variance.
+
+    Entropies, informations and distances are none; a function of the user's own says that it is
+    one with `amount`.
+    """
+    ours = any(ACQUISITIONS.get(name) is acquisition for name in AMOUNTS)
+    return ours or bool(getattr(acquisition, "amount", False))

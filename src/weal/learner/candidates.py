@@ -188,10 +188,8 @@ def of_inputs(
 
 
 def _read_costs(cost: Any, read: Inputs, names: Sequence[Hashable]) -> Array:
-    def row(n: int) -> Any:
-        return read.X[n].copy() if read.frame is None else read.frame[[n]].rows(named=True)[0]
-
-    found = read_costs(cost, read.frame, row, names)
+    rows = read.X.copy() if read.frame is None else read.frame.iter_rows(named=True)
+    found = read_costs(cost, read.frame, rows, names)
     assert found is not None
     return found
 

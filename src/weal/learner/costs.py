@@ -4,7 +4,7 @@ A cost divides the scores that are amounts of variance (`core.acquisition.is_amo
 gained for each unit spent. Only ratios of costs matter.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from numbers import Real
 from typing import Any
 
@@ -16,15 +16,15 @@ Cost = str | Callable[[Any], float] | None  # how costs are found; None: none, o
 
 
 def read_costs(
-    cost: Any, frame: Any | None, row: Callable[[int], Any], ids: Sequence[Hashable]
+    cost: Any, frame: Any | None, rows: Iterable[Any], ids: Sequence[Hashable]
 ) -> Array | None:  # (N,)
-    """The costs of candidates; `row(n)` is what a function of them gets."""
+    """The costs of candidates; `rows` are what a function of them gets."""
     if cost is None:
         return None
     if isinstance(cost, str):
         values = _column(cost, frame)
     elif callable(cost):
-        values = [_called(cost, row(n), name) for n, name in enumerate(ids)]
+        values = [_called(cost, row, name) for row, name in zip(rows, ids, strict=True)]
     else:
         values = list(cost)
     if len(values) != len(ids):

@@ -7,10 +7,10 @@ present format first (`old_learner_files`). A learner that was kept with the six
 earlier "auto" goes on with the default of now, and says so, unless these are given again.
 """
 
+import dataclasses
 import math
 import os
 import warnings
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -129,13 +129,6 @@ def _with_auto(
     return {**header, **changed}, {**arrays, "log_omega": np.zeros(1)}
 
 
-def _with_cost(state: State, cost: Any) -> State:
-    """The state with the function that finds costs, which was given again."""
-    if cost is None:
-        return state
-    return replace(state, candidates=replace(state.candidates, cost_by=cost))
-
-
 def _chosen(names: Any, own: Any, acquisition: Any) -> Any:
     """The acquisition functions of a file, or those that were given again."""
     if acquisition is None and own:
@@ -240,3 +233,11 @@ def _unfinite(row: dict[str, Any]) -> dict[str, Any]:
     weights = row["expert_weights"]
     weights = None if weights is None else tuple(weights)
     return {**row, **numbers, "id": unpack_id(row["id"]), "expert_weights": weights}
+
+
+def _with_cost(state: State, cost: Any) -> State:
+    """The state with the function that finds costs, which was given again."""
+    if cost is None:
+        return state
+    pool = dataclasses.replace(state.candidates, cost_by=cost)
+    return dataclasses.replace(state, candidates=pool)

@@ -22,6 +22,7 @@ from weal.table.plan import Plan, encode, make_plan, notes
 from weal.table.reading import Table, table_of
 from weal.table.rows import row_ids, row_labels
 
+LOST = ("id-like", "free text", "ambiguous dates")  # why columns that hold something are dropped
 NEARLY_EMPTY = 0.8  # share of missing cells in a column that is rather a target than an input
 
 
@@ -47,10 +48,11 @@ def read_inputs(
     """The inputs of a first table; `aside` are columns that are none, such as the target.
 
     >>> import pandas as pd
-    >>> frame = pd.DataFrame({"T": [900, None], "steel": ["B", "A"]}, index=["P-1", "P-2"])
+    >>> columns = {"T": [900, None, 875, 850], "steel": list("BABA")}
+    >>> frame = pd.DataFrame(columns, index=list("wxyz"))
     >>> read = read_inputs(frame)
     >>> read.ids, read.plan.names
-    (['P-1', 'P-2'], ['T', 'T missing', 'steel=A', 'steel=B'])
+    (['w', 'x', 'y', 'z'], ['T', 'T missing', 'steel=A', 'steel=B'])
     """
     frame = as_frame(table)
     if frame is None:
@@ -66,6 +68,7 @@ def read_inputs(
     plan = make_plan(made, id_column=None, features=wanted or "auto", types=types)
     if isinstance(features, str):
         _refuse_hidden_target(made, plan, types or {})
+        _say_dropped(plan, id_column)
     used = {column.name for column in plan.columns}
     return Inputs(
         frame, tuple(n for n in frame.columns if str(n) in used), encode(plan, made), ids, plan
@@ -129,6 +132,16 @@ def _refuse_frame_options(id_column: Any, features: Any, types: Any) -> None:
         raise ValueError("id_column needs a frame; for an array give ids=[...]")
     if not isinstance(features, str) or types:
         raise ValueError("features and types name columns of a frame; the pool is an array")
+
+
+def _say_dropped(plan: Plan, id_column: str | None) -> None:
+    """Warn of columns that hold something and are left out all the same."""
+    for column, words in zip(plan.columns, plan.lines(), strict=True):
+        if column.kind == "dropped" and column.why in LOST:
+            ids = column.why == "id-like" and id_column is None
+            hint = f"if it holds the ids, say id_column={column.name!r}; otherwise " if ids else ""
+            what = f"{words}; {hint}say what it is: types={{{column.name!r}: ...}}"
+            warnings.warn(what, UserWarning, stacklevel=5)
 
 
 def _refuse_hidden_target(table: Table, plan: Plan, types: Mapping[str, str]) -> None:
