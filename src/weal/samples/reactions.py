@@ -47,9 +47,9 @@ def measured(name: str, row: Mapping[str, str]) -> float:
 def true_yield(row: Mapping[str, str]) -> float:
     """The yield by the recipe."""
     kelvin = float(row["temp"]) + 273.15
-    hours, catalyst, pressure = (float(row[name]) for name in ("hours", "catalyst", "pressure"))
+    hours, catalyst, pressure = float(row["hours"]), float(row["catalyst"]), float(row["pressure"])
     warm = 1.0 / (GAS * 353.15) - 1.0 / (GAS * kelvin)
-    forms = 0.25 * math.exp(55.0 * warm) * pressure**0.3 * catalyst / (catalyst + 2.0)
+    forms = 0.25 * math.exp(55.0 * warm) * math.pow(pressure, 0.3) * catalyst / (catalyst + 2.0)
     falls_apart = 0.01 * math.exp(110.0 * warm)
     if abs(forms - falls_apart) < 1e-9:
         return 100.0 * forms * hours * math.exp(-forms * hours)
