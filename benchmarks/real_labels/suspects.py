@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-
 from benchmarks.real_labels.functions import FUNCTIONS
+
 from weal import ActiveLearner
 from weal.campaign.surprise import FAR as TOLD_FROM
 from weal.diagnostics.coverage import LEVEL

@@ -31,6 +31,7 @@ from weal.table.index import with_ids
 
 if TYPE_CHECKING:
     from weal.active_learner import ActiveLearner
+    from weal.campaign.card import Card
     from weal.campaign.explaining import Asked
     from weal.campaign.intake import Intake
     from weal.campaign.session import Session
@@ -318,6 +319,22 @@ class Campaign:
         if not created["numbered"]:
             pool, _ = with_ids(pool, None, wanted=created["id"])
         return add(self.store, self.ledger, created, pool, self.session.pool.X, by or self.who)
+
+    def hide(self, on: bool = True, *, by: str | None = None) -> None:
+        """Leave the campaign out of lists, or bring it back; nothing is deleted."""
+        draft = Draft("settings", {"v": VERSION, "changes": {"hidden": on}}, who=by or self.who)
+        is_so = bool(self.ledger.settings.get("hidden")) == on
+        self.store.transact(self.name, lambda book: [] if is_so else [draft])
+
+    def card(self, name: Any) -> "Card":
+        """One row: its inputs, labels, lease, prediction, and why it was asked."""
+        from weal.campaign.card import card
+
+        [found] = names([name])
+        try:
+            return card(self.session, self._events, found, self.store.now())
+        except UnknownId as error:
+            raise self._meant(error) from None
 
     def far_inputs(self, table: Any) -> list[str]:
         """Which inputs of new candidates lie far outside what is there, one line each."""

@@ -5,6 +5,7 @@ what its owner may not expect. Whatever is heavy is imported where it is used.
 """
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -106,8 +107,8 @@ def new(
 
 def _there_already(name: str, place: str) -> ValueError:
     return ValueError(
-        f"there is a campaign {name!r} in {place} already: go on with `weal ask {name}`, add "
-        f"candidates with `weal add {name} FILE`, or choose another name"
+        f"there is a campaign {name!r} in {place} already: go on with `weal ask {quote(name)}`, "
+        f"add candidates with `weal add {quote(name)} FILE`, or choose another name"
     )
 
 

@@ -51,6 +51,25 @@ def sentences(
     return [*known, *around, f"Chosen because {wording.reasons(shares)}."]
 
 
+def brief(how: str, shares: Mapping[str, float], near: Sequence[Neighbour]) -> str:
+    """Why a candidate was asked, in a few words of its own.
+
+    >>> brief("chosen", {"qbc": 0.4, "wvar": 0.6}, [])
+    'The model is unsure there.'
+    """
+    if how == "check":
+        first = wording.CHECK
+    elif how == "start" or not shares:
+        first = wording.START
+    else:
+        why = wording.REASONS.get(max(shares, key=lambda name: shares[name]), "a score of your own")
+        first = f"{why[0].upper()}{why[1:]}."
+    if not near:
+        return first
+    label = wording.number(near[0].label)
+    return f"{first} Closest measured: {near[0].id}, {label} ({near[0].words})."
+
+
 def _expected(mean: float, sd: float, usual: float | None) -> str:
     expected = wording.plus_minus(mean, sd)
     if not usual:
