@@ -93,8 +93,14 @@
     field.files = event.dataTransfer.files;
     field.dispatchEvent(new Event("change", { bubbles: true }));
   });
+  const MOST = 32 * 2 ** 20; // bytes that the server takes
   document.addEventListener("change", (event) => {
-    if (event.target.matches("[data-sends]")) event.target.form.requestSubmit();
+    const field = event.target;
+    if (!field.matches("input[type=file]")) return;
+    const large = field.files.length && field.files[0].size > MOST;
+    field.setCustomValidity(large ? "This file is larger than the 32 MB taken here." : "");
+    if (large) field.reportValidity();
+    else if (field.matches("[data-sends]")) field.form.requestSubmit();
   });
   settle();
 })();
