@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
+from weal.store.store import open_store
 from web.conftest import begin
 from web.visiting import Visitor
-from weal.store.store import open_store
 
 CLIENTS, LABELS = 50, 20
 KILLS = 50
@@ -43,9 +43,7 @@ def test_a_crowd_on_two_servers_loses_and_doubles_nothing(servers, url, tmp_path
 
     with ThreadPoolExecutor(CLIENTS) as crowd:
         list(crowd.map(client, range(CLIENTS)))
-    expected = {
-        (f"A-{c * LABELS + n}", n / 4): 1 for c in range(CLIENTS) for n in range(LABELS)
-    }
+    expected = {(f"A-{c * LABELS + n}", n / 4): 1 for c in range(CLIENTS) for n in range(LABELS)}
     assert told(url) == expected
     with Visitor(two[0]) as ann, Visitor(two[1]) as bo:
         for visitor in (ann, bo):
@@ -70,11 +68,15 @@ def test_a_label_is_there_once_however_the_server_dies(servers, url, tmp_path, a
             visitor = Visitor(server)
             form = visitor.secret()
         if k:
-            assert visitor.tell("steel", *_label(k - 1), form, f"k{k - 1}", **_more(again)).is_redirect
+            assert visitor.tell(
+                "steel", *_label(k - 1), form, f"k{k - 1}", **_more(again)
+            ).is_redirect
         with pytest.raises(httpx.TransportError):
             visitor.tell("steel", *_label(k), form, f"k{k}", **_more(again))
     servers.start(url, port=port)
-    assert visitor.tell("steel", *_label(kills - 1), form, f"k{kills - 1}", **_more(again)).is_redirect
+    assert visitor.tell(
+        "steel", *_label(kills - 1), form, f"k{kills - 1}", **_more(again)
+    ).is_redirect
     visitor.client.close()
     assert told(url) == {(id_, float(value)): 1 for id_, value in map(_label, range(kills))}
 
@@ -97,4 +99,3 @@ def test_a_label_that_is_taken_back_twice_is_withdrawn_once(ann, steel):
         assert ann.post("/c/steel/back", fields).is_redirect
     kinds = [(event.kind, event.id) for event in open_store(steel).read("steel")]
     assert kinds[-3:] == [("told", "A-1"), ("told", "A-2"), ("withdrawn", "A-2")]
-

@@ -9,10 +9,10 @@ import httpx
 import pytest
 
 from shell import events
-from web.visiting import Visitor, token_of
 from weal.store.store import open_store
 from weal.web.app import create_app
 from weal.web.guard import POLICY, Door
+from web.visiting import Visitor, token_of
 
 UPS = [
     "..", "../", "..%2f", "%2e%2e", "%2e%2e%2f", "..%5c", "..\\", "%2e%2e%5c", "....//", "..;/",
@@ -68,7 +68,9 @@ def test_no_route_answers_without_the_token(stranger, server):
     for given in (wrong, "x", token_of(server)[:-1], "\u00e9" * 43, token_of(server) + "x"):
         assert refused(stranger.get("/", params={"token": given}))
         assert refused(stranger.get("/", headers={"Authorization": f"Bearer {given}".encode()}))
-        assert refused(stranger.get("/", headers={"Cookie": f"weal-{server['port']}={given}".encode()}))
+        assert refused(
+            stranger.get("/", headers={"Cookie": f"weal-{server['port']}={given}".encode()})
+        )
     assert stranger.get("/healthz").text == "ok\n"
     assert stranger.get("/static/weal.css").status_code == 200
     assert refused(stranger.post("/healthz"))
@@ -93,7 +95,9 @@ def test_fastapi_shows_no_pages_of_its_own(ann):
         assert ann.get(path).status_code == 404
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "evil.example:80", "", "[", "a@b"])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example", "evil.example:80", "", "[", "a@b"]
+)
 def test_a_foreign_host_is_refused(server, ann, host):
     """W3: a name of somebody else's that leads to this machine."""
     for path in ("/", "/healthz", "/static/weal.css", "/c/steel/bench"):
@@ -104,7 +108,11 @@ def test_names_that_were_allowed_are_ours(servers, steel):
     server = servers.start(steel, allowed=["lab-pc.example.org"])
     with Visitor(server) as ann:
         port = server["port"]
-        for host in (f"lab-pc.example.org:{port}", f"LAB-PC.example.org:{port}", f"localhost:{port}"):
+        for host in (
+            f"lab-pc.example.org:{port}",
+            f"LAB-PC.example.org:{port}",
+            f"localhost:{port}",
+        ):
             assert ann.get("/healthz", headers={"Host": host}).status_code == 200
         assert ann.get("/healthz", headers={"Host": "other.example.org"}).status_code == 400
 
@@ -164,7 +172,10 @@ def test_a_server_for_reading_refuses_every_write(servers, steel):
     before = events("steel", steel)
     with Visitor(server) as ann:
         for path in posts():
-            assert ann.post(path, {"form": "x", "id": "A-1", "value": "3", "key": "k"}).status_code == 403
+            assert (
+                ann.post(path, {"form": "x", "id": "A-1", "value": "3", "key": "k"}).status_code
+                == 403
+            )
         page = ann.get("/c/steel/bench").text
         assert 'method="post"' not in page
         assert "<form" not in ann.get("/").text
@@ -178,7 +189,11 @@ def test_paths_lead_nowhere_else(ann, steel):
             status, text = ann.raw(path)
             assert status in (400, 404), path
             assert "root:" not in text
-        for query in (f"/c/steel/file?key={up}", f"/new/plan?file={up}", f"/work/{quote(up, safe='')}"):
+        for query in (
+            f"/c/steel/file?key={up}",
+            f"/new/plan?file={up}",
+            f"/work/{quote(up, safe='')}",
+        ):
             assert ann.raw(query)[0] in (400, 404, 422), query
 
 
@@ -221,7 +236,12 @@ def test_sql_in_text_stays_text(ann, steel):
 
 def test_every_answer_has_the_policy(ann, stranger):
     """W5: pages, errors and files alike."""
-    for answer in (ann.get("/"), ann.get("/nothing"), stranger.get("/"), ann.get("/static/weal.js")):
+    for answer in (
+        ann.get("/"),
+        ann.get("/nothing"),
+        stranger.get("/"),
+        ann.get("/static/weal.js"),
+    ):
         assert answer.headers["content-security-policy"] == POLICY
         assert answer.headers["x-content-type-options"] == "nosniff"
     assert POLICY == (

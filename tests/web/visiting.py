@@ -86,4 +86,3 @@ def token_of(server):
 def plain(page):
     """What a page says, without its tags."""
     return unescape(re.sub(r"<[^>]+>", " ", page))
-

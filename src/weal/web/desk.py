@@ -87,7 +87,7 @@ class Seat:
         """Go to another page of ours."""
         if self.is_part:
             return Response(status_code=204, headers={"HX-Redirect": url})
-        return Response(status_code=303, headers={"Location": url})
+        return Response(status_code=303, headers={"Location": url}, media_type="text/html")
 
     def done(self, work: str | None) -> Any:
         """The answer of a job that has ended, its error raised; None: no such job."""
