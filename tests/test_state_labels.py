@@ -85,7 +85,9 @@ def test_experts_settled_by_the_same_labels_are_not_settled_twice(monkeypatch):
     now, beliefs, calls = a_state("features", pool=POOL), Beliefs(MEMORY), []
     now = apply(now, told(now, range(9)))
     settle = fold.settle
-    monkeypatch.setattr(fold, "settle", lambda *args: calls.append(len(args[2])) or settle(*args))
+    monkeypatch.setattr(
+        fold, "settle", lambda *args, **more: calls.append(len(args[2])) or settle(*args, **more)
+    )
     beliefs.model(now)
     now = apply(now, events.Told(dropped=(3,)))
     beliefs.model(now)

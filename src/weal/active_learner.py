@@ -199,6 +199,7 @@ class ActiveLearner:
         labels: Any,
         *,
         noise: Any = None,
+        sure: Any = False,
         replace: bool = False,
         repeat: bool = False,
     ) -> None:
@@ -206,23 +207,25 @@ class ActiveLearner:
 
         The same label again changes nothing; another one raises AlreadyLabelled, unless
         `replace` says that it corrects the old or `repeat` that it is a second measurement.
-        `noise` is the sd of what is known of a label's noise. Either all is taken or nothing.
+        `noise` is the sd of what is known of a label's noise. A label that is called `sure` is
+        never taken for an outlier; the same label told again as sure is confirmed. Either all is
+        taken or nothing.
         """
         if replace and repeat:
             raise ValueError("replace corrects a label and repeat adds to it: not both at once")
         rows = [
-            Label(self.candidates.name(given), self.candidates.x(given), y, sd)
-            for given, y, sd in pairs(ids, labels, noise)
+            Label(self.candidates.name(given), self.candidates.x(given), y, sd, known)
+            for given, y, sd, known in pairs(ids, labels, noise, sure)
         ]
-        dropped, new = sort(self.labels, rows, replace, repeat)
-        if new:
-            self._apply(Told(tuple(new), tuple(dropped)))
+        dropped, new, confirmed = sort(self.labels, rows, replace, repeat)
+        if new or confirmed:
+            self._apply(Told(tuple(new), tuple(dropped), tuple(confirmed)))
 
-    def tell_points(self, X: Any, y: Any, *, noise: Any = None) -> None:
+    def tell_points(self, X: Any, y: Any, *, noise: Any = None, sure: Any = False) -> None:
         """Learn labels y (N,) of points X (N, d) that are not in the pool."""
         points = self.candidates.like(np.atleast_2d(X) if np.ndim(X) < 2 and not several(y) else X)
-        rows = pairs(range(len(points)), y if several(y) else [y], noise)
-        new = [Label(None, x, value, sd) for x, (_, value, sd) in zip(points, rows, strict=True)]
+        rows = pairs(range(len(points)), y if several(y) else [y], noise, sure)
+        new = [Label(None, x, *row[1:]) for x, row in zip(points, rows, strict=True)]
         self._apply(Told(tuple(new)))
 
     def forget(self, name: Hashable) -> None:

@@ -132,11 +132,11 @@ def test_when_no_row_is_left_the_exit_code_is_3(bare):
 
 def test_a_label_is_kept_and_its_number_is_told(bare):
     done = typed("tell", "bare", "A-0003", "312.5")
-    assert done == (0, "3\n", "A-0003: 312.5 kept (event 3)\n")
+    assert done == (0, "3\n", "A-0003: 312.5 kept\n")
     done = typed("tell", "bare", "A-0003", "312.50")
-    assert done == (0, "3\n", "A-0003: 312.50 was there already (event 3)\n")
+    assert done == (0, "3\n", "A-0003: 312.50 was there already\n")
     done = typed("tell", "bare", "A-0004", "-3.5", "--noise", "0.5", "--note", "cold", "--json")
-    assert json.loads(done.out) == {"event": 4, "labels": 1, "new": True}
+    assert json.loads(done.out) == {"event": 4, "labels": 1, "new": 1, "doubts": []}
     with weal.open_campaign("bare") as campaign:
         [one, two] = campaign.ledger.told()
     assert (one.y, one.who) == (312.5, "mk")
@@ -175,9 +175,8 @@ def test_a_file_of_labels_is_kept(bare):
     Path("results.csv").write_text("sample,value,sd,note\nA-0001,5,0.1,x\nA-0002,-6,,\nA-0003,,,\n")
     done = typed("tell", "bare", "--file", "results.csv")
     assert (done.code, done.out) == (0, "4\n")
-    assert "1 row of results.csv without a value: left out" in done.err
-    assert "results.csv: 2 labels kept (event 4)" in done.err
-    assert "2 labels were there already" in typed("tell", "bare", "--file", "results.csv").err
+    assert done.err == "results.csv: 2 rows kept, 1 row without a value: left out\n"
+    assert "2 rows there already" in typed("tell", "bare", "--file", "results.csv").err
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from shell import DOORS, events, refused, tell, tell_file, typed
 from weal.errors import UnknownCampaign
 
 BAD_LABELS = {
-    "n/a": "finite number",
+    "n.a.": "finite number",
     "nan": "finite number",
     "NaN": "finite number",
     "inf": "finite number",
@@ -107,7 +107,7 @@ BAD_RESULTS = {
     "no id": ("name,hardness\nA-5,7\n", "not understood: 'name'"),
     "two ids": ("id,sample,hardness\nA-5,A-6,7\n", "several columns for the id"),
     "two values": ("sample,hardness,value\nA-5,7,8\n", "several columns for the value"),
-    "one bad line": ("sample,hardness\nA-5,7\nA-6,n/a\nA-7,8\n", "line 3: hardness is 'n/a'"),
+    "one bad line": ("sample,hardness\nA-5,7\nA-6,n.a.\nA-7,8\n", "line 3: hardness is 'n.a.'"),
     "a unit": ("sample,hardness\nA-5,7\nA-6,12 MPa\n", "line 3: .*without a unit"),
     "comma": ('sample,hardness\nA-5,7\nA-6,"3,14"\n', "line 3: .*decimal point: 3.14"),
     "infinite": ("sample,hardness\nA-5,7\nA-6,inf\n", "line 3: hardness is 'inf'"),

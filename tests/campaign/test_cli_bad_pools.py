@@ -61,7 +61,7 @@ BAD_POOLS = {
     ),
     "all constant": ([HEADER, *([f"A-{k}", 1, 2, ""] for k in range(5))], {}, "no column is left"),
     "no such id column": (ROWS, {"id_column": "name"}, "no column 'name'; it has sample"),
-    "no such target": (ROWS, {"target": "y"}, "no column 'y'"),
+    "nearly a target": (ROWS, {"target": "Hardnes"}, "one named 'hardness': was that meant"),
     "no such type": (ROWS, {"types": ["temp=colour"]}, "'temp' is declared 'colour'"),
     "type of no column": (ROWS, {"types": ["x=number"]}, "'x'"),
 }

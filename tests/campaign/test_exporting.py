@@ -168,7 +168,7 @@ def test_exported_labels_can_be_told_again(tmp_path):
         one.tell(["r1", "r2"], [0.5, -0.25], noise=[0.1, None], note="batch 7")
         assert export(one, "labels", tmp_path / "labels.csv") == 2
         seq = one.ledger.seq
-        assert one.tell_file(tmp_path / "labels.csv") == 2
+        assert one.tell_file(tmp_path / "labels.csv").labels == 2
         assert one.ledger.seq == seq
     with campaign() as other:
         other.tell_file(tmp_path / "labels.csv")

@@ -13,28 +13,29 @@ numerics.
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from datetime import timedelta
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from weal.campaign import rules
-from weal.campaign.entries import distinct, entries, entry, names
+from weal.campaign.entries import distinct, entries, names
 from weal.campaign.ledger import VERSION, Ledger, fold
-from weal.campaign.rules import Entry, Offer
-from weal.campaign.settings import check_changes, seconds
+from weal.campaign.rules import Entry, Telling
+from weal.campaign.settings import check_changes
+from weal.campaign.surprise import doubtful
 from weal.diagnostics.progress import Progress
-from weal.errors import Conflict, WealError
+from weal.errors import UnknownId, WealError
 from weal.store.events import Draft, Event
-from weal.store.store import Store
+from weal.store.store import Book, Decide, Store
 
 if TYPE_CHECKING:
     from weal.active_learner import ActiveLearner
     from weal.campaign.explaining import Asked
+    from weal.campaign.intake import Intake
     from weal.campaign.session import Session
     from weal.campaign.status import Status
+    from weal.diagnostics.suspects import Suspect
     from weal.model.model import Model
-
-TRIES = 20  # of an ask that others were faster than
 
 
 class Kept(NamedTuple):
@@ -42,6 +43,7 @@ class Kept(NamedTuple):
 
     seq: int  # number of the event that holds the last of them
     new: int  # labels that were not there yet
+    doubts: tuple[str, ...] = ()  # on labels far outside what was expected
 
 
 class Campaign:
@@ -94,6 +96,11 @@ class Campaign:
         """The model, fitted to all labels; its inputs are those of the campaign's plan."""
         return self.session.model
 
+    @property
+    def created(self) -> dict[str, Any]:
+        """How it began: settings, plan, target and the column of the ids."""
+        return (self._events or self.store.read(self.name, 0))[0].body
+
     def events(self) -> list[Event]:
         """All that has happened, in order."""
         return self.store.read(self.name, 0)
@@ -113,50 +120,10 @@ class Campaign:
         `ActiveLearner`, which works for one person, says the same again while there is no news.
         `check` offers rows drawn at random, for an honest test of the predictions.
         """
-        wanted = _count(n)
-        settings = self.ledger.settings
-        out = timedelta(seconds=seconds(settings["lease"] if lease is None else lease))
-        _ = self.session  # what takes long, following the labels, is done before it is our turn
-        with self.store.turn(self.name):  # else all who ask now choose the same rows
-            events = self._asked(wanted, out, by or self.who, check)
-        with suppress(WealError):  # the rows are asked: advice for next time may fail
-            self._keep(check)
-        ids = [str(event.id) for event in events]
+        from weal.campaign.asking import ask
+
+        ids = ask(self, n, by or self.who, lease, check)
         return ids[0] if n is None else ids
-
-    def _asked(self, wanted: int, out: timedelta, who: str, check: bool) -> tuple[Event, ...]:
-        """Rows of those that were chosen that nobody else took; chosen anew where too few are."""
-        spare = 0
-        for left in reversed(range(TRIES)):
-            offers, common = self._offers(wanted, spare, check)
-            before = self._ledger.asked
-            try:
-                return self.store.transact(
-                    self.name,
-                    lambda book: rules.asked(book, offers, wanted, who, out, common),  # noqa: B023
-                )
-            except Conflict:  # rows went to others: next time have as many to spare, and more
-                spare = max(wanted, 2 * spare, 2 * (self.ledger.asked - before))
-                if not left:
-                    raise
-        raise AssertionError("the last try ends in rows or in Conflict")
-
-    def _offers(self, wanted: int, spare: int, check: bool) -> tuple[Sequence[Offer], Any]:
-        from weal.campaign import offers
-
-        session = self.session
-        state, beliefs = session.choosable(self.store.now()), session.beliefs
-        if check:
-            return offers.drawn(state, beliefs, wanted, session.ledger.checks), None
-        found, after = offers.chosen(state, beliefs, wanted, spare)
-        acquisition = session.ledger.settings["acquisition"]
-        return found, {"log_omega": after.log_omega.tolist(), "acquisition": acquisition}
-
-    def _keep(self, check: bool) -> None:
-        session = self.session
-        session.keep()
-        if not check:  # then nobody has looked at all candidates
-            session.keep_pool()
 
     def asked(self, ids: Iterable[Any] | None = None) -> list["Asked"]:
         """Rows that are out (or these), with what is expected of them and why they were chosen."""
@@ -179,6 +146,7 @@ class Campaign:
         noise: Any = None,
         by: str | None = None,
         note: str | None = None,
+        sure: bool = False,
         replace: bool = False,
         repeat: bool = False,
         key: str | None = None,
@@ -187,11 +155,12 @@ class Campaign:
 
         When it returns, the label is on disk. The same label again changes nothing; another one
         raises AlreadyLabelled, unless `replace` says that it corrects the old or `repeat` that it
-        is a second measurement. `noise` is the sd of what is known of its noise. `key` is a name
-        of your own for this call: a second call with the same key writes nothing. Either all is
-        taken or nothing.
+        is a second measurement. `noise` is the sd of what is known of its noise. A label that is
+        called `sure` is never taken for an outlier; told again as sure, one that is there is
+        confirmed. `key` is a name of your own for this call: a second call with the same key writes
+        nothing. Either all is taken or nothing.
         """
-        found = entries(ids, labels, noise, note)
+        found = entries(ids, labels, noise, note, sure)
         return self.tell_entries(found, by=by, replace=replace, repeat=repeat, key=key).seq
 
     def tell_entries(
@@ -208,27 +177,49 @@ class Campaign:
             raise ValueError("replace corrects a label and repeat adds to it: not both at once")
         if not entries:
             raise ValueError("there is no label to tell")
-        there = 0
+        found: list[Telling] = []
 
-        def decide(book: Any) -> list[Draft]:
-            nonlocal there
-            drafts, there = rules.told(book, entries, by or self.who, replace, repeat, key)
-            return drafts
+        def decide(book: Book) -> list[Draft]:
+            found[:] = rules.told(book, entries, by or self.who, replace, repeat, key)
+            return [one.draft for one in found if one.draft]
 
-        events = self.store.transact(self.name, decide)
-        return Kept(there or events[-1].seq, len(events))
+        events = self._transact(decide)
+        doubts = [doubtful(self.name, one.entry, one.doubt) for one in found if one.doubt]
+        last = events[-1].seq if events else found[-1].seq
+        return Kept(last, len(events), tuple(doubts))
 
-    def tell_file(
-        self, source: Any, *, by: str | None = None, replace: bool = False, repeat: bool = False
-    ) -> int:
-        """Keep the labels of a results file (or frame), all or none; returns how many there are."""
-        from weal.table.results import read_results
+    def preview(self, source: Any, **how: Any) -> "Intake":
+        """What `tell_file` would do with these results, line by line; nothing is written."""
+        from weal.campaign.intake_file import preview
 
-        created = self.store.read(self.name, 0)[0].body
-        rows = read_results(source, created["id"], created["target"]).rows
-        found = [entry(row.id, row.value, row.noise, row.note) for row in rows]
-        self.tell_entries(found, by=by, replace=replace, repeat=repeat)
-        return len(found)
+        return preview(self, source, **how)
+
+    def tell_file(self, source: Any, **how: Any) -> "Intake":
+        """Keep the labels of a results file, all or none; returns what became of each line.
+
+        `source` is a path, a frame, or the bytes of a file (then with its `name`): CSV, TSV, Excel
+        or Parquet with the id, a column named as the target (or named by `value`), and perhaps
+        noise and note; a worksheet, filled in. `header` is the line that names the columns where
+        that is not clear, `sheet` the name of a sheet. `by`, `replace`, `repeat` and `key` are
+        those of `tell`; the same content told twice changes nothing.
+        """
+        from weal.campaign.intake_file import tell_file
+
+        return tell_file(self, source, **how)
+
+    def worksheet(self, ids: Any, to: str | os.PathLike[str], *, force: bool = False) -> Path:
+        """Write a worksheet (.csv, .tsv, .xlsx) of rows that are out, to be filled in and told.
+
+        `ids` None: all that are out now. A file that is there stays, unless `force` says so.
+        """
+        from weal.campaign.worksheet import check_worksheet, write_worksheet
+
+        place, created = check_worksheet(to, force), self.created
+        rows = self.asked(None if ids is None else distinct(ids))
+        if not rows:
+            raise ValueError(f"no row of {self.name} is out: ask for some first")
+        write_worksheet(rows, created["plan"], created["id"], created["target"], place, force)
+        return place
 
     def skip(self, ids: Any, *, by: str | None = None, note: str | None = None) -> None:
         """Leave rows out: not offered until `unskip`, or until a label of theirs is told."""
@@ -240,22 +231,50 @@ class Campaign:
 
     def _skip(self, ids: Any, on: bool, by: str | None, note: str | None) -> None:
         found, who = distinct(ids), by or self.who
-        self.store.transact(self.name, lambda book: rules.skipped(book, found, who, on, note))
+        self._transact(lambda book: rules.skipped(book, found, who, on, note))
 
     def withdraw(self, ids: Any, *, by: str | None = None, note: str | None = None) -> None:
         """Take back the labels of rows; of rows without one, the lease."""
         found, who = distinct(ids), by or self.who
-        self.store.transact(self.name, lambda book: rules.withdrawn(book, found, who, note))
+        self._transact(lambda book: rules.withdrawn(book, found, who, note))
+
+    def _transact(self, decide: Decide) -> tuple[Event, ...]:
+        """Write what is decided; an id that is not there is answered with the one meant."""
+        try:
+            return self.store.transact(self.name, decide)
+        except UnknownId as error:
+            raise self._meant(error) from None
+
+    def _meant(self, error: UnknownId) -> UnknownId:
+        from weal.campaign.near_ids import meant, spellings
+
+        unknown = error.args[1][:5] if len(error.args) > 1 else []
+        ways = [way for name in unknown for way in spellings(name)]
+        found = meant(unknown, sorted(self.store.known(self.name, ways)))
+        hints = ", ".join(f"{name}: {one}?" for name, one in found.items())
+        words = str(error).replace("weal export NAME", f"weal export {quote(self.name)}")
+        return UnknownId(f"{words}. Meant was perhaps {hints}" if hints else words)
+
+    def candidate_ids(self) -> list[str]:
+        """The ids of all candidates, in order."""
+        from weal.campaign.candidate_table import read_ids
+
+        return read_ids(self.store, self.name, self.created["id"])
+
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns that candidates came with."""
+        from weal.campaign.candidate_table import read_columns
+
+        return read_columns(self.store, self.name)
 
     def add(self, pool: Any, *, by: str | None = None) -> int:
         """Add candidates, read as the first ones were; returns how many."""
         from weal.campaign.creating import add
 
-        created = self.events()[0].body
-        return add(self.store, self.ledger, created, pool, self.session.pool.X, by or self.who)
+        return add(self.store, self.ledger, self.created, pool, self.session.pool.X, by or self.who)
 
     def change(self, *, by: str | None = None, **settings: Any) -> None:
-        """Change settings: acquisition, goal, lease or warp."""
+        """Change settings: acquisition, goal, lease, warp or outliers."""
         body = {"v": VERSION, "changes": check_changes(settings)}
         draft = Draft("settings", body, who=by or self.who)
         self.store.transact(self.name, lambda book: [draft])
@@ -270,6 +289,12 @@ class Campaign:
             session.keep()
         return found
 
+    def suspects(self) -> "list[Suspect]":
+        """Labels to look at again: those that the model takes to be wrong, the worst first."""
+        from weal.campaign.doubts import doubts
+
+        return list(doubts(self.session).labels)
+
     def plot(self, folder: str | os.PathLike[str], progress: Progress | None = None) -> list[Path]:
         """Pictures of the campaign, written into the folder; returns their paths."""
         from weal.campaign.pictures import draw
@@ -281,11 +306,3 @@ class Campaign:
         from weal.campaign.exporting import frame
 
         return frame(self, what)
-
-
-def _count(n: int | None) -> int:
-    if n is None:
-        return 1
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise ValueError(f"asked for {n!r} rows; it needs a whole number of at least 1")
-    return n

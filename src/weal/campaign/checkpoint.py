@@ -49,7 +49,7 @@ def fingerprint(state: State) -> str:
     versions = [__version__, np.__version__, scipy.__version__, platform.python_version()]
     known = [*versions, platform.machine(), repr(state.settings.parameters), settlement.n]
     found = blake2b(json.dumps(known).encode(), digest_size=32)
-    for part in (*asdict(settlement.scaling).values(), *settlement.by):
+    for part in (*asdict(settlement.scaling).values(), *settlement.by, settlement.sure):
         numbers = np.asarray([] if part is None else part, dtype=np.float64)
         found.update(repr(numbers.shape).encode() + np.ascontiguousarray(numbers).tobytes())
     return found.hexdigest()

@@ -9,6 +9,8 @@ read by the same plan.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ from weal.table.reading import Table, read_table, table_of
 
 FARTHEST_INPUT = 1e50  # standard deviations
 NEARLY_EMPTY = 0.8  # share of missing cells in a column that is rather a target than an input
+NEARLY = 0.8  # likeness of two names, as difflib has it, one of which may be meant
 CHUNK = 50_000  # candidates
 ID = "id"  # name of the ids where the table has no column of them
 
@@ -40,8 +43,12 @@ def create(
     numbered = id_column is None
     id_column = id_column or ID
     table = _table(source, id_column, 0 if numbered else None)
-    plan = make_plan(table, id_column=id_column, target=target, features=features, types=types)
-    if target is None and features == "auto":
+    there = target in table.columns
+    if target is not None and not there:
+        _refuse_nearly(target, list(table.columns))
+    given = {"target": target if there else None, "features": features, "types": types}
+    plan = replace(make_plan(table, id_column=id_column, **given), target=target)
+    if not there and features == "auto":
         _refuse_hidden_target(table, plan, types)
     encode(plan, table)  # refuses what cannot be used before anything is written
     body = {
@@ -87,9 +94,24 @@ def _refuse_hidden_target(table: Table, plan: Plan, types: Mapping[str, str]) ->
         if empty >= NEARLY_EMPTY:
             raise ValueError(
                 f"the column {column.name!r} is empty in {empty:.0%} of the rows: is it what is to "
-                f"be predicted? Then name it as the target (--target {column.name}); if it is an "
-                f"input, say so (--type {column.name}=number)"
+                f"be predicted? Then name it as the target (--target {quote(column.name)}); if it "
+                f"is an input, say so (--type {quote(column.name + '=number')})"
             )
+
+
+def _refuse_nearly(target: str, names: Sequence[str]) -> None:
+    """Refuse a target that no column has, where one has nearly that name."""
+    from difflib import get_close_matches  # takes time to import
+
+    plain = {"".join(filter(str.isalnum, name.casefold())): name for name in names}
+    own = "".join(filter(str.isalnum, target.casefold()))
+    if like := get_close_matches(own, plain, 1, NEARLY):
+        near = plain[like[0]]
+        raise ValueError(
+            f"the table has no column {target!r}, but one named {near!r}: was that meant? Then "
+            f"say so (--target {quote(near)}); for results that are yet to come, choose a name "
+            "that is less like it"
+        )
 
 
 def _refuse_far(X: Array, like: Array, ids: Sequence[Any]) -> None:

@@ -17,7 +17,7 @@ def distinct(ids: Any) -> list[str]:
     return list(dict.fromkeys(names(ids)))
 
 
-def entries(ids: Any, labels: Any, noise: Any, note: str | None) -> list[Entry]:
+def entries(ids: Any, labels: Any, noise: Any, note: str | None, sure: bool = False) -> list[Entry]:
     """One label, or as many as there are ids."""
     found = names(ids)
     values = list(labels) if _several(labels) else [labels]
@@ -28,15 +28,17 @@ def entries(ids: Any, labels: Any, noise: Any, note: str | None) -> list[Entry]:
             "needs one for each. To leave a row without a label, call skip(id) instead"
         )
     rows = zip(found, values, noises, strict=True)
-    return [entry(name, value, sd, note) for name, value, sd in rows]
+    return [entry(name, value, sd, note, sure) for name, value, sd in rows]
 
 
-def entry(given: Any, value: Any, noise: Any, note: str | None) -> Entry:
+def entry(given: Any, value: Any, noise: Any, note: str | None, sure: bool = False) -> Entry:
     """A label, its number read from what somebody typed."""
     name = check_id(given)
+    if not isinstance(sure, bool):
+        raise ValueError(f"sure of {name} is {sure!r}; it is True or False")
     y = number(_plain(value), f"the label of {name}")
     sd = None if noise is None else _noise(noise, name)
-    return Entry(name, y, sd, check_note(note, f"the note of {name}"))
+    return Entry(name, y, sd, check_note(note, f"the note of {name}"), sure)
 
 
 def _noise(given: Any, name: str) -> float:

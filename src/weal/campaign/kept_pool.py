@@ -39,7 +39,7 @@ def fingerprint(state: State, n: int) -> str:
     found = blake2b(checkpoint.fingerprint(state).encode(), digest_size=32)
     together = 0 if state.settlement is None else state.settlement.together
     found.update(repr((n, together, state.candidates.X.shape)).encode())
-    for part in (*state.labels.arrays(0, n), state.candidates.X):
+    for part in (*state.labels.arrays(0, n), state.labels.sure(0, n), state.candidates.X):
         found.update(np.ascontiguousarray(part, dtype="<f8").tobytes())
     return found.hexdigest()
 

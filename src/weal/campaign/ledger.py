@@ -30,6 +30,7 @@ class Told:
     time: datetime
     who: str
     note: str | None = None
+    sure: bool = False  # never to be taken for an outlier
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,9 @@ def _asked(ledger: Ledger, event: Event) -> Ledger:
 def _told(ledger: Ledger, event: Event) -> Ledger:
     told = _label(event)
     before = ledger.labels.get(told.id, ())
+    if before and event.body.get("confirms"):
+        ledger.labels[told.id] = tuple(confirmed(before, told.y, told.noise))
+        return ledger
     if not before and (lease := ledger.leases.get(told.id)):
         ledger.foretold.append(Foretold(told, lease.body))
     ledger.labels[told.id] = (*before, told)
@@ -170,10 +174,16 @@ def _settled(ledger: Ledger, name: str) -> Ledger:
     return ledger
 
 
+def confirmed(before: Iterable[Told], y: float, noise: float | None) -> list[Told]:
+    """Labels of a row, those that say the same called sure."""
+    return [replace(one, sure=True) if (one.y, one.noise) == (y, noise) else one for one in before]
+
+
 def _label(event: Event) -> Told:
     body = event.body
     who = (event.seq, event.time, event.who)
-    return Told(str(event.id), body["y"], body["noise"], *who, body.get("note"))
+    sure = bool(body.get("sure", False))
+    return Told(str(event.id), body["y"], body["noise"], *who, body.get("note"), sure)
 
 
 _APPLY = {

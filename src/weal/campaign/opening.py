@@ -39,7 +39,7 @@ def open_campaign(
     by : str or None
         Who is at work; None: WEAL_WHO, else the name of the account.
     settings
-        acquisition, lease ("7d"), goal (error at which to stop), n_start, seed, warp.
+        acquisition, lease ("7d"), goal (error at which to stop), n_start, seed, warp, outliers.
 
     Examples
     --------

@@ -4,10 +4,12 @@
     added               Added
     asked               Asked, with the weights of the acquisition functions that chose, where
                         these are still the ones in force
-    told, corrected     Told; a correction drops the labels that were there
+    told, corrected     Told; a correction drops the labels that were there, and a label that
+                        confirms one calls it sure
     withdrawn           Told without the labels of the row, or Released
     skipped             Skipped
-    settings            FunctionsChanged; after a change of `warp` all is replayed with the new one
+    settings            FunctionsChanged; after a change of the model (`warp`, `outliers`) all is
+                        replayed with the new one
 
 So the state is a function of the events alone, whoever wrote them and whenever they are read. A
 label that no model can take (1e300 among ones) stays in the events and is left out of the state,
@@ -41,7 +43,7 @@ class Replay:
 
     state: State
     acquisition: Any  # the setting in force
-    warp: Any
+    model: Mapping[str, Any]  # parameters of the model in force
     seq: int = 0
     rows: int = 0  # candidates that have come
     labelled: bool = False  # whether a label ever came
@@ -51,16 +53,21 @@ class Replay:
 def replay(events: Sequence[Event], pool: Pool, ledger: Ledger) -> Replay:
     """The campaign after all its events; the ledger has its settings as they are now."""
     settings, first = events[0].body["settings"], _first_rows(events)
-    warp, acquisition = ledger.settings["warp"], settings["acquisition"]
+    acquisition, model = settings["acquisition"], _model(ledger)
     learner = ActiveLearner(
         pool.X[:first],
-        {"warp": warp},
+        model,
         acquisition,
         ids=pool.ids[:first],
         n_start=settings["n_start"],
         seed=settings["seed"],
     )
-    return follow(Replay(learner.state, acquisition, warp), events, pool)
+    return follow(Replay(learner.state, acquisition, model), events, pool)
+
+
+def _model(ledger: Ledger) -> dict[str, Any]:
+    """The parameters of the model that are settings of the campaign; older ones lack some."""
+    return {"warp": ledger.settings["warp"], "outliers": ledger.settings.get("outliers", True)}
 
 
 def follow(now: Replay, events: Iterable[Event], pool: Pool) -> Replay:
@@ -71,9 +78,9 @@ def follow(now: Replay, events: Iterable[Event], pool: Pool) -> Replay:
 
 
 def goes_on(now: Replay, events: Sequence[Event], ledger: Ledger) -> bool:
-    """Whether `follow` leads to where `replay` would: no new warp, no further first candidates."""
+    """Whether `follow` leads to where `replay` would: no other model or first candidates."""
     first = not now.labelled and any(event.kind == "added" for event in events)
-    return now.warp == ledger.settings["warp"] and not first
+    return now.model == _model(ledger) and not first
 
 
 def choosable(now: Replay, ledger: Ledger, time: datetime) -> State:
@@ -146,13 +153,23 @@ def _told(now: Replay, event: Event, pool: Pool) -> Replay:
         dropped = (name,) if name in state.labels.by_name else ()
         unusable = _without(unusable, name)
     body = event.body
-    label = Label(name, state.candidates.x(name), float(body["y"]), float(body["noise"] or 0.0))
+    known = (float(body["y"]), float(body["noise"] or 0.0), bool(body.get("sure", False)))
+    if body.get("confirms"):
+        return replace(now, state=_confirmed(state, name, *known[:2]))
+    label = Label(name, state.candidates.x(name), *known)
     try:
         state = apply(state, happened.Told((label,), dropped))
     except ValueError as error:
         state = _left_out(state, name, dropped)
         unusable = {**unusable, name: str(error)}
     return replace(now, state=state, unusable=unusable, labelled=True)
+
+
+def _confirmed(state: State, name: str, y: float, noise: float) -> State:
+    """The state once labels of a row that say this are called sure."""
+    there = state.labels.by_name.get(name, ())
+    same = tuple(one for one in there if (one.y, one.noise) == (y, noise))
+    return apply(state, happened.Told(confirmed=same)) if same else state
 
 
 def _left_out(state: State, name: str, dropped: tuple[str, ...]) -> State:

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from weal.campaign.surprise import command
 from weal.diagnostics.wording import REASONS, number, percent, some, told_apart
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ SMOOTHNESS = {
     "matern12": "rough",
     "rq": "smooth at several scales",
 }
+SUSPECTS = 5  # labels that are shown
 INPUTS, LETTERS = 6, 24  # that are shown, and letters of a name
 LEAST = 0.01  # weight of an expert that is shown
 CLEAR = 1.2  # times an even weight: what weighs more stands out
@@ -25,9 +27,25 @@ def lines(status: "Status") -> list[str]:
     """The status, section by section."""
     found = [*_standing(status)]
     if status.beliefs:
-        found += ["", *_errors(status, status.beliefs), "", *_model(status.beliefs)]
+        found += ["", *_errors(status, status.beliefs), "", *_model(status.beliefs, status.chosen)]
+    if status.suspects:
+        found += ["", *_suspects(status)]
     found += ["", *_stopping(status)]
     return found
+
+
+def _suspects(status: "Status") -> list[str]:
+    """Labels to look at again, and what to do about them."""
+    first = status.suspects[0]
+    fix = f"`{command(status.name, str(first.id))}`"
+    more = len(status.suspects) - SUSPECTS
+    return [
+        "Labels to look at again: they are taken to be wrong, and left aside",
+        *(f"  {unit.words}" for unit in status.other_units),
+        *(f"  {one.words}" for one in status.suspects[:SUSPECTS]),
+        *([f"  and {more} more: --json has all"] if more > 0 else []),
+        f"  {fix} corrects one; --sure says that it is right",
+    ]
 
 
 def _standing(status: "Status") -> list[str]:
@@ -62,11 +80,16 @@ def _errors(status: "Status", beliefs: "Beliefs") -> list[str]:
     found = [
         "Error estimates, in units of the label",
         _estimate("leave-one-out", beliefs.left_out, "each label predicted from the others"),
+        f"  {'':<13}  guessing the mean gives {number(beliefs.baseline)}: "
+        f"{percent(max(beliefs.explained, 0.0))} of the variance explained",
         _estimate("prequential", beliefs.prequential, before),
         _estimate("expected", beliefs.expected, over),
-        "  Rows were picked for being uncertain: leave-one-out may be too low or too high, "
-        "prequential is rather too high.",
     ]
+    if status.chosen:
+        found.append(
+            "  Rows were picked for being uncertain: leave-one-out may be too low or too high, "
+            "prequential is rather too high."
+        )
     if status.check:
         error = f" +- {number(status.check.error, 2)}" if status.check.error else ""
         found.append(f"  honest test    {number(status.check.rmse)}{error}   {_tested(status)}")
@@ -102,7 +125,7 @@ def _covered(coverage: "Coverage") -> str:
     return f"{percent(coverage.level)} intervals {inside}"
 
 
-def _model(beliefs: "Beliefs") -> list[str]:
+def _model(beliefs: "Beliefs", chosen: int) -> list[str]:
     shown = [one for one in beliefs.experts if one.weight >= LEAST] or beliefs.experts[:1]
     names = list(beliefs.inputs)
     short = told_apart(names[:INPUTS], LETTERS)
@@ -116,9 +139,9 @@ def _model(beliefs: "Beliefs") -> list[str]:
     ]
     found += [f"  expert {percent(one.weight):>6}  {_expert(one)}" for one in shown]
     weighed = sorted(beliefs.acquisition.items(), key=lambda pair: -pair[1])
-    if len(weighed) > 1:
-        chosen = [f"{name} {percent(w)}" for name, w in weighed if w >= LEAST]
-        found.append(f"  rows chosen by {', '.join(chosen)}")
+    if len(weighed) > 1 and chosen:
+        by = [f"{name} {percent(w)}" for name, w in weighed if w >= LEAST]
+        found.append(f"  rows chosen by {', '.join(by)}")
         if weighed[0][1] > CLEAR / len(weighed):
             found.append(f"                 mostly: {REASONS.get(weighed[0][0], 'your own score')}")
     return found

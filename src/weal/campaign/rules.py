@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from weal.campaign.ledger import VERSION, Ledger, Told, fold
+from weal.campaign.ledger import VERSION, Ledger, Told, confirmed, fold
+from weal.campaign.surprise import surprise
 from weal.errors import AlreadyLabelled, Conflict, UnknownId
 from weal.store.events import Draft, check_note
 from weal.store.store import Book
 
 NAMED = 5  # ids in an error message
+CONFIRMED = "confirmed"  # a label that is there and is called sure now: an event "told"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,7 @@ class Entry:
     y: float
     noise: float | None = None
     note: str | None = None
+    sure: bool = False  # never to be taken for an outlier
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,39 +39,77 @@ class Offer:
     body: dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """What becomes of one label: an event to write, a number where it is there, or an error."""
+
+    entry: Entry
+    draft: Draft | None = None
+    seq: int = 0  # of the event that holds it already
+    error: AlreadyLabelled | None = None
+    doubt: str | None = None  # what was expected, where the label is far from it
+
+
 def told(
     book: Book, entries: Sequence[Entry], who: str, replace: bool, repeat: bool, key: str | None
-) -> tuple[list[Draft], int]:
-    """Events for these labels, and the number of the event that holds the last one, if it is there.
+) -> list[Telling]:
+    """What becomes of these labels, all or none; a label that is there is not written again."""
+    now = known(book, [entry.id for entry in entries])
+    found = tellings(book, now, entries, who, replace, repeat, key)
+    if error := next((one.error for one in found if one.error), None):
+        raise error
+    return found
 
-    A label that is there already is not written again. 0 stands for the number of a new event.
+
+def tellings(
+    book: Book, now: Ledger, entries: Sequence[Entry], who: str, replace: bool, repeat: bool,
+    key: str | None, content: bool = False,
+) -> list[Telling]:  # fmt: skip
+    """What becomes of each of these labels, in their order, one after the other.
+
+    With `content` the key is a fingerprint of them all: it then stands against telling them twice
+    with `repeat` alone, and only as long as the label that was told under it is still there.
     """
-    now = _known(book, [entry.id for entry in entries])
     labels = {name: list(several) for name, several in now.labels.items()}
-    drafts: list[Draft] = []
-    seq = 0
+    found = []
     for n, entry in enumerate(entries):
-        own_key = key if key is None or len(entries) == 1 else f"{key}/{n}"
-        past = book.by_key(own_key) if own_key is not None else None
+        own = key if key is None or (len(entries) == 1 and not content) else f"{key}/{n}"
+        past = book.by_key(own) if own is not None else None
         before = labels.setdefault(entry.id, [])
-        kind = None if past else _kind(entry, before, replace, repeat)
-        if kind is None:
-            seq = past.seq if past else before[-1].seq
+        there = past is not None and any(told.seq == past.seq for told in before)
+        doubt = None if entry.sure else surprise(now, entry)
+        if past and (there and repeat if content else True):
+            found.append(Telling(entry, seq=past.seq, doubt=doubt))
             continue
-        seq = 0
-        drafts.append(Draft(kind, told_body(entry, bool(before)), entry.id, who, own_key))
-        new = Told(entry.id, entry.y, entry.noise, 0, book.now, who)
-        labels[entry.id] = [new] if kind == "corrected" else [*before, new]
-    return drafts, seq
+        try:
+            kind = _kind(entry, before, replace, repeat)
+        except AlreadyLabelled as error:
+            found.append(Telling(entry, error=error))
+            continue
+        if kind is None:
+            found.append(Telling(entry, seq=before[-1].seq, doubt=doubt))
+            continue
+        body = told_body(entry, bool(before) and kind != CONFIRMED)
+        if kind == CONFIRMED:
+            body, kind = {**body, "confirms": True}, "told"
+            labels[entry.id] = confirmed(before, entry.y, entry.noise)
+        else:
+            new = Told(entry.id, entry.y, entry.noise, 0, book.now, who, None, entry.sure)
+            labels[entry.id] = [new] if kind == "corrected" else [*before, new]
+        draft = Draft(kind, body, entry.id, who, None if past else own)
+        found.append(Telling(entry, draft, doubt=doubt))
+    return found
 
 
 def _kind(entry: Entry, before: Sequence[Told], replace: bool, repeat: bool) -> str | None:
     """The kind of the event that this label is; None where it is there already."""
     if not before or repeat:
         return "told"
-    same = any((told.y, told.noise) == (entry.y, entry.noise) for told in before)
-    if same and (len(before) == 1 or not replace):
-        return None
+    same = [told for told in before if (told.y, told.noise) == (entry.y, entry.noise)]
+    known = any(told.sure for told in same)
+    unsure = replace and known and not entry.sure
+    if same and not unsure and (len(before) == 1 or not replace):
+        return CONFIRMED if entry.sure and not known else None
     if replace:
         return "corrected"
     there = ", ".join(str(told.y) for told in before)
@@ -79,19 +120,20 @@ def _kind(entry: Entry, before: Sequence[Told], replace: bool, repeat: bool) -> 
 
 
 def told_body(entry: Entry, again: bool) -> dict[str, Any]:
-    """Body of the event that keeps this label."""
+    """Body of the event that keeps this label; `sure` is in it where it is so."""
     return {
         "v": VERSION,
         "y": entry.y,
         "noise": entry.noise,
         "note": entry.note,
         "repeat": again,
+        **({"sure": True} if entry.sure else {}),
     }
 
 
 def skipped(book: Book, ids: Sequence[str], who: str, on: bool, note: str | None) -> list[Draft]:
     """Events that leave rows out, or bring them back; none where that is so already."""
-    now = _known(book, ids)
+    now = known(book, ids)
     if on and (labelled := [name for name in ids if name in now.labels]):
         raise AlreadyLabelled(f"{_some(labelled)}: labelled already, so there is nothing to skip")
     body = {"v": VERSION, "on": on, "note": check_note(note, "a note")}
@@ -100,7 +142,7 @@ def skipped(book: Book, ids: Sequence[str], who: str, on: bool, note: str | None
 
 def withdrawn(book: Book, ids: Sequence[str], who: str, note: str | None) -> list[Draft]:
     """Events that take labels back, or rows from who had them."""
-    now = _known(book, ids)
+    now = known(book, ids)
     if nothing := [name for name in ids if name not in now.labels and name not in now.leases]:
         raise ValueError(f"{_some(nothing)}: neither labelled nor asked, so nothing to withdraw")
     body = {"v": VERSION, "note": check_note(note, "a note")}
@@ -128,13 +170,14 @@ def asked(
     return [Draft("asked", body, offer.id, who) for offer, body in zip(free, bodies, strict=True)]
 
 
-def _known(book: Book, ids: Sequence[str]) -> Ledger:
+def known(book: Book, ids: Sequence[str]) -> Ledger:
     """What is known of these ids; UnknownId where one is no candidate."""
     there = book.known(ids)
     if unknown := [name for name in dict.fromkeys(ids) if name not in there]:
         raise UnknownId(
-            f"no candidate has the id {_some(unknown)}; `weal export NAME --what candidates` lists "
-            "them, and `weal add` brings new ones"
+            f"no candidate has the id {_some(unknown)}; `weal export NAME --what candidates` "
+            "lists them, and `weal add` brings new ones",
+            unknown,
         )
     return fold(Ledger(""), book.of(ids))
 

@@ -10,6 +10,7 @@ DEFAULTS: dict[str, Any] = {
     "acquisition": "auto",  # a name, or a list of names
     "goal": None,  # error, in units of the label, at which to stop
     "lease": WEEK,  # seconds for which a row is out with who asked for it
+    "outliers": True,  # whether labels may be wrong; False: every label is believed
     "n_start": None,  # labels before there is a model
     "seed": 0,  # decides all that is random
     "warp": None,  # whether the model bends skewed labels: "auto", "asinh" or None
@@ -118,10 +119,17 @@ def _warp(value: Any) -> Any:
     return value
 
 
+def _outliers(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"outliers is {value!r}; it needs True or False")
+    return value
+
+
 _CHECKS = {
     "acquisition": _acquisition,
     "goal": _goal,
     "lease": seconds,
+    "outliers": _outliers,
     "n_start": _n_start,
     "seed": _seed,
     "warp": _warp,

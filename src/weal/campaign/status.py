@@ -17,9 +17,11 @@ from typing import Any
 import numpy as np
 
 from weal.campaign import reporting
+from weal.campaign.doubts import Doubts, doubts
 from weal.campaign.kept_trend import trend
 from weal.campaign.ledger import Foretold, Ledger
 from weal.campaign.session import Session
+from weal.core.arrays import Array
 from weal.diagnostics import input_importance, stopping
 from weal.diagnostics.coverage import LEVEL, Coverage, coverage
 from weal.diagnostics.explain import sample
@@ -27,6 +29,7 @@ from weal.diagnostics.leave_one_out import left_out_levels
 from weal.diagnostics.progress import Progress
 from weal.diagnostics.random_choice import Comparison, beside_random
 from weal.diagnostics.stopping import Change, Needed
+from weal.diagnostics.suspects import OtherUnit, Suspect
 from weal.diagnostics.trend import POOL, WINDOW, Trend
 from weal.model.model import Model
 from weal.model.prediction import in_units
@@ -75,6 +78,8 @@ class Beliefs:
     """What there is once there is a model."""
 
     left_out: Estimate
+    baseline: float  # the same error when every label is guessed by the mean of the others
+    explained: float  # share of the variance of labels that left-out predictions explain
     prequential: Estimate | None
     expected: Estimate
     expected_over: int  # candidates
@@ -108,6 +113,9 @@ class Status:
     needed: Needed | None
     beliefs: Beliefs | None
     advice: str
+    suspects: tuple[Suspect, ...] = ()  # labels to look at again
+    other_units: tuple[OtherUnit, ...] = ()
+    chosen: int = 0  # labels whose row the model has chosen
 
     def to_dict(self) -> dict[str, Any]:
         """As what JSON can say; labels that no model can take are "aside" there."""
@@ -132,6 +140,7 @@ def status(
     seed = state.settings.seed
     needed = stopping.needed(course, goal, left, seed) if course and goal else None
     out = [Out(lease.id, lease.who, lease.until) for lease in ledger.leases.values()]
+    doubted = doubts(session) if course else Doubts()
     return Status(
         name=ledger.name,
         candidates=ledger.rows,
@@ -148,7 +157,10 @@ def status(
         goal=goal,
         needed=needed,
         beliefs=beliefs,
-        advice=_advice(course, beliefs, needed, missing, left),
+        advice=_advice(course, beliefs, needed, missing, left, ledger.rows),
+        suspects=doubted.labels,
+        other_units=doubted.units,
+        chosen=_chosen(ledger),
     )
 
 
@@ -178,11 +190,15 @@ def _asked_coverage(foretold: Sequence[Foretold]) -> Coverage | None:
 
 def _beliefs(session: Session, course: Trend, progress: Progress | None) -> Beliefs:
     model, state = session.model, session.state
-    t, X, n_start = model.n_labels_, sample(state, POOL), state.settings.n_start
+    t, X, n_start = len(model.fold.y), sample(state, POOL), state.settings.n_start
     last = max(LAST, int(LAST_SHARE * t))
     inside = np.abs(left_out_levels(model.fold) - 0.5) <= 0.5 * LEVEL
     pool = model.scaling.inputs(state.candidates.X)
+    chosen = _chosen(session.ledger) > 0
+    guessed = baseline(model.scaling.means(model.fold.y))
     return Beliefs(
+        baseline=guessed,
+        explained=1.0 - (course.now.left_out / guessed) ** 2 if guessed > 0.0 else 0.0,
         left_out=Estimate(course.now.left_out, tuple((m.labels, m.left_out) for m in course.marks)),
         prequential=_prequential(course),
         expected=Estimate(course.now.expected, tuple((m.labels, m.expected) for m in course.marks)),
@@ -194,8 +210,25 @@ def _beliefs(session: Session, course: Trend, progress: Progress | None) -> Beli
         acquisition=state.omega,
         inputs=input_importance.shares(model, session.pool.plan.names),
         change=stopping.changed(model, n_start, X, last),
-        random=beside_random(model.fold, model.scaling, pool, state.settings.seed, progress),
+        random=beside_random(model.fold, model.scaling, pool, state.settings.seed, progress)
+        if chosen
+        else None,
     )
+
+
+def baseline(y: Array) -> float:
+    """Root mean square error when each of the labels y (t,) is guessed by the mean of the others.
+
+    >>> round(baseline(np.array([1.0, 2.0, 6.0])), 3)
+    3.24
+    """
+    t = len(y)
+    return float(y.std() * t / (t - 1)) if t > 1 else 0.0
+
+
+def _chosen(ledger: Ledger) -> int:
+    """How many labels are of rows that the model has chosen."""
+    return sum(past.body["why"]["how"] == "chosen" for past in ledger.foretold)
 
 
 def _prequential(course: Trend) -> Estimate | None:
@@ -224,11 +257,19 @@ def _experts(model: Model) -> tuple[Expert, ...]:
 
 
 def _advice(
-    course: Trend | None, beliefs: Beliefs | None, needed: Needed | None, missing: int, left: int
-) -> str:
+    course: Trend | None, beliefs: Beliefs | None, needed: Needed | None, missing: int, left: int,
+    rows: int,
+) -> str:  # fmt: skip
     if left <= 0:
         return "All candidates are labelled: there is nothing left to ask."
-    return stopping.advice(course, beliefs.change if beliefs else None, needed, missing)
+    if course is None and missing > left:
+        return (
+            f"There are {rows} candidates, and {missing} more labels are needed before there is a "
+            f"model, but {left} rows are without one: add candidates (`weal add`)."
+        )
+    if beliefs is None:
+        return stopping.advice(course, None, needed, missing)
+    return stopping.advice(course, beliefs.change, needed, missing, beliefs.baseline)
 
 
 def _checked(goal: float) -> float:

@@ -18,7 +18,7 @@ import re
 import secrets
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -150,21 +150,30 @@ def _jsonl(table: Any, path: Path) -> None:
 
 
 def _xlsx(table: Any, path: Path) -> None:
+    if len(table) >= _SHEET:
+        raise ValueError(f"{len(table):,} rows are too many for a sheet of Excel: write .parquet")
+    save_sheet(_rows(table), path)
+
+
+def save_sheet(table: Iterable[Sequence[Any]], path: Path, header: bool = False) -> None:
+    """Write rows as a sheet of Excel; with `header` the first stays in sight, and is bold."""
     try:
         from openpyxl import Workbook
         from openpyxl.cell import WriteOnlyCell
+        from openpyxl.styles import Font
     except ModuleNotFoundError as error:
         raise ValueError(f'{path.suffix} needs openpyxl: pip install "weal[excel]"') from error
-    if len(table) >= _SHEET:
-        raise ValueError(f"{len(table):,} rows are too many for a sheet of Excel: write .parquet")
-    rows = [[_for_a_cell(value) for value in row] for row in _rows(table)]
+    rows = [[_for_a_cell(value) for value in row] for row in table]
     book, packed = Workbook(write_only=True), io.BytesIO()
     sheet = book.create_sheet("weal")
-    for values in rows:
+    sheet.freeze_panes = "B2" if header else None
+    for n, values in enumerate(rows):
         cells = [WriteOnlyCell(sheet, value) for value in values]
         for cell, value in zip(cells, values, strict=True):
             if isinstance(value, str):
                 cell.data_type = "s"  # else text that begins with "=" becomes a formula
+            if header and n == 0:
+                cell.font = Font(bold=True)
         sheet.append(cells)
     book.save(packed)  # in memory: a workbook on a full disk complains long after
     path.write_bytes(packed.getvalue())

@@ -4,6 +4,7 @@
 model, and start no numerics. Whatever is heavy is imported where it is used.
 """
 
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from shutil import get_terminal_size
@@ -19,7 +20,6 @@ from weal.errors import Exhausted
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
     from weal.campaign.explaining import Asked
-    from weal.campaign.rules import Entry
 
 MOST_INPUTS = 12  # columns of a table that is shown
 PADDING = 3  # around a column on a terminal
@@ -27,7 +27,11 @@ _VERBATIM = {"ignore_unknown_options": True}  # -3.5 is a value, and -A17 an id
 _file = click.Path(path_type=Path)
 
 
-@command("Which rows to measure next.", "weal ask alloys -n 4")
+@command(
+    "Which rows to measure next.",
+    "weal ask alloys -n 4",
+    "weal ask alloys -n 8 --to batch.xlsx",
+)
 @takes(
     line.name,
     click.option("-n", type=click.IntRange(min=1), help="How many rows [default: 1]."),
@@ -38,7 +42,15 @@ _file = click.Path(path_type=Path)
         help="K random rows, for an honest test of the predictions.",
     ),
     line.lease,
-    click.option("--again", is_flag=True, help="Show the rows that are out; ask for none."),
+    click.option(
+        "--again", is_flag=True, help="Show the rows that are out (with --by: whose); ask for none."
+    ),
+    click.option(
+        "--to",
+        metavar="FILE",
+        help="A worksheet (.xlsx, .csv) to be filled in; `weal tell NAME --file FILE` takes it.",
+    ),
+    click.option("--force", is_flag=True, help="Replace a worksheet that is there."),
     line.by,
 )
 def ask(
@@ -47,6 +59,8 @@ def ask(
     checks: int | None,
     lease: str | None,
     again: bool,
+    to: str | None,
+    force: bool,
     by: str | None,
     store: str | None,
     as_json: bool,
@@ -57,32 +71,58 @@ def ask(
     """
     if again and (n or checks or lease):
         raise ValueError("--again shows the rows that are out; leave out -n, --check and --lease")
+    if to is not None:
+        from weal.campaign.worksheet import check_worksheet
+
+        check_worksheet(to, force)  # before rows are out
     late = None
     with opened(name, store, by) as campaign, working("choosing"):
-        ids: list[str] = []
-        if not again and (n or not checks):
-            ids += campaign.ask(n or 1, lease=lease)
-        try:
-            ids += campaign.ask(checks, lease=lease, check=True) if checks else []
-        except Exhausted as error:  # those that were asked before are out, and must be shown
-            if not ids:
-                raise
-            late = error
-        out = campaign.ledger.leases
-        rows = campaign.asked(None if again else [one for one in ids if one in out])
+        if again:
+            rows = [row for row in campaign.asked() if by in (None, row.who)]
+        else:
+            ids, late = _asked(campaign, n, checks, lease)
+            out = campaign.ledger.leases
+            rows = campaign.asked([one for one in ids if one in out])
         inputs = _inputs(campaign.ledger.plan)
-    _show(rows, inputs, name, as_json)
+        if to is not None and rows:
+            _write_worksheet(campaign, rows, to, force)
+    _show(rows, inputs, name, again, as_json)
     if late:
         raise late
 
 
-def _show(rows: "list[Asked]", inputs: list[str], name: str, as_json: bool) -> None:
+def _asked(
+    campaign: "Campaign", n: int | None, checks: int | None, lease: str | None
+) -> tuple[list[str], Exhausted | None]:
+    """Ids that are out now; with the error where rows for a test were too many."""
+    ids = list(campaign.ask(n or 1, lease=lease)) if n or not checks else []
+    try:
+        return ids + (campaign.ask(checks, lease=lease, check=True) if checks else []), None
+    except Exhausted as error:  # those that were asked before are out, and must be shown
+        if not ids:
+            raise
+        return ids, error
+
+
+def _write_worksheet(campaign: "Campaign", rows: "list[Asked]", to: str, force: bool) -> None:
+    try:
+        campaign.worksheet([row.id for row in rows], to, force=force)
+    except (OSError, ValueError) as error:
+        again = f"weal ask {shlex.quote(campaign.name)} --again --to FILE"
+        raise type(error)(f"{error}; the rows are out: `{again}` writes them once more") from error
+    say(
+        f"{plural(len(rows), 'row')} written to {to}: fill in the column of the target (or write "
+        f"failed there), then `weal tell {shlex.quote(campaign.name)} --file {shlex.quote(to)}`"
+    )
+
+
+def _show(rows: "list[Asked]", inputs: list[str], name: str, again: bool, as_json: bool) -> None:
     if as_json:
         show_json([{**asdict(row), "why": row.why} for row in rows])
     elif rows:
-        _show_asked(rows, inputs)
+        _show_asked(rows, inputs, again)
     else:
-        say(f"no row of {name} is out; `weal ask {name}` asks for one")
+        say(f"no row of {name} is out; `weal ask {shlex.quote(name)}` asks for one")
 
 
 def _inputs(plan: dict[str, Any]) -> list[str]:
@@ -90,12 +130,20 @@ def _inputs(plan: dict[str, Any]) -> list[str]:
     return [column["name"] for column in plan["columns"] if column["kind"] != "dropped"]
 
 
-def _show_asked(rows: "list[Asked]", inputs: list[str]) -> None:
-    """A table; why each was chosen is its last column, or stands below where lines are short."""
+def _show_asked(rows: "list[Asked]", inputs: list[str], again: bool) -> None:
+    """A table; why each was chosen is its last column, or stands below where lines are short.
+
+    Rows that are out already are shown with who has them until when.
+    """
     below = on_a_terminal()
     shown = _fitting(rows, inputs) if below else inputs[:MOST_INPUTS]
-    header = ["id", *shown, "expected", *([] if below else ["why"])]
-    show_table(header, [_cells(row, shown, below) for row in rows])
+    whose = ["with", "until"] if again else []
+    header = ["id", *shown, "expected", *whose, *([] if below else ["why"])]
+    cells = [_cells(row, shown, below) for row in rows]
+    at = 2 + len(shown)
+    for row, shown_row in zip(rows, cells, strict=True):
+        shown_row[at:at] = [row.who, f"{row.until:%Y-%m-%d %H:%M}"] if again else []
+    show_table(header, cells)
     for row in rows if below else []:
         show(f"{row.id}: {row.why}")
     if more := len(inputs) - len(shown):
@@ -133,7 +181,7 @@ def _cell(value: Any) -> str:
 @command(
     "Bring a label, or a file of them.",
     "weal tell alloys A-0417 312.5",
-    "weal tell alloys --file results.csv",
+    "weal tell alloys --file batch.xlsx",
     context_settings=_VERBATIM,
 )
 @takes(
@@ -143,8 +191,18 @@ def _cell(value: Any) -> str:
     click.option(
         "--file", "file", type=_file, help="A table of labels, taken whole or not at all."
     ),
+    click.option("--value", "column", metavar="COLUMN", help="Of the file: where the values are."),
+    click.option("--sheet", metavar="NAME", help="Of an Excel file [default: the first]."),
+    click.option(
+        "--header",
+        type=click.IntRange(min=1),
+        metavar="LINE",
+        help="Of the file: the line that names the columns [default: found].",
+    ),
+    click.option("--dry-run", is_flag=True, help="With --file: say what would happen."),
     click.option("--noise", metavar="SD", help="Standard deviation of the measurement."),
     line.note,
+    click.option("--sure", is_flag=True, help="It was checked: never take it for an outlier."),
     click.option("--replace", is_flag=True, help="It corrects the label that is there."),
     click.option("--repeat", is_flag=True, help="It is a second measurement."),
     click.option("--key", help="A name of your own: the same key again writes nothing."),
@@ -158,33 +216,43 @@ def tell(
     store: str | None,
     as_json: bool,
     by: str | None,
-    replace: bool,
-    repeat: bool,
     **details: Any,
 ) -> None:
-    """Bring the label of one row, or those in a file; then it is on disk."""
+    """Bring the label of one row, or those in a file; then it is on disk.
+
+    In a file: the id, a column named as the target, and perhaps noise and note, as a worksheet of
+    `weal ask --to` has them; "failed" in place of a value skips the row.
+    """
     _check_usage(id_, value, file, details)
-    how: dict[str, Any] = {"replace": replace, "repeat": repeat}
     with opened(name, store, by) as campaign:
         if file is None:
-            found, what = _one(id_, value, details), f"{id_}: {value}"
+            _tell_one(campaign, str(id_), str(value), details, as_json)
         else:
-            found, what = _in_file(campaign, file)
-        seq, new = campaign.tell_entries(found, key=details.get("key"), **how)
-    say(f"{what} {_said(len(found), new, seq)}")
-    show_json({"event": seq, "labels": len(found), "new": new}) if as_json else show(seq)
+            from weal.cli.telling import tell_file
+
+            tell_file(campaign, file, details, as_json)
 
 
-def _said(labels: int, new: int, seq: int) -> str:
-    if not new:
-        return f"{'was' if labels == 1 else 'were'} there already (event {seq})"
-    return f"kept (event {seq})" if new == labels else f"kept: {new} new (event {seq})"
-
-
-def _one(id_: Any, value: Any, details: dict[str, Any]) -> "list[Entry]":
+def _tell_one(
+    campaign: "Campaign", id_: str, value: str, details: dict[str, Any], as_json: bool
+) -> None:
     from weal.campaign.entries import entry
+    from weal.table.results import FAILED
 
-    return [entry(id_, value, details.get("noise"), details.get("note"))]
+    if value.strip().lower() in FAILED:
+        note = f"--note {shlex.quote(value.strip())}"
+        words = f"weal skip {shlex.quote(campaign.name)} {shlex.quote(id_)} {note}"
+        raise ValueError(f"{value!r} is no number; a row without one is skipped: `{words}`")
+    found = entry(id_, value, details["noise"], details["note"], details["sure"])
+    how = {name: details[name] for name in ("replace", "repeat", "key")}
+    seq, new, doubts = campaign.tell_entries([found], **how)
+    say(f"{id_}: {value} {'kept' if new else 'was there already'}")
+    for doubt in doubts:
+        say(doubt)
+    if as_json:
+        show_json({"event": seq, "labels": 1, "new": new, "doubts": list(doubts)})
+    else:
+        show(seq)
 
 
 def _check_usage(
@@ -192,23 +260,12 @@ def _check_usage(
 ) -> None:
     if file is None and (id_ is None or value is None):
         raise click.UsageError("Name an ID and its VALUE, or give --file.")
-    if file is not None and (id_ is not None or any(details.values())):
+    if file is None and any(details[name] for name in ("column", "sheet", "header", "dry_run")):
+        raise click.UsageError("--value, --sheet, --header and --dry-run go with --file.")
+    if file is not None and (id_ is not None or details["noise"] or details["note"]):
         raise click.UsageError(
-            "With --file, the file says all: leave ID, VALUE and their options out."
+            "With --file, the file says all: leave ID, VALUE, --noise and --note out."
         )
-
-
-def _in_file(campaign: "Campaign", file: Path) -> "tuple[list[Entry], str]":
-    """The labels in a results file, and what to call them."""
-    from weal.campaign.entries import entry
-    from weal.table.results import read_results
-
-    created = campaign.events()[0].body
-    results = read_results(file, created["id"], created["target"])
-    if results.empty:
-        say(f"{plural(results.empty, 'row')} of {file} without a value: left out")
-    found = [entry(row.id, row.value, row.noise, row.note) for row in results.rows]
-    return found, f"{file}: {plural(len(found), 'label')}"
 
 
 @command("Leave rows out.", 'weal skip alloys A-0417 --note "cracked"', context_settings=_VERBATIM)

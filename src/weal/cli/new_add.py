@@ -38,6 +38,7 @@ _file = click.Path(path_type=Path)
     line.lease,
     line.acquisition,
     line.goal,
+    line.outliers,
     click.option("--seed", type=int, help="Decides all that is random [default: 0]."),
     click.option("--n-start", type=int, help="Labels before there is a model."),
     line.by,

@@ -63,6 +63,11 @@ lease = click.option("--lease", metavar="TIME", help="How long rows are out: 12h
 acquisition = click.option(
     "--acquisition", metavar="NAME", help="How rows are chosen; several with commas."
 )
+outliers = click.option(
+    "--outliers/--no-outliers",
+    default=None,
+    help="Whether labels may be wrong [default: they may].",
+)
 goal = click.option("--goal", type=float, metavar="ERROR", help="Error at which to stop.")
 
 

@@ -39,6 +39,7 @@ def in_turn(fold: Fold, X: Array, y: Array, extra: Array) -> tuple[Mixtures, Fol
         y=np.append(fold.y, y),
         extra=np.append(fold.extra, extra),
         ensemble=after,
+        seen=fold.seen.joined(X, y, extra),
     )
 
 

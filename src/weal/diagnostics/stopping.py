@@ -38,6 +38,12 @@ FREEDOM = 4.0  # of the Student-t
 LOOK_BACK, CALM = 30, 5.0  # surprises that c is taken from, and how many of size 1 on top
 FARTHEST_AHEAD = 20  # times the labels at hand: nobody knows beyond
 LITTLE_MOVED, LITTLE_GAINED = 0.25, 0.05  # of the sds and of the error, by the last labels
+HARDLY = 0.9  # times the error of guessing the mean: above it, hardly anything was learnt
+NOTHING_LEARNT = (
+    "Hardly better than guessing the mean so far, and the last labels changed little. Labels may "
+    "be mostly noise (measure a few rows again, with --repeat), some may be wrong (see the rows to "
+    "look at again), or these inputs may not tell (bring others that could)."
+)
 _KEY = 17  # part of the random key
 
 
@@ -72,7 +78,7 @@ class Needed:
 
 def changed(model: Model, n_start: int, X: Array, k: int) -> Change | None:
     """What the last k labels changed at candidates X (N, d); None if there was no model before."""
-    t = model.n_labels_
+    t = len(model.fold.y)
     if t - k < min(n_start, t) or k < 1:
         return None
     mean, sd = model.predict(X, return_std=True)
@@ -104,8 +110,11 @@ def needed(trend: Trend, goal: float, left: int, seed: int) -> Needed:
     return Needed(goal, _middle(level + log_c), reached, low, median, high, limit, text)
 
 
-def advice(trend: Trend | None, change: Change | None, needed: Needed | None, missing: int) -> str:
-    """One or two sentences: go on, or not."""
+def advice(
+    trend: Trend | None, change: Change | None, needed: Needed | None, missing: int,
+    baseline: float | None = None,
+) -> str:  # fmt: skip
+    """One or two sentences: go on, or not; `baseline` is the error of guessing the mean."""
     if trend is None:
         return f"Too early to say: {missing} more labels are needed before there is a model."
     if needed is not None and needed.reached >= 0.5:
@@ -117,6 +126,8 @@ def advice(trend: Trend | None, change: Change | None, needed: Needed | None, mi
         f"uncertainty and changed the expected error by {_signed(-change.gained)}"
     )
     if change.moved < LITTLE_MOVED and change.gained < LITTLE_GAINED:
+        if baseline is not None and trend.now.left_out > HARDLY * baseline:
+            return NOTHING_LEARNT
         return f"Little is gained by more labels: {did}."
     return f"Go on: {did}."
 

@@ -9,6 +9,7 @@ together with that (`weal.model.fold` has the numbers of labels at which it is d
 
     the first model           all labels so far settle scaling and experts
     a label was dropped       experts that follow the labels are settled by those that are left
+    or confirmed              (or by all, one of which nobody may doubt any longer)
     labels came on top        the same, when so many have come that it is due
     many came on top at once  the experts stay, and all labels are folded in together
 """
@@ -59,12 +60,14 @@ def _asked(state: State, event: Asked) -> State:
 def _told(state: State, event: Told) -> State:
     if state.settlement is not None:
         _check_labels(state.settlement, event)
-    labels = state.labels.after(event.dropped, event.labels)
+    labels = state.labels.after(event.dropped, event.labels, event.confirmed)
     names = {label.name for label in event.labels}
+    adaptive = state.settings.parameters.setting.adaptive
+    anew = bool(event.dropped) or (adaptive and bool(event.confirmed))
     return replace(
         state,
         labels=labels,
-        settlement=_settlement(state, labels, bool(event.dropped)),
+        settlement=_settlement(state, labels, anew),
         asked={name: row for name, row in state.asked.items() if name not in names},
         skipped=state.skipped - names,
         batch=(),
@@ -73,19 +76,19 @@ def _told(state: State, event: Told) -> State:
     )
 
 
-def _settlement(state: State, labels: Labels, dropped: bool) -> Settlement | None:
+def _settlement(state: State, labels: Labels, anew: bool) -> Settlement | None:
     """What the model follows from once these are the labels."""
     before, t = state.settlement, len(labels)
     if before is None:
         return _first(state, labels) if t >= state.settings.n_start else None
     adaptive = state.settings.parameters.setting.adaptive
-    if dropped:
+    if anew:
         if adaptive and t > 0:
-            return Settlement(before.scaling, labels.arrays(), t, t)
+            return Settlement(before.scaling, labels.arrays(), t, t, sure=labels.sure())
         return replace(before, n=t, together=t)
     n = last_settled(before.n, t) if adaptive else before.n
     if n > before.n:
-        return Settlement(before.scaling, labels.arrays(0, n), n, n)
+        return Settlement(before.scaling, labels.arrays(0, n), n, n, sure=labels.sure(0, n))
     return replace(before, together=t) if t - len(state.labels) >= IN_BULK else before
 
 
@@ -94,9 +97,11 @@ def _first(state: State, labels: Labels) -> Settlement:
     X, y, noise = labels.arrays()
     pool = state.candidates
     unlabelled = np.delete(pool.X, [pool.index[name] for name in labels.by_name], axis=0)
-    scaling = state.settings.parameters.scaling_of(np.concatenate([X, unlabelled]), y)
+    scaling = state.settings.parameters.scaling_of(
+        np.concatenate([X, unlabelled]), y, labels.sure()
+    )
     units.scaled(scaling, X, y, noise)  # refuses what is too far away
-    return Settlement(scaling, (X, y, noise), len(y), len(y))
+    return Settlement(scaling, (X, y, noise), len(y), len(y), sure=labels.sure())
 
 
 def _check_labels(settlement: Settlement, event: Told) -> None:

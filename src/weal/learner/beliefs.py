@@ -118,7 +118,9 @@ class Beliefs:
     def judged(self, state: State) -> Judged:
         """Labels that pseudo labels are judged by: those kept apart, or all that were told."""
         if state.settings.validation is None:
-            return judged_on(self.model(state), *state.labels.arrays())
+            model = self.model(state)
+            right = model.fold.right
+            return judged_on(model, *(part[right] for part in state.labels.arrays()))
         X, y = state.settings.validation
 
         def start(known: Known) -> Known:
@@ -215,7 +217,8 @@ def _begun(state: State, settlement: Settlement, last: Known | None) -> Known:
     begun = _experts(state, settlement, last)
     if told:
         first = state.labels.arrays(0, settlement.together)
-        begun = folds.absorb(begun, *units.scaled(scale, *first))
+        sure = state.labels.sure(0, settlement.together)
+        begun = folds.absorb(begun, *units.scaled(scale, *first), sure)
     return Known(settlement, begun, told, Model(begun, scale, state.candidates.columns))
 
 
@@ -226,7 +229,7 @@ def _experts(state: State, settlement: Settlement, last: Known | None) -> Fold:
     if last is not None and last.settlement.by is settlement.by:
         return folds.emptied(last.begun)
     by, parameters = units.scaled(settlement.scaling, *settlement.by), state.settings.parameters
-    return folds.settle(parameters.setting, *by, parameters.seed)
+    return folds.settle(parameters.setting, *by, parameters.seed, sure=settlement.sure)
 
 
 def _followed(known: Known, told: tuple[Label, ...]) -> Known:
@@ -241,8 +244,10 @@ def _after(known: Known, label: Label) -> Known:
     scale, before = known.model.scaling, known.model.fold
     x = scale.inputs(label.x)
     y, extra = (label.y - scale.y_mean) / scale.y_sd, (label.noise / scale.y_sd) ** 2
-    told = folds.step(before, x, y, extra)
-    after = folds.advance(before, told, x, y, extra)
+    one = (x[None], np.array([y]), np.array([extra]), np.array([float(label.sure)]))
+    noise = float(folds.held(before, *one)[0])
+    told = folds.step(before, x, y, noise)
+    after = folds.advance(before, told, x, y, noise, extra, label.sure)
     for pool in (known.pool, *known.watched.values()):
         if pool is not None:
             pool.follow(before.ensemble, told, after.ensemble)

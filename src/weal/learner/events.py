@@ -45,6 +45,7 @@ class Told:
 
     labels: tuple[Label, ...] = ()
     dropped: tuple[Hashable, ...] = ()
+    confirmed: tuple[Label, ...] = ()  # labels told before that are called sure now
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any
 
@@ -22,6 +22,7 @@ class Label:
     x: Array  # (d,)  inputs in the user's units
     y: float
     noise: float = 0.0  # sd of what is known of its noise, in units of y
+    sure: bool = False  # whether who told it is sure: then it is never taken for an outlier
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,7 +31,7 @@ class Labels:
 
     told: tuple[Label, ...] = ()
     by_name: Mapping[Hashable, tuple[Label, ...]] = field(default_factory=dict)
-    table: Rows | None = None  # (1, t, d + 2)  inputs, label and noise of each
+    table: Rows | None = None  # (1, t, d + 3)  inputs, label, noise and sure of each
 
     def __len__(self) -> int:
         return len(self.told)
@@ -38,15 +39,21 @@ class Labels:
     def __iter__(self) -> Iterator[Label]:
         return iter(self.told)
 
-    def after(self, dropped: Sequence[Hashable], new: Sequence[Label]) -> "Labels":
-        """Labels without those of the dropped candidates, and with new ones."""
+    def after(
+        self, dropped: Sequence[Hashable], new: Sequence[Label], confirmed: Sequence[Label] = ()
+    ) -> "Labels":
+        """Labels without those of the dropped candidates, and with new ones.
+
+        Those confirmed are called sure from now on, and stay where they are.
+        """
         gone = set(dropped)
-        if gone:
+        if gone or confirmed:
             kept = [one for one in self.told if one.name is None or one.name not in gone]
+            kept = [replace(one, sure=True) if one in confirmed else one for one in kept]
             return Labels().after([], [*kept, *new])
         by_name, table = dict(self.by_name), self.table
         for label in new:
-            row = np.array([[*label.x, label.y, label.noise]])
+            row = np.array([[*label.x, label.y, label.noise, label.sure]])
             table = Rows(row[:, None]) if table is None else table.append(row)
             if label.name is not None:
                 by_name[label.name] = (*by_name.get(label.name, ()), label)
@@ -61,7 +68,11 @@ class Labels:
         if self.table is None:
             return np.zeros((0, 0)), np.zeros(0), np.zeros(0)
         rows = self.table.array[0, start:end]
-        return rows[:, :-2], rows[:, -2], rows[:, -1]
+        return rows[:, :-3], rows[:, -3], rows[:, -2]
+
+    def sure(self, start: int = 0, end: int | None = None) -> Array:
+        """Which of them (t,) are called sure, as 1 and 0."""
+        return np.zeros(0) if self.table is None else self.table.array[0, start:end, -1]
 
 
 def number(value: Any, name: Any, what: str = "label") -> float:
@@ -102,10 +113,14 @@ def several(value: Any) -> bool:
     return isinstance(value, list | tuple) or np.ndim(value) > 0
 
 
-def pairs(ids: Any, labels: Any, noise: Any) -> list[tuple[Hashable, float, float]]:
-    """(id, label, noise sd) for one id and one label, or for as many of each."""
+Row = tuple[Hashable, float, float, bool]  # id, label, noise sd, sure
+
+
+def pairs(ids: Any, labels: Any, noise: Any, sure: Any = False) -> list[Row]:
+    """(id, label, noise sd, sure) for one id and one label, or for as many of each."""
     if not several(labels):
-        return [(ids, number(labels, ids), _noise(0.0 if noise is None else noise, ids))]
+        sd = _noise(0.0 if noise is None else noise, ids)
+        return [(ids, number(labels, ids), sd, _truth(sure, ids))]
     values = list(labels)
     if isinstance(ids, str) or not isinstance(ids, Iterable):
         raise ValueError(
@@ -118,13 +133,19 @@ def pairs(ids: Any, labels: Any, noise: Any) -> list[tuple[Hashable, float, floa
             f"tell() got {len(values)} labels for {len(names)} ids; it needs one label for each "
             "id. To leave a point without a label, call skip(id) instead."
         )
-    sds: Sequence[Any] = [0.0 if noise is None else noise] * len(names)
-    if several(noise):
-        sds = list(noise)
-    if len(sds) != len(names):
-        raise ValueError(f"tell() got {len(sds)} noises for {len(names)} labels")
-    rows = zip(names, values, sds, strict=True)
-    return [(name, number(y, name), _noise(sd, name)) for name, y, sd in rows]
+    sds = list(noise) if several(noise) else [0.0 if noise is None else noise] * len(names)
+    known = list(sure) if several(sure) else [sure] * len(names)
+    for what, some in (("noises", sds), ("sure", known)):
+        if len(some) != len(names):
+            raise ValueError(f"tell() got {len(some)} {what} for {len(names)} labels")
+    rows = zip(names, values, sds, known, strict=True)
+    return [(name, number(y, name), _noise(sd, name), _truth(of, name)) for name, y, sd, of in rows]
+
+
+def _truth(value: Any, name: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"sure of {name!r} is {value!r}; it is True or False")
+    return bool(value)
 
 
 def _noise(value: Any, name: Any) -> float:
@@ -136,21 +157,27 @@ def _noise(value: Any, name: Any) -> float:
 
 def sort(
     labels: Labels, rows: Sequence[Label], replace: bool, repeat: bool
-) -> tuple[list[Hashable], list[Label]]:
-    """Ids whose labels go and labels that come, when candidates get these labels.
+) -> tuple[list[Hashable], list[Label], list[Label]]:
+    """Ids whose labels go, labels that come, and labels that are confirmed, when candidates get
+    these labels.
 
-    The same label (and noise) again is left out; another one is AlreadyLabelled, unless it replaces
-    the old or repeats the measurement.
+    The same label (and noise) again is left out, unless it is now called sure; another one is
+    AlreadyLabelled, unless it replaces the old or repeats the measurement.
     """
     dropped: list[Hashable] = []
     new: list[Label] = []
+    confirmed: list[Label] = []
     for label in rows:
         name = label.name
         old = [] if name in dropped else list(labels.by_name.get(name, ()))
         old += [other for other in new if other.name == name]
         if old and not repeat:
-            same = (label.y, label.noise) in [(other.y, other.noise) for other in old]
-            if same and (len(old) == 1 or not replace):
+            same = [other for other in old if (other.y, other.noise) == (label.y, label.noise)]
+            unsure = replace and not label.sure and any(other.sure for other in same)
+            if same and not unsure and (len(old) == 1 or not replace):
+                if label.sure and not any(other.sure for other in same):
+                    confirmed += [other for other in same if other not in new]
+                    new = [label if other in same else other for other in new]
                 continue
             if not replace:
                 raise AlreadyLabelled(
@@ -161,7 +188,7 @@ def sort(
             dropped.append(name)
             new = [other for other in new if other.name != name]
         new.append(label)
-    return dropped, new
+    return dropped, new, confirmed
 
 
 def _text(label: Label) -> str:

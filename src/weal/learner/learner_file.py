@@ -27,6 +27,7 @@ from weal.model.model_file import BROKEN, Arrays, Header
 KIND = "ActiveLearner"
 _EXPERTS = "experts_"  # prefix of arrays of the experts
 _SETTLED = ("settled_x", "settled_y", "settled_noise")  # labels by which they were settled
+_SURE = "settled_sure"  # which of them are called sure; not there: none
 _SETTINGS = ("eta", "score_scaling", "n_start", "seed")
 
 
@@ -61,6 +62,8 @@ def _arrays(state: State) -> Arrays:
         "label_noise": noise,
         "log_omega": state.log_omega,
     }
+    if (sure := state.labels.sure()).any():
+        arrays["label_sure"] = sure
     if state.reference is not None:
         arrays["reference"] = state.reference
     if state.settings.validation is not None:
@@ -75,6 +78,8 @@ def _pack_settlement(settlement: Settlement | None, d: int) -> tuple[Header | No
         **model_file.scaling_to_arrays(settlement.scaling),
         **dict(zip(_SETTLED, settlement.by, strict=True)),
     }
+    if settlement.sure is not None and settlement.sure.any():
+        arrays[_SURE] = settlement.sure
     experts = None
     if settlement.experts is not None:
         header, more = model_file.pack_experts(settlement.experts)
@@ -157,9 +162,10 @@ def _labels(ids: list[Any], arrays: Arrays) -> Labels:
     columns = [arrays[name] for name in ("label_x", "label_y", "label_noise")]
     if not all(np.isfinite(column).all() for column in columns) or (columns[2] < 0.0).any():
         raise ValueError("a label, its inputs or its noise is not a finite number")
+    columns.append(arrays.get("label_sure", np.zeros(len(ids))))  # not there: none is
     told = [
-        Label(unpack_id(name), x, float(y), float(noise))
-        for name, x, y, noise in zip(ids, *columns, strict=True)
+        Label(unpack_id(name), x, float(y), float(noise), bool(sure))
+        for name, x, y, noise, sure in zip(ids, *columns, strict=True)
     ]
     return Labels().after([], told)
 
@@ -173,7 +179,7 @@ def _settlement(kept: Any, params: dict[str, Any], arrays: Arrays) -> Settlement
         own = {n.removeprefix(_EXPERTS): a for n, a in arrays.items() if n.startswith(_EXPERTS)}
         experts = model_file.unpack_experts(params, kept["experts"], own)
     scaling, counts = model_file.scaling_from_arrays(arrays), (int(kept["n"]), kept["together"])
-    return Settlement(scaling, (X, y, noise), *counts, experts)
+    return Settlement(scaling, (X, y, noise), *counts, experts, arrays.get(_SURE))
 
 
 def _check(state: State) -> None:

@@ -58,6 +58,7 @@ class Settlement:
     n: int  # how many there were then: it decides when experts are settled next
     together: int  # labels, the first of the state's, that are folded in together; others in turn
     experts: Fold | None = None  # as they were settled, before the first label, where it is known
+    sure: Array | None = None  # (n,)  which of `by` are called sure, as 1 and 0; None: none is
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -66,6 +66,25 @@ def _check_bend(scaling: Scaling, d: int) -> None:
         )
 
 
+def check_outliers(outliers: bool) -> None:
+    """Refuse what is neither on nor off."""
+    if not isinstance(outliers, bool | np.bool_):
+        raise ValueError(f"outliers is {outliers!r}; it must be True or False")
+
+
+def check_sure(sure: ArrayLike | None, t: int) -> Array:
+    """Which labels (t,) are sure, as 1 and 0; none where nothing is said."""
+    if sure is None:
+        return np.zeros(t)
+    found = np.asarray(sure)
+    truths = found.dtype == np.bool_ or (found.dtype.kind in "iuf" and np.isin(found, (0, 1)).all())
+    if found.shape not in ((), (t,)) or not truths:
+        raise ValueError(
+            f"sure must be True or False for each of the {t} labels, or one for all; got {sure!r}"
+        )
+    return np.broadcast_to(found.astype(np.float64), (t,)).copy()
+
+
 def check_warp(warp: str | None) -> None:
     """Refuse a warp that there is not."""
     if warp not in (None, "asinh", "auto"):

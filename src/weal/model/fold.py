@@ -19,14 +19,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 
-from weal.core import ensemble, features
+from weal.core import ensemble, features, outliers
 from weal.core.arrays import Array
 from weal.core.bend import Bend
 from weal.core.embedding import Embedding
 from weal.core.ensemble import Ensemble
 from weal.core.kernels import Kernel
+from weal.core.outliers import NO_DOUBT, Doubt
 from weal.model import settling
 from weal.model.blas import one_thread
 from weal.model.settling import Setting, Settled, line_up, prior_experts
@@ -48,12 +50,40 @@ def last_settled(n: int, t: int) -> int:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Seen:
+    """All labels, in the order told."""
+
+    X: Array  # (n, d)
+    y: Array  # (n,)
+    extra: Array  # (n,)  variances of what is known of their noise
+    sure: Array  # (n,)  whether they are called sure, as 1 and 0
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def parts(self) -> tuple[Array, Array, Array]:
+        """Inputs, labels and noise variances."""
+        return self.X, self.y, self.extra
+
+    def joined(self, X: Array, y: Array, extra: Array, sure: Array | None = None) -> "Seen":
+        """These, and more."""
+        more = np.zeros(len(y)) if sure is None else sure
+        return Seen(
+            np.concatenate([self.X, X]),
+            np.append(self.y, y),
+            np.append(self.extra, extra),
+            np.append(self.sure, more),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Fold:
     """The labels seen, the experts that were settled, and what these believe."""
 
     setting: Setting
     seed: int
-    X: Array  # (t, d)  inputs seen
+    X: Array  # (t, d)  inputs folded in
     y: Array  # (t,)    their labels
     extra: Array  # (t,)    variances of what is known of their noise
     dictionary: tuple[Kernel, ...]  # M
@@ -62,6 +92,17 @@ class Fold:
     ensemble: Ensemble
     settled: int  # number of labels by which the experts were settled
     bend: Bend  # of the labels, as experts see them; settled with the experts
+    seen: Seen  # all labels told, those that are taken to be wrong included
+    doubt: Doubt = NO_DOUBT  # of the first of them, which settled the experts
+    base: Ensemble | None = None  # after those; None: no others were folded in
+
+    @property
+    def right(self) -> NDArray[np.bool_]:  # (n,)
+        """Which of the labels told are folded in: all but those that are taken to be wrong."""
+        found = np.ones(len(self.seen), dtype=np.bool_)
+        wrong = self.doubt.wrong[: len(found)]
+        found[: len(wrong)] = ~wrong
+        return found
 
     def blocks(self, N: int) -> Iterator[slice]:
         """N points in blocks whose points fit the memory for one."""
@@ -76,25 +117,49 @@ class Fold:
 
 
 def settle(
-    setting: Setting, X: Array, y: Array, extra: Array, seed: int, picked: Settled | None = None
-) -> Fold:
+    setting: Setting, X: Array, y: Array, extra: Array, seed: int, picked: Settled | None = None,
+    sure: Array | None = None,
+) -> Fold:  # fmt: skip
     """Experts for the labels y (t,) at X (t, d), none of which is folded in yet.
 
-    `picked` are the experts, where it is known already which they will be.
+    `picked` are the experts, where it is known already which they will be; `sure` (t,) are labels
+    that are not to be doubted, as 1 and 0.
     """
     if picked is None:
         with one_thread():
-            prior = settling.settle(setting, X, y, extra, seed)
+            prior = settling.settle(setting, X, y, extra, seed, sure)
     else:
         prior = line_up(setting, picked, X, seed)
     bare = replace(prior.ensemble, experts=NO_EXPERTS)
     nothing = (X[:0], y[:0], extra[:0])
     known = (prior.dictionary, prior.embedding)
-    return Fold(setting, seed, *nothing, *known, bare, prior.ensemble, len(y), prior.bend)
+    seen, settled = Seen(*nothing, np.zeros(0)), (bare, prior.ensemble, len(y))
+    return Fold(setting, seed, *nothing, *known, *settled, prior.bend, seen, prior.doubt)
 
 
-def absorb(fold: Fold, X: Array, y: Array, extra: Array) -> Fold:
-    """The fold after the labels y (N,) at X (N, d), the experts being what they are."""
+def absorb(fold: Fold, X: Array, y: Array, extra: Array, sure: Array | None = None) -> Fold:
+    """The fold after the labels y (N,) at X (N, d), the experts being what they are.
+
+    Labels that were found to be wrong are set aside; what came since and is very surprising is held
+    lightly (`held`).
+    """
+    seen, start, n = fold.seen.joined(X, y, extra, sure), len(fold.seen), len(fold.doubt)
+    if start < n:
+        now = ~fold.doubt.wrong[start : start + len(y)]
+        first = _absorbed(fold, *(part[: n - start][now] for part in (X, y, extra)))
+        if start + len(y) <= n:
+            return replace(first, seen=seen)
+        X, y, extra = (part[n - start :] for part in (X, y, extra))
+        sure, fold = None if sure is None else sure[n - start :], first
+    if not n:
+        return replace(_absorbed(fold, X, y, extra), seen=seen)
+    base = fold.ensemble if fold.base is None else fold.base
+    noise = held(replace(fold, base=base), X, y, extra, sure)
+    return replace(_absorbed(fold, X, y, noise), seen=seen, base=base)
+
+
+def _absorbed(fold: Fold, X: Array, y: Array, extra: Array) -> Fold:
+    """The fold after these labels, whatever they are."""
     state, z, noise = fold.ensemble, fold.bend.labels(y), fold.bend.variances(extra, y)
     for rows in fold.blocks(len(X)):
         points = fold.embedding.points(state.experts, X[rows])
@@ -103,9 +168,50 @@ def absorb(fold: Fold, X: Array, y: Array, extra: Array) -> Fold:
     return replace(fold, X=X, y=y, extra=extra, ensemble=state)
 
 
-def begin(setting: Setting, X: Array, y: Array, extra: Array, seed: int) -> Fold:
+def odds_since(fold: Fold, X: Array, y: Array, extra: Array) -> tuple[Array, Array]:
+    """Log odds (N,) of being wrong of labels that came since the experts were settled, by what was
+    believed then; and how far they were from what was expected, as experts see labels.
+    """
+    base = fold.ensemble if fold.base is None else fold.base
+    mu, v = base.experts.predict(fold.embedding.points(base.experts, X))
+    z, noise = fold.bend.labels(y), fold.bend.variances(extra, y)
+    return outliers.odds_to_come(base, fold.doubt.slab, mu, v, z, noise)
+
+
+def held(fold: Fold, X: Array, y: Array, extra: Array, sure: Array | None = None) -> Array:
+    """Noise variances (N,) with which labels that came since the settling are folded in.
+
+    One that is likelier wrong than right has, until it is judged with the others, noise as large as
+    its surprise. That depends on the settling and on the label alone, so that order does not
+    matter.
+    """
+    if not len(fold.doubt) or fold.doubt.slab.s == 0.0:
+        return extra
+    odds, e = odds_since(fold, X, y, extra)
+    light = odds > 0.0
+    light &= np.zeros(len(y)) == (0.0 if sure is None else sure)
+    if not light.any():
+        return extra
+    slope = np.exp(2.0 * fold.bend.log_slope(y))
+    return np.where(light, extra + e * e / slope, extra)
+
+
+def probabilities(fold: Fold) -> Array:  # (n,)
+    """The probability of each label told, in the order told, of being wrong."""
+    n, seen = len(fold.doubt), fold.seen
+    found = np.zeros(len(seen))
+    found[:n] = fold.doubt.probability[: len(seen)]
+    if 0 < n < len(seen) and fold.doubt.slab.s > 0.0:
+        odds, _ = odds_since(fold, seen.X[n:], seen.y[n:], seen.extra[n:])
+        found[n:] = expit(odds)
+    return np.where(seen.sure > 0.0, 0.0, found)
+
+
+def begin(
+    setting: Setting, X: Array, y: Array, extra: Array, seed: int, sure: Array | None = None
+) -> Fold:
     """The fold of the labels y (t,) at X (t, d), its experts settled by all of them."""
-    return absorb(settle(setting, X, y, extra, seed), X, y, extra)
+    return absorb(settle(setting, X, y, extra, seed, sure=sure), X, y, extra, sure)
 
 
 def step(fold: Fold, x: Array, y: float, extra: float) -> Any:
@@ -114,22 +220,32 @@ def step(fold: Fold, x: Array, y: float, extra: float) -> Any:
     return ensemble.step(fold.ensemble, point, *fold.bend.one(y, extra))
 
 
-def advance(fold: Fold, told: Any, x: Array, y: float, extra: float) -> Fold:
-    """The fold after the label y of x (d,), which told that step."""
+def advance(
+    fold: Fold, told: Any, x: Array, y: float, extra: float, stated: float | None = None,
+    sure: bool = False,
+) -> Fold:  # fmt: skip
+    """The fold after the label y of x (d,), which told that step.
+
+    `stated` is what is known of its noise, where it was `held` with more.
+    """
     X, labels, noise = _joined(fold, x[None], y, extra)
     after = ensemble.advance(fold.ensemble, told)
-    return replace(fold, X=X, y=labels, extra=noise, ensemble=after)
+    known = np.array([extra if stated is None else stated])
+    seen = fold.seen.joined(x[None], np.array([y]), known, np.array([float(sure)]))
+    base = fold.base or (fold.ensemble if len(fold.doubt) else None)
+    return replace(fold, X=X, y=labels, extra=noise, ensemble=after, seen=seen, base=base)
 
 
-def learn(fold: Fold, X: Array, y: Array, extra: Array) -> Fold:
+def learn(fold: Fold, X: Array, y: Array, extra: Array, sure: Array | None = None) -> Fold:
     """The fold after more labels, as if they had come one by one; experts settled when due."""
-    t = len(fold.y)
+    t, sure = len(fold.seen), np.zeros(len(y)) if sure is None else sure
     due = last_settled(fold.settled, t + len(y)) if fold.setting.adaptive else fold.settled
     if due == fold.settled:
-        return absorb(fold, X, y, extra)
+        return absorb(fold, X, y, extra, sure)
     new = max(due - t, 0)  # only the last settling leaves a trace
-    until = _joined(fold, X[:new], y[:new], extra[:new])
-    return absorb(begin(fold.setting, *until, fold.seed), X[new:], y[new:], extra[new:])
+    until = fold.seen.joined(X[:new], y[:new], extra[:new], sure[:new])
+    begun = begin(fold.setting, *until.parts, fold.seed, until.sure)
+    return absorb(begun, X[new:], y[new:], extra[new:], sure[new:])
 
 
 def emptied(fold: Fold) -> Fold:
@@ -137,7 +253,10 @@ def emptied(fold: Fold) -> Fold:
     M, d = len(fold.prior.log_w), fold.X.shape[1]
     experts = prior_experts(fold.embedding, fold.dictionary, d, M)
     before = replace(fold.prior, experts=experts)
-    return replace(fold, X=fold.X[:0], y=fold.y[:0], extra=fold.extra[:0], ensemble=before)
+    nothing = (fold.X[:0], fold.y[:0], fold.extra[:0])
+    X, y, extra = nothing
+    seen = Seen(*nothing, np.zeros(0))
+    return replace(fold, X=X, y=y, extra=extra, ensemble=before, seen=seen, base=None)
 
 
 def picked_by(fold: Fold) -> Settled:

@@ -28,7 +28,7 @@ from weal.core.kernels import Kernel
 from weal.core.scaling import Scaling
 from weal.core.tuned import RATIOS
 from weal.model import archive, model_file, units
-from weal.model.checks import check_no_gaps
+from weal.model.checks import check_no_gaps, check_sure
 from weal.model.fold import begin, learn
 from weal.model.model import Model
 from weal.model.parameters import Parameters, parameters_of
@@ -77,6 +77,10 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         Bend labels too, for those with a long tail: y -> asinh((y - median) / spread), and all that
         is predicted back. Auto: while 30 labels or more are far likelier so, where experts follow
         the labels; with given kernels it bends nothing.
+    outliers : bool
+        Labels may be wrong (a typo, another unit): where experts follow the labels, those that the
+        evidence speaks against are set aside, and come back should it change. False: every label
+        is believed.
     scaling : Scaling or None
         Fixed locations and scales; None: from the data of the first fit.
     random_state : int, RandomState or None
@@ -88,7 +92,8 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
     dictionary_ : tuple of the M kernels
     magnitude_, noise_ : (M,) as above
     scaling_ : Scaling in use
-    n_labels_ : number of labels folded in
+    n_labels_ : number of labels told
+    outlier_probability_ : (n_labels_,) of each label, in the order told, of being wrong
     model_ : Model, the same as a value that does not need scikit-learn
 
     Examples
@@ -121,6 +126,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         temper: float = 1.0,
         condition: bool = True,
         warp: str | None = None,
+        outliers: bool = True,
         scaling: Scaling | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -138,6 +144,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         self.temper = temper
         self.condition = condition
         self.warp = warp
+        self.outliers = outliers
         self.scaling = scaling
         self.random_state = random_state
 
@@ -165,16 +172,18 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         y: ArrayLike,
         X_unlabelled: ArrayLike | None = None,
         sample_noise: ArrayLike | None = None,
+        sure: ArrayLike | None = None,
     ) -> Self:
         """Forget everything and learn from the labels y (N,) of the points X (N, d).
 
         `X_unlabelled` (rows without labels, such as the pool) helps to scale the inputs.
         `sample_noise` is the sd (N,) of what is known of each label's noise, such as the spread
         of replicates over the root of their number, in units of y; fitted noise comes on top.
+        `sure` (N,) are labels that are never taken for outliers.
         A fit that is refused leaves the model as it was.
         """
         draft = copy(self)
-        draft._learn(X, y, X_unlabelled, sample_noise)
+        draft._learn(X, y, X_unlabelled, sample_noise, sure)
         self.__dict__ = draft.__dict__
         return self
 
@@ -184,14 +193,17 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         y: ArrayLike,
         X_unlabelled: ArrayLike | None,
         sample_noise: ArrayLike | None,
+        sure: ArrayLike | None,
     ) -> None:
         X, y = self._labelled(X, y, reset=True)
         known = X if X_unlabelled is None else np.concatenate([X, self._table(X_unlabelled)])
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         parameters = self.parameters(X.shape[1])
-        scaling = parameters.scaling_of(known, y)
+        checked = check_sure(sure, len(y))
+        scaling = parameters.scaling_of(known, y, checked)
         scaled = units.scaled(scaling, X, y, sample_noise)
-        self.model_ = Model(begin(parameters.setting, *scaled, seed), scaling, self._columns())
+        fold = begin(parameters.setting, *scaled, seed, checked)
+        self.model_ = Model(fold, scaling, self._columns())
 
     def parameters(self, d: int, seed: int = 0) -> Parameters:
         """The parameters as a value, checked for d inputs.
@@ -225,7 +237,11 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         return None if names is None else tuple(str(name) for name in names)
 
     def partial_fit(
-        self, X: ArrayLike, y: ArrayLike, sample_noise: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_noise: ArrayLike | None = None,
+        sure: ArrayLike | None = None,
     ) -> Self:
         """Learn from more labels; one point (d,) with one label is welcome too.
 
@@ -235,10 +251,11 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         if np.ndim(y) == 0:
             X, y = np.atleast_2d(X) if np.ndim(X) < 2 else X, np.atleast_1d(y)
         if not hasattr(self, "model_"):
-            return self.fit(X, y, sample_noise=sample_noise)
+            return self.fit(X, y, sample_noise=sample_noise, sure=sure)
         X, y = self._labelled(X, y)
         scaled = units.scaled(self.scaling_, X, y, sample_noise)
-        self.model_ = replace(self.model_, fold=learn(self.model_.fold, *scaled))
+        fold = learn(self.model_.fold, *scaled, check_sure(sure, len(y)))
+        self.model_ = replace(self.model_, fold=fold)
         return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
@@ -285,6 +302,11 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
     def weights_(self) -> Array:  # (M,)
         """Probability of each expert given the labels."""
         return self.model_.weights_
+
+    @property
+    def outlier_probability_(self) -> Array:  # (n_labels_,)
+        """The probability of each label, in the order told, of being wrong."""
+        return self.model_.outlier_probability_
 
     @property
     def magnitude_(self) -> Array:  # (M,)

@@ -12,14 +12,17 @@ The first record names the columns. Names are kept as they are; empty and double
 
 import codecs
 import csv
+import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import IO
 
 from weal.table.guarding import unguarded
 
 SEPARATORS = ",;\t|"
+LATIN = "{} is not UTF-8; it was read as Latin-1: check letters such as é and µ"
 _LOOKED_AT = 20  # records that choose the separator
 _BLOCK = 1 << 20
 _MARKS = {
@@ -56,14 +59,14 @@ def look_at(path: Path) -> Delimited:
     """Encoding, separator and column names of a file."""
     if not path.is_file():
         raise ValueError(f"there is no file {path}")
-    encoding = _encoding(path)
+    with path.open("rb") as start:
+        encoding = _encoding(start, str(path))
     separators = "\t" if path.suffix.lower() == ".tsv" else SEPARATORS
     separator = max(separators, key=lambda one: _fit(path, encoding, one))
     header = next(_rows(path, encoding, separator), None)
     if header is None:
         raise ValueError(f"{path} is empty; its first line must name the columns")
-    note = f"{path.name} is not UTF-8; it was read as Latin-1: check letters such as é and µ"
-    notes = (note,) if encoding == "latin-1" else ()
+    notes = (LATIN.format(path.name),) if encoding == "latin-1" else ()
     return Delimited(path, encoding, separator, check_names(header[1], str(path)), notes)
 
 
@@ -83,22 +86,26 @@ def check_names(names: Sequence[str], where: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _encoding(path: Path) -> str:
-    with path.open("rb") as file:
-        start = file.read(_BLOCK)
-        for mark, encoding in _MARKS.items():
-            if start.startswith(mark):
-                return encoding
-        if b"\0" in start:
-            raise ValueError(f"{path} is not a text file, whatever its name says")
-        decoder = codecs.getincrementaldecoder("utf-8")()
-        try:
-            while start:
-                decoder.decode(start)
-                start = file.read(_BLOCK)
-            decoder.decode(b"", final=True)
-        except UnicodeDecodeError:
-            return "latin-1"
+def encoding_of(data: bytes, where: str) -> str:
+    """The encoding of a text file that is at hand whole."""
+    return _encoding(io.BytesIO(data), where)
+
+
+def _encoding(file: IO[bytes], where: str) -> str:
+    start = file.read(_BLOCK)
+    for mark, encoding in _MARKS.items():
+        if start.startswith(mark):
+            return encoding
+    if b"\0" in start:
+        raise ValueError(f"{where} is not a text file, whatever its name says")
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        while start:
+            decoder.decode(start)
+            start = file.read(_BLOCK)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return "latin-1"
     return "utf-8"
 
 

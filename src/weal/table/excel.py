@@ -1,73 +1,180 @@
-"""The first sheet of an Excel workbook, as plain columns.
+"""One sheet of an Excel workbook, as a grid of cells or as plain columns.
 
-Values as they were last computed, not formulas. The first row names the columns; empty rows, and
-columns without a name that are empty all the way down, are passed over. Needs openpyxl.
+Values as they were last computed, not formulas; a formula that was never computed is named and
+refused. Without the name of a sheet, the first is read. As columns: title lines above the header
+are passed over where it is clear which row that is (the first of nothing but text that is about as
+long as those below), or `header` says on which line it stands; so are a row of units below it,
+empty rows, and columns without a name that are empty all the way down. Needs openpyxl.
 """
 
+import io
+import re
 from contextlib import closing
 from itertools import zip_longest
 from pathlib import Path
+from statistics import median
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 from zlib import error as ZlibError
 
-from weal.table.cells import cell_text
+from weal.table.cells import cell_text, read_number
 from weal.table.delimited import check_names
-from weal.table.frames import plain_cells
+from weal.table.frames import plain_cell, plain_cells
+from weal.table.grid import Grid
 from weal.table.guarding import unspelt
 
 LARGEST_WORKBOOK = 2 << 30  # bytes of a workbook, unpacked
+LOOKED_AT = 20  # rows that say how long a row is
+NEARLY = 0.8  # of that: cells of a header
 # What openpyxl, zipfile and the reader of XML can end with, such as on entities that grow.
 _FAILS = (
     *(ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, NotImplementedError),
     *(OSError, RecursionError, SyntaxError, TypeError, ValueError, BadZipFile, ZlibError),
 )
+_FORMULA = re.compile(rb"<(?:\w+:)?f[ >/]")
+Rows = list[tuple[int, list[Any]]]  # that are not empty, with their numbers
 
 
-def sheet_columns(path: Path) -> tuple[dict[str, list[Any]], tuple[str, ...]]:
-    """Columns of the first sheet by name, and a note when there are more sheets."""
+def sheet_columns(
+    path: Path, sheet: str | None = None, header: int | None = None
+) -> tuple[dict[str, list[Any]], tuple[str, ...]]:
+    """Columns of a sheet by name, and notes on what was passed over."""
+    grid = sheet_grid(path.read_bytes(), str(path), sheet)
+    rows, notes = grid.rows, list(grid.notes)
+    if not rows:
+        raise ValueError(f"{path} is empty; its first row must name the columns")
+    first = _header(rows, header, str(path))
+    if first and header is None:
+        notes.append(f"{path.name}: the header was found on line {rows[first][0]}")
+    table = _columns([row for _, row in rows[first:]], str(path))
+    if _has_units(table):
+        notes.append(f"{path.name}: line {rows[first + 1][0]} was read as a row of units")
+        table = {name: cells[1:] for name, cells in table.items()}
+    return table, tuple(notes)
+
+
+def sheet_grid(data: bytes, where: str, sheet: str | None = None) -> Grid:
+    """The rows of a sheet, and a note where there are more sheets and none was named."""
     try:
         from openpyxl import load_workbook
         from openpyxl.utils.exceptions import InvalidFileException
     except ModuleNotFoundError as error:
         raise ValueError(
-            f'{path} is Excel, which needs openpyxl: pip install "weal[excel]", or save it as CSV'
+            f'{where} is Excel, which needs openpyxl: pip install "weal[excel]", or save it as CSV'
         ) from error
-    _refuse_bomb(path)
+    formulas = _look_through(data, where)
     try:
-        with path.open("rb") as file, closing(load_workbook(file, True, data_only=True)) as book:
-            sheets = book.worksheets
-            rows = [row for row in sheets[0].iter_rows(values_only=True) if any(map(_filled, row))]
-            more = f"read the first sheet of {path.name}, {sheets[0].title!r}, of {len(sheets)}"
+        with closing(load_workbook(io.BytesIO(data), True, data_only=True)) as book:
+            title = _title(book.sheetnames, sheet, where)
+            rows = _filled_rows(book[title])
+        if formulas:
+            with closing(load_workbook(io.BytesIO(data), True)) as book:
+                _refuse_formulas(_filled_rows(book[title]), rows, where)
+    except _Wrong as error:
+        raise ValueError(str(error)) from None
     except (InvalidFileException, *_FAILS) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise ValueError(f"{path} cannot be read as Excel: {reason}") from error
-    return _columns(rows, path), ((more,) if len(sheets) > 1 else ())
+        raise ValueError(f"{where} cannot be read as Excel: {reason}") from error
+    more = f"read the first sheet of {Path(where).name}, {title!r}, of {len(book.sheetnames)}"
+    several = sheet is None and len(book.sheetnames) > 1
+    return Grid(where, rows, False, (more,) if several else ())
 
 
-def _columns(rows: list[tuple[Any, ...]], path: Path) -> dict[str, list[Any]]:
-    if not rows:
-        raise ValueError(f"{path} is empty; its first row must name the columns")
+class _Wrong(Exception):
+    """Advice of our own, told apart from what the reader of workbooks says."""
+
+
+def _title(there: list[str], wanted: str | None, where: str) -> str:
+    if wanted is None:
+        return there[0]
+    if wanted not in there:
+        names = ", ".join(map(repr, there[:10]))
+        raise _Wrong(f"{where} has no sheet {wanted!r}; it has {names}")
+    return wanted
+
+
+def _filled_rows(sheet: Any) -> Rows:
+    rows = enumerate(sheet.iter_rows(values_only=True), start=1)
+    return [(n, [_cell(cell) for cell in row]) for n, row in rows if any(map(_filled, row))]
+
+
+def _cell(value: Any) -> Any:
+    """A cell as others have it; control characters that weal has spelt, as they were."""
+    plain = plain_cell(value)
+    return unspelt(plain) if isinstance(plain, str) else plain
+
+
+def _refuse_formulas(written: Rows, computed: Rows, where: str) -> None:
+    values = dict(computed)
+    for line, row in written:
+        known = values.get(line, [])
+        for n, cell in enumerate(row):
+            empty = n >= len(known) or known[n] is None
+            if empty and isinstance(cell, str) and cell.startswith("="):
+                raise _Wrong(
+                    f"{where}: the formula in column {_letters(n)}, line {line}, has no value yet; "
+                    "open the file in a spreadsheet, save it, and try again"
+                )
+
+
+def _letters(n: int) -> str:
+    """The name of a column in a spreadsheet."""
+    found = ""
+    while n >= 0:
+        found, n = chr(65 + n % 26) + found, n // 26 - 1
+    return found
+
+
+def _header(rows: Rows, given: int | None, where: str) -> int:
+    """Which row names the columns."""
+    if given is not None:
+        if given in (lines := [line for line, _ in rows]):
+            return lines.index(given)
+        raise ValueError(f"line {given} of {where} is blank or not there: where is the header?")
+    lengths = [sum(map(_filled, row)) for _, row in rows[: LOOKED_AT + 1]]
+    for n, (_, row) in enumerate(rows[:LOOKED_AT]):
+        usual = median(lengths[n + 1 :] or lengths[n:])
+        if lengths[n] >= max(2, NEARLY * usual) and all(map(_is_name, filter(_filled, row))):
+            return n
+    return 0
+
+
+def _is_name(cell: Any) -> bool:
+    return isinstance(cell, str) and read_number(cell) is None
+
+
+def _has_units(table: dict[str, list[Any]]) -> bool:
+    """Whether the first cells are words, in columns of numbers too, or blank."""
+    if any(len(cells) < 3 for cells in table.values()):
+        return False
+    first = [cells[0] for cells in table.values() if _filled(cells[0])]
+    over_numbers = [
+        _filled(cells[0]) and all(isinstance(c, int | float) for c in cells[1:] if _filled(c))
+        for cells in table.values()
+    ]
+    return bool(first) and all(map(_is_name, first)) and any(over_numbers)
+
+
+def _columns(rows: list[list[Any]], where: str) -> dict[str, list[Any]]:
     columns = [column for column in zip_longest(*rows) if any(map(_filled, column))]
     names = ["" if column[0] is None else cell_text(column[0]) for column in columns]
-    cells = (list(map(_unspelt, plain_cells(column[1:]))) for column in columns)
-    return dict(zip(check_names(names, str(path)), cells, strict=True))
+    cells = (plain_cells(column[1:]) for column in columns)
+    return dict(zip(check_names(names, where), cells, strict=True))
 
 
-def _unspelt(cell: Any) -> Any:
-    """Control characters that `weal export` has spelt, as they were."""
-    return unspelt(cell) if isinstance(cell, str) else cell
-
-
-def _refuse_bomb(path: Path) -> None:
-    """Refuse a small file that unpacks into a huge one."""
+def _look_through(data: bytes, where: str) -> bool:
+    """Whether a sheet has formulas; refuses a small file that unpacks into a huge one."""
     try:
-        with ZipFile(path) as bundle:
+        with ZipFile(io.BytesIO(data)) as bundle:
             size = sum(info.file_size for info in bundle.infolist())
-    except (BadZipFile, OSError, ValueError) as error:
-        raise ValueError(f"{path} cannot be read as Excel: {error}") from error
-    if size > LARGEST_WORKBOOK:
-        raise ValueError(f"{path} unpacks into {size:,} bytes: save it as CSV or Parquet")
+            if size > LARGEST_WORKBOOK:
+                raise _Wrong(f"{where} unpacks into {size:,} bytes: save it as CSV or Parquet")
+            sheets = [name for name in bundle.namelist() if "worksheets/" in name]
+            return any(_FORMULA.search(bundle.read(name)) for name in sheets)
+    except _Wrong as error:
+        raise ValueError(str(error)) from None
+    except _FAILS as error:
+        raise ValueError(f"{where} cannot be read as Excel: {error}") from error
 
 
 def _filled(value: Any) -> bool:

@@ -9,6 +9,7 @@ longer than all the rest.
 """
 
 import io
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,11 +28,14 @@ def table_to_parquet(source: Any) -> bytes:
     return file.getvalue()
 
 
-def parquet_to_table(data: bytes) -> Table:
-    """The table that `table_to_parquet` wrote; UnreadableFile where the bytes are not that."""
+def parquet_to_table(data: bytes, only: Sequence[str] | None = None) -> Table:
+    """The table that `table_to_parquet` wrote, or some of its columns.
+
+    UnreadableFile where the bytes are not that.
+    """
     pa, pq = _pyarrow()
     try:
-        arrow = pq.ParquetFile(pa.BufferReader(data)).read(use_threads=False).combine_chunks()
+        arrow = pq.ParquetFile(pa.BufferReader(data)).read(only, use_threads=False).combine_chunks()
     except (pa.ArrowException, OSError) as error:
         raise UnreadableFile(f"not Parquet, or damaged since it was written: {error}") from error
     columns = {name: _cells(pa, arrow.column(name)) for name in arrow.column_names}

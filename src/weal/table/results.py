@@ -1,162 +1,264 @@
-"""Labels that come back in a file: checked whole before the first is given out.
+"""Labels that come back in a file, line by line: what each line says, and which say nothing.
 
     the id column    named as in the pool, or `id`
-    the value        a column named as the target, or `value`, or `label`
+    the value        the column that is named, else that of the target, or `value`, or `label`
     noise or sd      optional: standard deviation of the measurement
-    note             optional
+    note             optional (`weal note` where the pool has a column `note` of its own)
+    the pool's own   columns of inputs, as worksheets have them: to be compared with the pool
 
-`by`, `time` and `event`, which exported labels have, are passed over. Other columns are refused, so
-that a value under a wrong heading is not. Rows without a
-value are left out and counted. CSV and TSV are read with the standard library alone; Parquet,
-Excel and frames through `reading`.
+`by`, `time` and `event`, which exported labels have, and what a worksheet expected are passed over.
+Other columns are refused, so that no value under a wrong heading is overlooked; where the value's
+column is named, they are passed over with a note. Title lines may stand above the header, a row of
+units below it. A line without a value is left out; `failed`, `n/a` and `-` say that there will be
+none. CSV and TSV are read with the standard library alone; Parquet, Excel and frames are not.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple
 
-from weal.table.cells import cell_text, read_numbers, some_of
-from weal.table.delimited import look_at
+from weal.table.cells import read_numbers, some_of
+from weal.table.delimited import check_names
 from weal.table.entry import number
+from weal.table.grid import LARGEST, Grid, are_units, header_at, names_of, text_grid, text_of
 
 TEXT_ENDINGS = (".csv", ".tsv", ".txt")
+ENDINGS = (*TEXT_ENDINGS, ".xlsx", ".parquet", ".pq")
+FAILED = frozenset({"failed", "fail", "n/a", "na", "-", "--", "\N{EN DASH}", "\N{EM DASH}"})
+EXPECTED = ("expected", "expected sd", "weal expected", "weal expected sd")
 _VALUE = ("value", "label")
 _NOISE = ("noise", "sd")
-_NOTE = ("note",)
-_PASSED = ("by", "time", "event")
+_NOTE = ("weal note", "note")
+_PASSED = ("by", "time", "event", *EXPECTED)
 
 
 class Result(NamedTuple):
-    """One label, and the line of the file (row of a frame) that it stands on."""
+    """What one line of a file (row of a frame) says."""
 
     id: str
-    value: float
+    value: float | None  # None: nothing, or that there will be none
     noise: float | None
     note: str | None
     line: int
+    failed: str | None = None  # the word in place of a value
+    bad: str | None = None  # why the line cannot be taken
+    inputs: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """All labels of a file, and how many of its rows had none."""
+    """All lines of a file that are not blank."""
 
-    rows: tuple[Result, ...]
-    empty: int
+    where: str
+    lines: tuple[Result, ...]
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def rows(self) -> tuple[Result, ...]:
+        """Those with a value."""
+        return tuple(line for line in self.lines if line.value is not None)
+
+    @property
+    def empty(self) -> int:
+        """How many say nothing."""
+        return sum(one.value is None and not one.failed and not one.bad for one in self.lines)
 
 
-def read_results(source: Any, id_column: str, target: str | None) -> Results:
-    """The labels in a CSV, TSV, Parquet or Excel file or a frame; ValueError names all that is bad.
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What the columns of a file of results may be called."""
+
+    id_column: str
+    target: str | None
+    own: tuple[str, ...] = ()  # further columns of the pool
+    value: str | None = None  # the column of the values, where somebody has named it
+
+    def roles(self) -> dict[str, tuple[str, ...]]:
+        """Names of columns by what they are for, the more telling first."""
+        own = set(self.own) - {self.target}
+        values = (self.value,) if self.value else (*filter(None, [self.target]), *_VALUE)
+        others = {"value": values, "noise": _NOISE, "note": _NOTE}
+        return {
+            "id": tuple(dict.fromkeys((self.id_column, "id"))),
+            **{
+                role: tuple(one for one in some if one not in own or one == self.value)
+                for role, some in others.items()
+            },
+        }
+
+    def wants(self, names: Sequence[str]) -> bool:
+        """Whether these could be the names of the columns."""
+        roles = self.roles()
+        return all(any(name in roles[role] for name in names) for role in ("id", "value"))
+
+
+def read_results(
+    source: Any, form: Form, *, name: str | None = None, sheet: str | None = None,
+    header: int | None = None,
+) -> Results:  # fmt: skip
+    """The lines of a CSV, TSV, Parquet or Excel file, of its bytes (with its name), or of a frame.
+
+    ValueError where it is none, or has not the columns that are needed.
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"sample": ["A-1", "A-2"], "value": ["312.5", ""]})
-    >>> read_results(frame, "sample", "hardness")
-    Results(rows=(Result(id='A-1', value=312.5, noise=None, note=None, line=1),), empty=1)
+    >>> found = read_results(frame, Form("sample", "hardness"))
+    >>> found.rows[0][:2], found.empty
+    (('A-1', 312.5), 1)
     """
-    names, records, where, comma = _records(source)
-    roles = _roles(names, id_column, target, where)
+    grid = _grid(source, form, name, sheet)
+    at = header_at(grid, form.wants, header)
+    line, first = grid.rows[at]
+    names, records = _table(grid, first, grid.rows[at + 1 :])
+    roles, notes = _roles(names, form, grid.where)
+    if at and header is None:
+        notes.append(f"{grid.where}: the header was found on line {line}")
+    if records and are_units(records[0][1], roles["id"]):
+        notes.append(f"{grid.where}: line {records[0][0]} was read as a row of units")
+        records = records[1:]
+    own = {one: n for n, one in enumerate(names) if one in form.own and n not in roles.values()}
     rows = [
-        (line, {role: cells[at] for role, at in roles.items()})
+        (line, {role: cells[n] for role, n in roles.items()}, {o: cells[n] for o, n in own.items()})
         for line, cells in records
-        if any(cell.strip() for cell in cells)
     ]
-    valued = [(line, row) for line, row in rows if row["value"].strip()]
-    if comma:
-        _points_for_commas([row for _, row in valued])
-    field = target or "value"
-    return Results(tuple(_checked(valued, field, where)), len(rows) - len(valued))
+    if grid.comma:
+        _points_for_commas([row for _, row, _ in rows])
+    title = names[roles["value"]]
+    lines = tuple(_result(line, row, inputs, title) for line, row, inputs in rows)
+    return Results(grid.where, lines, (*grid.notes, *notes))
 
 
-def _records(source: Any) -> tuple[Sequence[str], Iterator[tuple[int, list[str]]], str, bool]:
-    """Column names, records of text with their lines, a name for messages, commas may be points."""
-    if isinstance(source, str | os.PathLike):
-        path = Path(source).expanduser()
-        if path.suffix.lower() in TEXT_ENDINGS:
-            file = look_at(path)
-            return file.names, file.records(), str(path), file.separator == ";"
-        return *_of_table(path, first=2), str(path), False
-    return *_of_table(source, first=1), "the frame", False
+def _grid(source: Any, form: Form, name: str | None, sheet: str | None) -> Grid:
+    if not isinstance(source, str | os.PathLike | bytes):
+        return _of_frame(source, "the frame", first=0)
+    path = Path(name or "results.csv") if isinstance(source, bytes) else Path(source).expanduser()
+    ending = path.suffix.lower()
+    where = path.name if isinstance(source, bytes) else str(path)
+    if ending not in ENDINGS:
+        raise ValueError(f"{where} does not end in one of {', '.join(ENDINGS)}; save it as CSV")
+    if sheet is not None and ending != ".xlsx":
+        raise ValueError(f"{where} is no Excel file, so there is no sheet {sheet!r} in it")
+    if ending in (".parquet", ".pq"):
+        return _of_frame(_there(path), where, first=1)
+    data = source if isinstance(source, bytes) else _there(path).read_bytes()
+    if len(data) > LARGEST:
+        raise ValueError(f"{where} has {len(data):,} bytes: labels come in smaller files; split it")
+    if ending in TEXT_ENDINGS:
+        return text_grid(data, where, ending, form.wants)
+    from weal.table.excel import sheet_grid
+
+    return sheet_grid(data, where, sheet)
 
 
-def _of_table(source: Any, first: int) -> tuple[Sequence[str], Iterator[tuple[int, list[str]]]]:
+def _there(path: Path) -> Path:
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}")
+    return path
+
+
+def _of_frame(source: Any, where: str, first: int) -> Grid:
+    """A frame as a grid: its header on line `first`."""
     from weal.table.reading import raw_columns
 
-    columns, _ = raw_columns(source)
-    rows = zip(*map(_texts, columns.values()), strict=True)
-    return tuple(columns), ((n, list(row)) for n, row in enumerate(rows, start=first))
+    columns, notes = raw_columns(source)
+    rows: list[list[Any]] = [list(columns), *map(list, zip(*columns.values(), strict=True))]
+    some = [(n, row) for n, row in enumerate(rows, start=first) if any(map(text_of, row))]
+    return Grid(where, some, False, notes)
 
 
-def _texts(cells: Any) -> list[str]:
-    return ["" if cell is None or cell != cell else cell_text(cell) for cell in list(cells)]
+Records = list[tuple[int, list[str]]]
 
 
-def _roles(names: Sequence[str], id_column: str, target: str | None, where: str) -> dict[str, int]:
-    """Position of the columns that are there, by what they are for."""
-    wanted: Mapping[str, tuple[str, ...]] = {
-        "id": tuple(dict.fromkeys((id_column, "id"))),
-        "value": (*((target,) if target else ()), *_VALUE),
-        "noise": _NOISE,
-        "note": _NOTE,
-    }
-    found = _given(names, wanted, target)
-    known = f"{id_column!r}, {target or 'value'!r}, 'noise' and 'note'"
-    understood = {*_PASSED, *(name for some in found.values() for name in some)}
+def _table(
+    grid: Grid, header: Sequence[Any], below: Sequence[tuple[int, list[Any]]]
+) -> tuple[tuple[str, ...], Records]:
+    """Names of columns and records of text as long; columns without a name and cells are cut."""
+    names = names_of(header)
+    rows = [(line, list(map(text_of, row))) for line, row in below]
+    for line, row in rows:
+        if len(row) < len(names) or any(cell.strip() for cell in row[len(names) :]):
+            raise ValueError(
+                f"line {line} of {grid.where} has {len(row)} cells, not {len(names)} as its "
+                "header; quote cells that hold the separator"
+            )
+    kept = [n for n, name in enumerate(names) if name or any(row[n].strip() for _, row in rows)]
+    found = check_names([names[n] for n in kept], grid.where)
+    return found, [(line, [row[n] for n in kept]) for line, row in rows]
+
+
+def _roles(names: Sequence[str], form: Form, where: str) -> tuple[dict[str, int], list[str]]:
+    """Position of the columns that are there, by what they are for; and notes on others."""
+    wanted = form.roles()
+    found = _given(names, wanted, form)
+    value = form.value or form.target or "value"
+    known = f"{form.id_column!r}, {value!r}, 'noise' and 'note'"
+    understood = {*_PASSED, *form.own, *(name for some in found.values() for name in some)}
     strange = [name for name in names if name not in understood]
-    if strange:
-        raise ValueError(
-            f"{where} has columns that are not understood: {some_of(list(map(repr, strange)))}; "
-            f"known are {known}: rename or delete the others"
-        )
+    others = some_of(list(map(repr, strange)))
+    missing = [wanted[role][0] for role in ("id", "value") if not found[role]]
+    if missing:
+        hint = "; name the column of the values with --value" if not found["value"] else ""
+        more = f"; not understood: {others}" if strange else ""
+        raise ValueError(f"{where} has no column {missing[0]!r}{more}; known are {known}{hint}")
     for role, some in found.items():
-        if len(some) > 1:
-            raise ValueError(f"{where} has several columns for the {role}: {', '.join(some)}")
-        if not some and role in ("id", "value"):
-            raise ValueError(f"{where} has no column {wanted[role][0]!r}; known are {known}")
-    return {role: names.index(some[0]) for role, some in found.items() if some}
+        if len(some) > 1 and role != "note":
+            hint = f"; name the right one (--value {quote(some[0])})" if role == "value" else ""
+            raise ValueError(f"{where} has several columns for the {role}: {', '.join(some)}{hint}")
+    if strange and form.value is None:
+        raise ValueError(
+            f"{where} has columns that are not understood: {others}; known are {known}: rename or "
+            "delete the others, or name the column of the values "
+            f"(--value {quote(found['value'][0])}), and the others are passed over"
+        )
+    notes = [f"{where}: passed over {others}"] if strange else []
+    return {role: names.index(some[0]) for role, some in found.items() if some}, notes
 
 
 def _given(
-    names: Sequence[str], wanted: Mapping[str, tuple[str, ...]], target: str | None
+    names: Sequence[str], wanted: Mapping[str, tuple[str, ...]], form: Form
 ) -> dict[str, list[str]]:
-    """Columns of each role: a column has one, ids and the target before others."""
+    """Columns of each role: a column has one, ids and the value before others."""
     found: dict[str, list[str]] = {}
     left = list(names)
     for role, some in wanted.items():
-        others = [target] if role == "id" and target else []
-        found[role] = [name for name in left if name in some and name not in others]
+        others = [form.value or form.target] if role == "id" else []
+        found[role] = [one for one in some if one in left and one not in others]
         left = [name for name in left if name not in found[role]]
     return found
 
 
 def _points_for_commas(rows: list[dict[str, str]]) -> None:
-    """Write a column of decimal commas with points, when the whole column is written so."""
+    """Write a column of decimal commas with points, when all its numbers are written so."""
     for role in ("value", "noise"):
         cells = [row.get(role, "").strip() or None for row in rows]
+        cells = [None if cell and cell.lower() in FAILED else cell for cell in cells]
         if read_numbers(cells) is None and read_numbers(cells, decimal_comma=True) is not None:
             for row in rows:
                 row[role] = row[role].replace(",", ".")
 
 
-def _checked(rows: list[tuple[int, dict[str, str]]], field: str, where: str) -> list[Result]:
-    results, bad = [], []
-    for line, row in rows:
-        try:
-            results.append(_result(row, field, line))
-        except ValueError as error:
-            bad.append(f"line {line}: {error}")
-    if bad:
-        lines = "1 bad line" if len(bad) == 1 else f"{len(bad)} bad lines"
-        more = f"; and {len(bad) - 5} more" if len(bad) > 5 else ""
-        raise ValueError(f"{where} has {lines}, so none was taken. {'; '.join(bad[:5])}{more}")
-    return results
+def _result(line: int, row: Mapping[str, str], inputs: Mapping[str, str], field: str) -> Result:
+    name, note = row["id"], row.get("note", "").strip() or None
+    said, sd = row["value"].strip(), row.get("noise", "")
+    failed = said if said.lower() in FAILED else None
+    value, noise, bad = None, None, None
+    try:
+        if said and not name.strip():
+            raise ValueError("the id is empty")
+        value = number(said, field) if said and not failed else None
+        noise = number(sd, "noise") if sd.strip() and value is not None else None
+        if noise is not None and noise < 0:
+            raise ValueError(f"noise is {sd!r}; a standard deviation is 0 or more")
+    except ValueError as error:
+        value, bad = None, str(error)
+    return Result(name, value, noise, note, line, failed, bad, inputs)
 
 
-def _result(row: dict[str, str], field: str, line: int) -> Result:
-    if not row["id"].strip():
-        raise ValueError("the id is empty")
-    value, said = number(row["value"], field), row.get("noise", "")
-    noise = number(said, "noise") if said.strip() else None
-    if noise is not None and noise < 0:
-        raise ValueError(f"noise is {said!r}; a standard deviation is 0 or more")
-    return Result(row["id"], value, noise, row.get("note", "").strip() or None, line)
+def bad_lines(where: str, bad: Sequence[str]) -> str:
+    """What to say of a file some of whose lines cannot be taken."""
+    lines = "1 bad line" if len(bad) == 1 else f"{len(bad)} bad lines"
+    more = f"; and {len(bad) - 5} more" if len(bad) > 5 else ""
+    return f"{where} has {lines}, so none was taken. {'; '.join(bad[:5])}{more}"

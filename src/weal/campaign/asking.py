@@ -1,0 +1,77 @@
+"""Rows are asked: chosen, and leased to who asks, if nobody was faster."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from weal.campaign import offers, rules
+from weal.campaign.rules import Offer
+from weal.campaign.settings import seconds
+from weal.errors import Conflict, WealError
+from weal.store.events import Event
+
+if TYPE_CHECKING:
+    from weal.campaign.campaign import Campaign
+
+TRIES = 20  # of an ask that others were faster than
+
+
+def ask(campaign: "Campaign", n: int | None, who: str, lease: Any, check: bool) -> list[str]:
+    """Ids of the rows that are out with who asked from now on."""
+    wanted = _count(n)
+    settings = campaign.ledger.settings
+    out = timedelta(seconds=seconds(settings["lease"] if lease is None else lease))
+    _ = campaign.session  # what takes long, following the labels, is done before it is our turn
+    with campaign.store.turn(campaign.name):  # else all who ask now choose the same rows
+        events = _asked(campaign, wanted, out, who, check)
+    with suppress(WealError):  # the rows are asked: advice for next time may fail
+        _keep(campaign, check)
+    return [str(event.id) for event in events]
+
+
+def _asked(
+    campaign: "Campaign", wanted: int, out: timedelta, who: str, check: bool
+) -> tuple[Event, ...]:
+    """Rows of those that were chosen that nobody else took; chosen anew where too few are."""
+    spare = 0
+    for left in reversed(range(TRIES)):
+        found, common = _offers(campaign, wanted, spare, check)
+        before = campaign.session.ledger.asked
+        try:
+            return campaign.store.transact(
+                campaign.name,
+                lambda book: rules.asked(book, found, wanted, who, out, common),  # noqa: B023
+            )
+        except Conflict:  # rows went to others: next time have as many to spare, and more
+            spare = max(wanted, 2 * spare, 2 * (campaign.ledger.asked - before))
+            if not left:
+                raise
+    raise AssertionError("the last try ends in rows or in Conflict")
+
+
+def _offers(
+    campaign: "Campaign", wanted: int, spare: int, check: bool
+) -> tuple[Sequence[Offer], Any]:
+    session = campaign.session
+    state, beliefs = session.choosable(campaign.store.now()), session.beliefs
+    if check:
+        return offers.drawn(state, beliefs, wanted, session.ledger.checks), None
+    found, after = offers.chosen(state, beliefs, wanted, spare)
+    acquisition = session.ledger.settings["acquisition"]
+    return found, {"log_omega": after.log_omega.tolist(), "acquisition": acquisition}
+
+
+def _keep(campaign: "Campaign", check: bool) -> None:
+    session = campaign.session
+    session.keep()
+    if not check:  # then nobody has looked at all candidates
+        session.keep_pool()
+
+
+def _count(n: int | None) -> int:
+    if n is None:
+        return 1
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise ValueError(f"asked for {n!r} rows; it needs a whole number of at least 1")
+    return n

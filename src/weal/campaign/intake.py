@@ -1,0 +1,330 @@
+"""A file of results comes in: line by line what will happen, and then just that, all or nothing.
+
+    told        a label that is new            repeated    a second measurement (`repeat`)
+    corrected   in place of another            same        it is there already
+    confirmed   it is there, and now said to be sure (`sure`)
+    skipped     "failed", "n/a" or "-" in place of a value: the row is skipped, with that as note
+    empty       no value: left out             refused     the line cannot be taken, and no line is
+
+`preview` looks only; `tell_file` decides the same under the write lock of the campaign and writes.
+The fingerprint of the labels is their key: the same content told twice changes nothing. Inputs in a
+file (a worksheet has them) are compared with those of the campaign. Standard library only, unless
+the file is no text, or has inputs to compare: then the candidates are read.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from weal.campaign import rules
+from weal.campaign.entries import entry
+from weal.campaign.ledger import VERSION, Ledger, fold
+from weal.campaign.near_ids import meant
+from weal.campaign.rules import Entry, Telling
+from weal.campaign.surprise import doubtful
+from weal.errors import AlreadyLabelled, UnknownId
+from weal.store.events import Draft, Event, check_id, spell
+from weal.store.store import Book
+from weal.table.cells import cell_text, read_number
+from weal.table.guarding import unguarded
+from weal.table.results import Form, Result, Results, bad_lines, read_results
+
+if TYPE_CHECKING:
+    from weal.campaign.campaign import Campaign
+
+ACTIONS = ("told", "corrected", "repeated", "confirmed", "same", "skipped", "empty", "refused")
+ALIKE = 1e-4  # relative difference of two inputs that are the same, one of them rounded
+ELSEWHERE = 0.5  # share of lines with other inputs from which the file is another campaign's
+
+
+@dataclass(frozen=True, slots=True)
+class IntakeRow:
+    """What becomes of one line."""
+
+    line: int
+    id: str
+    action: str  # one of ACTIONS
+    value: float | None = None
+    noise: float | None = None
+    note: str | None = None
+    message: str = ""  # what its owner should know
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """What becomes of a file; where there are problems, nothing does."""
+
+    where: str
+    rows: tuple[IntakeRow, ...]
+    problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # on the file as a whole
+    event: int = 0  # number of the last event; 0 in a preview
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Lines by what becomes of them."""
+        found = Counter(row.action for row in self.rows)
+        return {action: found[action] for action in ACTIONS if found[action]}
+
+    @property
+    def labels(self) -> int:
+        """Labels in the file, those that were there already included."""
+        return sum(self.counts.get(one, 0) for one in ACTIONS[:5])
+
+    @property
+    def new(self) -> int:
+        """Labels that are written."""
+        return sum(
+            self.counts.get(one, 0) for one in ("told", "corrected", "repeated", "confirmed")
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """How labels are taken."""
+
+    who: str = ""
+    replace: bool = False
+    repeat: bool = False
+    key: str | None = None
+    sure: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be done, and what to write for it."""
+
+    intake: Intake
+    drafts: tuple[Draft, ...] = ()
+    there: int = 0  # number of the event that holds the last label, if it was there
+    error: Exception | None = None  # why nothing is done
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """What `Book` shows under a lock, looked at without one."""
+
+    campaign: "Campaign"
+    events: list[Event] = field(default_factory=list)
+
+    @property
+    def last(self) -> int:
+        """Number of the last event."""
+        return self.campaign.store.head(self.campaign.name)[0]
+
+    @property
+    def now(self) -> datetime:
+        """The store's clock."""
+        return self.campaign.store.now()
+
+    def of(self, ids: Any) -> list[Event]:
+        """All events of these ids."""
+        return self.campaign.store.of(self.campaign.name, ids)
+
+    def known(self, ids: Any) -> set[str]:
+        """Which of these are candidates."""
+        return self.campaign.store.known(self.campaign.name, ids)
+
+    def by_key(self, key: str) -> Event | None:
+        """The event that was written under this key."""
+        if not self.events:
+            self.events.extend(self.campaign.events())
+        return next((event for event in self.events if event.key == key), None)
+
+    def next_chunk(self) -> int:
+        """Nobody asks."""
+        raise NotImplementedError
+
+
+def read(campaign: "Campaign", source: Any, **options: Any) -> Results:
+    """The lines of a file of results, its ids those of the campaign where they can be found."""
+    created = campaign.created
+    own = tuple(column["name"] for column in created["plan"]["columns"])
+    value = options.pop("value", None)
+    form = Form(created["id"], created["target"], own, value)
+    try:
+        results = read_results(source, form, **options)
+    except ValueError:
+        more = campaign.columns()  # the pool may have columns that nothing is learnt from
+        if set(more) <= {*own, form.id_column, form.target}:
+            raise
+        results = read_results(source, replace(form, own=more), **options)
+    return _with_known_ids(results, lambda ids: campaign.store.known(campaign.name, ids))
+
+
+def plan(campaign: str, book: Book, results: Results, differs: Mapping[int, str], how: How,
+         ids: Callable[[], Sequence[str]]) -> Plan:  # fmt: skip
+    """What becomes of each line: decided by what the book says now."""
+    names = [line.id for line in results.lines if _says(line) and not line.bad]
+    there = book.known(names)
+    if unknown := [name for name in dict.fromkeys(names) if name not in there]:
+        like = meant(unknown, ids())
+        lines = [_unknown(line, there, like) for line in results.lines]
+        strange = Intake(results.where, tuple(lines), notes=results.notes)
+        return Plan(strange, error=_error(strange, UnknownId))
+    now = fold(Ledger(""), book.of(names))
+    found = _entries(results.lines, how.sure)
+    key = how.key or _fingerprint([one for one in found.values() if isinstance(one, Entry)])
+    entries = {n: one for n, one in found.items() if isinstance(one, Entry)}
+    told = rules.tellings(
+        book, now, list(entries.values()), how.who, how.replace, how.repeat, key, how.key is None
+    )
+    tellings = dict(zip(entries, told, strict=True))
+    rows, drafts = [], list[Draft]()
+    for n, line in enumerate(results.lines):
+        row, draft = _becomes(campaign, line, found.get(n), tellings.get(n), now, how)
+        if n in differs and row.action != "refused":
+            row = replace(row, message=" ".join(filter(None, [row.message, differs[n]])))
+        rows.append(row)
+        drafts += [draft] if draft else []
+    intake = Intake(results.where, tuple(rows), _problems(results, differs, how), results.notes)
+    last = told[-1].seq if told else max((one.seq for one in now.told()), default=0)
+    kind = AlreadyLabelled if any(one.error for one in told) else ValueError
+    return Plan(intake, tuple(drafts), last, _error(intake, kind))
+
+
+def _error(intake: Intake, kind: type[Exception]) -> Exception | None:
+    """What is wrong with the file, if anything is."""
+    bad = [f"line {row.line}: {row.message}" for row in intake.rows if row.action == "refused"]
+    if bad:
+        return kind(bad_lines(intake.where, bad))
+    return ValueError(intake.problems[0]) if intake.problems else None
+
+
+def _says(line: Result) -> bool:
+    return line.value is not None or bool(line.failed)
+
+
+def _unknown(line: Result, there: set[str], like: Mapping[str, str]) -> IntakeRow:
+    """A line of a file that names rows that are not there."""
+    if line.bad or not _says(line) or line.id in there:
+        action = "refused" if line.bad else "same" if _says(line) else "empty"
+        return IntakeRow(line.line, line.id, action, line.value, message=line.bad or "")
+    hint = f": {like[line.id]}?" if line.id in like else ""
+    message = f"no candidate has the id {line.id!r}{hint}"
+    return IntakeRow(line.line, line.id, "refused", line.value, message=message)
+
+
+def _entries(lines: Sequence[Result], sure: bool) -> dict[int, Entry | str]:
+    """Labels by the place of their line; text where a line is no label after all."""
+    found: dict[int, Entry | str] = {}
+    for n, line in enumerate(lines):
+        if line.value is None:
+            continue
+        try:
+            found[n] = entry(line.id, line.value, line.noise, line.note, sure)
+        except ValueError as error:
+            found[n] = str(error)
+    return found
+
+
+def _fingerprint(entries: Sequence[Entry]) -> str:
+    content = spell([[one.id, one.y, one.noise] for one in entries])
+    return f"file {blake2b(content.encode(), digest_size=16).hexdigest()}"
+
+
+def _becomes(
+    campaign: str, line: Result, found: Entry | str | None, telling: Telling | None, now: Ledger,
+    how: How,
+) -> tuple[IntakeRow, Draft | None]:  # fmt: skip
+    row = IntakeRow(line.line, line.id, "empty", line.value, line.noise, line.note)
+    if line.bad or isinstance(found, str):
+        return replace(row, action="refused", message=line.bad or str(found)), None
+    if telling is None:
+        return _skipped(row, line, now, how) if line.failed else (row, None)
+    if telling.error:
+        return replace(row, action="refused", message=str(telling.error)), None
+    message = doubtful(campaign, telling.entry, telling.doubt) if telling.doubt else ""
+    if telling.draft is None:
+        return replace(row, action="same", message=message), None
+    kind, again = telling.draft.kind, telling.draft.body["repeat"]
+    action = "corrected" if kind == "corrected" else "repeated" if again else "told"
+    action = "confirmed" if telling.draft.body.get("confirms") else action
+    return replace(row, action=action, message=message), telling.draft
+
+
+def _skipped(row: IntakeRow, line: Result, now: Ledger, how: How) -> tuple[IntakeRow, Draft | None]:
+    note = ": ".join(filter(None, [line.failed, line.note]))
+    row = replace(row, action="same", note=note)
+    if line.id in now.labels:
+        return replace(
+            row, message=f"{line.id} has a label, so {line.failed!r} skips nothing"
+        ), None
+    if line.id in now.skipped:
+        return row, None
+    body = {"v": VERSION, "on": True, "note": note}
+    return replace(row, action="skipped"), Draft("skipped", body, line.id, how.who)
+
+
+def _problems(results: Results, differs: Mapping[int, str], how: How) -> tuple[str, ...]:
+    if not any(_says(line) or line.bad for line in results.lines):
+        return (f"{results.where} has no value in any row, so there is no label to tell",)
+    compared = [n for n, line in enumerate(results.lines) if line.inputs and _says(line)]
+    wrong = [n for n in compared if n in differs]
+    if how.sure or len(wrong) < 2 or len(wrong) <= ELSEWHERE * len(compared):
+        return ()
+    return (
+        f"{len(wrong)} of {len(compared)} rows of {results.where} have other inputs than the "
+        f"campaign (line {results.lines[wrong[0]].line}: {differs[wrong[0]]}), so none was taken: "
+        "is it the file of another campaign? --sure takes it",
+    )
+
+
+def _with_known_ids(results: Results, known: Callable[[Sequence[str]], set[str]]) -> Results:
+    """Ids without blanks around them, and without a ' that a spreadsheet kept, where that helps."""
+    ways = {line.id: _ways(line.id) for line in results.lines if not line.bad}
+    there = known(list({one for some in ways.values() for one in some}))
+    lines = (
+        line._replace(id=next((one for one in ways[line.id] if one in there), line.id.strip()))
+        if line.id in ways
+        else line
+        for line in results.lines
+    )
+    return replace(results, lines=tuple(lines))
+
+
+def _ways(name: str) -> list[str]:
+    found = []
+    for one in (name, name.strip(), unguarded(name.strip())):
+        try:
+            found.append(check_id(one))
+        except ValueError:  # such as one that is empty, or has a NUL
+            continue
+    return found
+
+
+def differing(results: Results, rows: Mapping[str, Mapping[str, Any]]) -> dict[int, str]:
+    """Lines whose inputs are not those of their row, with what to say; rows by id."""
+    found = {}
+    for n, line in enumerate(results.lines):
+        own = rows.get(line.id)
+        if own is None or not _says(line):
+            continue
+        other = [
+            f"{name} {written.strip() or 'empty'} here, {_shown(own.get(name))} in the campaign"
+            for name, written in line.inputs.items()
+            if not _alike(own.get(name), written)
+        ]
+        if other:
+            found[n] = f"{line.id} has {'; '.join(other[:3])}: is it the right row?"
+    return found
+
+
+def _shown(cell: Any) -> str:
+    return "nothing" if cell is None else cell_text(cell)
+
+
+def _alike(cell: Any, written: str) -> bool:
+    """Whether what is written is the cell; a number may be rounded, or have a decimal comma."""
+    if cell is None or isinstance(cell, datetime | bool):
+        return True  # spreadsheets write dates and truth values in ways of their own
+    text = written.strip()
+    if isinstance(cell, str):
+        return text.casefold() in (cell.strip().casefold(), unguarded(cell).strip().casefold())
+    number = read_number(text)
+    number = read_number(text.replace(",", ".")) if number is None else number
+    return number is not None and math.isclose(number, cell, rel_tol=ALIKE, abs_tol=1e-12)

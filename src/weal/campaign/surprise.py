@@ -1,0 +1,56 @@
+"""A label beside what was expected when its row was asked: is it far outside?
+
+The expectation is kept in the event of the ask, so that no model is needed to say so at once. It is
+the middle and the 90 % interval of a label; a label counts as far outside when it is more than FAR
+times the interval's half width away from the middle: for a normal distribution 8 sds. Models of few
+labels are sometimes wrong by 5. On clean campaigns (`benchmarks/real_labels/suspects.py`) that is
+said of fewer than 1 in 200 labels; a factor of 10 is farther as a rule.
+Standard library only.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from weal.campaign.ledger import Ledger
+from weal.diagnostics.wording import number, plus_minus
+
+if TYPE_CHECKING:
+    from weal.campaign.rules import Entry
+
+FAR = 5.0  # half widths of the interval that was given
+_NORMAL = 1.6449  # half width of a 90 % interval, in sds of a normal
+
+
+def surprise(now: Ledger, entry: "Entry") -> str | None:
+    """What was expected of this label, where it is far from that; None where it is not."""
+    body = _expectation(now, entry.id)
+    if body is None or body.get("mean") is None or body.get("low") is None:
+        return None
+    mean, half = body["mean"], 0.5 * (body["high"] - body["low"])
+    beyond = 0.5 * _NORMAL * (entry.noise or 0.0)  # what is known of its noise counts for it
+    if half <= 0.0 or abs(entry.y - mean) <= FAR * (half + beyond):
+        return None
+    return plus_minus(mean, half / _NORMAL)
+
+
+def doubtful(campaign: str, entry: "Entry", expected: str) -> str:
+    """What to say of such a label, and what to do."""
+    return (
+        f"{entry.id}: {number(entry.y, 8)} is far outside what was expected ({expected}). A typo, "
+        f"or another unit? `{command(campaign, entry.id)}` corrects it; --sure says that it is "
+        "right"
+    )
+
+
+def command(campaign: str, name: str) -> str:
+    """The command that corrects a label, to be pasted."""
+    from shlex import quote
+
+    dashes = "-- " if campaign.startswith("-") or name.startswith("-") else ""
+    return f"weal tell --replace {dashes}{quote(campaign)} {quote(name)} VALUE"
+
+
+def _expectation(now: Ledger, name: str) -> Mapping[str, Any] | None:
+    if lease := now.leases.get(name):
+        return lease.body
+    return next((past.body for past in now.foretold if past.told.id == name), None)
