@@ -49,12 +49,12 @@ _STATUS: tuple[tuple[type[Exception], int], ...] = (  # the first that fits
     (ValueError, 422),
     (WealError, 503),
 )
+_PAGE: dict[str, Any] = {"text/html": {}}
 _ANSWERS: dict[int | str, dict[str, Any]] = {
-    204: {"description": "done: htmx goes to another page"},
-    303: {"description": "done: see another page"},
-} | {
-    status: {"description": what, "content": {"text/html": {}}}
+    status: {"description": what} | ({} if status == 204 else {"content": _PAGE})
     for status, what in {
+        204: "done: htmx goes to another page",
+        303: "done: see another page",
         400: "not for this server, or not to be read",
         401: "no token",
         403: "not from a page of this server, or not allowed",
