@@ -125,6 +125,15 @@ class Campaign:
         ids = ask(self, n, by or self.who, lease, check)
         return ids[0] if n is None else ids
 
+    def ask_for(self, ids: Any, *, by: str | None = None, lease: Any = None) -> list[str]:
+        """Take these very rows, whatever the learner would choose; they are out as if asked.
+
+        ValueError where one is labelled, out with somebody or skipped: then none is taken.
+        """
+        from weal.campaign.asking import ask_for
+
+        return ask_for(self, distinct(ids), by or self.who, lease)
+
     def asked(self, ids: Iterable[Any] | None = None) -> list["Asked"]:
         """Rows that are out (or these), with what is expected of them and why they were chosen."""
         from weal.campaign.explaining import explain

@@ -15,6 +15,7 @@ REASONS = {
     "random": "drawn at random",
 }
 START = "Fills the space before there is a model."
+BY_HAND = "Asked for by name."
 CHECK = "Drawn at random, for an honest test."
 DIGITS = 4
 FARTHER = 1.5  # times the usual distance: beyond, nothing is nearby

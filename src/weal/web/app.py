@@ -29,7 +29,7 @@ from weal.errors import (
     WealError,
 )
 from weal.store.store import Store
-from weal.web import bench, campaigns, explore, making, news, options, sheets, watch, work
+from weal.web import bench, campaigns, effects, explore, making, news, options, sheets, watch, work
 from weal.web.books import Books
 from weal.web.desk import Desk, Seat
 from weal.web.guard import Door, Guard
@@ -94,7 +94,7 @@ def create_app(
         responses=_ANSWERS,
     )
     app.state.desk = Desk(store, Books(store), staff, Kept(place), door, make_templates())
-    for page in (campaigns, making, bench, sheets, watch, explore, options, news, work):
+    for page in (campaigns, making, bench, sheets, watch, explore, effects, options, news, work):
         app.include_router(page.router)
     app.get("/healthz", response_class=PlainTextResponse)(healthz)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from pathlib import Path as FilePath
 from typing import Annotated, Any
 from urllib.parse import quote, unquote
 
@@ -21,6 +22,7 @@ from weal.campaign.ledger import Ledger
 from weal.store.events import MAX_WHO, Event
 from weal.store.store import Store
 from weal.web.books import Books
+from weal.web.catalogue import FILE, written_after
 from weal.web.guard import Door
 from weal.web.kept import Found, Kept
 from weal.web.token import form_token, same
@@ -146,6 +148,22 @@ class At(Seat):
         if found is None or any(one not in found for one in wanted):
             self.desk.worker.want("rows", self.name, self.ledger.seq)
         return found or {}
+
+    def catalogue(self) -> FilePath:
+        """The file of all candidates with predictions, which the worker keeps up to date."""
+        path = self.desk.kept.path(self.name, FILE)
+        if not self.is_catalogued:
+            self.desk.worker.want("explore", self.name, self.ledger.seq)
+        return path
+
+    @property
+    def is_catalogued(self) -> bool:
+        """Whether that file is of the last event."""
+        return written_after(self.desk.kept.path(self.name, FILE)) == self.ledger.seq
+
+    def story(self, id_: str) -> list[Event]:
+        """What happened to a row, the newest first."""
+        return [one for one in self.events(self.ledger.seq) if one.id == id_]
 
 
 def _desk(request: Request) -> Desk:

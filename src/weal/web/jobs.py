@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from weal.web import results, tables
+from weal.web import findings, results, tables
 from weal.web.kept import plain_cells
 from weal.web.shelf import Arguments, Progress, Shelf
 
@@ -53,6 +53,12 @@ def ask(shelf: Shelf, given: Arguments, progress: Progress) -> list[str]:
     return ids
 
 
+def take(shelf: Shelf, given: Arguments, progress: Progress) -> list[str]:
+    """Ask for this very row."""
+    ids: list[str] = shelf.campaign(given["name"], given["who"]).ask_for([given["id"]])
+    return ids
+
+
 def change(shelf: Shelf, given: Arguments, progress: Progress) -> None:
     """Change settings."""
     shelf.campaign(given["name"], given["who"]).change(**given["changes"])
@@ -68,11 +74,13 @@ def export(shelf: Shelf, given: Arguments, progress: Progress) -> dict[str, Any]
 
 
 Job = Callable[[Shelf, Arguments, Progress], Any]
-FINDING: dict[str, Job] = {"rows": rows, "why": why, "status": status}
+FINDING: dict[str, Job] = {"rows": rows, "why": why, "status": status, **findings.FINDING}
 DOING: dict[str, Job] = {
     "ask": ask,
+    "take": take,
     "change": change,
     "export": export,
+    **findings.DOING,
     **tables.KINDS,
     **results.KINDS,
 }
