@@ -30,7 +30,7 @@ def focus(page):
 def keep(page, text):
     """Type a number and press Enter; the next row comes into focus."""
     before = focus(page)
-    page.locator("input.value").wait_for()
+    page.locator("input.value:focus").wait_for()
     page.keyboard.type(text)
     page.keyboard.press("Enter")
     page.wait_for_function(
@@ -60,11 +60,15 @@ def test_the_whole_story(servers, browser, url, tmp_path, scheme, size):
         second = page.context.new_page()
         second.goto(f"{base}/c/alloys/watch")
         second.get_by_text("12 labels").first.wait_for()
+        before = second.locator("[data-chart]").get_attribute("data-chart")
         typo(page)
         for _ in range(LABELS - 1):
             keep(page, f"{alloys.measure(focus(page))}".replace(".", ","))
         assert sum(map(len, labels(url).values())) == 12 + LABELS
         second.get_by_text(f"{12 + LABELS} labels").first.wait_for()  # nobody has touched it
+        second.wait_for_function(
+            "before => document.querySelector('[data-chart]').dataset.chart !== before", arg=before
+        )
         sheet(page, base, tmp_path)
         assert sum(map(len, labels(url).values())) == 12 + LABELS + 2
         last = killed(page, servers, server, url)
@@ -130,6 +134,7 @@ def sheet(page, base, tmp_path):
 def killed(page, servers, server, url):
     """The server dies under a label that is being kept; the page sends it until it is."""
     row = focus(page)
+    page.locator("input.value:focus").wait_for()
     os.kill(server["pid"], signal.SIGKILL)
     page.keyboard.type(f"{alloys.measure(row)}")
     page.keyboard.press("Enter")

@@ -5,6 +5,7 @@ Here      of a request on one campaign (see the text of `weal.web`)
 Writing   the same for a request that writes: its form is ours, and says who
 """
 
+import hashlib
 import secrets
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -107,6 +108,7 @@ class At(Seat):
     def __init__(self, request: Request, name: str) -> None:
         super().__init__(request)
         self.name = name
+        self.standing = ""
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -171,6 +173,12 @@ def _desk(request: Request) -> Desk:
     return desk
 
 
+def standing(desk: Desk, name: str) -> str:
+    """What is another when the campaign, or what was found of it, is another."""
+    now = repr((desk.store.head(name), sorted(desk.kept.stamps(name).items())))
+    return hashlib.blake2b(now.encode(), digest_size=8).hexdigest()
+
+
 def _seat(request: Request) -> Seat:
     return Seat(request)
 
@@ -180,6 +188,7 @@ Name = Annotated[str, Path(min_length=1, max_length=100, description="A campaign
 
 def _here(request: Request, name: Name) -> At:
     here = At(request, name)
+    here.standing = standing(here.desk, name)  # before anything is looked at
     _ = here.ledger
     return here
 

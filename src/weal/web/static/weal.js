@@ -8,10 +8,11 @@
   const moved = () => body.dispatchEvent(new CustomEvent("moved"));
   const news = body.dataset.news;
   if (news) {
-    let seen = 0;
+    let standing = body.dataset.standing;
     const source = new EventSource(news);
-    source.addEventListener("moved", () => { if (seen++) moved(); });
-    source.addEventListener("error", () => { seen = Math.min(seen, 1); });
+    source.addEventListener("moved", (event) => {
+      if (event.data !== standing) { standing = event.data; moved(); }
+    });
     setInterval(() => { if (source.readyState === EventSource.CLOSED) moved(); }, 10000);
   }
 
