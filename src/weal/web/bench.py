@@ -107,6 +107,12 @@ def standing(here: Here) -> Response:
     return here.page("bench/standing.html", others=others)
 
 
+@router.get("/c/{name}/cells")
+def cells(here: Here, id: Annotated[str, Query(max_length=MAX_ID)] = "") -> Response:
+    """The inputs of a row, once the worker has read the table."""
+    return here.page("bench/cells.html", rows=here.rows([id]), focus=id)
+
+
 @router.get("/c/{name}/why")
 def why(here: Here, id: Annotated[str, Query(max_length=MAX_ID)] = "") -> Response:
     """Why a row was asked, once the worker has found the words."""
