@@ -13,6 +13,7 @@ from fastapi import APIRouter, Form, Query, Response
 from weal.campaign.entries import entry
 from weal.campaign.ledger import Ledger, Told, fold
 from weal.campaign.rules import withdrawn
+from weal.errors import UnknownId
 from weal.store.events import MAX_ID, MAX_KEY, MAX_NOTE
 from weal.store.store import Book
 from weal.web.desk import At, Here, Writing
@@ -37,6 +38,8 @@ def bench(
 ) -> Response:
     """My rows, one in focus."""
     here.done(work)  # an ask that failed says why
+    if id and not here.desk.store.known(here.name, [id]):
+        raise UnknownId(f"no candidate has the id {id!r}")
     return _bench(here, id)
 
 

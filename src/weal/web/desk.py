@@ -145,11 +145,14 @@ class At(Seat):
 
     def rows(self, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Cells of these candidates, as far as the worker has read the table."""
-        wanted = list(ids)
+        wanted = list(dict.fromkeys(ids))
         found = self.desk.kept.rows(self.name, wanted)
-        if found is None or any(one not in found for one in wanted):
+        if found is None or (len(found) < len(wanted) and self._rows_are_old()):
             self.desk.worker.want("rows", self.name, self.ledger.seq)
         return found or {}
+
+    def _rows_are_old(self) -> bool:
+        return self.desk.kept.row_count(self.name) != self.ledger.rows
 
     def catalogue(self) -> FilePath:
         """The file of all candidates with predictions, which the worker keeps up to date."""
