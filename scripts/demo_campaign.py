@@ -1,6 +1,7 @@
 """A campaign from the first ask to the export, by the `weal` command, with a simulated laboratory.
 
-Everything happens in a temporary folder that stays; Ctrl-C loses nothing that was told.
+Everything happens in a temporary folder that stays; Ctrl-C loses nothing that was told. With
+--serve the campaign ends as a page in a browser (further words go to `weal serve`).
 """
 
 import csv
@@ -153,6 +154,10 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix="weal-demo-"))
     try:
         story(folder)
+        if "--serve" in sys.argv[1:]:
+            asked(folder, f"-n {BATCH} --by ann")  # something to do at the bench, as ann
+            words = [one for one in sys.argv[1:] if one != "--serve"]
+            weal(shlex.join(["serve", *words]), folder)
     except KeyboardInterrupt:
         print(f"\nStopped. What was told is kept: {go_on(folder)}")
         sys.exit(130)

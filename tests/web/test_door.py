@@ -9,10 +9,10 @@ import httpx
 import pytest
 
 from shell import events
-from web.visiting import Visitor, token_of
 from weal.store.store import open_store
 from weal.web.app import create_app
 from weal.web.guard import POLICY, Door
+from web.visiting import Visitor, token_of
 
 UPS = [
     "..", "../", "..%2f", "%2e%2e", "%2e%2e%2f", "..%5c", "..\\", "%2e%2e%5c", "....//", "..;/",

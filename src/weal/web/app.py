@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -48,9 +49,12 @@ _STATUS: tuple[tuple[type[Exception], int], ...] = (  # the first that fits
     (ValueError, 422),
     (WealError, 503),
 )
-_WRONG = {
-    status: {"description": what, "content": {"text/html": {}}}
+_PAGE: dict[str, Any] = {"text/html": {}}
+_ANSWERS: dict[int | str, dict[str, Any]] = {
+    status: {"description": what} | ({} if status == 204 else {"content": _PAGE})
     for status, what in {
+        204: "done: htmx goes to another page",
+        303: "done: see another page",
         400: "not for this server, or not to be read",
         401: "no token",
         403: "not from a page of this server, or not allowed",
@@ -87,7 +91,7 @@ def create_app(
         lifespan=open_hours,
         redirect_slashes=False,
         default_response_class=HTMLResponse,
-        responses=_WRONG,  # type: ignore[arg-type]
+        responses=_ANSWERS,
     )
     app.state.desk = Desk(store, Books(store), staff, Kept(place), door, make_templates())
     for page in (campaigns, making, bench, sheets, watch, explore, effects, options, news, work):

@@ -13,6 +13,7 @@ from fastapi import APIRouter, Form, Query, Response
 from weal.campaign.entries import entry
 from weal.campaign.ledger import Ledger, Told, fold
 from weal.campaign.rules import withdrawn
+from weal.errors import UnknownId
 from weal.store.events import MAX_ID, MAX_KEY, MAX_NOTE
 from weal.store.store import Book
 from weal.web.desk import At, Here, Writing
@@ -37,6 +38,8 @@ def bench(
 ) -> Response:
     """My rows, one in focus."""
     here.done(work)  # an ask that failed says why
+    if id and not here.desk.store.known(here.name, [id]):
+        raise UnknownId(f"no candidate has the id {id!r}")
     return _bench(here, id)
 
 
@@ -105,6 +108,12 @@ def standing(here: Here) -> Response:
     leases = here.ledger.open_leases(here.now)
     others = sum(lease.who != here.who for lease in leases)
     return here.page("bench/standing.html", others=others)
+
+
+@router.get("/c/{name}/cells")
+def cells(here: Here, id: Annotated[str, Query(max_length=MAX_ID)] = "") -> Response:
+    """The inputs of a row, once the worker has read the table."""
+    return here.page("bench/cells.html", rows=here.rows([id]), focus=id)
 
 
 @router.get("/c/{name}/why")

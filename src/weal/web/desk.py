@@ -5,6 +5,7 @@ Here      of a request on one campaign (see the text of `weal.web`)
 Writing   the same for a request that writes: its form is ours, and says who
 """
 
+import hashlib
 import secrets
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -89,7 +90,7 @@ class Seat:
         """Go to another page of ours."""
         if self.is_part:
             return Response(status_code=204, headers={"HX-Redirect": url})
-        return Response(status_code=303, headers={"Location": url})
+        return Response(status_code=303, headers={"Location": url}, media_type="text/html")
 
     def done(self, work: str | None) -> Any:
         """The answer of a job that has ended, its error raised; None: no such job."""
@@ -107,6 +108,7 @@ class At(Seat):
     def __init__(self, request: Request, name: str) -> None:
         super().__init__(request)
         self.name = name
+        self.standing = ""
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -143,11 +145,14 @@ class At(Seat):
 
     def rows(self, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Cells of these candidates, as far as the worker has read the table."""
-        wanted = list(ids)
+        wanted = list(dict.fromkeys(ids))
         found = self.desk.kept.rows(self.name, wanted)
-        if found is None or any(one not in found for one in wanted):
+        if found is None or (len(found) < len(wanted) and self._rows_are_old()):
             self.desk.worker.want("rows", self.name, self.ledger.seq)
         return found or {}
+
+    def _rows_are_old(self) -> bool:
+        return self.desk.kept.row_count(self.name) != self.ledger.rows
 
     def catalogue(self) -> FilePath:
         """The file of all candidates with predictions, which the worker keeps up to date."""
@@ -171,6 +176,12 @@ def _desk(request: Request) -> Desk:
     return desk
 
 
+def standing(desk: Desk, name: str) -> str:
+    """What is another when the campaign, or what was found of it, is another."""
+    now = repr((desk.store.head(name), sorted(desk.kept.stamps(name).items())))
+    return hashlib.blake2b(now.encode(), digest_size=8).hexdigest()
+
+
 def _seat(request: Request) -> Seat:
     return Seat(request)
 
@@ -180,6 +191,7 @@ Name = Annotated[str, Path(min_length=1, max_length=100, description="A campaign
 
 def _here(request: Request, name: Name) -> At:
     here = At(request, name)
+    here.standing = standing(here.desk, name)  # before anything is looked at
     _ = here.ledger
     return here
 

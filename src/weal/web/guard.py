@@ -41,6 +41,7 @@ FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 MOST_FORM = 2**20  # bytes of a form
 MOST_UPLOAD = 32 * 2**20  # bytes of a table
 UPLOADS = ("/new", "/add", "/sheet")  # ends of addresses that take tables
+TOO_LARGE = 413  # the status after which nothing more is read
 MONTH = 30 * 24 * 3600  # seconds for which a browser keeps the cookie
 
 
@@ -101,6 +102,9 @@ class Guard:
             raise Refused(401, "Open the address that weal serve printed: it has a token in it.")
         if scope["method"] not in ("GET", "HEAD"):
             self._check_writing(headers, bearer)
+        said = headers.get("content-length", "0")
+        if said.isdecimal() and int(said[:20]) > _most(scope):
+            raise Refused(TOO_LARGE, _too_large(scope))
         return None
 
     def _login(self, path: str, query: list[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -149,17 +153,25 @@ def _hostname(host: str) -> str:
         return ""
 
 
+def _most(scope: Message) -> int:
+    """Bytes that are taken at this address."""
+    return MOST_UPLOAD if scope["path"].endswith(UPLOADS) else MOST_FORM
+
+
+def _too_large(scope: Message) -> str:
+    return f"This is larger than the {_most(scope) // 2**20} MB taken here."
+
+
 def _counted(receive: Receive, scope: Message) -> Receive:
     """The body, until it is too large."""
-    most = MOST_UPLOAD if scope["path"].endswith(UPLOADS) else MOST_FORM
     read = 0
 
     async def counting() -> Message:
         nonlocal read
         message = await receive()
         read += len(message.get("body", b""))
-        if read > most:
-            raise HTTPException(413, f"This is larger than the {most // 2**20} MB taken here.")
+        if read > _most(scope):
+            raise HTTPException(TOO_LARGE, _too_large(scope))
         return message
 
     return counting
@@ -172,7 +184,8 @@ def _sealed(send: Send, path: str) -> Send:
 
     async def sealing(message: Message) -> None:
         if message["type"] == "http.response.start":
-            message = {**message, "headers": [*message.get("headers", ()), *more]}
+            ends = [(b"connection", b"close")] if message["status"] == TOO_LARGE else []
+            message = {**message, "headers": [*message.get("headers", ()), *more, *ends]}
         await send(message)
 
     return sealing
@@ -193,6 +206,6 @@ async def _refuse(send: Send, refused: Refused) -> None:
         f'<link rel="stylesheet" href="/static/weal.css"><main class="narrow"><h1>weal</h1>'
         f'<p class="card">{reason}</p></main></html>'
     ).encode()
-    kind = [(b"content-type", b"text/html; charset=utf-8")]
+    kind = [(b"content-type", b"text/html; charset=utf-8"), (b"content-length", b"%d" % len(page))]
     await send({"type": "http.response.start", "status": refused.status, "headers": kind})
     await send({"type": "http.response.body", "body": page})

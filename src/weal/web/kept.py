@@ -83,6 +83,14 @@ class Kept:
         except (sqlite3.Error, ValueError):
             return None
 
+    def row_count(self, name: str) -> int:
+        """How many candidates are kept."""
+        try:
+            with closing(opened(self.path(name, ROWS))) as base:
+                return int(base.execute("SELECT max(n) FROM row").fetchone()[0])
+        except (sqlite3.Error, TypeError):
+            return 0
+
 
 def opened(path: Path) -> sqlite3.Connection:
     """A file of results, to read from; sqlite3.Error where there is none."""

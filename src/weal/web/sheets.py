@@ -4,7 +4,7 @@ What is brought back is shown line by line before anything is kept; then all of 
 Its content is its key, so that the same sheet twice changes nothing.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Query, Response, UploadFile
 
@@ -66,5 +66,5 @@ def keep(
     """Keep the labels of a sheet, or look at it again with labels that are there seen otherwise."""
     kind = "preview" if look else "tell_file"
     how = {twice: True} if twice else {}
-    given = {"name": here.name, "who": here.who, "file": file, "called": called, "how": how}
-    return here.progress(here.submit(kind, **given), then=here.url("sheet"))
+    given: dict[str, Any] = {"name": here.name, "who": here.who, "file": file, "called": called}
+    return here.progress(here.submit(kind, **given, how=how), then=here.url("sheet"))

@@ -8,10 +8,11 @@
   const moved = () => body.dispatchEvent(new CustomEvent("moved"));
   const news = body.dataset.news;
   if (news) {
-    let seen = 0;
+    let standing = body.dataset.standing;
     const source = new EventSource(news);
-    source.addEventListener("moved", () => { if (seen++) moved(); });
-    source.addEventListener("error", () => { seen = Math.min(seen, 1); });
+    source.addEventListener("moved", (event) => {
+      if (event.data !== standing) { standing = event.data; moved(); }
+    });
     setInterval(() => { if (source.readyState === EventSource.CLOSED) moved(); }, 10000);
   }
 
@@ -93,8 +94,14 @@
     field.files = event.dataTransfer.files;
     field.dispatchEvent(new Event("change", { bubbles: true }));
   });
+  const MOST = 32 * 2 ** 20; // bytes that the server takes
   document.addEventListener("change", (event) => {
-    if (event.target.matches("[data-sends]")) event.target.form.requestSubmit();
+    const field = event.target;
+    if (!field.matches("input[type=file]")) return;
+    const large = field.files.length && field.files[0].size > MOST;
+    field.setCustomValidity(large ? "This file is larger than the 32 MB taken here." : "");
+    if (large) field.reportValidity();
+    else if (field.matches("[data-sends]")) field.form.requestSubmit();
   });
   settle();
 })();

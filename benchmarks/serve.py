@@ -1,0 +1,176 @@
+"""What the pages of `weal serve` cost, as ratios measured in one run.
+
+    python benchmarks/serve.py [LABELS] [CANDIDATES]      (10000 and 100000)
+
+A store of that size and a real server; each page is asked for in turn, and medians are compared
+with that of /healthz, the least a request can cost. Predictions for Explore are made up: the pages
+read what the worker has kept, whatever it is. Keeping a label through the page is compared with
+`campaign.tell` on the same disk, and the first answer of `weal serve` with the import of FastAPI.
+"""
+
+import csv
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import httpx
+
+import weal
+from weal.store.naming import read_name
+from weal.web import catalogue
+from weal.web.kept import Kept
+from weal.web.places import server_folder
+
+TURNS, LABELS_KEPT = 60, 100
+NAME = "large"
+WEAL = [sys.executable, "-c", "from weal.cli.main import main; main()"]
+COLUMNS = [f"x{k}" for k in range(8)]
+
+
+def make(folder: Path, labels: int, candidates: int) -> str:
+    """A store with one campaign; its address."""
+    draw = random.Random(0)
+    with (folder / "pool.csv").open("w", newline="") as file:
+        lines = csv.writer(file)
+        lines.writerow(["sample", *COLUMNS, "y"])
+        for n in range(candidates):
+            x = [f"{draw.gauss(0, 1):.4f}" for _ in COLUMNS]
+            lines.writerow([f"A-{n}", *x, f"{draw.gauss(0, 1):.4f}" if n < labels else ""])
+    url = f"sqlite:///{folder}/weal.db"
+    weal.open_campaign(
+        NAME, url, pool=folder / "pool.csv", id_column="sample", target="y", by="ann"
+    ).close()
+    return url
+
+
+def keep_results(url: str, candidates: int) -> None:
+    """What the worker would have kept: the cells of all rows, and predictions (made up)."""
+    kept, draw = Kept(server_folder(read_name(url))), random.Random(1)
+    with weal.open_campaign(NAME, url) as campaign:
+        seq = campaign.ledger.seq
+    cells = [[draw.gauss(0, 1) for _ in COLUMNS] for _ in range(candidates)]
+    kept.keep_rows(NAME, seq, ((f"A-{n}", "{}") for n in range(candidates)))
+    path = kept.path(NAME, catalogue.FILE)
+    rows = ((f"A-{n}", None, *cells[n][:4], *cells[n]) for n in range(candidates))
+    catalogue.write(path, seq, COLUMNS, rows)
+
+
+@contextmanager
+def serving(url: str) -> Iterator[tuple[str, int, float]]:
+    """A server: its address with the token, its process, seconds until its first answer."""
+    begun = time.perf_counter()
+    process = subprocess.Popen(
+        [*WEAL, "serve", "--port", "0", "--store", url], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    found = re.search(r"http\S+", process.stdout.readline())
+    assert found is not None
+    httpx.get(found[0].split("?")[0] + "healthz", trust_env=False)
+    try:
+        yield found[0], process.pid, time.perf_counter() - begun
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+def timed(act: Callable[[int], Any], n: int) -> list[float]:
+    """Seconds that each of n calls takes."""
+    found = []
+    for k in range(n):
+        begun = time.perf_counter()
+        act(k)
+        found.append(time.perf_counter() - begun)
+    return found
+
+
+def pages(client: httpx.Client, candidates: int) -> dict[str, float]:
+    """Median seconds of each page, asked for in turn so that all have the same weather."""
+    place = f"/c/{NAME}"
+    paths = {
+        "/healthz": "/healthz",
+        "campaigns": "/",
+        "bench": f"{place}/bench?id=A-{candidates - 1}",
+        "settings": f"{place}/settings",
+        "standing": f"{place}/standing",
+        "explore": f"{place}/explore",
+        "explore, sorted": f"{place}/explore?sort=mean",
+    }
+    taken: dict[str, list[float]] = {name: [] for name in paths}
+    for _ in range(TURNS):
+        for name, path in paths.items():
+            begun = time.perf_counter()
+            answer = client.get(path)
+            taken[name].append(time.perf_counter() - begun)
+            assert answer.status_code == 200, (path, answer.text[:500])
+    return {name: median(some[TURNS // 6 :]) for name, some in taken.items()}
+
+
+def keeping(client: httpx.Client, url: str, labels: int) -> tuple[float, float]:
+    """Median seconds to keep a label through the page, and by `campaign.tell`."""
+    form = re.search(r'name="form" value="(\w+)"', client.get("/new").text)
+    assert form is not None
+    secret, origin = form[1], {"Origin": str(client.base_url).rstrip("/"), "HX-Request": "true"}
+
+    def by_page(k: int) -> None:
+        data = {"form": secret, "id": f"A-{labels + k}", "key": f"p{k}", "value": "1.5"}
+        answer = client.post(f"/c/{NAME}/tell", data={**data, "sure": "true"}, headers=origin)
+        assert answer.status_code == 200, answer.text
+
+    with weal.open_campaign(NAME, url, by="ann") as campaign:
+
+        def by_python(k: int) -> None:
+            campaign.tell(f"A-{labels + LABELS_KEPT + k}", 1.5, key=f"t{k}")
+
+        return median(timed(by_page, LABELS_KEPT)), median(timed(by_python, LABELS_KEPT))
+
+
+def memory(pid: int) -> float:
+    """MB that the server has had at the most."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
+
+
+def imported(what: str) -> float:
+    begun = time.perf_counter()
+    subprocess.run([sys.executable, "-c", f"import {what}"], check=True)
+    return time.perf_counter() - begun
+
+
+def main(labels: int = 10_000, candidates: int = 100_000) -> None:
+    """Measure, and print."""
+    with tempfile.TemporaryDirectory() as name:
+        os.environ["XDG_STATE_HOME"] = f"{name}/state"
+        url = make(Path(name), labels, candidates)
+        keep_results(url, candidates)
+        starts = []
+        for _ in range(3):
+            with serving(url) as (_, _, seconds):
+                starts.append(seconds / imported("fastapi"))
+        with serving(url) as (address, pid, _):
+            base = address.split("/?")[0]
+            with httpx.Client(base_url=base, trust_env=False, timeout=600) as client:
+                client.get(address)
+                client.cookies.set("weal-who", "ann")
+                found = pages(client, candidates)
+                page, python = keeping(client, url, labels)
+            most = memory(pid)
+    least = found["/healthz"]
+    print(f"{labels:,} labels, {candidates:,} candidates; /healthz {1e3 * least:.2f} ms")
+    for one, seconds in found.items():
+        print(f"{one:18} {1e3 * seconds:7.2f} ms  {seconds / least:6.1f} times /healthz")
+    print(f"keeping a label    {1e3 * page:7.2f} ms  {page / python:6.1f} times campaign.tell")
+    print(f"first answer of weal serve {median(starts):.1f} times the import of FastAPI")
+    print(f"memory of the server {most:.0f} MB at the most")
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

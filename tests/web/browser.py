@@ -1,0 +1,73 @@
+"""Debian's Chromium, driven by playwright; requests to anything but this machine are cut, and told."""
+
+import os
+import shutil
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+import pytest
+
+LOST = ("Failed to load resource", "htmx:sendError", "htmx:afterRequest")  # of a server that died
+PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1440, "height": 900}
+
+
+def program():
+    """The path of Chromium; without it tests are skipped, or fail where it is required."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser")
+    if found is None:
+        if os.environ.get("WEAL_CHROMIUM") == "required":
+            pytest.fail("no Chromium here: install the Debian package chromium")
+        pytest.skip("no Chromium here: install the Debian package chromium")
+    return found
+
+
+@contextmanager
+def chromium():
+    from playwright.sync_api import sync_playwright
+
+    path = program()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+class Watcher:
+    """What must not happen on a page: dialogs, errors, refusals of the policy, other hosts."""
+
+    def __init__(self, context):
+        self.trouble = []
+        context.on("page", self.follow)
+        context.route("**/*", self.only_here)
+
+    def follow(self, page):
+        page.on("dialog", lambda dialog: (self.trouble.append("dialog"), dialog.dismiss()))
+        page.on("pageerror", lambda error: self.trouble.append(f"error: {error}"))
+        page.on("console", self.listen)
+
+    def listen(self, message):
+        if message.type == "error" and not message.text.startswith(LOST):
+            self.trouble.append(message.text)
+
+    def only_here(self, route):
+        if urlsplit(route.request.url).hostname in ("127.0.0.1", None):
+            return route.continue_()
+        self.trouble.append(f"another host: {route.request.url}")
+        return route.abort()
+
+
+@contextmanager
+def visit(browser, server, who="ann", **options):
+    """A page of a person who has come in, and what went wrong on it (in the end: nothing)."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(60_000)
+    watcher = Watcher(context)
+    page = context.new_page()
+    page.goto(server["url"])
+    assert "token" not in page.url
+    if who and page.get_by_label("Your name or initials").is_visible():
+        page.get_by_label("Your name or initials").fill(who)
+        page.get_by_role("button", name="That is me").click()
+    yield page
+    context.close()
+    assert not watcher.trouble, watcher.trouble

@@ -1,0 +1,131 @@
+"""The pages in a real Chromium: data never runs (W5), nothing is fetched from elsewhere (W11)."""
+
+from urllib.parse import quote
+
+import pandas as pd
+import pytest
+
+import weal
+from web.browser import DESKTOP, PHONE, chromium, visit
+from weal.store.store import open_store
+
+RUN = "alert(1)"
+PAYLOADS = [
+    f"<script>{RUN}</script>", f"<img src=x onerror={RUN}>", f"<svg onload={RUN}>",
+    f'"><script>{RUN}</script>', f"'><script>{RUN}</script>", f"</title><script>{RUN}</script>",
+    f"</textarea><script>{RUN}</script>", f"javascript:{RUN}", f'" onmouseover="{RUN}',
+    f"' onfocus='{RUN}' autofocus='", f"<iframe src=javascript:{RUN}>", f"<body onload={RUN}>",
+    f"<a href=javascript:{RUN}>x</a>", f"<details open ontoggle={RUN}>", f"<math><mi//xlink:href='javascript:{RUN}'>",
+    f"<input autofocus onfocus={RUN}>", "{{7*7}}", "{% include 'base.html' %}", "${7*7}", "#{7*7}",
+    f"<style>@import 'javascript:{RUN}'</style>", f"<link rel=stylesheet href=javascript:{RUN}>",
+    f"<meta http-equiv=refresh content='0;url=javascript:{RUN}'>", f"<object data=javascript:{RUN}>",
+    f"<embed src=javascript:{RUN}>", f"<form action=javascript:{RUN}><button>x", f"<base href='//evil.example/'>",
+    f"<div hx-get='/' hx-trigger='load' hx-on::load='{RUN}'>", f"<p hx-vals='js:{{a:{RUN}}}' hx-get='/' hx-trigger=load>",
+    f"<x data-hx-on:click={RUN}>", f"&lt;script&gt;{RUN}&lt;/script&gt;", f"&#60;script>{RUN}</script>",
+    f"\u202e<script>{RUN}</script>", f"<scr\u200bipt>{RUN}</script>", f"]]><script>{RUN}</script>",
+    f"--><script>{RUN}</script>", f"<!--<script>{RUN}</script>", f"<template><script>{RUN}</script></template>",
+    f"<noscript><p title='</noscript><img src=x onerror={RUN}>'>", f"<video><source onerror={RUN}>",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as found:
+        yield found
+
+
+def hostile(url, tmp_path):
+    """A campaign with a payload in its name, columns, unit, categories, ids, notes and who."""
+    assert len(PAYLOADS) == 40
+    name = f"<img src=x onerror={RUN}>"
+    table = {"id <script>alert(1)</script>": PAYLOADS}
+    for n, text in enumerate(PAYLOADS[:6]):
+        table[f"{text} [{text}]"] = [float((k * (n + 3)) % 7) for k in range(40)]
+    table["kind"] = [PAYLOADS[k % 20] for k in range(40)]
+    target = f"hardness <svg onload={RUN}>"
+    table[target] = [None] * 40
+    given = {"pool": pd.DataFrame(table), "id_column": "id <script>alert(1)</script>"}
+    with weal.open_campaign(name, url, **given, target=target, by=PAYLOADS[0]) as campaign:
+        for n, text in enumerate(PAYLOADS[:20]):
+            campaign.tell(text, float(n % 5), note=text, by=PAYLOADS[n + 20])
+        campaign.skip(PAYLOADS[20], note=PAYLOADS[20])
+        campaign.ask(2, by=PAYLOADS[1])
+    return name
+
+
+def test_nothing_in_the_data_runs(servers, browser, url, tmp_path):
+    """W5: everywhere that data is shown; W11: every page works with all other hosts cut off."""
+    name = hostile(url, tmp_path)
+    server = servers.start(url, worker=True)
+    with visit(browser, server, who=PAYLOADS[1], viewport=DESKTOP) as page:
+        base, place = server["url"].split("/?")[0], f"/c/{quote(name, safe='')}"
+        for path in ("/", *(f"{place}/{one}" for one in ("watch", "explore", "settings", "print"))):
+            page.goto(base + path)
+            assert page.locator("h1").count() == 1
+        for text in PAYLOADS:
+            page.goto(f"{base}{place}/bench?id={quote(text, safe='')}")
+            assert text in page.locator(".big-id").inner_text().replace("\u00a0", " ")
+        page.goto(f"{base}/c/{quote(PAYLOADS[3].replace('/', '|'), safe='')}/bench")  # an error
+        assert "There is no" in page.content() or "there is no" in page.content()
+        for n, text in enumerate(PAYLOADS[:8]):  # as the name of a file, and in its cells
+            lines = pd.DataFrame({text: [text, "b", "c"], "x": [1, 2, 4]})
+            page.goto(f"{base}/new")
+            page.set_input_files(
+                "input[type=file]",
+                {
+                    "name": f"{text}{n}.csv",
+                    "mimeType": "text/csv",
+                    "buffer": lines.to_csv(index=False).encode(),
+                },
+            )
+            page.wait_for_url("**/new/plan**work=*")
+            assert page.get_by_role("button", name="Make the campaign").is_visible()
+
+
+def test_the_keys_and_the_dialog_work_without_a_mouse(servers, browser, steel):
+    """Keyboard only, on a phone: a number with a comma, a question, a row skipped, one taken back."""
+    server = servers.start(steel, worker=True)
+    with weal.open_campaign("steel", steel, by="ann") as campaign:
+        ids = campaign.ask(4)
+        known = [one for one in ("A-30", "A-31", "A-32") if one not in ids]
+        campaign.tell(known, [10.0, 11.0, 12.5][: len(known)])
+    with visit(browser, server, viewport=PHONE) as page:
+        page.goto(server["url"].split("?")[0] + "c/steel/bench")
+        assert page.locator(".big-id").inner_text() == ids[0]
+        page.keyboard.type("12,5")
+        page.get_by_text("will be kept as").wait_for()
+        assert "12.5" in page.locator("#as-kept").inner_text()
+        page.reload()  # a draft survives
+        assert page.locator("input.value").input_value() == "12,5"
+        page.keyboard.press("Enter")
+        page.locator(".big-id", has_text=ids[1]).wait_for()
+        page.keyboard.type("125000")
+        page.keyboard.press("Enter")
+        page.locator("[data-question]").wait_for()  # far from the labels so far: asks once
+        assert page.locator("input.value").input_value() == "125000"
+        page.locator("input.value").fill("11.5")
+        page.keyboard.press("Enter")
+        page.locator(".big-id", has_text=ids[2]).wait_for()
+        page.keyboard.press("u")
+        page.locator(".big-id", has_text=ids[1]).wait_for()
+        page.keyboard.type("11")
+        page.keyboard.press("Enter")
+        page.locator(".big-id", has_text=ids[2]).wait_for()
+        page.keyboard.press("s")
+        page.locator(".big-id", has_text=ids[3]).wait_for()
+        page.keyboard.press("?")
+        page.locator("#keys").wait_for()
+        page.keyboard.press("Escape")
+        page.locator("#keys").wait_for(state="hidden")
+        width = page.evaluate("document.documentElement.scrollWidth")
+        assert width <= PHONE["width"]
+    history = [
+        (one.kind, one.id, one.body.get("y")) for one in open_store(steel).read("steel")[-5:]
+    ]
+    assert history == [
+        ("told", ids[0], 12.5),
+        ("told", ids[1], 11.5),
+        ("withdrawn", ids[1], None),
+        ("told", ids[1], 11.0),
+        ("skipped", ids[2], None),
+    ]
