@@ -57,6 +57,7 @@ from weal.core.tuned import (
 )
 
 Mask = NDArray[np.bool_]
+LEAST_STEPPED = 5e-5  # noise ratio from which steps of rank one lose half of the digits at most
 MAD = 1.4826  # the sd of a normal over its median absolute deviation
 
 
@@ -144,19 +145,23 @@ class Stand:
         return cls(C, lam, y, log_prior, A, log_det, wrong)
 
     def turned(self, i: int) -> "Stand":
-        """The same with label i doubted, or believed again."""
+        """The same with label i doubted, or believed again.
+
+        By a step of rank one, or anew where noise is so small that rounding would add up.
+        """
+        wrong = self.wrong.copy()
+        wrong[i] = not wrong[i]
+        if self.lam.min() < LEAST_STEPPED:
+            return Stand.of(self.C, self.lam, self.y, self.log_prior, wrong)
         if self.wrong[i]:
             u = np.matmul(self.A, self.C[:, :, i, None])[:, :, 0]  # A k
             s = self.C[:, i, i] - np.einsum("mt,mt->m", self.C[:, i] * ~self.wrong, u)
-            s = np.maximum(s, self.lam[:, i])  # rounding may not take v below 0
             u[:, i] -= 1.0
             A, log_det = self.A + u[:, :, None] * (u / s[:, None])[:, None, :], np.log(s)
         else:
-            column, A_ii = self.A[:, :, i], self.diagonal()[:, i]
+            column, A_ii = self.A[:, :, i], self.A[:, i, i]
             A = self.A - column[:, :, None] * (column / A_ii[:, None])[:, None, :]
             A[:, i], A[:, :, i], log_det = 0.0, 0.0, np.log(A_ii)
-        wrong = self.wrong.copy()
-        wrong[i] = not wrong[i]
         return replace(self, A=A, log_det=self.log_det + log_det, wrong=wrong)
 
     def diagonal(self) -> Array:  # (m, t)
@@ -318,7 +323,7 @@ class _Case:
     def on_grid(self, far: Mask) -> Mask:
         """Labels to doubt by a coarse grid of experts, without a charge."""
         variance = float(np.var(self.y[~far])) or 1.0
-        kernels, ratios = grid(self.X.shape[1])[::2], RATIOS[2:]
+        kernels, ratios = grid(self.X.shape[1])[::2], RATIOS[3:]
         players = [(kernel, ratio, 1.0) for kernel in kernels for ratio in ratios]
         y, extra = self.y / np.sqrt(variance), self.extra / variance
         even = np.full(len(players), -np.log(len(players)))
