@@ -10,9 +10,10 @@ from numpy.testing import assert_allclose
 from weal import ActiveLearner
 from weal.diagnostics import effects, input_importance
 from weal.diagnostics.explain import sample
+from weal.diagnostics.leave_one_out import LeftOut
 from weal.errors import WealError
 from weal.plots.canvas import as_bytes
-from weal.plots.learner_figures import NOT_KNOWN, error_label
+from weal.plots.learner_figures import NOT_KNOWN, error_label, predicted
 
 pandas = pytest.importorskip("pandas")
 N = 60
@@ -143,6 +144,15 @@ def test_ids_of_labels_far_from_what_was_expected_are_shown():
     named = [text.get_text() for text in learner.plot.predicted().texts]
     assert r"20_\$" in named
     assert len(named) <= 6
+
+
+def test_ids_that_crowd_are_moved_apart():
+    y = np.zeros(40)
+    alone = LeftOut(np.where(np.arange(40) < 20, 0.5, 0.0), *np.full((3, 40), 0.001))
+    ax = predicted(y, alone, np.zeros((0, 2)), np.zeros((0, 2)), ids=range(40))
+    places = sorted(text.xyann[1] for text in ax.texts)
+    assert len(places) == 6
+    assert min(np.diff(places)) > 0.03
 
 
 def test_axes_of_the_user_are_drawn_on_in_their_style(learner):

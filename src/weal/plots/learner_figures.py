@@ -183,8 +183,9 @@ def _name_outliers(ax: Axes, y: Array, alone: LeftOut, ids: Sequence[object]) ->
     taken: list[tuple[float, float]] = []
     for n in out[np.argsort(-beyond[out], kind="stable")][:NAMED].tolist():
         x, at = (float(y[n]) - low) / (high - low), (float(alone.mean[n]) - low) / (high - low)
-        while any(abs(at - b) < _LINE and abs(x - a) < _WORD for a, b in taken):
-            at += _LINE if at < 0.5 else -_LINE
+        away = _LINE if at < 0.5 else -_LINE  # one way only: there is an end to it
+        while any(abs(at - b) < 0.99 * _LINE and abs(x - a) < _WORD for a, b in taken):
+            at += away
         taken.append((x, at))
         left = x > 0.75
         ax.annotate(
