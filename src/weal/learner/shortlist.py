@@ -26,6 +26,8 @@ def shortlist(asked: Pass, variances: Callable[[], Array]) -> NDArray[np.intp]:
     assert asked.order is not None
     hashed = asked.order[asked.free[asked.order]]
     values = variances()[hashed]
+    if asked.cost is not None:  # else what is cheap might never be looked at
+        values = values / asked.cost[hashed]
     top = float(values.max())
     rounded = np.rint(values * (_STEPS / top)) if top > 0.0 else np.zeros_like(values)
     return np.unique(np.concatenate([hashed[: SHORTLIST // 2], hashed[_best(rounded)]]))
