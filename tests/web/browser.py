@@ -1,4 +1,4 @@
-"""Debian's Chromium, driven by playwright; requests to anything but this machine are cut, and told."""
+"""Debian's Chromium, driven by playwright; requests to other machines are cut, and told."""
 
 import os
 import shutil

@@ -24,7 +24,7 @@ def told(url, name="steel"):
 
 
 def test_a_crowd_on_two_servers_loses_and_doubles_nothing(servers, url, tmp_path):
-    """W10: every form is sent twice, as impatient people do, the second time to the other server."""
+    """W10: some forms are sent twice, as impatient people do, then to the other server."""
     begin(url, tmp_path, rows=CLIENTS * LABELS)
     two = [servers.start(url), servers.start(url)]
     together = threading.Barrier(CLIENTS)

@@ -25,10 +25,10 @@ SQL = [
     "' OR 1=1 --", "'; DROP TABLE weal_event; --", '" OR ""="', "1; DELETE FROM weal_campaign",
     "') UNION SELECT hash FROM weal_event --", "\\'; DROP TABLE weal_event; --", "%27%20OR%201=1",
     "admin'--", "' AND SLEEP(5) --", "'; ATTACH DATABASE 'x.db' AS x; --", "1' ORDER BY 9 --",
-    "'; PRAGMA writable_schema=1; --", "$1", "?", ":id", "%s", "{0}", "$$; DROP TABLE weal_event; $$",
+    "'; PRAGMA writable_schema=1; --", "$1", "?", ":id", "%s", "{0}", "$$; DROP TABLE t; $$",
     "' || (SELECT token FROM weal_event) || '", "'; VACUUM; --", "/* */", "--", "' GROUP BY seq --",
     "';UPDATE weal_event SET body='{}';--", "x' AND 1=CAST((SELECT 1) AS INT)--", "' LIKE '%", "_%",
-    "a'/**/OR/**/1=1--", "´; DROP TABLE weal_event; --", "'; COMMIT; DROP TABLE weal_event; --",
+    "a'/**/OR/**/1=1--", "\u00b4; DROP TABLE t; --", "'; COMMIT; DROP TABLE weal_event; --",
 ]  # fmt: skip
 
 

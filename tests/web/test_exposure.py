@@ -19,11 +19,11 @@ import pytest
 import weal
 from campaign import postgres_server
 from shell import typed
-from web.test_sizes import shown
-from web.visiting import Visitor, token_of
 from weal.store.naming import read_name
 from weal.web.places import server_folder
 from weal.web.token import kept_token
+from web.test_sizes import shown
+from web.visiting import Visitor, token_of
 
 SECRETS = (postgres_server.PASSWORD, unquote(postgres_server.PASSWORD))
 RISKY = ["=1+1", "+2", "-3", "@SUM(A1)", "\t=4", "=cmd|' /C calc'!A0"]

@@ -6,26 +6,52 @@ import pandas as pd
 import pytest
 
 import weal
-from web.browser import DESKTOP, PHONE, chromium, visit
 from weal.store.store import open_store
+from web.browser import DESKTOP, PHONE, chromium, visit
 
 RUN = "alert(1)"
 PAYLOADS = [
-    f"<script>{RUN}</script>", f"<img src=x onerror={RUN}>", f"<svg onload={RUN}>",
-    f'"><script>{RUN}</script>', f"'><script>{RUN}</script>", f"</title><script>{RUN}</script>",
-    f"</textarea><script>{RUN}</script>", f"javascript:{RUN}", f'" onmouseover="{RUN}',
-    f"' onfocus='{RUN}' autofocus='", f"<iframe src=javascript:{RUN}>", f"<body onload={RUN}>",
-    f"<a href=javascript:{RUN}>x</a>", f"<details open ontoggle={RUN}>", f"<math><mi//xlink:href='javascript:{RUN}'>",
-    f"<input autofocus onfocus={RUN}>", "{{7*7}}", "{% include 'base.html' %}", "${7*7}", "#{7*7}",
-    f"<style>@import 'javascript:{RUN}'</style>", f"<link rel=stylesheet href=javascript:{RUN}>",
-    f"<meta http-equiv=refresh content='0;url=javascript:{RUN}'>", f"<object data=javascript:{RUN}>",
-    f"<embed src=javascript:{RUN}>", f"<form action=javascript:{RUN}><button>x", f"<base href='//evil.example/'>",
-    f"<div hx-get='/' hx-trigger='load' hx-on::load='{RUN}'>", f"<p hx-vals='js:{{a:{RUN}}}' hx-get='/' hx-trigger=load>",
-    f"<x data-hx-on:click={RUN}>", f"&lt;script&gt;{RUN}&lt;/script&gt;", f"&#60;script>{RUN}</script>",
-    f"\u202e<script>{RUN}</script>", f"<scr\u200bipt>{RUN}</script>", f"]]><script>{RUN}</script>",
-    f"--><script>{RUN}</script>", f"<!--<script>{RUN}</script>", f"<template><script>{RUN}</script></template>",
-    f"<noscript><p title='</noscript><img src=x onerror={RUN}>'>", f"<video><source onerror={RUN}>",
-]  # fmt: skip
+    f"<script>{RUN}</script>",
+    f"<img src=x onerror={RUN}>",
+    f"<svg onload={RUN}>",
+    f'"><script>{RUN}</script>',
+    f"'><script>{RUN}</script>",
+    f"</title><script>{RUN}</script>",
+    f"</textarea><script>{RUN}</script>",
+    f"javascript:{RUN}",
+    f'" onmouseover="{RUN}',
+    f"' onfocus='{RUN}' autofocus='",
+    f"<iframe src=javascript:{RUN}>",
+    f"<body onload={RUN}>",
+    f"<a href=javascript:{RUN}>x</a>",
+    f"<details open ontoggle={RUN}>",
+    f"<math><mi//xlink:href='javascript:{RUN}'>",
+    f"<input autofocus onfocus={RUN}>",
+    "{{7*7}}",
+    "{% include 'base.html' %}",
+    "${7*7}",
+    "#{7*7}",
+    f"<style>@import 'javascript:{RUN}'</style>",
+    f"<link rel=stylesheet href=javascript:{RUN}>",
+    f"<meta http-equiv=refresh content='0;url=javascript:{RUN}'>",
+    f"<object data=javascript:{RUN}>",
+    f"<embed src=javascript:{RUN}>",
+    f"<form action=javascript:{RUN}><button>x",
+    "<base href='//evil.example/'>",
+    f"<div hx-get='/' hx-trigger='load' hx-on::load='{RUN}'>",
+    f"<p hx-vals='js:{{a:{RUN}}}' hx-get='/' hx-trigger=load>",
+    f"<x data-hx-on:click={RUN}>",
+    f"&lt;script&gt;{RUN}&lt;/script&gt;",
+    f"&#60;script>{RUN}</script>",
+    f"\u202e<script>{RUN}</script>",
+    f"<scr\u200bipt>{RUN}</script>",
+    f"]]><script>{RUN}</script>",
+    f"--><script>{RUN}</script>",
+    f"<!--<script>{RUN}</script>",
+    f"<template><script>{RUN}</script></template>",
+    f"<noscript><p title='</noscript><img src=x onerror={RUN}>'>",
+    f"<video><source onerror={RUN}>",
+]
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +109,7 @@ def test_nothing_in_the_data_runs(servers, browser, url, tmp_path):
 
 
 def test_the_keys_and_the_dialog_work_without_a_mouse(servers, browser, steel):
-    """Keyboard only, on a phone: a number with a comma, a question, a row skipped, one taken back."""
+    """Keyboard only, on a phone: a comma, a question, a row skipped, one taken back."""
     server = servers.start(steel, worker=True)
     with weal.open_campaign("steel", steel, by="ann") as campaign:
         ids = campaign.ask(4)

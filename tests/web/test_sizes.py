@@ -30,8 +30,8 @@ def endless(ann, path, head, kind="application/x-www-form-urlencoded", most=2**3
     cookies = "; ".join(f"{one.name}={one.value}" for one in ann.client.cookies.jar)
     place = urlsplit(ann.base)
     lines = (
-        f"POST {path} HTTP/1.1\r\nHost: {place.netloc}\r\nOrigin: {ann.base}\r\nCookie: {cookies}\r\n"
-        f"Content-Type: {kind}\r\nTransfer-Encoding: chunked\r\n\r\n"
+        f"POST {path} HTTP/1.1\r\nHost: {place.netloc}\r\nOrigin: {ann.base}\r\n"
+        f"Cookie: {cookies}\r\nContent-Type: {kind}\r\nTransfer-Encoding: chunked\r\n\r\n"
     )
     block = b"x" * 65536
     sent = 0

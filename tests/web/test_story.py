@@ -1,4 +1,4 @@
-"""The whole story in a real browser, by one who has never seen it: from a file to labels that count.
+"""The whole story in a real browser: from a file to labels that count.
 
 A file is dropped and becomes a campaign, rows are asked for, eight are labelled by keyboard, a typo
 is noticed and taken back, a worksheet goes out and comes back, the curve moves in a second window,
@@ -10,9 +10,9 @@ import signal
 
 import pytest
 
-from web.browser import DESKTOP, PHONE, chromium, visit
 from weal.samples import alloys, path
 from weal.store.store import open_store
+from web.browser import DESKTOP, PHONE, chromium, visit
 
 LABELS = 8
 

@@ -20,9 +20,12 @@ class Forms(HTMLParser):
         found = dict(attrs)
         if tag == "form":
             self.forms.append((found.get("action"), {}))
-        elif tag == "input" and self.forms and found.get("name"):
-            if found.get("type") != "checkbox" or "checked" in found:
-                self.forms[-1][1][found["name"]] = found.get("value") or ""
+        elif tag == "input" and self.forms and found.get("name") and _counts(found):
+            self.forms[-1][1][found["name"]] = found.get("value") or ""
+
+
+def _counts(field):
+    return field.get("type") != "checkbox" or "checked" in field
 
 
 class Visitor:
