@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from weal.campaign.candidate_table import column_costs
 from weal.campaign.entries import entry
 from weal.campaign.ledger import VERSION, Ledger
 from weal.campaign.rules import Entry, told_body
-from weal.campaign.settings import DEFAULTS, check_settings
+from weal.campaign.settings import DEFAULTS, check_settings, check_together
 from weal.core.arrays import Array
 from weal.core.scaling import location_scale
 from weal.store.events import Draft, check_id
@@ -26,6 +27,7 @@ from weal.store.store import Book, Chunk, Store
 from weal.table.parquet import table_to_parquet
 from weal.table.plan import Plan, encode, make_plan
 from weal.table.reading import Missing, Table, read_table, table_of
+from weal.table.rows import check_columns
 
 FARTHEST_INPUT = 1e50  # standard deviations
 NEARLY_EMPTY = 0.8  # share of missing cells in a column that is rather a target than an input
@@ -42,6 +44,7 @@ def create(
 ) -> bool:  # fmt: skip
     """Make the campaign; False when somebody else has made it already."""
     chosen = {**DEFAULTS, **check_settings(settings)}
+    check_together(chosen)
     numbered = id_column is None
     id_column = id_column or ID
     strict = strict_columns(target, types)
@@ -49,11 +52,13 @@ def create(
     there = target in table.columns
     if target is not None and not there:
         _refuse_nearly(target, list(table.columns))
+    types = _cost_aside(table, chosen["cost"], features, types)
     given = {"target": target if there else None, "features": features, "types": types}
     plan = replace(make_plan(table, id_column=id_column, **given), target=target)
     if not there and features == "auto":
         _refuse_hidden_target(table, plan, types)
     encode(plan, table)  # refuses what cannot be used before anything is written
+    column_costs(table, id_column, chosen["cost"])
     body = {
         "v": VERSION,
         "settings": chosen,
@@ -79,6 +84,7 @@ def add(
     strict = strict_columns(target, {one["name"]: one["kind"] for one in ledger.plan["columns"]})
     table = _table(source, id_column, ledger.rows if created["numbered"] else None, strict)
     _refuse_far(encode(Plan.from_json(ledger.plan), table), like, table.cells(id_column))
+    column_costs(table, id_column, ledger.settings.get("cost"))
     chunks = _chunks(table, id_column)
 
     def decide(book: Book) -> Sequence[Draft]:
@@ -87,6 +93,16 @@ def add(
 
     store.transact(ledger.name, decide, chunks)
     return len(table)
+
+
+def _cost_aside(
+    table: Table, cost: str | None, features: Any, types: Mapping[str, str]
+) -> Mapping[str, str]:
+    """What columns are, once that of the costs is none of the inputs, unless somebody says so."""
+    if cost is None or features != "auto" or cost in types:
+        return types
+    check_columns(table, [cost])
+    return {**types, cost: "drop"}
 
 
 def far_inputs(plan: Plan, table: Table, like: Array) -> list[str]:

@@ -42,6 +42,14 @@ def drawn(state: State, beliefs: Beliefs, n: int, before: int) -> list[Offer]:
     ]
 
 
+def named(state: State, beliefs: Beliefs, ids: Sequence[str]) -> list[Offer]:
+    """Rows that somebody wants by name."""
+    return [
+        Offer(name, {"check": False, **belief, "why": {"how": "by hand"}})
+        for name, belief in zip(ids, expected(state, beliefs, ids), strict=True)
+    ]
+
+
 def expected(state: State, beliefs: Beliefs, ids: Sequence[str]) -> list[dict[str, float | None]]:
     """What is expected of a label of these rows; None where there is no model."""
     if not state.fitted:

@@ -8,6 +8,7 @@ from typing import Any
 from weal.campaign.campaign import Campaign
 from weal.store.events import check_name
 from weal.store.store import Store, open_store
+from weal.table.index import with_ids
 
 
 def open_campaign(
@@ -35,7 +36,8 @@ def open_campaign(
     pool : path or frame, or None
         Table of candidates: CSV, TSV, Parquet or Excel file; pandas, polars or pyarrow frame.
     id_column, target
-        Columns with the ids and with labels that are there already (None: neither such column).
+        Columns with the ids and with labels that are there already (None: neither such column;
+        the index of a pandas frame, where it does not just count the rows, gives the ids).
     features, types
         Columns to use ("auto": all that can be); what a column is, where we would guess wrong.
     missing : dict of column to texts, or None
@@ -43,7 +45,8 @@ def open_campaign(
     by : str or None
         Who is at work; None: WEAL_WHO, else the name of the account.
     settings
-        acquisition, lease ("7d"), goal (error at which to stop), n_start, seed, warp, outliers.
+        acquisition, lease ("7d"), goal (error at which to stop), n_start, seed, warp, outliers,
+        cost (a column: what is gained by a label is divided by it).
 
     Examples
     --------
@@ -64,6 +67,7 @@ def open_campaign(
         if pool is not None and name not in place.campaigns():
             from weal.campaign.creating import create
 
+            pool, id_column = with_ids(pool, id_column)
             create(
                 place, name, pool, id_column, target, features, types or {}, settings, who,
                 missing,

@@ -7,7 +7,7 @@ the second sees what the first has done.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from weal.campaign.ledger import VERSION, Ledger, Told, confirmed, fold
@@ -168,6 +168,21 @@ def asked(
     if common is not None:
         bodies[0]["ask"] = common
     return [Draft("asked", body, offer.id, who) for offer, body in zip(free, bodies, strict=True)]
+
+
+def check_free(now: Ledger, ids: Sequence[str], candidates: Iterable[str], time: datetime) -> None:
+    """ValueError that says what is the matter with rows that somebody wants by name."""
+    there, out = set(candidates), {lease.id: lease for lease in now.open_leases(time)}
+    for name in ids:
+        if name not in there:
+            raise UnknownId(f"no candidate has the id {name!r}")
+        if name in now.labels:
+            raise AlreadyLabelled(f"{name!r} is labelled already")
+        if name in out:
+            who = f" with {out[name].who}" if out[name].who else ""
+            raise Conflict(f"{name!r} is out{who} until {out[name].until:%Y-%m-%d %H:%M} UTC")
+        if name in now.skipped:
+            raise ValueError(f"{name!r} is skipped; `weal skip --undo` brings it back")
 
 
 def known(book: Book, ids: Sequence[str]) -> Ledger:

@@ -36,6 +36,7 @@ _SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
         "weal.cli.ask_tell": ("ask", "tell", "skip", "withdraw"),
         "weal.cli.look": ("show", "log", "remove"),
         "weal.cli.view": ("status", "plot", "export", "settings", "list"),
+        "weal.cli.serve": ("serve",),
     },
     "Other": {
         "weal.cli.doctor": ("doctor",),

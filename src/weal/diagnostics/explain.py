@@ -36,13 +36,16 @@ def sentences(
 ) -> list[str]:  # fmt: skip
     """Why a candidate was asked, in words.
 
-    `how` is "check" (drawn at random), "start" (before there was a model) or "chosen", by functions
-    with these shares; mean and sd are what was expected then, `usual` the usual sd of candidates.
+    `how` is "check" (drawn at random), "by hand" (somebody wanted it), "start" (before there was a
+    model) or "chosen", by functions with these shares; mean and sd are what was expected then,
+    `usual` the usual sd of candidates.
     """
     known = [] if mean is None or sd is None else [_expected(mean, sd, usual)]
     around = [_around(near)] if near else []
     if how == "check":
         return [wording.CHECK, *known, *around]
+    if how == "by hand":
+        return [wording.BY_HAND, *known, *around]
     if how == "start":
         return [wording.START, *around]
     return [*known, *around, f"Chosen because {wording.reasons(shares)}."]

@@ -1,0 +1,215 @@
+"""What views are given: the store's ledgers, the worker and its results, and who sits there.
+
+Desk      of the server
+Here      of a request on one campaign (see the text of `weal.web`)
+Writing   the same for a request that writes: its form is ours, and says who
+"""
+
+import secrets
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path as FilePath
+from typing import Annotated, Any
+from urllib.parse import quote, unquote
+
+from fastapi import Depends, Form, HTTPException, Path, Request, Response
+from fastapi.templating import Jinja2Templates
+
+from weal.campaign.campaign import Campaign
+from weal.campaign.ledger import Ledger
+from weal.store.events import MAX_WHO, Event
+from weal.store.store import Store
+from weal.web.books import Books
+from weal.web.catalogue import FILE, written_after
+from weal.web.guard import Door
+from weal.web.kept import Found, Kept
+from weal.web.token import form_token, same
+from weal.web.worker import Job, Worker
+
+WHO = "weal-who"  # the cookie with the name of who sits there
+SOON = 0.25  # seconds for which a job is waited for before its progress is shown
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What a server has at hand."""
+
+    store: Store
+    books: Books
+    worker: Worker
+    kept: Kept
+    door: Door
+    templates: Jinja2Templates
+
+
+class Seat:
+    """A request: whose it is, and what is shown for it."""
+
+    def __init__(self, request: Request) -> None:
+        self.request, self.desk = request, _desk(request)
+
+    @property
+    def who(self) -> str:
+        """The name of who sits there; empty until it is known."""
+        return unquote(self.request.cookies.get(WHO, ""))[:MAX_WHO].strip()
+
+    @property
+    def is_part(self) -> bool:
+        """Whether a part of a page is asked for, and not all of it."""
+        return "hx-request" in self.request.headers
+
+    def page(self, template: str, code: int = 200, **context: Any) -> Response:
+        """A page, or a part of one, with everything escaped."""
+        known = {
+            "who": self.who,
+            "read_only": self.desk.door.read_only,
+            "form_token": form_token(self.desk.door.token),
+            "new_key": lambda: secrets.token_hex(16),
+            "here": self,
+        }
+        return self.desk.templates.TemplateResponse(
+            self.request, template, {**known, **context}, status_code=code
+        )
+
+    def submit(self, kind: str, key: str | None = None, **given: Any) -> Job:
+        """A job that somebody waits for."""
+        return self.desk.worker.submit(kind, given, key)
+
+    def progress(self, job: Job, then: str) -> Response:
+        """Where the job ends: `then`, with its id as ?work=; until then, how far it is."""
+        target = f"{then}{'&' if '?' in then else '?'}work={job.id}"
+        if job.finished.wait(SOON):
+            return self.go(target)
+        place = f"/work/{job.id}?then={quote(then, safe='')}"
+        return self.go(place) if not self.is_part else self.page("work.html", job=job, then=then)
+
+    def go(self, url: str) -> Response:
+        """Go to another page of ours."""
+        if self.is_part:
+            return Response(status_code=204, headers={"HX-Redirect": url})
+        return Response(status_code=303, headers={"Location": url})
+
+    def done(self, work: str | None) -> Any:
+        """The answer of a job that has ended, its error raised; None: no such job."""
+        job = self.desk.worker.job(work) if work else None
+        if job is None or not job.finished.is_set():
+            return None
+        if job.error is not None:
+            raise job.error
+        return job.answer
+
+
+class At(Seat):
+    """A request on one campaign."""
+
+    def __init__(self, request: Request, name: str) -> None:
+        super().__init__(request)
+        self.name = name
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """Where the campaign stands; UnknownCampaign where there is none."""
+        return self.desk.books.ledger(self.name)
+
+    @property
+    def now(self) -> datetime:
+        """The store's clock."""
+        return self.desk.store.now()
+
+    def url(self, page: str = "") -> str:
+        """The address of a page of this campaign."""
+        return f"/c/{quote(self.name, safe='')}{f'/{page}' if page else ''}"
+
+    def events(self, most: int) -> list[Event]:
+        """What happened last, the newest first."""
+        return self.desk.books.events(self.name, most)
+
+    def campaign(self) -> Campaign:
+        """The campaign, to write to."""
+        return Campaign(self.name, self.desk.store, self.who)
+
+    def found(self, kind: str) -> Found | None:
+        """What the worker found last; it is asked for more where that is not of the last event."""
+        found = self.desk.kept.found(self.name, kind)
+        if found is None or found.seq != self.ledger.seq:
+            self.desk.worker.want(kind, self.name, self.ledger.seq)
+        return found
+
+    def trouble(self, kind: str) -> str | None:
+        """Why the worker found nothing, if it tried."""
+        return self.desk.worker.trouble(kind, self.name, self.ledger.seq)
+
+    def rows(self, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """Cells of these candidates, as far as the worker has read the table."""
+        wanted = list(ids)
+        found = self.desk.kept.rows(self.name, wanted)
+        if found is None or any(one not in found for one in wanted):
+            self.desk.worker.want("rows", self.name, self.ledger.seq)
+        return found or {}
+
+    def catalogue(self) -> FilePath:
+        """The file of all candidates with predictions, which the worker keeps up to date."""
+        path = self.desk.kept.path(self.name, FILE)
+        if not self.is_catalogued:
+            self.desk.worker.want("explore", self.name, self.ledger.seq)
+        return path
+
+    @property
+    def is_catalogued(self) -> bool:
+        """Whether that file is of the last event."""
+        return written_after(self.desk.kept.path(self.name, FILE)) == self.ledger.seq
+
+    def story(self, id_: str) -> list[Event]:
+        """What happened to a row, the newest first."""
+        return [one for one in self.events(self.ledger.seq) if one.id == id_]
+
+
+def _desk(request: Request) -> Desk:
+    desk: Desk = request.app.state.desk
+    return desk
+
+
+def _seat(request: Request) -> Seat:
+    return Seat(request)
+
+
+Name = Annotated[str, Path(min_length=1, max_length=100, description="A campaign.")]
+
+
+def _here(request: Request, name: Name) -> At:
+    here = At(request, name)
+    _ = here.ledger
+    return here
+
+
+def genuine(request: Request, form: Annotated[str, Form(max_length=100)] = "") -> None:
+    """403 where a form is not one of ours; a program with the token itself needs none."""
+    bearer = "authorization" in request.headers
+    if not bearer and not same(form, form_token(_desk(request).door.token)):
+        raise HTTPException(403, "This form is not one of this server: load the page again.")
+
+
+def _known(seat: Seat) -> None:
+    if not seat.who:
+        raise HTTPException(422, "Say who you are first (at the top of the page).")
+
+
+def _writing(here: Annotated[At, Depends(_here)], _: Annotated[None, Depends(genuine)]) -> At:
+    _known(here)
+    return here
+
+
+def _writing_seat(
+    seat: Annotated[Seat, Depends(_seat)], _: Annotated[None, Depends(genuine)]
+) -> Seat:
+    _known(seat)
+    return seat
+
+
+Sitting = Annotated[Seat, Depends(_seat)]
+Here = Annotated[At, Depends(_here)]
+Writing = Annotated[At, Depends(_writing)]
+WritingSeat = Annotated[Seat, Depends(_writing_seat)]
+View = Callable[..., Response]

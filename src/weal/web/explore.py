@@ -1,0 +1,145 @@
+"""Page 4: the candidates with their predictions, and a row's own page.
+
+A wish (`catalogue.Wish`) is in the address, so that it can be kept as a bookmark; the columns in it
+are c0, c1, ..: names of the user's never become part of a query.
+"""
+
+import re
+from typing import Annotated, Any
+from urllib.parse import parse_qsl, quote, urlencode
+
+from fastapi import APIRouter, Form, HTTPException, Query, Response
+
+from weal.store.events import MAX_ID
+from weal.web import catalogue
+from weal.web.catalogue import FIXED, Page, Wish
+from weal.web.desk import At, Here, Writing
+from weal.web.watch import told
+
+router = APIRouter()
+_COLUMN = re.compile(r"c[0-9]{1,4}")
+TITLES = {"id": "Id", "y": "Measured", "mean": "Expected", "sd": "\N{PLUS-MINUS SIGN}",
+          "low": "From", "high": "To"}  # fmt: skip
+Text = Annotated[str, Query(max_length=200)]
+Id = Annotated[str, Query(min_length=1, max_length=MAX_ID)]
+
+
+@router.get("/c/{name}/explore")
+def explore(
+    here: Here, sort: Text = "n", down: bool = False, q: Text = "", only: Text = "",
+    after: Annotated[str, Query(max_length=2000)] = "",
+) -> Response:  # fmt: skip
+    """The candidates as a table: searched, filtered and sorted by what the address says."""
+    current = here.catalogue()
+    given = dict(parse_qsl(str(here.request.url.query)))
+    wish = Wish(
+        sort=sort if sort in ("n", *FIXED) or _COLUMN.fullmatch(sort) else "n",
+        down=down,
+        text=q.strip(),
+        only=only if only in ("measured", "open") else "",
+        **_filters(given),
+        after=catalogue.read_after(after),
+    )
+    page = catalogue.read(current, wish)
+    if here.is_part and page is not None:  # it was waited for
+        return Response(status_code=204, headers={"HX-Refresh": "true"})
+    template = "explore/waiting.html" if here.is_part else "explore/page.html"
+    return here.page(
+        template, page=page, wish=wish, given=given, titles=TITLES, link=_linker(here, given),
+        more=_more(here, given, page), trouble=here.trouble("explore"),
+        **_columns(here),
+    )  # fmt: skip
+
+
+def _filters(given: dict[str, str]) -> dict[str, Any]:
+    """Bounds and texts of columns: least-c0=3, most-sd=2.5, is-c1=A."""
+    low, high, equal = dict[str, float](), dict[str, float](), list[tuple[str, str]]()
+    for key, value in given.items():
+        how, _, column = key.partition("-")
+        if not value or not (column in FIXED or _COLUMN.fullmatch(column)):
+            continue
+        if how == "is":
+            equal.append((column, value))
+        elif how in ("least", "most") and (bound := _number(value)) is not None:
+            (low if how == "least" else high)[column] = bound
+    names = dict.fromkeys([*low, *high])
+    return {"bounds": tuple((one, low.get(one), high.get(one)) for one in names),
+            "equal": tuple(equal)}  # fmt: skip
+
+
+def _number(text: str) -> float | None:
+    try:
+        found = float(text.replace(",", ".") if text.count(",") == 1 else text)
+    except ValueError:
+        return None
+    return found if abs(found) < float("inf") else None
+
+
+def _linker(here: At, given: dict[str, str]) -> Any:
+    """Addresses of the same wish with something else in it."""
+
+    def link(**changes: Any) -> str:
+        wish = {k: v for k, v in given.items() if k != "after" and v} | changes
+        plain = {k: str(v) for k, v in wish.items() if v not in ("", None, False)}
+        return f"{here.url('explore')}?{urlencode(plain)}"
+
+    return link
+
+
+def _more(here: At, given: dict[str, str], page: Page | None) -> str | None:
+    if page is None or page.last is None:
+        return None
+    return str(_linker(here, given)(after=catalogue.spell_after(page.last)))
+
+
+def _columns(here: At) -> dict[str, Any]:
+    """Kinds of the columns, and levels of the categories."""
+    columns = here.ledger.plan.get("columns", [])
+    return {"kinds": {one["name"]: one["kind"] for one in columns},
+            "levels": {one["name"]: one.get("levels", ()) for one in columns}}  # fmt: skip
+
+
+def inputs_of(here: At) -> list[str]:
+    """Columns that the model learns from."""
+    columns = here.ledger.plan.get("columns", [])
+    return [one["name"] for one in columns if one["kind"] != "dropped"]
+
+
+@router.get("/c/{name}/row")
+def row(here: Here, id: Id, work: Text = "") -> Response:
+    """A row: inputs, what is expected of it, what happened to it."""
+    here.done(work)  # an ask that failed says why
+    story = here.story(id)
+    known, ledger = catalogue.one(here.catalogue(), id), here.ledger
+    if known is None and not story and here.is_catalogued:
+        raise HTTPException(404, f"There is no candidate {id!r} here.")
+    return here.page(
+        "explore/row.html", id=id, known=known, labels=ledger.labels.get(id, ()),
+        lease=ledger.leases.get(id), note=ledger.skipped.get(id), skipped=id in ledger.skipped,
+        story=[(one, told(one)) for one in story],
+    )  # fmt: skip
+
+
+@router.get("/c/{name}/row/near")
+def near(here: Here, id: Id) -> Response:
+    """The nearest measured rows, once the worker has found them."""
+    job = here.submit("near", job_key(here, "near", id), name=here.name, id=id)
+    again = f"{here.url('row/near')}?id={quote(id, safe='')}"
+    if not job.finished.wait(0.25):
+        return here.page("explore/wait.html", again=again)
+    return here.page(
+        "explore/near.html", near=here.done(job.id), known=catalogue.one(here.catalogue(), id)
+    )
+
+
+@router.post("/c/{name}/row/ask")
+def take(here: Writing, id: Annotated[str, Form(min_length=1, max_length=MAX_ID)],
+         key: Annotated[str, Form(pattern="^[0-9a-f]{32}$")]) -> Response:  # fmt: skip
+    """Ask for this very row."""
+    job = here.submit("take", key, name=here.name, who=here.who, id=id)
+    return here.progress(job, then=f"{here.url('row')}?id={quote(id, safe='')}")
+
+
+def job_key(here: At, kind: str, *what: str) -> str:
+    """The same work on the same campaign is one job."""
+    return " ".join([kind, here.name, str(here.ledger.seq), *what])

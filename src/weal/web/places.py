@@ -1,0 +1,64 @@
+"""The folder of a store's server: its token, uploads, and what the worker has found.
+
+It is in XDG_STATE_HOME (else ~/.local/state), one for each store, open to its owner alone. Nothing
+in it but the token is missed when it is deleted. Names in it are ours: digests of names of
+campaigns, and random ones; a browser never names a path.
+"""
+
+import hashlib
+import os
+import secrets
+import time
+from pathlib import Path
+
+from weal.store.naming import Name
+
+OLD = 2 * 24 * 3600.0  # seconds after which uploads and downloads are swept away
+LETTERS = 32  # of a random name
+
+
+def server_folder(name: Name) -> Path:
+    """The folder for the server of this store, made if need be."""
+    where = name.address if name.kind == "sqlite" else name.shown
+    digest = hashlib.blake2b(f"{name.kind} {where}".encode(), digest_size=12).hexdigest()
+    folder = _state() / "weal" / f"serve-{digest}"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder.chmod(0o700)
+    return folder
+
+
+def campaign_folder(folder: Path, name: str) -> Path:
+    """Where results of this campaign are kept."""
+    found = folder / f"c-{hashlib.blake2b(name.encode(), digest_size=16).hexdigest()}"
+    found.mkdir(exist_ok=True, mode=0o700)
+    return found
+
+
+def new_file(folder: Path, ending: str) -> Path:
+    """A place for an upload or a download, that is not there yet."""
+    place = folder / "files"
+    place.mkdir(exist_ok=True, mode=0o700)
+    return place / f"{secrets.token_hex(LETTERS // 2)}{ending}"
+
+
+def given_file(folder: Path, key: str) -> Path | None:
+    """The file with that random name, which came from us; None: there is none."""
+    if len(key) != LETTERS or not set(key) <= set("0123456789abcdef"):
+        return None
+    return next((folder / "files").glob(f"{key}.*"), None)
+
+
+def sweep(folder: Path) -> None:
+    """Delete uploads and downloads of days ago."""
+    for path in (folder / "files").glob("*"):
+        if path.stat().st_mtime < time.time() - OLD:
+            path.unlink(missing_ok=True)
+
+
+def _state() -> Path:
+    if given := os.environ.get("XDG_STATE_HOME"):
+        return Path(given)
+    try:
+        return Path.home() / ".local" / "state"
+    except RuntimeError as error:
+        raise ValueError("there is no home folder for the token: set XDG_STATE_HOME") from error

@@ -1,0 +1,121 @@
+"""A server for the pages of a store: one port of this machine, and a worker beside it."""
+
+import os
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from weal.store.naming import DEFAULT, read_name
+from weal.store.store import Store, open_store
+from weal.web.app import create_app
+from weal.web.guard import LOOPBACK, Door
+from weal.web.places import server_folder, sweep
+from weal.web.reading_only import reading_only
+from weal.web.token import kept_token
+from weal.web.worker import Child, Worker
+
+PORT = 8765
+PATIENCE = 1  # seconds that open pages get when the server ends
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where the server is to be found."""
+
+    host: str = "127.0.0.1"
+    port: int = PORT
+    allowed: tuple[str, ...] = ()  # further names that browsers may know it by
+    certfile: Path | None = None
+    keyfile: Path | None = None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether this machine alone can reach it."""
+        return self.host in LOOPBACK
+
+    @property
+    def url(self) -> str:
+        """What to type into a browser."""
+        scheme = "https" if self.certfile else "http"
+        host = self.host if self.is_local else (*self.allowed, self.host)[0]
+        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}/"
+
+
+class Server:
+    """A server that listens already; `run` answers until Ctrl-C."""
+
+    def __init__(
+        self, url: str | None, address: Address, read_only: bool = False, new_token: bool = False
+    ) -> None:
+        self.name = read_name(url)
+        check_address(address)
+        opened = open_store(url)
+        self.store: Store = reading_only(opened) if read_only else opened
+        self._socket = _listening(address)
+        port = self._socket.getsockname()[1]
+        self.address = Address(
+            address.host, port, address.allowed, address.certfile, address.keyfile
+        )
+        folder = server_folder(self.name)
+        sweep(folder)
+        self.token = kept_token(folder, new_token)
+        hosts = LOOPBACK | {name.lower() for name in address.allowed}
+        door = Door(self.token, port, frozenset(hosts), read_only, address.certfile is not None)
+        worker = Worker(Child(_given(url), folder, read_only))
+        self.app = create_app(self.store, door=door, folder=folder, worker=worker)
+
+    @property
+    def url(self) -> str:
+        """The address with the token, for whoever may come in."""
+        return f"{self.address.url}?token={self.token}"
+
+    def run(self) -> None:
+        """Answer until Ctrl-C."""
+        config: dict[str, Any] = {
+            "log_level": "critical",
+            "access_log": False,  # the first address has the token in it
+            "server_header": False,
+            "timeout_graceful_shutdown": PATIENCE,
+            "ssl_certfile": self.address.certfile,
+            "ssl_keyfile": self.address.keyfile,
+            "lifespan": "on",
+            "ws": "none",
+        }
+        uvicorn.Server(uvicorn.Config(self.app, **config)).run(sockets=[self._socket])
+        self.store.close()
+
+
+def check_address(address: Address) -> None:
+    """ValueError where others could reach the server under a name that was not allowed."""
+    if not address.is_local and not address.allowed:
+        raise ValueError(
+            f"--host {address.host} lets other machines in: name this one as their browsers will "
+            "know it, with --allow-host (lab-pc.example.org)"
+        )
+    if bool(address.certfile) != bool(address.keyfile):
+        raise ValueError("--certfile and --keyfile go together")
+
+
+def _given(url: str | None) -> str:
+    """The name of the store as it was given, with its password: for the worker alone."""
+    return url or os.environ.get("WEAL_STORE") or DEFAULT
+
+
+def _listening(address: Address) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    found = socket.socket(family, socket.SOCK_STREAM)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((address.host, address.port))
+    except OSError as error:
+        found.close()
+        raise ValueError(
+            f"port {address.port} of {address.host} cannot be had ({error.strerror}): is weal "
+            "serve running already? Else choose another with --port"
+        ) from error
+    found.listen(128)
+    found.set_inheritable(False)
+    return found

@@ -1,0 +1,100 @@
+/* What the pages do beside htmx: news, drafts, keys, retries. All state is in the store. */
+"use strict";
+(() => {
+  const body = document.body;
+  const each = (selector, act) => document.querySelectorAll(selector).forEach(act);
+
+  // News: the server says that something moved; parts with hx-trigger="moved from:body" ask again.
+  const moved = () => body.dispatchEvent(new CustomEvent("moved"));
+  const news = body.dataset.news;
+  if (news) {
+    let seen = 0;
+    const source = new EventSource(news);
+    source.addEventListener("moved", () => { if (seen++) moved(); });
+    source.addEventListener("error", () => { seen = Math.min(seen, 1); });
+    setInterval(() => { if (source.readyState === EventSource.CLOSED) moved(); }, 10000);
+  }
+
+  // A form that the line or the server lost is sent again: its key keeps it from being kept twice.
+  const lost = document.getElementById("lost");
+  let tries = 0;
+  const again = (event) => {
+    const element = event.detail.elt;
+    if (!element.matches("form[data-again]")) { lost.hidden = false; return; }
+    lost.hidden = false;
+    tries += 1;
+    setTimeout(() => { if (element.isConnected) element.requestSubmit(); }, Math.min(500 * tries, 3000));
+  };
+  body.addEventListener("htmx:sendError", again);
+  body.addEventListener("htmx:timeout", again);
+  body.addEventListener("htmx:afterOnLoad", () => { lost.hidden = true; tries = 0; });
+
+  // Drafts survive a reload, until what they were for is kept.
+  const place = (field) => `weal ${location.port} ${field.dataset.draft}`;
+  const remember = (field) => {
+    try {
+      if (field.value) localStorage.setItem(place(field), field.value);
+      else localStorage.removeItem(place(field));
+    } catch { /* a browser that keeps nothing */ }
+  };
+  const recall = () => each("[data-draft]", (field) => {
+    try { if (!field.value) field.value = localStorage.getItem(place(field)) || ""; } catch { /* none */ }
+  });
+  const forget = (form) => form.querySelectorAll("[data-draft]").forEach((field) => {
+    try { localStorage.removeItem(place(field)); } catch { /* none */ }
+  });
+  document.addEventListener("input", (event) => {
+    if (event.target.matches("[data-draft]")) remember(event.target);
+  });
+  body.addEventListener("htmx:beforeSwap", (event) => {
+    const form = event.detail.requestConfig && event.detail.requestConfig.elt;
+    const good = event.detail.xhr.status < 300 && !event.detail.serverResponse.includes("data-question");
+    if (good && form && form.matches("form[data-again]")) forget(form);
+  });
+
+  // Where to type next.
+  const settle = () => {
+    recall();
+    const field = document.querySelector("[data-focus]");
+    if (field && !document.querySelector("dialog[open]")) { field.focus(); if (field.select) field.select(); }
+  };
+  body.addEventListener("htmx:afterSwap", (event) => { if (event.detail.target.id === "bench") settle(); });
+
+  // Keys: an element with data-key is clicked; letters that no number has work in a number's field too.
+  const typing = (element) => element.matches("input, textarea, select") && !element.matches("[data-number]");
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
+    if (event.key === "?") { const keys = document.getElementById("keys"); if (keys) { event.preventDefault(); keys.showModal(); } return; }
+    if (document.querySelector("dialog[open]")) return;
+    const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    const target = document.querySelector(`[data-key="${CSS.escape(key)}"]`);
+    if (target) { event.preventDefault(); target.click(); }
+  });
+  document.addEventListener("click", (event) => {
+    const opener = event.target.closest("[data-opens]");
+    if (opener) document.getElementById(opener.dataset.opens).showModal();
+    const closer = event.target.closest("[data-closes]");
+    if (closer) closer.closest("dialog").close();
+    if (event.target.closest("[data-print]")) window.print();
+  });
+
+  // Files may be dropped on their field.
+  const drop = (event) => event.target.closest && event.target.closest(".drop");
+  ["dragover", "dragenter"].forEach((kind) => document.addEventListener(kind, (event) => {
+    if (drop(event)) { event.preventDefault(); drop(event).classList.add("over"); }
+  }));
+  document.addEventListener("dragleave", (event) => { if (drop(event)) drop(event).classList.remove("over"); });
+  document.addEventListener("drop", (event) => {
+    const zone = drop(event);
+    if (!zone || !event.dataTransfer.files.length) return;
+    event.preventDefault();
+    zone.classList.remove("over");
+    const field = zone.querySelector("input[type=file]");
+    field.files = event.dataTransfer.files;
+    field.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+  document.addEventListener("change", (event) => {
+    if (event.target.matches("[data-sends]")) event.target.form.requestSubmit();
+  });
+  settle();
+})();

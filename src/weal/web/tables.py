@@ -1,0 +1,156 @@
+"""Jobs on tables that people bring: what is in one, and how it becomes a campaign.
+
+A table is known by the random name of its upload. It is looked at as often as choices change; only
+`make` writes, all or nothing.
+"""
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from weal.errors import WealError
+from weal.table.cells import short
+from weal.table.plan import Plan, encode, make_plan
+from weal.table.planning import DECLARED
+from weal.table.reading import Table, read_table
+from weal.web.places import given_file
+from weal.web.shelf import Arguments, Progress, Shelf
+
+MOST_UNPACKED = 200 * 2**20  # bytes of a workbook
+EXAMPLES = 3  # cells that are shown of a column
+MOSTLY_EMPTY = 0.5  # share of missing cells from which a column of numbers may be what is measured
+_IDS = ("id", "ids", "name", "sample", "sample_id", "code")
+
+
+def upload(shelf: Shelf, given: Arguments) -> Path:
+    """The uploaded file; WealError where it was swept away."""
+    path = given_file(shelf.kept.folder, given["file"])
+    if path is None:
+        raise WealError("this upload is not there any more: bring the file again")
+    check_unpacked(path)
+    return path
+
+
+def check_unpacked(path: Path) -> None:
+    """ValueError where a workbook would unpack to more than we read."""
+    if path.suffix != ".xlsx":
+        return
+    try:
+        with zipfile.ZipFile(path) as packed:
+            size = sum(one.file_size for one in packed.infolist())
+    except (zipfile.BadZipFile, OSError) as error:
+        raise ValueError("this is no Excel file (.xlsx): save it as such, or as CSV") from error
+    if size > MOST_UNPACKED:
+        raise ValueError(f"this workbook unpacks to {size // 2**20:,} MB: save the sheet as CSV")
+
+
+def look(shelf: Shelf, given: Arguments, progress: Progress) -> dict[str, Any]:
+    """The plan for a table, column by column, by the choices so far; what stands in its way."""
+    path = upload(shelf, given)
+    progress("reading the table", 0, 1)
+    table = _read(path, given.get("id"))
+    if "id" not in given:  # first look: guess, and say so
+        given = {**given, "id": _guess_id(table), "target": _guess_target(table)}
+        table = _read(path, given["id"])
+    plan, problem = _plan(table, given)
+    return {**_described(table, plan, given), "file": given["file"], "problem": problem}
+
+
+def make(shelf: Shelf, given: Arguments, progress: Progress) -> dict[str, Any]:
+    """Make the campaign of a table; or the same look again, and why it cannot be made."""
+    from weal.campaign.creating import create
+
+    path = upload(shelf, given)
+    name, types = given["name"], _types(given)
+    try:
+        if name in shelf.store.campaigns():
+            raise ValueError(f"there is a campaign {name!r} already: choose another name")
+        roles, who = (given["id"] or None, given["target"] or None), given["who"]
+        if not create(shelf.store, name, path, *roles, "auto", types, {}, who):
+            raise ValueError(f"somebody has just made a campaign {name!r}: choose another name")
+    except ValueError as error:
+        return {**look(shelf, given, progress), "problem": str(error)}
+    return {"made": name}
+
+
+def add(shelf: Shelf, given: Arguments, progress: Progress) -> int:
+    """Add the candidates of a table to a campaign; how many there were."""
+    path = upload(shelf, given)
+    return shelf.campaign(given["name"], given["who"]).add(path)
+
+
+def _read(path: Path, id_column: str | None) -> Table:
+    try:
+        return read_table(path, text=[id_column] if id_column else [])
+    except ValueError as error:  # the file has a name that nobody gave it
+        raise ValueError(str(error).replace(str(path), "this file")) from error
+
+
+def _types(given: Arguments) -> dict[str, str]:
+    """Types that were chosen, of columns that are inputs."""
+    roles = (given["id"], given["target"])
+    types = dict(given.get("types", {}))
+    return {one: kind for one, kind in types.items() if kind in DECLARED and one not in roles}
+
+
+def _plan(table: Table, given: Arguments) -> tuple[Plan | None, str | None]:
+    ids, target = given["id"] or None, given["target"] or None
+    try:
+        plan = make_plan(table, id_column=ids, target=target, types=_types(given))
+        encode(plan, table)
+        return plan, None
+    except ValueError as error:
+        return None, str(error)
+
+
+def _described(table: Table, plan: Plan | None, given: Arguments) -> dict[str, Any]:
+    said = dict(zip((one.name for one in plan.columns), plan.lines(), strict=True)) if plan else {}
+    columns = [_column(table, name, said.get(name)) for name in table.columns]
+    return {
+        "rows": len(table),
+        "notes": list(table.notes),
+        "columns": columns,
+        "said": plan.describe() if plan else None,
+        "id": given["id"] or "",
+        "target": given["target"] or "",
+        "types": dict(given.get("types", {})),
+        "name": given.get("name", ""),
+    }
+
+
+def _column(table: Table, name: str, said: str | None) -> dict[str, Any]:
+    cells = table.cells(name)
+    known = [cell for cell in cells if cell is not None]
+    examples = [short(cell).strip("'") for cell in dict.fromkeys(known[:200])]
+    return {
+        "name": name,
+        "missing": len(cells) - len(known),
+        "examples": examples[:EXAMPLES],
+        "said": said.removeprefix(f"{name}: ") if said else None,
+    }
+
+
+def _guess_id(table: Table) -> str:
+    """A column that names rows: each text in it once."""
+    distinct = [
+        name
+        for name in table.columns
+        if None not in (cells := table.cells(name)) and len(set(cells)) == len(cells)
+    ]
+    texts = [name for name in distinct if isinstance(table.cells(name)[0], str)]
+    named = [name for name in distinct if name.strip().lower() in _IDS]
+    return next(iter([*named, *texts]), "")
+
+
+def _guess_target(table: Table) -> str:
+    """A column of numbers that is mostly empty: what is to be measured."""
+    for name in table.columns:
+        cells = table.cells(name)
+        known = [cell for cell in cells if cell is not None]
+        numbers = known and all(isinstance(cell, int | float) for cell in known)
+        if numbers and len(known) <= (1.0 - MOSTLY_EMPTY) * len(cells):
+            return name
+    return ""
+
+
+KINDS = {"look": look, "make": make, "add": add}

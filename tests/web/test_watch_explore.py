@@ -1,0 +1,121 @@
+"""Pages that look: Watch, Explore, a row's own, effects; against a real server with its worker."""
+
+import re
+import time
+
+import pytest
+
+import weal
+from weal.errors import AlreadyLabelled, Conflict, UnknownId
+from web.conftest import begin
+from web.visiting import Visitor
+
+
+@pytest.fixture
+def labelled(url, tmp_path):
+    """A campaign with a model."""
+    begin(url, tmp_path, rows=60)
+    with weal.open_campaign("steel", url, by="bob") as campaign:
+        for k in range(14):
+            campaign.tell(f"A-{k}", (k % 17 - 3.5) ** 2 + k % 5)
+    return url
+
+
+@pytest.fixture
+def eve(servers, labelled):
+    with Visitor(servers.start(labelled, worker=True)) as visitor:
+        yield visitor
+
+
+def until(visitor, path, words, seconds=60.0):
+    """The page once these words are on it."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        text = visitor.get(path, follow_redirects=True).text
+        if re.search(words, text):
+            return text
+        time.sleep(0.2)
+    raise AssertionError(f"{words!r} did not come up on {path}: {text[-2000:]}")
+
+
+def test_watch_says_at_once_that_it_looks_and_then_what_it_found(eve):
+    first = eve.get("/c/steel/watch")
+    assert first.status_code == 200
+    text = until(eve, "/c/steel/watch", "data-chart")
+    assert "guessing the mean" in text
+    assert "Inputs that matter" in text
+    text = until(eve, "/c/steel/watch", "Expected against measured")
+    assert 'href="/c/steel/row?id=A-3"' in text
+    assert "bob" in text
+
+
+def test_explore_sorts_filters_and_pages(eve):
+    until(eve, "/c/steel/explore", "60 rows")
+    down = eve.get("/c/steel/explore", params={"sort": "c0", "down": "true", "only": "open"}).text
+    assert "46 rows" in down
+    shown = [
+        float(one) for one in re.findall(r'<td class="number"><bdi>([-\d.]+)</bdi></td><td', down)
+    ]
+    assert shown == sorted(shown, reverse=True)
+    page = eve.get("/c/steel/explore").text
+    (more,) = re.findall(r'href="([^"]+)" rel="next"', page)
+    rest = eve.get(more.replace("&amp;", "&")).text
+    assert len(re.findall(r"row\?id=A-", rest)) == 10
+    assert "No row fits" in eve.get("/c/steel/explore", params={"q": "nothing like this"}).text
+    few = eve.get("/c/steel/explore", params={"least-c0": "3,5", "most-c0": "5", "is-c1": "2"})
+    assert few.status_code == 200
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["sort=c9999", "sort=n;DROP", "after=[1,2]", "after=%00", "least-c0=nan", "most-mean=1e999",
+     "least-c99=1", "only=x", "down=perhaps", "is-c0=%27"],
+)  # fmt: skip
+def test_what_nobody_would_wish_is_no_mistake_of_ours(eve, query):
+    until(eve, "/c/steel/explore", "60 rows")
+    assert eve.get(f"/c/steel/explore?{query}").status_code in (200, 422)
+
+
+def test_a_row_has_a_page_with_its_story_and_can_be_asked_for(eve, labelled):
+    until(eve, "/c/steel/explore", "60 rows")
+    assert eve.get("/c/steel/row", params={"id": "nobody"}).status_code == 404
+    measured = eve.get("/c/steel/row", params={"id": "A-3"}).text
+    assert "measured 3" in measured
+    assert "Measure this row" not in measured
+    near = until(eve, "/c/steel/row/near?id=A-30", "this row")
+    assert "A-13" in near
+    form = eve.form("/c/steel/row?id=A-30", "/c/steel/row/ask")
+    asked = eve.post("/c/steel/row/ask", form)
+    assert asked.status_code == 303, asked.text
+    until(eve, "/c/steel/row?id=A-30", "Out with")
+    with weal.open_campaign("steel", labelled) as campaign:
+        (asked,) = campaign.asked()
+        assert (asked.id, asked.who) == ("A-30", "ann")
+        assert asked.why.startswith("Asked for by name. ")
+
+
+def test_effects_and_maps_come_when_they_are_found(eve):
+    assert "What inputs do" in eve.get("/c/steel/effects").text
+    assert "polyline" in until(eve, "/c/steel/effects/picture?x=temp", "<svg")
+    map_ = until(eve, "/c/steel/effects/picture?x=temp&y=hours", "Circles are measured rows")
+    assert map_.count('class="mark"') == 14
+    assert eve.get("/c/steel/effects/picture?x=nothing").status_code in (200, 422)
+
+
+def test_rows_that_cannot_be_asked_for_are_refused_and_none_is_taken(labelled):
+    with weal.open_campaign("steel", labelled, by="ann") as campaign:
+        assert campaign.ask_for(["A-20", "A-21"]) == ["A-20", "A-21"]
+        campaign.skip("A-25")
+        for ids, error in (
+            (["A-40", "A-3"], AlreadyLabelled),
+            (["A-40", "A-20"], Conflict),
+            (["A-40", "A-25"], ValueError),
+            (["A-40", "nobody"], UnknownId),
+        ):
+            with pytest.raises(error):
+                campaign.ask_for(ids)
+        assert set(campaign.ledger.leases) == {"A-20", "A-21"}
+        before = campaign.learner.state.log_omega.tolist()
+    with weal.open_campaign("steel", labelled) as again:
+        assert again.learner.state.log_omega.tolist() == before
+        assert again.ask() not in ("A-20", "A-21", "A-25")

@@ -1,0 +1,86 @@
+"""A person with a browser, without one: forms are read from the page and sent back as they are."""
+
+import http.client
+import re
+from html import unescape
+from html.parser import HTMLParser
+from urllib.parse import quote, urlsplit
+
+import httpx
+
+
+class Forms(HTMLParser):
+    """The forms of a page: where each goes, and its fields as they are."""
+
+    def __init__(self):
+        super().__init__()
+        self.forms = []
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        if tag == "form":
+            self.forms.append((found.get("action"), {}))
+        elif tag == "input" and self.forms and found.get("name"):
+            if found.get("type") != "checkbox" or "checked" in found:
+                self.forms[-1][1][found["name"]] = found.get("value") or ""
+
+
+class Visitor:
+    """Somebody who has the token, and a name."""
+
+    def __init__(self, server, who="ann", timeout=60.0):
+        self.base = f"http://127.0.0.1:{server['port']}"
+        self.client = httpx.Client(base_url=self.base, timeout=timeout, trust_env=False)
+        self.client.get("/", params={"token": token_of(server)})
+        if who:
+            self.client.cookies.set("weal-who", quote(who, safe=""))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.client.close()
+
+    def get(self, path, **more):
+        return self.client.get(path, **more)
+
+    def raw(self, path):
+        """Status and text of a path that no client has tidied up; 400 where it cannot be sent."""
+        cookies = "; ".join(f"{one.name}={one.value}" for one in self.client.cookies.jar)
+        connection = http.client.HTTPConnection(urlsplit(self.base).netloc, timeout=60)
+        try:
+            connection.request("GET", path, headers={"Cookie": cookies})
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode("utf-8", "replace")
+        except http.client.InvalidURL:
+            return 400, ""
+        finally:
+            connection.close()
+
+    def form(self, page, action):
+        """The fields of the form of a page that goes there."""
+        found = Forms()
+        found.feed(self.get(page).text)
+        return next(fields for place, fields in found.forms if place == action)
+
+    def post(self, path, data, **headers):
+        return self.client.post(path, data=data, headers={"Origin": self.base, **headers})
+
+    def secret(self):
+        """The hidden field that makes a form one of this server's."""
+        return re.search(r'name="form" value="([0-9a-f]+)"', self.get("/new").text)[1]
+
+    def tell(self, name, id_, value, form, key, **more):
+        return self.post(
+            f"/c/{quote(name, safe='')}/tell",
+            {"form": form, "key": key, "id": id_, "value": value, **more},
+        )
+
+
+def token_of(server):
+    return urlsplit(server["url"]).query.removeprefix("token=")
+
+
+def plain(page):
+    """What a page says, without its tags."""
+    return unescape(re.sub(r"<[^>]+>", " ", page))

@@ -1,0 +1,88 @@
+"""Servers made quickly: a process that has imported everything forks one for each line it reads.
+
+    {"url": ..., "port": 0, "state": folder, "worker": false, "dies": ["before the answer", 2], ...}
+
+and answers with the address and the process id of a real server, on a real port. `dies` makes the
+server kill itself (SIGKILL) when that point of the store is passed for the n-th time. Servers end
+when this process is told to, or ends.
+"""
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+
+from weal.store import sqlite_file
+from weal.web import desk, jobs, serving  # noqa: F401
+from weal.web.serving import Address, Server
+
+
+class Idle:
+    """A worker that finds nothing, for tests without a model."""
+
+    def __init__(self, *_):
+        pass
+
+    def __call__(self, kind, given, progress):
+        threading.Event().wait()
+
+    def close(self):
+        pass
+
+
+def deadly(point, times):
+    """Die when this point is passed for the n-th time."""
+    left = [times]
+
+    def trace(here):
+        left[0] -= here == point
+        if left[0] == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sqlite_file.trace = trace
+
+
+def serve(given, out):
+    """Be a server."""
+    os.environ["XDG_STATE_HOME"] = given["state"]
+    os.environ.pop("WEAL_STORE", None)
+    if not given.get("worker"):
+        serving.Child, desk.SOON = Idle, 0.0
+    if given.get("dies"):
+        deadly(*given["dies"])
+    address = Address(port=given.get("port", 0), allowed=tuple(given.get("allowed", ())))
+    for left in reversed(range(100)):  # the port of a server that was just killed
+        try:
+            server = Server(given["url"], address, given.get("read_only", False))
+            break
+        except ValueError:
+            if not left:
+                raise
+            time.sleep(0.05)
+    said = {"url": server.url, "port": server.address.port, "pid": os.getpid()}
+    os.write(out, json.dumps(said).encode() + b"\n")
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    server.run()
+
+
+def _end_with(parent):
+    while os.getppid() == parent:
+        time.sleep(0.2)
+    os._exit(0)
+
+
+def main():
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    for line in sys.stdin:
+        if os.fork() == 0:
+            sys.stdin.close()
+            try:
+                serve(json.loads(line), 1)
+            finally:
+                os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
