@@ -70,5 +70,5 @@ def _asked(
         scores=dict(why.get("scores", {})),
         near=near,
         sentences=tuple(sentences(why["how"], *expected, shares, near, usual)),
-        brief=brief(why["how"], shares, near),
+        brief=brief(why["how"], near, body["sd"], usual),
     )

@@ -51,23 +51,23 @@ def sentences(
     return [*known, *around, f"Chosen because {wording.reasons(shares)}."]
 
 
-def brief(how: str, shares: Mapping[str, float], near: Sequence[Neighbour]) -> str:
+def brief(how: str, near: Sequence[Neighbour], sd: float | None, usual: float | None) -> str:
     """Why a candidate was asked, in a few words of its own.
 
-    >>> brief("chosen", {"qbc": 0.4, "wvar": 0.6}, [])
-    'The model is unsure there.'
+    >>> brief("chosen", [Neighbour("A-7", 302.0, 0.4, "close")], 30.0, 10.0)
+    '3 times the usual uncertainty; closest measured: A-7, 302 (close).'
     """
     if how == "check":
-        first = wording.CHECK
-    elif how == "start" or not shares:
-        first = wording.START
+        first = wording.CHECK.rstrip(".")
+    elif how == "start" or sd is None or not usual:
+        first = wording.START.rstrip(".")
     else:
-        why = wording.REASONS.get(max(shares, key=lambda name: shares[name]), "a score of your own")
-        first = f"{why[0].upper()}{why[1:]}."
+        first = f"{wording.times(sd / usual)} uncertainty"
     if not near:
-        return first
+        return f"{first[0].upper()}{first[1:]}."
     label = wording.number(near[0].label)
-    return f"{first} Closest measured: {near[0].id}, {label} ({near[0].words})."
+    said = f"{first}; closest measured: {near[0].id}, {label} ({near[0].words})."
+    return said[0].upper() + said[1:]
 
 
 def _expected(mean: float, sd: float, usual: float | None) -> str:
