@@ -8,7 +8,7 @@ that of a model of the same labels without the errors, over three functions and 
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -161,26 +161,27 @@ def cost(t: int, seeds: Sequence[int]) -> str:
     return f"{spent[True] / spent[False]:.2f}"
 
 
-def rows(seeds: Sequence[int]) -> list[tuple[str, str, str]]:
-    """What, asked, measured; fewer seeds where nothing is asked, or fits are many."""
+def measured(seeds: Sequence[int]) -> Iterator[tuple[str, str, str]]:
+    """The rows, one by one; fewer seeds where nothing is asked, or fits are many."""
     few, fewer = seeds[: max(1, len(seeds) // 3)], seeds[: max(1, len(seeds) // 10)]
-    found = [
-        (what, asked, errors(t, spoil, seeds if asked else few)) for what, asked, t, spoil in CASES
-    ]
-    found += [
-        (f"right labels doubted: {kind}", asked, alarms(kind, fewer))
-        for kind, asked in CLEAN.items()
-    ]
-    return found + [
-        (f"CPU of a settling, {t} clean labels, to without doubt", "<= 1.2", cost(t, fewer))
-        for t in (20, 60, 150, 300)
-    ]
+    for what, asked, t, spoil in CASES:
+        yield what, asked, errors(t, spoil, seeds if asked else few)
+    for t in (20, 60, 150, 300):
+        what = f"CPU of a settling, {t} clean labels, to without doubt"
+        yield what, "<= 1.2", cost(t, fewer)
+    for kind, asked in CLEAN.items():
+        yield f"right labels doubted: {kind}", asked, alarms(kind, fewer)
+
+
+def rows(seeds: Sequence[int]) -> list[tuple[str, str, str]]:
+    """What, asked, measured."""
+    return list(measured(seeds))
 
 
 def main() -> None:
     """Print the rows for the seeds named."""
     first, n = map(int, sys.argv[1:3] if len(sys.argv) > 2 else ("0", "20"))
-    for row in rows(range(first, first + n)):
+    for row in measured(range(first, first + n)):
         print(" | ".join(row), flush=True)
 
 

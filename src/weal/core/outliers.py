@@ -17,8 +17,8 @@ to believe j again, is a rank-one step of A (`Stand`):
 
     A -= A_i A_i' / A_ii           A += u u' / s_j,    u = A k_j - e_j
 
-`judge` first looks at the odds by the experts that all labels settle. Where no label lies far out
-and none is surprising, that is all. Otherwise it searches, forward and backward, from the gross
+`judge` first looks at the odds by the experts that all labels settle. Where none is surprising,
+that is all. Otherwise it searches, forward and backward, from the gross
 ones: over a coarse grid of experts, then with experts settled by the labels believed. What it finds
 is weighed against nobody being wrong by the evidence of the whole line-up, straight and bent
 (`bend`): a skewed function is no typo. Each doubt is charged, for no model is true: CHARGE nats, or
@@ -39,7 +39,7 @@ from weal.core.bend import STRAIGHT, Bend, bend_of
 from weal.core.ensemble import Ensemble
 from weal.core.exact import LEAST_RATIO
 from weal.core.kernels import Kernel, correlation
-from weal.core.lineup import Lineup, grid
+from weal.core.lineup import Lineup, grid, log_evidences
 from weal.core.magnitude import LOG_2_PI, Conjugate
 from weal.core.tuned import (
     A0,
@@ -58,6 +58,8 @@ from weal.core.tuned import (
 
 Mask = NDArray[np.bool_]
 LEAST_STEPPED = 5e-5  # noise ratio from which steps of rank one lose half of the digits at most
+HOPELESS = 4.0  # nats by which the grid may be against doubts that fitted experts are asked about
+OPEN = 10.0  # nats, and twice what fitted experts add, within which a coarse grid decides nothing
 MAD = 1.4826  # the sd of a normal over its median absolute deviation
 
 
@@ -281,7 +283,7 @@ def judge(X: Array, y: Array, extra: Array, sure: Array, settle: Settle) -> Foun
     none = case.stand(lineup, variance, everyone)
     odds = np.where(sure > 0, -np.inf, case.odds(none, variance))
     nobody = Found(Doubt(expit(odds), everyone, case.slab), lineup, variance)
-    if not far.any() and not (odds + case.charges > SUSPICIOUS).any():
+    if not (odds + case.charges > SUSPICIOUS).any():
         return nobody
     return case.searched(nobody, far, settle)
 
@@ -321,14 +323,20 @@ class _Case:
         return self.slabs(variance) - self.charges - now.log_density()
 
     def on_grid(self, far: Mask) -> Mask:
-        """Labels to doubt by a coarse grid of experts, without a charge."""
+        """Labels to doubt by a coarse grid of experts, found without a charge; none where with it
+        that is far from likely.
+        """
         variance = float(np.var(self.y[~far])) or 1.0
         kernels, ratios = grid(self.X.shape[1])[::2], RATIOS[3:]
         players = [(kernel, ratio, 1.0) for kernel in kernels for ratio in ratios]
         y, extra = self.y / np.sqrt(variance), self.extra / variance
         even = np.full(len(players), -np.log(len(players)))
         start = stand(players, even, self.X, y, extra, far)
-        return search(start, self.slabs(variance), self.sure, self.X).wrong
+        found = search(start, self.slabs(variance), self.sure, self.X)
+        nobody = np.zeros_like(far)
+        doubts = (self.slabs(variance) - self.charges)[found.wrong].sum()
+        everyone = Stand.of(start.C, start.lam, y, even, nobody)
+        return found.wrong if found.log_z() + doubts > everyone.log_z() - HOPELESS else nobody
 
     def searched(self, nobody: Found, far: Mask, settle: Settle) -> Found:
         """The judgement where a label is suspicious."""
@@ -339,15 +347,12 @@ class _Case:
         wrong = sorted_case.on_grid(far[order])[back]
         if not wrong.any():
             return nobody
-        for _ in range(2):
-            lineup, variance = settle(~wrong, STRAIGHT)
-            start = self.stand(lineup, variance, wrong)
-            case = replace(self, slab=replace(self.slab, **_ends(self.y[~wrong])))
-            after = search(start, case.slabs(variance) - case.charges, self.sure, self.X)
-            if (after.wrong == wrong).all() or not after.wrong.any():
-                break
+        lineup, variance = settle(~wrong, STRAIGHT)
+        case = replace(self, slab=replace(self.slab, **_ends(self.y[~wrong])))
+        start = self.stand(lineup, variance, wrong)
+        after = search(start, case.slabs(variance) - case.charges, self.sure, self.X)
+        if after.wrong.any() and (after.wrong != wrong).any():
             wrong = after.wrong
-        else:
             lineup, variance = settle(~wrong, STRAIGHT)
             case = replace(self, slab=replace(self.slab, **_ends(self.y[~wrong])))
             after = case.stand(lineup, variance, wrong)
@@ -364,10 +369,9 @@ class _Case:
         doubts = float((self.slab.log_prior(self.y) - self.charges)[wrong].sum())
         gain = self.log_z(right, lineup, variance) + doubts
         gain -= self.log_z(everyone, nobody.lineup, nobody.variance)
-        if gain > 0.0:  # unless the labels are skewed
-            bent = self.bent(everyone, settle)
+        if gain > 0.0:
             straight = self.log_z(right, lineup, variance) + doubts
-            gain = min(gain, max(straight, self.bent(right, settle) + doubts) - bent)
+            gain = min(gain, self.against_skew(straight, doubts, right, settle))
         odds = np.where(self.sure > 0, -np.inf, self.odds(now, variance))
         probability = expit(np.minimum(np.where(wrong, gain, np.inf), odds))
         if gain > 0.0:
@@ -375,6 +379,36 @@ class _Case:
         log_odds = np.minimum(logit(nobody.doubt.probability), gain)
         kept = expit(np.where(wrong, gain, log_odds))
         return replace(nobody, doubt=replace(nobody.doubt, probability=kept))
+
+    def against_skew(self, straight: float, doubts: float, right: Mask, settle: Settle) -> float:
+        """How much likelier labels are with some of them wrong than skewed, in nats.
+
+        `straight` is their log evidence with these wrong. Experts are settled by bent labels only
+        where a coarse grid of them leaves it open.
+        """
+        everyone = np.ones_like(right)
+        none = self.coarse(everyone, bends=True) - BENT_CHARGE
+        some = self.coarse(right, bends=True) - BENT_CHARGE + doubts
+        if none > max(straight, some):
+            return max(straight, some) - none
+        fitted = max(straight - doubts - self.coarse(right, bends=False), 0.0)
+        if (room := straight - none - 2.0 * fitted - OPEN) > 0.0:
+            return room
+        some = self.bent(right, settle) + doubts
+        return max(straight, some) - self.bent(everyone, settle)
+
+    def coarse(self, kept: Mask, bends: bool) -> float:
+        """Log evidence of some of the labels by a coarse grid of experts, in units of y."""
+        y, extra, X = self.y[kept], self.extra[kept], self.X[kept]
+        bend = bend_of(y) if bends else STRAIGHT
+        if bends and not bend.spread:
+            return -np.inf
+        z, noise = bend.labels(y), bend.variances(extra, y)
+        unit = float(np.var(z)) or 1.0
+        kernels, ratios = grid(X.shape[1])[::2], RATIOS[::2]
+        log_p = log_evidences(kernels, ratios, X, z / unit**0.5, noise / unit)
+        slope = float(bend.log_slope(y).sum()) - 0.5 * len(y) * float(np.log(unit))
+        return float(logsumexp(log_p)) - float(np.log(log_p.size)) + slope
 
     def bent(self, kept: Mask, settle: Settle) -> float:
         """Log evidence of some of the labels, were they bent, which few are."""

@@ -54,7 +54,7 @@ PRIOR_WRONG, SLAB_WIDTH, GROSS, MOST_WRONG, FEWEST_DOUBTED = 0.01, 5.0, 6.0, 0.2
 # Nats that a doubt is charged, and where a label lies beyond all others by more than their range:
 # without it a tenth of clean fits raised a false alarm. What it is charged that labels are skewed.
 CHARGE, FAR_CHARGE, BENT_CHARGE = 6.0, 2.0, 4.0
-SUSPICIOUS = -4.0  # log odds, no charge paid, from which a label is suspicious and a search begins
+SUSPICIOUS = -2.0  # log odds, no charge paid, from which a label is suspicious and a search begins
 SCALED_WITHOUT = 10.0  # robust sds beyond which a label has no say in the scaling
 
 # What a label would teach about the mixture (`mixture_reduction`). Targets that stand for the pool.
