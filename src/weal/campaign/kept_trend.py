@@ -50,7 +50,7 @@ def _kept(session: Session, X: Array) -> Trend | None:
     except (ValueError, KeyError, TypeError):  # of another version, or damaged
         return None
     t, model = found.now.labels, session.model
-    same = t <= model.n_labels_ and data["of"] == fingerprint(model, X, t)
+    same = t <= len(model.fold.y) and data["of"] == fingerprint(model, X, t)
     return found if same else None
 
 

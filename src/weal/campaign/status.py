@@ -178,7 +178,7 @@ def _asked_coverage(foretold: Sequence[Foretold]) -> Coverage | None:
 
 def _beliefs(session: Session, course: Trend, progress: Progress | None) -> Beliefs:
     model, state = session.model, session.state
-    t, X, n_start = model.n_labels_, sample(state, POOL), state.settings.n_start
+    t, X, n_start = len(model.fold.y), sample(state, POOL), state.settings.n_start
     last = max(LAST, int(LAST_SHARE * t))
     inside = np.abs(left_out_levels(model.fold) - 0.5) <= 0.5 * LEVEL
     pool = model.scaling.inputs(state.candidates.X)

@@ -18,6 +18,7 @@ Read in this order, the docstrings of the modules are the manual:
     stated_noise  noise that is known in label units, as a ratio to the magnitude
     relevance     one lengthscale for each input, fitted to the labels
     lineup        which experts play, out of all that could
+    outliers      which labels are wrong, out of all that could be
     acquisition   how much a label of each candidate would be worth
     held          which experts a pool can do without, and no score is changed
     reference     the same with regard to reference points, kept up to date

@@ -46,3 +46,13 @@ FORWARD_RATIO, FORWARD_GAIN, FORWARD_LABELS = 1e-2, 1.0, 200
 # fixed point, of which 10 are mostly enough. 100 labels tell the magnitude to 15 % or so, at a
 # tenth of the cost of 300 (0.2 s instead of 1.8 s for the whole grid).
 UNIT_LABELS, UNIT_ROUNDS = 100, 30
+
+# Labels that may be wrong (`outliers`). Prior probability of a label; width of where wrong ones
+# come from and how far gross ones lie, in robust sds; share of labels that may be wrong; labels
+# from which any may.
+PRIOR_WRONG, SLAB_WIDTH, GROSS, MOST_WRONG, FEWEST_DOUBTED = 0.01, 5.0, 6.0, 0.2, 6
+# Nats that a doubt is charged, and where a label lies beyond all others by more than their range:
+# without it a tenth of clean fits raised a false alarm. What it is charged that labels are skewed.
+CHARGE, FAR_CHARGE, BENT_CHARGE = 6.0, 2.0, 4.0
+SUSPICIOUS = -2.0  # log odds, no charge paid, from which a label is suspicious and a search begins
+SCALED_WITHOUT = 10.0  # robust sds beyond which a label has no say in the scaling

@@ -72,7 +72,7 @@ class Needed:
 
 def changed(model: Model, n_start: int, X: Array, k: int) -> Change | None:
     """What the last k labels changed at candidates X (N, d); None if there was no model before."""
-    t = model.n_labels_
+    t = len(model.fold.y)
     if t - k < min(n_start, t) or k < 1:
         return None
     mean, sd = model.predict(X, return_std=True)

@@ -25,13 +25,14 @@ beginning: it goes on from the last time that experts were settled.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import pairwise
 
 import numpy as np
 
 from weal.core.arrays import Array
+from weal.core.outliers import NO_DOUBT
 from weal.core.scaling import Scaling
 from weal.diagnostics.coverage import LEVEL
 from weal.diagnostics.explain import sample
@@ -112,7 +113,7 @@ def course(
 
     `known` is the course of the same labels up to some time: it goes on from there.
     """
-    fold, scale, t = model.fold, model.scaling, model.n_labels_
+    fold, scale, t = believing(model.fold), model.scaling, len(model.fold.y)
     X, y, first = scale.inputs(X), scale.means(fold.y), min(n_start, t)
     settled = list(_settlings(fold, first, t))
     wanted = set(_wanted(first, t))
@@ -155,11 +156,17 @@ def fold_after(model: Model, n_start: int, k: int) -> Fold:
 
     Where there are more than PAST labels now, its experts are those of now.
     """
-    fold = model.fold
-    if model.n_labels_ > PAST:
+    fold = believing(model.fold)
+    if len(fold.y) > PAST:
         return absorb(emptied(main_experts(fold, COUNTS_FROM)), *_rows(fold, 0, k))
     start = max(_settlings(fold, min(n_start, k), k))
     return absorb(fold_of(fold, start), *_rows(fold, start, k))
+
+
+def believing(fold: Fold) -> Fold:
+    """The same fold, none of whose labels is doubted: those that were wrong are not in it."""
+    setting = replace(fold.setting, outliers=False)
+    return replace(fold, setting=setting, doubt=NO_DOUBT, base=None)
 
 
 def fold_of(fold: Fold, k: int) -> Fold:

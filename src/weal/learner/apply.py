@@ -97,7 +97,9 @@ def _first(state: State, labels: Labels) -> Settlement:
     X, y, noise = labels.arrays()
     pool = state.candidates
     unlabelled = np.delete(pool.X, [pool.index[name] for name in labels.by_name], axis=0)
-    scaling = state.settings.parameters.scaling_of(np.concatenate([X, unlabelled]), y)
+    scaling = state.settings.parameters.scaling_of(
+        np.concatenate([X, unlabelled]), y, labels.sure()
+    )
     units.scaled(scaling, X, y, noise)  # refuses what is too far away
     return Settlement(scaling, (X, y, noise), len(y), len(y), sure=labels.sure())
 

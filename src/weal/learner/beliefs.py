@@ -118,7 +118,9 @@ class Beliefs:
     def judged(self, state: State) -> Judged:
         """Labels that pseudo labels are judged by: those kept apart, or all that were told."""
         if state.settings.validation is None:
-            return judged_on(self.model(state), *state.labels.arrays())
+            model = self.model(state)
+            right = model.fold.right
+            return judged_on(model, *(part[right] for part in state.labels.arrays()))
         X, y = state.settings.validation
 
         def start(known: Known) -> Known:
@@ -242,8 +244,10 @@ def _after(known: Known, label: Label) -> Known:
     scale, before = known.model.scaling, known.model.fold
     x = scale.inputs(label.x)
     y, extra = (label.y - scale.y_mean) / scale.y_sd, (label.noise / scale.y_sd) ** 2
-    told = folds.step(before, x, y, extra)
-    after = folds.advance(before, told, x, y, extra, label.sure)
+    one = (x[None], np.array([y]), np.array([extra]), np.array([float(label.sure)]))
+    noise = float(folds.held(before, *one)[0])
+    told = folds.step(before, x, y, noise)
+    after = folds.advance(before, told, x, y, noise, extra, label.sure)
     for pool in (known.pool, *known.watched.values()):
         if pool is not None:
             pool.follow(before.ensemble, told, after.ensemble)

@@ -19,9 +19,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 
-from weal.core import ensemble, features
+from weal.core import ensemble, features, outliers
 from weal.core.arrays import Array
 from weal.core.bend import Bend
 from weal.core.embedding import Embedding
@@ -93,6 +94,15 @@ class Fold:
     bend: Bend  # of the labels, as experts see them; settled with the experts
     seen: Seen  # all labels told, those that are taken to be wrong included
     doubt: Doubt = NO_DOUBT  # of the first of them, which settled the experts
+    base: Ensemble | None = None  # after those; None: no others were folded in
+
+    @property
+    def right(self) -> NDArray[np.bool_]:  # (n,)
+        """Which of the labels told are folded in: all but those that are taken to be wrong."""
+        found = np.ones(len(self.seen), dtype=np.bool_)
+        wrong = self.doubt.wrong[: len(found)]
+        found[: len(wrong)] = ~wrong
+        return found
 
     def blocks(self, N: int) -> Iterator[slice]:
         """N points in blocks whose points fit the memory for one."""
@@ -117,25 +127,85 @@ def settle(
     """
     if picked is None:
         with one_thread():
-            prior = settling.settle(setting, X, y, extra, seed)
+            prior = settling.settle(setting, X, y, extra, seed, sure)
     else:
         prior = line_up(setting, picked, X, seed)
     bare = replace(prior.ensemble, experts=NO_EXPERTS)
     nothing = (X[:0], y[:0], extra[:0])
     known = (prior.dictionary, prior.embedding)
-    seen = Seen(*nothing, np.zeros(0))
-    return Fold(setting, seed, *nothing, *known, bare, prior.ensemble, len(y), prior.bend, seen)
+    seen, both = Seen(*nothing, np.zeros(0)), (bare, prior.ensemble)
+    fold = Fold(setting, seed, *nothing, *known, *both, len(y), prior.bend, seen)
+    return replace(fold, doubt=prior.doubt)
 
 
 def absorb(fold: Fold, X: Array, y: Array, extra: Array, sure: Array | None = None) -> Fold:
-    """The fold after the labels y (N,) at X (N, d), the experts being what they are."""
-    seen = fold.seen.joined(X, y, extra, sure)
+    """The fold after the labels y (N,) at X (N, d), the experts being what they are.
+
+    Labels that were found to be wrong are set aside; what came since and is very surprising is held
+    lightly (`held`).
+    """
+    seen, start, n = fold.seen.joined(X, y, extra, sure), len(fold.seen), len(fold.doubt)
+    if start < n:
+        now = ~fold.doubt.wrong[start : start + len(y)]
+        first = _absorbed(fold, *(part[: n - start][now] for part in (X, y, extra)))
+        if start + len(y) <= n:
+            return replace(first, seen=seen)
+        X, y, extra = (part[n - start :] for part in (X, y, extra))
+        sure, fold = None if sure is None else sure[n - start :], first
+    if not n:
+        return replace(_absorbed(fold, X, y, extra), seen=seen)
+    base = fold.ensemble if fold.base is None else fold.base
+    noise = held(replace(fold, base=base), X, y, extra, sure)
+    return replace(_absorbed(fold, X, y, noise), seen=seen, base=base)
+
+
+def _absorbed(fold: Fold, X: Array, y: Array, extra: Array) -> Fold:
+    """The fold after these labels, whatever they are."""
     state, z, noise = fold.ensemble, fold.bend.labels(y), fold.bend.variances(extra, y)
     for rows in fold.blocks(len(X)):
         points = fold.embedding.points(state.experts, X[rows])
         state = ensemble.fold(state, points, z[rows], noise[rows])
     X, y, extra = _joined(fold, X, y, extra)
-    return replace(fold, X=X, y=y, extra=extra, ensemble=state, seen=seen)
+    return replace(fold, X=X, y=y, extra=extra, ensemble=state)
+
+
+def odds_since(fold: Fold, X: Array, y: Array, extra: Array) -> tuple[Array, Array]:
+    """Log odds (N,) of being wrong of labels that came since the experts were settled, by what was
+    believed then; and how far they were from what was expected, as experts see labels.
+    """
+    base = fold.ensemble if fold.base is None else fold.base
+    mu, v = base.experts.predict(fold.embedding.points(base.experts, X))
+    z, noise = fold.bend.labels(y), fold.bend.variances(extra, y)
+    return outliers.odds_to_come(base, fold.doubt.slab, mu, v, z, noise)
+
+
+def held(fold: Fold, X: Array, y: Array, extra: Array, sure: Array | None = None) -> Array:
+    """Noise variances (N,) with which labels that came since the settling are folded in.
+
+    One that is likelier wrong than right has, until it is judged with the others, noise as large as
+    its surprise. That depends on the settling and on the label alone, so that order does not
+    matter.
+    """
+    if not len(fold.doubt) or fold.doubt.slab.s == 0.0:
+        return extra
+    odds, e = odds_since(fold, X, y, extra)
+    light = odds > 0.0
+    light &= np.zeros(len(y)) == (0.0 if sure is None else sure)
+    if not light.any():
+        return extra
+    slope = np.exp(2.0 * fold.bend.log_slope(y))
+    return np.where(light, extra + e * e / slope, extra)
+
+
+def probabilities(fold: Fold) -> Array:  # (n,)
+    """The probability of each label told, in the order told, of being wrong."""
+    n, seen = len(fold.doubt), fold.seen
+    found = np.zeros(len(seen))
+    found[:n] = fold.doubt.probability[: len(seen)]
+    if 0 < n < len(seen) and fold.doubt.slab.s > 0.0:
+        odds, _ = odds_since(fold, seen.X[n:], seen.y[n:], seen.extra[n:])
+        found[n:] = expit(odds)
+    return np.where(seen.sure > 0.0, 0.0, found)
 
 
 def begin(
@@ -151,12 +221,20 @@ def step(fold: Fold, x: Array, y: float, extra: float) -> Any:
     return ensemble.step(fold.ensemble, point, *fold.bend.one(y, extra))
 
 
-def advance(fold: Fold, told: Any, x: Array, y: float, extra: float, sure: bool = False) -> Fold:
-    """The fold after the label y of x (d,), which told that step."""
+def advance(
+    fold: Fold, told: Any, x: Array, y: float, extra: float, stated: float | None = None,
+    sure: bool = False,
+) -> Fold:  # fmt: skip
+    """The fold after the label y of x (d,), which told that step.
+
+    `stated` is what is known of its noise, where it was `held` with more.
+    """
     X, labels, noise = _joined(fold, x[None], y, extra)
     after = ensemble.advance(fold.ensemble, told)
-    one = (x[None], np.array([y]), np.array([extra]), np.array([float(sure)]))
-    return replace(fold, X=X, y=labels, extra=noise, ensemble=after, seen=fold.seen.joined(*one))
+    known = np.array([extra if stated is None else stated])
+    seen = fold.seen.joined(x[None], np.array([y]), known, np.array([float(sure)]))
+    base = fold.base or (fold.ensemble if len(fold.doubt) else None)
+    return replace(fold, X=X, y=labels, extra=noise, ensemble=after, seen=seen, base=base)
 
 
 def learn(fold: Fold, X: Array, y: Array, extra: Array, sure: Array | None = None) -> Fold:
@@ -179,7 +257,7 @@ def emptied(fold: Fold) -> Fold:
     nothing = (fold.X[:0], fold.y[:0], fold.extra[:0])
     X, y, extra = nothing
     seen = Seen(*nothing, np.zeros(0))
-    return replace(fold, X=X, y=y, extra=extra, ensemble=before, seen=seen)
+    return replace(fold, X=X, y=y, extra=extra, ensemble=before, seen=seen, base=None)
 
 
 def picked_by(fold: Fold) -> Settled:

@@ -19,7 +19,7 @@ from weal.core.kernels import Kernel
 from weal.core.scaling import Scaling
 from weal.model import prediction, units
 from weal.model.checks import check_levels
-from weal.model.fold import Fold
+from weal.model.fold import Fold, probabilities
 from weal.table.matrix import read_numbers, with_columns
 
 
@@ -95,6 +95,11 @@ class Model:
     def noise_(self) -> Array:  # (M,)
         """Noise sd of each expert, in units of the scaled labels."""
         return np.sqrt(self.ensemble_.magnitude * self.ensemble_.noise)
+
+    @property
+    def outlier_probability_(self) -> Array:  # (n_labels_,)
+        """The probability of each label told, in the order told, of being wrong."""
+        return probabilities(self.fold)
 
     @property
     def scaling_(self) -> Scaling:

@@ -6,7 +6,7 @@ Files of format 1 (weal 0.1) are turned into the present format first (`old_file
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, astuple, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from weal.core.exact import ExactExperts
 from weal.core.experts import FeatureExperts
 from weal.core.kernels import Kernel
 from weal.core.magnitude import Conjugate, Fixed
+from weal.core.outliers import NO_DOUBT, Doubt, Slab
 from weal.core.scaling import Scaling
 from weal.errors import UnreadableFile
 from weal.model import old_files
@@ -55,6 +56,7 @@ def pack(model: Model) -> tuple[Header, Arrays]:
         "log_w": ens.log_w,
         **_scale_to_arrays(ens.scale),
         **_posterior_to_arrays(ens.experts),
+        **_base_to_arrays(fold),
     }
     names = [] if model.columns is None else list(model.columns)
     return {**header, "n_inputs": model.n_features_in_, "input_names": names}, arrays
@@ -74,6 +76,7 @@ def unpack(params: Mapping[str, Any], header: Header, arrays: Arrays) -> Model:
         seen=_seen_from_arrays(arrays),
         ensemble=replace(empty.prior, experts=experts, log_w=arrays["log_w"], scale=scale),
     )
+    fold = replace(fold, base=_base_from_arrays(fold, arrays))
     return Model(fold, scaling_from_arrays(arrays), names)
 
 
@@ -104,7 +107,7 @@ def pack_experts(fold: Fold) -> tuple[Header, Arrays]:
         arrays["zeta"] = fold.embedding.zeta
         if fold.embedding.offset is not None:
             arrays["offset"] = fold.embedding.offset
-    return header | {"embedding": type(fold.embedding).__name__}, arrays
+    return header | {"embedding": type(fold.embedding).__name__}, arrays | _doubt_to_arrays(fold)
 
 
 def unpack_experts(params: Mapping[str, Any], header: Header, arrays: Arrays) -> Fold:
@@ -120,14 +123,16 @@ def unpack_experts(params: Mapping[str, Any], header: Header, arrays: Arrays) ->
     bend = Bend(**{name: float(part) for name, part in header["bend"].items()})
     seed, settled = int(header["seed"]), int(header["settled"])
     seen = Seen(*nothing, np.zeros(0))
-    bare = Fold(setting, seed, *nothing, dictionary, embedding, prior, prior, settled, bend, seen)
+    known, both = (dictionary, embedding), (prior, prior)
+    doubt = _doubt_from_arrays(arrays)
+    bare = Fold(setting, seed, *nothing, *known, *both, settled, bend, seen, doubt)
     return emptied(bare)
 
 
 def _seen_to_arrays(fold: Fold) -> Arrays:
     """The labels told, where they are more than those folded in: some are sure, or set aside."""
     seen = fold.seen
-    if len(seen) == len(fold.y) and not seen.sure.any():
+    if np.array_equal(seen.extra, fold.extra) and not seen.sure.any():
         return {}
     return {"told_x": seen.X, "told_y": seen.y, "told_extra": seen.extra, "told_sure": seen.sure}
 
@@ -137,6 +142,48 @@ def _seen_from_arrays(arrays: Arrays) -> Seen:
         return Seen(*(arrays[f"told_{part}"] for part in ("x", "y", "extra", "sure")))
     X, y, extra = (arrays[f"seen_{part}"] for part in ("x", "y", "extra"))
     return Seen(X, y, extra, np.zeros(len(y)))
+
+
+def _doubt_to_arrays(fold: Fold) -> Arrays:
+    """What was found of the labels that experts were settled by; nothing where none is doubted."""
+    doubt = fold.doubt
+    if not len(doubt):
+        return {}
+    slab = np.array(astuple(doubt.slab))
+    return {"doubt": doubt.probability, "wrong": doubt.wrong.astype(np.float64), "slab": slab}
+
+
+def _doubt_from_arrays(arrays: Arrays) -> Doubt:
+    if "doubt" not in arrays:
+        return NO_DOUBT
+    slab = Slab(*arrays["slab"].tolist())
+    return Doubt(arrays["doubt"], arrays["wrong"] > 0.0, slab)
+
+
+def _base_to_arrays(fold: Fold) -> Arrays:
+    """What was believed when experts were settled, where labels have come since."""
+    if fold.base is None:
+        return {}
+    scale: Any = fold.base.scale
+    arrays = {"log_w": fold.base.log_w, "a": scale.a, "b": scale.b}
+    if isinstance(fold.base.experts, FeatureExperts):
+        arrays |= _posterior_to_arrays(fold.base.experts)
+    return {f"base_{name}": array for name, array in arrays.items()}
+
+
+def _base_from_arrays(fold: Fold, arrays: Arrays) -> Ensemble | None:
+    if "base_log_w" not in arrays:
+        return None
+    own = {n.removeprefix("base_"): a for n, a in arrays.items() if n.startswith("base_")}
+    experts: Any = fold.ensemble.experts
+    if isinstance(experts, ExactExperts):  # the first rows of what is believed now
+        n = int((~fold.doubt.wrong).sum())
+        L = Rows(experts.L[:, :n, :n].copy())
+        experts = ExactExperts(experts.kernels, experts.X[:n], L, experts.z[:, :n])
+    else:
+        experts = FeatureExperts(own["theta"], own["root"])
+    scale = _scale_from_arrays(own, fold.prior.scale)
+    return replace(fold.prior, experts=experts, log_w=own["log_w"], scale=scale)
 
 
 def scaling_to_arrays(scale: Scaling) -> Arrays:

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from weal.core import outliers
 from weal.core.arrays import Array
 from weal.core.scaling import Scaling
+from weal.core.tuned import SCALED_WITHOUT
 from weal.model import settling, units
 from weal.model.checks import check_scaling
 from weal.model.settling import Setting
@@ -30,8 +32,14 @@ class Parameters:
         """Seed of the random features: what scikit-learn would draw from that random_state."""
         return int(np.random.RandomState(self.random_state).randint(2**31 - 1))
 
-    def scaling_of(self, X: Array, y: Array) -> Scaling:
-        """The scaling given, or that of inputs X (N, d), all that are known, and labels y (t,)."""
+    def scaling_of(self, X: Array, y: Array, sure: Array | None = None) -> Scaling:
+        """The scaling given, or that of inputs X (N, d), all that are known, and labels y (t,).
+
+        Where labels may be wrong, those far from all others have no say unless they are `sure`.
+        """
+        if self.setting.doubting:
+            known = np.zeros(len(y)) if sure is None else sure
+            y = y[~outliers.gross(y, known, SCALED_WITHOUT)]
         encoded = self.setting.approximation == "encoded"
         return units.find(X, y, self.scaling, self.condition, encoded)
 

@@ -92,7 +92,8 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
     dictionary_ : tuple of the M kernels
     magnitude_, noise_ : (M,) as above
     scaling_ : Scaling in use
-    n_labels_ : number of labels folded in
+    n_labels_ : number of labels told
+    outlier_probability_ : (n_labels_,) of each label, in the order told, of being wrong
     model_ : Model, the same as a value that does not need scikit-learn
 
     Examples
@@ -199,7 +200,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         parameters = self.parameters(X.shape[1])
         checked = check_sure(sure, len(y))
-        scaling = parameters.scaling_of(known, y)
+        scaling = parameters.scaling_of(known, y, checked)
         scaled = units.scaled(scaling, X, y, sample_noise)
         fold = begin(parameters.setting, *scaled, seed, checked)
         self.model_ = Model(fold, scaling, self._columns())
@@ -301,6 +302,11 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
     def weights_(self) -> Array:  # (M,)
         """Probability of each expert given the labels."""
         return self.model_.weights_
+
+    @property
+    def outlier_probability_(self) -> Array:  # (n_labels_,)
+        """The probability of each label, in the order told, of being wrong."""
+        return self.model_.outlier_probability_
 
     @property
     def magnitude_(self) -> Array:  # (M,)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from weal.core import evidence, features, kernels, lineup
+from weal.core import evidence, features, kernels, lineup, outliers
 from weal.core.arrays import Array
 from weal.core.bend import Bend
 from weal.core.embedding import Embedding, Encoded, Exact, Spectral
@@ -20,7 +20,9 @@ from weal.core.ensemble import Ensemble, normalise
 from weal.core.exact import ExactExperts
 from weal.core.experts import Experts, FeatureExperts
 from weal.core.kernels import Kernel
+from weal.core.lineup import Lineup
 from weal.core.magnitude import Conjugate, Fixed
+from weal.core.outliers import NO_DOUBT, Doubt
 from weal.core.scaling import location_scale
 from weal.core.stated_noise import expected_units
 from weal.core.tuned import RATIOS
@@ -122,6 +124,7 @@ class Prior:
     embedding: Embedding
     ensemble: Ensemble  # before the first label
     bend: Bend  # of the labels, as the experts see them
+    doubt: Doubt = NO_DOUBT  # of the labels
 
 
 def check(setting: Setting, d: int) -> None:
@@ -137,10 +140,15 @@ def check(setting: Setting, d: int) -> None:
         check_prior_weights(setting.prior_weights, M)
 
 
-def settle(setting: Setting, X: Array, y: Array, extra: Array, seed: int) -> Prior:
-    """The prior for labels y (t,) of scaled inputs X (t, d), with noise variances extra (t,)."""
+def settle(
+    setting: Setting, X: Array, y: Array, extra: Array, seed: int, sure: Array | None = None
+) -> Prior:
+    """The prior for labels y (t,) of scaled inputs X (t, d), with noise variances extra (t,).
+
+    Labels that are `sure` (t,) are believed; others may turn out to be wrong.
+    """
     if setting.integrated:
-        return line_up(setting, pick(setting, X, y, extra), X, seed)
+        return line_up(setting, pick(setting, X, y, extra, sure), X, seed)
     rows, bend = evidence_rows(X, y, extra), _bend(setting, X, y, extra)
     y, extra = bend.labels(y), bend.variances(extra, y)
     dictionary = _kernels(setting, X.shape[1])
@@ -172,10 +180,13 @@ class Settled:
     variance: float  # of labels that the priors of their magnitudes are measured by
     bend: Bend  # of the labels that they see
     unit: Array  # (M,)  that the noise of labels is measured by (`core.stated_noise`)
+    doubt: Doubt = NO_DOUBT  # of the labels that they were picked for
 
 
-def pick(setting: Setting, X: Array, y: Array, extra: Array) -> Settled:
+def pick(setting: Setting, X: Array, y: Array, extra: Array, sure: Array | None = None) -> Settled:
     """The experts that play: all of the user's, or the best of ours for these labels."""
+    if setting.doubting:
+        return doubting(setting, X, y, extra, np.zeros(len(y)) if sure is None else sure)
     found, ratios = _kernels(setting, X.shape[1]), tuple(setting.noise_ratios)
     bend = _bend(setting, X, y, extra)
     if not setting.adaptive:
@@ -185,10 +196,53 @@ def pick(setting: Setting, X: Array, y: Array, extra: Array) -> Settled:
         return Settled(dictionary, np.tile(ratios, len(found)), log_w, 1.0, bend, unit)
     rows, z, noise = evidence_rows(X, y, extra), bend.labels(y), bend.variances(extra, y)
     variance = _variance(z)
-    known = (X[rows], z[rows] / np.sqrt(variance), noise[rows] / variance)
-    best = lineup.choose(found, ratios, *known, temper=setting.temper)
+    best = _chosen(setting, X[rows], z[rows], noise[rows], variance)
+    return _settled(best, variance, bend, NO_DOUBT)
+
+
+def doubting(setting: Setting, X: Array, y: Array, extra: Array, sure: Array) -> Settled:
+    """The same where labels may be wrong: those that are have no say in anything here.
+
+    Of more labels than evidence looks at, the others are judged by the experts that it settles.
+    """
+    far = outliers.gross(y, sure)
+    bend = _bend(setting, X[~far], y[~far], extra[~far])
+    rows, z, noise = evidence_rows(X, y, extra), bend.labels(y), bend.variances(extra, y)
+    x, z_rows, noise_rows = X[rows], z[rows], noise[rows]
+    elsewhere = np.ones(len(y), dtype=np.bool_)
+    elsewhere[rows] = False
+
+    def settle(kept: outliers.Mask, bent: Bend) -> tuple[Lineup, float]:
+        right = ~far
+        right[rows] = kept
+        variance = _variance(bent.labels(z[right]))
+        seen, noise = bent.labels(z_rows[kept]), bent.variances(noise_rows[kept], z_rows[kept])
+        return _chosen(setting, x[kept], seen, noise, variance), variance
+
+    found = outliers.judge(x, z_rows, noise_rows, sure[rows], settle)
+    doubt, best, variance = found.doubt, found.lineup, found.variance
+    if elsewhere.any():
+        others = outliers.judge_others(found, (x, z_rows, noise_rows), (X, z, noise), elsewhere)
+        doubt = outliers.put(doubt, rows, others, elsewhere, sure)
+    if setting.warp is not None and (doubt.wrong != far).any():
+        kept = ~doubt.wrong
+        bend = _bend(setting, X[kept], y[kept], extra[kept])
+        z, noise = bend.labels(y), bend.variances(extra, y)
+        variance = _variance(z[kept])
+        kept = kept[rows]
+        best = _chosen(setting, x[kept], z[rows][kept], noise[rows][kept], variance)
+    return _settled(best, variance, bend, doubt)
+
+
+def _chosen(setting: Setting, X: Array, z: Array, noise: Array, variance: float) -> Lineup:
+    found, ratios = _kernels(setting, X.shape[1]), tuple(setting.noise_ratios)
+    known = (X, z / np.sqrt(variance), noise / variance)
+    return lineup.choose(found, ratios, *known, temper=setting.temper)
+
+
+def _settled(best: Lineup, variance: float, bend: Bend, doubt: Doubt) -> Settled:
     log_w, unit = normalise(best.log_prior), variance * best.unit
-    return Settled(best.kernels, best.noise, log_w, variance, bend, unit)
+    return Settled(best.kernels, best.noise, log_w, variance, bend, unit, doubt)
 
 
 def line_up(setting: Setting, picked: Settled, X: Array, seed: int) -> Prior:
@@ -198,7 +252,7 @@ def line_up(setting: Setting, picked: Settled, X: Array, seed: int) -> Prior:
     experts = prior_experts(embedding, picked.dictionary, d, M)
     scale = Conjugate.prior(M, picked.variance, picked.unit)
     ensemble = Ensemble(experts, picked.log_w, scale, picked.noise, setting.temper)
-    return Prior(picked.dictionary, embedding, ensemble, picked.bend)
+    return Prior(picked.dictionary, embedding, ensemble, picked.bend, picked.doubt)
 
 
 def _bend(setting: Setting, X: Array, y: Array, extra: Array) -> Bend:
