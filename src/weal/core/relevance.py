@@ -9,8 +9,8 @@ the evidence with the magnitude integrated out (`magnitude`) is, up to a constan
 To L is added the log prior of p. That of log lam is even between SOUGHT_RATIOS, and has besides a
 hill, NOISE_HILL of its mass, around the noise that real labels have: forty labels of five inputs
 can be met exactly by one smooth function or another, and nothing but the prior says then that
-labels without noise are rare. Where there is no noise the hill is far away and flat. The peak is
-sought by L-BFGS from a fixed start, so that it depends on the set of labels alone; where few of
+labels without noise are rare. Where there is no noise the hill is far away and flat; where labels
+state theirs it is as much lower, for what is left is of no such size. The peak is sought by L-BFGS from a fixed start, so that it depends on the set of labels alone; where few of
 many inputs matter, `forward` finds a start that one lengthscale for all cannot. Its height is
 compared with other experts by Laplace's approximation of the integral over p, P of them,
 
@@ -93,7 +93,8 @@ class Fit:
 
     def log_prior(self, p: Array) -> tuple[float, Array]:
         """Log density of the prior at p (P,), and its gradient."""
-        (shape, pull), (noise, slope) = self.shape.log_prior(p[:-1]), noise_prior(float(p[-1]))
+        shape, pull = self.shape.log_prior(p[:-1])
+        noise, slope = noise_prior(float(p[-1]), float(np.mean(self.extra == 0.0)))
         return shape + noise, np.append(pull, slope)
 
     def _covariance(self, k: Array, p: Array) -> Array:
@@ -156,11 +157,12 @@ def fit(start: Kernel, noise: float, X: Array, y: Array, extra: Array) -> Peak:
     return Peak(problem, p, -float(found.fun), H, np.maximum(slope, 0.0))
 
 
-def noise_prior(log_lam: float) -> tuple[float, float]:
-    """Log density of the prior of log lam, and its slope."""
+def noise_prior(log_lam: float, untold: float = 1.0) -> tuple[float, float]:
+    """Log density of the prior of log lam, and its slope, where so many labels state no noise."""
     z = (log_lam - float(np.log(NOISE_RATIO))) / NOISE_SPREAD
-    hill = NOISE_HILL * float(np.exp(-0.5 * z * z)) / (NOISE_SPREAD * (2.0 * np.pi) ** 0.5)
-    density = (1.0 - NOISE_HILL) / LOG_RATIOS + hill
+    share = untold * NOISE_HILL
+    hill = share * float(np.exp(-0.5 * z * z)) / (NOISE_SPREAD * (2.0 * np.pi) ** 0.5)
+    density = (1.0 - share) / LOG_RATIOS + hill
     return float(np.log(density)), -z / NOISE_SPREAD * hill / density
 
 
