@@ -4,7 +4,7 @@ All that could are a grid (families x one lengthscale x noise ratio) and, fitted
 lengthscale for each input (`relevance`), in a family of the grid or in anova (`anova`). They are
 classes of models with a prior of their own:
 
-    anova            ANOVA_SHARE                     from two inputs on
+    anova            1 - (1 - ANOVA_SHARE)^(d - 1)   nothing with one input
     one for each     FITTED_SHARE of the rest        evenly to the families
     the grid         what is left, spread evenly
 
@@ -89,7 +89,7 @@ def choose(
     parts = [Entries(players, evidence.ravel(), unit.ravel(), on_grid.ravel())]
     shares = [1.0 / len(players)]
     if relevance and len(y) >= FEWEST_FITTED:
-        anova_share = ANOVA_SHARE if additive and X.shape[1] >= 2 else 0.0
+        anova_share = 1.0 - (1.0 - ANOVA_SHARE) ** (X.shape[1] - 1) if additive else 0.0
         peaks = _peaks(kernels, ratios, on_grid, X, y, extra)
         shares = [(1.0 - anova_share) * (1.0 - FITTED_SHARE) / len(players)]
         shares.append((1.0 - anova_share) * FITTED_SHARE / len(peaks))
