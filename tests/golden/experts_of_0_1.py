@@ -1,8 +1,8 @@
 """How 0.1 chose its experts: what the golden files were written with, and nothing else uses.
 
 One peak for each of two families, at three multiples of itself, a prior of the magnitude worth
-three labels, and an even prior of log lam. Kept as it was, but for noise that labels state, which is
-measured by the prior mean of the magnitude.
+three labels, and an even prior of log lam. Kept as it was, but for noise that labels state, which
+is measured by the prior mean of the magnitude.
 """
 
 from collections.abc import Sequence

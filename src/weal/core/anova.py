@@ -68,11 +68,11 @@ def with_slopes(p: Array, D2: Array) -> tuple[Array, Callable[[Array], Array]]:
         wG = w * f.prod(axis=0)
         lengths = (a * a * (1.0 + a) * decay / (3.0 * f)) @ wG
         strength = float(((each / f) @ wG).sum()) - d * float(w @ k)
-        return share * np.append(lengths, strength)
+        return np.asarray(share * np.append(lengths, strength))
 
     return k, slopes
 
 
 def _matern52(r: Array) -> Array:
     a = 5.0**0.5 * r
-    return (1.0 + a + a * a / 3.0) * np.exp(-a)
+    return np.asarray((1.0 + a + a * a / 3.0) * np.exp(-a))

@@ -11,12 +11,12 @@ classes of models with a prior of their own:
 which evidence, Laplace's for what is fitted, turns into a posterior. A peak is entered as several
 experts (`draws`), for few labels leave its lengthscales and noise open; they divide its weight.
 
-Those with a posterior of at least LEAST_POSTERIOR play, MOST_EXPERTS at the most; what the others
-of its class had goes to them, for the grid spreads its mass over many and would lose it to the few
-fitted ones. They start from the log prior that makes their weights, once all labels are folded in,
-the posteriors found here. Noise that labels bring along is measured by a unit of each one's own
-(`stated_noise`). A line-up depends on the set of labels alone, not on their order or on the line-up
-before.
+Those with a posterior of at least LEAST_POSTERIOR play, MOST_EXPERTS at the most, and of a class
+that has as much its best in any case; what the others of its class had goes to them, for the grid
+spreads its mass over many and would lose it to the few fitted ones. They start from the log prior
+that makes their weights, once all labels are folded in, the posteriors found here. Noise that
+labels bring along is measured by a unit of each one's own (`stated_noise`). A line-up depends on
+the set of labels alone, not on their order or on the line-up before.
 """
 
 from collections.abc import Sequence
@@ -93,10 +93,10 @@ def choose(
         peaks = _peaks(kernels, ratios, on_grid, X, y, extra)
         shares = [(1.0 - anova_share) * (1.0 - FITTED_SHARE) / len(players)]
         shares.append((1.0 - anova_share) * FITTED_SHARE / len(peaks))
-        parts.append(_joined([_entries(peak, y, extra) for peak in peaks]))
+        parts.append(_joined([_entries(peak, X, y, extra) for peak in peaks]))
         if anova_share:
             start = (Kernel(ANOVA, ANOVA_START, X.shape[1] ** -0.5, OFFSET), ANOVA_RATIO)
-            parts.append(_entries(_fitted(start, X, y, extra), y, extra))
+            parts.append(_entries(_fitted(start, X, y, extra), X, y, extra))
             shares.append(anova_share)
     kind = np.repeat(np.arange(len(parts)), [len(part.players) for part in parts])
     every = _joined(parts)
@@ -123,8 +123,7 @@ def _best(every: Entries, log_post: Array, kind: NDArray[np.intp], temper: float
     """Those with the largest posteriors, for log posteriors (n,) and classes (n,)."""
     log_prior = log_post - every.evidence
     log_post = normalise(log_prior + temper * every.evidence)
-    best = np.argsort(-log_post, kind="stable")[:MOST_EXPERTS]
-    best = best[log_post[best] >= np.log(LEAST_POSTERIOR)]
+    best = _playing(log_post, kind)
     chosen = [every.players[n] for n in best.tolist()]
     return Lineup(
         tuple(kernel for kernel, _ in chosen),
@@ -133,6 +132,18 @@ def _best(every: Entries, log_post: Array, kind: NDArray[np.intp], temper: float
         log_prior[best] + _inherited(log_post, best, kind),
         float(np.exp(log_post[kind > 0]).sum()),
     )
+
+
+def _playing(log_post: Array, kind: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Positions of those that play, best first; the best of each class goes before all others."""
+    order = np.argsort(-log_post, kind="stable")
+    leads = np.zeros(len(order), dtype=bool)
+    for one in np.unique(kind):
+        if logsumexp(log_post[kind == one]) >= np.log(LEAST_POSTERIOR):
+            leads[np.flatnonzero(kind[order] == one)[0]] = True
+    rest = ~leads & (log_post[order] >= np.log(LEAST_POSTERIOR))
+    rest &= np.cumsum(rest) <= MOST_EXPERTS - leads.sum()
+    return np.asarray(order[leads | rest])
 
 
 def _inherited(log_post: Array, best: NDArray[np.intp], kind: NDArray[np.intp]) -> Array:
@@ -223,15 +234,14 @@ def _taken(unit: Array, extra: Array) -> Array:
     return prior_height(unit) if extra.any() else np.zeros_like(unit)
 
 
-def _entries(peak: Peak, y: Array, extra: Array) -> Entries:
-    """The experts that stand for a peak, and their log posteriors within its class.
-
-    Where noise is stated they have the unit that it was fitted with.
-    """
+def _entries(peak: Peak, X: Array, y: Array, extra: Array) -> Entries:
+    """The experts that stand for a peak, and their log posteriors within its class."""
     points, log_share, L, b = draws(peak)
-    constant = evidence_constant(len(y))
-    shape = peak.fit.shape
+    constant, shape = evidence_constant(len(y)), peak.fit.shape
     players = [(shape.kernel(p[:-1]), float(np.exp(p[-1]))) for p in points]
-    unit = np.full(len(points), peak.unit) if extra.any() else b / (A0 + 0.5 * len(y))
-    log_post = peak.log_z + constant + log_share - _taken(unit, extra)
-    return Entries(players, L + constant, unit, log_post)
+    log_post = peak.log_z + constant + log_share
+    if not extra.any():
+        return Entries(players, L + constant, b / (A0 + 0.5 * len(y)), log_post)
+    each = [weighed([kernel], [ratio], X, y, extra) for kernel, ratio in players]
+    evidence, unit = (np.array([pair[n][0, 0] for pair in each]) for n in (0, 1))
+    return Entries(players, evidence, unit, log_post - _taken(np.array(peak.unit), extra))

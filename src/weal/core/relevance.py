@@ -10,9 +10,10 @@ To L is added the log prior of p. That of log lam is even between SOUGHT_RATIOS,
 hill, NOISE_HILL of its mass, around the noise that real labels have: forty labels of five inputs
 can be met exactly by one smooth function or another, and nothing but the prior says then that
 labels without noise are rare. Where there is no noise the hill is far away and flat; where labels
-state theirs it is as much lower, for what is left is of no such size. The peak is sought by L-BFGS from a fixed start, so that it depends on the set of labels alone; where few of
-many inputs matter, `forward` finds a start that one lengthscale for all cannot. Its height is
-compared with other experts by Laplace's approximation of the integral over p, P of them,
+state theirs it is as much lower, for what is left is of no such size. The peak is sought by L-BFGS
+from a fixed start, so that it depends on the set of labels alone; where few of many inputs matter,
+`forward` finds a start that one lengthscale for all cannot. Its height is compared with other
+experts by Laplace's approximation of the integral over p, P of them,
 
     log Z = L(p*) + log prior(p*) + P/2 log 2 pi - 1/2 log |H|,    H = -d2(L + log prior)
 

@@ -90,7 +90,9 @@ def shape_of(like: Kernel, d: int) -> Shape:
         covariance[d, d] = STRENGTH_SPREAD**2
         mean = np.append(mean, -0.5 * np.log(d))
         low, high = (
-            np.append(ends, np.log(s)) for ends, s in zip((low, high), SOUGHT_STRENGTHS, strict=True)
+            np.append(ends, np.log(s))
+            for ends, s in zip((low, high), SOUGHT_STRENGTHS, strict=True)
         )
     log_norm = -0.5 * float(np.linalg.slogdet(2.0 * np.pi * covariance)[1])
-    return Shape(like, mean, np.linalg.inv(covariance), log_norm, low, high)
+    precision = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
+    return Shape(like, mean, precision, log_norm, low, high)

@@ -21,9 +21,9 @@ OFFSET = 10.0
 
 # The classes with one lengthscale for each input (`lineup`). That of anova has so much of what is
 # left with every input after the first, 0.48 with five: functions of many inputs in which all
-# interact are rare. Together they misled in 4.3 % of 300 isotropic functions of two inputs and in
-# 2.7 % of 150 of five; FITTED_SHARE = 0.5 and 0.3 for anova in 12 and 6 % (tests/core/test_lineup.py
-# measures it). At noise of 30 % log10 NMSE was lower by 0.02 with 0.5 for anova than with 0.3.
+# interact are rare. Together they misled in 4.3 % of 300 isotropic functions of two inputs, 2.7 %
+# of 150 of five; FITTED_SHARE = 0.5 and 0.3 for anova in 12 and 6 % (tests/core/test_lineup.py
+# measures it). At noise of 30 % log10 NMSE was lower by 0.01 with 0.5 for anova than with 0.3.
 FITTED_SHARE = 0.15
 ANOVA_SHARE = 0.15
 N_PAIRS = 3  # pairs of experts that stand for a peak (`draws`)
@@ -31,8 +31,8 @@ FEWEST_FITTED = 4  # labels from which there are such
 # Who plays: at most so many, with at least so much; what the others had is given to them.
 LEAST_POSTERIOR, MOST_EXPERTS = 1e-4, 12
 
-# The fit of lengthscales (`shapes`, `relevance`). Level of the log lengthscales, sd of the level and
-# of each around it: a factor of 2.7 either way.
+# The fit of lengthscales (`shapes`, `relevance`). Level of the log lengthscales, sd of the level
+# and of each around it: a factor of 2.7 either way.
 LEVEL_LENGTH = 2.7  # times sqrt(d)
 ANOVA_LENGTH = 5.4  # of anova, whose correlations see one input each
 LEVEL_SPREAD, LENGTH_SPREAD = 1.0, 1.0
