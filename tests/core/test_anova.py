@@ -60,7 +60,7 @@ def test_its_slopes_are_those_of_finite_differences(log_s):
     rng = np.random.default_rng(3)
     D2, w = rng.exponential(1.0, (4, 7)), rng.standard_normal(7)
     p = np.append(rng.standard_normal(4), log_s)
-    k, slopes = anova.with_slopes(p, D2)
+    _, slopes = anova.with_slopes(p, D2)
     numeric = approx_fprime(p, lambda q: w @ anova.with_slopes(q, D2)[0], 1e-6)
     np.testing.assert_allclose(slopes(w), numeric, atol=1e-5)
 
