@@ -16,6 +16,7 @@ SMOOTHNESS = {
     "matern32": "rougher",
     "matern12": "rough",
     "rq": "smooth at several scales",
+    "anova": "effects of single inputs and of some together",
 }
 SUSPECTS = 5  # labels that are shown
 INPUTS, LETTERS = 6, 24  # that are shown, and letters of a name

@@ -251,7 +251,8 @@ def _refined(
 def _chosen(setting: Setting, X: Array, z: Array, noise: Array, variance: float) -> Lineup:
     found, ratios = _kernels(setting, X.shape[1]), tuple(setting.noise_ratios)
     known = (X, z / np.sqrt(variance), noise / variance)
-    return lineup.choose(found, ratios, *known, temper=setting.temper)
+    additive = setting.approximation != "features"  # anova has none
+    return lineup.choose(found, ratios, *known, temper=setting.temper, additive=additive)
 
 
 def _settled(best: Lineup, variance: float, bend: Bend, doubt: Doubt) -> Settled:
