@@ -171,8 +171,9 @@ def test_what_is_known_after_labels_is_the_posterior_by_integration():
         assert later.variance[m] == pytest.approx((w * sig2).sum() / w.sum(), rel=1e-6)
 
 
-def test_the_prior_has_a_mean_and_it_is_the_variance_of_scaled_labels():
-    assert A0 > 1.0
+def test_before_any_label_the_variance_is_that_of_scaled_labels():
+    """The prior itself has none: what counts as such is what makes scaled labels vary by 1."""
+    assert A0 < 1.0
     for unit in (1.0, 1e-6, 40.0):
         prior = Conjugate.prior(4, unit)
         np.testing.assert_allclose(prior.variance, unit)

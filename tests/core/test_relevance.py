@@ -9,13 +9,28 @@ from scipy.special import logsumexp
 from reference.cases import frozen
 from reference.gaussian import student_log_evidence
 from reference.kernels import matrix
-from weal.core import relevance
-from weal.core.kernels import FAMILIES, Kernel
+from weal.core.kernels import ANOVA, FAMILIES, Kernel
 from weal.core.lineup import evidence_constant
-from weal.core.relevance import fit, forward
-from weal.core.tuned import A0, B0, LENGTH_SPREAD, SHORT_LENGTH, SOUGHT_LENGTHS, SOUGHT_RATIOS
+from weal.core.relevance import Fit, fit, forward
+from weal.core.shapes import shape_of
+from weal.core.tuned import (
+    A0,
+    ANOVA_LENGTH,
+    B0,
+    LENGTH_SPREAD,
+    LEVEL_LENGTH,
+    LEVEL_SPREAD,
+    NOISE_HILL,
+    NOISE_RATIO,
+    NOISE_SPREAD,
+    SHORT_LENGTH,
+    SOUGHT_LENGTHS,
+    SOUGHT_RATIOS,
+    SOUGHT_STRENGTHS,
+    STRENGTH_SPREAD,
+)
 
-EVERY = pytest.mark.parametrize("family", FAMILIES)
+EVERY = pytest.mark.parametrize("family", [*FAMILIES, ANOVA])
 
 
 def problem(seed, d, t, noise=0.1):
@@ -28,13 +43,26 @@ def problem(seed, d, t, noise=0.1):
 
 
 def loss(p, kernel, X, y, extra):
-    D2 = (X.T[:, :, None] - X.T[:, None, :]) ** 2
-    return relevance._loss(np.asarray(p), kernel, D2, y, extra)
+    return Fit.of(shape_of(kernel, X.shape[1]), X, y, extra).loss(np.asarray(p))
 
 
 def place(peak):
-    """The parameters of a peak: log lengthscales and log noise ratio."""
-    return np.log([*peak.kernel.length_scale, peak.noise])
+    """The parameters of a peak: log lengthscales, log s of anova, and log noise ratio."""
+    strength = [peak.kernel.alpha] if peak.kernel.family == ANOVA else []
+    return np.log([*peak.kernel.length_scale, *strength, peak.noise])
+
+
+def log_prior(ell, strength, lam, told):
+    """Of lengthscales, s of anova where there is one, and noise ratio, by scipy."""
+    d = len(ell)
+    mean = np.log(ANOVA_LENGTH) if strength else np.log(LEVEL_LENGTH * d**0.5)
+    spread = LENGTH_SPREAD**2 * np.eye(d) + LEVEL_SPREAD**2 * np.ones((d, d))
+    found = stats.multivariate_normal(np.full(d, mean), spread).logpdf(np.log(ell))
+    if strength:
+        found += stats.norm(-0.5 * np.log(d), STRENGTH_SPREAD).logpdf(np.log(strength[0]))
+    hill = stats.norm(np.log(NOISE_RATIO), NOISE_SPREAD).pdf(np.log(lam))
+    even, share = 1.0 / np.ptp(np.log(SOUGHT_RATIOS)), NOISE_HILL * (1.0 - told)
+    return found + np.log(share * hill + (1.0 - share) * even)
 
 
 @EVERY
@@ -45,8 +73,9 @@ def test_the_loss_is_evidence_and_prior(family, d):
     kernel = Kernel(family, tuple(ell), alpha=0.7, offset=10.0)
     K = matrix(kernel, X, X) + kernel.offset
     truth = student_log_evidence(K, y, lam + extra, A0, B0) - evidence_constant(9)
-    truth += stats.norm(0.5 * np.log(d), LENGTH_SPREAD).logpdf(np.log(ell)).sum()
-    ours, _ = loss(np.log([*ell, lam]), kernel, X, y, extra)
+    strength = [kernel.alpha] if family == ANOVA else []
+    truth += log_prior(ell, strength, lam, np.mean(extra > 0.0))
+    ours, _ = loss(np.log([*ell, *strength, lam]), kernel, X, y, extra)
     assert ours == pytest.approx(-truth, rel=1e-9)
 
 
@@ -60,7 +89,8 @@ def test_the_gradient_is_the_slope_of_the_loss(family, d, repeated):
     kernel = Kernel(family, alpha=0.7, offset=10.0)
     rng = np.random.default_rng(2)
     for _ in range(4):
-        p = np.append(rng.uniform(-1.0, 2.0, d), rng.uniform(-8.0, 0.0))
+        P = d + (family == ANOVA)
+        p = np.append(rng.uniform(-1.0, 2.0, P), rng.uniform(-8.0, 0.0))
         _, gradient = loss(p, kernel, X, y, extra)
         slope = approx_fprime(p, lambda q: loss(q, kernel, X, y, extra)[0], 1e-6)
         np.testing.assert_allclose(gradient, slope, rtol=1e-3, atol=1e-3)
@@ -74,12 +104,13 @@ def test_the_peak_is_a_local_maximum(family, noise):
     X, y, extra = problem(2, d, 25, noise)
     peak = fit(Kernel(family, d**0.5, alpha=0.7, offset=10.0), 1e-2, X, y, extra)
     p = place(peak)
-    low = np.log([*[SOUGHT_LENGTHS[0]] * d, SOUGHT_RATIOS[0]])
-    high = np.log([*[SOUGHT_LENGTHS[1] * d**0.5] * d, SOUGHT_RATIOS[1]])
+    strength = [SOUGHT_STRENGTHS] if family == ANOVA else []
+    ends = [*[(SOUGHT_LENGTHS[0], SOUGHT_LENGTHS[1] * d**0.5)] * d, *strength, SOUGHT_RATIOS]
+    low, high = np.log(ends).T
     assert (p >= low - 1e-12).all()
     assert (p <= high + 1e-12).all()
     best, _ = loss(p, peak.kernel, X, y, extra)
-    steps = np.concatenate([np.eye(d + 1), np.random.default_rng(0).standard_normal((20, d + 1))])
+    steps = np.concatenate([np.eye(len(p)), np.random.default_rng(0).standard_normal((20, len(p)))])
     for step in 0.05 * steps / np.linalg.norm(steps, axis=1, keepdims=True):
         for side in (step, -step):
             there, _ = loss(np.clip(p + side, low, high), peak.kernel, X, y, extra)
@@ -119,9 +150,10 @@ def integral(kernel, X, y, n=161):
         C = np.maximum(ev, 0.0) + np.exp(log_lam)[:, None]  # eigenvalues (n, t)
         b = B0 + 0.5 * ((Q.T @ y) ** 2 / C).sum(axis=1)
         values.append(-(A0 + 0.5 * len(y)) * np.log(b) - 0.5 * np.log(C).sum(axis=1))
-    values += stats.norm(0.0, LENGTH_SPREAD).logpdf(log_ell)[:, None]
-    cell = (log_ell[1] - log_ell[0]) * (log_lam[1] - log_lam[0])
-    return logsumexp(values) + np.log(cell) - np.log(np.ptp(log_lam))
+    by_length = np.array([log_prior([ell], [], 1.0, 0.0) for ell in np.exp(log_ell)])
+    by_noise = np.array([log_prior([1.0], [], lam, 0.0) for lam in np.exp(log_lam)])
+    values += by_length[:, None] + by_noise - log_prior([1.0], [], 1.0, 0.0)
+    return logsumexp(values) + np.log((log_ell[1] - log_ell[0]) * (log_lam[1] - log_lam[0]))
 
 
 @pytest.mark.parametrize("t", [8, 24])

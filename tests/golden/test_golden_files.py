@@ -3,9 +3,8 @@
 `make.py` tells how they were made; `expected.json` is what 0.1 itself read from them. Picks, ids,
 labels and events are the same to the letter; other numbers may differ by rounding.
 
-Noise that labels bring along is measured otherwise since 0.2 where a magnitude is integrated out
-(`core.stated_noise`). Where experts are settled anew by such labels (MENDED), the numbers are those
-of 0.1 once that alone is as it was.
+Experts are chosen otherwise since 0.2, and so is their prior of the magnitude. Where labels settle
+them anew, the numbers are those of 0.1 once that alone is as it was (`experts_of_0_1`).
 """
 
 import json
@@ -14,13 +13,12 @@ import sqlite3
 from contextlib import closing
 from math import isclose
 
-import numpy as np
 import pytest
 
 import weal
-from golden import reading
+from golden import experts_of_0_1, reading
 from golden.reading import HERE, asks, campaign_says, learner_says, name_of, status_says
-from weal.core import lineup
+from weal.core import lineup, magnitude
 
 EXPECTED = json.loads((HERE / "expected.json").read_text("utf-8"))
 RTOL = 1e-6
@@ -31,26 +29,13 @@ CAMPAIGNS = pytest.mark.parametrize(
 )
 
 
-MENDED = {"model-default.weal-0.1", "model-features.weal-0.1", "alloys"}
-
-
 @pytest.fixture(autouse=True)
-def as_0_1_measured_noise(request, monkeypatch):
-    """By the prior mean of the magnitude, in one round, where labels with noise settle experts."""
-    case = getattr(request.node, "callspec", None)
-    if case is None or case.params.get("name") not in MENDED:
-        return
-    weighed = lineup.weighed
-
-    def by_the_prior(*args):
-        evidence, unit = weighed(*args)
-        return evidence, np.ones_like(unit)
-
-    monkeypatch.setattr(
-        lineup, "units", lambda kernels, ratios, *_: np.ones((len(kernels), len(ratios)))
-    )
-    monkeypatch.setattr(lineup, "weighed", by_the_prior)
-    monkeypatch.setattr(lineup, "FIT_ROUNDS", 1)
+def as_0_1_chose_experts(monkeypatch):
+    """By the code of 0.1, with its prior of the magnitude."""
+    monkeypatch.setattr(lineup, "choose", experts_of_0_1.choose)
+    monkeypatch.setattr(lineup, "log_evidences", experts_of_0_1.log_evidences)
+    for module in (lineup, magnitude):
+        monkeypatch.setattr(module, "A0", experts_of_0_1.A0)
 
 
 def assert_same(found, expected, rtol, place=""):

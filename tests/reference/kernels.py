@@ -4,6 +4,7 @@ Matern by the Bessel function and the rational quadratic as a power, so that not
 with the closed forms of the package.
 """
 
+import itertools
 import math
 
 import numpy as np
@@ -15,8 +16,19 @@ NU = {"matern12": 0.5, "matern32": 1.5, "matern52": 2.5}
 def correlation(family, x, z, length_scale, alpha=1.0):
     """k(x, z) of one pair of points."""
     scales = [length_scale] * len(x) if np.ndim(length_scale) == 0 else length_scale
+    if family == "anova":
+        each = [
+            profile("matern52", abs(a - b) / ell) for a, b, ell in zip(x, z, scales, strict=True)
+        ]
+        return anova(each, alpha)
     r2 = sum(((a - b) / ell) ** 2 for a, b, ell in zip(x, z, scales, strict=True))
     return profile(family, math.sqrt(r2), alpha)
+
+
+def anova(each, s):
+    """Over all sets of inputs, products of their correlations weighed by s to their number."""
+    sets = [c for n in range(1, len(each) + 1) for c in itertools.combinations(each, n)]
+    return sum(s ** len(c) * math.prod(c) for c in sets) / sum(s ** len(c) for c in sets)
 
 
 def profile(family, r, alpha=1.0):

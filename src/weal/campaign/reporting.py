@@ -15,6 +15,7 @@ SMOOTHNESS = {
     "matern32": "rougher",
     "matern12": "rough",
     "rq": "smooth at several scales",
+    "anova": "effects of single inputs and of some together",
 }
 INPUTS, LETTERS = 6, 24  # that are shown, and letters of a name
 LEAST = 0.01  # weight of an expert that is shown

@@ -6,6 +6,7 @@ Read in this order, the docstrings of the modules are the manual:
     scaling       the user's units to ours, and back
     bend          labels with a long tail, bent and unbent
     kernels       correlations k(x, x') and the spectral densities behind them
+    anova         the one that is no function of a distance: main effects and interactions
     features      phi(x): random features whose inner product is about k
     tuned         constants that were tuned, and where they come from
     magnitude     the magnitude of an expert: held, or integrated out
@@ -16,7 +17,9 @@ Read in this order, the docstrings of the modules are the manual:
     ensemble      Bayes weights over the experts; their mixture
     evidence      marginal likelihood: magnitude, noise and lengthscale
     stated_noise  noise that is known in label units, as a ratio to the magnitude
+    shapes        what is fitted of a kernel, and how likely it is beforehand
     relevance     one lengthscale for each input, fitted to the labels
+    draws         a peak as several experts, for what labels leave open
     lineup        which experts play, out of all that could
     acquisition   how much a label of each candidate would be worth
     held          which experts a pool can do without, and no score is changed

@@ -18,6 +18,9 @@ spectral density. Every family above is a mixture of RBFs over their scale, so i
 with ONE h for the whole vector: the coordinates of zeta are uncorrelated but not independent,
 and one h per coordinate would give the product of one-dimensional kernels instead.
 
+One more correlation is no function of r2 and has no such frequencies: `anova` (`weal.core.anova`),
+for exact experts alone.
+
 Orthogonal draws replace the directions n / |n| of d frequencies at a time by the columns of a
 random rotation and keep the lengths: the same expectation, less variance.
 [2] Yu et al.: Orthogonal random features, 2016.
@@ -28,6 +31,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from weal.core import anova
 from weal.core.arrays import Array
 from weal.core.distances import squared_distances
 
@@ -105,9 +109,14 @@ FAMILIES = {
 }
 
 
+ANOVA = "anova"
+
+
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A correlation: a family, its lengthscale (one, or one for each input), and rq's alpha.
+    """A correlation: a family, its lengthscale (one, or one for each input), and its alpha.
+
+    `alpha` is that of rq, and the strength s of the interactions of anova.
 
     Lengthscales are in units of the scaled inputs, where every input has sd 1. `offset` is the
     variance, in units of the magnitude, of an unknown constant added to the function: labels then
@@ -125,10 +134,9 @@ class Kernel:
     offset: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.family not in FAMILIES:
-            raise ValueError(
-                f"unknown kernel family {self.family!r}; there are {', '.join(FAMILIES)}"
-            )
+        if self.family not in (*FAMILIES, ANOVA):
+            known = ", ".join([*FAMILIES, ANOVA])
+            raise ValueError(f"unknown kernel family {self.family!r}; there are {known}")
         scales = np.asarray(self.length_scale, dtype=np.float64)
         if scales.ndim > 1 or scales.size == 0 or not (np.isfinite(scales) & (scales > 0)).all():
             raise ValueError(
@@ -152,7 +160,7 @@ class Kernel:
     def __repr__(self) -> str:
         scale = self.length_scale
         text = f"{scale:g}" if isinstance(scale, float) else f"({', '.join(f'{s}' for s in scale)})"
-        tail = f", alpha={self.alpha}" if self.family == "rq" else ""
+        tail = f", alpha={self.alpha}" if self.family in ("rq", ANOVA) else ""
         tail += f", offset={self.offset:g}" if self.offset else ""
         return f"Kernel({self.family!r}, {text}{tail})"
 
@@ -160,8 +168,11 @@ class Kernel:
 def correlation(kernel: Kernel, X: Array, Y: Array) -> Array:
     """Correlations (N, N') of the rows of X (N, d) and Y (N', d)."""
     ell = np.asarray(kernel.length_scale)
-    r2 = squared_distances(X / ell, Y / ell)
-    k = FAMILIES[kernel.family].correlation(r2, kernel.alpha)
+    if kernel.family == ANOVA:
+        k = anova.correlation(X / ell, Y / ell, kernel.alpha)
+    else:
+        r2 = squared_distances(X / ell, Y / ell)
+        k = FAMILIES[kernel.family].correlation(r2, kernel.alpha)
     return k + kernel.offset if kernel.offset else k
 
 
@@ -169,6 +180,10 @@ def spectral_draw(
     kernel: Kernel, d: int, D: int, rng: np.random.Generator, orthogonal: bool = False
 ) -> Array:
     """D frequency vectors zeta (D, d) from the spectral density of the kernel."""
+    if kernel.family == ANOVA:
+        raise ValueError(
+            "anova has no random features; take approximation='exact' with it, or another family"
+        )
     normal = _orthogonal_normal if orthogonal else _independent_normal
     h = FAMILIES[kernel.family].mixing(rng, D, kernel.alpha)  # (D,)
     ell = np.asarray(kernel.length_scale, dtype=np.float64)

@@ -1,37 +1,46 @@
 """Which experts play: the few, out of all that could, that the labels speak for.
 
 All that could are a grid (families x one lengthscale x noise ratio) and, fitted to the labels, one
-lengthscale for each input (`relevance`). Both are classes of models with a prior of their own: the
-grid has (1 - FITTED_SHARE) of the mass, spread evenly, and the fitted ones FITTED_SHARE, which
-Laplace's evidence turns into a posterior. A fitted vector is entered at the multiples MULTIPLES of
-itself, for its overall scale is what few labels leave open; they divide its weight by their
-evidence.
+lengthscale for each input (`relevance`), in a family of the grid or in anova (`anova`). They are
+classes of models with a prior of their own:
 
-Those with a posterior of at least LEAST_POSTERIOR play, MOST_EXPERTS at the most; what the others
-of its class had goes to them, for the grid spreads its mass over many and would lose it to the few
-fitted ones. They start from the log prior that makes their weights, once all labels are folded in,
-the posteriors found here. Noise that labels bring along is measured by a unit of each one's own
-(`stated_noise`). A line-up depends on the set of labels alone, not on their order or on the line-up
-before.
+    anova            1 - (1 - ANOVA_SHARE)^(d - 1)   nothing with one input
+    one for each     FITTED_SHARE of the rest        evenly to the families
+    the grid         what is left, spread evenly
+
+which evidence, Laplace's for what is fitted, turns into a posterior. A peak is entered as several
+experts (`draws`), for few labels leave its lengthscales and noise open; they divide its weight.
+
+Those with a posterior of at least LEAST_POSTERIOR play, MOST_EXPERTS at the most, and of a class
+that has as much its best in any case; what the others of its class had goes to them, for the grid
+spreads its mass over many and would lose it to the few fitted ones. They start from the log prior
+that makes their weights, once all labels are folded in, the posteriors found here. Noise that
+labels bring along is measured by a unit of each one's own (`stated_noise`). A line-up depends on
+the set of labels alone, not on their order or on the line-up before.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 from scipy.special import gammaln, logsumexp
 
 from weal.core.arrays import Array
+from weal.core.draws import draws
 from weal.core.ensemble import normalise
 from weal.core.exact import LEAST_RATIO
-from weal.core.kernels import Kernel, correlation, dictionary
-from weal.core.likelihood import GAUSSIAN
-from weal.core.magnitude import LOG_2_PI, Conjugate
+from weal.core.kernels import ANOVA, Kernel, correlation, dictionary
+from weal.core.magnitude import LOG_2_PI
 from weal.core.relevance import Peak, fit, forward
 from weal.core.stated_noise import prior_height, units
 from weal.core.tuned import (
     A0,
+    ANOVA_RATIO,
+    ANOVA_SHARE,
+    ANOVA_START,
     B0,
     FEWEST_FITTED,
     FIT_ROUNDS,
@@ -42,7 +51,6 @@ from weal.core.tuned import (
     LEAST_POSTERIOR,
     MANY_INPUTS,
     MOST_EXPERTS,
-    MULTIPLES,
     OFFSET,
 )
 
@@ -57,7 +65,7 @@ class Lineup:
     noise: Array  # (H,)  lam
     unit: Array  # (H,)  of the noise that labels bring along
     log_prior: Array  # (H,)  their log weights before the first label, not normalised
-    fitted: float  # posterior of the class with one lengthscale for each input
+    fitted: float  # posterior of the classes with one lengthscale for each input
 
 
 def grid(d: int) -> tuple[Kernel, ...]:
@@ -68,46 +76,82 @@ def grid(d: int) -> tuple[Kernel, ...]:
 
 def choose(
     kernels: Sequence[Kernel], ratios: Sequence[float], X: Array, y: Array, extra: Array,
-    relevance: bool = True, temper: float = 1.0,
+    relevance: bool = True, temper: float = 1.0, additive: bool = True,
 ) -> Lineup:  # fmt: skip
     """The line-up for labels y (t,) at X (t, d), with noise variances extra (t,) of their own.
 
     Where evidences will be raised to the power `temper` (`ensemble`), those play that matter then.
+    Without `additive` anova is left out, for experts that are not exact.
     """
     evidence, unit = weighed(kernels, ratios, X, y, extra)  # (kernels, ratios)
     on_grid = evidence - _taken(unit, extra)
     players = [(kernel, ratio) for kernel in kernels for ratio in ratios]
-    evidence, unit = evidence.ravel(), unit.ravel()
-    log_post = on_grid.ravel() - np.log(len(players))
+    parts = [Entries(players, evidence.ravel(), unit.ravel(), on_grid.ravel())]
+    shares = [1.0 / len(players)]
     if relevance and len(y) >= FEWEST_FITTED:
+        anova_share = 1.0 - (1.0 - ANOVA_SHARE) ** (X.shape[1] - 1) if additive else 0.0
         peaks = _peaks(kernels, ratios, on_grid, X, y, extra)
-        more, more_evidence, more_unit, more_post = _entries(peaks, X, y, extra)
-        players, unit = players + more, np.append(unit, more_unit)
-        evidence = np.append(evidence, more_evidence)
-        log_post = np.append(log_post + np.log1p(-FITTED_SHARE), more_post + np.log(FITTED_SHARE))
-    log_prior = log_post - evidence
-    log_post = normalise(log_prior + temper * evidence)
-    best = np.argsort(-log_post, kind="stable")[:MOST_EXPERTS]
-    best = best[log_post[best] >= np.log(LEAST_POSTERIOR)]
-    chosen = [players[n] for n in best.tolist()]
+        shares = [(1.0 - anova_share) * (1.0 - FITTED_SHARE) / len(players)]
+        shares.append((1.0 - anova_share) * FITTED_SHARE / len(peaks))
+        parts.append(_joined([_entries(peak, X, y, extra) for peak in peaks]))
+        if anova_share:
+            start = (Kernel(ANOVA, ANOVA_START, X.shape[1] ** -0.5, OFFSET), ANOVA_RATIO)
+            parts.append(_entries(_fitted(start, X, y, extra), X, y, extra))
+            shares.append(anova_share)
+    kind = np.repeat(np.arange(len(parts)), [len(part.players) for part in parts])
+    every = _joined(parts)
+    return _best(every, every.log_post + np.log(shares)[kind], kind, temper)
+
+
+class Entries(NamedTuple):
+    """Experts that could play."""
+
+    players: list[Player]  # n
+    evidence: Array  # (n,)
+    unit: Array  # (n,)
+    log_post: Array  # (n,)  without the share of their class
+
+
+def _joined(parts: Sequence[Entries]) -> Entries:
+    """All of them, in turn."""
+    players = [player for part in parts for player in part.players]
+    evidence, unit, log_post = (np.concatenate([part[n] for part in parts]) for n in (1, 2, 3))
+    return Entries(players, evidence, unit, log_post)
+
+
+def _best(every: Entries, log_post: Array, kind: NDArray[np.intp], temper: float) -> Lineup:
+    """Those with the largest posteriors, for log posteriors (n,) and classes (n,)."""
+    log_prior = log_post - every.evidence
+    log_post = normalise(log_prior + temper * every.evidence)
+    best = _playing(log_post, kind)
+    chosen = [every.players[n] for n in best.tolist()]
     return Lineup(
         tuple(kernel for kernel, _ in chosen),
         np.array([ratio for _, ratio in chosen]),
-        unit[best],
-        log_prior[best] + _inherited(log_post, best, on_grid.size),
-        float(np.exp(log_post[on_grid.size :]).sum()),
+        every.unit[best],
+        log_prior[best] + _inherited(log_post, best, kind),
+        float(np.exp(log_post[kind > 0]).sum()),
     )
 
 
-def _inherited(log_post: Array, best: NDArray[np.intp], on_grid: int) -> Array:
+def _playing(log_post: Array, kind: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Positions of those that play, best first; the best of each class goes before all others."""
+    order = np.argsort(-log_post, kind="stable")
+    leads = np.zeros(len(order), dtype=bool)
+    for one in np.unique(kind):
+        if logsumexp(log_post[kind == one]) >= np.log(LEAST_POSTERIOR):
+            leads[np.flatnonzero(kind[order] == one)[0]] = True
+    rest = ~leads & (log_post[order] >= np.log(LEAST_POSTERIOR))
+    rest &= np.cumsum(rest) <= MOST_EXPERTS - leads.sum()
+    return np.asarray(order[leads | rest])
+
+
+def _inherited(log_post: Array, best: NDArray[np.intp], kind: NDArray[np.intp]) -> Array:
     """What makes up for those of each class that do not play, in the logs of those that do."""
     more = np.zeros(len(best))
-    for members, playing in (
-        (log_post[:on_grid], best < on_grid),
-        (log_post[on_grid:], best >= on_grid),
-    ):
-        if playing.any():
-            more[playing] = logsumexp(members) - logsumexp(log_post[best[playing]])
+    for one in np.unique(kind[best]):
+        playing = kind[best] == one
+        more[playing] = logsumexp(log_post[kind == one]) - logsumexp(log_post[best[playing]])
     return more
 
 
@@ -116,20 +160,29 @@ def weighed(
 ) -> tuple[Array, Array]:
     """Log evidence (kernels, ratios) of the labels, magnitude integrated out, and units of extra.
 
-    Without extra the unit of an expert is what it expects its magnitude to be after the labels.
+    Without extra the unit of an expert is where what it believes of its log magnitude peaks.
     """
-    out = np.empty((len(kernels), len(ratios)))
     stated = bool(extra.any())
-    unit = units(kernels, ratios, X, y, extra) if stated else np.ones_like(out)
-    zero, scale = np.zeros_like(y), Conjugate.prior(len(ratios))
+    unit = units(kernels, ratios, X, y, extra) if stated else np.ones((len(kernels), len(ratios)))
+    square, log_det = np.empty_like(unit), np.empty_like(unit)
     for n, kernel in enumerate(kernels):
         K = correlation(kernel, X, X)
-        lam = np.asarray(ratios)[:, None] + extra / unit[n, :, None]  # (ratios, t)
-        turns = [GAUSSIAN.in_turn(y, zero, K, row) for row in np.maximum(lam, LEAST_RATIO)]
-        root_s = np.array([np.diag(C) for C, _ in turns])
-        out[n], after = GAUSSIAN.learn(scale, root_s * [z for _, z in turns], root_s**2)
-        unit[n] = unit[n] if stated else after.variance
-    return out, unit
+        diagonal = np.diag(K).copy()
+        for r, ratio in enumerate(ratios):
+            np.fill_diagonal(K, diagonal + np.maximum(ratio + extra / unit[n, r], LEAST_RATIO))
+            square[n, r], log_det[n, r] = _factored(K, y)
+    a, b = A0 + 0.5 * len(y), B0 + 0.5 * square
+    evidence = evidence_constant(len(y)) - a * np.log(b) - 0.5 * log_det
+    return evidence, unit if stated else b / a
+
+
+def _factored(C: Array, y: Array) -> tuple[float, float]:
+    """y'C^-1 y and log |C|."""
+    L, failed = lapack.dpotrf(C.T, lower=1, clean=0)  # symmetric: its transpose needs no copy
+    if failed:
+        raise np.linalg.LinAlgError("correlations are not positive definite")
+    z, _ = lapack.dtrtrs(L, y, lower=1)
+    return float(z @ z), 2.0 * float(np.log(np.diag(L)).sum())
 
 
 def log_evidences(
@@ -170,9 +223,8 @@ def _fitted(start: Player, X: Array, y: Array, extra: Array) -> Peak:
     if not extra.any():
         return fit(*start, X, y, extra)
     for _ in range(FIT_ROUNDS):
-        kernel, ratio = start
-        unit = units([kernel], [ratio], X, y, extra)[0, 0]
-        peak = fit(kernel, ratio, X, y, extra / unit)
+        unit = float(units([start[0]], [start[1]], X, y, extra)[0, 0])
+        peak = replace(fit(*start, X, y, extra / unit), unit=unit)
         start = (peak.kernel, peak.noise)
     return peak
 
@@ -182,21 +234,14 @@ def _taken(unit: Array, extra: Array) -> Array:
     return prior_height(unit) if extra.any() else np.zeros_like(unit)
 
 
-def _entries(
-    peaks: list[Peak], X: Array, y: Array, extra: Array
-) -> tuple[list[Player], Array, Array, Array]:
-    """Players of the fitted class, their evidences, units and log posteriors within it."""
-    players, evidences, found, posts = [], [], [], []
-    for peak in peaks:
-        ell = np.asarray(peak.kernel.length_scale)
-        kind, alpha, offset = peak.kernel.family, peak.kernel.alpha, peak.kernel.offset
-        scaled = [Kernel(kind, tuple((m * ell).tolist()), alpha, offset) for m in MULTIPLES]
-        evidence, unit = (part[:, 0] for part in weighed(scaled, [peak.noise], X, y, extra))
-        taken = _taken(unit, extra)
-        log_z = peak.log_z + evidence_constant(len(y)) - np.log(len(peaks))
-        log_z -= float(taken[MULTIPLES.index(1.0)])
-        players += [(kernel, peak.noise) for kernel in scaled]
-        evidences.append(evidence)
-        found.append(unit)
-        posts.append(log_z + normalise(evidence - taken))
-    return players, np.concatenate(evidences), np.concatenate(found), np.concatenate(posts)
+def _entries(peak: Peak, X: Array, y: Array, extra: Array) -> Entries:
+    """The experts that stand for a peak, and their log posteriors within its class."""
+    points, log_share, L, b = draws(peak)
+    constant, shape = evidence_constant(len(y)), peak.fit.shape
+    players = [(shape.kernel(p[:-1]), float(np.exp(p[-1]))) for p in points]
+    log_post = peak.log_z + constant + log_share
+    if not extra.any():
+        return Entries(players, L + constant, b / (A0 + 0.5 * len(y)), log_post)
+    each = [weighed([kernel], [ratio], X, y, extra) for kernel, ratio in players]
+    evidence, unit = (np.array([pair[n][0, 0] for pair in each]) for n in (0, 1))
+    return Entries(players, evidence, unit, log_post - _taken(np.array(peak.unit), extra))

@@ -11,8 +11,10 @@ likely e is, and what multiplies v:
 Conjugate experts need no optimiser and adapt their scale with every label; the product of their
 predictive densities is the exact evidence, with sig2 integrated out. Their variance is that of
 the Student-t, b / (a - 1) times v: scores and mixtures use it as if it were normal, densities and
-intervals use the Student-t itself. The prior is worth 2 A0 = 3 labels of variance B0 / (A0 - 1) = 1
-in scaled-label units, or of another variance where the labels have turned out to vary otherwise.
+intervals use the Student-t itself. The prior is worth 2 A0 = 1 label of variance B0 / A0 = 1 in
+scaled-label units, or of another variance where the labels have turned out to vary otherwise. Up to
+the second label that Student-t has no variance: what counts as such is b / LEAST_SHAPE, which is 1
+before the first.
 
 Noise that is known in label units becomes a ratio by division by `unit`: sig2 where it is held,
 what it was thought to be when the experts were settled where it is not (`stated_noise`). No label
@@ -33,6 +35,10 @@ Z_MAX = 1e150
 LOG_2_PI = float(np.log(2.0 * np.pi))
 # Share of b that is left, at the least, when a label is taken away; less would be rounding.
 LEAST_LEFT = 4 * float(np.finfo(np.float64).eps)
+
+
+# What a - 1 counts as at the least.
+LEAST_SHAPE = 0.5
 
 
 class Magnitude(Protocol):
@@ -129,7 +135,7 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Conjugate:
-    """A magnitude with an inverse-gamma belief; a > 1, so that its mean exists."""
+    """A magnitude with an inverse-gamma belief."""
 
     a: Array  # (M,)
     b: Array  # (M,), or (M, ...) where `having` and `without` were asked of many at once
@@ -137,14 +143,14 @@ class Conjugate:
 
     @classmethod
     def prior(cls, M: int, variance: float = 1.0, unit: Array | None = None) -> Self:
-        """Before the first label, for labels of that variance; the unit is its mean unless told."""
+        """Before the first label, for labels of that variance; the unit is that unless told."""
         b = np.full(M, variance * B0)
-        return cls(np.full(M, A0), b, b / (A0 - 1.0) if unit is None else unit)
+        return cls(np.full(M, A0), b, b / A0 if unit is None else unit)
 
     @property
     def variance(self) -> Array:  # (M,)
-        """b / (a - 1)."""
-        return np.asarray(self.b / (_along(self.a, self.b) - 1.0))
+        """b / (a - 1), from the second label on."""
+        return np.asarray(self.b / np.maximum(_along(self.a, self.b) - 1.0, LEAST_SHAPE))
 
     def log_density(self, e: Array, s: Array) -> Array:
         """Student-t with 2 a degrees of freedom and squared scale (b / a) s."""

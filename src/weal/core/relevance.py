@@ -1,18 +1,21 @@
 """One lengthscale for each input, fitted to the labels: where the evidence peaks, and how high.
 
-For a family, p = (log l_1 .. log l_d, log lam) and C = k(X, X) + offset + diag(lam + extra), the
-evidence with the magnitude integrated out (`magnitude`) is, up to a constant,
+For a shape (`shapes`), p = (its parameters, log lam) and C = k(X, X) + offset + diag(lam + extra),
+the evidence with the magnitude integrated out (`magnitude`) is, up to a constant,
 
     L(p) = -a log b - 1/2 log |C|       a = A0 + t/2    b = B0 + y'C^-1 y / 2
     dL   = 1/2 tr(W dC)                 W = (a / b) C^-1 y y'C^-1 - C^-1
 
-To L is added the log prior of p: log l_i normal around log sqrt(d) with sd LENGTH_SPREAD, so that
-ten labels cannot switch an input off by themselves, and log lam uniform. The peak is sought by
-L-BFGS from a fixed start, so that it depends on the set of labels alone; where few of many inputs
-matter, `forward` finds a start that one lengthscale for all cannot. Its height is compared with
-other experts by Laplace's approximation of the integral over p,
+To L is added the log prior of p. That of log lam is even between SOUGHT_RATIOS, and has besides a
+hill, NOISE_HILL of its mass, around the noise that real labels have: forty labels of five inputs
+can be met exactly by one smooth function or another, and nothing but the prior says then that
+labels without noise are rare. Where there is no noise the hill is far away and flat; where labels
+state theirs it is as much lower, for what is left is of no such size. The peak is sought by L-BFGS
+from a fixed start, so that it depends on the set of labels alone; where few of many inputs matter,
+`forward` finds a start that one lengthscale for all cannot. Its height is compared with other
+experts by Laplace's approximation of the integral over p, P of them,
 
-    log Z = L(p*) + log prior(p*) + (d + 1)/2 log 2 pi - 1/2 log |H|,    H = -d2(L + log prior)
+    log Z = L(p*) + log prior(p*) + P/2 log 2 pi - 1/2 log |H|,    H = -d2(L + log prior)
 
 which charges for every parameter that the labels had to settle. Where p_i* lies on a bound with the
 slope g against it, as lam does for labels without noise, its share of the integral is instead that
@@ -20,14 +23,15 @@ of exp(-g x - H_ii x^2 / 2) over x > 0: sqrt(pi / (2 H_ii)) erfcx(g / sqrt(2 H_i
 """
 
 from dataclasses import dataclass
-from functools import partial
+from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import lapack
 from scipy.special import erfcx
 
 from weal.core.arrays import Array
 from weal.core.kernels import FAMILIES, Kernel
+from weal.core.shapes import Shape, shape_of
 from weal.core.stated_noise import even_sample
 from weal.core.tuned import (
     A0,
@@ -36,51 +40,131 @@ from weal.core.tuned import (
     FORWARD_GAIN,
     FORWARD_LABELS,
     FORWARD_RATIO,
-    LENGTH_SPREAD,
     LONG_LENGTH,
+    NOISE_HILL,
+    NOISE_RATIO,
+    NOISE_SPREAD,
     SHORT_LENGTH,
-    SOUGHT_LENGTHS,
     SOUGHT_RATIOS,
 )
 
+LOG_RATIOS = float(np.log(SOUGHT_RATIOS[1] / SOUGHT_RATIOS[0]))
 # No direction counts as wider than the prior of log lam, which has no peak where it is no matter.
-LEAST_CURVATURE = 2.0 * np.pi / float(np.log(SOUGHT_RATIOS[1] / SOUGHT_RATIOS[0])) ** 2
+LEAST_CURVATURE = 2.0 * np.pi / LOG_RATIOS**2
 DIFFERENCE = 1e-3  # of the finite differences of the gradient that H is made of
+IMPOSSIBLE = 1e100  # the loss where C is singular in double precision
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fit:
+    """A shape and the labels that it is fitted to."""
+
+    shape: Shape
+    D2: Array  # (d, T)  squared distances by input, for the T = t (t - 1) / 2 pairs of labels
+    pairs: Any  # rows and columns (T,), (T,) of the pairs, below the diagonal
+    y: Array  # (t,)
+    extra: Array  # (t,)  noise ratios of the labels' own
+
+    @classmethod
+    def of(cls, shape: Shape, X: Array, y: Array, extra: Array) -> "Fit":
+        """The labels y (t,) at X (t, d)."""
+        pairs = np.tril_indices(len(y), -1)
+        return cls(shape, (X[pairs[0]] - X[pairs[1]]).T ** 2, pairs, y, extra)
+
+    def evidence(self, p: Array) -> tuple[float, float]:
+        """L and b at p (P,); L is -IMPOSSIBLE where C is singular."""
+        k, _ = self.shape.correlations(p[:-1], self.D2)
+        C = self._covariance(k, p)
+        L, b, _, _ = _learnt(C, self.y)
+        return L, b
+
+    def loss(self, p: Array) -> tuple[float, Array]:
+        """-(L + log prior) and its gradient at p (P,)."""
+        k, slopes = self.shape.correlations(p[:-1], self.D2)
+        L, b, factor, C_y = _learnt(self._covariance(k, p), self.y)
+        if L == -IMPOSSIBLE:
+            return IMPOSSIBLE, np.zeros(len(p))
+        inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+        ratio = (A0 + 0.5 * len(self.y)) / b
+        W = ratio * C_y[self.pairs[0]] * C_y[self.pairs[1]] - inverse[self.pairs]  # half of tr W dC
+        trace = ratio * float(C_y @ C_y) - float(np.trace(inverse))
+        prior, pull = self.log_prior(p)
+        gradient = np.append(slopes(W), 0.5 * float(np.exp(p[-1])) * trace) + pull
+        return -(L + prior), -gradient
+
+    def log_prior(self, p: Array) -> tuple[float, Array]:
+        """Log density of the prior at p (P,), and its gradient."""
+        shape, pull = self.shape.log_prior(p[:-1])
+        noise, slope = noise_prior(float(p[-1]), float(np.mean(self.extra == 0.0)))
+        return shape + noise, np.append(pull, slope)
+
+    def _covariance(self, k: Array, p: Array) -> Array:
+        """C at p, its lower triangle."""
+        t, offset = len(self.y), self.shape.like.offset
+        C = np.zeros((t, t), order="F")
+        C[self.pairs] = k + offset
+        C[np.diag_indices(t)] = 1.0 + offset + np.exp(p[-1]) + self.extra
+        return C
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Peak:
-    """Where the evidence of a family peaks over lengthscales and noise ratio."""
+    """Where the evidence of a shape peaks over its parameters and the noise ratio."""
 
-    kernel: Kernel
-    noise: float  # lam
-    log_z: float  # Laplace evidence, without the constant of `evidence_constant`
+    fit: Fit
+    p: Array  # (P,)
+    height: float  # L + log prior there
+    H: Array  # (P, P)  minus its second derivatives
+    slope: Array  # (P,)  against the bound that a parameter lies on; 0 where it is on none
+    unit: float = 1.0  # that noise which labels bring along was measured by
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel of the peak."""
+        return self.fit.shape.kernel(self.p[:-1])
+
+    @property
+    def noise(self) -> float:
+        """Lam."""
+        return float(np.exp(self.p[-1]))
+
+    @property
+    def log_z(self) -> float:
+        """Laplace evidence, without the constant of `evidence_constant`."""
+        return self.height + _log_volume(self.H, self.slope)
 
 
 def fit(start: Kernel, noise: float, X: Array, y: Array, extra: Array) -> Peak:
-    """The peak that is reached from a kernel with one lengthscale and a noise ratio."""
-    d = X.shape[1]
-    D2 = (X.T[:, :, None] - X.T[:, None, :]) ** 2  # (d, t, t)
-    loss = partial(_loss, kernel=start, D2=D2, y=y, extra=extra)
-    ell = np.broadcast_to(np.asarray(start.length_scale, dtype=np.float64), (d,))
-    lengths = np.log([SOUGHT_LENGTHS[0], SOUGHT_LENGTHS[1] * np.sqrt(d)])
-    bounds = [tuple(lengths)] * d + [tuple(np.log(SOUGHT_RATIOS))]
+    """The peak that is reached from a kernel, with one lengthscale or with each, and a ratio."""
+    shape = shape_of(start, X.shape[1])
+    problem = Fit.of(shape, X, y, extra)
+    low, high = (
+        np.append(ends, np.log(ratio))
+        for ends, ratio in zip((shape.low, shape.high), SOUGHT_RATIOS, strict=True)
+    )
     from scipy.optimize import minimize  # its import takes 0.1 s, which only settling pays
 
     found = minimize(
-        loss,
-        np.append(np.log(ell), np.log(noise)),
+        problem.loss,
+        np.clip(np.append(shape.place(start), np.log(noise)), low, high),
         jac=True,
         method="L-BFGS-B",
-        bounds=bounds,
+        bounds=np.column_stack([low, high]),
         options={"maxiter": FIT_ITERATIONS},
     )
     p = found.x
-    low, high = np.array(bounds).T
     slope = np.where(p <= low, found.jac, np.where(p >= high, -found.jac, 0.0))
-    log_z = -float(found.fun) + _log_volume(_hessian(loss, p), np.maximum(slope, 0.0))
-    log_z -= float(np.log(np.log(SOUGHT_RATIOS[1] / SOUGHT_RATIOS[0])))
-    return Peak(_with_lengths(start, np.exp(p[:d])), float(np.exp(p[d])), log_z)
+    H = _hessian(problem, p, found.jac)
+    return Peak(problem, p, -float(found.fun), H, np.maximum(slope, 0.0))
+
+
+def noise_prior(log_lam: float, untold: float = 1.0) -> tuple[float, float]:
+    """Log density of the prior of log lam, and its slope, where so many labels state no noise."""
+    z = (log_lam - float(np.log(NOISE_RATIO))) / NOISE_SPREAD
+    share = untold * NOISE_HILL
+    hill = share * float(np.exp(-0.5 * z * z)) / (NOISE_SPREAD * (2.0 * np.pi) ** 0.5)
+    density = (1.0 - share) / LOG_RATIOS + hill
+    return float(np.log(density)), -z / NOISE_SPREAD * hill / density
 
 
 def forward(kernel: Kernel, X: Array, y: Array, extra: Array) -> Kernel:
@@ -107,28 +191,25 @@ def forward(kernel: Kernel, X: Array, y: Array, extra: Array) -> Kernel:
             break
         height, inverse[best] = heights[best], on
         r2 = r2 + (on - off) * D2[best]
-    return _with_lengths(kernel, inverse**-0.5)
+    return Kernel(kernel.family, tuple((inverse**-0.5).tolist()), kernel.alpha, kernel.offset)
 
 
 def _height(r2: Array, kernel: Kernel, y: Array, extra: Array) -> float:
     """L for squared scaled distances r2 (t, t)."""
-    factor, _, b = _factored(r2, kernel, FORWARD_RATIO + extra, y)
-    return -(A0 + 0.5 * len(y)) * float(np.log(b)) - float(np.log(np.diag(factor[0])).sum())
-
-
-def _factored(
-    r2: Array, kernel: Kernel, noise: Array, y: Array
-) -> tuple[tuple[Array, bool], Array, float]:
-    """Cholesky factor of C, C^-1 y, and b."""
     C = FAMILIES[kernel.family].correlation(r2, kernel.alpha) + kernel.offset
-    C[np.diag_indices(len(y))] += noise
-    factor = cho_factor(C, lower=True, overwrite_a=True, check_finite=False)
-    C_y = cho_solve(factor, y, check_finite=False)
-    return factor, C_y, B0 + 0.5 * float(y @ C_y)
+    C[np.diag_indices(len(y))] += FORWARD_RATIO + extra
+    return _learnt(np.asfortranarray(C), y)[0]
 
 
-def _with_lengths(kernel: Kernel, ell: Array) -> Kernel:
-    return Kernel(kernel.family, tuple(ell.tolist()), kernel.alpha, kernel.offset)
+def _learnt(C: Array, y: Array) -> tuple[float, float, Array, Array]:
+    """L, b, the Cholesky factor of C (its lower triangle is read and overwritten), and C^-1 y."""
+    factor, singular = lapack.dpotrf(C, lower=1, clean=0, overwrite_a=1)
+    if singular:
+        return -IMPOSSIBLE, B0, factor, y
+    C_y, _ = lapack.dpotrs(factor, y, lower=1)
+    b = B0 + 0.5 * float(y @ C_y)
+    log_det = float(np.log(np.diag(factor)).sum())  # half of log |C|
+    return -(A0 + 0.5 * len(y)) * float(np.log(b)) - log_det, b, factor, C_y
 
 
 def _log_volume(H: Array, slope: Array) -> float:
@@ -140,28 +221,9 @@ def _log_volume(H: Array, slope: Array) -> float:
     return float(0.5 * np.log(2.0 * np.pi / curvature).sum() + one_sided)
 
 
-def _hessian(loss: partial[tuple[float, Array]], p: Array) -> Array:
-    """Second derivatives of the loss, by differences of its gradient."""
-    at = loss(p)[1]
-    H = np.array([(loss(p + DIFFERENCE * unit)[1] - at) / DIFFERENCE for unit in np.eye(len(p))])
+def _hessian(problem: Fit, p: Array, at: Array) -> Array:
+    """Second derivatives of the loss, by differences of its gradient, which is `at` at p."""
+    steps = DIFFERENCE * np.eye(len(p))
+    H = np.array([(problem.loss(p + step)[1] - at) / DIFFERENCE for step in steps])
     symmetric: Array = 0.5 * (H + H.T)
     return symmetric
-
-
-def _loss(p: Array, kernel: Kernel, D2: Array, y: Array, extra: Array) -> tuple[float, Array]:
-    """-(L + log prior) and its gradient at p (d + 1,)."""
-    d, t = D2.shape[:2]
-    inverse = np.exp(-2.0 * p[:d])  # 1 / l^2
-    lam = float(np.exp(p[d]))
-    r2 = np.tensordot(inverse, D2, axes=1)
-    factor, C_y, b = _factored(r2, kernel, lam + extra, y)
-    a = A0 + 0.5 * t
-    W = (a / b) * np.outer(C_y, C_y) - cho_solve(factor, np.eye(t), check_finite=False)
-    slope = W * FAMILIES[kernel.family].slope(r2, kernel.alpha)  # W dk/dr2
-    z = (p[:d] - 0.5 * np.log(d)) / LENGTH_SPREAD
-    gradient = np.append(
-        np.tensordot(D2, slope, axes=2) * inverse + z / LENGTH_SPREAD, -0.5 * lam * np.trace(W)
-    )
-    log_det = float(np.log(np.diag(factor[0])).sum())  # half of log |C|
-    prior = 0.5 * float(z @ z) + d * float(np.log(LENGTH_SPREAD * np.sqrt(2.0 * np.pi)))
-    return a * float(np.log(b)) + log_det + prior, gradient

@@ -4,16 +4,16 @@ A label that brings a noise variance x along has the variance sig2 (k + lam) + x
 integrated out (`magnitude`) that has no closed form, unless x is measured by a `unit` and counts as
 sig2 x / unit. Where labels settle an expert, its unit is the magnitude that they speak for: where
 
-    sig2^-(A0 - 1) exp(-B0 / sig2) N(y; 0, sig2 C + diag(x)),      C = K + lam I
+    sig2^-A0 exp(-B0 / sig2) N(y; 0, sig2 C + diag(x)),      C = K + lam I
 
-is largest, which without stated noise is the mean b / (a - 1) of what is believed of sig2. One
+is largest, what is believed of log sig2; without stated noise that is b / a. One
 decomposition serves every sig2. With L L' = C, L^-1 diag(x) L^-T = Q diag(g) Q' and
 q = (Q'L^-1 y)^2, direction i has variance sig2 + g_i, of which a share h_i = sig2 / (sig2 + g_i) is
 signal, and the maximum is where
 
-    sig2 = (B0 + 1/2 sum_i h_i^2 q_i) / (A0 - 1 + 1/2 sum_i h_i)
+    sig2 = (B0 + 1/2 sum_i h_i^2 q_i) / (A0 + 1/2 sum_i h_i)
 
-each direction counting as much as it tells of the signal. Iterated from the mean of the prior, this
+each direction counting as much as it tells of the signal. Iterated from where the prior peaks, this
 is MacKay's rule. [2] MacKay: Bayesian interpolation, 1992. It depends on the set of labels alone.
 
 Experts that no label settles have the unit that makes labels vary by 1, as scaled ones do. Two
@@ -28,13 +28,14 @@ the prior of log sig2 took, its height at the unit (`prior_height`); as if it we
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from weal.core.arrays import Array
 from weal.core.exact import LEAST_RATIO
-from weal.core.kernels import FAMILIES, Kernel, correlation
+from weal.core.kernels import Kernel, correlation
 from weal.core.tuned import A0, B0, UNIT_LABELS, UNIT_ROUNDS
 
 
@@ -66,9 +67,8 @@ def expected_units(kernels: Sequence[Kernel], ratios: Sequence[float], d: int) -
 
 def _far(kernel: Kernel, d: int) -> float:
     """Correlation of two points that are as far apart as standardised ones are."""
-    ell = np.broadcast_to(np.asarray(kernel.length_scale, dtype=np.float64), (d,))
-    r2 = np.array([2.0 * float((ell**-2.0).sum())])
-    return float(FAMILIES[kernel.family].correlation(r2, kernel.alpha)[0])
+    plain = replace(kernel, offset=0.0)
+    return float(correlation(plain, np.zeros((1, d)), np.full((1, d), 2.0**0.5))[0, 0])
 
 
 def _unit(K: Array, ratio: float, y: Array, extra: Array) -> float:
@@ -79,10 +79,10 @@ def _unit(K: Array, ratio: float, y: Array, extra: Array) -> float:
     )
     g, Q = np.linalg.eigh(solved[:, 1:] @ solved[:, 1:].T)
     g, q = np.maximum(g, 0.0), (Q.T @ solved[:, 0]) ** 2  # rounding leaves -1e-16
-    sig2 = B0 / (A0 - 1.0)
+    sig2 = B0 / A0
     for _ in range(UNIT_ROUNDS):
         h = sig2 / (sig2 + g)
-        sig2 = (B0 + 0.5 * float(h * h @ q)) / (A0 - 1.0 + 0.5 * float(h.sum()))
+        sig2 = (B0 + 0.5 * float(h * h @ q)) / (A0 + 0.5 * float(h.sum()))
     return sig2
 
 

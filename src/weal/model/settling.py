@@ -178,7 +178,8 @@ def pick(setting: Setting, X: Array, y: Array, extra: Array) -> Settled:
     rows, z, noise = evidence_rows(X, y, extra), bend.labels(y), bend.variances(extra, y)
     variance = _variance(z)
     known = (X[rows], z[rows] / np.sqrt(variance), noise[rows] / variance)
-    best = lineup.choose(found, ratios, *known, temper=setting.temper)
+    exact = setting.exact(len(y))
+    best = lineup.choose(found, ratios, *known, temper=setting.temper, additive=exact)
     log_w, unit = normalise(best.log_prior), variance * best.unit
     return Settled(best.kernels, best.noise, log_w, variance, bend, unit)
 
