@@ -1,0 +1,45 @@
+"""How weal fares with real labels: `python benchmarks/real.py [SECTION ...] [--seeds 0:20]`.
+
+Sections, each a module of `real_labels`: outliers, noise, dictionary, many, choice, suspects,
+budget (which needs `--against`, a checkout of another commit). Each prints what was asked and what
+was measured, and may be run alone. Nothing is asserted; one BLAS thread.
+"""
+
+import os
+
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
+
+import argparse
+import importlib
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+SECTIONS = ("outliers", "noise", "dictionary", "many", "choice", "suspects")
+
+
+def seeds_of(text: str) -> range:
+    """Seeds "0:20" as a range."""
+    first, last = (int(part) for part in text.split(":"))
+    return range(first, last)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("section", nargs="*", choices=[*SECTIONS, "budget"])
+    parser.add_argument("--seeds", type=seeds_of, default=range(20), help="first:last, 0:20")
+    parser.add_argument("--against", type=Path, help="a checkout of another commit, for budget")
+    given = parser.parse_args()
+    for name in given.section or SECTIONS:
+        section = importlib.import_module(f"real_labels.{name}")
+        print(f"\n{name}\n{'-' * len(name)}", flush=True)
+        wanted = given.against if name == "budget" else given.seeds
+        if wanted is None:
+            parser.error("budget needs --against, a checkout of the commit to compare with")
+        for what, asked, measured in section.rows(wanted):
+            print(f"{what:70s} {asked:>16s}   {measured}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
