@@ -8,6 +8,7 @@ import csv
 import json
 import math
 import os
+import random
 import shlex
 import shutil
 import subprocess
@@ -16,10 +17,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from weal import open_campaign
-from weal.samples import alloys, path
+from weal import ActiveLearner, open_campaign
+from weal.samples import path, reactions
 
-FIRST, ROUNDS, BATCH, CHECKS = 4, 5, 8, 6
+FIRST, ROUNDS, BATCH, CHECKS = 6, 4, 8, 6
+LABELLED, DRAWS = 10, 5  # labels that the table has, and draws of random rows
 Row = dict[str, Any]
 
 
@@ -41,37 +43,51 @@ def weal(line: str, folder: Path, quiet: bool = False) -> str:
 
 def asked(folder: Path, how: str) -> list[Row]:
     """Ask, without a table."""
-    rows: list[Row] = json.loads(weal(f"ask alloys {how} --json", folder, quiet=True))
+    rows: list[Row] = json.loads(weal(f"ask reactions {how} --json", folder, quiet=True))
     return rows
 
 
 def measure(ids: list[str], file: Path) -> list[float]:
     """The laboratory writes what it found for these rows to a file, and gives it back."""
-    found = [alloys.measure(name) for name in ids]
+    found = [reactions.measure(name) for name in ids]
     with file.open("w", encoding="utf-8", newline="") as out:
         lines = csv.writer(out)
-        lines.writerow(["sample", "hardness"])
+        lines.writerow(["run", "yield"])
         lines.writerows(zip(ids, found, strict=True))
     return found
 
 
+def fill_in(worksheet: Path) -> tuple[str, float]:
+    """The laboratory fills a worksheet in; of one number the point is lost, the last row fails."""
+    with worksheet.open(encoding="utf-8-sig", newline="") as file:
+        header, *rows = csv.reader(file)
+    at = header.index("yield")
+    for row in rows:
+        row[at] = str(reactions.measure(row[0]))
+    typo, right = rows[1][0], float(rows[1][at])
+    rows[1][at] = rows[1][at].replace(".", "")
+    rows[-1][at] = "failed"
+    with worksheet.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+    return typo, right
+
+
 def first_round(folder: Path) -> None:
     """Every step of a round, as one types it."""
-    weal("new alloys --pool alloys.csv --id sample --target hardness --by ann", folder)
-    weal(f"ask alloys -n {FIRST} --by ann", folder)
-    with open_campaign("alloys", f"sqlite:///{folder}/weal.db") as campaign:
-        first, *others = campaign.ledger.leases  # the rows that are out
-    print("\nThe laboratory measures them. One label comes by hand, the others in a file:")
-    weal(f"tell alloys {first} {alloys.measure(first)} --by ann", folder)
-    measure(others, folder / "results.csv")
-    weal("tell alloys --file results.csv --by ann", folder)
+    weal("new reactions --pool reactions.csv --id run --target yield --by ann", folder)
+    weal(f"ask reactions -n {FIRST} --by ann --to batch.csv", folder)
+    print("\nThe laboratory fills the worksheet in. One run failed, one point is lost:")
+    typo, right = fill_in(folder / "batch.csv")
+    weal("tell reactions --file batch.csv --by ann", folder)
+    print("\nThe label is kept, and said to look wrong. It was a typo:")
+    weal(f"tell reactions {typo} {right} --replace --by ann", folder)
 
 
 def other_round(folder: Path, n: int, how: str, by: str) -> None:
     """A round in a few lines: expected and measured."""
     rows = asked(folder, f"{how} --by {by}")
     found = measure([row["id"] for row in rows], folder / "results.csv")
-    weal(f"tell alloys --file results.csv --by {by}", folder, quiet=True)
+    weal(f"tell reactions --file results.csv --by {by}", folder, quiet=True)
     for row, value in zip(rows, found, strict=True):
         inside = row["low"] <= value <= row["high"]
         print(
@@ -81,38 +97,56 @@ def other_round(folder: Path, n: int, how: str, by: str) -> None:
         )
 
 
-def true_error(predictions: Path) -> float:
-    """Root mean square error of the rows without a label, noise of the laboratory included."""
-    with predictions.open(encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["labelled"] == "False"]
-    squares = [(float(row["mean"]) - alloys.measure(row["id"])) ** 2 for row in rows]
+def beside_random(folder: Path) -> str:
+    """The true error of the chosen rows, beside that of as many rows drawn at random."""
+    with open_campaign("reactions", f"sqlite:///{folder}/weal.db") as campaign:
+        labels = campaign.ledger.labels
+        told = [str(event.id) for event in campaign.events() if event.kind == "told"]
+        first = told[:LABELLED]  # those of the table
+        ids, X = campaign.session.pool.ids, campaign.session.pool.X
+        chosen = error(campaign.model.predict(X), ids)
+    y = {name: float(reactions.measure(name)) for name in ids}  # type: ignore[arg-type]
+    free, others = [name for name in ids if name not in first], []
+    for seed in range(DRAWS):
+        drawn = random.Random(seed).sample(free, len(labels) - len(first))
+        learner = ActiveLearner(X, ids=ids, seed=seed)
+        learner.tell([*first, *drawn], [y[name] for name in (*first, *drawn)])
+        others.append(error(learner.model.predict(X), ids))
+    mean = sum(others) / len(others)
+    return (
+        f"With {len(labels)} labels, predictions of all recipes are {chosen:.1f} off the truth. "
+        f"With as many rows drawn at random they would be {mean:.1f} off (mean of {DRAWS} draws, "
+        f"{min(others):.1f} to {max(others):.1f}): {mean / chosen:.2f} times as much."
+    )
+
+
+def error(predicted: Any, ids: list[str]) -> float:
+    """Root mean square error against the truth, without the noise of the laboratory."""
+    squares = [(p - reactions.truth(name)) ** 2 for p, name in zip(predicted, ids, strict=True)]
     return math.sqrt(sum(squares) / len(squares))
 
 
 def story(folder: Path) -> None:
     """All of it."""
-    print("300 alloys, 12 of them measured. Which of the others should be measured next?")
-    shutil.copy(path("alloys.csv"), folder)
+    print("400 recipes of a reaction, 10 of them run. Which of the others should be run next?")
+    shutil.copy(path("reactions.csv"), folder)
     first_round(folder)
     print(f"\n{ROUNDS} more rounds of weal ask -n {BATCH} and weal tell --file:")
     for n in range(2, ROUNDS + 2):
         other_round(folder, n, f"-n {BATCH}", "ann" if n % 2 else "bo")
     print(f"\nAnd {CHECKS} rows drawn at random for an honest test (weal ask --check {CHECKS}):")
     other_round(folder, ROUNDS + 2, f"--check {CHECKS}", "bo")
-    weal("status alloys --goal 6", folder)
-    weal("plot alloys --to pictures", folder)
-    weal("export alloys --what predictions --to predictions.csv", folder)
+    weal("status reactions --goal 6", folder)
+    weal("plot reactions --to pictures", folder)
+    weal("export reactions --what predictions --to predictions.csv", folder)
     weal("doctor --store sqlite:///weal.db", folder)
-    print(
-        "\nWhat only a simulation can know: measured, the alloys without a label are "
-        f"{true_error(folder / 'predictions.csv'):.1f} off their predictions (root mean square)."
-    )
+    print(f"\nWhat only a simulation can know. {beside_random(folder)}")
     print(f"\nThe campaign and its files are in {folder}. To go on: {go_on(folder)}")
 
 
 def go_on(folder: Path) -> str:
     """What to type next."""
-    return f"cd {folder} && {Path(sys.executable).with_name('weal')} status alloys"
+    return f"cd {folder} && {Path(sys.executable).with_name('weal')} status reactions"
 
 
 def main() -> None:

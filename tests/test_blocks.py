@@ -7,7 +7,7 @@ from learning import OUTSIDE, POOL, a_learner, measure, model, outlook, teach
 from weal.core import features
 from weal.learner import memory_pool, scores
 
-KINDS = pytest.mark.parametrize("approximation", ["features", "exact"])
+KINDS = pytest.mark.parametrize("approximation", ["features", "exact", "inducing"])
 LIMITS = {
     "scored in blocks": {"SCORED": 7},
     "scored one by one": {"SCORED": 1},
@@ -40,7 +40,7 @@ def course(name, approximation, **options):
 
 
 @KINDS
-@pytest.mark.parametrize("name", ["multi", "auto", "ivr", "random", "bald"])
+@pytest.mark.parametrize("name", ["multi", "auto", "mvr", "ivr", "random", "bald"])
 @pytest.mark.parametrize("limits", LIMITS)
 def test_the_same_is_asked_however_the_pool_is_walked(lower, name, approximation, limits):
     expected, plain = course(name, approximation)

@@ -42,3 +42,16 @@ def test_what_is_not_there_is_answered_with_what_is():
         alloys.measure("B-1")
     with pytest.raises(ValueError, match=r"no sample 'steel.csv'; there is alloys\.csv"):
         samples.path("steel.csv")
+
+
+def test_the_reactions_are_those_that_the_script_writes():
+    from scripts import make_reactions
+
+    from weal.samples import reactions
+
+    assert samples.path("reactions.csv").read_bytes() == make_reactions.table_text().encode()
+    ids = read_table(samples.path("reactions.csv"), text=["run"]).cells("run")
+    errors = np.array(reactions.measure(ids)) - [reactions.truth(name) for name in ids]
+    assert np.std(errors) == pytest.approx(reactions.NOISE, rel=0.15)
+    with pytest.raises(ValueError, match="no run 'B-1'"):
+        reactions.measure("B-1")

@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-
 from benchmarks.real_labels.functions import FUNCTIONS
+
 from weal import ActiveLearner
 from weal.campaign.surprise import FAR as TOLD_FROM
 from weal.diagnostics.coverage import LEVEL
@@ -92,14 +92,14 @@ def planted(
     victim = ids[int(rng.integers(len(ids)))]
     kind = [*FACTORS, "swap"][row.seed % 6]
     mates = [one for one in ids if batches[one] == batches[victim] and one != victim]
-    other = mates[int(rng.integers(len(mates)))] if kind == "swap" else None
+    other = max(mates, key=lambda one: abs(y[one] - y[victim])) if kind == "swap" else None
     wrong = {victim: y[victim] * FACTORS[kind]} if other is None else {victim: y[other]}
     wrong |= {} if other is None else {other: y[victim]}
     for name in wrong:
         learner.forget(name)
     at = np.array(list(wrong))
     mean, half = expectation(learner, X[at])
-    if not (np.abs(np.array(list(wrong.values())) - mean) > FAR * half / NORMAL).all():
+    if abs(wrong[victim] - mean[0]) <= FAR * half[0] / NORMAL:
         return row
     learner.tell(list(wrong), list(wrong.values()))
     named = {one.id: one for one in suspects(learner.state, learner.model, batches)}

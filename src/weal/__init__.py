@@ -23,6 +23,7 @@ _HOMES = {
     "UnknownId": "weal.errors",
     "UnreadableFile": "weal.errors",
     "WealError": "weal.errors",
+    "box": "weal.table.box",
     "open_campaign": "weal.campaign.opening",
 }
 
@@ -39,6 +40,7 @@ __all__ = [
     "UnknownId",
     "UnreadableFile",
     "WealError",
+    "box",
     "open_campaign",
 ]
 
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
     )
     from weal.model.encoder import FeatureEncoder
     from weal.model.regressor import EnsembleGPRegressor
+    from weal.table.box import box
 
 
 def __getattr__(name: str) -> Any:

@@ -12,24 +12,30 @@ are broken by (seed, id).
 
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from weal.core.arrays import Array
-from weal.learner import run
+from weal.learner import describing, refine, run
 from weal.learner.apply import apply
 from weal.learner.beliefs import Beliefs
 from weal.learner.candidates import Candidates, read_candidates
 from weal.learner.choosing import next_query
-from weal.learner.events import Added, Event, Removed, Row, Skipped, Told
+from weal.learner.events import Added, Event, Released, Removed, Skipped, Told
+from weal.learner.history import History
 from weal.learner.labels import Label, Labels, pairs, several, sort
 from weal.learner.memory_pool import MEMORY
+from weal.learner.predicting import inputs_at
 from weal.learner.settings import settings_of
 from weal.learner.state import State, begin, with_experts
 from weal.learner.watch import Watch
 from weal.model.checks import check_count
 from weal.model.model import Model
+from weal.table.plan import Plan
+
+if TYPE_CHECKING:
+    from weal.plots.axes import Plots
 
 
 class ActiveLearner:
@@ -38,19 +44,29 @@ class ActiveLearner:
     Parameters
     ----------
     pool : array (U, d), or a pandas, polars or pyarrow frame
-        The candidates, in any units.
+        The candidates, in any units. An array holds numbers; so may a frame, or it has text,
+        categories, dates and gaps, which are read by the plan that campaigns have (`plan`).
     model : EnsembleGPRegressor or None
         Its parameters are taken, not its labels. None: the default ones.
     acquisition : str, function, or list of them
-        One of random, wvar, went, qbc, gpm-var, gpm-ent, ivr, bald, igs; "auto" for the
-        paper's five and igs together, weighed as labels come (the default); "multi" for the five
-        alone; a list for others together; or your own function of a
+        One of random, wvar, went, qbc, gpm-var, gpm-ent, ivr, mvr, mvr-var, mvr-var-igs,
+        bald, igs; "auto", the default, which is mvr-var-igs; "multi" for the paper's five
+        together, weighed as labels come; a list for others together; or your own function of a
         `weal.core.acquisition.Belief` that returns one score for each candidate. One that looks
         at each candidate by itself may say so (`f.pointwise = True`): large pools are then
         given to it in blocks.
     ids, id_column
         Ids of the candidates: a list, or the frame's column that holds them. Neither: the index
         of a pandas frame, else 0, 1, 2, ...
+    target : str or None
+        Name of what is measured, with its unit: "hardness [HV]". A column of that name is no
+        input; labels in it are told.
+    features, types
+        Columns of a frame to use ("auto": all that can be); what a column is, where we would
+        guess wrong: {"made": "day-first"}.
+    cost : str, function, or one number for each candidate
+        What a label costs: a column, or a function of the row (as an oracle gets it). Scores
+        that are amounts of variance (ivr, wvar, qbc, gpm-var) are divided by it; others refuse.
     validation : (X, y) or None
         Labels kept apart, on which several acquisition functions are judged. None: they are
         judged by leave-one-out on the labels told (ours; needs no labels to spare).
@@ -58,7 +74,7 @@ class ActiveLearner:
         Learning rate of their weights, for labels of sd 1; "range" (shift and scale to [0, 1]) or
         "maximum" (the paper's literal rule).
     reference : array (N, d) or None
-        Where `ivr` wants to be sure; None: the pool.
+        Where `ivr`, `mvr` and the default want to be sure; None: the pool.
     n_start : int or None
         Labels before there is a model; None: d + 3, but 5 at the least and 10 at the most.
     seed : int
@@ -88,6 +104,10 @@ class ActiveLearner:
         *,
         ids: Iterable[Hashable] | None = None,
         id_column: str | None = None,
+        target: str | None = None,
+        features: Any = "auto",
+        types: Mapping[str, str] | None = None,
+        cost: Any = None,
         validation: tuple[Any, Any] | None = None,
         eta: float = 20.0,
         score_scaling: str = "range",
@@ -96,11 +116,13 @@ class ActiveLearner:
         seed: int = 0,
         memory: int = MEMORY,
     ) -> None:
-        candidates = read_candidates(pool, ids, id_column)
+        columns: dict[str, Any] = {"target": target, "features": features, "types": types}
+        candidates = read_candidates(pool, ids, id_column, cost=cost, **columns)
         chosen = (acquisition, eta, score_scaling, n_start, seed, validation)
         settings = settings_of(candidates, model, *chosen)
         points = None if reference is None else candidates.like(reference)
         self._state, self._beliefs = begin(settings, candidates, points), Beliefs(int(memory))
+        self._tell_known(0)
 
     @classmethod
     def of(cls, state: State, beliefs: Beliefs | None = None) -> Self:
@@ -120,6 +142,11 @@ class ActiveLearner:
         return self._state.candidates
 
     @property
+    def plan(self) -> Plan | None:
+        """How a frame becomes inputs; None: its numbers are taken as they are."""
+        return self.candidates.plan
+
+    @property
     def labels(self) -> Labels:
         """The labels told, in their order."""
         return self._state.labels
@@ -135,9 +162,9 @@ class ActiveLearner:
         return self._state.skipped
 
     @property
-    def history(self) -> list[Row]:
-        """What was asked, why, and what came back (`weal.learner.history`)."""
-        return [dict(row) for row in self._state.history]
+    def history(self) -> History:
+        """What was asked, why, and what came back; a list, with `to_frame()`."""
+        return History(dict(row) for row in self._state.history)
 
     @property
     def acquisition_weights(self) -> dict[str, float]:
@@ -189,6 +216,22 @@ class ActiveLearner:
         self._state = state
         return batch[0] if n is None else list(batch[:wanted])
 
+    def predict(self, x: Any, return_std: bool = False) -> Any:
+        """Mean of f, and with `return_std` its sd: of ids (1-d), or of rows (2-d, or a frame).
+
+        One id gives one number. `model` has intervals, quantiles and densities.
+        """
+        X, single = inputs_at(self.candidates, x)
+        found = self.model.predict(X, return_std=True) if len(X) else (np.zeros(0), np.zeros(0))
+        mean, sd = (float(one[0]) if single else one for one in found)
+        return (mean, sd) if return_std else mean
+
+    def to_frame(self, what: str = "labels") -> Any:
+        """A pandas frame of labels, predictions, candidates or history."""
+        from weal.learner.tables import frame
+
+        return frame(self._state, self._beliefs, what)
+
     def rows(self, ids: Sequence[Hashable]) -> Any:
         """The rows of these ids, as the kind of table that the pool was."""
         return self.candidates.rows(list(ids))
@@ -196,14 +239,14 @@ class ActiveLearner:
     def tell(
         self,
         ids: Any,
-        labels: Any,
+        labels: Any = None,
         *,
         noise: Any = None,
         sure: Any = False,
         replace: bool = False,
         repeat: bool = False,
     ) -> None:
-        """Learn the label of an id, or the labels of several.
+        """Learn the label of an id, the labels of several, or of a dict: {id: label}.
 
         The same label again changes nothing; another one raises AlreadyLabelled, unless
         `replace` says that it corrects the old or `repeat` that it is a second measurement.
@@ -211,6 +254,8 @@ class ActiveLearner:
         never taken for an outlier; the same label told again as sure is confirmed. Either all is
         taken or nothing.
         """
+        if isinstance(ids, Mapping) and labels is None:
+            ids, labels = list(ids), list(ids.values())
         if replace and repeat:
             raise ValueError("replace corrects a label and repeat adds to it: not both at once")
         rows = [
@@ -243,11 +288,36 @@ class ActiveLearner:
         """Let a skipped id be asked again."""
         self._apply(Skipped(self.candidates.name(name), on=False))
 
+    def release(self, ids: Iterable[Hashable]) -> None:
+        """Let candidates that were asked be asked again."""
+        self._apply(Released(tuple(self.candidates.name(given) for given in ids)))
+
     def add(
-        self, pool: Any, ids: Iterable[Hashable] | None = None, *, to_reference: bool = False
+        self,
+        pool: Any,
+        ids: Iterable[Hashable] | None = None,
+        *,
+        cost: Any = None,
+        to_reference: bool = False,
     ) -> None:
-        """Add candidates: rows like the pool's. `to_reference`: `ivr` looks at them too."""
-        self._apply(Added(self.candidates.with_more(pool, ids), to_reference))
+        """Add candidates: rows like the pool's, read as it was; labels in its target are told.
+
+        `cost`, where costs are numbers, has one for each. `to_reference`: `ivr` looks at them too.
+        """
+        before = len(self.candidates)
+        self._apply(Added(self.candidates.with_more(pool, ids, cost), to_reference))
+        self._tell_known(before)
+
+    def refine(self, n: int, *, constraint: Callable[[Any], bool] | None = None) -> list[Hashable]:
+        """Add n candidates near those that are wanted most, and give their ids.
+
+        So a pool serves a continuous domain. Numbers move a little, within the range that each
+        has in the pool and among its values where these are few; all else is kept. `constraint`
+        gets a row as an oracle does, and says whether it may be asked. Needs a model.
+        """
+        more = refine.near(self._state, self._beliefs, check_count(n), constraint)
+        self.add(more.rows, more.ids)
+        return list(more.ids)
 
     def remove(self, ids: Iterable[Hashable]) -> None:
         """Take candidates out of the pool; labels of theirs stay."""
@@ -269,10 +339,12 @@ class ActiveLearner:
 
     def run(
         self,
-        oracle: Callable[[Any], float],
+        oracle: Callable[[Any], Any],
         n: int,
         *,
+        batch: int | None = None,
         by_id: bool = False,
+        on_failure: str = "raise",
         callback: Callable[[Any, Hashable, float], object] | None = None,
         target_error: float | None = None,
         patience: int | None = None,
@@ -282,14 +354,34 @@ class ActiveLearner:
         """Ask, have `oracle` measure, and tell, up to n times; says why it ended.
 
         The oracle gets the row of the candidate ((d,) for an array, a dict for a frame), or its
-        id with `by_id`. `callback(learner, id, label)` is called after every label. Stops early
-        when the predicted error falls below `target_error` (in units of y), or when it fell by
-        less than `least_gain` of itself over the last `patience` labels. `progress` draws a bar on
-        standard error; None: where that is a terminal. Ctrl-C, or an oracle that raises, loses
-        no label: the point in question stays asked.
+        id with `by_id`; with `batch`, a list of so many, and it returns or yields their labels.
+        `on_failure="skip"` goes on where it raises or gives NaN: the point is skipped, and listed
+        in `failures` of what is returned (it counts among the n; of a batch that raises, all are).
+        `callback(learner, id, label)` is called after every label. Stops early when the predicted
+        error falls below `target_error` (in units of y), or when it fell by less than `least_gain`
+        of itself over the last `patience` labels. `progress` draws a bar on standard error; None:
+        where that is a terminal. Ctrl-C, or an oracle that raises, loses no label: the point in
+        question stays asked.
         """
+        measures = run.Oracle(oracle, by_id, batch, on_failure)
         limits = run.Limits(target_error, patience, least_gain)
-        return run.run(self, oracle, n, by_id, callback, limits, progress)
+        return run.run(self, measures, n, callback, limits, progress)
+
+    @property
+    def plot(self) -> "Plots":
+        """Pictures: `learner.plot.learning_curve()`, `.predicted()`, `.inputs()`, `.effect(name)`,
+        `.map(a, b)` and `.experts()` return matplotlib axes; `.save(folder)` writes files.
+        """
+        from weal.plots.axes import Plots
+        from weal.plots.view import view_of
+
+        return Plots(lambda: view_of(self._state, self._beliefs))
+
+    def __repr__(self) -> str:
+        return describing.line(self._state)
+
+    def _repr_html_(self) -> str:
+        return describing.page(self._state)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the learner to one file, without pickle; `load` reads it."""
@@ -301,12 +393,16 @@ class ActiveLearner:
         learner_file.save(state, self._beliefs.memory, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], acquisition: Any = None) -> Self:
-        """The learner that `save` wrote; `acquisition` gives functions of your own again."""
+    def load(cls, path: str | os.PathLike[str], acquisition: Any = None, cost: Any = None) -> Self:
+        """The learner that `save` wrote; functions of your own are given again."""
         from weal.learner import learner_file
 
-        state, memory = learner_file.load(path, acquisition)
+        state, memory = learner_file.load(path, acquisition, cost)
         return cls.of(state, Beliefs(memory))
+
+    def _tell_known(self, start: int) -> None:
+        if known := self.candidates.known_labels(start):
+            self.tell(known)
 
     def _apply(self, event: Event) -> None:
         self._state = apply(self._state, event)

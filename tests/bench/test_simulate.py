@@ -106,3 +106,37 @@ def test_a_file_that_is_not_there_is_refused(simulate):
     code, _, err = simulate("nothing.csv", "--target", "y")
     assert code == 2
     assert "there is no file nothing.csv" in err
+
+
+def test_labels_saved_are_counted_the_slow_way():
+    from weal.bench.saved import labels_saved
+
+    rng = np.random.default_rng(0)
+    chosen, drawn = rng.random((2, 40, 9))
+    slow = []
+    for one, other in zip(chosen, drawn, strict=True):
+        reached = max(min(one), min(other))
+        first = [next(t for t in range(9) if part[t] <= reached) for part in (one, other)]
+        slow.append(first[1] - first[0])
+    assert labels_saved(chosen, drawn).tolist() == slow
+
+
+@pytest.mark.parametrize(
+    ("saved", "says"), [([5, 6, 7, 6], "Yes"), ([-5, -6, -4, -5], "No"), ([-5, 6, 1, 0], "Undec")]
+)
+def test_the_answer_is_a_sentence(saved, says):
+    import pandas as pd
+
+    from weal.bench.saved import saved as answer
+
+    rows = []
+    for r, n in enumerate(saved):
+        chosen, drawn = (10 - max(n, 0), 10) if n >= 0 else (10, 10 + n)
+        for name, end in (("weal-auto", chosen), ("weal-random", drawn)):
+            nmse = [0.1 if t >= end else 1.0 for t in range(11)]
+            rows += [(name, r, t, e) for t, e in enumerate(nmse)]
+    table = pd.DataFrame(rows, columns=["method", "realisation", "t", "nmse"])
+    found = answer(table, "weal-auto", "weal-random")
+    assert found.mean == pytest.approx(np.mean(saved))
+    assert found.words.startswith(says)
+    assert f"over {len(saved)} realisations" in found.words

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("in_a_folder")
 
 def test_a_new_campaign_says_what_it_found(alloys):
     assert alloys.out == (
-        "alloys: 40 candidates, 4 inputs (2 numbers, 1 category -> 3, 1 dropped: constant), "
+        "alloys: 40 candidates, 3 inputs (2 numbers, 1 category -> 3, 1 dropped: constant), "
         '12 labels already in the column "hardness"\n'
     )
     lines = alloys.err.splitlines()
@@ -70,7 +70,7 @@ def test_candidates_are_added_and_what_is_new_in_them_is_said(alloys):
     write_pool("more.csv", n=7, told=2, first=100)
     Path("more.csv").write_text(Path("more.csv").read_text().replace(",A,", ",Z,"))
     done = typed("add", "alloys", "more.csv")
-    assert (done.code, done.out) == (0, "alloys: 7 candidates added, 47 now\n")
+    assert (done.code, done.out) == (0, "alloys: 7 candidates added, with 2 labels, 47 now\n")
     assert "of unknown levels ('Z'), taken as none" in done.err
     assert json.loads(typed("list", "--json").out)[0]["labels"] == TOLD + 2
 

@@ -9,6 +9,7 @@ from campaign.taught import measured, taught
 from weal.campaign import exporting, writing
 from weal.campaign.exporting import WHAT, export, frame
 from weal.campaign.opening import open_campaign
+from weal.errors import WealError
 from weal.table.guarding import unguarded
 
 ODD = ["=1+1", "+x", "-2", "@sum", "007", "NA", "a,b", 'say "so"', "two\nlines", "\u00e9\U0001f600"]
@@ -54,9 +55,8 @@ def test_every_candidate_is_predicted(one, monkeypatch):
 
 
 def test_nothing_is_predicted_before_there_is_a_model():
-    table = frame(taught(2), "predictions")
-    assert table["mean"].isna().all()
-    assert table["labelled"].sum() == 2
+    with pytest.raises(WealError, match="no predictions before there is a model: 3 more labels"):
+        frame(taught(2), "predictions")
 
 
 def test_candidates_are_as_they_came_and_those_added_follow():

@@ -1,14 +1,10 @@
-"""Paging, sorting and filtering of the catalogue, against plain Python; effects against predict."""
+"""Paging, sorting and filtering of the catalogue, against plain Python."""
 
 import math
 import random
 
-import numpy as np
 import pytest
 
-from weal import EnsembleGPRegressor
-from weal.diagnostics.effects import effect, places, values_of
-from weal.table.planning import Column
 from weal.web import catalogue
 from weal.web.catalogue import PAGE, Wish
 from weal.web.drawing import axis
@@ -85,27 +81,3 @@ def test_an_axis_holds_what_it_is_given():
         places_ = [found.at(one) for one in values if math.isfinite(one)]
         assert all(8 <= one <= 102 for one in places_)
         assert found.at(math.nan) is None
-
-
-def test_an_effect_is_the_mean_of_predictions_with_the_value_put_in():
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.uniform(0, 9, 60), rng.integers(0, 2, 60), np.zeros(60)])
-    X[:, 2] = 1 - X[:, 1]
-    y = X[:, 0] ** 2 + 5 * X[:, 1]
-    model = EnsembleGPRegressor(random_state=0).fit(X, y).model_
-    columns = [Column("T", "number", median=4.0), Column("steel", "category", levels=("A", "B"))]
-    column, at = places(columns, "steel")
-    assert at == [1, 2]
-    values = values_of(column, X[:, at], 5)
-    found = effect(model, X[:9], at, values)
-    for n, value in enumerate(values):
-        put = X[:9].copy()
-        put[:, at] = value
-        mean, sd = model.predict(put, return_std=True)
-        np.testing.assert_allclose(
-            (found.mean[n], found.sd[n]), (mean.mean(), sd.mean()), rtol=1e-9
-        )
-    numbers = values_of(columns[0], X[:, [0]], 5)
-    assert numbers[:, 0].tolist() == pytest.approx(np.linspace(X[:, 0].min(), X[:, 0].max(), 5))
-    with pytest.raises(ValueError, match="there is no input 'hours'; there are T, steel"):
-        places(columns, "hours")

@@ -11,7 +11,7 @@ numerics.
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from shlex import quote
@@ -21,21 +21,24 @@ from weal.campaign import rules
 from weal.campaign.entries import distinct, entries, names
 from weal.campaign.ledger import VERSION, Ledger, fold
 from weal.campaign.rules import Entry, Telling
-from weal.campaign.settings import check_changes
+from weal.campaign.settings import check_changes, check_together
 from weal.campaign.surprise import doubtful
 from weal.diagnostics.progress import Progress
 from weal.errors import UnknownId, WealError
 from weal.store.events import Draft, Event
 from weal.store.store import Book, Decide, Store
+from weal.table.index import with_ids
 
 if TYPE_CHECKING:
     from weal.active_learner import ActiveLearner
+    from weal.campaign.card import Card
     from weal.campaign.explaining import Asked
     from weal.campaign.intake import Intake
     from weal.campaign.session import Session
     from weal.campaign.status import Status
     from weal.diagnostics.suspects import Suspect
     from weal.model.model import Model
+    from weal.plots.axes import Plots
 
 
 class Kept(NamedTuple):
@@ -50,7 +53,8 @@ class Campaign:
     """Candidates and labels that outlive the program; `weal.open_campaign` opens one."""
 
     def __init__(self, name: str, store: Store, who: str = "") -> None:
-        self.name, self.store, self.who = name, store, who
+        self.name, self.who = name, who
+        self._store: Store | None = store
         store.head(name)  # UnknownCampaign where there is none
         self._ledger = Ledger(name)
         self._events: list[Event] = []  # those in the ledger
@@ -64,7 +68,34 @@ class Campaign:
 
     def close(self) -> None:
         """Let the store go; all that was told is on disk already."""
-        self.store.close()
+        store, self._store = self._store, None
+        if store is not None:
+            store.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the store was let go."""
+        return self._store is None
+
+    @property
+    def store(self) -> Store:
+        """Where it is kept; WealError once the campaign is closed."""
+        if self._store is None:
+            raise WealError(
+                f"the campaign {self.name!r} is closed; open it again: "
+                f"weal.open_campaign({self.name!r}, ...)"
+            )
+        return self._store
+
+    def __repr__(self) -> str:
+        from weal.campaign.describing import line
+
+        return line(self)
+
+    def _repr_html_(self) -> str:
+        from weal.campaign.describing import page
+
+        return page(self)
 
     @property
     def ledger(self) -> Ledger:
@@ -128,7 +159,7 @@ class Campaign:
     def ask_for(self, ids: Any, *, by: str | None = None, lease: Any = None) -> list[str]:
         """Take these very rows, whatever the learner would choose; they are out as if asked.
 
-        ValueError where one is labelled, out with somebody or skipped: then none is taken.
+        An error says where one is labelled, out with somebody or skipped: then none is taken.
         """
         from weal.campaign.asking import ask_for
 
@@ -150,7 +181,7 @@ class Campaign:
     def tell(
         self,
         ids: Any,
-        labels: Any,
+        labels: Any = None,
         *,
         noise: Any = None,
         by: str | None = None,
@@ -160,7 +191,9 @@ class Campaign:
         repeat: bool = False,
         key: str | None = None,
     ) -> int:
-        """Keep the label of an id, or the labels of several; returns the number of its event.
+        """Keep the label of an id, the labels of several, or of a dict: {id: label}.
+
+        Returns the number of its event.
 
         When it returns, the label is on disk. The same label again changes nothing; another one
         raises AlreadyLabelled, unless `replace` says that it corrects the old or `repeat` that it
@@ -169,6 +202,8 @@ class Campaign:
         confirmed. `key` is a name of your own for this call: a second call with the same key writes
         nothing. Either all is taken or nothing.
         """
+        if isinstance(ids, Mapping) and labels is None:
+            ids, labels = list(ids), list(ids.values())
         found = entries(ids, labels, noise, note, sure)
         return self.tell_entries(found, by=by, replace=replace, repeat=repeat, key=key).seq
 
@@ -280,11 +315,38 @@ class Campaign:
         """Add candidates, read as the first ones were; returns how many."""
         from weal.campaign.creating import add
 
-        return add(self.store, self.ledger, self.created, pool, self.session.pool.X, by or self.who)
+        created = self.created
+        if not created["numbered"]:
+            pool, _ = with_ids(pool, None, wanted=created["id"])
+        return add(self.store, self.ledger, created, pool, self.session.pool.X, by or self.who)
+
+    def hide(self, on: bool = True, *, by: str | None = None) -> None:
+        """Leave the campaign out of lists, or bring it back; nothing is deleted."""
+        draft = Draft("settings", {"v": VERSION, "changes": {"hidden": on}}, who=by or self.who)
+        is_so = bool(self.ledger.settings.get("hidden")) == on
+        self.store.transact(self.name, lambda book: [] if is_so else [draft])
+
+    def card(self, name: Any) -> "Card":
+        """One row: its inputs, labels, lease, prediction, and why it was asked."""
+        from weal.campaign.card import card
+
+        [found] = names([name])
+        try:
+            return card(self.session, self._events, found, self.store.now())
+        except UnknownId as error:
+            raise self._meant(error) from None
+
+    def far_inputs(self, table: Any) -> list[str]:
+        """Which inputs of new candidates lie far outside what is there, one line each."""
+        from weal.campaign.creating import far_inputs
+
+        return far_inputs(self.session.pool.plan, table, self.session.pool.X)
 
     def change(self, *, by: str | None = None, **settings: Any) -> None:
         """Change settings: acquisition, goal, lease, warp or outliers."""
-        body = {"v": VERSION, "changes": check_changes(settings)}
+        changes = check_changes(settings)
+        check_together({**self.ledger.settings, **changes})
+        body = {"v": VERSION, "changes": changes}
         draft = Draft("settings", body, who=by or self.who)
         self.store.transact(self.name, lambda book: [draft])
 
@@ -304,11 +366,15 @@ class Campaign:
 
         return list(doubts(self.session).labels)
 
-    def plot(self, folder: str | os.PathLike[str], progress: Progress | None = None) -> list[Path]:
-        """Pictures of the campaign, written into the folder; returns their paths."""
-        from weal.campaign.pictures import draw
+    @property
+    def plot(self) -> "Plots":
+        """Pictures: `campaign.plot.learning_curve()`, `.predicted()`, `.inputs()`,
+        `.effect(name)`, `.map(a, b)` and `.experts()` return matplotlib axes; `.save(folder)`
+        writes files.
+        """
+        from weal.campaign.pictures import plots
 
-        return draw(self.session, Path(folder), progress)
+        return plots(lambda: self.session)
 
     def to_frame(self, what: str = "labels") -> Any:
         """A pandas frame of labels, predictions, candidates or events."""

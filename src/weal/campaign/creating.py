@@ -15,20 +15,23 @@ from typing import Any
 
 import numpy as np
 
+from weal.campaign.candidate_table import column_costs
 from weal.campaign.entries import entry
 from weal.campaign.ledger import VERSION, Ledger
 from weal.campaign.rules import Entry, told_body
-from weal.campaign.settings import DEFAULTS, check_settings
+from weal.campaign.settings import DEFAULTS, check_settings, check_together
 from weal.core.arrays import Array
 from weal.core.scaling import location_scale
 from weal.store.events import Draft, check_id
 from weal.store.store import Book, Chunk, Store
 from weal.table.parquet import table_to_parquet
 from weal.table.plan import Plan, encode, make_plan
-from weal.table.reading import Table, read_table, table_of
+from weal.table.reading import Missing, Table, read_table, table_of
+from weal.table.rows import check_columns
 
 FARTHEST_INPUT = 1e50  # standard deviations
 NEARLY_EMPTY = 0.8  # share of missing cells in a column that is rather a target than an input
+OUTSIDE = 1.0  # times the range that was there: beyond, an input is far outside
 NEARLY = 0.8  # likeness of two names, as difflib has it, one of which may be meant
 CHUNK = 50_000  # candidates
 ID = "id"  # name of the ids where the table has no column of them
@@ -37,20 +40,25 @@ ID = "id"  # name of the ids where the table has no column of them
 def create(
     store: Store, name: str, source: Any, id_column: str | None, target: str | None,
     features: Any, types: Mapping[str, str], settings: Mapping[str, Any], who: str,
+    missing: Missing | None = None,
 ) -> bool:  # fmt: skip
     """Make the campaign; False when somebody else has made it already."""
     chosen = {**DEFAULTS, **check_settings(settings)}
+    check_together(chosen)
     numbered = id_column is None
     id_column = id_column or ID
-    table = _table(source, id_column, 0 if numbered else None)
+    strict = strict_columns(target, types)
+    table = _table(source, id_column, 0 if numbered else None, strict, missing)
     there = target in table.columns
     if target is not None and not there:
         _refuse_nearly(target, list(table.columns))
+    types = _cost_aside(table, chosen["cost"], features, types)
     given = {"target": target if there else None, "features": features, "types": types}
     plan = replace(make_plan(table, id_column=id_column, **given), target=target)
     if not there and features == "auto":
         _refuse_hidden_target(table, plan, types)
     encode(plan, table)  # refuses what cannot be used before anything is written
+    column_costs(table, id_column, chosen["cost"])
     body = {
         "v": VERSION,
         "settings": chosen,
@@ -73,8 +81,10 @@ def add(
 ) -> int:
     """Add candidates to a campaign whose inputs so far are `like` (U, d); how many there were."""
     id_column, target = created["id"], created["target"]
-    table = _table(source, id_column, ledger.rows if created["numbered"] else None)
+    strict = strict_columns(target, {one["name"]: one["kind"] for one in ledger.plan["columns"]})
+    table = _table(source, id_column, ledger.rows if created["numbered"] else None, strict)
     _refuse_far(encode(Plan.from_json(ledger.plan), table), like, table.cells(id_column))
+    column_costs(table, id_column, ledger.settings.get("cost"))
     chunks = _chunks(table, id_column)
 
     def decide(book: Book) -> Sequence[Draft]:
@@ -83,6 +93,30 @@ def add(
 
     store.transact(ledger.name, decide, chunks)
     return len(table)
+
+
+def _cost_aside(
+    table: Table, cost: str | None, features: Any, types: Mapping[str, str]
+) -> Mapping[str, str]:
+    """What columns are, once that of the costs is none of the inputs, unless somebody says so."""
+    if cost is None or features != "auto" or cost in types:
+        return types
+    check_columns(table, [cost])
+    return {**types, cost: "drop"}
+
+
+def far_inputs(plan: Plan, table: Table, like: Array) -> list[str]:
+    """Inputs of a table that lie far outside those that are there (U, d), in words."""
+    X, low, high = encode(plan, table), like.min(axis=0), like.max(axis=0)
+    beyond = OUTSIDE * (high - low)
+    out = (low - beyond > X) | (high + beyond < X)
+    kinds = {name: column.kind for column in plan.columns for name in column.inputs}
+    return [
+        f"{name}: {int(out[:, n].sum())} of {len(X)} lie far outside what was there "
+        f"({low[n]:.6g} to {high[n]:.6g}), such as {X[out[:, n], n][0]:.6g}; another unit?"
+        for n, name in enumerate(plan.names)
+        if kinds[name] == "number" and out[:, n].any()
+    ]
 
 
 def _refuse_hidden_target(table: Table, plan: Plan, types: Mapping[str, str]) -> None:
@@ -126,9 +160,17 @@ def _refuse_far(X: Array, like: Array, ids: Sequence[Any]) -> None:
         )
 
 
-def _table(source: Any, id_column: str, before: int | None) -> Table:
+def strict_columns(target: str | None, types: Mapping[str, str]) -> list[str]:
+    """Columns that are not of numbers because nearly all their cells are."""
+    return [*filter(None, [target]), *(name for name, kind in types.items() if kind != "number")]
+
+
+def _table(
+    source: Any, id_column: str, before: int | None, strict: Sequence[str],
+    missing: Missing | None = None,
+) -> Table:  # fmt: skip
     """The table; with `before` candidates before, rows without ids are given their numbers."""
-    table = read_table(source, text=[id_column])
+    table = read_table(source, text=[id_column], strict=strict, missing=missing)
     if before is None or id_column in table.columns:
         return table
     ids = [str(before + n + 1) for n in range(len(table))]

@@ -40,5 +40,6 @@ def calls(ledger: Ledger) -> dict[Hashable, Hashable]:
     """For each labelled row, in which call of `tell` its label came."""
     told = {name: several[-1] for name, several in ledger.labels.items()}
     return {
-        name: f"{one.time:%Y-%m-%d %H:%M:%S} by {one.who or 'nobody'}" for name, one in told.items()
+        name: f"{one.time:%Y-%m-%d %H:%M:%S.%f} by {one.who or 'nobody'}"
+        for name, one in told.items()
     }

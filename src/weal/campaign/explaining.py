@@ -10,7 +10,7 @@ from typing import Any
 
 from weal.campaign.ledger import Lease
 from weal.campaign.session import Session
-from weal.diagnostics.explain import Neighbour, neighbours, sentences, usual_sd
+from weal.diagnostics.explain import Neighbour, brief, neighbours, sentences, usual_sd
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,7 @@ class Asked:
     scores: dict[str, float]
     near: tuple[Neighbour, ...]
     sentences: tuple[str, ...]
+    brief: str = ""  # the main reason, in a few words
 
     @property
     def why(self) -> str:
@@ -69,4 +70,5 @@ def _asked(
         scores=dict(why.get("scores", {})),
         near=near,
         sentences=tuple(sentences(why["how"], *expected, shares, near, usual)),
+        brief=brief(why["how"], near, body["sd"], usual),
     )

@@ -19,6 +19,7 @@ from weal.campaign.session import Session
 from weal.campaign.writing import check_place, encodable, whole, write
 from weal.core.arrays import Array
 from weal.diagnostics.coverage import LEVEL
+from weal.errors import WealError
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
@@ -86,10 +87,11 @@ def _predictions(campaign: "Campaign") -> dict[str, Any]:
 
 
 def _predicted(session: Session) -> Array:
-    """Mean, sd and the ends of intervals (4, U) of all candidates; NaN before there is a model."""
+    """Mean, sd and the ends of intervals (4, U) of all candidates."""
     X = session.pool.X
     if not session.state.fitted:
-        return np.full((4, len(X)), np.nan)
+        more = max(session.state.settings.n_start - len(session.state.labels), 1)
+        raise WealError(f"there are no predictions before there is a model: {more} more labels")
     blocks = [
         X[start : start + PREDICTED_AT_A_TIME] for start in range(0, len(X), PREDICTED_AT_A_TIME)
     ]

@@ -2,11 +2,13 @@
 
 import getpass
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from weal.campaign.campaign import Campaign
 from weal.store.events import check_name
 from weal.store.store import Store, open_store
+from weal.table.index import with_ids
 
 
 def open_campaign(
@@ -18,6 +20,7 @@ def open_campaign(
     target: str | None = None,
     features: Any = "auto",
     types: dict[str, str] | None = None,
+    missing: dict[str, Sequence[str]] | None = None,
     by: str | None = None,
     **settings: Any,
 ) -> Campaign:
@@ -33,13 +36,17 @@ def open_campaign(
     pool : path or frame, or None
         Table of candidates: CSV, TSV, Parquet or Excel file; pandas, polars or pyarrow frame.
     id_column, target
-        Columns with the ids and with labels that are there already (None: neither such column).
+        Columns with the ids and with labels that are there already (None: neither such column;
+        the index of a pandas frame, where it does not just count the rows, gives the ids).
     features, types
         Columns to use ("auto": all that can be); what a column is, where we would guess wrong.
+    missing : dict of column to texts, or None
+        Further texts that stand for a missing cell, as {"pressure": ["<0.5"]}.
     by : str or None
         Who is at work; None: WEAL_WHO, else the name of the account.
     settings
-        acquisition, lease ("7d"), goal (error at which to stop), n_start, seed, warp, outliers.
+        acquisition, lease ("7d"), goal (error at which to stop), n_start, seed, warp, outliers,
+        cost (a column: what is gained by a label is divided by it).
 
     Examples
     --------
@@ -60,7 +67,11 @@ def open_campaign(
         if pool is not None and name not in place.campaigns():
             from weal.campaign.creating import create
 
-            create(place, name, pool, id_column, target, features, types or {}, settings, who)
+            pool, id_column = with_ids(pool, id_column)
+            create(
+                place, name, pool, id_column, target, features, types or {}, settings, who,
+                missing,
+            )  # fmt: skip
         elif pool is None and settings:
             raise ValueError(
                 f"{', '.join(settings)}: settings are given with a pool, for a new campaign; "

@@ -170,9 +170,9 @@ def asked(
     return [Draft("asked", body, offer.id, who) for offer, body in zip(free, bodies, strict=True)]
 
 
-def check_free(now: Ledger, ids: Sequence[str], rows: Iterable[str], time: datetime) -> None:
+def check_free(now: Ledger, ids: Sequence[str], candidates: Iterable[str], time: datetime) -> None:
     """ValueError that says what is the matter with rows that somebody wants by name."""
-    there, out = set(rows), {lease.id: lease for lease in now.open_leases(time)}
+    there, out = set(candidates), {lease.id: lease for lease in now.open_leases(time)}
     for name in ids:
         if name not in there:
             raise UnknownId(f"no candidate has the id {name!r}")

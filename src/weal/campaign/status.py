@@ -31,8 +31,10 @@ from weal.diagnostics.random_choice import Comparison, beside_random
 from weal.diagnostics.stopping import Change, Needed
 from weal.diagnostics.suspects import OtherUnit, Suspect
 from weal.diagnostics.trend import POOL, WINDOW, Trend
+from weal.learner.functions import NOW_AUTO
 from weal.model.model import Model
 from weal.model.prediction import in_units
+from weal.table import cards
 
 LAST, LAST_SHARE = 5, 0.1  # "the last labels": this share of them, and so many at the least
 EXPERTS = 4  # that are shown
@@ -113,6 +115,7 @@ class Status:
     needed: Needed | None
     beliefs: Beliefs | None
     advice: str
+    choice: str = ""  # what changed in how rows are chosen, if anything did
     suspects: tuple[Suspect, ...] = ()  # labels to look at again
     other_units: tuple[OtherUnit, ...] = ()
     chosen: int = 0  # labels whose row the model has chosen
@@ -125,6 +128,12 @@ class Status:
     def lines(self) -> list[str]:
         """The same to be read."""
         return reporting.lines(self)
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines())
+
+    def _repr_html_(self) -> str:
+        return cards.lines(self.lines())
 
 
 def status(
@@ -157,6 +166,7 @@ def status(
         goal=goal,
         needed=needed,
         beliefs=beliefs,
+        choice=NOW_AUTO if session.replay.other_auto else "",
         advice=_advice(course, beliefs, needed, missing, left, ledger.rows),
         suspects=doubted.labels,
         other_units=doubted.units,

@@ -145,7 +145,7 @@ def _show_asked(rows: "list[Asked]", inputs: list[str], again: bool) -> None:
         shown_row[at:at] = [row.who, f"{row.until:%Y-%m-%d %H:%M}"] if again else []
     show_table(header, cells)
     for row in rows if below else []:
-        show(f"{row.id}: {row.why}")
+        show(f"{row.id}: {row.brief}")
     if more := len(inputs) - len(shown):
         say(f"and {plural(more, 'input')} more: --json shows all")
 
@@ -168,7 +168,7 @@ def _cells(row: "Asked", inputs: list[str], below: bool) -> list[str]:
     expected = "not known yet"
     if row.mean is not None and row.sd is not None:
         expected = plus_minus(row.mean, row.sd)
-    why = [] if below else [row.why]
+    why = [] if below else [row.brief]
     return [row.id, *(_cell(row.row.get(name)) for name in inputs), expected, *why]
 
 

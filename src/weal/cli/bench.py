@@ -151,7 +151,12 @@ def simulate(table: Path, target: str, methods: str, **options: Any) -> None:
         task = replace(task, name=f"{task.name}-table")
     for note in notes:
         say(note)
-    _bench(f"simulate-{task.name}", task, _names(methods), Options(**options))
+    say(
+        f"{task.rows} rows with a label: {task.L0} known at first, {task.U0} to choose from, "
+        f"{task.V} for validation, {task.test} for the test"
+    )
+    given = Options(**options)
+    _bench(f"simulate-{task.name}", task, _names(methods), given, answers=True)
 
 
 @bench.command()
@@ -202,8 +207,10 @@ def get(what: str, data: Path | None) -> None:
     click.echo(get_california(data, say))
 
 
-def _bench(name: str, tasks: "Tasks", methods: "Methods", options: Options) -> None:
-    """Run, report, and show what came of it."""
+def _bench(
+    name: str, tasks: "Tasks", methods: "Methods", options: Options, answers: bool = False
+) -> None:
+    """Run, report, and show what came of it; with `answers`, whether choosing paid."""
     from weal.bench.plans import make_plan
 
     plan = make_plan(
@@ -218,7 +225,7 @@ def _bench(name: str, tasks: "Tasks", methods: "Methods", options: Options) -> N
     _announce(plan, folder)
     outcome = _carried_out(plan, folder, options)
     _report(folder, outcome, options.bands)
-    show_outcome(folder, outcome, options.as_json)
+    show_outcome(folder, outcome, options.as_json, answers)
 
 
 def _announce(plan: "Plan", folder: Path) -> None:

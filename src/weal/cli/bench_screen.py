@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +20,16 @@ from weal.cli.screen import SECONDS_BETWEEN_LINES, in_words, say, show_table
 if TYPE_CHECKING:
     from weal.bench.runs import Outcome, Progress, Step
 
+AT_RANDOM = "weal-random"
+EXPLAINED = (
+    "NMSE: mean squared error on rows kept for the test, over their variance: 1 is guessing the "
+    "mean, 0 perfect. NPLL: minus the log density given to their labels: lower is better, and says "
+    "whether the uncertainty is right too"
+)
 _STAGES = {"splits": "drawing data", "curves": "running"}
 
 
-def show_outcome(folder: Path, outcome: "Outcome", as_json: bool) -> None:
+def show_outcome(folder: Path, outcome: "Outcome", as_json: bool, answers: bool = False) -> None:
     """Final means by task and method, the best of a task with a star, and where the report is."""
     from weal.bench.report_choice import choice_csv
     from weal.bench.summary import final
@@ -31,17 +38,39 @@ def show_outcome(folder: Path, outcome: "Outcome", as_json: bool) -> None:
     if as_json:
         choice = choice_csv(outcome.results, outcome.setting["seed"])
         found = {"final": _records(table), "choice": _records(choice)}
+        found |= {"saved": _answers(outcome, as_json)} if answers else {}
         click.echo(json.dumps({"folder": str(folder), **outcome.setting, **found}, indent=1))
         return
     for metric in ("nmse", "npll"):
         for block in batched(dict.fromkeys(table["task"])):
             show_table(*_block(table, metric, block))
             click.echo()
+    say(EXPLAINED)
     _show_choice(outcome)
+    for words in _answers(outcome, as_json) if answers else []:
+        click.echo(words)
     seed, seconds = outcome.setting["seed"], in_words(outcome.setting["wall_seconds"])
     say(f"means after the last query, * the best of its task; seed {seed}; {seconds} of computing")
     for path in [folder / "report.html", *sorted(folder.rglob("*.png"))]:
         click.echo(path)
+
+
+def _answers(outcome: "Outcome", as_json: bool) -> list[Any]:
+    """What each way to choose saved against random choice: sentences, or what JSON can say."""
+    from weal.bench.saved import saved
+
+    methods = [name for name in dict.fromkeys(outcome.results["method"]) if name != AT_RANDOM]
+    found = [saved(outcome.results, name, AT_RANDOM) for name in methods]
+    known = [one for one in found if one is not None]
+    if as_json:
+        return [{**_finite(asdict(one)), "words": one.words} for one in known]
+    return [one.words for one in known]
+
+
+def _finite(found: dict[str, Any]) -> dict[str, Any]:
+    """Numbers that JSON can say; of one realisation there is no interval."""
+    bad = [name for name, value in found.items() if value in (float("inf"), float("-inf"))]
+    return {name: None if name in bad else value for name, value in found.items()}
 
 
 def _records(table: Any) -> Any:

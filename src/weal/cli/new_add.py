@@ -5,6 +5,7 @@ what its owner may not expect. Whatever is heavy is imported where it is used.
 """
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -33,11 +34,29 @@ _file = click.Path(path_type=Path)
         *("--type", "types"),
         multiple=True,
         metavar="COLUMN=TYPE",
-        help="number, flag, category, date, day-first, month-first or drop.",
+        help="number, flag, category, date, day-first, month-first, ordered:low,high or drop.",
+    ),
+    click.option(
+        *("--missing", "missing"),
+        multiple=True,
+        metavar="COLUMN=TEXT",
+        help="A further text that means missing, as 'Druck=<0,5'.",
+    ),
+    click.option("--sheet", metavar="NAME", help="Of an Excel file [default: the first]."),
+    click.option(
+        "--header",
+        type=click.IntRange(min=1),
+        metavar="LINE",
+        help="Of an Excel file: the line that names the columns [default: found].",
     ),
     line.lease,
     line.acquisition,
     line.goal,
+    click.option(
+        "--cost",
+        metavar="COLUMN",
+        help="What a label costs: gains are divided by it (acquisition ivr, wvar, qbc, gpm-var).",
+    ),
     line.outliers,
     click.option("--seed", type=int, help="Decides all that is random [default: 0]."),
     click.option("--n-start", type=int, help="Labels before there is a model."),
@@ -50,6 +69,9 @@ def new(
     target: str | None,
     features: str,
     types: tuple[str, ...],
+    missing: tuple[str, ...],
+    sheet: str | None,
+    header: int | None,
     store: str | None,
     as_json: bool,
     by: str | None,
@@ -60,17 +82,20 @@ def new(
 
     check_name(name)
     kinds, columns = _types(types), _columns(features)
+    absent = _missing(missing)
     with opened_store(store) as place:
         if name in place.campaigns():
             raise _there_already(name, place.url)
         from weal.campaign.campaign import Campaign
-        from weal.campaign.creating import ID, create
+        from weal.campaign.creating import ID, create, strict_columns
         from weal.campaign.opening import account
         from weal.table.reading import read_table
 
         who = by or account()
         with working(f"reading {pool}"):
-            table = read_table(pool, text=[id_column or ID])
+            strict = strict_columns(target, kinds)
+            how: dict[str, Any] = {"sheet": sheet, "header": header, "strict": strict}
+            table = read_table(pool, text=[id_column or ID], missing=absent, **how)
             given = (id_column, target, columns, kinds, chosen(**settings), who)
             made = create(place, name, table, *given)
         if not made:
@@ -82,8 +107,8 @@ def new(
 
 def _there_already(name: str, place: str) -> ValueError:
     return ValueError(
-        f"there is a campaign {name!r} in {place} already: go on with `weal ask {name}`, add "
-        f"candidates with `weal add {name} FILE`, or choose another name"
+        f"there is a campaign {name!r} in {place} already: go on with `weal ask {quote(name)}`, "
+        f"add candidates with `weal add {quote(name)} FILE`, or choose another name"
     )
 
 
@@ -93,6 +118,17 @@ def _types(given: tuple[str, ...]) -> dict[str, str]:
         raise ValueError(f"--type is {wrong[0]!r}; write it as COLUMN=TYPE, such as steel=category")
     pairs = [one.rpartition("=") for one in given]
     return {column: kind for column, _, kind in pairs}
+
+
+def _missing(given: tuple[str, ...]) -> dict[str, list[str]]:
+    """COLUMN=TEXT as a mapping; the text may have = in it."""
+    found: dict[str, list[str]] = {}
+    for one in given:
+        column, equals, text = one.partition("=")
+        if not equals or not column or not text:
+            raise ValueError(f"--missing is {one!r}; write it as COLUMN=TEXT, such as 'Druck=<0,5'")
+        found.setdefault(column, []).append(text.strip())
+    return found
 
 
 def _columns(features: str) -> str | list[str]:
@@ -126,17 +162,22 @@ def _show_new(campaign: "Campaign", as_json: bool) -> None:
 def add(name: str, file: Path, by: str | None, store: str | None, as_json: bool) -> None:
     """Add the candidates in FILE, read as the first ones were."""
     with opened(name, store, by) as campaign, working(f"reading {file}"):
+        from weal.campaign.creating import strict_columns
         from weal.table.plan import Plan, notes
         from weal.table.reading import read_table
 
         ledger = campaign.ledger
         plan = Plan.from_json(ledger.plan)
-        table = read_table(file, text=[plan.id_column] if plan.id_column else [])
+        strict = strict_columns(ledger.target, {one.name: one.kind for one in plan.columns})
+        text = [plan.id_column] if plan.id_column else []
+        table = read_table(file, text=text, strict=strict)
+        far = campaign.far_inputs(table)
         added = campaign.add(table)
-        for words in (*table.notes, *notes(plan, table)):
+        for words in (*table.notes, *notes(plan, table), *far):
             say(words)
-        rows = campaign.ledger.rows
+        rows, labels = campaign.ledger.rows, campaign.ledger.n_labels - ledger.n_labels
     if as_json:
-        show_json({"added": added, "candidates": rows})
+        show_json({"added": added, "candidates": rows, "labels": labels, "far": far})
     else:
-        show(f"{name}: {plural(added, 'candidate')} added, {rows:,} now")
+        came = f", with {plural(labels, 'label')}" if labels else ""
+        show(f"{name}: {plural(added, 'candidate')} added{came}, {rows:,} now")

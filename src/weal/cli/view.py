@@ -50,7 +50,7 @@ def status(name: str, goal: float | None, store: str | None, as_json: bool) -> N
 def plot(name: str, folder: Path | None, store: str | None, as_json: bool) -> None:
     """Draw the learning curve, predicted against measured, who weighs what, which inputs matter."""
     with opened(name, store) as campaign, counting() as progress:
-        paths = campaign.plot(folder or Path(f"weal-{name}"), progress)
+        paths = campaign.plot.save(folder or Path(f"weal-{name}"), progress)
     if as_json:
         show_json([str(path) for path in paths])
         return
@@ -96,7 +96,8 @@ def settings(name: str, by: str | None, store: str | None, as_json: bool, **chan
         if given:
             campaign.change(**given)
             say(f"{name}: {', '.join(given)} changed")
-        found = campaign.ledger.settings
+        found = dict(campaign.ledger.settings)
+        found.pop("hidden", None)
     if as_json:
         show_json(found)
     else:
@@ -116,13 +117,15 @@ def _spelt(key: str, value: Any) -> str:
 
 
 @command("The campaigns of a store.", "weal list --store sqlite:///weal.db", name="list")
-@takes()
-def list_(store: str | None, as_json: bool) -> None:
+@takes(click.option("--all", "every", is_flag=True, help="Those that were removed, too."))
+def list_(every: bool, store: str | None, as_json: bool) -> None:
     """List the campaigns of a store."""
     from weal.campaign.campaign import Campaign
 
     with opened_store(store) as place:
         ledgers = [Campaign(name, place).ledger for name in place.campaigns()]
+        away = [ledger.name for ledger in ledgers if ledger.settings.get("hidden")]
+        ledgers = [ledger for ledger in ledgers if every or ledger.name not in away]
         rows = [
             {
                 "name": ledger.name,
@@ -130,6 +133,7 @@ def list_(store: str | None, as_json: bool) -> None:
                 "labels": ledger.n_labels,
                 "out": len(ledger.open_leases(place.now())),
                 "skipped": len(ledger.skipped),
+                **({"removed": ledger.name in away} if every else {}),
             }
             for ledger in ledgers
         ]
@@ -138,5 +142,7 @@ def list_(store: str | None, as_json: bool) -> None:
         show_json(rows)
     elif rows:
         show_table(list(rows[0]), [[str(cell) for cell in row.values()] for row in rows])
-    else:
+    elif not away:
         say(f"{where} has no campaigns yet: make one with `weal new`")
+    if away and not every and not as_json:
+        say(f"{plural(len(away), 'campaign')} removed: `weal list --all` shows all")

@@ -85,6 +85,17 @@ def best_of(
     return _reduced(entries, few)
 
 
+def by_hash(seed: int, ids: Sequence[Hashable]) -> NDArray[np.intp]:  # (N,)
+    """Positions of the candidates in the order of the hash of (seed, id)."""
+    quick = np.array([crc32(repr(name).encode(), seed & 0xFFFFFFFF) for name in ids])
+    order = np.argsort(quick, kind="stable")
+    ties = np.flatnonzero(np.diff(quick[order]) == 0)
+    for first in ties.tolist():  # few, if any: then the long ones decide
+        same = np.flatnonzero(quick[order] == quick[order[first]])
+        order[same] = sorted(order[same].tolist(), key=lambda n: _long(seed, ids[n]))
+    return order
+
+
 def merge(a: Best, b: Best) -> Best:
     """The best of both."""
     return _reduced([*a.entries, *b.entries], max(a.few, b.few))

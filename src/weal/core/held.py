@@ -20,6 +20,7 @@ With mean_H = sum_H w mu, b >= |mean_H|, and T a lower bound of the largest scor
     mean              sum_R w mu                                  sqrt(sum_R w sum_R w B^2)
                                                                   <= sqrt(BOUND sum_R w T_qbc)
     igs               its largest distance times that of the mean
+    mvr               exempt: it looks at experts of weight 1e-2 and more alone
 
 c is the largest of |1/2 log(2 pi var)| from VAR_FLOOR to V, some 345 nats. So who has a weight of
 NEGLIGIBLE is held, and then, one after the other, who could add most, until the sums fit. It is the
@@ -43,6 +44,7 @@ from weal.core.arrays import Array
 from weal.core.embedding import Embedding, Encoded, Spectral
 from weal.core.ensemble import Ensemble
 from weal.core.exact import ExactExperts
+from weal.core.inducing import Inducing
 
 BOUND = 1e-9  # what the tie rule forgives (`choice.TIE`)
 _EPS = float(np.finfo(np.float64).eps)
@@ -73,6 +75,8 @@ def largest_prior(embedding: Embedding, experts: Any, X: Array) -> Array:  # (M,
     """The largest prior variance of the candidates X (N, d), in units of the magnitude."""
     if isinstance(experts, ExactExperts):
         return np.array([kernel.variance for kernel in experts.kernels])
+    if isinstance(embedding, Inducing):
+        return np.array([kernel.variance for kernel in embedding.kernels])
     if isinstance(embedding, Spectral):  # |phi| = 1, and the offset
         M = len(embedding.zeta)
         return np.ones(M) + (np.zeros(M) if embedding.offset is None else embedding.offset)

@@ -51,6 +51,25 @@ def sentences(
     return [*known, *around, f"Chosen because {wording.reasons(shares)}."]
 
 
+def brief(how: str, near: Sequence[Neighbour], sd: float | None, usual: float | None) -> str:
+    """Why a candidate was asked, in a few words of its own.
+
+    >>> brief("chosen", [Neighbour("A-7", 302.0, 0.4, "close")], 30.0, 10.0)
+    '3 times the usual uncertainty; closest measured: A-7, 302 (close).'
+    """
+    if how == "check":
+        first = wording.CHECK.rstrip(".")
+    elif how == "start" or sd is None or not usual:
+        first = wording.START.rstrip(".")
+    else:
+        first = f"{wording.times(sd / usual)} uncertainty"
+    if not near:
+        return f"{first[0].upper()}{first[1:]}."
+    label = wording.number(near[0].label)
+    said = f"{first}; closest measured: {near[0].id}, {label} ({near[0].words})."
+    return said[0].upper() + said[1:]
+
+
 def _expected(mean: float, sd: float, usual: float | None) -> str:
     expected = wording.plus_minus(mean, sd)
     if not usual:

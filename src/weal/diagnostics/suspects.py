@@ -11,6 +11,7 @@ with what the others make of it, the nearest labelled rows, and what would expla
 The sd is that of a label: half the width of its 90 % interval over that of a normal.
 """
 
+import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -81,7 +82,8 @@ class OtherUnit:
         large = self.factor > 1.0
         times = number(self.factor if large else 1.0 / self.factor, 2)
         way = "large" if large else "small"
-        return f"{len(self.ids)} labels of {self.batch} are about {times} times too {way}: a unit?"
+        told = re.sub(r"\.[0-9]+", "", str(self.batch))  # of its time, the seconds will do
+        return f"{len(self.ids)} labels told {told} are about {times} times too {way}: a unit?"
 
 
 def suspects(

@@ -24,18 +24,23 @@ from numpy.typing import NDArray
 
 from weal.core.arrays import Array
 from weal.core.experts import moved
+from weal.core.targets import Targets, targets_of
 from weal.core.validation import Judged
 from weal.learner.labels import Label
 from weal.learner.memory_pool import MemoryPool
 from weal.learner.outlook import Outlook, believing
 from weal.learner.pool import Pool, Snapshot
 from weal.learner.state import Settlement, State
+from weal.learner.targets import Aim, aim_of
 from weal.model import fold as folds
 from weal.model import units
+from weal.model.approximation import least_hashes
 from weal.model.checks import check_distance
 from weal.model.fold import Fold
 from weal.model.model import Model
 from weal.model.prediction import in_units
+
+MOST_JUDGED = 500  # labels that pseudo labels are judged by; more cost t^2 each and tell the same
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,6 +54,8 @@ class Known:
     pool: Pool | None = None
     pool_of: tuple[Array | None, Array | None] = (None, None)  # candidates and reference
     judged: Judged | None = None
+    targets: Targets | None = None
+    targets_of: Array | None = None  # their inputs
     watched: Mapping[int, MemoryPool] = field(default_factory=dict)
 
     def serves(self, state: State) -> bool:
@@ -67,6 +74,8 @@ class Known:
         """The same with the parts that came late."""
         judged, watched = late.judged or self.judged, {**self.watched, **late.watched}
         both = replace(self, judged=judged, watched=watched)
+        if late.targets is not None:
+            both = replace(both, targets=late.targets, targets_of=late.targets_of)
         return both if late.pool is None else replace(both, pool=late.pool, pool_of=late.pool_of)
 
 
@@ -79,6 +88,7 @@ class Beliefs:
         self._known: Known | None = None
         self._ahead: tuple[tuple[int, ...], Outlook] | None = None
         self._watched: list[Array] = []
+        self._aim: Aim | None = None
 
     def model(self, state: State) -> Model:
         """The model of a state that has one."""
@@ -96,7 +106,26 @@ class Beliefs:
         """Ensemble and pool of a state that has a model."""
         pool, fold = self._pool(state), self.model(state).fold
         y = fold.bend.labels(fold.y)
-        return Outlook(fold.ensemble, fold.embedding, pool, fold.X, y)
+        outlook = Outlook(fold.ensemble, fold.embedding, pool, fold.X, y)
+        if not state.settings.needs_targets:
+            return outlook
+        targets, order = self._targets(state)
+        return replace(outlook, targets=targets, order=order)
+
+    def _targets(self, state: State) -> tuple[Targets, NDArray[np.intp]]:
+        """The targets of `mvr`, and the candidates by hash."""
+        if self._aim is None or not self._aim.serves(state):
+            self._aim = aim_of(state, self._aim)
+        aim, kept = self._aim, self._kept(state)
+
+        def start(known: Known) -> Known:
+            model = known.model
+            X = check_distance("the reference", model.scaling.inputs(aim.X))
+            targets = targets_of(model.ensemble_.experts, model.embedding_, X)
+            return replace(known, targets=targets, targets_of=aim.X)
+
+        missing = kept is None or kept.targets_of is not aim.X
+        return cast(Targets, self._of(state, start if missing else None).targets), aim.order
 
     def ahead(self, state: State) -> Outlook:
         """The outlook with every candidate that is out given the mean that the labels let expect.
@@ -120,7 +149,8 @@ class Beliefs:
         if state.settings.validation is None:
             model = self.model(state)
             right = model.fold.right
-            return judged_on(model, *(part[right] for part in state.labels.arrays()))
+            told = (part[right] for part in state.labels.arrays())
+            return judged_on(model, *_some(*told))
         X, y = state.settings.validation
 
         def start(known: Known) -> Known:
@@ -173,7 +203,7 @@ class Beliefs:
             return replace(known, pool=pool, pool_of=wanted)
 
         there = (None, None) if kept is None else kept.pool_of
-        same = all(a is b for a, b in zip(there, wanted, strict=True))
+        same = there[0] is wanted[0] and there[1] is wanted[1]
         return cast(Pool, self._of(state, None if same else start).pool)
 
     def _make_pool(
@@ -219,7 +249,9 @@ def _begun(state: State, settlement: Settlement, last: Known | None) -> Known:
         first = state.labels.arrays(0, settlement.together)
         sure = state.labels.sure(0, settlement.together)
         begun = folds.absorb(begun, *units.scaled(scale, *first), sure)
-    return Known(settlement, begun, told, Model(begun, scale, state.candidates.columns))
+    pool = state.candidates
+    columns = None if pool.plan is not None else pool.columns
+    return Known(settlement, begun, told, Model(begun, scale, columns, pool.plan))
 
 
 def _experts(state: State, settlement: Settlement, last: Known | None) -> Fold:
@@ -257,7 +289,9 @@ def _after(known: Known, label: Label) -> Known:
         mu, v = moved(judged.mu, judged.v, c, told)
         judged = replace(judged, points=told.extend(judged.points, c), mu=mu, v=v)
     model = replace(known.model, fold=after)
-    return replace(known, told=(*known.told, label), model=model, judged=judged)
+    targets = None if known.targets is None else known.targets.after(told)
+    told_now = (*known.told, label)
+    return replace(known, told=told_now, model=model, judged=judged, targets=targets)
 
 
 def _serves(snapshot: Snapshot, state: State, begun: Known) -> bool:
@@ -275,11 +309,20 @@ def _reference(state: State) -> Array | None:
     return state.candidates.X if state.reference is None else state.reference
 
 
+def _some(X: Array, y: Array, noise: Array) -> tuple[Array, Array, Array]:
+    """The labels, or some of many; which ones does not depend on their order."""
+    if len(y) <= MOST_JUDGED:
+        return X, y, noise
+    rows = least_hashes(np.column_stack([X, y, noise]), MOST_JUDGED)
+    return X[rows], y[rows], noise[rows]
+
+
 def judged_on(model: Model, X: Array, y: Array, noise: Array) -> Judged:
     """Points X (V, d) with labels y (V,) and noise sds (V,), and the belief on them."""
     ens, scale, bend = model.ensemble_, model.scaling, model.fold.bend
     points = model.points(X)
     mu, v = ens.experts.predict(points)
     scaled = check_distance("y of validation", scale.labels(y))
+    r = ens.experts.remainders(points)  # as good as noise of the labels
     lam = ens.ratios(bend.variances((noise / scale.y_sd) ** 2, scaled))
-    return Judged(points, mu, v, bend.labels(scaled), lam)
+    return Judged(points, mu, v - r, bend.labels(scaled), lam + r)

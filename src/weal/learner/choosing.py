@@ -14,6 +14,7 @@ Before there is a model, each next point is far from all that were told and aske
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -56,7 +57,9 @@ def next_query(state: State, beliefs: Beliefs, opens: bool) -> Asked:
 def _scores(state: State, outlook: Outlook, free: Free, step: int) -> Scores:
     """The scores of the functions in use."""
     key, functions = (state.settings.seed, step), state.settings.functions
-    asked = Pass(outlook.ens, functions, outlook.X, outlook.y, key, free, state.candidates.ids)
+    pool = state.candidates
+    asked = Pass(outlook.ens, functions, outlook.X, outlook.y, key, free, pool.ids, pool.cost)
+    asked = replace(asked, targets=outlook.targets, order=outlook.order)
     return outlook.pool.scored(asked)
 
 

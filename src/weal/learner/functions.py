@@ -1,10 +1,20 @@
-"""The acquisition functions that a user means: a name, a function, or several of both."""
+"""The acquisition functions that a user means: a name, a function, or several of both.
+
+"auto", the default, is one function, DEFAULT. It was six, weighed by Algorithm 2, in weal 0.1 and
+in early files of 0.2: what was kept with their weights goes on with the one (`EARLIER_AUTO`).
+"""
 
 from typing import Any
 
-from weal.core.acquisition import ACQUISITIONS, PAPER, Acquisition
+from weal.core.acquisition import ACQUISITIONS, PAPER, Acquisition, is_amount
 
-TOGETHER = {"multi": PAPER, "auto": (*PAPER, "igs")}  # names that stand for several functions
+DEFAULT = "mvr-var-igs"
+TOGETHER = {"multi": PAPER, "auto": (DEFAULT,)}  # names that stand for other functions
+EARLIER_AUTO = (*PAPER, "igs")
+NOW_AUTO = (
+    "its rows were chosen by six functions whose weights were kept; the default is "
+    f"{DEFAULT} now, and chooses from here on"
+)
 
 
 def resolve(acquisition: Any) -> dict[str, Acquisition]:
@@ -22,6 +32,18 @@ def resolve(acquisition: Any) -> dict[str, Acquisition]:
             f"acquisition is {acquisition!r}; it needs one or more, each with a name of its own"
         )
     return dict(several)
+
+
+def check_amounts(functions: dict[str, Acquisition]) -> dict[str, Acquisition]:
+    """The functions, if all are amounts of variance, which a cost may divide."""
+    others = [name for name, function in functions.items() if not is_amount(function)]
+    if others:
+        ours = [name for name, function in ACQUISITIONS.items() if is_amount(function)]
+        raise ValueError(
+            f"cost divides amounts of variance, and {', '.join(others)} gives none: choose "
+            f"the acquisition {ours[-1]} (or {', '.join(ours[:-1])}), or leave the cost out"
+        )
+    return functions
 
 
 def _one(acquisition: str | Acquisition) -> tuple[str, Acquisition]:

@@ -133,8 +133,9 @@ def settle(
     bare = replace(prior.ensemble, experts=NO_EXPERTS)
     nothing = (X[:0], y[:0], extra[:0])
     known = (prior.dictionary, prior.embedding)
-    seen, settled = Seen(*nothing, np.zeros(0)), (bare, prior.ensemble, len(y))
-    return Fold(setting, seed, *nothing, *known, *settled, prior.bend, seen, prior.doubt)
+    seen, both = Seen(*nothing, np.zeros(0)), (bare, prior.ensemble)
+    fold = Fold(setting, seed, *nothing, *known, *both, len(y), prior.bend, seen)
+    return replace(fold, doubt=prior.doubt)
 
 
 def absorb(fold: Fold, X: Array, y: Array, extra: Array, sure: Array | None = None) -> Fold:

@@ -36,6 +36,11 @@ def measure(ids: str | Iterable[str]) -> float | list[float]:
     return [_measure_one(name) for name in ids]
 
 
+def truth(sample: str) -> float:
+    """The hardness of a sample without the noise of the laboratory."""
+    return _true(_rows()[sample])
+
+
 def hardness(sample: str, row: Mapping[str, str]) -> float:
     """What the laboratory reads for a sample with this row of the table."""
     return round(_true(row) + NOISE * _noise(sample), 1)

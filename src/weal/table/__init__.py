@@ -5,7 +5,8 @@ Read in this order:
     entry       one number typed by a person, or an error that says what to write instead
     guarding    text in files for spreadsheets, so that none is run
     delimited   CSV and its like: encoding, separator, records
-    results     labels that come back in a file
+    grid        a file as rows of cells, and which of them names the columns
+    results     labels that come back in a file, line by line
     frames      pandas, polars and pyarrow frames; excel: a sheet
     reading     any of these as a Table
     parquet     a Table as Parquet bytes, and back
@@ -15,6 +16,6 @@ Read in this order:
     planning    a column of a table to a column of a plan
     plan        the plan: plain JSON, and the inputs (N, d) it makes of any table like the first
 
-The first five are of the standard library alone, so that `weal tell` starts at once; this file
+The first six are of the standard library alone, so that `weal tell` starts at once; this file
 therefore imports nothing.
 """

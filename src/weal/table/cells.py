@@ -8,10 +8,14 @@ numbers      as Python reads them, without its underscores; the typographic minu
              refused where infinite values are.
 12,5         is text, unless the file is separated by semicolons and the whole column is
              written so (no cell with a point)
+nearly       where most cells are numbers and a few are <0.5, > 200, ca. 3, 3 - 4, 12* or 120 °C,
+             the column is of numbers, and those few are missing; a column of one unit, or of
+             percent signs, throughout is of numbers, without it
 """
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -23,6 +27,18 @@ MISSING = frozenset(
 )
 MINUS = "\N{MINUS SIGN}"
 _COMMA_NUMBER = re.compile(r"\s*[+-]?[0-9]+(,[0-9]+)?([eE][+-]?[0-9]+)?\s*")
+_NUMBER = r"[+-]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?"
+_DIGIT = re.compile("[0-9]")
+_UNIT = r"[^\W\d_][^\s\d<>=~*]{0,9}|[%‰°µΩ][^\s\d<>=~*]{0,9}"
+_WITH_UNIT = re.compile(rf"({_NUMBER})\s*({_UNIT})")
+_ODD_UNIT = r"\s+[^\W\d_]\S{0,9}|\s*[%‰°µΩ]\S{0,9}"  # 316L is a name
+_BETWEEN = "[-/±\N{EN DASH}\N{EM DASH}]"
+_NEARLY = re.compile(  # <0.5   ca. 3   3 - 4   12*   120 °C   (7)   2 ± 1
+    rf"(?:[<>≤≥=~≈±]+|ca\.?|about|approx\.?|etwa|max\.?|min\.?|\()?\s*{_NUMBER}"
+    rf"(?:\s*(?:{_BETWEEN}|\+-|\+/-|to|bis)\s*{_NUMBER})?(?:{_ODD_UNIT})?\s*[*?!)]*",
+    re.IGNORECASE,
+)
+MOST_ODD, FEWEST_NUMBERS = 0.3, 3  # share of cells that are not quite numbers, and numbers beside
 _SHOWN = 5
 _LONGEST_SHOWN = 40
 
@@ -61,6 +77,61 @@ def read_numbers(cells: Sequence[str | None], decimal_comma: bool = False) -> li
         cells = [cell and cell.replace(",", ".") for cell in cells]
     found = _all_as(int, cells)
     return _all_as(float, cells) if found is None else found
+
+
+@dataclass(frozen=True, slots=True)
+class Nearly:
+    """A column of numbers, all but a few cells of which are: these are missing."""
+
+    numbers: list[Any]
+    odd: tuple[str, ...] = ()  # cells that are no numbers
+    unit: str = ""  # that all others had
+
+
+def nearly_numbers(cells: Sequence[str | None], decimal_comma: bool = False) -> Nearly | None:
+    """Numbers in a column some of whose cells are not quite; None where it is one of text.
+
+    >>> nearly_numbers(["1.5", "<0.5", "2", "3", "4", None])
+    Nearly(numbers=[1.5, None, 2.0, 3.0, 4.0, None], odd=('<0.5',), unit='')
+    >>> nearly_numbers(["12 %", "7 %", None])
+    Nearly(numbers=[12, 7, None], odd=(), unit='%')
+    >>> nearly_numbers(["1", "low", "high", "2"])
+    """
+    if not any(cell and _DIGIT.search(cell) for cell in cells):
+        return None
+    unit, bare = _without_unit(cells)
+    numbers = read_numbers(bare, decimal_comma)
+    if numbers is not None:
+        return Nearly(numbers, (), unit)
+    comma = decimal_comma and sum(bool(cell and _COMMA_NUMBER.fullmatch(cell)) for cell in bare)
+    good = [_one_number(cell, bool(comma)) for cell in bare]
+    odd = [cell for cell, one in zip(bare, good, strict=True) if cell is not None and one is None]
+    known = sum(cell is not None for cell in bare)
+    nearly = all(_NEARLY.fullmatch(cell.strip()) for cell in odd)
+    if not nearly or len(odd) > MOST_ODD * known or known - len(odd) < FEWEST_NUMBERS:
+        return None
+    whole = all(one is None or one.is_integer() for one in good)
+    if whole and not any("." in cell or "," in cell for cell in bare if cell):
+        return Nearly([None if one is None else int(one) for one in good], tuple(odd), unit)
+    return Nearly(good, tuple(odd), unit)
+
+
+def _one_number(cell: str | None, comma: bool) -> float | None:
+    if cell is None:
+        return None
+    if comma and _COMMA_NUMBER.fullmatch(cell.replace(MINUS, "-")):
+        cell = cell.replace(",", ".")
+    return read_number(cell)
+
+
+def _without_unit(cells: Sequence[str | None]) -> tuple[str, list[str | None]]:
+    """The unit that all cells end in, if they do, and the cells without it."""
+    known = [cell.strip() for cell in cells if cell is not None]
+    found = [_WITH_UNIT.fullmatch(cell) for cell in known]
+    units = {one[2] for one in found if one}
+    if not known or not all(found) or len(units) != 1:
+        return "", list(cells)
+    return units.pop(), [None if c is None else _WITH_UNIT.fullmatch(c.strip())[1] for c in cells]  # type: ignore[index]
 
 
 def read_number(cell: str) -> float | None:

@@ -11,7 +11,7 @@
 A single row has no constant columns: everything there is kept as it is.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -73,6 +73,12 @@ def as_flags(cells: Cells) -> tuple[Matrix, list[int]]:
     if isinstance(cells, np.ndarray) and cells.dtype.kind == "b":
         return cells.astype(np.float64), []
     return _each(_listed(cells), lambda cell: FLAG_WORDS.get(level(cell).lower()))
+
+
+def as_places(cells: Cells, levels: Sequence[str]) -> tuple[Matrix, list[int]]:
+    """Places among the levels (N,), NaN where missing, and the rows that hold something else."""
+    places = {one: float(n) for n, one in enumerate(levels)}
+    return _each(_listed(cells), lambda cell: places.get(level(cell)))
 
 
 def as_days(cells: Cells, form: str | None, origin: datetime) -> tuple[Matrix, list[int]]:

@@ -26,6 +26,7 @@ from weal.table.matrix import Matrix
 from weal.table.planning import (
     DECLARED,
     KINDS,
+    ORDERED,
     Column,
     column_notes,
     encode_column,
@@ -41,9 +42,16 @@ _FIELDS = {  # what the JSON of each kind has beside its name and kind
     "flag": _NUMERIC,
     "date": (*_NUMERIC, "origin", "form"),
     "category": ("gaps", "levels"),
+    "ordered": (*_NUMERIC, "levels"),
     "dropped": ("why", "detail"),
 }
-_PLURALS = {"number": "numbers", "flag": "flags", "date": "dates", "category": "categories"}
+_PLURALS = {
+    "number": "numbers",
+    "flag": "flags",
+    "date": "dates",
+    "ordered": "ordered categories",
+    "category": "categories",
+}
 _LEVELS_SHOWN = 6
 
 
@@ -70,10 +78,12 @@ class Plan:
         counts = Counter(column.kind for column in self.columns)
         parts = [_counted(kind, counts[kind]) for kind in _PLURALS if counts[kind]]
         levels = sum(len(column.inputs) for column in self.columns if column.kind == "category")
-        parts = [f"{part} -> {levels}" if "categor" in part else part for part in parts]
+        split = _counted("category", counts["category"])
+        parts = [f"{part} -> {levels}" if part == split else part for part in parts]
         why = dict.fromkeys(column.why or "" for column in self.columns if column.kind == "dropped")
         parts += [f"{counts['dropped']} dropped: {', '.join(why)}"] if why else []
-        inputs = "1 input" if len(self.columns) == 1 else f"{len(self.columns)} inputs"
+        used = len(self.columns) - counts["dropped"]
+        inputs = "1 input" if used == 1 else f"{used} inputs"
         return f"{inputs} ({', '.join(parts)})"
 
     def lines(self) -> list[str]:
@@ -116,14 +126,14 @@ def make_plan(
     """The plan for a table and all like it; ValueError names the rows that stand in its way.
 
     `features` are the columns to learn from, by default all but id and target; `types` declares
-    what some are: number, flag, date, day-first, month-first, category or drop.
+    what some are: number, flag, date, day-first, month-first, category, ordered:low,high or drop.
 
     >>> from weal.table.reading import table_of
     >>> table = table_of({"id": ["a", "b", "c", "d"], "T": [900, 950, None, 875],
     ...                   "steel": ["B", "B", "A", "A"], "lab": ["x"] * 4})
     >>> plan = make_plan(table, id_column="id")
     >>> plan.describe(), plan.names
-    ('3 inputs (1 number, 1 category -> 2, 1 dropped: constant)',
+    ('2 inputs (1 number, 1 category -> 2, 1 dropped: constant)',
      ['T', 'T missing', 'steel=A', 'steel=B'])
     >>> encode(plan, table).tolist()[2]
     [900.0, 1.0, 1.0, 0.0]
@@ -182,12 +192,16 @@ def _check_types(types: Mapping[str, str], names: Sequence[str]) -> None:
     for name, kind in types.items():
         if name not in names:
             raise ValueError(f"types declares {name!r}, which is not among the features {names}")
-        if kind not in DECLARED:
-            raise ValueError(f"{name!r} is declared {kind!r}; it may be {', '.join(DECLARED)}")
+        if kind not in DECLARED and not kind.startswith(ORDERED):
+            raise ValueError(
+                f"{name!r} is declared {kind!r}; it may be {', '.join(DECLARED)} or "
+                "ordered:low,medium,high"
+            )
 
 
 def _counted(kind: str, n: int) -> str:
-    return f"1 {kind}" if n == 1 else f"{n} {_PLURALS[kind]}"
+    kind_ = "ordered category" if kind == "ordered" else kind
+    return f"1 {kind_}" if n == 1 else f"{n} {_PLURALS[kind]}"
 
 
 def _said(column: Column) -> str:
@@ -200,6 +214,8 @@ def _said(column: Column) -> str:
         return f"category of {len(column.levels)} ({shown}{more}){gaps}"
     if column.kind == "date":
         return f"date, in days since {str(column.origin).removesuffix('T00:00:00')}{gaps}"
+    if column.kind == "ordered":
+        return f"ordered category: {' < '.join(column.levels)}{gaps}"
     unit = f", in units of {column.scale:g}" if column.scale != 1 else ""
     return f"{column.kind}, median {column.median:.6g}{unit}{gaps}"
 

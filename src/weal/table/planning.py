@@ -4,6 +4,8 @@
                 value is beyond 1e100 or below 1e-100, which would overflow when squared
     flag        0 or 1, missing ones as the median
     date        days since the first, missing ones as the median
+    ordered     its place among the levels that were declared, 0 the lowest, missing ones as the
+                median
     category    one input for each known level: 1 in its own, 0 elsewhere; a level never seen
                 before is 0 everywhere
     gaps        where cells were missing when the plan was made, one more input tells: 1 if missing
@@ -26,6 +28,7 @@ from weal.table.columns import (
     as_days,
     as_flags,
     as_numbers,
+    as_places,
     detect,
     level,
 )
@@ -34,8 +37,9 @@ from weal.table.matrix import Matrix
 from weal.table.reading import Table
 from weal.table.rows import refuse_rows
 
-KINDS = ("number", "flag", "date", "category", "dropped")
+KINDS = ("number", "flag", "date", "category", "ordered", "dropped")
 DECLARED = ("number", "flag", "date", "day-first", "month-first", "category", "drop")
+ORDERED = "ordered:"  # and the levels, with commas, the lowest first
 _LARGE, _SMALL = 1e100, 1e-100
 
 
@@ -50,7 +54,7 @@ class Column:
     scale: float = 1.0  # number
     origin: str | None = None  # date: day 0, as ISO writes it
     form: str | None = None  # date: how text is to be read
-    levels: tuple[str, ...] = ()  # category
+    levels: tuple[str, ...] = ()  # category, ordered
     why: str | None = None  # dropped: in a word or two
     detail: str = ""
 
@@ -59,7 +63,8 @@ class Column:
         """Names of the inputs it becomes."""
         if self.kind == "dropped":
             return []
-        own = [f"{self.name}={one}" for one in self.levels] if self.levels else [self.name]
+        single = self.kind != "category"
+        own = [self.name] if single else [f"{self.name}={one}" for one in self.levels]
         return [*own, f"{self.name} missing"] if self.gaps else own
 
 
@@ -69,6 +74,8 @@ def plan_column(
     """What is learnt from a column, as declared or else as found."""
     if declared == "drop":
         return Column(name, "dropped", why="as told")
+    if declared is not None and declared.startswith(ORDERED):
+        return _plan_numbers(table, name, ids, Found("ordered"), ordered_levels(name, declared))
     if declared is None:
         found = detect(table.columns[name], may_count)
     else:
@@ -137,13 +144,32 @@ def _plan_category(name: str, cells: list[Cell]) -> Column:
     return Column(name, "category", gaps=len(known) < len(cells), levels=levels)
 
 
-def _plan_numbers(table: Table, name: str, ids: Sequence[str], found: Found) -> Column:
-    column = Column(name, found.kind, form=found.form)
+def ordered_levels(name: str, declared: str) -> tuple[str, ...]:
+    """The levels of a column that is declared ordered, the lowest first.
+
+    >>> ordered_levels("grade", "ordered:low, medium, high")
+    ('low', 'medium', 'high')
+    """
+    levels = tuple(one.strip() for one in declared.removeprefix(ORDERED).split(","))
+    if len(levels) < 2 or len(set(levels)) < len(levels) or not all(levels):
+        raise ValueError(
+            f"column {name!r} is declared {declared!r}; name two levels or more, each once: "
+            "ordered:low,medium,high"
+        )
+    return levels
+
+
+def _plan_numbers(
+    table: Table, name: str, ids: Sequence[str], found: Found, levels: tuple[str, ...] = ()
+) -> Column:
+    column = Column(name, found.kind, form=found.form, levels=levels)
     if found.kind == "date":
         origin = _origin(table, name, found.form, ids)
         column = Column(name, "date", form=found.form, origin=origin.isoformat())
     x = _read(column, table, ids)
     known = x[~np.isnan(x)]
+    if not len(known):
+        raise ValueError(f"column {name!r} is declared ordered, but it has no value at all")
     scale = _scale(known)
     median = float(np.clip(np.median(known / scale) * scale, known.min(), known.max()))
     return Column(
@@ -154,6 +180,7 @@ def _plan_numbers(table: Table, name: str, ids: Sequence[str], found: Found) -> 
         scale=scale,
         origin=column.origin,
         form=column.form,
+        levels=levels,
     )
 
 
@@ -180,6 +207,7 @@ def _read(column: Column, table: Table, ids: Sequence[str]) -> Matrix:  # (N,)
         "number": (lambda: as_numbers(cells), "numbers"),
         "flag": (lambda: as_flags(cells), "yes or no"),
         "date": (lambda: as_days(cells, column.form, origin), "dates, such as 2024-03-01"),
+        "ordered": (lambda: as_places(cells, column.levels), "one of " + ", ".join(column.levels)),
     }
     read, what = readers[column.kind]
     x, bad = read()

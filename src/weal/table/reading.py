@@ -17,17 +17,28 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weal.table.cells import Cell, cell_text, read_numbers, without_markers
+from weal.table.cells import (
+    Cell,
+    Nearly,
+    cell_text,
+    nearly_numbers,
+    read_numbers,
+    short,
+    some_of,
+    without_markers,
+)
 from weal.table.delimited import Delimited, check_names, look_at
 from weal.table.excel import sheet_columns
 from weal.table.frames import frame_columns, plain_cells
 
 Cells = NDArray[Any] | list[Any]
+Missing = Mapping[str, Collection[str]]  # texts that mean missing, by column
 
 ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".xlsx")
 _BLOCK = 1 << 16  # records turned into columns at a time
@@ -66,8 +77,16 @@ class Table:
         return Table(columns, len(at), self.notes)
 
 
-def read_table(source: Any, *, text: Collection[str] = ()) -> Table:
+def read_table(
+    source: Any, *, text: Collection[str] = (), missing: Missing | None = None,
+    strict: Collection[str] = (), sheet: str | None = None, header: int | None = None,
+) -> Table:  # fmt: skip
     """The table in a file or a frame; ValueError where there is none to be read.
+
+    Columns in `text` are kept as text; those in `strict` are of numbers when all their cells are,
+    and not when nearly all are. `missing` has, for each column, further texts that stand for a
+    missing cell. Of an Excel file, `sheet` is the sheet (else the first), and `header` the
+    line that names the columns, where that is not clear.
 
     >>> import pandas as pd
     >>> table = read_table(pd.DataFrame({"id": [7, 8], "steel": ["B", "NA"]}), text=["id"])
@@ -78,35 +97,47 @@ def read_table(source: Any, *, text: Collection[str] = ()) -> Table:
         return source
     file = _delimited(source)
     if file is not None:
-        return _of_records(file, text)
-    columns, notes = raw_columns(source)
-    return table_of(columns, text=text, notes=notes)
+        if sheet is not None or header is not None:
+            raise ValueError("a sheet and the line of its header are named of Excel files alone")
+        return _of_records(file, text, missing or {}, strict)
+    columns, notes = raw_columns(source, sheet, header)
+    return table_of(columns, text=text, notes=notes, missing=missing, strict=strict)
 
 
-def raw_columns(source: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
+def raw_columns(
+    source: Any, sheet: str | None = None, header: int | None = None
+) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Columns of a frame, a Parquet or an Excel file, with no thought given to text; and notes."""
     if not isinstance(source, str | os.PathLike):
         return frame_columns(source)
     path = _file(source)
-    return sheet_columns(path) if path.suffix.lower() == ".xlsx" else _parquet_columns(path)
+    if path.suffix.lower() == ".xlsx":
+        return sheet_columns(path, sheet, header)
+    return _parquet_columns(path)
 
 
 def table_of(
-    columns: Mapping[str, Any], *, text: Collection[str] = (), notes: tuple[str, ...] = ()
-) -> Table:
+    columns: Mapping[str, Any], *, text: Collection[str] = (), notes: tuple[str, ...] = (),
+    missing: Missing | None = None, strict: Collection[str] = (),
+) -> Table:  # fmt: skip
     """A table out of columns by name: lists of cells, or arrays of numbers.
 
     >>> table_of({"a": ["1", "?"], "b": [1, "x"]}).columns
     {'a': [1, None], 'b': ['1', 'x']}
     """
     check_names(list(columns), "the table")
-    tidy = {
-        name: _as_text(cells) if name in text else _tidy(cells) for name, cells in columns.items()
-    }
+    tidy: dict[str, Cells] = {}
+    said = list(notes)
+    for name, cells in columns.items():
+        if name in text:
+            tidy[name] = _as_text(cells)
+        else:
+            tidy[name], nearly = _tidy(cells, (missing or {}).get(name, ()), name in strict)
+            said += _note(name, nearly)
     lengths = {name: len(cells) for name, cells in tidy.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"the columns have different lengths: {lengths}")
-    return Table(tidy, next(iter(lengths.values()), 0), notes)
+    return Table(tidy, next(iter(lengths.values()), 0), tuple(said))
 
 
 def _file(source: str | os.PathLike[str]) -> Path:
@@ -125,7 +156,9 @@ def _delimited(source: Any) -> Delimited | None:
     return look_at(path) if path.suffix.lower() in ENDINGS[:3] else None
 
 
-def _of_records(file: Delimited, text: Collection[str]) -> Table:
+def _of_records(
+    file: Delimited, text: Collection[str], missing: Missing, strict: Collection[str]
+) -> Table:
     """Records to columns by blocks, kept compact, so that 10^6 rows fit into little memory."""
     compact = np.dtypes.StringDType()
     parts: list[list[Any]] = [[] for _ in file.names]
@@ -135,11 +168,16 @@ def _of_records(file: Delimited, text: Collection[str]) -> Table:
             part.append(np.array(texts, dtype=compact))
     comma = file.separator == ";"
     columns: dict[str, Cells] = {}
+    notes = list(file.notes)
     for name in file.names:
         blocks = parts.pop(0)
         cells = [cell for block in blocks for cell in block.tolist()]
-        columns[name] = _as_text(cells) if name in text else _tidy_text(cells, comma)
-    return Table(columns, len(columns[file.names[0]]), file.notes)
+        if name in text:
+            columns[name] = _as_text(cells)
+        else:
+            columns[name], nearly = _tidy_text(cells, comma, missing.get(name, ()), name in strict)
+            notes += _note(name, nearly)
+    return Table(columns, len(columns[file.names[0]]), tuple(notes))
 
 
 def _parquet_columns(path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -163,21 +201,47 @@ def _as_text(cells: Iterable[Any]) -> list[Any]:
     return [text if text and not text.isspace() else None for text in texts]
 
 
-def _tidy(cells: Any) -> Cells:
+def _tidy(
+    cells: Any, also_missing: Collection[str] = (), strict: bool = False
+) -> tuple[Cells, Nearly | None]:
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "fiub":
-        return _packed_array(cells)
+        return _packed_array(cells), None
     plain = plain_cells(cells)
     kinds = {type(cell) for cell in plain if cell is not None}
     if kinds <= {int, float} or (len(kinds) == 1 and str not in kinds):
-        return _packed(plain)
+        return _packed(plain), None
     texts = [None if cell is None else cell_text(cell) for cell in plain]
-    return _tidy_text(["" if text is None else text for text in texts])
+    return _tidy_text(["" if text is None else text for text in texts], False, also_missing, strict)
 
 
-def _tidy_text(cells: list[str], comma: bool = False) -> Cells:
+def _tidy_text(
+    cells: list[str], comma: bool = False, also_missing: Collection[str] = (), strict: bool = False
+) -> tuple[Cells, Nearly | None]:
+    """Cells of text as what they are; with what was not quite a number, where that is so."""
     known = without_markers(cells)
+    if also_missing:
+        known = [None if cell and cell.strip() in also_missing else cell for cell in known]
     numbers = read_numbers(known, comma)
-    return _packed(known if numbers is None else numbers)
+    if numbers is not None:
+        return _packed(numbers), None
+    nearly = None if strict else nearly_numbers(known, comma)
+    return _packed(known if nearly is None else nearly.numbers), nearly
+
+
+def _note(name: str, nearly: Nearly | None) -> list[str]:
+    """What is to be said of a column that is nearly of numbers."""
+    if nearly is None:
+        return []
+    notes = [f"{name}: read as numbers, in {nearly.unit}"] if nearly.unit else []
+    if nearly.odd:
+        few = some_of([short(cell) for cell in dict.fromkeys(nearly.odd)])
+        cells = "1 cell is" if len(nearly.odd) == 1 else f"{len(nearly.odd)} cells are"
+        kind = quote(f"{name}=category")
+        notes.append(
+            f"{name}: {cells} no number and taken as missing ({few}); --type {kind} takes the "
+            "column as text"
+        )
+    return notes
 
 
 def _packed(cells: list[Any]) -> Cells:

@@ -142,6 +142,8 @@ def _grid(source: Any, form: Form, name: str | None, sheet: str | None) -> Grid:
     if sheet is not None and ending != ".xlsx":
         raise ValueError(f"{where} is no Excel file, so there is no sheet {sheet!r} in it")
     if ending in (".parquet", ".pq"):
+        if isinstance(source, bytes):
+            raise ValueError(f"{where} is Parquet, which is read from a file: send CSV or Excel")
         return _of_frame(_there(path), where, first=1)
     data = source if isinstance(source, bytes) else _there(path).read_bytes()
     if len(data) > LARGEST:

@@ -1,6 +1,8 @@
 """What an input does to what is expected, and a map over two, as pictures."""
 
+import math
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -68,26 +70,37 @@ def drawn_map(found: dict[str, Any]) -> dict[str, Any]:
     y, y_ticks = _horizontal(found["y"], HEIGHT - BOTTOM, 12)
     flat = [one for row in found["mean"] for one in row]
     low, high = min(flat), max(flat)
-    columns, rows = len(found["mean"][0]), len(found["mean"])
-    width, height = (x.end - x.start) / columns, (y.start - y.end) / rows
+    across, down = _spans(x, places(found["x"])), _spans(y, places(found["y"]))
     cells = [
-        {"x": round(x.start + n * width, 2), "y": round(y.start - (m + 1) * height, 2),
-         "shade": int((SHADES - 1) * (one - low) / ((high - low) or 1.0) + 0.5), "mean": one}
-        for m, row in enumerate(found["mean"])
-        for n, one in enumerate(row)
+        {"x": left, "y": top, "width": width, "height": height, "mean": one,
+         "shade": int((SHADES - 1) * (one - low) / ((high - low) or 1.0) + 0.5)}
+        for (top, height), row in zip(down, found["mean"], strict=True)
+        for (left, width), one in zip(across, row, strict=True)
     ]  # fmt: skip
-    points = [(id_, label, x.at(a), y.at(b)) for id_, a, b, label in found["points"]]
+    points = [
+        (id_, label, x.at(_place(found["x"], a)), y.at(_place(found["y"], b)))
+        for id_, a, b, label in found["points"]
+    ]
     return {"ticks": x_ticks, "y_ticks": y_ticks, "cells": cells,
-            "points": points, "cell_width": round(width + 0.3, 2),
-            "cell_height": round(height + 0.3, 2), "low": low, "high": high,
-            "shades": range(SHADES)}  # fmt: skip
+            "points": points, "low": low, "high": high, "shades": range(SHADES)}  # fmt: skip
+
+
+def _spans(axis: Axis, at: list[float]) -> list[tuple[float, float]]:
+    """Where the cell of each place begins on the picture, and how far it goes: half way to both."""
+    middle = [0.5 * (a + b) for a, b in pairwise(at)]
+    ends = [axis.at(one) or 0.0 for one in [axis.low, *middle, axis.high]]
+    return [(round(min(a, b), 2), round(abs(b - a) + 0.3, 2)) for a, b in pairwise(ends)]
 
 
 def places(found: dict[str, Any]) -> list[float]:
     """Where the values of an input lie: numbers where they are, levels side by side."""
     if found["levels"]:
         return [float(n) for n in range(len(found["values"]))]
-    return [float(one) for one in found["values"]]
+    return [_place(found, float(one)) for one in found["values"]]
+
+
+def _place(found: dict[str, Any], value: float) -> float:
+    return math.log10(max(value, 5e-324)) if found["log"] else value
 
 
 def _horizontal(found: dict[str, Any], start: float, end: float) -> tuple[Axis, list[Any]]:
@@ -97,13 +110,12 @@ def _horizontal(found: dict[str, Any], start: float, end: float) -> tuple[Axis, 
         edge = Axis(-0.5, len(at) - 0.5, start, end, ())
         return edge, [(edge.at(n), name) for n, name in zip(at, found["levels"], strict=True)]
     low, high = min(at), max(at)
-    rounded = axis(at, start, end)
-    exact = Axis(low, high if high > low else low + 1.0, start, end, rounded.ticks)
+    exact = Axis(low, high if high > low else low + 1.0, start, end, axis(at, start, end).ticks)
     shown = [tick for tick in exact.ticks if exact.low <= tick <= exact.high]
-    return exact, [(exact.at(tick), _said(tick, found["origin"])) for tick in shown]
+    return exact, [(exact.at(tick), _said(tick, found)) for tick in shown]
 
 
-def _said(value: float, origin: str | None) -> str:
-    if origin is None:
-        return f"{value:.6g}"
-    return f"{datetime.fromisoformat(origin) + timedelta(days=value):%Y-%m-%d}"
+def _said(tick: float, found: dict[str, Any]) -> str:
+    if found["origin"] is None:
+        return f"{10.0**tick:.3g}" if found["log"] else f"{tick:.6g}"
+    return f"{datetime.fromisoformat(found['origin']) + timedelta(days=tick):%Y-%m-%d}"

@@ -15,8 +15,9 @@ import numpy as np
 from weal.campaign.campaign import Campaign
 from weal.campaign.exporting import frame
 from weal.campaign.session import Session
+from weal.core.arrays import Array
 from weal.diagnostics.coverage import LEVEL
-from weal.diagnostics.effects import effect, places, values_of
+from weal.diagnostics.effects import Axis, axis_of, effect, surface
 from weal.diagnostics.explain import neighbours, sample
 from weal.diagnostics.leave_one_out import left_out
 from weal.web import catalogue
@@ -26,7 +27,7 @@ from weal.web.shelf import Arguments, Progress, Shelf
 MOST_POINTS = 1500  # labels that are drawn: beyond, some of them, evenly by time
 EFFECT_OVER, EFFECT_VALUES = 200, 41  # candidates that an effect is the mean over, and its values
 MAP_OVER, MAP_VALUES = 40, 21
-_EFFECT, _MAP = 21, 22  # parts of the random key of these candidates
+_DRAWN = 21  # part of the random key of these candidates
 
 
 def measured(shelf: Shelf, given: Arguments, progress: Progress) -> None:
@@ -135,10 +136,9 @@ def effect_of(shelf: Shelf, given: Arguments, progress: Progress) -> dict[str, A
     session = shelf.campaign(given["name"]).session
     if not session.state.fitted:
         return None
-    axis, at, values = _axis(session, given["input"], EFFECT_VALUES)
-    over = sample(session.state, EFFECT_OVER, _EFFECT)
-    found = effect(session.model, over, at, values)
-    return {**axis, "mean": found.mean.tolist(), "sd": found.sd.tolist(), "over": len(over)}
+    axis, over = _axis(session, given["input"], EFFECT_VALUES), _sample(session, EFFECT_OVER)
+    mean, sd = effect(session.model, over, axis)
+    return {**_shown(axis), "mean": mean.tolist(), "sd": sd.tolist(), "over": len(over)}
 
 
 def map_of(shelf: Shelf, given: Arguments, progress: Progress) -> dict[str, Any] | None:
@@ -146,38 +146,39 @@ def map_of(shelf: Shelf, given: Arguments, progress: Progress) -> dict[str, Any]
     session = shelf.campaign(given["name"]).session
     if not session.state.fitted:
         return None
-    (one, at, values), (other, at2, values2) = (
-        _axis(session, given[which], MAP_VALUES) for which in ("x", "y")
-    )
-    pairs = np.array([[*a, *b] for b in values2 for a in values])
-    over = sample(session.state, MAP_OVER, _MAP)
-    found = effect(session.model, over, [*at, *at2], pairs)
-    table = found.mean.reshape(len(values2), len(values)).tolist()
-    return {"x": one, "y": other, "mean": table, "over": len(over),
-            "points": _labelled(session, (one, at), (other, at2))}  # fmt: skip
-
-
-Axis = tuple[dict[str, Any], list[int], Any]
+    one, other = (_axis(session, given[which], MAP_VALUES) for which in ("x", "y"))
+    over = _sample(session, MAP_OVER)
+    mean, _ = surface(session.model, over, one, other)
+    return {"x": _shown(one), "y": _shown(other), "mean": mean.tolist(), "over": len(over),
+            "points": _labelled(session, one, other)}  # fmt: skip
 
 
 def _axis(session: Session, name: str, most: int) -> Axis:
-    """An input: how it is shown, which columns it became, and the values to look at."""
-    column, at = places(session.pool.plan.columns, name)
-    values = values_of(column, session.state.candidates.X[:, at], most)
-    shown = list(column.levels) or (values[:, 0] * column.scale).tolist()
-    labels = {"flag": ["no", "yes"]}.get(column.kind, column.levels)
-    return {"name": name, "kind": column.kind, "values": shown, "levels": list(labels),
-            "scale": column.scale, "origin": column.origin}, at, values  # fmt: skip
+    plan = session.pool.plan
+    return axis_of(name, session.state.candidates.X, plan.names, plan, most)
 
 
-def _labelled(session: Session, *axes: tuple[dict[str, Any], list[int]]) -> list[list[Any]]:
+def _sample(session: Session, most: int) -> Array:
+    return sample(session.state, most, _DRAWN)
+
+
+def _shown(axis: Axis) -> dict[str, Any]:
+    """An input as pictures need it."""
+    origin = axis.origin.isoformat() if axis.origin else None
+    levels = {"flag": ["no", "yes"]}.get(axis.kind, list(axis.names))
+    return {"name": axis.name, "values": axis.values.tolist(), "origin": origin, "log": axis.log,
+            "levels": levels[: len(axis.values)]}  # fmt: skip
+
+
+def _labelled(session: Session, *axes: Axis) -> list[list[Any]]:
     """Where the measured rows lie on a map: id, both places, label."""
     labels, candidates = session.ledger.labels, session.state.candidates
     names = [name for name in labels if name in candidates.index][-MOST_POINTS:]
     X = candidates.X[[candidates.index[name] for name in names]]
+    scales = {column.name: column.scale for column in session.pool.plan.columns}
     where = [
-        X[:, at].argmax(axis=1) if axis["levels"] and len(at) > 1 else X[:, at[0]] * axis["scale"]
-        for axis, at in axes
+        X[:, axis.at].argmax(axis=1) if axis.names else X[:, axis.at[0]] * scales[axis.name]
+        for axis in axes
     ]
     return [[name, float(x), float(y), _mean_label(labels[name])]
             for name, x, y in zip(names, *where, strict=True)]  # fmt: skip

@@ -1,0 +1,121 @@
+"""Labels that may be wrong: the algebra of the search, against a slow reference."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import logsumexp
+
+from weal.core.kernels import Kernel, correlation
+from weal.core.lineup import choose, grid
+from weal.core.magnitude import Conjugate
+from weal.core.outliers import Slab, gross, judge, search, spread, stand
+from weal.core.tuned import RATIOS
+
+PLAYERS = [
+    (Kernel("rbf", 0.8, offset=10.0), 1e-2, 1.0),
+    (Kernel("matern52", (0.5, 1.0, 2.0), offset=10.0), 1e-3, 0.7),
+    (Kernel("rbf", 3.0, offset=10.0), 0.3, 2.0),
+]
+LOG_PRIOR = np.log([0.2, 0.5, 0.3])
+
+
+def labels(t=14, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(t, 3))
+    y = np.sin(X[:, 0]) + 0.5 * X[:, 1] + 0.05 * rng.normal(size=t)
+    return X, y, np.where(np.arange(t) % 5 == 0, 0.04, 0.0)
+
+
+def evidence(X, y, extra):
+    """Log evidence of labels, summed over the experts, the slow way."""
+    each = []
+    for (kernel, ratio, unit), prior in zip(PLAYERS, LOG_PRIOR, strict=True):
+        C = correlation(kernel, X, X) + np.diag(ratio + extra / unit)
+        L = np.linalg.cholesky(C)
+        z = np.linalg.solve(L, y)
+        s = np.diag(L) ** 2
+        log_p, _ = Conjugate.prior(1).after((z * np.sqrt(s))[None], s[None])
+        each.append(prior + log_p[0])
+    return logsumexp(each)
+
+
+def test_the_density_of_a_label_is_the_ratio_of_evidences_with_and_without_it():
+    X, y, extra = labels()
+    wrong = np.isin(np.arange(len(y)), [2, 9])
+    right = np.flatnonzero(~wrong)
+    found = stand(PLAYERS, LOG_PRIOR, X, y, extra, wrong)
+    whole = evidence(X[right], y[right], extra[right])
+    assert_allclose(found.log_z(), whole, rtol=1e-10)
+    expected = []
+    for i in range(len(y)):
+        rows = [*right, i] if wrong[i] else [j for j in right if j != i]
+        sign = 1.0 if wrong[i] else -1.0
+        expected.append(sign * (evidence(X[rows], y[rows], extra[rows]) - whole))
+    assert_allclose(found.log_density(), expected, rtol=1e-8, atol=1e-8)
+
+
+def test_doubting_and_believing_again_are_steps_of_rank_one():
+    X, y, extra = labels()
+    nobody = np.zeros(len(y), dtype=bool)
+    now = stand(PLAYERS, LOG_PRIOR, X, y, extra, nobody)
+    for i in (3, 7, 3, 11):
+        now = now.turned(i)
+    there = stand(PLAYERS, LOG_PRIOR, X, y, extra, np.isin(np.arange(len(y)), [7, 11]))
+    assert_array_equal(now.wrong, there.wrong)
+    assert_allclose(now.A, there.A, rtol=1e-7, atol=1e-7)
+    assert_allclose(now.log_det, there.log_det, rtol=1e-9)
+
+
+def test_the_search_finds_a_label_far_off_and_leaves_one_that_is_sure():
+    X, y, extra = labels()
+    y[4] += 8.0
+    slab = Slab(*spread(y), y.min(), y.max()).log_prior(y)
+    start = stand(PLAYERS, LOG_PRIOR, X, y, extra, np.zeros(len(y), dtype=bool))
+    assert np.flatnonzero(search(start, slab, np.zeros(len(y)), X).wrong).tolist() == [4]
+    sure = (np.arange(len(y)) == 4).astype(float)
+    assert not search(start, slab, sure, X).wrong[4]
+
+
+def test_doubted_replicates_that_agree_are_believed_together():
+    X, y, extra = labels()
+    X[5], y[4:6] = X[4], 6.0
+    slab = Slab(*spread(y), y.min(), y.max()).log_prior(y)
+    both = np.isin(np.arange(len(y)), [4, 5])
+    start = stand(PLAYERS, LOG_PRIOR, X, y, 0.0 * extra, both)
+    assert not search(start, slab, np.zeros(len(y)), X).wrong[4:6].any()
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_gross_labels_are_the_farthest_and_a_fifth_at_the_most(scale):
+    y = scale * np.append(np.linspace(-1.0, 1.0, 16), [50.0, -60.0, 70.0, 80.0, 90.0])
+    assert np.flatnonzero(gross(y, np.zeros(21))).tolist() == [17, 18, 19, 20]
+    assert not gross(np.ones(20), np.zeros(20)).any()  # no scale
+    assert not gross(y[-5:], np.zeros(5)).any()  # too few
+
+
+def judged(X, y, extra, sure=None):
+    def settle(kept, bend):
+        z, noise = bend.labels(y[kept]), bend.variances(extra[kept], y[kept])
+        variance = float(np.var(z))
+        known = (X[kept], z / variance**0.5, noise / variance)
+        return choose(grid(X.shape[1]), RATIOS, *known), variance
+
+    return judge(X, y, extra, np.zeros(len(y)) if sure is None else sure, settle).doubt
+
+
+def test_the_judgement_does_not_depend_on_the_order_of_labels():
+    X, y, _ = labels(24, seed=3)
+    y[[3, 17]] += [6.0, -5.0]
+    found = judged(X, y, np.zeros(24))
+    assert np.flatnonzero(found.wrong).tolist() == [3, 17]
+    order = np.random.default_rng(1).permutation(24)
+    again = judged(X[order], y[order], np.zeros(24))
+    assert_array_equal(again.wrong, found.wrong[order])
+    assert_allclose(again.probability, found.probability[order], atol=1e-3)
+
+
+def test_stated_noise_that_explains_a_label_speaks_for_it():
+    X, y, extra = labels(24, seed=3)
+    y[3] += 6.0
+    assert judged(X, y, extra).wrong[3]
+    assert not judged(X, y, np.where(np.arange(24) == 3, 36.0, extra)).wrong[3]

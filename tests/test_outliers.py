@@ -1,0 +1,187 @@
+"""Labels that may be wrong, from tell to predictions, files and replay."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from weal import ActiveLearner, EnsembleGPRegressor
+from weal.diagnostics.outliers import judged
+from weal.errors import AlreadyLabelled
+
+RNG = np.random.default_rng(5)
+X = RNG.uniform(-1.0, 1.0, (80, 3))
+Y = 100.0 + 20.0 * (np.sin(3.0 * X[:, 0]) + X[:, 1] * X[:, 2]) + 0.5 * RNG.normal(size=80)
+X.flags.writeable = Y.flags.writeable = False
+T = 30
+
+
+def typo(at=7, factor=100.0, t=T):
+    y = Y[:t].copy()
+    y[at] *= factor
+    return y
+
+
+def fitted(y, **params):
+    return EnsembleGPRegressor(random_state=0, **params).fit(X[: len(y)], y)
+
+
+def told(y, **params):
+    learner = ActiveLearner(X, params or None, acquisition="gpm-var", n_start=8)
+    for i, label in enumerate(y):
+        learner.tell(i, label)
+    return learner
+
+
+@pytest.mark.parametrize("kind", ["exact", "features"])
+@pytest.mark.parametrize("warp", [None, "asinh"])
+def test_one_typo_leaves_predictions_as_if_it_had_not_been_told(kind, warp):
+    rest = np.delete(np.arange(T), 7)
+    params = {"approximation": kind, "warp": warp, "n_frequencies": 30}
+    model = fitted(typo(), **params)
+    clean = EnsembleGPRegressor(random_state=0, **params).fit(X[rest], Y[rest])
+    assert model.outlier_probability_[7] > 0.9
+    assert model.outlier_probability_[rest].max() < 0.5
+    assert model.n_labels_ == T
+    error, best = (np.sqrt(np.mean((m.predict(X) - Y) ** 2)) for m in (model, clean))
+    assert error < 1.5 * best + 1e-9
+
+
+def test_labels_believed_are_all_that_the_model_of_the_others_knows():
+    """Scaling of the inputs aside, which sees the rows: predictions are those without the typo."""
+    rest = np.delete(np.arange(T), 7)
+    one = EnsembleGPRegressor(random_state=0)
+    one.fit(X[:T], typo(), X_unlabelled=X[T:])
+    scaling = one.scaling_
+    other = EnsembleGPRegressor(random_state=0, scaling=scaling).fit(X[rest], Y[rest])
+    assert_allclose(one.predict(X), other.predict(X), rtol=1e-9)
+    assert scaling.y_sd < 30.0
+
+
+def test_clean_labels_are_scaled_and_predicted_as_without_doubt():
+    one, other = fitted(Y[:T]), fitted(Y[:T], outliers=False)
+    assert_array_equal(one.predict(X), other.predict(X))
+    assert one.scaling_.y_sd == other.scaling_.y_sd
+    assert one.outlier_probability_.max() < 0.1
+    assert_array_equal(other.outlier_probability_, np.zeros(T))
+
+
+def test_a_label_called_sure_is_believed():
+    sure = np.arange(T) == 7
+    one = EnsembleGPRegressor(random_state=0).fit(X[:T], typo(), sure=sure)
+    off = fitted(typo(), outliers=False)
+    assert one.outlier_probability_[7] == 0.0
+    assert_allclose(one.scaling_.y_sd, off.scaling_.y_sd)
+    assert not one.model_.fold.doubt.wrong[7]
+
+
+def test_order_of_labels_is_irrelevant():
+    order = np.random.default_rng(2).permutation(T)
+    one = fitted(typo())
+    other = EnsembleGPRegressor(random_state=0).fit(X[order], typo()[order])
+    assert_array_equal(one.model_.fold.doubt.wrong[order], other.model_.fold.doubt.wrong)
+    assert_allclose(one.predict(X), other.predict(X), rtol=1e-5)
+
+
+def test_labels_one_by_one_are_labels_together():
+    y = typo(at=20)
+    one = EnsembleGPRegressor(random_state=0).fit(X[:15], y[:15])
+    many = EnsembleGPRegressor(random_state=0).fit(X[:15], y[:15]).partial_fit(X[15:T], y[15:])
+    for i in range(15, T):
+        one.partial_fit(X[i], y[i])
+    assert_allclose(one.predict(X), many.predict(X), rtol=1e-8)
+    assert_allclose(one.outlier_probability_, many.outlier_probability_, atol=1e-8)
+    assert one.outlier_probability_[20] > 0.9
+
+
+def test_a_surprise_between_settlings_is_held_lightly_whatever_the_order():
+    begun = EnsembleGPRegressor(random_state=0).fit(X[:20], Y[:20])
+    before, sets = begun.predict(X), []
+    for order in ([20, 21, 22], [22, 20, 21]):
+        model = EnsembleGPRegressor(random_state=0).fit(X[:20], Y[:20])
+        for i in order:
+            model.partial_fit(X[i], Y[i] * (50.0 if i == 21 else 1.0))
+        sets.append(model)
+    assert_allclose(sets[0].predict(X), sets[1].predict(X), rtol=1e-7)
+    assert np.abs(sets[0].predict(X) - before).max() < 20.0
+    assert sets[0].outlier_probability_[21] > 0.9
+    sure = EnsembleGPRegressor(random_state=0).fit(X[:20], Y[:20])
+    sure.partial_fit(X[21], 50.0 * Y[21], sure=True)
+    assert np.abs(sure.predict(X) - before).max() > 500.0
+
+
+@pytest.mark.parametrize("kind", ["exact", "features"])
+def test_a_file_keeps_what_was_found(kind, tmp_path):
+    model = fitted(typo(), approximation=kind, n_frequencies=20)
+    model.partial_fit(X[T : T + 2], [Y[T], 60.0 * Y[T + 1]])
+    model.save(tmp_path / "model")
+    again = EnsembleGPRegressor.load(tmp_path / "model")
+    assert_array_equal(again.outlier_probability_, model.outlier_probability_)
+    assert_array_equal(again.predict(X), model.predict(X))
+    for one in (model, again):
+        one.partial_fit(X[T + 2 : T + 12], Y[T + 2 : T + 12])
+    assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_a_learner_that_was_saved_goes_on_as_the_unbroken_one(tmp_path):
+    learner = told(typo(at=3, t=14))
+    learner.tell(14, 70.0 * Y[14])
+    learner.save(tmp_path / "learner")
+    again = ActiveLearner.load(tmp_path / "learner")
+    for one in (learner, again):
+        for _ in range(4):
+            query = one.ask()
+            one.tell(query, Y[query])
+    assert_array_equal(again.model.predict(X), learner.model.predict(X))
+    assert again.ask() == learner.ask()
+    assert again.model.outlier_probability_[3] > 0.9
+
+
+def test_a_typo_among_the_first_labels_does_not_stay_in_the_scaling():
+    learner = told(typo(at=2, factor=1000.0, t=10))
+    assert learner.model.scaling_.y_sd < 50.0
+    assert learner.model.outlier_probability_[2] > 0.9
+    assert np.abs(learner.model.predict(X) - Y).max() < 100.0
+
+
+def test_the_same_label_told_again_as_sure_is_confirmed():
+    learner = told(typo(at=3, t=14))
+    assert learner.model.outlier_probability_[3] > 0.9
+    learner.tell(3, 100.0 * Y[3], sure=True)
+    assert learner.labels.told[3].sure
+    assert len(learner.labels) == 14
+    assert learner.model.outlier_probability_[3] == 0.0
+    state = learner.state
+    learner.tell(3, 100.0 * Y[3])  # said less: nothing changes
+    learner.tell(3, 100.0 * Y[3], sure=True)
+    assert learner.state is state
+    with pytest.raises(AlreadyLabelled):
+        learner.tell(3, Y[3], sure=True)
+    learner.tell(3, 100.0 * Y[3], replace=True)
+    assert not learner.labels.by_name[3][0].sure
+
+
+def test_the_papers_setting_and_given_kernels_doubt_nothing():
+    model = EnsembleGPRegressor.paper(random_state=0).fit(X[:T], typo())
+    assert_array_equal(model.outlier_probability_, np.zeros(T))
+    assert model.scaling_.y_sd > 500.0
+
+
+def test_what_was_expected_of_each_label_is_said_in_its_own_units():
+    model = fitted(typo()).model_
+    found = judged(model)
+    assert_array_equal(found.probability, model.outlier_probability_)
+    error = (found.expected - Y[:T]) / found.sd
+    assert np.abs(error).max() < 6.0
+    assert np.sqrt(np.mean(error**2)) < 2.0
+    assert found.log_odds[7] > 2.0
+
+
+@pytest.mark.parametrize("wrong", ["yes", 2, None])
+def test_sure_is_true_or_false(wrong):
+    learner = ActiveLearner(X)
+    with pytest.raises(ValueError, match="sure"):
+        learner.tell(0, 1.0, sure=wrong)
+    with pytest.raises(ValueError, match="sure"):
+        EnsembleGPRegressor().fit(X[:9], Y[:9], sure=["a"] * 9)
+    with pytest.raises(ValueError, match="outliers"):
+        EnsembleGPRegressor(outliers="no").fit(X[:9], Y[:9])
