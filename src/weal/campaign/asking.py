@@ -30,18 +30,6 @@ def ask(campaign: "Campaign", n: int | None, who: str, lease: Any, check: bool) 
     return [str(event.id) for event in events]
 
 
-def ask_for(campaign: "Campaign", ids: list[str], who: str, lease: Any) -> list[str]:
-    """These rows are out with who asked from now on, all or none."""
-    settings, session = campaign.ledger.settings, campaign.session
-    out = timedelta(seconds=seconds(settings["lease"] if lease is None else lease))
-    rules.check_free(session.ledger, ids, session.pool.ids, campaign.store.now())
-    found = offers.named(session.state, session.beliefs, ids)
-    campaign.store.transact(
-        campaign.name, lambda book: rules.asked(book, found, len(found), who, out, None)
-    )
-    return ids
-
-
 def _asked(
     campaign: "Campaign", wanted: int, out: timedelta, who: str, check: bool
 ) -> tuple[Event, ...]:
