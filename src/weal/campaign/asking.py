@@ -30,18 +30,6 @@ def ask(campaign: "Campaign", n: int | None, who: str, lease: Any, check: bool) 
     return [str(event.id) for event in events]
 
 
-def ask_for(campaign: "Campaign", ids: list[str], who: str, lease: Any) -> list[str]:
-    """These rows are out with who asked from now on, all or none."""
-    settings, session = campaign.ledger.settings, campaign.session
-    out = timedelta(seconds=seconds(settings["lease"] if lease is None else lease))
-    rules.check_free(session.ledger, ids, session.pool.ids, campaign.store.now())
-    found = offers.named(session.state, session.beliefs, ids)
-    campaign.store.transact(
-        campaign.name, lambda book: rules.asked(book, found, len(found), who, out, None)
-    )
-    return ids
-
-
 def _asked(
     campaign: "Campaign", wanted: int, out: timedelta, who: str, check: bool
 ) -> tuple[Event, ...]:
@@ -87,3 +75,16 @@ def _count(n: int | None) -> int:
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise ValueError(f"asked for {n!r} rows; it needs a whole number of at least 1")
     return n
+
+
+def ask_for(campaign: "Campaign", ids: list[str], who: str, lease: Any) -> list[str]:
+    """Take these very rows, all or none."""
+    session = campaign.session
+    settings = session.ledger.settings
+    out = timedelta(seconds=seconds(settings["lease"] if lease is None else lease))
+    rules.check_free(session.ledger, ids, session.pool.ids, campaign.store.now())
+    found = offers.named(session.state, session.beliefs, ids)
+    campaign.store.transact(
+        campaign.name, lambda book: rules.asked(book, found, len(found), who, out, None)
+    )
+    return ids

@@ -159,13 +159,11 @@ def read(campaign: "Campaign", source: Any, **options: Any) -> Results:
 def plan(campaign: str, book: Book, results: Results, differs: Mapping[int, str], how: How,
          ids: Callable[[], Sequence[str]]) -> Plan:  # fmt: skip
     """What becomes of each line: decided by what the book says now."""
-    names = [line.id for line in results.lines if _says(line) and not line.bad]
-    there = book.known(names)
-    if unknown := [name for name in dict.fromkeys(names) if name not in there]:
-        like = meant(unknown, ids())
-        lines = [_unknown(line, there, like) for line in results.lines]
-        strange = Intake(results.where, tuple(lines), notes=results.notes)
-        return Plan(strange, error=_error(strange, UnknownId))
+    named = [line.id for line in results.lines if _says(line) and not line.bad]
+    there = book.known(named)
+    if unknown := [name for name in dict.fromkeys(named) if name not in there]:
+        results = _without(results, unknown, meant(unknown, ids()))
+    names = [name for name in named if name in there]
     now = fold(Ledger(""), book.of(names))
     found = _entries(results.lines, how.sure)
     key = how.key or _fingerprint([one for one in found.values() if isinstance(one, Entry)])
@@ -183,7 +181,8 @@ def plan(campaign: str, book: Book, results: Results, differs: Mapping[int, str]
         drafts += [draft] if draft else []
     intake = Intake(results.where, tuple(rows), _problems(results, differs, how), results.notes)
     last = told[-1].seq if told else max((one.seq for one in now.told()), default=0)
-    kind = AlreadyLabelled if any(one.error for one in told) else ValueError
+    labelled = AlreadyLabelled if any(one.error for one in told) else ValueError
+    kind = UnknownId if unknown else labelled
     return Plan(intake, tuple(drafts), last, _error(intake, kind))
 
 
@@ -199,21 +198,24 @@ def _says(line: Result) -> bool:
     return line.value is not None or bool(line.failed)
 
 
-def _unknown(line: Result, there: set[str], like: Mapping[str, str]) -> IntakeRow:
-    """A line of a file that names rows that are not there."""
-    if line.bad or not _says(line) or line.id in there:
-        action = "refused" if line.bad else "same" if _says(line) else "empty"
-        return IntakeRow(line.line, line.id, action, line.value, message=line.bad or "")
-    hint = f": {like[line.id]}?" if line.id in like else ""
-    message = f"no candidate has the id {line.id!r}{hint}"
-    return IntakeRow(line.line, line.id, "refused", line.value, message=message)
+def _without(results: Results, unknown: Sequence[str], like: Mapping[str, str]) -> Results:
+    """The file, its lines on rows that are not there marked as bad."""
+
+    def said(name: str) -> str:
+        return f"no candidate has the id {name!r}" + (f": {like[name]}?" if name in like else "")
+
+    lines = (
+        line._replace(bad=said(line.id)) if line.id in unknown and not line.bad else line
+        for line in results.lines
+    )
+    return replace(results, lines=tuple(lines))
 
 
 def _entries(lines: Sequence[Result], sure: bool) -> dict[int, Entry | str]:
     """Labels by the place of their line; text where a line is no label after all."""
     found: dict[int, Entry | str] = {}
     for n, line in enumerate(lines):
-        if line.value is None:
+        if line.value is None or line.bad:
             continue
         try:
             found[n] = entry(line.id, line.value, line.noise, line.note, sure)
