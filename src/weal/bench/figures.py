@@ -50,7 +50,7 @@ from weal.plots.canvas import (
 )
 
 _MOST_EXPERTS = 12  # areas in one stack; the lightest are put together
-_KERNEL = re.compile(r"Kernel\('(\w+)', ([-+.\de]+)\)")
+_KERNEL = re.compile(r"Kernel\('(\w+)', ([-+.\de]+)(?:, .*)?\)")  # alpha and offset are not told
 _MOST_OFF = 3
 _IN_A_ROW = 5  # panels
 

@@ -111,10 +111,15 @@ def with_learner(
 
 
 def _by_kernel(model: Model) -> dict[str, float]:
-    """Weights of the experts by kernel; those that differ in their noise alone are added up."""
+    """Weights of the experts by kernel; those that differ in their noise alone are added up.
+
+    So are those of a family that have one lengthscale for each input: every settling has others.
+    """
     weights: dict[str, float] = {}
     for kernel, w in zip(model.dictionary_, model.weights_.tolist(), strict=True):
-        weights[repr(kernel)] = weights.get(repr(kernel), 0.0) + w
+        each = isinstance(kernel.length_scale, tuple)
+        name = f"{kernel.family}, each input" if each else repr(kernel)
+        weights[name] = weights.get(name, 0.0) + w
     return weights
 
 
