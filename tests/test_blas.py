@@ -5,7 +5,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from weal import EnsembleGPRegressor
-from weal.model import settling
+from weal.model import picking
 from weal.model.blas import one_thread
 
 
@@ -41,13 +41,13 @@ def test_the_last_that_is_done_gives_back_what_was_there(two):
 
 
 def test_experts_are_settled_with_one_thread(two, monkeypatch):
-    seen, choose = [], settling.lineup.choose
+    seen, choose = [], picking.lineup.choose
 
     def watched(*args, **options):
         seen.append(threads())
         return choose(*args, **options)
 
-    monkeypatch.setattr(settling.lineup, "choose", watched)
+    monkeypatch.setattr(picking.lineup, "choose", watched)
     X = np.random.default_rng(0).normal(size=(12, 3))
     EnsembleGPRegressor().fit(X, X[:, 0])
     assert seen == [{1}]

@@ -10,7 +10,7 @@ from weal import ActiveLearner, EnsembleGPRegressor, Kernel, Scaling
 from weal.core.embedding import Exact
 from weal.core.inducing import Inducing
 from weal.core.stated_noise import expected_units
-from weal.model import approximation, settling
+from weal.model import approximation, picking
 from weal.model import fold as folds
 from weal.model.fold import refresh_after
 
@@ -277,12 +277,12 @@ def test_beyond_300_labels_experts_are_settled_by_a_set_of_rows_not_by_their_ord
     draw = np.random.default_rng(4)
     A, b, extra = draw.normal(size=(700, 3)), draw.normal(size=700), draw.random(700)
     order = draw.permutation(700)
-    rows = settling.evidence_rows(A, b, extra)
-    again = order[settling.evidence_rows(A[order], b[order], extra[order])]
-    assert len(set(rows.tolist())) == settling.EVIDENCE_LABELS
+    rows = picking.evidence_rows(A, b, extra)
+    again = order[picking.evidence_rows(A[order], b[order], extra[order])]
+    assert len(set(rows.tolist())) == picking.EVIDENCE_LABELS
     np.testing.assert_array_equal(rows, again)
-    few = settling.EVIDENCE_LABELS
-    assert settling.evidence_rows(A[:few], b[:few], extra[:few]) == slice(None)
+    few = picking.EVIDENCE_LABELS
+    assert picking.evidence_rows(A[:few], b[:few], extra[:few]) == slice(None)
 
 
 @pytest.mark.parametrize("seed", [0, 1])

@@ -10,7 +10,7 @@ from weal.core.embedding import Exact
 from weal.core.inducing import Inducing
 from weal.core.kernels import correlation
 from weal.learner import beliefs
-from weal.model import approximation, settling
+from weal.model import approximation, picking, setting
 
 SMOOTH, ROUGH = Kernel("rbf", 3.0, offset=10.0), Kernel("matern32", 0.5, offset=10.0)
 
@@ -131,9 +131,9 @@ def test_what_few_labels_have_found_is_fitted_to_more_as_if_these_had_found_it(m
     X, y = X / X.std(axis=0), y / y.std()
 
     def best(few, more):
-        monkeypatch.setattr(settling, "EVIDENCE_LABELS", few)
-        monkeypatch.setattr(settling, "REFINED_LABELS", more)
-        found = settling.pick(settling.Setting(), X, y, np.zeros(300))
+        monkeypatch.setattr(picking, "EVIDENCE_LABELS", few)
+        monkeypatch.setattr(picking, "REFINED_LABELS", more)
+        found = picking.pick(setting.Setting(), X, y, np.zeros(300))
         assert len(found.dictionary) == len(found.noise) == len(found.unit)
         return found.dictionary[0], found.noise[0]
 

@@ -8,7 +8,9 @@ from scipy.special import logsumexp
 from weal.core.kernels import Kernel, correlation
 from weal.core.lineup import choose, grid
 from weal.core.magnitude import Conjugate
-from weal.core.outliers import Slab, gross, judge, search, spread, stand
+from weal.core.outlier_search import search, stand
+from weal.core.outliers import judge
+from weal.core.slab import Slab, gross, spread
 from weal.core.tuned import RATIOS
 
 PLAYERS = [

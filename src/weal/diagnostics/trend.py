@@ -32,8 +32,8 @@ from itertools import pairwise
 import numpy as np
 
 from weal.core.arrays import Array
-from weal.core.outliers import NO_DOUBT
 from weal.core.scaling import Scaling
+from weal.core.slab import NO_DOUBT
 from weal.diagnostics.coverage import LEVEL
 from weal.diagnostics.explain import sample
 from weal.diagnostics.in_turn import in_turn

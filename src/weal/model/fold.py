@@ -28,10 +28,12 @@ from weal.core.bend import Bend
 from weal.core.embedding import Embedding
 from weal.core.ensemble import Ensemble
 from weal.core.kernels import Kernel
-from weal.core.outliers import NO_DOUBT, Doubt
+from weal.core.slab import NO_DOUBT, Doubt
 from weal.model import settling
 from weal.model.blas import one_thread
-from weal.model.settling import Setting, Settled, line_up, prior_experts
+from weal.model.picking import Settled
+from weal.model.setting import Setting
+from weal.model.settling import line_up, prior_experts
 
 REFRESH_SHARE, REFRESH_LEAST = 0.15, 5
 NO_EXPERTS: Any = None  # of the prior, weights, scale and noise are kept and its experts made anew

@@ -20,8 +20,8 @@ from weal.core.experts import FeatureExperts
 from weal.core.inducing import Inducing, InducingExperts
 from weal.core.kernels import Kernel
 from weal.core.magnitude import Conjugate, Fixed
-from weal.core.outliers import NO_DOUBT, Doubt, Slab
 from weal.core.scaling import Scaling
+from weal.core.slab import NO_DOUBT, Doubt, Slab
 from weal.errors import UnreadableFile
 from weal.model import old_files
 from weal.model.fold import NO_EXPERTS, Fold, Seen, emptied

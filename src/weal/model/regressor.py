@@ -32,7 +32,7 @@ from weal.model.checks import check_no_gaps, check_sure
 from weal.model.fold import begin, learn
 from weal.model.model import Model
 from weal.model.parameters import Parameters, parameters_of
-from weal.model.settling import MAGNITUDE_BOUNDS, NOISE_BOUNDS
+from weal.model.setting import MAGNITUDE_BOUNDS, NOISE_BOUNDS
 
 Bounds = tuple[float, float]
 
