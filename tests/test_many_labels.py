@@ -10,7 +10,7 @@ from weal.core.embedding import Exact
 from weal.core.inducing import Inducing
 from weal.core.kernels import correlation
 from weal.learner import beliefs
-from weal.model import approximation, picking, setting
+from weal.model import approximation, picking
 
 SMOOTH, ROUGH = Kernel("rbf", 3.0, offset=10.0), Kernel("matern32", 0.5, offset=10.0)
 
@@ -86,14 +86,14 @@ def test_a_switch_does_not_lose_what_was_learnt(enough, monkeypatch):
     X, y, _ = labels(500)
     new, _, f = labels(400, 10)
     errors, kinds = [], []
-    for t in (120, 160, 170, 500):
+    for t in (40, 120, 170, 500):
         model = EnsembleGPRegressor().fit(X[:t], y[:t])
         kinds.append(type(model.model_.embedding_))
         errors.append(np.mean((model.predict(new) - f) ** 2) / f.var())
     assert Exact in kinds
     assert kinds[-1] is Inducing
     assert all(later < 1.1 * sooner for sooner, later in pairwise(errors))
-    assert errors[-1] < 0.6 * errors[0]
+    assert errors[-1] < 0.5 * errors[0]
 
 
 @pytest.mark.usefixtures("soon")
@@ -126,22 +126,19 @@ def test_a_learner_goes_on_beyond_the_switch_and_within_its_memory():
 
 
 def test_what_few_labels_have_found_is_fitted_to_more_as_if_these_had_found_it(monkeypatch):
-    """Even where the few were met exactly by experts without noise."""
     X, y, _ = labels(300, 5)
-    X, y = X / X.std(axis=0), y / y.std()
+    new, _, f = labels(400, 15)
 
-    def best(few, more):
+    def error(few, more):
         monkeypatch.setattr(picking, "EVIDENCE_LABELS", few)
         monkeypatch.setattr(picking, "REFINED_LABELS", more)
-        found = picking.pick(setting.Setting(), X, y, np.zeros(300))
-        assert len(found.dictionary) == len(found.noise) == len(found.unit)
-        return found.dictionary[0], found.noise[0]
+        model = EnsembleGPRegressor().fit(X, y)
+        return np.mean((model.predict(new) - f) ** 2) / f.var()
 
-    (few, tiny), (more, noise), (truth, wanted) = best(50, 50), best(50, 150), best(150, 150)
-    assert tiny < 1e-8
-    assert few.family != more.family == truth.family
-    np.testing.assert_allclose(more.length_scale, truth.length_scale, rtol=1e-2)
-    assert noise == pytest.approx(wanted, rel=1e-2)
+    few, refined, all_ = error(30, 30), error(30, 150), error(150, 150)
+    assert few > 1.5 * all_  # there is something to gain
+    assert refined - all_ < 0.25 * (few - all_)
+
 
 
 def test_many_labels_are_judged_by_some_whatever_their_order(monkeypatch):
