@@ -176,7 +176,7 @@ def test_with_all_labels_taken_back_learning_starts_again():
 
 def test_beyond_so_many_labels_a_refresh_takes_inducing_points(monkeypatch):
     monkeypatch.setattr(approximation, "SURELY_EXACT", 20)
-    monkeypatch.setattr(approximation, "BYTES", 8 * 20**2)
+    monkeypatch.setattr(approximation, "BYTES", 8 * 12 * 20**2)
     model = EnsembleGPRegressor(random_state=0).fit(X[:10], y[:10])
     assert isinstance(told(model, 10, 24).model_.embedding_, Exact)
     assert isinstance(told(model, 24, 25).model_.embedding_, Inducing)

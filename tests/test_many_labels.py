@@ -140,7 +140,6 @@ def test_what_few_labels_have_found_is_fitted_to_more_as_if_these_had_found_it(m
     assert refined - all_ < 0.25 * (few - all_)
 
 
-
 def test_many_labels_are_judged_by_some_whatever_their_order(monkeypatch):
     monkeypatch.setattr(beliefs, "MOST_JUDGED", 10)
     X, y, _ = labels(30)

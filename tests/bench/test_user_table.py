@@ -74,12 +74,11 @@ def test_a_category_becomes_inputs(frame, write):
     assert notes == ()
 
 
-def test_a_column_with_some_decimal_commas_is_text_and_said(frame, write):
+def test_a_decimal_comma_among_points_is_read_and_said(frame, write):
     frame["a"][3] = "12,5"
-    _, notes = task_from_file(write(frame, separator=";"), "y")
-    assert notes == (
-        "left out column 'a': id-like (60 different values; all are numbers but 1, such as '12,5')",
-    )
+    task, notes = task_from_file(write(frame, separator=";"), "y")
+    assert task.points.X[3, 0] == 12.5
+    assert notes == ("a: decimal commas where other cells have points, read as such ('12,5')",)
 
 
 def test_rows_without_a_label_are_left_out_and_missing_inputs_filled_in(frame, write):

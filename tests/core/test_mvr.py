@@ -110,7 +110,7 @@ def check(targets, place, ens, pool):
     there, points = place.points(ens, place.R), place.points(ens, place.X)
     mu, _ = ens.experts.predict(there)
     np.testing.assert_allclose(targets.means(ens.experts, every), mu, rtol=1e-7, atol=1e-9)
-    asked = Pass(ens, {}, place.X[:0], np.zeros(0), (0, 0), None, (), targets)
+    asked = Pass(ens, {}, place.X[:0], np.zeros(0), (0, 0), None, (), targets=targets)
     found = pool._covariances(asked, every, np.arange(len(place.X)))
     truth = ens.experts.covariance(points, there)
     np.testing.assert_allclose(found, truth, atol=1e-9)
@@ -195,7 +195,7 @@ def test_a_large_pool_is_looked_at_where_it_is_unsure_and_by_hash(monkeypatch):
     variance, order = rng.random(100), rng.permutation(100)
     variance[:50] = variance[50:]  # ties
     free = rng.random(100) < 0.7
-    asked = Pass(None, {}, None, None, (0, 0), free, range(100), None, order)
+    asked = Pass(None, {}, None, None, (0, 0), free, range(100), order=order)
     found = shortlist(asked, lambda: variance)
     hashed = [n for n in order.tolist() if free[n]]
     rank = {n: k for k, n in enumerate(hashed)}

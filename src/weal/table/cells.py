@@ -86,15 +86,16 @@ class Nearly:
     numbers: list[Any]
     odd: tuple[str, ...] = ()  # cells that are no numbers
     unit: str = ""  # that all others had
+    mixed: tuple[str, ...] = ()  # cells with a decimal comma, where others have a point
 
 
 def nearly_numbers(cells: Sequence[str | None], decimal_comma: bool = False) -> Nearly | None:
     """Numbers in a column some of whose cells are not quite; None where it is one of text.
 
     >>> nearly_numbers(["1.5", "<0.5", "2", "3", "4", None])
-    Nearly(numbers=[1.5, None, 2.0, 3.0, 4.0, None], odd=('<0.5',), unit='')
+    Nearly(numbers=[1.5, None, 2.0, 3.0, 4.0, None], odd=('<0.5',), unit='', mixed=())
     >>> nearly_numbers(["12 %", "7 %", None])
-    Nearly(numbers=[12, 7, None], odd=(), unit='%')
+    Nearly(numbers=[12, 7, None], odd=(), unit='%', mixed=())
     >>> nearly_numbers(["1", "low", "high", "2"])
     """
     if not any(cell and _DIGIT.search(cell) for cell in cells):
@@ -113,7 +114,13 @@ def nearly_numbers(cells: Sequence[str | None], decimal_comma: bool = False) -> 
     whole = all(one is None or one.is_integer() for one in good)
     if whole and not any("." in cell or "," in cell for cell in bare if cell):
         return Nearly([None if one is None else int(one) for one in good], tuple(odd), unit)
-    return Nearly(good, tuple(odd), unit)
+    return Nearly(good, tuple(odd), unit, _mixed(bare) if comma else ())
+
+
+def _mixed(cells: Sequence[str | None]) -> tuple[str, ...]:
+    known = [cell for cell in cells if cell is not None]
+    commas = tuple(cell for cell in known if _COMMA_NUMBER.fullmatch(cell) and "," in cell)
+    return commas if any("." in cell for cell in known) else ()
 
 
 def _one_number(cell: str | None, comma: bool) -> float | None:

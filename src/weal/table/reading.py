@@ -233,6 +233,9 @@ def _note(name: str, nearly: Nearly | None) -> list[str]:
     if nearly is None:
         return []
     notes = [f"{name}: read as numbers, in {nearly.unit}"] if nearly.unit else []
+    if nearly.mixed:
+        few = some_of([short(cell) for cell in dict.fromkeys(nearly.mixed)])
+        notes.append(f"{name}: decimal commas where other cells have points, read as such ({few})")
     if nearly.odd:
         few = some_of([short(cell) for cell in dict.fromkeys(nearly.odd)])
         cells = "1 cell is" if len(nearly.odd) == 1 else f"{len(nearly.odd)} cells are"
