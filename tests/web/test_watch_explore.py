@@ -10,6 +10,11 @@ from weal.errors import AlreadyLabelled, Conflict, UnknownId
 from web.conftest import begin
 from web.visiting import Visitor
 
+ODD = [
+    "sort=c9999", "sort=n;DROP", "after=[1,2]", "after=%00", "least-c0=nan", "most-mean=1e999",
+    "least-c99=1", "only=x", "down=perhaps", "is-c0=%27",
+]  # fmt: skip
+
 
 @pytest.fixture
 def labelled(url, tmp_path):
@@ -23,7 +28,7 @@ def labelled(url, tmp_path):
 
 @pytest.fixture
 def eve(servers, labelled):
-    with Visitor(servers.start(labelled, worker=True)) as visitor:
+    with Visitor(servers.start(labelled, worker="here")) as visitor:
         yield visitor
 
 
@@ -66,14 +71,10 @@ def test_explore_sorts_filters_and_pages(eve):
     assert few.status_code == 200
 
 
-@pytest.mark.parametrize(
-    "query",
-    ["sort=c9999", "sort=n;DROP", "after=[1,2]", "after=%00", "least-c0=nan", "most-mean=1e999",
-     "least-c99=1", "only=x", "down=perhaps", "is-c0=%27"],
-)  # fmt: skip
-def test_what_nobody_would_wish_is_no_mistake_of_ours(eve, query):
+def test_what_nobody_would_wish_is_no_mistake_of_ours(eve):
     until(eve, "/c/steel/explore", "60 rows")
-    assert eve.get(f"/c/steel/explore?{query}").status_code in (200, 422)
+    for query in ODD:
+        assert eve.get(f"/c/steel/explore?{query}").status_code in (200, 422), query
 
 
 def test_a_row_has_a_page_with_its_story_and_can_be_asked_for(eve, labelled):
