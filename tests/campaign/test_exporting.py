@@ -55,8 +55,15 @@ def test_every_candidate_is_predicted(one, monkeypatch):
 
 
 def test_nothing_is_predicted_before_there_is_a_model():
+    table = frame(taught(2), "predictions")
+    assert table["mean"].isna().all()
+    assert table["labelled"].sum() == 2
+
+
+def test_a_file_of_predictions_needs_a_model(tmp_path):
     with pytest.raises(WealError, match="no predictions before there is a model: 3 more labels"):
-        frame(taught(2), "predictions")
+        export(taught(2), "predictions", tmp_path / "p.csv")
+    assert not (tmp_path / "p.csv").exists()
 
 
 def test_candidates_are_as_they_came_and_those_added_follow():

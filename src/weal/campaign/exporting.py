@@ -48,6 +48,10 @@ def export(
     A file that is there already stays, unless `force` says that it is to be replaced.
     """
     place = check_place(path, force)
+    state = campaign.session.state if what == "predictions" else None
+    if state is not None and not state.fitted:
+        more = max(state.settings.n_start - len(state.labels), 1)
+        raise WealError(f"there are no predictions before there is a model: {more} more labels")
     table = frame(campaign, what)
     write(table, place, force)
     return len(table)
@@ -87,11 +91,10 @@ def _predictions(campaign: "Campaign") -> dict[str, Any]:
 
 
 def _predicted(session: Session) -> Array:
-    """Mean, sd and the ends of intervals (4, U) of all candidates."""
+    """Mean, sd and the ends of intervals (4, U) of all candidates; NaN before there is a model."""
     X = session.pool.X
     if not session.state.fitted:
-        more = max(session.state.settings.n_start - len(session.state.labels), 1)
-        raise WealError(f"there are no predictions before there is a model: {more} more labels")
+        return np.full((4, len(X)), np.nan)
     blocks = [
         X[start : start + PREDICTED_AT_A_TIME] for start in range(0, len(X), PREDICTED_AT_A_TIME)
     ]

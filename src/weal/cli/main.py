@@ -34,8 +34,8 @@ _SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "Campaign": {
         "weal.cli.new_add": ("new", "add"),
         "weal.cli.ask_tell": ("ask", "tell", "skip", "withdraw"),
-        "weal.cli.look": ("show", "log", "remove"),
         "weal.cli.view": ("status", "plot", "export", "settings", "list"),
+        "weal.cli.look": ("show", "log", "remove"),
         "weal.cli.serve": ("serve",),
     },
     "Other": {
