@@ -22,10 +22,10 @@ ROUNDS, BATCH = 4, 8
 WEAL = [sys.executable, "-c", "from weal.cli.main import main; main()"]
 DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 PICTURES = {  # name, page, what is there when it is done, size, scheme, height
-    "serve-bench": ("bench", "#why p", DESKTOP, "light", 1000),
+    "serve-bench": ("bench", "dl.cells", DESKTOP, "light", 1000),
     "serve-watch": ("watch", "[data-chart] canvas", DESKTOP, "light", 1250),
     "serve-explore": ("explore", "table.list tbody tr", DESKTOP, "light", 900),
-    "serve-phone": ("bench", "#why p", PHONE, "dark", 1000),
+    "serve-phone": ("bench", "dl.cells", PHONE, "dark", 1000),
 }
 
 
@@ -68,6 +68,7 @@ def take(browser: Browser, address: str, folder: Path) -> None:
         shown.goto(address)
         shown.goto(f"{base}/c/alloys/{page}")
         shown.locator(ready).first.wait_for(timeout=120_000)
+        shown.get_by_text("Looking for why").wait_for(state="detached", timeout=120_000)
         shown.wait_for_timeout(1500)  # what else the worker has found
         whole = min(shown.evaluate("document.body.scrollHeight"), height)
         shown.set_viewport_size({**size, "height": whole})

@@ -180,7 +180,7 @@ def test_exports_run_in_no_spreadsheet_and_lose_nothing(servers, url):
     with weal.open_campaign("steel", url, pool=pool, id_column="id", by="ann") as campaign:
         for n, text in enumerate(RISKY):
             campaign.tell(text, float(n), note=text)
-    with Visitor(servers.start(url, worker=True)) as ann:
+    with Visitor(servers.start(url, worker="here")) as ann:
 
         def export(ending):
             query = {"what": "labels", "ending": ending}

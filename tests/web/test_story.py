@@ -30,11 +30,20 @@ def focus(page):
 def keep(page, text):
     """Type a number and press Enter; the next row comes into focus."""
     before = focus(page)
+    enter(page, text)
+    gone(page, before)
+
+
+def enter(page, text):
     page.locator("input.value:focus").wait_for()
     page.keyboard.type(text)
     page.keyboard.press("Enter")
+
+
+def gone(page, row):
+    """Another row is in focus."""
     page.wait_for_function(
-        "before => (document.querySelector('.big-id') || {}).innerText !== before", arg=before
+        "row => (document.querySelector('.big-id') || {}).innerText !== row", arg=row
     )
 
 
@@ -94,20 +103,14 @@ def typo(page):
     """A slip that is asked about, kept all the same, then taken back."""
     row = focus(page)
     right = f"{alloys.measure(row)}"
-    page.keyboard.type(right.replace(".", ""))  # ten times too large
-    page.keyboard.press("Enter")
-    page.locator("[data-question]").wait_for()
+    enter(page, right.replace(".", ""))  # ten times too large
+    page.locator("[data-question] button:focus").wait_for()
     page.keyboard.press("Enter")  # "yes, keep it"
-    page.wait_for_function(
-        "row => (document.querySelector('.big-id') || {}).innerText !== row", arg=row
-    )
+    gone(page, row)
     page.keyboard.press("u")
     page.locator(".big-id", has_text=row).wait_for()
-    page.keyboard.type(right)
-    page.keyboard.press("Enter")
-    page.wait_for_function(
-        "row => (document.querySelector('.big-id') || {}).innerText !== row", arg=row
-    )
+    enter(page, right)
+    gone(page, row)
 
 
 def sheet(page, base, tmp_path):
@@ -136,8 +139,7 @@ def killed(page, servers, server, url):
     row = focus(page)
     page.locator("input.value:focus").wait_for()
     os.kill(server["pid"], signal.SIGKILL)
-    page.keyboard.type(f"{alloys.measure(row)}")
-    page.keyboard.press("Enter")
+    enter(page, f"{alloys.measure(row)}")
     page.locator("#lost").wait_for()
     servers.start(url, port=server["port"], worker=True)
     page.get_by_text("Kept last:").locator("..").get_by_text(row).wait_for()

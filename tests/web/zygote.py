@@ -1,10 +1,11 @@
 """Servers made quickly: a process that has imported everything forks one for each line it reads.
 
-    {"url": ..., "port": 0, "state": folder, "worker": false, "dies": ["before the answer", 2], ...}
+    {"url": ..., "port": 0, "state": folder, "worker": "here", "dies": ["before the answer", 2]}
 
 and answers with the address and the process id of a real server, on a real port. `dies` makes the
-server kill itself (SIGKILL) when that point of the store is passed for the n-th time. Servers end
-when this process is told to, or ends.
+server kill itself (SIGKILL) when that point of the store is passed for the n-th time. `worker` is
+true for a process of its own, "here" for one in the server's, which starts at once; without it
+nothing is ever found. Servers end when this process is told to, or ends.
 """
 
 import json
@@ -15,8 +16,10 @@ import threading
 import time
 
 from weal.store import sqlite_file
+from weal.store.store import open_store
 from weal.web import desk, jobs, serving  # noqa: F401
 from weal.web.serving import Address, Server
+from weal.web.worker import Local
 
 
 class Idle:
@@ -30,6 +33,11 @@ class Idle:
 
     def close(self):
         pass
+
+
+def here(url, folder, read_only):
+    """A worker in the server's own process, which has imported all that it needs."""
+    return Local(open_store(url), folder)
 
 
 def deadly(point, times):
@@ -48,7 +56,10 @@ def serve(given, out):
     """Be a server."""
     os.environ["XDG_STATE_HOME"] = given["state"]
     os.environ.pop("WEAL_STORE", None)
-    if not given.get("worker"):
+    worker = given.get("worker")
+    if worker == "here":
+        serving.Child = here
+    elif not worker:
         serving.Child, desk.SOON = Idle, 0.0
     if given.get("dies"):
         deadly(*given["dies"])

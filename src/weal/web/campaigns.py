@@ -16,7 +16,9 @@ YEAR = 365 * 24 * 3600  # seconds for which a browser knows who sits there
 def every_campaign(seat: Sitting) -> Response:
     """All campaigns."""
     found = [_summary(seat, name) for name in seat.desk.store.campaigns()]
-    return seat.page("campaigns/page.html", campaigns=found, now=seat.desk.store.now())
+    shown = [one for one in found if not one["ledger"].settings.get("hidden")]
+    removed, now = len(found) - len(shown), seat.desk.store.now()
+    return seat.page("campaigns/page.html", campaigns=shown, removed=removed, now=now)
 
 
 @router.post("/who", status_code=303)

@@ -58,9 +58,10 @@ def _ticks(low: float, high: float, n: int) -> tuple[float, ...]:
 
 
 def _round_step(step: float) -> float:
-    """The nearest 1, 2 or 5 times a power of ten that is no less."""
+    """The nearest 1, 2 or 5 times a power of ten, by ratio."""
     power = 10.0 ** math.floor(math.log10(step))
-    return next(m * power for m in (1.0, 2.0, 5.0, 10.0) if m * power >= step * (1 - 1e-9))
+    steps = [m * power for m in (1.0, 2.0, 5.0, 10.0)]
+    return min(steps, key=lambda one: abs(math.log(one / step)))
 
 
 def line(x: Axis, y: Axis, xs: Sequence[float], ys: Sequence[float | None]) -> str:

@@ -67,6 +67,7 @@ def cell(value: Any) -> str:
 def ago(time: datetime, now: datetime) -> str:
     """How long ago that was, in one unit.
 
+    >>> from datetime import UTC
     >>> ago(datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, 3, tzinfo=UTC))
     '3 h ago'
     """

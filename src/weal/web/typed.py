@@ -2,6 +2,10 @@
 
 A decimal comma is understood where it can be nothing else (12,5 and 0,125; not 1,250, which may be
 twelve hundred and fifty). Whatever else is refused in the words of `weal.table.entry`.
+
+What is far is asked about once, so that it may be nearer than what `campaign.surprise` speaks of:
+on the sample of alloys (3 seeds, 48 labels each) none of the right labels was asked about, and all
+that were ten times too large or too small.
 """
 
 import re

@@ -4,6 +4,7 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
+from weal.diagnostics.wording import number, plus_minus
 from weal.store.events import Event
 from weal.web.desk import At, Here
 from weal.web.drawing import Axis, axis
@@ -27,9 +28,21 @@ def watch(here: Here) -> Response:
         measured=_beside(measured.data) if measured and measured.data["points"] else None,
         curve=_curve(here, status.data, measured) if status else None,
         lately=[(one, told(one)) for one in here.events(LATELY)],
-        suspects=[],
+        suspects=[_doubted(one) for one in (status.data if status else {}).get("suspects", [])],
         **_shares(here, status.data if status else None),
     )
+
+
+def _doubted(suspect: dict[str, Any]) -> dict[str, str]:
+    """A label that is likelier wrong than right, and what would explain it."""
+    said = f"{number(suspect['label'], 8)} is there"
+    if suspect["sd"] is not None:
+        said += f", the others expect {plus_minus(suspect['expected'], suspect['sd'])}"
+    if suspect["factor"]:
+        said += f"; a factor of {number(suspect['factor'])} would explain it"
+    elif suspect["swap"] is not None:
+        said += f"; is it the label of {suspect['swap']}?"
+    return {"id": str(suspect["id"]), "text": f"{said}."}
 
 
 def _shares(here: At, status: dict[str, Any] | None) -> dict[str, Any]:
