@@ -14,7 +14,7 @@ import importlib
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 SECTIONS = ("outliers", "noise", "dictionary", "many", "choice", "suspects")
 
@@ -32,7 +32,7 @@ def main() -> None:
     parser.add_argument("--against", type=Path, help="a checkout of another commit, for budget")
     given = parser.parse_args()
     for name in given.section or SECTIONS:
-        section = importlib.import_module(f"real_labels.{name}")
+        section = importlib.import_module(f"benchmarks.real_labels.{name}")
         print(f"\n{name}\n{'-' * len(name)}", flush=True)
         wanted = given.against if name == "budget" else given.seeds
         if wanted is None:

@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -44,7 +45,7 @@ print(json.dumps([took / (t + 1), errors, densities]))
 """
 
 
-def played(checkout: Path, task: str, realisation: int, queries: int, data: str) -> list[object]:
+def played(checkout: Path, task: str, realisation: int, queries: int, data: str) -> list[Any]:
     """Seconds of a query, NMSE and NPLL after every tenth, of the weal in that checkout."""
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     found = subprocess.run(
@@ -73,11 +74,11 @@ def rows(against: Path, realisations: int = 2, queries: int = 50) -> list[tuple[
     return [*out, ("CPU of a query, mean over the ten tasks", "2.0x", _said(found))]
 
 
-def _said(pairs: list[tuple[list[object], list[object]]]) -> str:
+def _said(pairs: list[tuple[list[Any], list[Any]]]) -> str:
     now, before = (np.array([pair[n][0] for pair in pairs], dtype=float) for n in (0, 1))
     floor = [[np.log10(np.maximum(side[1], FLOOR)) for side in pair] for pair in pairs]
     error = np.array([np.mean(a) - np.mean(b) for a, b in floor])
-    density = np.array([np.mean(pair[0][2]) - np.mean(pair[1][2]) for pair in pairs])  # type: ignore[arg-type]
+    density = np.array([np.mean(pair[0][2]) - np.mean(pair[1][2]) for pair in pairs])
     return (
         f"{np.mean(now) / np.mean(before):.2f}x ({1e3 * np.mean(now):.0f} ms); "
         f"log10 NMSE {np.mean(error):+.3f}, NPLL {np.mean(density):+.3f}"

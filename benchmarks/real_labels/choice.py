@@ -228,7 +228,9 @@ def against_others(runs: Runs, seeds: Sequence[int]) -> list[Row]:
 
 def batches(runs: Runs, seeds: Sequence[int]) -> list[Row]:
     """What ask(8) keeps of the gain over random choice of asking one by one."""
-    found, alone, together = [], [], []
+    found: list[Row] = []
+    alone: list[float] = []
+    together: list[float] = []
     for name in at_hand(runs.data, FOR_BATCHES):
         one, many, none = (
             np.array([runs.area(name, method, s, n, every) for s in seeds])

@@ -12,6 +12,7 @@ import numpy as np
 from weal import EnsembleGPRegressor
 from weal.bench.tasks import TASKS, Task, draw
 from weal.core import lineup
+from weal.core.tuned import ANOVA_SHARE
 
 LABELS = (15, 40)
 
@@ -33,7 +34,7 @@ def rows(seeds: Sequence[int]) -> list[tuple[str, str, str]]:
     found = []
     for name, task in TASKS.items():
         if task.group == "synthetic" and task.d > 1:
-            share = lineup.ANOVA_SHARE
+            share = ANOVA_SHARE
             gain = [
                 np.subtract(log_errors(task, s, share), log_errors(task, s, 0.0)) for s in seeds
             ]

@@ -23,18 +23,18 @@ TESTED, CANDIDATES = 1000, 5000
 
 def _waves(X: np.ndarray, a: float) -> np.ndarray:
     x1, x2, x3, x4, x5 = X.T
-    return np.sin(3 * x1 + a) + x2 * x3 + np.cos(2 * x4 - a) / 2 + 0.3 * x5**2
+    return np.asarray(np.sin(3 * x1 + a) + x2 * x3 + np.cos(2 * x4 - a) / 2 + 0.3 * x5**2)
 
 
 def _friedman(X: np.ndarray, a: float) -> np.ndarray:
     x1, x2, x3, x4, x5 = 0.5 * (X.T + 1.0)
-    return 10 * np.sin(np.pi * x1 * x2) + 20 * (x3 - 0.5) ** 2 + 10 * x4 + 5 * x5
+    return np.asarray(10 * np.sin(np.pi * x1 * x2) + 20 * (x3 - 0.5) ** 2 + 10 * x4 + 5 * x5)
 
 
 def _rough(X: np.ndarray, a: float) -> np.ndarray:
     x1, x2, x3, x4, x5, x6 = X.T
     kink = np.abs(x3 + x4 - 0.3) + np.tanh(5 * (x5 - x6 * x1))
-    return np.sin(6 * x1 + a) * np.exp(-(x2**2)) + kink + 0.5 * np.cos(5 * x2 + a)
+    return np.asarray(np.sin(6 * x1 + a) * np.exp(-(x2**2)) + kink + 0.5 * np.cos(5 * x2 + a))
 
 
 FUNCTIONS: dict[str, tuple[Callable[[np.ndarray, float], np.ndarray], int]] = {

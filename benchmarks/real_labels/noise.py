@@ -7,6 +7,7 @@ Seeds from 100 on were tuned on; those below were not. Nothing is asserted.
 
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +46,7 @@ def circuit(X: Array, rng: np.random.Generator) -> Array:
 FUNCTIONS = {"smooth": (smooth, 5), "friedman": (friedman, 5), "circuit": (circuit, 6)}
 
 
-def drawn(name: str, seed: int, n: int, noise: float) -> tuple[Array, Array, Array, Array, float]:
+def drawn(name: str, seed: int, n: int, noise: float) -> tuple[Array, Array, Array, Any, float]:
     """Inputs, f, labels, n of them to be told and NEW new ones; and the sd of the noise."""
     function, d = FUNCTIONS[name]
     rng = np.random.default_rng([seed, n, d])

@@ -15,6 +15,7 @@ Asked for: at most 1 false alarm in 200 labels; at least 80 % of the planted one
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from benchmarks.real_labels.functions import FUNCTIONS
@@ -85,7 +86,7 @@ def expectation(learner: ActiveLearner, X: np.ndarray) -> tuple[np.ndarray, np.n
 
 def planted(
     row: Row, learner: ActiveLearner, y: np.ndarray, X: np.ndarray,
-    batches: dict[object, object], rng: np.random.Generator,
+    batches: dict[Any, object], rng: np.random.Generator,
 ) -> Row:  # fmt: skip
     """The row, with what came of one wrong label."""
     ids = list(batches)
