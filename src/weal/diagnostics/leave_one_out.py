@@ -14,7 +14,9 @@ from weal.core import leave_one_out as core
 from weal.core.arrays import Array
 from weal.core.scaling import Scaling
 from weal.diagnostics.mixtures import Mixtures, weights
+from weal.model import prediction
 from weal.model.fold import Fold
+from weal.model.model import Model
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,6 +48,21 @@ def left_out(fold: Fold, scale: Scaling, level: float) -> LeftOut:
     """The same, with intervals that hold a label with that probability."""
     found = without_each(fold)
     return LeftOut(*found.moments(scale), *found.interval(scale, level))
+
+
+def left_out_all(model: Model, level: float) -> tuple[Array, LeftOut]:
+    """All labels told (n,), and the same of each; those set aside as wrong are predicted by the
+    others, too.
+    """
+    fold, scale, right = model.fold, model.scaling, model.fold.right
+    alone = left_out(fold, scale, level)
+    found = np.empty((4, len(right)))
+    found[:, right] = alone.mean, alone.sd, alone.low, alone.high
+    if not right.all():
+        X, ends = fold.seen.X[~right], 0.5 + 0.5 * level * np.array([-1.0, 1.0])
+        found[:2, ~right] = prediction.mean_sd(fold, scale, X)
+        found[2:, ~right] = prediction.quantiles(fold, scale, X, ends)
+    return scale.means(fold.seen.y), LeftOut(*found)
 
 
 def left_out_levels(fold: Fold) -> Array:  # (t,)

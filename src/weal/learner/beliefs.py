@@ -148,9 +148,8 @@ class Beliefs:
         """Labels that pseudo labels are judged by: those kept apart, or all that were told."""
         if state.settings.validation is None:
             model = self.model(state)
-            right = model.fold.right
-            told = (part[right] for part in state.labels.arrays())
-            return judged_on(model, *_some(*told))
+            X, y, _ = (part[model.fold.right] for part in state.labels.arrays())
+            return judged_on(model, *_some(X, y, model.fold.extra))
         X, y = state.settings.validation
 
         def start(known: Known) -> Known:
@@ -309,20 +308,24 @@ def _reference(state: State) -> Array | None:
     return state.candidates.X if state.reference is None else state.reference
 
 
-def _some(X: Array, y: Array, noise: Array) -> tuple[Array, Array, Array]:
+def _some(X: Array, y: Array, extra: Array) -> tuple[Array, Array, Array]:
     """The labels, or some of many; which ones does not depend on their order."""
     if len(y) <= MOST_JUDGED:
-        return X, y, noise
-    rows = least_hashes(np.column_stack([X, y, noise]), MOST_JUDGED)
-    return X[rows], y[rows], noise[rows]
+        return X, y, extra
+    rows = least_hashes(np.column_stack([X, y, extra]), MOST_JUDGED)
+    return X[rows], y[rows], extra[rows]
 
 
-def judged_on(model: Model, X: Array, y: Array, noise: Array) -> Judged:
-    """Points X (V, d) with labels y (V,) and noise sds (V,), and the belief on them."""
+def judged_on(model: Model, X: Array, y: Array, extra: Array) -> Judged:
+    """Points X (V, d) with labels y (V,), and the belief on them.
+
+    `extra` (V,) are the variances of their noise with which they are folded in, in scaled labels:
+    larger than was stated where a label is held lightly.
+    """
     ens, scale, bend = model.ensemble_, model.scaling, model.fold.bend
     points = model.points(X)
     mu, v = ens.experts.predict(points)
     scaled = check_distance("y of validation", scale.labels(y))
     r = ens.experts.remainders(points)  # as good as noise of the labels
-    lam = ens.ratios(bend.variances((noise / scale.y_sd) ** 2, scaled))
+    lam = ens.ratios(bend.variances(extra, scaled))
     return Judged(points, mu, v - r, bend.labels(scaled), lam + r)

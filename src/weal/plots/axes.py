@@ -18,7 +18,7 @@ from weal.core.arrays import Array
 from weal.diagnostics import effects, input_importance
 from weal.diagnostics.coverage import LEVEL
 from weal.diagnostics.explain import sample
-from weal.diagnostics.leave_one_out import left_out
+from weal.diagnostics.leave_one_out import left_out_all
 from weal.diagnostics.progress import Progress
 from weal.plots import effect_figures, learner_figures
 from weal.plots.canvas import as_bytes, figure_of, paper
@@ -67,7 +67,7 @@ class Plots:
         """Labels beside what was expected of them, with the ids of those farthest out."""
         view = self._view()
         model = view.model
-        y, alone = model.scaling.means(model.fold.y), left_out(model.fold, model.scaling, LEVEL)
+        y, alone = left_out_all(model, LEVEL)
         shown: dict[str, Any] = {"target": view.target, "ids": view.label_ids}
         with paper(ax):
             return learner_figures.predicted(y, alone, view.asked, view.checked, ax=ax, **shown)
