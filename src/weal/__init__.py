@@ -24,6 +24,7 @@ _HOMES = {
     "UnreadableFile": "weal.errors",
     "WealError": "weal.errors",
     "open_campaign": "weal.campaign.opening",
+    "open_pool": "weal.shards.pool",
 }
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "UnreadableFile",
     "WealError",
     "open_campaign",
+    "open_pool",
 ]
 
 if TYPE_CHECKING:
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
     )
     from weal.model.encoder import FeatureEncoder
     from weal.model.regressor import EnsembleGPRegressor
+    from weal.shards.pool import open_pool
 
 
 def __getattr__(name: str) -> Any:

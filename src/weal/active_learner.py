@@ -12,6 +12,7 @@ are broken by (seed, id).
 
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -20,16 +21,20 @@ from weal.core.arrays import Array
 from weal.learner import run
 from weal.learner.apply import apply
 from weal.learner.beliefs import Beliefs
-from weal.learner.candidates import Candidates, read_candidates
-from weal.learner.choosing import next_query
+from weal.learner.batches import queries
+from weal.learner.candidates import read_candidates
 from weal.learner.events import Added, Event, Removed, Row, Skipped, Told
 from weal.learner.labels import Label, Labels, pairs, several, sort
 from weal.learner.memory_pool import MEMORY
+from weal.learner.sampling import standing_for
 from weal.learner.settings import settings_of
+from weal.learner.sharded.candidates import Pooled, ShardedCandidates, read_shards
 from weal.learner.state import State, begin, with_experts
 from weal.learner.watch import Watch
-from weal.model.checks import check_count
+from weal.model.checks import check_count, check_seed
 from weal.model.model import Model
+from weal.shards.crew import crew_of, line_on_stderr
+from weal.shards.pool import Shards
 
 
 class ActiveLearner:
@@ -66,6 +71,15 @@ class ActiveLearner:
     memory : int
         Bytes that the pool in the form of the experts may take; what does not fit is computed
         anew block by block.
+    scheduler : str, distributed.Client or None
+        Who does the passes over a pool in shards (`weal.open_pool`): None: what WEAL_SCHEDULER
+        says, else the threads of this process; "local" for a Dask cluster on this machine
+        ("local:4": of four processes); the address of a Dask scheduler; or a client of yours,
+        with its security.
+    threads : int or None
+        Threads of this process for such passes; None: as many as it has processors.
+    index : path or None
+        Folder where the index of the ids of such a pool is kept; None: made by every process.
 
     Examples
     --------
@@ -95,12 +109,23 @@ class ActiveLearner:
         n_start: int | None = None,
         seed: int = 0,
         memory: int = MEMORY,
+        scheduler: Any = None,
+        threads: int | None = None,
+        index: str | os.PathLike[str] | None = None,
     ) -> None:
-        candidates = read_candidates(pool, ids, id_column)
+        crew, progress = crew_of(scheduler, threads), line_on_stderr()
+        if isinstance(pool, Shards):
+            if ids is not None or id_column is not None:
+                raise ValueError("ids and id_column are given to open_pool, for a pool in shards")
+            folder = None if index is None else Path(index)
+            candidates: Pooled = read_shards(pool, check_seed(seed), crew, folder, progress)
+        else:
+            candidates = read_candidates(pool, ids, id_column)
         chosen = (acquisition, eta, score_scaling, n_start, seed, validation)
         settings = settings_of(candidates, model, *chosen)
         points = None if reference is None else candidates.like(reference)
-        self._state, self._beliefs = begin(settings, candidates, points), Beliefs(int(memory))
+        self._state = begin(settings, candidates, points)
+        self._beliefs = Beliefs(int(memory), None, crew, progress)
 
     @classmethod
     def of(cls, state: State, beliefs: Beliefs | None = None) -> Self:
@@ -115,7 +140,7 @@ class ActiveLearner:
         return self._state
 
     @property
-    def candidates(self) -> Candidates:
+    def candidates(self) -> Pooled:
         """The pool: ids and rows."""
         return self._state.candidates
 
@@ -183,8 +208,8 @@ class ActiveLearner:
         wanted, state = 1 if n is None else check_count(n), self._state
         batch = () if more else state.batch
         state.free(wanted - len(batch))
-        while len(batch) < wanted:
-            event = next_query(state, self._beliefs, opens=not batch)
+        more_ = max(wanted - len(batch), 0)
+        for event in queries(state, self._beliefs, more_, opens=not batch):
             state, batch = apply(state, event), (*batch, event.id)
         self._state = state
         return batch[0] if n is None else list(batch[:wanted])
@@ -246,15 +271,21 @@ class ActiveLearner:
         """Add candidates: rows like the pool's. `to_reference`: `ivr` looks at them too."""
         self._apply(Added(self.candidates.with_more(pool, ids), to_reference))
 
-    def remove(self, ids: Iterable[Hashable]) -> None:
-        """Take candidates out of the pool; labels of theirs stay."""
-        self._apply(Removed(tuple(self.candidates.name(given) for given in ids)))
+    def remove(self, ids: Iterable[Hashable] = (), *, shards: Iterable[Any] = ()) -> None:
+        """Take candidates, or whole files of a pool in shards, out; labels of theirs stay."""
+        paths = tuple(map(str, shards))
+        if paths and not isinstance(self.candidates, ShardedCandidates):
+            raise ValueError("the pool is in memory: it has no shards to remove")
+        self._apply(Removed(tuple(self.candidates.name(given) for given in ids), paths))
 
     def predicted_error(self) -> float:
         """Root mean square, over the pool, of the error that the model itself expects."""
         if not self.fitted:
             return float("inf")
-        _, sd = self._beliefs.moments(self._state, np.flatnonzero(self.candidates.present))
+        at = np.flatnonzero(self.candidates.present)
+        if isinstance(self.candidates, ShardedCandidates):  # a sample of a large one
+            at, _ = standing_for(self.candidates, self.seed)
+        _, sd = self._beliefs.moments(self._state, at)
         return float(np.sqrt((sd**2).mean())) if len(sd) else 0.0
 
     def watch(self, X: Any) -> Watch:

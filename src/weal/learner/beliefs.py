@@ -29,6 +29,9 @@ from weal.learner.labels import Label
 from weal.learner.memory_pool import MemoryPool
 from weal.learner.outlook import Outlook, believing
 from weal.learner.pool import Pool, Snapshot
+from weal.learner.sampling import standing_for
+from weal.learner.sharded.candidates import ShardedCandidates
+from weal.learner.sharded.pool import Place, ShardedPool, ShardedScores
 from weal.learner.state import Settlement, State
 from weal.model import fold as folds
 from weal.model import units
@@ -36,6 +39,7 @@ from weal.model.checks import check_distance
 from weal.model.fold import Fold
 from weal.model.model import Model
 from weal.model.prediction import in_units
+from weal.shards.crew import Crew, Progress, Threads
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,8 +77,17 @@ class Known:
 class Beliefs:
     """The model and the belief on the pool for whatever state one asks about."""
 
-    def __init__(self, memory: int, snapshot: Snapshot | None = None) -> None:
+    def __init__(
+        self,
+        memory: int,
+        snapshot: Snapshot | None = None,
+        crew: Crew | None = None,
+        progress: Progress | None = None,
+    ) -> None:
         self.memory = memory
+        self.crew = crew or Threads()  # who reads a pool in shards
+        self.progress = progress
+        self._memo: dict[str, ShardedScores] = {}  # of the last passes, by their state
         self._snapshot = snapshot  # of the pool, after the first labels of the states to come
         self._known: Known | None = None
         self._ahead: tuple[tuple[int, ...], Outlook] | None = None
@@ -167,7 +180,7 @@ class Beliefs:
                 known = _followed(known, state.labels.told[: snapshot.n])
             else:
                 snapshot = None
-            pool = self._make_pool(known.model, *wanted, snapshot)
+            pool = self._make_pool(known.model, state, wanted[1], snapshot)
             return replace(known, pool=pool, pool_of=wanted)
 
         there = (None, None) if kept is None else kept.pool_of
@@ -175,12 +188,15 @@ class Beliefs:
         return cast(Pool, self._of(state, None if same else start).pool)
 
     def _make_pool(
-        self, model: Model, X: Array, reference: Array | None, known: Snapshot | None
+        self, model: Model, for_: State, reference: Array | None, known: Snapshot | None
     ) -> Pool:
-        scale = model.scaling
+        scale, candidates = model.scaling, for_.candidates
         if reference is not None:
             reference = check_distance("the reference", scale.inputs(reference))
-        inputs = check_distance("the pool", scale.inputs(X))
+        if isinstance(candidates, ShardedCandidates):
+            place = Place(candidates, self.crew, for_.settings.seed, self.progress, self._memo)
+            return ShardedPool(model.ensemble_, model.embedding_, scale, place, reference)
+        inputs = check_distance("the pool", scale.inputs(candidates.X))
         state = (model.ensemble_, model.embedding_, inputs)
         return MemoryPool(*state, reference=reference, memory=self.memory, known=known)
 
@@ -267,7 +283,9 @@ def _reference(state: State) -> Array | None:
     """The points that `ivr` looks at, where a function does."""
     if not state.settings.needs_reference:
         return None
-    return state.candidates.X if state.reference is None else state.reference
+    if state.reference is not None:
+        return state.reference
+    return standing_for(state.candidates, state.settings.seed)[1]
 
 
 def judged_on(model: Model, X: Array, y: Array, noise: Array) -> Judged:

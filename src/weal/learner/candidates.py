@@ -17,7 +17,7 @@ from weal.errors import UnknownId
 from weal.table.matrix import plain_id, read_numbers, with_columns
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Candidates:
     """Ids, rows and inputs of the pool."""
 
@@ -62,6 +62,10 @@ class Candidates:
         """The rows of these ids, in this order, as the kind of table that the pool was."""
         at = [self.position(name) for name in names]
         return self.X[at].copy() if self.frame is None else self.frame[at].to_native()
+
+    def inputs(self, names: Sequence[Hashable]) -> Array:  # (n, d)
+        """The inputs of these ids."""
+        return self.X[[self.position(name) for name in names]]
 
     def like(self, points: Any) -> Array:  # (N, d)
         """Inputs of other points, checked as the pool's were; columns of a frame by name."""

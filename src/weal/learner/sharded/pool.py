@@ -1,0 +1,293 @@
+"""A pool in shards behind the seam of `learner.pool`: it keeps experts, and reads rows when asked.
+
+Nothing is moved when a label comes: the next pass scores every candidate by the experts as they are
+then. What is kept between passes (the summary of the last ones, and the scores of the last one,
+`kept`) carries the key of the state that it belongs to.
+"""
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import reduce
+from hashlib import blake2b
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weal.core import features
+from weal.core.acquisition import is_pointwise, random
+from weal.core.arrays import Array, Rows
+from weal.core.choice import Best, merge
+from weal.core.embedding import Embedding, Exact
+from weal.core.ensemble import Ensemble
+from weal.core.held import held, largest_prior, reach
+from weal.core.reference import REFERENCE, ExactReference, FeatureReference
+from weal.core.scaling import Scaling
+from weal.learner.pool import Combine, Only, Pass, Snapshot
+from weal.learner.sharded.candidates import ShardedCandidates
+from weal.learner.sharded.rows import ScaledRows
+from weal.learner.sharded.scoring import (
+    SHORTLIST,
+    Positions,
+    Rescoring,
+    Scoring,
+    Summary,
+    Top,
+    Weighing,
+    merged,
+    merged_top,
+    scores_at,
+    slack,
+)
+from weal.shards.crew import Crew, Progress
+from weal.shards.shard import Shard
+
+SOME = 256  # candidates that decide who is held
+MEMO = 4  # summaries of passes that are kept
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """Where the rows of a pool are, who reads them, and what was found."""
+
+    candidates: ShardedCandidates
+    crew: Crew
+    seed: int
+    progress: Progress | None
+    memo: dict[str, "ShardedScores"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShardedScores:
+    """The scores of a pass over shards."""
+
+    place: Place
+    scoring: Scoring
+    found: Summary
+    parts: tuple[Shard, ...]
+    weighed: dict[str, Top]  # the best by the last sum of scores
+
+    @property
+    def low(self) -> Array:  # (K,)
+        """The least score of each function."""
+        return self.found.low
+
+    @property
+    def high(self) -> Array:  # (K,)
+        """The largest score of each function."""
+        return self.found.high
+
+    def best(self, combine: Combine) -> Best:
+        """The best of the free candidates by what `combine` makes of their scores."""
+        if isinstance(combine, Only):
+            self.place.candidates.X.remember(list(self.found.rows), _stacked(self.found.rows))
+            return self.found.best[combine.k]
+        return self._best(combine)
+
+    def _best(self, combine: Combine) -> Best:
+        place, many = self.place, self.scoring.shortlist
+        top, floor = None, -np.inf
+        for _, (other, sure) in place.crew.each(Weighing(self.scoring, combine, many), self.parts):
+            floor = max(floor, sure)
+            top = other if top is None else _joined(top, other, many, slack(floor))
+        assert top is not None
+        self.weighed["top"] = Top(top.scores[:many], top.at[:many], top.X[:many])
+        could = top.at[top.scores >= slack(floor)]
+        starts = np.array([part.start for part in self.parts])
+        which = np.searchsorted(starts, could, side="right") - 1
+        parts = [self.parts[n] for n in np.unique(which).tolist()]
+        at = {part.start: np.sort(could[starts[which] == part.start]) for part in parts}
+        best = Best()
+        for _, (other, rows) in place.crew.each(Rescoring(self.scoring, combine, at), parts):
+            place.candidates.X.remember(list(rows), _stacked(rows))
+            best = merge(best, other)
+        return best
+
+    def at(self, n: int) -> Array:  # (K,)
+        """The scores of candidate n."""
+        return scores_at(self.scoring, self.place.candidates.X[n], n)
+
+    @property
+    def shortlist(self) -> Positions:
+        """Positions of the best of every function, and of their weighted sum."""
+        tops = [*self.found.top, *self.weighed.values()]
+        return np.unique(np.concatenate([top.at for top in tops]))
+
+
+class ShardedPool:
+    """What the experts believe of the candidates in shards: computed from the rows when asked."""
+
+    def __init__(
+        self,
+        ens: Ensemble,
+        embedding: Embedding,
+        scaling: Scaling,
+        place: Place,
+        reference: Array | None = None,
+    ) -> None:
+        self.ens, self.embedding, self.scaling, self.place = ens, embedding, scaling, place
+        self.rows = ScaledRows(place.candidates.X, scaling)
+        self.reference_points = reference
+        self.exact = isinstance(embedding, Exact)
+
+    @property
+    def X(self) -> Any:
+        """The candidates, scaled, by position."""
+        return self.rows
+
+    def follow(self, before: Ensemble, step: Any, after: Ensemble) -> None:
+        """The experts after the label are those that count."""
+        self.ens = after
+
+    def fork(self) -> Self:
+        """Another that goes its own way."""
+        return copy(self)
+
+    def renewed(self, ens: Ensemble) -> "ShardedPool":
+        """Another for other experts."""
+        twin = copy(self)
+        twin.ens = ens
+        return twin
+
+    def snapshot(self, n: int) -> Snapshot | None:
+        """Nothing is kept that would take long to compute."""
+        return None
+
+    def predict(self, ens: Ensemble, at: Sequence[int]) -> tuple[Array, Array]:
+        """Means and variances (M, n) of all experts for the candidates `at`."""
+        experts: Any = ens.experts
+        mu, v = experts.predict(self.embedding.points(experts, self.rows[np.asarray(at)]))
+        return mu, v
+
+    def held(self, at: Sequence[int] | NDArray[np.intp]) -> tuple[NDArray[np.intp], Array, Array]:
+        """The experts held, and their means and variances (H, n) for the candidates `at`."""
+        members = self._held(self.ens, self._reference(self.ens))
+        experts: Any = self.ens.experts.take(members)
+        X = self.rows[np.asarray(at)]
+        mu, v = experts.predict(self.embedding.take(members).points(experts, X))
+        return members, mu, v
+
+    def scored(self, asked: Pass) -> ShardedScores:
+        """Every function on every free candidate, in one pass; or as it was found before."""
+        _refuse_whole(asked)
+        candidates = self.place.candidates
+        parts = candidates.parts
+        reference = self._reference(asked.ens)
+        members = self._held(asked.ens, reference)
+        scoring = self._scoring(asked, members, reference)
+        memo = self.place.memo
+        if scoring.key not in memo:
+            crew, progress = self.place.crew, self.place.progress
+            found = [one for _, one in crew.each(scoring, parts, "scoring", progress)]
+            while len(memo) >= MEMO:
+                memo.pop(next(iter(memo)))
+            summary = reduce(merged, found)
+            memo[scoring.key] = ShardedScores(self.place, scoring, summary, parts, {})
+        return memo[scoring.key]
+
+    def _scoring(self, asked: Pass, members: NDArray[np.intp], reference: Any | None) -> Scoring:
+        ens = _taken(asked.ens, members)
+        taken = np.flatnonzero(~asked.free).astype(np.int64)
+        few = replace(asked, ens=ens, free=np.zeros(0, dtype=bool), ids=())
+        place, embedding = self.place, self.embedding.take(members)
+        return Scoring(
+            key=self._key(few, taken),
+            asked=few,
+            embedding=embedding,
+            reference=None if reference is None else reference.take(members),
+            scaling=self.scaling,
+            encoder=place.candidates.encoder,
+            taken=taken,
+            width=embedding.width(ens.experts),
+            shortlist=SHORTLIST,
+        )
+
+    def _key(self, asked: Pass, taken: Positions) -> str:
+        """Number of labels, and a hash of all that the scores follow from."""
+        found = blake2b(self.place.candidates.pool.digest.encode(), digest_size=16)
+        names = [(name, id(function)) for name, function in asked.functions.items()]
+        closed = sorted(self.place.candidates.closed)
+        found.update(repr((names, asked.key, closed, self.reference_points is None)).encode())
+        for part in (asked.ens, asked.X, asked.y, taken, self.scaling):
+            _hash(found, part)
+        return f"{len(asked.y)} {found.hexdigest()}"
+
+    def _held(self, ens: Ensemble, reference: Any | None) -> NDArray[np.intp]:
+        """The experts to hold (`core.held`), by what is believed of some of the candidates."""
+        candidates = self.place.candidates
+        at = candidates.sample(self.place.seed)
+        at = at[np.unique(np.linspace(0, len(at) - 1, min(len(at), SOME)).astype(np.intp))]
+        X = self.rows[at]
+        sig2, lam = ens.magnitude[:, None], ens.noise[:, None]
+
+        def believed(which: NDArray[np.intp]) -> tuple[Array, Array, Array | None]:
+            experts: Any = ens.experts.take(which)
+            points = self.embedding.take(which).points(experts, X)
+            mu, v = experts.predict(points)
+            if reference is None:
+                return mu, sig2[which] * v, None
+            q = reference.take(which).relevance(experts, points)
+            return mu, sig2[which] * v, sig2[which] * q / (v + lam[which])
+
+        prior = largest_prior(self.embedding, ens.experts, X)
+        return held(ens.w, reach(ens, prior), believed)
+
+    def _reference(self, ens: Ensemble) -> FeatureReference | ExactReference | None:
+        """The reference points as these experts see them; a sample where they are exact."""
+        R = self.reference_points
+        if R is None:
+            return None
+        if self.exact:
+            some = np.random.default_rng(len(R)).permutation(len(R))[:REFERENCE]
+            return ExactReference(self.embedding.points(ens.experts, R[np.sort(some)]))
+        width = len(ens.log_w) * self.embedding.width(ens.experts)
+        blocks = features.blocks(len(R), 2 * 8 * width)
+        points = (self.embedding.points(ens.experts, R[rows]) for rows in blocks)
+        return FeatureReference.of(points, len(R))
+
+
+def _hash(found: Any, value: Any) -> None:
+    """Add a value to a hash: arrays by their bytes, dataclasses field by field."""
+    if isinstance(value, Rows):
+        _hash(found, value.array)
+    elif isinstance(value, np.ndarray):
+        found.update(repr((value.shape, value.dtype.str)).encode())
+        found.update(np.ascontiguousarray(value).tobytes())
+    elif is_dataclass(value):
+        found.update(type(value).__name__.encode())
+        for one in fields(value):
+            _hash(found, getattr(value, one.name))
+    elif isinstance(value, tuple):
+        for one in value:
+            _hash(found, one)
+    else:
+        found.update(repr(value).encode())
+
+
+def _taken(ens: Ensemble, members: NDArray[np.intp]) -> Ensemble:
+    """Some of the experts, with the weights that they have among all."""
+    experts: Any = ens.experts
+    own = {"log_w": ens.log_w[members], "noise": ens.noise[members]}
+    return replace(ens, experts=experts.take(members), scale=ens.scale.take(members), **own)
+
+
+def _joined(a: Top, b: Top, many: int, least: float) -> Top:
+    """The best `many` of both, and all from the score `least` on."""
+    both = merged_top(a, b, len(a.at) + len(b.at))
+    most = max(many, int((both.scores >= least).sum()))
+    return Top(both.scores[:most], both.at[:most], both.X[:most])
+
+
+def _stacked(rows: Any) -> Array:
+    return np.array(list(rows.values()))
+
+
+def _refuse_whole(asked: Pass) -> None:
+    """Refuse functions that must see all candidates at once."""
+    for name, function in asked.functions.items():
+        if not (is_pointwise(function) or function is random):
+            raise ValueError(
+                f"the acquisition function {name!r} looks at all candidates at once, which a pool "
+                "in shards cannot show; if it scores each by itself, say so: f.pointwise = True"
+            )

@@ -1,0 +1,291 @@
+"""One pass over a pool in shards: what every function says of every candidate, in short.
+
+`Scoring` is all that scores follow from besides the rows: the experts held, the labels, the scaling.
+Called with a shard it gives a `Summary`, a pure function of the two. Two summaries of different
+shards make one (`merged`), in any order and grouping:
+
+    low, high   the least and the largest score of each function over the free candidates
+    best        of each function whoever may be taken (`core.choice.Best`)
+    top         of each function the SHORTLIST best, with their inputs: batches are chosen from them
+
+Scores are computed in float64. Where several functions are weighed, who is best follows from the
+ranges of all, which the pass has only at its end: the scores are kept in float32 (`kept`), and
+`Weighing` looks at them once more. It leaves whoever could be best, given what float32 rounds
+away, and these few are scored again in float64.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weal.core.acquisition import Acquisition, random
+from weal.core.arrays import Array
+from weal.core.choice import TIE, Best, best_of, merge
+from weal.core.embedding import Embedding
+from weal.core.scaling import Scaling
+from weal.learner.pool import Combine, Pass
+from weal.learner.scores import belief_of
+from weal.learner.sharded import kept
+from weal.model.checks import FARTHEST
+from weal.shards.encoding import Encoder, Later
+from weal.shards.shard import Shard
+
+SHORTLIST = 1024  # of each function, that a batch is chosen from
+WORK = 1 << 19  # numbers that a block has for each expert: they stay in the processor's cache
+LEAST_BLOCK, MOST_BLOCK = 512, 8192  # rows
+HALF_UNIT = 2.0**-24  # what rounding to float32 takes at the most, relative
+
+Positions = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Top:
+    """The best few of one function: of equal scores, who comes first in the pool."""
+
+    scores: Array  # (n,)  falling
+    at: Positions  # (n,)
+    X: Array  # (n, d)  in the user's units
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Summary:
+    """What a pass found in some shards."""
+
+    free: int
+    low: Array  # (K,)
+    high: Array  # (K,)
+    best: tuple[Best, ...]  # K
+    top: tuple[Top, ...]  # K
+    later: Later  # what is new to the plan
+    rows: Mapping[int, Array] = field(default_factory=dict)  # inputs of the best, by position
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scoring:
+    """What the scores of a pass follow from, besides the rows."""
+
+    key: str  # number of labels and hash of the state that the scores belong to
+    asked: Pass  # with the experts held alone, and no candidates
+    embedding: Embedding
+    reference: Any | None
+    scaling: Scaling
+    encoder: Encoder
+    taken: Positions  # ascending: who may not be asked
+    width: int  # numbers that a row takes for each expert
+    shortlist: int = SHORTLIST
+
+    def __call__(self, shard: Shard) -> Summary:
+        """The summary of a shard."""
+        shard.check()
+        later, parts, rows = Later(), [], []
+        for X, scores in self._blocks(shard, later):
+            parts.append(scores)
+            rows.append(X)
+        scores = np.concatenate(parts, axis=1)
+        if len(scores) > 1:
+            kept.keep(self.key, shard.start, scores.astype(np.float32))
+        return self._summary(shard, np.concatenate(rows), scores, later)
+
+    def _blocks(self, shard: Shard, later: Later) -> Any:
+        done = 0
+        size = int(np.clip(WORK // max(1, self.width), LEAST_BLOCK, MOST_BLOCK))
+        for X in shard.blocks(self.encoder, later):
+            for start in range(0, len(X), size):
+                some = X[start : start + size]
+                yield some, self.scores(some, shard.start + done)
+                done += len(some)
+
+    def scores(self, X: Array, start: int) -> Array:  # (K, n)
+        """The scores of rows X (n, d), in the user's units, that begin at this position."""
+        scaled = self.scaling.inputs(X)
+        if np.abs(scaled).max(initial=0.0) > FARTHEST:
+            raise ValueError(
+                f"the pool has a value more than {FARTHEST:g} standard deviations of the first "
+                "fit's data away; check its unit, or leave it out"
+            )
+        ens = self.asked.ens
+        experts: Any = ens.experts
+        points = self.embedding.points(experts, scaled)
+        mu, v = experts.predict(points)
+        q = None if self.reference is None else self.reference.relevance(experts, points)
+        belief = belief_of(self.asked, slice(None), mu, v, q, scaled)
+        found = [
+            _random(self.asked.key, start, len(X)) if function is random else function(belief)
+            for function in self.asked.functions.values()
+        ]
+        return _checked(np.array(found, dtype=np.float64), self.asked.functions, len(X))
+
+    def free(self, shard: Shard) -> NDArray[np.bool_]:
+        """Which rows of a shard may be asked."""
+        first, last = np.searchsorted(self.taken, [shard.start, shard.start + shard.rows])
+        free = np.ones(shard.rows, dtype=bool)
+        free[self.taken[first:last] - shard.start] = False
+        return free
+
+    def _summary(self, shard: Shard, X: Array, scores: Array, later: Later) -> Summary:
+        free, seed = self.free(shard), self.asked.seed
+        best = tuple(best_rows(shard, row, free, seed) for row in scores)
+        at = [entry.position for one in best for entry in one.entries]
+        return Summary(
+            int(free.sum()),
+            scores.min(axis=1, where=free, initial=np.inf),
+            scores.max(axis=1, where=free, initial=-np.inf),
+            best,
+            tuple(top_rows(shard.start, X, row, free, self.shortlist) for row in scores),
+            later,
+            {n: X[n - shard.start] for n in at},
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weighing:
+    """The best of a shard by what `combine` makes of its scores; `floor` is a score that is met."""
+
+    scoring: Scoring
+    combine: Combine
+    shortlist: int
+    floor: float = -np.inf
+
+    def __call__(self, shard: Shard) -> tuple[Top, float]:
+        """The best by the scores that are kept, and a score that one of them has for sure."""
+        scores = kept.find(self.scoring.key, shard.start)
+        if scores is None:  # on another worker, or gone with it: computed again
+            parts = list(self.scoring._blocks(shard, Later()))
+            scores = np.concatenate([part for _, part in parts], axis=1).astype(np.float32)
+            kept.keep(self.scoring.key, shard.start, scores)
+        free = self.scoring.free(shard)
+        combined, error = self._combined(scores.astype(np.float64))
+        sure, could = combined - error, np.where(free, combined + error, -np.inf)
+        floor = max(self.floor, float(sure.max(where=free, initial=-np.inf)))
+        many = max(self.shortlist, int((could >= slack(floor)).sum()))
+        return top_rows(shard.start, np.zeros((len(free), 0)), could, free, many), floor
+
+    def _combined(self, scores: Array) -> tuple[Array, Array]:
+        """What `combine` makes of the scores, and by how much float32 may have moved it."""
+        combined, error = self.combine(scores), np.zeros(scores.shape[1])
+        for k, row in enumerate(scores):
+            other = scores.copy()
+            other[k] = row + 1.01 * HALF_UNIT * np.abs(row)
+            error += np.abs(self.combine(other) - combined)
+        return combined, error
+
+
+def slack(floor: float) -> float:
+    """The least score of whoever may still be taken where one has the score `floor`."""
+    return floor - 2.0 * TIE * abs(floor)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rescoring:
+    """The best of a shard by `combine`, among some positions, in float64."""
+
+    scoring: Scoring
+    combine: Combine
+    at: Mapping[int, Positions]  # by the start of the shard
+
+    def __call__(self, shard: Shard) -> tuple[Best, Mapping[int, Array]]:
+        """Who may be taken, and their rows."""
+        at = self.at[shard.start]
+        X = shard.take(self.scoring.encoder, at - shard.start)
+        scores = self.combine(_one_by_one(self.scoring, X, at))
+        ids = shard.ids(at - shard.start)
+        found = best_of(scores, np.ones(len(at), dtype=bool), self.scoring.asked.seed, ids)
+        best = _moved(found, at)
+        here = {int(n): row for n, row in zip(at, X, strict=True)}
+        return best, {entry.position: here[entry.position] for entry in best.entries}
+
+
+def _one_by_one(scoring: Scoring, X: Array, at: Positions) -> Array:  # (K, n)
+    """Scores of rows at any positions."""
+    parts = [
+        scoring.scores(X[n : n + MOST_BLOCK], int(at[n])) for n in range(0, len(X), MOST_BLOCK)
+    ]
+    scores = np.concatenate(parts, axis=1)
+    for k, function in enumerate(scoring.asked.functions.values()):
+        if function is random:
+            scores[k] = [_random(scoring.asked.key, n, 1)[0] for n in at.tolist()]
+    return scores
+
+
+def scores_at(scoring: Scoring, X: Array, at: int) -> Array:  # (K,)
+    """The scores of one row X (d,) at this position."""
+    return np.asarray(_one_by_one(scoring, X[None, :], np.array([at]))[:, 0])
+
+
+def best_rows(shard: Shard, scores: Array, free: NDArray[np.bool_], seed: int) -> Best:
+    """Who may be taken of a shard's rows; ids are read of those who tie alone."""
+    if not free.any():
+        return Best()
+    top = float(scores.max(where=free, initial=-np.inf))
+    least = top - TIE * abs(top) if np.isfinite(top) else top
+    at = np.flatnonzero(free & (scores >= least))
+    found = best_of(scores[at], np.ones(len(at), dtype=bool), seed, shard.ids(at))
+    return _moved(found, at + shard.start)
+
+
+def top_rows(start: int, X: Array, scores: Array, free: NDArray[np.bool_], most: int) -> Top:
+    """The `most` best of the free rows; of equal ones those that come first."""
+    at = np.flatnonzero(free)
+    if len(at) > most:
+        values = scores[at]
+        least = np.partition(values, len(values) - most)[len(values) - most]
+        at = at[values >= least]
+    order = np.lexsort((at, -scores[at]))[:most]
+    at = at[order]
+    return Top(scores[at], at + start, X[at])
+
+
+def merged(a: Summary, b: Summary) -> Summary:
+    """What both found."""
+    best = tuple(merge(one, other) for one, other in zip(a.best, b.best, strict=True))
+    here = {entry.position for one in best for entry in one.entries}
+    rows = {n: x for n, x in (*a.rows.items(), *b.rows.items()) if n in here}
+    return Summary(
+        a.free + b.free,
+        np.minimum(a.low, b.low),
+        np.maximum(a.high, b.high),
+        best,
+        tuple(merged_top(one, other) for one, other in zip(a.top, b.top, strict=True)),
+        a.later + b.later,
+        rows,
+    )
+
+
+def merged_top(a: Top, b: Top, most: int = SHORTLIST) -> Top:
+    """The best of both."""
+    scores, at = np.concatenate([a.scores, b.scores]), np.concatenate([a.at, b.at])
+    order = np.lexsort((at, -scores))[:most]
+    return Top(scores[order], at[order], np.concatenate([a.X, b.X])[order])
+
+
+def _moved(best: Best, at: NDArray[np.intp]) -> Best:
+    """The same with positions `at` in place of 0, 1, 2, ..."""
+    entries = tuple(entry._replace(position=int(at[entry.position])) for entry in best.entries)
+    return replace(best, entries=entries)
+
+
+def _random(key: tuple[int, int], start: int, n: int) -> Array:
+    """What `random` says of n candidates from a position on: as of a pool in memory."""
+    bits = np.random.PCG64(np.random.SeedSequence(list(key)))
+    bits.advance(start)
+    return np.asarray(np.random.Generator(bits).random(n))
+
+
+def _checked(scores: Array, functions: Mapping[str, Acquisition], n: int) -> Array:
+    if scores.shape != (len(functions), n):
+        raise ValueError(
+            f"an acquisition function returned shape {scores.shape[1:]}; it must return one score "
+            f"for each of the {n} candidates that it is given"
+        )
+    alone = len(functions) == 1
+    fine = np.isfinite(scores) | ((scores == -np.inf) & alone)
+    if not fine.all():
+        k, first = (int(one[0]) for one in np.nonzero(~fine))
+        raise ValueError(
+            f"the acquisition function {list(functions)[k]!r} scored a candidate with "
+            f"{scores[k, first]}; scores must be finite. To leave candidates out, skip them"
+        )
+    return scores
