@@ -20,8 +20,8 @@ import numpy as np
 from weal.core.arrays import Array
 from weal.learner import run
 from weal.learner.apply import apply
-from weal.learner.beliefs import Beliefs
 from weal.learner.batches import queries
+from weal.learner.beliefs import Beliefs
 from weal.learner.candidates import read_candidates
 from weal.learner.events import Added, Event, Removed, Row, Skipped, Told
 from weal.learner.labels import Label, Labels, pairs, several, sort

@@ -28,6 +28,7 @@ from weal.diagnostics.progress import Progress
 from weal.diagnostics.random_choice import Comparison, beside_random
 from weal.diagnostics.stopping import Change, Needed
 from weal.diagnostics.trend import POOL, WINDOW, Trend
+from weal.learner.sampling import standing_for
 from weal.model.model import Model
 from weal.model.prediction import in_units
 
@@ -181,7 +182,7 @@ def _beliefs(session: Session, course: Trend, progress: Progress | None) -> Beli
     t, X, n_start = model.n_labels_, sample(state, POOL), state.settings.n_start
     last = max(LAST, int(LAST_SHARE * t))
     inside = np.abs(left_out_levels(model.fold) - 0.5) <= 0.5 * LEVEL
-    pool = model.scaling.inputs(state.candidates.X)
+    pool = model.scaling.inputs(standing_for(state.candidates, state.settings.seed)[1])
     return Beliefs(
         left_out=Estimate(course.now.left_out, tuple((m.labels, m.left_out) for m in course.marks)),
         prequential=_prequential(course),

@@ -33,6 +33,7 @@ from weal.learner.events import (
 )
 from weal.learner.labels import Labels
 from weal.learner.sampling import standing_for
+from weal.learner.sharded.candidates import ShardedCandidates
 from weal.learner.state import Settlement, State
 from weal.model import units
 from weal.model.checks import check_distance
@@ -145,9 +146,9 @@ def _added(state: State, event: Added) -> State:
 
 def _removed(state: State, event: Removed) -> State:
     candidates = state.candidates.without(event.ids)
-    if event.shards:
+    if isinstance(candidates, ShardedCandidates) and event.shards:
+        gone = candidates.in_shards(event.shards, state.asked)
         candidates = candidates.without_shards(event.shards)
-        gone = state.candidates.in_shards(event.shards, state.asked)
         event = Removed((*event.ids, *gone), event.shards)
     return replace(_released(state, Released(event.ids)), candidates=candidates)
 

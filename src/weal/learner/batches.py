@@ -40,7 +40,8 @@ def queries(state: State, beliefs: Beliefs, wanted: int, opens: bool) -> list[As
 
 def _from_shortlist(state: State, beliefs: Beliefs, wanted: int) -> list[Asked]:
     few = shortlisted(state, beliefs)
-    own, found = Beliefs(beliefs.memory), []
+    own = Beliefs(beliefs.memory)
+    found: list[Asked] = []
     left = int(few.free().sum())
     while len(found) < min(wanted, left):
         event = next_query(few, own, opens=False)

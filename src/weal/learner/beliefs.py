@@ -17,7 +17,7 @@ when a state is opened again: the experts (`settled`) and the belief on the pool
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +51,7 @@ class Known:
     told: tuple[Label, ...]
     model: Model
     pool: Pool | None = None
-    pool_of: tuple[Array | None, Array | None] = (None, None)  # candidates and reference
+    pool_of: tuple[Any, Array | None] = (None, None)  # candidates and reference
     judged: Judged | None = None
     watched: Mapping[int, MemoryPool] = field(default_factory=dict)
 

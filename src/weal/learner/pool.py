@@ -6,8 +6,8 @@ and gives, for each score, its range and the best few (`core.choice`: `best_of` 
 associative `merge` for two answers), so that one array in memory, shards on disk and a cluster run
 the same code, and the answer does not depend on the blocks.
 
-`memory_pool` keeps a pool in memory, `sharded` reads one from shards. A pool is a cache of what follows from a state (`beliefs`): it
-may move itself in place, for whoever has it can make it anew.
+`memory_pool` keeps a pool in memory, `sharded` reads one from shards. A pool is a cache of what
+follows from a state (`beliefs`): it may move itself in place, for whoever has it can make it anew.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence

@@ -26,6 +26,8 @@ def standing_for(candidates: Any, seed: int) -> Standing:
 
     The same arrays as long as there are these candidates.
     """
+    if isinstance(candidates.X, np.ndarray) and len(candidates) <= LARGE:
+        return np.arange(len(candidates)), candidates.X
     by_seed = _found.setdefault(candidates, {})
     if seed not in by_seed:
         by_seed[seed] = _standing_for(candidates, seed)
@@ -35,8 +37,7 @@ def standing_for(candidates: Any, seed: int) -> Standing:
 def _standing_for(candidates: Any, seed: int) -> Standing:
     in_shards = hasattr(candidates, "sample")  # then an index has the hashes
     if len(candidates) <= LARGE:
-        X = candidates.X[:] if in_shards else candidates.X
-        return np.arange(len(candidates)), X
+        return np.arange(len(candidates)), candidates.X[:]
     if in_shards:
         at = candidates.sample(seed)
     else:

@@ -42,7 +42,7 @@ class Threads:
     def __init__(self, n: int | None = None) -> None:
         if n is not None and n < 1:
             raise ValueError(f"{n} threads cannot do any work; it needs 1 at the least")
-        self.n = n or _processors()
+        self.n = n or processors()
 
     def each(
         self,
@@ -102,7 +102,7 @@ def crew_of(scheduler: Any = None, threads: int | None = None) -> Crew:
     return Cluster(scheduler)
 
 
-def _processors() -> int:
+def processors() -> int:
     """Processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

@@ -115,6 +115,8 @@ def open_pool(
         Columns to learn from; None: all but that of the ids and those in `drop`.
     ids : list or None
         Ids of the rows of an array.
+    drop : list of str
+        Columns to leave out.
     plan : bool
         Whether to read columns by a plan (gaps, categories, dates) even if they look like plain
         numbers. A column that is not of numbers is always read so.
@@ -136,7 +138,7 @@ def open_pool(
     for path, (_, schema) in zip(paths, looked, strict=True):
         _check_schema(path, schema, paths[0], first, names, id_column)
     kinds = [first.field(name).type for name in names]
-    parts = _parts([file for file, _ in looked], id_column)
+    parts = parts_of([file for file, _ in looked], id_column)
     if not parts:
         raise ValueError(f"the pool is empty: {len(paths)} files, and not one row")
     numbers = all(map(holds_numbers, kinds))
@@ -216,7 +218,7 @@ def _check_schema(
             )
 
 
-def _parts(files: Iterable[File], id_column: str | None) -> tuple[FileShard, ...]:
+def parts_of(files: Iterable[File], id_column: str | None) -> tuple[FileShard, ...]:
     """Files as shards: each row group, or as many as make ROWS rows."""
     parts, start = [], 0
     for file in files:

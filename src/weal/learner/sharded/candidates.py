@@ -190,13 +190,13 @@ def read_shards(
     crew: Crew | None = None,
     folder: Path | None = None,
     progress: Progress | None = None,
-    plan: Plan | None = None,
+    encoder: Encoder | None = None,
 ) -> ShardedCandidates:
     """The candidates of a pool: ids hashed in one pass, a plan made where it takes one."""
     pool.check()
-    encoder: Encoder = Numbers(pool.columns) if plan is None else Planned(plan)
-    found = _made(pool, encoder, crew or Threads(), folder, progress)
-    if plan is not None or pool.in_memory:
+    first = encoder or Numbers(pool.columns)
+    found = _made(pool, first, crew or Threads(), folder, progress)
+    if encoder is not None or pool.in_memory:
         return found
     if pool.numbers and not pool.plan and _whole(found, seed):
         return found

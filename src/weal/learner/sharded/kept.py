@@ -1,4 +1,4 @@
-"""Scores of the last pass, kept by whoever computed them: in memory, and on disk where they are many.
+"""Scores of the last pass, kept by whoever computed them: in memory, or on disk where many.
 
 A process keeps scores of one pass only, under the key of the state that they belong to (number of
 labels and hash): for another state there is nothing here, and what is missing is computed again.

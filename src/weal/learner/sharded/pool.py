@@ -99,9 +99,9 @@ class ShardedScores:
         parts = [self.parts[n] for n in np.unique(which).tolist()]
         at = {part.start: np.sort(could[starts[which] == part.start]) for part in parts}
         best = Best()
-        for _, (other, rows) in place.crew.each(Rescoring(self.scoring, combine, at), parts):
+        for _, (one, rows) in place.crew.each(Rescoring(self.scoring, combine, at), parts):
             place.candidates.X.remember(list(rows), _stacked(rows))
-            best = merge(best, other)
+            best = merge(best, one)
         return best
 
     def at(self, n: int) -> Array:  # (K,)
@@ -268,7 +268,7 @@ def _hash(found: Any, value: Any) -> None:
 def _taken(ens: Ensemble, members: NDArray[np.intp]) -> Ensemble:
     """Some of the experts, with the weights that they have among all."""
     experts: Any = ens.experts
-    own = {"log_w": ens.log_w[members], "noise": ens.noise[members]}
+    own: dict[str, Any] = {"log_w": ens.log_w[members], "noise": ens.noise[members]}
     return replace(ens, experts=experts.take(members), scale=ens.scale.take(members), **own)
 
 

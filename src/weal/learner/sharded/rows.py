@@ -34,7 +34,8 @@ class ShardedRows:
 
     def __getitem__(self, at: Any) -> Array:
         if isinstance(at, int | np.integer):
-            return self._rows(np.array([at]))[0]
+            row: Array = self._rows(np.array([at]))[0]
+            return row
         if isinstance(at, slice):
             at = np.arange(*at.indices(len(self)))
             if len(at) > ALL:

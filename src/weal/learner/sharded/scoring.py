@@ -1,7 +1,7 @@
 """One pass over a pool in shards: what every function says of every candidate, in short.
 
-`Scoring` is all that scores follow from besides the rows: the experts held, the labels, the scaling.
-Called with a shard it gives a `Summary`, a pure function of the two. Two summaries of different
+`Scoring` is all that scores follow from besides the rows: experts held, labels, scaling. Called
+with a shard it gives a `Summary`, a pure function of the two. Two summaries of different
 shards make one (`merged`), in any order and grouping:
 
     low, high   the least and the largest score of each function over the free candidates
