@@ -29,6 +29,7 @@ from weal.learner.memory_pool import MEMORY
 from weal.learner.sampling import standing_for
 from weal.learner.settings import settings_of
 from weal.learner.sharded.candidates import Pooled, ShardedCandidates, read_shards
+from weal.learner.sharded.predicting import check_folder, predictions, write_predictions
 from weal.learner.state import State, begin, with_experts
 from weal.learner.watch import Watch
 from weal.model.checks import check_count, check_seed
@@ -114,11 +115,13 @@ class ActiveLearner:
         index: str | os.PathLike[str] | None = None,
     ) -> None:
         crew, progress = crew_of(scheduler, threads), line_on_stderr()
-        if isinstance(pool, Shards):
+        if isinstance(pool, ShardedCandidates):
+            candidates: Pooled = pool
+        elif isinstance(pool, Shards):
             if ids is not None or id_column is not None:
                 raise ValueError("ids and id_column are given to open_pool, for a pool in shards")
             folder = None if index is None else Path(index)
-            candidates: Pooled = read_shards(pool, check_seed(seed), crew, folder, progress)
+            candidates = read_shards(pool, check_seed(seed), crew, folder, progress)
         else:
             candidates = read_candidates(pool, ids, id_column)
         chosen = (acquisition, eta, score_scaling, n_start, seed, validation)
@@ -287,6 +290,25 @@ class ActiveLearner:
             at, _ = standing_for(self.candidates, self.seed)
         _, sd = self._beliefs.moments(self._state, at)
         return float(np.sqrt((sd**2).mean())) if len(sd) else 0.0
+
+    def predict_pool(
+        self, to: str | os.PathLike[str], *, level: float = 0.9, force: bool = False
+    ) -> int:
+        """Write what is expected of every candidate of a pool in shards; how many there are.
+
+        A folder of Parquet files, one for each shard: id, mean and sd of f, and the ends of the
+        interval that holds a label with probability `level`.
+        """
+        if not isinstance(self.candidates, ShardedCandidates):
+            raise ValueError("the pool is in memory: learner.model.predict(X) gives an array")
+        check_folder(to, force)
+        crew, progress = self._beliefs.crew, self._beliefs.progress
+        found = predictions(self.candidates, self.model, level, crew, progress)
+        return write_predictions(to, found, force=force)
+
+    def close(self) -> None:
+        """Let go of the processes that read a pool in shards, where there are any."""
+        self._beliefs.crew.close()
 
     def watch(self, X: Any) -> Watch:
         """Keep the belief on other points X (N, d) up to date too, at one column a label.

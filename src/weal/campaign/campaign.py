@@ -23,9 +23,9 @@ from weal.campaign.ledger import VERSION, Ledger, fold
 from weal.campaign.rules import Entry, Offer
 from weal.campaign.settings import check_changes, seconds
 from weal.diagnostics.progress import Progress
-from weal.errors import Conflict, WealError
+from weal.errors import Conflict, UnknownId, WealError
 from weal.store.events import Draft, Event
-from weal.store.store import Store
+from weal.store.store import Decide, Store
 
 if TYPE_CHECKING:
     from weal.active_learner import ActiveLearner
@@ -47,8 +47,17 @@ class Kept(NamedTuple):
 class Campaign:
     """Candidates and labels that outlive the program; `weal.open_campaign` opens one."""
 
-    def __init__(self, name: str, store: Store, who: str = "") -> None:
+    def __init__(
+        self,
+        name: str,
+        store: Store,
+        who: str = "",
+        *,
+        scheduler: Any = None,
+        progress: Progress | None = None,
+    ) -> None:
         self.name, self.store, self.who = name, store, who
+        self.scheduler, self.progress = scheduler, progress  # of passes over files
         store.head(name)  # UnknownCampaign where there is none
         self._ledger = Ledger(name)
         self._events: list[Event] = []  # those in the ledger
@@ -62,6 +71,8 @@ class Campaign:
 
     def close(self) -> None:
         """Let the store go; all that was told is on disk already."""
+        if self._session is not None:
+            self._session.crew.close()
         self.store.close()
 
     @property
@@ -79,7 +90,10 @@ class Campaign:
 
         ledger = self.ledger
         if self._session is None:
-            self._session = Session(self.store, ledger, self._events)
+            from weal.shards.crew import crew_of
+
+            who = crew_of(self.scheduler), self.progress
+            self._session = Session(self.store, ledger, self._events, *who)
         else:
             self._session.update(ledger, self._events)
         return self._session
@@ -215,7 +229,7 @@ class Campaign:
             drafts, there = rules.told(book, entries, by or self.who, replace, repeat, key)
             return drafts
 
-        events = self.store.transact(self.name, decide)
+        events = self._transact(decide)
         return Kept(there or events[-1].seq, len(events))
 
     def tell_file(
@@ -240,19 +254,40 @@ class Campaign:
 
     def _skip(self, ids: Any, on: bool, by: str | None, note: str | None) -> None:
         found, who = distinct(ids), by or self.who
-        self.store.transact(self.name, lambda book: rules.skipped(book, found, who, on, note))
+        self._transact(lambda book: rules.skipped(book, found, who, on, note))
 
     def withdraw(self, ids: Any, *, by: str | None = None, note: str | None = None) -> None:
         """Take back the labels of rows; of rows without one, the lease."""
         found, who = distinct(ids), by or self.who
-        self.store.transact(self.name, lambda book: rules.withdrawn(book, found, who, note))
+        self._transact(lambda book: rules.withdrawn(book, found, who, note))
 
     def add(self, pool: Any, *, by: str | None = None) -> int:
         """Add candidates, read as the first ones were; returns how many."""
-        from weal.campaign.creating import add
+        from weal.campaign.creating import add, add_files
+        from weal.campaign.shard_pool import ShardPool, is_in_files
 
-        created = self.events()[0].body
-        return add(self.store, self.ledger, created, pool, self.session.pool.X, by or self.who)
+        created, there = self.events()[0].body, self.session.pool
+        if isinstance(there, ShardPool):
+            return add_files(self.store, self.ledger, created, pool, there, by or self.who)
+        if is_in_files(pool):
+            raise ValueError(
+                f"the candidates of {self.name!r} are in its store: add one file or frame at a "
+                "time, or begin a campaign with the pattern or folder"
+            )
+        return add(self.store, self.ledger, created, pool, there.X, by or self.who)
+
+    def _transact(self, decide: Decide) -> tuple[Event, ...]:
+        """Write what `decide` answers; ids that stay in files are looked up in their index."""
+        try:
+            return self.store.transact(self.name, decide)
+        except UnknownId:
+            if not self.ledger.shards:
+                raise
+        from weal.campaign.shard_pool import known, read_shard_pool
+
+        pool = read_shard_pool(self.store, self.ledger)
+        here = lambda ids: known(pool, ids)  # noqa: E731
+        return self.store.transact(self.name, lambda book: decide(rules.WiderBook(book, here)))
 
     def change(self, *, by: str | None = None, **settings: Any) -> None:
         """Change settings: acquisition, goal, lease or warp."""

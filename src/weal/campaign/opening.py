@@ -19,6 +19,9 @@ def open_campaign(
     features: Any = "auto",
     types: dict[str, str] | None = None,
     by: str | None = None,
+    copy: bool = False,
+    scheduler: Any = None,
+    progress: Any = None,
     **settings: Any,
 ) -> Campaign:
     """The campaign of that name; with `pool`, it is made if it is not there yet.
@@ -31,7 +34,15 @@ def open_campaign(
         Where it is kept: sqlite:///weal.db, postgresql://user@host/database or memory: ; None:
         what WEAL_STORE says, else sqlite:///weal.db.
     pool : path or frame, or None
-        Table of candidates: CSV, TSV, Parquet or Excel file; pandas, polars or pyarrow frame.
+        Table of candidates: CSV, TSV, Parquet or Excel file; pandas, polars or pyarrow frame. A
+        pattern of Parquet files, a folder of them or a pool of `weal.open_pool` stays where it
+        is: the store keeps names, sizes and hashes of the files, not their rows.
+    copy : bool
+        Whether the store is to keep the rows of such files too.
+    scheduler
+        Who does passes over such files; see `weal.ActiveLearner`.
+    progress : function or None
+        Called with what is being done, how many rows are done, and of how many.
     id_column, target
         Columns with the ids and with labels that are there already (None: neither such column).
     features, types
@@ -59,14 +70,16 @@ def open_campaign(
     try:
         if pool is not None and name not in place.campaigns():
             from weal.campaign.creating import create
+            from weal.shards.crew import crew_of
 
-            create(place, name, pool, id_column, target, features, types or {}, settings, who)
+            given = (pool, id_column, target, features, types or {}, settings, who, copy)
+            create(place, name, *given, crew_of(scheduler), progress)
         elif pool is None and settings:
             raise ValueError(
                 f"{', '.join(settings)}: settings are given with a pool, for a new campaign; "
                 "change them later with campaign.change(...)"
             )
-        return Campaign(name, place, who)
+        return Campaign(name, place, who, scheduler=scheduler, progress=progress)
     except BaseException:
         place.close()
         raise

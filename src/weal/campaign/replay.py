@@ -23,15 +23,18 @@ from typing import Any
 import numpy as np
 
 from weal.active_learner import ActiveLearner
-from weal.campaign.candidate_table import Pool
+from weal.campaign.candidate_table import Pool as Table
 from weal.campaign.ledger import Ledger
+from weal.campaign.shard_pool import ShardPool
 from weal.learner import events as happened
 from weal.learner.apply import apply
 from weal.learner.functions import resolve
 from weal.learner.labels import Label
+from weal.learner.sharded.candidates import Pooled
 from weal.learner.state import State
 from weal.store.events import Event
 
+Pool = Table | ShardPool
 LABELLING = ("told", "corrected")
 
 
@@ -52,14 +55,12 @@ def replay(events: Sequence[Event], pool: Pool, ledger: Ledger) -> Replay:
     """The campaign after all its events; the ledger has its settings as they are now."""
     settings, first = events[0].body["settings"], _first_rows(events)
     warp, acquisition = ledger.settings["warp"], settings["acquisition"]
-    learner = ActiveLearner(
-        pool.X[:first],
-        {"warp": warp},
-        acquisition,
-        ids=pool.ids[:first],
-        n_start=settings["n_start"],
-        seed=settings["seed"],
-    )
+    own = {"n_start": settings["n_start"], "seed": settings["seed"]}
+    if isinstance(pool, ShardPool):
+        learner = ActiveLearner(pool.upto(first), {"warp": warp}, acquisition, **own)
+    else:
+        X, ids = pool.X[:first], pool.ids[:first]
+        learner = ActiveLearner(X, {"warp": warp}, acquisition, ids=ids, **own)
     return follow(Replay(learner.state, acquisition, warp), events, pool)
 
 
@@ -110,7 +111,11 @@ def _added(now: Replay, event: Event, pool: Pool) -> Replay:
     state = now.state
     if rows > len(there):
         new = slice(len(there), rows)
-        more = there.with_more(pool.X[new], pool.ids[new])
+        more: Pooled = (
+            pool.upto(rows)
+            if isinstance(pool, ShardPool)
+            else there.with_more(pool.X[new], pool.ids[new])
+        )
         state = apply(state, happened.Added(more))
     return replace(now, state=state, rows=rows)
 

@@ -5,14 +5,14 @@ error and nothing is written. Two people who do the same thing at once are told 
 the second sees what the first has done.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from weal.campaign.ledger import VERSION, Ledger, Told, fold
 from weal.errors import AlreadyLabelled, Conflict, UnknownId
-from weal.store.events import Draft, check_note
+from weal.store.events import Draft, Event, check_note
 from weal.store.store import Book
 
 NAMED = 5  # ids in an error message
@@ -34,6 +34,42 @@ class Offer:
 
     id: str
     body: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class WiderBook:
+    """A book that knows more candidates: those that stay in files, and those with events."""
+
+    book: Book
+    elsewhere: Callable[[set[str]], set[str]]
+
+    @property
+    def last(self) -> int:
+        """Number of the last event."""
+        return self.book.last
+
+    @property
+    def now(self) -> datetime:
+        """The store's clock."""
+        return self.book.now
+
+    def of(self, ids: Iterable[str]) -> list[Event]:
+        """All events of these ids."""
+        return self.book.of(ids)
+
+    def known(self, ids: Iterable[str]) -> set[str]:
+        """Which of these are candidates."""
+        wanted = set(ids)
+        found = self.book.known(wanted) | {str(event.id) for event in self.book.of(wanted)}
+        return found | self.elsewhere(wanted - found)
+
+    def by_key(self, key: str) -> Event | None:
+        """The event that a client wrote under this key."""
+        return self.book.by_key(key)
+
+    def next_chunk(self) -> int:
+        """The number that the next chunk will have."""
+        return self.book.next_chunk()
 
 
 def told(

@@ -39,6 +39,7 @@ _file = click.Path(path_type=Path)
     ),
     line.lease,
     click.option("--again", is_flag=True, help="Show the rows that are out; ask for none."),
+    line.scheduler,
     line.by,
 )
 def ask(
@@ -47,6 +48,7 @@ def ask(
     checks: int | None,
     lease: str | None,
     again: bool,
+    scheduler: str | None,
     by: str | None,
     store: str | None,
     as_json: bool,
@@ -58,7 +60,7 @@ def ask(
     if again and (n or checks or lease):
         raise ValueError("--again shows the rows that are out; leave out -n, --check and --lease")
     late = None
-    with opened(name, store, by) as campaign, working("choosing"):
+    with opened(name, store, by, scheduler) as campaign, working("choosing"):
         ids: list[str] = []
         if not again and (n or not checks):
             ids += campaign.ask(n or 1, lease=lease)

@@ -11,7 +11,7 @@ import click
 
 from weal.cli import options as line
 from weal.cli.options import chosen, command, opened, opened_store, plural, takes
-from weal.cli.screen import say, show, show_json, working
+from weal.cli.screen import passing, say, show, show_json, working
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
@@ -25,7 +25,14 @@ _file = click.Path(path_type=Path)
 )
 @takes(
     click.argument("name"),
-    click.option("--pool", type=_file, required=True, help="CSV, TSV, Parquet or Excel file."),
+    click.option(
+        "--pool",
+        type=_file,
+        required=True,
+        help="CSV, TSV, Parquet or Excel file; a folder or 'pattern' of Parquet files stays "
+        "where it is.",
+    ),
+    click.option("--copy", is_flag=True, help="Keep the rows of such files in the store too."),
     click.option("--id", "id_column", metavar="COLUMN", help="Ids [default: rows are numbered]."),
     click.option("--target", metavar="COLUMN", help="What is measured; labels in it are taken."),
     click.option("--features", default="auto", metavar="a,b,c", help="Inputs [default: auto]."),
@@ -49,6 +56,7 @@ def new(
     target: str | None,
     features: str,
     types: tuple[str, ...],
+    copy: bool,
     store: str | None,
     as_json: bool,
     by: str | None,
@@ -65,16 +73,17 @@ def new(
         from weal.campaign.campaign import Campaign
         from weal.campaign.creating import ID, create
         from weal.campaign.opening import account
+        from weal.campaign.shard_pool import is_in_files
         from weal.table.reading import read_table
 
-        who = by or account()
-        with working(f"reading {pool}"):
-            table = read_table(pool, text=[id_column or ID])
-            given = (id_column, target, columns, kinds, chosen(**settings), who)
-            made = create(place, name, table, *given)
+        who, in_files = by or account(), is_in_files(pool)
+        with working(f"reading {pool}"), passing() as progress:
+            table: Any = pool if in_files else read_table(pool, text=[id_column or ID])
+            given = (id_column, target, columns, kinds, chosen(**settings), who, copy)
+            made = create(place, name, table, *given, progress=progress)
         if not made:
             raise _there_already(name, place.url)
-        for note in table.notes:
+        for note in [] if in_files else table.notes:
             say(note)
         _show_new(Campaign(name, place, who), as_json)
 
@@ -125,15 +134,19 @@ def _show_new(campaign: "Campaign", as_json: bool) -> None:
 def add(name: str, file: Path, by: str | None, store: str | None, as_json: bool) -> None:
     """Add the candidates in FILE, read as the first ones were."""
     with opened(name, store, by) as campaign, working(f"reading {file}"):
+        from weal.campaign.shard_pool import is_in_files
         from weal.table.plan import Plan, notes
         from weal.table.reading import read_table
 
         ledger = campaign.ledger
         plan = Plan.from_json(ledger.plan)
-        table = read_table(file, text=[plan.id_column] if plan.id_column else [])
-        added = campaign.add(table)
-        for words in (*table.notes, *notes(plan, table)):
-            say(words)
+        if ledger.shards or is_in_files(file):
+            added = campaign.add(file)
+        else:
+            table = read_table(file, text=[plan.id_column] if plan.id_column else [])
+            added = campaign.add(table)
+            for words in (*table.notes, *notes(plan, table)):
+                say(words)
         rows = campaign.ledger.rows
     if as_json:
         show_json({"added": added, "candidates": rows})

@@ -165,3 +165,31 @@ def _bar(stack: ExitStack) -> Count:
             bar.update(line, description=what, completed=done, total=total)
 
     return tell
+
+
+@contextmanager
+def passing() -> Iterator[Count]:
+    """A callback for passes over many rows: rows a second, and the time left."""
+    begun: dict[str, float] = {}
+    on_line = bool(sys.stderr and sys.stderr.isatty())
+    due = time.monotonic() + SECONDS_BEFORE_WORDS
+
+    def tell(what: str, done: int, total: int) -> None:
+        nonlocal due
+        now = time.monotonic()
+        if not done:
+            begun[what] = now
+        if now < due or done >= total:
+            return
+        from weal.shards.crew import said
+
+        line = said(what, done, total, now - begun.get(what, now))
+        due = now + (1.0 if on_line else SECONDS_BETWEEN_LINES)
+        click.echo(f"\r\033[K{line}", err=True, nl=False) if on_line else say(line)
+        begun["shown"] = now
+
+    try:
+        yield tell
+    finally:
+        if on_line and "shown" in begun:
+            click.echo("\r\033[K", err=True, nl=False)

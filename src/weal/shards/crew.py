@@ -115,6 +115,7 @@ class Count:
     def __init__(self, what: str, shards: Sequence[Shard], progress: Progress | None) -> None:
         self.what, self.progress = what, progress
         self.total, self.done = sum(shard.rows for shard in shards), 0
+        self.add(0)
 
     def add(self, rows: int) -> None:
         """So many rows more are done."""

@@ -175,7 +175,7 @@ def _as_parquet(path: Path) -> list[Path]:
         from weal.shards.converting import converted
 
         return converted(path)
-    return [path.absolute()]
+    return [Path(os.path.abspath(path))]
 
 
 def _names_files(source: Any) -> bool:

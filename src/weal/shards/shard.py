@@ -18,6 +18,7 @@ from weal.core.hashing import Hashes, hash_ids, hash_numbers, hash_texts
 from weal.errors import UnreadableShard
 from weal.shards.encoding import Encoder, Later
 from weal.shards.files import File, pyarrow
+from weal.table.cells import cell_text
 
 BLOCK = 32_768  # rows of a block, at most
 
@@ -140,12 +141,13 @@ class FileShard:
     def ids(self, rows: Rows) -> list[Hashable]:
         """The ids of some rows."""
         if self.id_column is None:
-            return [str(self.start + n) if self.as_text else self.start + n for n in rows.tolist()]
+            places = (self.start + n for n in rows.tolist())
+            return [str(n + 1) if self.as_text else n for n in places]  # people count from 1
         found: list[Hashable] = [None] * len(rows)
         for at, batch in self._taken((self.id_column,), rows):
             cells = batch.column(self.id_column).to_pylist()
             for n, cell in zip(at.tolist(), cells, strict=True):
-                found[n] = str(cell) if self.as_text and cell is not None else cell
+                found[n] = cell_text(cell) if self.as_text and cell is not None else cell
         return found
 
     def table(self, rows: Rows, columns: Sequence[str] | None = None) -> Any:
@@ -163,7 +165,7 @@ class FileShard:
         if self.id_column is None:
             positions = np.arange(self.start, self.start + self.rows)
             if self.as_text:
-                return hash_ids([str(n) for n in positions.tolist()])
+                return hash_ids([str(n + 1) for n in positions.tolist()])
             return hash_numbers(positions)
         batches = self.batches((self.id_column,))
         parts = [_hashes(batch.column(self.id_column), self) for batch in batches]
@@ -222,7 +224,7 @@ def _hashes(cells: Any, shard: FileShard) -> Hashes:
     if arrow.types.is_dictionary(cells.type):
         cells = cells.cast(cells.type.value_type)
     if shard.as_text and not arrow.types.is_string(cells.type):
-        return hash_ids([str(cell) for cell in cells.to_pylist()])
+        return hash_ids([cell_text(cell) for cell in cells.to_pylist()])
     if arrow.types.is_signed_integer(cells.type) or arrow.types.is_uint32(cells.type):
         return hash_numbers(cells.to_numpy(zero_copy_only=False))
     if arrow.types.is_string(cells.type):

@@ -5,6 +5,7 @@ positions are looked up when somebody asks. Candidates that leave are marked; sh
 no longer read, and keep their positions.
 """
 
+import os
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -151,7 +152,7 @@ class ShardedCandidates:
 
     def without_shards(self, paths: Iterable[Any]) -> "ShardedCandidates":
         """The candidates without those in these files; ValueError where one is not of the pool."""
-        wanted = {str(Path(path).absolute()) for path in paths}
+        wanted = {os.path.abspath(path) for path in paths}
         files = {file.path for file in self.pool.files}
         if missing := sorted(wanted - files):
             raise ValueError(f"{missing[0]} is not a shard of the pool")
@@ -165,7 +166,7 @@ class ShardedCandidates:
 
     def in_shards(self, paths: Iterable[Any], names: Iterable[Hashable]) -> list[Hashable]:
         """Which of these ids are in the files."""
-        wanted = {str(Path(path).absolute()) for path in paths}
+        wanted = {os.path.abspath(path) for path in paths}
         return [
             name for name in names
             if (part := self._part(name)) is not None and part.file.path in wanted
