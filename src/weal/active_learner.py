@@ -34,7 +34,8 @@ from weal.learner.state import State, begin, with_experts
 from weal.learner.watch import Watch
 from weal.model.checks import check_count, check_seed
 from weal.model.model import Model
-from weal.shards.crew import crew_of, line_on_stderr
+from weal.shards.crew import line_on_stderr
+from weal.shards.crews import crew_of
 from weal.shards.pool import Shards
 
 

@@ -90,7 +90,7 @@ class Campaign:
 
         ledger = self.ledger
         if self._session is None:
-            from weal.shards.crew import crew_of
+            from weal.shards.crews import crew_of
 
             who = crew_of(self.scheduler), self.progress
             self._session = Session(self.store, ledger, self._events, *who)

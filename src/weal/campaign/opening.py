@@ -70,7 +70,7 @@ def open_campaign(
     try:
         if pool is not None and name not in place.campaigns():
             from weal.campaign.creating import create
-            from weal.shards.crew import crew_of
+            from weal.shards.crews import crew_of
 
             given = (pool, id_column, target, features, types or {}, settings, who, copy)
             create(place, name, *given, crew_of(scheduler), progress)
