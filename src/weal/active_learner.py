@@ -49,9 +49,9 @@ class ActiveLearner:
     model : EnsembleGPRegressor or None
         Its parameters are taken, not its labels. None: the default ones.
     acquisition : str, function, or list of them
-        One of random, wvar, went, qbc, gpm-var, gpm-ent, ivr, bald, igs; "auto" for the
-        paper's five and igs together, weighed as labels come (the default); "multi" for the five
-        alone; a list for others together; or your own function of a
+        One of random, wvar, went, qbc, gpm-var, gpm-ent, ivr, mvr, mvr-var, bald, igs; "auto",
+        the default, which is mvr-var; "multi" for the paper's five together, weighed as labels
+        come; a list for others together; or your own function of a
         `weal.core.acquisition.Belief` that returns one score for each candidate. One that looks
         at each candidate by itself may say so (`f.pointwise = True`): large pools are then
         given to it in blocks.
@@ -65,7 +65,7 @@ class ActiveLearner:
         Learning rate of their weights, for labels of sd 1; "range" (shift and scale to [0, 1]) or
         "maximum" (the paper's literal rule).
     reference : array (N, d) or None
-        Where `ivr` wants to be sure; None: the pool.
+        Where `ivr`, `mvr` and the default want to be sure; None: the pool.
     n_start : int or None
         Labels before there is a model; None: d + 3, but 5 at the least and 10 at the most.
     seed : int

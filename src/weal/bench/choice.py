@@ -1,8 +1,8 @@
 """Does choosing pay? A method beside others that differ from it in the choice alone.
 
     weal-auto      the default                       against weal-random (the same model, points at
-                                                     random) and weal-even (the same acquisition
-                                                     functions, their weights held even)
+                                                     random) and weal-even (six acquisition
+                                                     functions with even weights)
     egp-multiafs   Algorithm 2 of the paper          against random: the same model; but V labels
                                                      for validation more
 

@@ -3,7 +3,8 @@
     created             settings, and the candidates of all `added` before the first label
     added               Added
     asked               Asked, with the weights of the acquisition functions that chose, where
-                        these are still the ones in force
+                        these are still the ones in force (an earlier "auto" was six functions:
+                        their weights are left, `other_auto`)
     told, corrected     Told; a correction drops the labels that were there
     withdrawn           Told without the labels of the row, or Released
     skipped             Skipped
@@ -49,6 +50,7 @@ class Replay:
     rows: int = 0  # candidates that have come
     labelled: bool = False  # whether a label ever came
     unusable: Mapping[str, str] = field(default_factory=dict)  # id -> why its label is left out
+    other_auto: bool = False  # whether the last rows were chosen by what "auto" was before
 
 
 def replay(events: Sequence[Event], pool: Pool, ledger: Ledger) -> Replay:
@@ -125,6 +127,8 @@ def _asked(now: Replay, event: Event, pool: Pool) -> Replay:
     ask, log_omega = body.get("ask"), None
     if ask and ask["acquisition"] == now.acquisition:
         log_omega = np.array(ask["log_omega"])
+        other = log_omega.shape != now.state.log_omega.shape
+        log_omega, now = None if other else log_omega, replace(now, other_auto=other)
     asked = happened.Asked(str(event.id), _reason(body), log_omega, opens=bool(ask))
     return replace(now, state=apply(now.state, asked))
 

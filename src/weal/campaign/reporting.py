@@ -45,6 +45,8 @@ def _standing(status: "Status") -> list[str]:
     if status.skipped:
         found.append(f"  skipped          {status.skipped}")
     found += [f"  left aside       {name}: {why}" for name, why in status.unusable.items()]
+    if status.choice:
+        found.append(f"  choice           {status.choice}")
     if status.missing:
         more = f"{status.missing} more {_plural(status.missing, 'label')}"
         found.append(f"  no model yet     {more} to come before there is one")

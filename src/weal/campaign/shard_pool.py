@@ -143,7 +143,7 @@ def begin(
     )
     most = len(pool) if len(pool) <= LARGE else SAMPLE
     names = [*([id_column] if id_column else []), *pool.columns]
-    table = rows_as_table(found.cells(found.places.sample(seed, most)).select(names))
+    table = rows_as_table(found.cells(np.sort(found.places.first(seed, most))).select(names))
     plan = make_plan(table, id_column=id_column, features=features, types=types)
     encode(plan, table)  # refuses what cannot be used before anything is written
     return Begun(replace(plan, target=target), table, _drafts(pool, target, who, progress))

@@ -28,6 +28,7 @@ from weal.diagnostics.progress import Progress
 from weal.diagnostics.random_choice import Comparison, beside_random
 from weal.diagnostics.stopping import Change, Needed
 from weal.diagnostics.trend import POOL, WINDOW, Trend
+from weal.learner.functions import NOW_AUTO
 from weal.learner.sampling import standing_for
 from weal.model.model import Model
 from weal.model.prediction import in_units
@@ -109,6 +110,7 @@ class Status:
     needed: Needed | None
     beliefs: Beliefs | None
     advice: str
+    choice: str = ""  # what changed in how rows are chosen, if anything did
 
     def to_dict(self) -> dict[str, Any]:
         """As what JSON can say; labels that no model can take are "aside" there."""
@@ -150,6 +152,7 @@ def status(
         needed=needed,
         beliefs=beliefs,
         advice=_advice(course, beliefs, needed, missing, left),
+        choice=NOW_AUTO if session.replay.other_auto else "",
     )
 
 

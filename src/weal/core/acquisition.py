@@ -23,6 +23,10 @@ The paper's five read the weights w, means mu and variances var of the experts a
               [3] Houlsby et al.: Bayesian active learning, 2011. The divergences by
               Gauss-Hermite quadrature, each held to [0, -log w_m], where it must lie; right to
               1e-3 nats while sds are within a factor of 3, to 0.3 beyond.
+    mvr       the expected fall of the variance of the mixture over the targets, the change of the
+              weights with the label included: MV of `mixture_reduction`. For one expert it is ivr.
+    mvr-var   sqrt(MV gpm-var), the default: what a label would teach about the whole pool, where
+              it cannot be told already.
     igs       min_i |x - x_i| |mean(x) - y_i| over the labels i: far in input and in output.
               [4] Wu, Lin, Huang: Active learning for regression using greedy sampling, 2019.
 
@@ -36,6 +40,7 @@ import numpy as np
 
 from weal.core.arrays import Array
 from weal.core.distances import squared_distances
+from weal.core.mixture_reduction import Toward, expected_fall
 
 DISTANCES = 1 << 16  # of `igs`, at a time, that they stay in the processor's cache
 # The least variance a score sees: an entropy of certainty is -345 nats a unit of weight, not -inf.
@@ -64,6 +69,7 @@ class Belief:
     y_labelled: Array  # (t,)    their labels
     key: tuple[int, int]  # (seed, step): all that is random comes from it
     reduction: Array | None = None  # (M, N)  r_m of `ivr`; kept only for who needs it
+    toward: Toward | None = None  # beliefs on the targets of `mvr`; made only for who needs them
 
     @property
     def mean(self) -> Array:  # (N,)
@@ -127,6 +133,21 @@ def ivr(belief: Belief) -> Array:
     return belief.w @ belief.reduction
 
 
+def mvr(belief: Belief) -> Array:
+    """Expected fall of the variance of the mixture over the targets."""
+    if belief.toward is None:
+        raise ValueError("mvr needs a belief with `toward`; mark a function with needs_targets")
+    which = belief.toward.which
+    w = belief.w[which]
+    s = np.maximum(belief.var[which] + belief.noise[which][:, None], VAR_FLOOR)
+    return expected_fall(w / w.sum(), belief.mu[which], s, belief.toward)
+
+
+def mvr_var(belief: Belief) -> Array:
+    """Geometric mean of `mvr` and `gpm-var`."""
+    return np.sqrt(mvr(belief)) * np.sqrt(gpm_var(belief))
+
+
 def bald(belief: Belief) -> Array:
     """Information of the label about f and about the experts; never negative."""
     w, mu, var = _weighty(belief)
@@ -178,6 +199,8 @@ ACQUISITIONS: dict[str, Acquisition] = {
     "gpm-var": gpm_var,
     "gpm-ent": gpm_ent,
     "ivr": ivr,
+    "mvr": mvr,
+    "mvr-var": mvr_var,
     "bald": bald,
     "igs": igs,
 }
@@ -187,6 +210,12 @@ PAPER = ("wvar", "went", "qbc", "gpm-var", "gpm-ent")  # the K = 5 of Algorithm 
 def needs_reduction(acquisition: Acquisition) -> bool:
     """Whether the score reads `Belief.reduction`, which costs a second column for each label."""
     return acquisition is ivr or bool(getattr(acquisition, "needs_reduction", False))
+
+
+def needs_targets(acquisition: Acquisition) -> bool:
+    """Whether the score reads `Belief.toward`: covariances with the targets."""
+    ours = acquisition is mvr or acquisition is mvr_var
+    return ours or bool(getattr(acquisition, "needs_targets", False))
 
 
 def is_ours(name: str, acquisition: Acquisition) -> bool:

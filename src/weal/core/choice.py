@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from weal.core.arrays import Array
 from weal.core.distances import squared_distances
+from weal.core.hashing import hash_ids, keyed
 
 TIE = 1e-9
 HANDFUL = 64  # candidates that the start looks at for each point
@@ -83,6 +84,11 @@ def best_of(
         for n, hashed in zip(found[kept].tolist(), quick[kept].tolist(), strict=True)
     ]
     return _reduced(entries, few)
+
+
+def by_hash(seed: int, ids: Sequence[Hashable]) -> NDArray[np.intp]:  # (N,)
+    """Positions of the candidates in the order of the hash of (seed, id)."""
+    return np.argsort(keyed(hash_ids(ids), seed), kind="stable")
 
 
 def merge(a: Best, b: Best) -> Best:

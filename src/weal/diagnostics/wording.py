@@ -10,6 +10,8 @@ REASONS = {
     "gpm-var": "the model as a whole is unsure there",
     "gpm-ent": "the possible values are spread out",
     "ivr": "it would make the model surer elsewhere too",
+    "mvr": "its label would make the model surest over all candidates",
+    "mvr-var": "its label would teach most about all candidates, and the model is unsure there",
     "bald": "its label would tell the experts apart",
     "igs": "it is far from what was measured, in inputs and in value",
     "random": "drawn at random",

@@ -135,12 +135,10 @@ def _added(state: State, event: Added) -> State:
         check_distance("the pool", state.settlement.scaling.inputs(new))
     # What the pool was stays the reference, unless one says otherwise.
     reference = state.reference
-    if reference is None:
+    if reference is None and new is not None:
         _, reference = standing_for(state.candidates, state.settings.seed)
     if event.to_reference and new is not None:
         reference = np.concatenate([reference, new])
-    elif event.to_reference:
-        reference = None
     return replace(state, candidates=event.candidates, reference=reference, batch=())
 
 

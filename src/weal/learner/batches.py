@@ -16,6 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from weal.core.targets import TARGETS
 from weal.learner.apply import apply
 from weal.learner.beliefs import Beliefs
 from weal.learner.choosing import chosen, next_query, scores_of
@@ -75,5 +76,7 @@ def shortlisted(state: State, beliefs: Beliefs) -> State:
     few = candidates.chosen(np.unique(every))
     if state.reference is not None:
         reference = state.reference
+    elif state.settings.needs_targets:
+        reference = candidates.X[candidates.least(state.settings.seed, TARGETS, candidates.gone)]
     known = with_experts(state, beliefs.settled(state))
     return replace(known, candidates=few, reference=reference)

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from weal.core.arrays import Array
 from weal.core.experts import moved
+from weal.core.targets import Targets, targets_of
 from weal.core.validation import Judged
 from weal.learner.labels import Label
 from weal.learner.memory_pool import MemoryPool
@@ -33,6 +34,7 @@ from weal.learner.sampling import standing_for
 from weal.learner.sharded.candidates import ShardedCandidates
 from weal.learner.sharded.pool import Place, ShardedPool, ShardedScores
 from weal.learner.state import Settlement, State
+from weal.learner.targets import Aim, aim_of
 from weal.model import fold as folds
 from weal.model import units
 from weal.model.checks import check_distance
@@ -53,6 +55,8 @@ class Known:
     pool: Pool | None = None
     pool_of: tuple[Any, Array | None] = (None, None)  # candidates and reference
     judged: Judged | None = None
+    targets: Targets | None = None
+    targets_of: Array | None = None  # their inputs
     watched: Mapping[int, MemoryPool] = field(default_factory=dict)
 
     def serves(self, state: State) -> bool:
@@ -71,6 +75,8 @@ class Known:
         """The same with the parts that came late."""
         judged, watched = late.judged or self.judged, {**self.watched, **late.watched}
         both = replace(self, judged=judged, watched=watched)
+        if late.targets is not None:
+            both = replace(both, targets=late.targets, targets_of=late.targets_of)
         return both if late.pool is None else replace(both, pool=late.pool, pool_of=late.pool_of)
 
 
@@ -92,6 +98,7 @@ class Beliefs:
         self._known: Known | None = None
         self._ahead: tuple[tuple[int, ...], Outlook] | None = None
         self._watched: list[Array] = []
+        self._aim: Aim | None = None
 
     def model(self, state: State) -> Model:
         """The model of a state that has one."""
@@ -109,7 +116,26 @@ class Beliefs:
         """Ensemble and pool of a state that has a model."""
         pool, fold = self._pool(state), self.model(state).fold
         y = fold.bend.labels(fold.y)
-        return Outlook(fold.ensemble, fold.embedding, pool, fold.X, y)
+        outlook = Outlook(fold.ensemble, fold.embedding, pool, fold.X, y)
+        if not state.settings.needs_targets:
+            return outlook
+        targets, order = self._targets(state)
+        return replace(outlook, targets=targets, order=order)
+
+    def _targets(self, state: State) -> tuple[Targets, NDArray[np.intp] | None]:
+        """The targets of `mvr`, and the candidates by hash."""
+        if self._aim is None or not self._aim.serves(state):
+            self._aim = aim_of(state, self._aim)
+        aim, kept = self._aim, self._kept(state)
+
+        def start(known: Known) -> Known:
+            model = known.model
+            X = check_distance("the reference", model.scaling.inputs(aim.X))
+            targets = targets_of(model.ensemble_.experts, model.embedding_, X)
+            return replace(known, targets=targets, targets_of=aim.X)
+
+        missing = kept is None or kept.targets_of is not aim.X
+        return cast(Targets, self._of(state, start if missing else None).targets), aim.order
 
     def ahead(self, state: State) -> Outlook:
         """The outlook with every candidate that is out given the mean that the labels let expect.
@@ -268,7 +294,9 @@ def _after(known: Known, label: Label) -> Known:
         mu, v = moved(judged.mu, judged.v, c, told)
         judged = replace(judged, points=told.extend(judged.points, c), mu=mu, v=v)
     model = replace(known.model, fold=after)
-    return replace(known, told=(*known.told, label), model=model, judged=judged)
+    targets = None if known.targets is None else known.targets.after(told)
+    told_now = (*known.told, label)
+    return replace(known, told=told_now, model=model, judged=judged, targets=targets)
 
 
 def _serves(snapshot: Snapshot, state: State, begun: Known) -> bool:

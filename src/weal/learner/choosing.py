@@ -14,6 +14,7 @@ Before there is a model, each next point is far from all that were told and aske
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +63,7 @@ def _scores(state: State, outlook: Outlook, free: Free, step: int) -> Scores:
     """The scores of the functions in use."""
     key, functions = (state.settings.seed, step), state.settings.functions
     asked = Pass(outlook.ens, functions, outlook.X, outlook.y, key, free, state.candidates.ids)
+    asked = replace(asked, targets=outlook.targets, order=outlook.order)
     return outlook.pool.scored(asked)
 
 

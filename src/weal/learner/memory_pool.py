@@ -18,39 +18,30 @@ each expert, walked in blocks that stay in the processor's cache.
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weal.core import features
-from weal.core.arrays import Array, Index
+from weal.core.arrays import Array
 from weal.core.embedding import Embedding, Exact
 from weal.core.ensemble import Ensemble
 from weal.core.exact import Correlated, Near
 from weal.core.experts import Points, moved
 from weal.core.held import held, largest_prior, reach
 from weal.core.reference import REFERENCE, ExactReference, FeatureReference, moved_relevance
+from weal.learner.groups import Group, index_of, points_of
 from weal.learner.pool import Pass, Snapshot
-from weal.learner.scores import MemoryScores, score
+from weal.learner.scores import MemoryScores, belief_of, score
 
 SOME = 256  # candidates that decide who is held: the largest score of some is below that of all
 LARGE = 20_000  # candidates from which features are float32
 APART = 4_000  # candidates from which each expert is a group of its own
 BLOCK = 16_384  # candidates of a block: their columns stay in the processor's cache
 MEMORY = 4 * 2**30  # bytes for the pool in the form of the experts, unless told otherwise
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Group:
-    """Experts that are moved together, and the pool in their form where it is kept."""
-
-    members: NDArray[np.intp]  # positions of the experts
-    which: Index  # the same as an index: a slice where that will do
-    embedding: Embedding
-    points: Points | None
-    reference: Any | None
 
 
 class MemoryPool:
@@ -175,7 +166,24 @@ class MemoryPool:
         held = self.members
         which: Any = slice(None) if len(held) == len(self.mu) else held
         q = None if self.q is None else self.q[which]
-        return score(asked, which, self.mu[which], self.v[which], q, self.X)
+        belief = belief_of(asked, which, self.mu[which], self.v[which], q, self.X)
+        return score(asked, held, belief, partial(self._covariances, asked))
+
+    def _covariances(
+        self, asked: Pass, members: NDArray[np.intp], at: NDArray[np.intp]
+    ) -> Array:  # (H, n, R)
+        """Covariances of candidates with the targets of a pass, under some of the experts held."""
+        assert asked.targets is not None
+        points = self._points_of(asked.ens, members, at)
+        return asked.targets.covariance(asked.ens.experts, members, points)  # type: ignore[arg-type]
+
+    def _points_of(self, ens: Ensemble, members: NDArray[np.intp], at: NDArray[np.intp]) -> Points:
+        """Candidates in the form of some of the experts held, in float64: kept, or made anew."""
+        if not self.cached or self.dtype != np.float64:
+            experts: Any = ens.experts.take(members)
+            X, embedding = self.X[at], self.embedding.take(members)
+            return experts.correlated(X) if self.exact else embedding.points(experts, X)
+        return points_of(self.groups, members, at)
 
     def renewed(self, ens: Ensemble) -> "MemoryPool":
         """The belief of another ensemble of the same experts on the same points, from scratch."""
@@ -253,7 +261,7 @@ class MemoryPool:
             yield rows, experts.solved(part)
 
     def _make_group(self, ens: Ensemble, members: NDArray[np.intp], computed: bool) -> Group:
-        which = _index(members)
+        which = index_of(members)
         experts: Any = ens.experts.take(which)
         embedding = self.embedding.take(which)
         reference = None if self.reference is None else self.reference.take(which)
@@ -282,7 +290,7 @@ class MemoryPool:
             points = points.take(kept) if self.exact else points[kept]
         members = group.members[kept]
         reference = None if group.reference is None else group.reference.take(kept)
-        return Group(members, _index(members), group.embedding.take(kept), points, reference)
+        return Group(members, index_of(members), group.embedding.take(kept), points, reference)
 
     def _make_reference(self, ens: Ensemble, R: Array) -> FeatureReference | ExactReference:
         if self.exact:
@@ -293,9 +301,3 @@ class MemoryPool:
         return FeatureReference.of(
             (self.embedding.points(ens.experts, R[rows]) for rows in parts), len(R)
         )
-
-
-def _index(members: NDArray[np.intp]) -> Index:
-    """The members as a slice where they follow one another: a view instead of a copy."""
-    first, last = int(members[0]), int(members[-1])
-    return slice(first, last + 1) if last - first == len(members) - 1 else members

@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weal.core import ensemble
 from weal.core.arrays import Array
 from weal.core.embedding import Embedding
 from weal.core.ensemble import Ensemble
 from weal.core.experts import Points
+from weal.core.targets import Targets
 from weal.learner.pool import Pool
 
 TOGETHER_FROM = 16  # candidates out from which believing them together is faster
@@ -28,6 +30,8 @@ class Outlook:
     pool: Pool
     X: Array  # (t, d)  labelled points, scaled
     y: Array  # (t,)    their labels, as experts see them
+    targets: Targets | None = None  # of `mvr`, where a function looks at them
+    order: NDArray[np.intp] | None = None  # candidates by the hash of (seed, id), with targets
 
     def points(self, at: Sequence[int]) -> Points:
         """The candidates `at`, in the form that the experts take."""
@@ -45,17 +49,19 @@ def believing(outlook: Outlook, at: Sequence[int], y: Array) -> Outlook:
 
     The pool of the outlook moves on, and is not to be used again.
     """
-    ens, pool = outlook.ens, outlook.pool
+    ens, pool, targets = outlook.ens, outlook.pool, outlook.targets
     if len(at) >= TOGETHER_FROM:
         points, lam = outlook.points(at), ens.ratios(np.zeros(len(y)))
         ens = replace(ens, experts=ens.experts.absorb(points, y, lam, ens.likelihood)[0])
+        targets = None if targets is None else targets.renewed(ens.experts)  # type: ignore[arg-type]
         outlook = replace(outlook, ens=ens, pool=pool.renewed(ens))
     else:
         for n, label in zip(at, y.tolist(), strict=True):
             told = ensemble.step(ens, outlook.points([n]), label)
             after = replace(ens, experts=ens.experts.condition(told))
             pool.follow(ens, told, after)
+            targets = None if targets is None else targets.after(told)
             ens = after
             outlook = replace(outlook, ens=ens)
     X = np.concatenate([outlook.X, pool.X[list(at)]])
-    return replace(outlook, X=X, y=np.append(outlook.y, y))
+    return replace(outlook, X=X, y=np.append(outlook.y, y), targets=targets)

@@ -21,6 +21,7 @@ from weal.core.acquisition import Acquisition
 from weal.core.arrays import Array
 from weal.core.choice import Best
 from weal.core.ensemble import Ensemble
+from weal.core.targets import Targets
 
 Combine = Callable[[Array], Array]  # scores (K, n) -> (n,)
 
@@ -47,6 +48,8 @@ class Pass:
     key: tuple[int, int]  # (seed, step)
     free: NDArray[np.bool_]  # (U,)  who may be asked
     ids: Sequence[Hashable]  # U
+    targets: Targets | None = None  # that `mvr` looks at, where a function does
+    order: NDArray[np.intp] | None = None  # (U,)  positions by the hash of (seed, id), with targets
 
     @property
     def seed(self) -> int:

@@ -1,20 +1,32 @@
 """The scores of a pass over a pool in memory, block by block.
 
 Functions that look at one candidate at a time (`core.acquisition.is_pointwise`) get blocks of
-SCORED candidates, whose temporary arrays stay small; others get the whole pool.
+SCORED candidates, whose temporary arrays stay small; others get the whole pool. Functions that look
+at targets (`mvr`) get the free candidates, of large pools a shortlist (`shortlist`); to all others
+they give 0, the least there is.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from weal.core.acquisition import Acquisition, Belief, is_ours, is_pointwise
+from weal.core.acquisition import (
+    Acquisition,
+    Belief,
+    gpm_var,
+    is_ours,
+    is_pointwise,
+    needs_targets,
+)
 from weal.core.arrays import Array
 from weal.core.choice import Best, best_of, merge
+from weal.core.mixture_reduction import Toward, taking_part
 from weal.learner.pool import Combine, Pass
+from weal.learner.shortlist import shortlist
 
 SCORED = 65_536  # candidates of a block
 
@@ -50,13 +62,25 @@ class MemoryScores:
         return np.asarray(self.scores[:, n])
 
 
-def score(asked: Pass, which: Any, mu: Array, v: Array, q: Array | None, X: Array) -> MemoryScores:
-    """All functions on candidates X (U, d), for means and variances (H, U) of experts `which`.
+# Of experts (H,) and candidates (N,): covariances (H, N, R) with the targets of a pass, in units of
+# the magnitude.
+Covariances = Callable[[NDArray[np.intp], NDArray[np.intp]], Array]
+
+
+def score(asked: Pass, held: NDArray[np.intp], belief: Belief, covary: Covariances) -> MemoryScores:
+    """All functions on all candidates, for what the experts held believe of them.
 
     A function that chooses alone may give -inf to what it never wants.
     """
-    belief = belief_of(asked, which, mu, v, q, X)
-    scores = np.stack([_score(function, belief) for function in asked.functions.values()])
+    functions = asked.functions.values()
+    some, listed = belief, np.zeros(0, dtype=np.intp)
+    if any(needs_targets(function) for function in functions):
+        listed = shortlist(asked, partial(gpm_var, belief))
+        some = _aimed(asked, held, _part(belief, listed), lambda members: covary(members, listed))
+    scores = np.zeros((len(functions), belief.mu.shape[1]))
+    for row, function in zip(scores, functions, strict=True):
+        aimed = needs_targets(function)
+        row[listed if aimed else slice(None)] = _score(function, some if aimed else belief)
     for (name, function), row in zip(asked.functions.items(), scores, strict=True):
         if not is_ours(name, function):
             _check_scores(name, row[asked.free], alone=len(scores) == 1)
@@ -71,6 +95,19 @@ def belief_of(asked: Pass, which: Any, mu: Array, v: Array, q: Array | None, X: 
     noise = (sig2 * lam)[:, 0]
     known = (X, asked.X, asked.y, asked.key)
     return Belief(ens.w[which], mu, sig2 * v, noise, *known, reduction)
+
+
+def _aimed(
+    asked: Pass, held: NDArray[np.intp], belief: Belief, covary: Callable[[NDArray[np.intp]], Array]
+) -> Belief:
+    """The belief with what its weightier experts believe of the targets, too."""
+    ens, which = asked.ens, taking_part(belief.w)
+    members = held[which]
+    assert asked.targets is not None
+    cov = covary(members)
+    cov *= ens.magnitude[members, None, None]
+    mu = asked.targets.means(ens.experts, members)  # type: ignore[arg-type]
+    return replace(belief, toward=Toward(which, mu, cov))
 
 
 def _blocks(U: int) -> Iterator[slice]:
@@ -93,10 +130,12 @@ def _score(function: Acquisition, belief: Belief) -> Array:
     return scores
 
 
-def _part(belief: Belief, rows: slice) -> Belief:
+def _part(belief: Belief, rows: Any) -> Belief:
+    """The belief on some of the candidates."""
     reduction = None if belief.reduction is None else belief.reduction[:, rows]
+    toward = None if belief.toward is None else belief.toward.at(rows)
     mu, var = belief.mu[:, rows], belief.var[:, rows]
-    return replace(belief, mu=mu, var=var, X=belief.X[rows], reduction=reduction)
+    return replace(belief, mu=mu, var=var, X=belief.X[rows], reduction=reduction, toward=toward)
 
 
 def _check_scores(name: str, scores: Array, alone: bool) -> None:

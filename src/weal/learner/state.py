@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from weal.core.acquisition import Acquisition, needs_reduction
+from weal.core.acquisition import Acquisition, needs_reduction, needs_targets
 from weal.core.arrays import Array
 from weal.core.scaling import Scaling
 from weal.errors import Exhausted
@@ -41,6 +41,11 @@ class Settings:
     def needs_reference(self) -> bool:
         """Whether one of the functions looks at reference points."""
         return any(needs_reduction(function) for function in self.functions.values())
+
+    @property
+    def needs_targets(self) -> bool:
+        """Whether one of the functions looks at targets."""
+        return any(needs_targets(function) for function in self.functions.values())
 
     @property
     def even(self) -> Array:  # (K,)

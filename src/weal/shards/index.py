@@ -41,10 +41,11 @@ class Index:
         last = np.searchsorted(self.hashes, wanted, side="right")
         return np.asarray(self.positions[first:last])
 
-    def sample(self, seed: int, most: int) -> Positions:
-        """Positions, ascending, of the ids with the least hash of (seed, id)."""
-        at = least(keyed(np.asarray(self.hashes), seed), most)
-        return np.sort(np.asarray(self.positions[at]))
+    def first(self, seed: int, most: int) -> Positions:
+        """Positions of the `most` ids with the least hash of (seed, id), the least first."""
+        mixed = keyed(np.asarray(self.hashes), seed)
+        at = least(mixed, most)
+        return np.asarray(self.positions[at[np.argsort(mixed[at], kind="stable")]])
 
 
 def make_index(pool: Shards, each: Each) -> Index:

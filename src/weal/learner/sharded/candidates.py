@@ -77,12 +77,30 @@ class ShardedCandidates:
         return here
 
     def sample(self, seed: int) -> NDArray[np.int64]:
-        """Positions of the candidates that stand for all (`learner.sampling`)."""
+        """Positions of the candidates that stand for all (`learner.sampling`), ascending."""
+        return np.sort(self.first(seed))
+
+    def first(self, seed: int) -> NDArray[np.int64]:
+        """The same, by the hash of (seed, id)."""
         if seed not in self.samples:
-            at = self.places.sample(seed, SAMPLE)
-            self.X.remember(at.tolist(), self.X[at])
-            self.samples[seed] = at
+            self.samples[seed] = self.places.first(seed, SAMPLE)
         return self.samples[seed]
+
+    @property
+    def gone(self) -> NDArray[np.int64]:
+        """Positions, ascending, of who has been removed."""
+        parts = [self.pool.parts[n] for n in sorted(self.closed)]
+        shards = [np.arange(part.start, part.start + part.rows) for part in parts]
+        return np.unique(np.concatenate([self.removed, *shards]))
+
+    def least(self, seed: int, most: int, taken: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Positions, ascending, of the `most` with the least hash of (seed, id) beside `taken`."""
+        near = self.first(seed)
+        free = near[~np.isin(near, taken)]
+        if len(free) < most and len(near) < len(self):
+            near = self.places.first(seed, most + len(taken))
+            free = near[~np.isin(near, taken)]
+        return np.sort(free[:most])
 
     def position(self, name: Hashable) -> int:
         """Position of an id; UnknownId where the pool has no such candidate."""
@@ -207,7 +225,7 @@ def read_shards(
 
 def plan_for(found: ShardedCandidates, seed: int, **chosen: Any) -> Plan:
     """The plan of a sample of the pool; `chosen` goes to `make_plan`."""
-    table = rows_as_table(found.cells(found.places.sample(seed, SAMPLE)))
+    table = rows_as_table(found.cells(found.sample(seed)))
     features = {"features": list(found.pool.columns), **chosen}
     return make_plan(table, id_column=None, **features)
 
@@ -215,7 +233,7 @@ def plan_for(found: ShardedCandidates, seed: int, **chosen: Any) -> Plan:
 def _whole(found: ShardedCandidates, seed: int) -> bool:
     """Whether the sample has a number in every cell."""
     encoder = Numbers(found.pool.columns)
-    at = found.places.sample(seed, SAMPLE)
+    at = found.sample(seed)
     for part, which in by_part(found.pool.parts, at):
         assert isinstance(part, FileShard)
         table = part.table(at[which] - part.start, encoder.columns).combine_chunks()

@@ -8,7 +8,7 @@ then. What is kept between passes (the summary of the last ones, and the scores 
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from hashlib import blake2b
 from typing import Any, Self
 
@@ -16,19 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.core import features
-from weal.core.acquisition import is_pointwise, random
+from weal.core.acquisition import is_pointwise, needs_targets, random
 from weal.core.arrays import Array, Rows
-from weal.core.choice import Best, merge
+from weal.core.choice import Best, best_of, merge
 from weal.core.embedding import Embedding, Exact
 from weal.core.ensemble import Ensemble
 from weal.core.held import held, largest_prior, reach
 from weal.core.reference import REFERENCE, ExactReference, FeatureReference
 from weal.core.scaling import Scaling
 from weal.learner.pool import Combine, Only, Pass, Snapshot
+from weal.learner.scores import belief_of, score
 from weal.learner.sharded.candidates import ShardedCandidates
 from weal.learner.sharded.rows import ScaledRows
 from weal.learner.sharded.scoring import (
     SHORTLIST,
+    Aimed,
     Positions,
     Rescoring,
     Scoring,
@@ -37,13 +39,16 @@ from weal.learner.sharded.scoring import (
     Weighing,
     merged,
     merged_top,
+    moved,
     scores_at,
     slack,
 )
+from weal.learner.shortlist import MOST
 from weal.shards.crew import Crew, Progress
 from weal.shards.shard import Shard
 
 SOME = 256  # candidates that decide who is held
+WHAT = "scoring"
 MEMO = 4  # summaries of passes that are kept
 
 
@@ -66,29 +71,54 @@ class ShardedScores:
     scoring: Scoring
     found: Summary
     parts: tuple[Shard, ...]
+    aimed: Aimed
     weighed: dict[str, Top]  # the best by the last sum of scores
 
     @property
     def low(self) -> Array:  # (K,)
         """The least score of each function."""
-        return self.found.low
+        return self._both(self.found.low, self.aimed.scores.min(axis=1, initial=self._others))
 
     @property
     def high(self) -> Array:  # (K,)
         """The largest score of each function."""
-        return self.found.high
+        others = -np.inf if self._others > 0.0 else 0.0
+        return self._both(self.found.high, self.aimed.scores.max(axis=1, initial=others))
+
+    @property
+    def _others(self) -> float:
+        """What functions that look at targets say of those not listed; inf: all are listed."""
+        return 0.0 if self.found.free > len(self.aimed.at) else np.inf
+
+    def _both(self, plain: Array, aimed: Array) -> Array:
+        """A number of each function, in their order."""
+        every = np.empty(len(plain) + len(aimed))
+        which = list(self.aimed.which)
+        every[which] = aimed
+        every[[k for k in range(len(every)) if k not in which]] = plain
+        return every
 
     def best(self, combine: Combine) -> Best:
         """The best of the free candidates by what `combine` makes of their scores."""
-        if isinstance(combine, Only):
-            self.place.candidates.X.remember(list(self.found.rows), _stacked(self.found.rows))
-            return self.found.best[combine.k]
-        return self._best(combine)
+        if not isinstance(combine, Only):
+            return self._best(combine)
+        if combine.k in self.aimed.which:
+            return self._best_listed(self.aimed.which.index(combine.k))
+        self.place.candidates.X.remember(list(self.found.rows), _stacked(self.found.rows))
+        plain = [k for k in range(len(self.low)) if k not in self.aimed.which]
+        return self.found.best[plain.index(combine.k)]
+
+    def _best_listed(self, k: int) -> Best:
+        at, scores = self.aimed.at, self.aimed.scores[k]
+        ids = self.place.candidates.ids.at(at)
+        found = best_of(scores, np.ones(len(at), dtype=bool), self.scoring.asked.seed, ids)
+        return moved(found, at)
 
     def _best(self, combine: Combine) -> Best:
         place, many = self.place, self.scoring.shortlist
         top, floor = None, -np.inf
-        for _, (other, sure) in place.crew.each(Weighing(self.scoring, combine, many), self.parts):
+        weighing = Weighing(self.scoring, combine, self.aimed, many)
+        for _, (other, sure) in place.crew.each(weighing, self.parts):
             floor = max(floor, sure)
             top = other if top is None else _joined(top, other, many, slack(floor))
         assert top is not None
@@ -99,20 +129,22 @@ class ShardedScores:
         parts = [self.parts[n] for n in np.unique(which).tolist()]
         at = {part.start: np.sort(could[starts[which] == part.start]) for part in parts}
         best = Best()
-        for _, (one, rows) in place.crew.each(Rescoring(self.scoring, combine, at), parts):
+        rescoring = Rescoring(self.scoring, combine, self.aimed, at)
+        for _, (one, rows) in place.crew.each(rescoring, parts):
             place.candidates.X.remember(list(rows), _stacked(rows))
             best = merge(best, one)
         return best
 
     def at(self, n: int) -> Array:  # (K,)
         """The scores of candidate n."""
-        return scores_at(self.scoring, self.place.candidates.X[n], n)
+        plain = scores_at(self.scoring, self.place.candidates.X[n], n)
+        return np.asarray(self.aimed.joined(plain[:, None], np.array([n]))[:, 0])
 
     @property
     def shortlist(self) -> Positions:
         """Positions of the best of every function, and of their weighted sum."""
         tops = [*self.found.top, *self.weighed.values()]
-        return np.unique(np.concatenate([top.at for top in tops]))
+        return np.unique(np.concatenate([self.aimed.at, *(top.at for top in tops)]))
 
 
 class ShardedPool:
@@ -179,21 +211,65 @@ class ShardedPool:
         memo = self.place.memo
         if scoring.key not in memo:
             crew, progress = self.place.crew, self.place.progress
-            found = [one for _, one in crew.each(scoring, parts, "scoring", progress)]
+            found = reduce(merged, (one for _, one in crew.each(scoring, parts, WHAT, progress)))
+            aimed = self._aimed(asked, members, found, reference)
             while len(memo) >= MEMO:
                 memo.pop(next(iter(memo)))
-            summary = reduce(merged, found)
-            memo[scoring.key] = ShardedScores(self.place, scoring, summary, parts, {})
+            memo[scoring.key] = ShardedScores(self.place, scoring, found, parts, aimed, {})
         return memo[scoring.key]
+
+    def _aimed(
+        self, asked: Pass, members: NDArray[np.intp], found: Summary, reference: Any | None
+    ) -> Aimed:
+        """The scores of functions that look at targets, on the candidates listed for them."""
+        functions = [(k, *pair) for k, pair in enumerate(asked.functions.items())]
+        aimed = [(k, name, f) for k, name, f in functions if needs_targets(f)]
+        if not aimed or found.unsure is None:
+            return Aimed((), np.zeros(0, np.int64), np.zeros((0, 0)))
+        candidates, unsure = self.place.candidates, found.unsure
+        candidates.X.remember(unsure.at.tolist(), unsure.X)
+        taken = np.flatnonzero(~asked.free)
+        near = candidates.least(self.place.seed, MOST // 2, taken)
+        at = np.unique(np.concatenate([unsure.at, near]))
+        if found.free <= MOST:  # then all are looked at
+            at = np.flatnonzero(asked.free)
+        own = {name: f for _, name, f in aimed}
+        few = replace(asked, functions=own, free=np.ones(len(at), bool), ids=candidates.ids.at(at))
+        X, experts = self.rows[at], asked.ens.experts.take(members)
+        points = self.embedding.take(members).points(experts, X)
+        mu, v = experts.predict(points)
+        q = None if reference is None else reference.take(members).relevance(experts, points)
+        belief = belief_of(few, members, mu, v, q, X)
+        scores = score(few, members, belief, partial(self._covariances, few, X)).scores
+        return Aimed(tuple(k for k, *_ in aimed), at, scores)
+
+    def _covariances(
+        self, asked: Pass, X: Array, members: NDArray[np.intp], at: NDArray[np.intp]
+    ) -> Array:  # (H, n, R)
+        """Covariances of rows X[at] with the targets of a pass, under some of the experts."""
+        assert asked.targets is not None
+        experts: Any = asked.ens.experts.take(members)
+        points = (
+            experts.correlated(X[at])
+            if self.exact
+            else self.embedding.take(members).points(experts, X[at])
+        )
+        return asked.targets.covariance(asked.ens.experts, members, points)  # type: ignore[arg-type]
 
     def _scoring(self, asked: Pass, members: NDArray[np.intp], reference: Any | None) -> Scoring:
         ens = _taken(asked.ens, members)
         taken = np.flatnonzero(~asked.free).astype(np.int64)
-        few = replace(asked, ens=ens, free=np.zeros(0, dtype=bool), ids=())
+        functions = {name: f for name, f in asked.functions.items() if not needs_targets(f)}
+        few = replace(
+            asked, ens=ens, functions=functions, free=np.zeros(0, bool), ids=(), targets=None,
+            order=None,
+        )  # fmt: skip
         place, embedding = self.place, self.embedding.take(members)
         return Scoring(
-            key=self._key(few, taken),
+            key=self._key(asked, few, taken),
             asked=few,
+            lists=len(functions) < len(asked.functions),
+            keeps=len(asked.functions) > 1,
             embedding=embedding,
             reference=None if reference is None else reference.take(members),
             scaling=self.scaling,
@@ -203,13 +279,13 @@ class ShardedPool:
             shortlist=SHORTLIST,
         )
 
-    def _key(self, asked: Pass, taken: Positions) -> str:
+    def _key(self, whole: Pass, asked: Pass, taken: Positions) -> str:
         """Number of labels, and a hash of all that the scores follow from."""
         found = blake2b(self.place.candidates.pool.digest.encode(), digest_size=16)
-        names = [(name, id(function)) for name, function in asked.functions.items()]
+        names = [(name, id(function)) for name, function in whole.functions.items()]
         closed = sorted(self.place.candidates.closed)
         found.update(repr((names, asked.key, closed, self.reference_points is None)).encode())
-        for part in (asked.ens, asked.X, asked.y, taken, self.scaling):
+        for part in (asked.ens, asked.X, asked.y, taken, self.scaling, whole.targets):
             _hash(found, part)
         return f"{len(asked.y)} {found.hexdigest()}"
 

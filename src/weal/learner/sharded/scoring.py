@@ -7,6 +7,7 @@ shards make one (`merged`), in any order and grouping:
     low, high   the least and the largest score of each function over the free candidates
     best        of each function whoever may be taken (`core.choice.Best`)
     top         of each function the SHORTLIST best, with their inputs: batches are chosen from them
+    unsure      who a function that looks at targets (`mvr`) is asked about (`listing`)
 
 Scores are computed in float64. Where several functions are weighed, who is best follows from the
 ranges of all, which the pass has only at its end: the scores are kept in float32 (`kept`), and
@@ -21,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weal.core.acquisition import Acquisition, random
+from weal.core.acquisition import Acquisition, gpm_var, random
 from weal.core.arrays import Array
 from weal.core.choice import TIE, Best, best_of, merge
 from weal.core.embedding import Embedding
@@ -29,6 +30,7 @@ from weal.core.scaling import Scaling
 from weal.learner.pool import Combine, Pass
 from weal.learner.scores import belief_of
 from weal.learner.sharded import kept
+from weal.learner.sharded.listing import Unsure, merged_unsure, unsure_rows
 from weal.model.checks import FARTHEST
 from weal.shards.encoding import Encoder, Later
 from weal.shards.shard import Shard
@@ -59,6 +61,7 @@ class Summary:
     high: Array  # (K,)
     best: tuple[Best, ...]  # K
     top: tuple[Top, ...]  # K
+    unsure: Unsure | None  # where a function looks at targets
     later: Later  # what is new to the plan
     rows: Mapping[int, Array] = field(default_factory=dict)  # inputs of the best, by position
 
@@ -68,13 +71,15 @@ class Scoring:
     """What the scores of a pass follow from, besides the rows."""
 
     key: str  # number of labels and hash of the state that the scores belong to
-    asked: Pass  # with the experts held alone, and no candidates
+    asked: Pass  # with the experts held alone, functions that score in a pass, no candidates
+    lists: bool  # whether candidates are listed for functions that look at targets
     embedding: Embedding
     reference: Any | None
     scaling: Scaling
     encoder: Encoder
     taken: Positions  # ascending: who may not be asked
     width: int  # numbers that a row takes for each expert
+    keeps: bool  # whether scores are kept, to be weighed later
     shortlist: int = SHORTLIST
 
     def __call__(self, shard: Shard) -> Summary:
@@ -84,9 +89,9 @@ class Scoring:
         for X, scores in self._blocks(shard, later):
             parts.append(scores)
             rows.append(X)
-        scores = np.concatenate(parts, axis=1)
-        if len(scores) > 1:
-            kept.keep(self.key, shard.start, scores.astype(np.float32))
+        scores, K = np.concatenate(parts, axis=1), len(self.asked.functions)
+        if self.keeps:
+            kept.keep(self.key, shard.start, scores[:K].astype(np.float32))
         return self._summary(shard, np.concatenate(rows), scores, later)
 
     def _blocks(self, shard: Shard, later: Later) -> Any:
@@ -98,8 +103,11 @@ class Scoring:
                 yield some, self.scores(some, shard.start + done)
                 done += len(some)
 
-    def scores(self, X: Array, start: int) -> Array:  # (K, n)
-        """The scores of rows X (n, d), in the user's units, that begin at this position."""
+    def scores(self, X: Array, start: int) -> Array:  # (K, n), or (K + 1, n)
+        """The scores of rows X (n, d), in the user's units, that begin at this position.
+
+        Where candidates are to be listed, the variance of the mixture is the last of them.
+        """
         scaled = self.scaling.inputs(X)
         if np.abs(scaled).max(initial=0.0) > FARTHEST:
             raise ValueError(
@@ -112,11 +120,12 @@ class Scoring:
         mu, v = experts.predict(points)
         q = None if self.reference is None else self.reference.relevance(experts, points)
         belief = belief_of(self.asked, slice(None), mu, v, q, scaled)
+        functions = dict(self.asked.functions) | ({"": gpm_var} if self.lists else {})
         found = [
             _random(self.asked.key, start, len(X)) if function is random else function(belief)
-            for function in self.asked.functions.values()
+            for function in functions.values()
         ]
-        return _checked(np.array(found, dtype=np.float64), self.asked.functions, len(X))
+        return _checked(np.array(found, dtype=np.float64), functions, len(X))
 
     def free(self, shard: Shard) -> NDArray[np.bool_]:
         """Which rows of a shard may be asked."""
@@ -126,18 +135,39 @@ class Scoring:
         return free
 
     def _summary(self, shard: Shard, X: Array, scores: Array, later: Later) -> Summary:
-        free, seed = self.free(shard), self.asked.seed
-        best = tuple(best_rows(shard, row, free, seed) for row in scores)
+        free, seed, K = self.free(shard), self.asked.seed, len(self.asked.functions)
+        best = tuple(best_rows(shard, row, free, seed) for row in scores[:K])
+        unsure = unsure_rows(shard, X, scores[K], free, seed) if self.lists else None
         at = [entry.position for one in best for entry in one.entries]
         return Summary(
             int(free.sum()),
-            scores.min(axis=1, where=free, initial=np.inf),
-            scores.max(axis=1, where=free, initial=-np.inf),
+            scores[:K].min(axis=1, where=free, initial=np.inf),
+            scores[:K].max(axis=1, where=free, initial=-np.inf),
             best,
             tuple(top_rows(shard.start, X, row, free, self.shortlist) for row in scores),
+            unsure,
             later,
             {n: X[n - shard.start] for n in at},
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Aimed:
+    """The scores of functions that look at targets, for those listed; 0 for all others."""
+
+    which: tuple[int, ...]  # places of these functions among all K
+    at: Positions  # (n,)  ascending
+    scores: Array  # (functions, n)
+
+    def joined(self, plain: Array, at: Positions) -> Array:  # (K, N)
+        """The scores of all functions at ascending positions, for those of the others."""
+        if not self.which:
+            return plain
+        every = np.zeros((len(plain) + len(self.which), plain.shape[1]))
+        every[[k for k in range(len(every)) if k not in self.which]] = plain
+        here = np.flatnonzero(np.isin(at, self.at))
+        every[np.array(self.which)[:, None], here] = self.scores[:, np.isin(self.at, at)]
+        return every
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,6 +176,7 @@ class Weighing:
 
     scoring: Scoring
     combine: Combine
+    aimed: Aimed
     shortlist: int
     floor: float = -np.inf
 
@@ -153,11 +184,12 @@ class Weighing:
         """The best by the scores that are kept, and a score that one of them has for sure."""
         scores = kept.find(self.scoring.key, shard.start)
         if scores is None:  # on another worker, or gone with it: computed again
-            parts = list(self.scoring._blocks(shard, Later()))
-            scores = np.concatenate([part for _, part in parts], axis=1).astype(np.float32)
+            parts, K = list(self.scoring._blocks(shard, Later())), len(self.scoring.asked.functions)
+            scores = np.concatenate([part for _, part in parts], axis=1)[:K].astype(np.float32)
             kept.keep(self.scoring.key, shard.start, scores)
         free = self.scoring.free(shard)
-        combined, error = self._combined(scores.astype(np.float64))
+        at = np.arange(shard.start, shard.start + shard.rows)
+        combined, error = self._combined(self.aimed.joined(scores.astype(np.float64), at))
         sure, could = combined - error, np.where(free, combined + error, -np.inf)
         floor = max(self.floor, float(sure.max(where=free, initial=-np.inf)))
         many = max(self.shortlist, int((could >= slack(floor)).sum()))
@@ -184,16 +216,17 @@ class Rescoring:
 
     scoring: Scoring
     combine: Combine
+    aimed: Aimed
     at: Mapping[int, Positions]  # by the start of the shard
 
     def __call__(self, shard: Shard) -> tuple[Best, Mapping[int, Array]]:
         """Who may be taken, and their rows."""
         at = self.at[shard.start]
         X = shard.take(self.scoring.encoder, at - shard.start)
-        scores = self.combine(_one_by_one(self.scoring, X, at))
+        scores = self.combine(self.aimed.joined(_one_by_one(self.scoring, X, at), at))
         ids = shard.ids(at - shard.start)
         found = best_of(scores, np.ones(len(at), dtype=bool), self.scoring.asked.seed, ids)
-        best = _moved(found, at)
+        best = moved(found, at)
         here = {int(n): row for n, row in zip(at, X, strict=True)}
         return best, {entry.position: here[entry.position] for entry in best.entries}
 
@@ -203,7 +236,7 @@ def _one_by_one(scoring: Scoring, X: Array, at: Positions) -> Array:  # (K, n)
     parts = [
         scoring.scores(X[n : n + MOST_BLOCK], int(at[n])) for n in range(0, len(X), MOST_BLOCK)
     ]
-    scores = np.concatenate(parts, axis=1)
+    scores = np.concatenate(parts, axis=1)[: len(scoring.asked.functions)]
     for k, function in enumerate(scoring.asked.functions.values()):
         if function is random:
             scores[k] = [_random(scoring.asked.key, n, 1)[0] for n in at.tolist()]
@@ -223,7 +256,7 @@ def best_rows(shard: Shard, scores: Array, free: NDArray[np.bool_], seed: int) -
     least = top - TIE * abs(top) if np.isfinite(top) else top
     at = np.flatnonzero(free & (scores >= least))
     found = best_of(scores[at], np.ones(len(at), dtype=bool), seed, shard.ids(at))
-    return _moved(found, at + shard.start)
+    return moved(found, at + shard.start)
 
 
 def top_rows(start: int, X: Array, scores: Array, free: NDArray[np.bool_], most: int) -> Top:
@@ -249,6 +282,7 @@ def merged(a: Summary, b: Summary) -> Summary:
         np.maximum(a.high, b.high),
         best,
         tuple(merged_top(one, other) for one, other in zip(a.top, b.top, strict=True)),
+        None if a.unsure is None or b.unsure is None else merged_unsure(a.unsure, b.unsure),
         a.later + b.later,
         rows,
     )
@@ -261,7 +295,7 @@ def merged_top(a: Top, b: Top, most: int = SHORTLIST) -> Top:
     return Top(scores[order], at[order], np.concatenate([a.X, b.X])[order])
 
 
-def _moved(best: Best, at: NDArray[np.intp]) -> Best:
+def moved(best: Best, at: NDArray[np.intp]) -> Best:
     """The same with positions `at` in place of 0, 1, 2, ..."""
     entries = tuple(entry._replace(position=int(at[entry.position])) for entry in best.entries)
     return replace(best, entries=entries)
