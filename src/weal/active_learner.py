@@ -201,6 +201,11 @@ class ActiveLearner:
         """
         return self._beliefs.model(self._state)
 
+    @property
+    def notes(self) -> list[str]:
+        """What the last pass over a pool in shards met that a sample of it had not shown."""
+        return self._beliefs.notes
+
     def ask(self, n: int | None = None, *, more: bool = False) -> Any:
         """The id of the candidate to label next; with `n`, a list of n ids for one batch.
 

@@ -73,6 +73,8 @@ def ask(
         out = campaign.ledger.leases
         rows = campaign.asked(None if again else [one for one in ids if one in out])
         inputs = _inputs(campaign.ledger.plan)
+        for note in campaign.session.beliefs.notes:
+            say(note)
     _show(rows, inputs, name, as_json)
     if late:
         raise late

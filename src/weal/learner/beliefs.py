@@ -100,6 +100,13 @@ class Beliefs:
         self._watched: list[Array] = []
         self._aim: Aim | None = None
 
+    @property
+    def notes(self) -> list[str]:
+        """What the last pass over shards met that the plan of their columns did not know."""
+        last = next(reversed(self._memo.values()), None)
+        found = sorted(last.found.later.items()) if last is not None else []
+        return [f"{what} ({n:,} rows)" for what, n in found]
+
     def model(self, state: State) -> Model:
         """The model of a state that has one."""
         return self._of(state).model

@@ -105,7 +105,9 @@ class Cluster:
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",  # None would open one on every interface
+            worker_dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
             memory_limit=0,  # what they take is known, and a limit would kill them for the cache
             silence_logs=50,
         )
@@ -139,7 +141,7 @@ class _Pass:
         if not self.shards:
             return
         workers = self.crew.workers()
-        self.sent = self._scattered()
+        self.sent = self._sent()
         left = _waves(self.shards, workers, self.crew._had)
         done = _distributed().as_completed(loop=self.crew.client.loop)
         try:
@@ -160,8 +162,13 @@ class _Pass:
             with suppress(Exception):  # Ctrl-C, or a cluster that is gone
                 self.crew.client.cancel(list(self.out), force=True)
 
-    def _scattered(self) -> Any:
-        return self.crew.client.scatter(self.work, broadcast=True, hash=False)
+    def _sent(self) -> Any:
+        """What is to be done, as the result of a task: whoever lost it has it made again.
+
+        (What `scatter` sends is gone with the last worker that has it.)
+        """
+        data = _distributed().protocol.pickle.dumps(self.work)
+        return self.crew.client.submit(unpacked, data, pure=False)
 
     def _submit(self, done: Any, worker: str, left: dict[str, list[list[int]]]) -> None:
         """Give the worker its next wave, or one of whoever has most left."""
@@ -190,7 +197,7 @@ class _Pass:
             if tries >= AGAIN:
                 raise WorkerLost(f"workers were lost again and again at {names}") from error
             self.crew.workers()
-            self.sent = self._scattered()
+            self.sent = self._sent()
             self._out(done, worker, numbers, tries + 1)
             return None
         except _distributed().scheduler.KilledWorker as error:
@@ -198,6 +205,11 @@ class _Pass:
                 f"workers died again and again, perhaps for want of memory, at {names}; the same "
                 "call with fewer workers on a machine may do"
             ) from error
+
+
+def unpacked(data: bytes) -> Any:
+    """What was packed, once for each worker."""
+    return _distributed().protocol.pickle.loads(data)  # of the client that the user trusts
 
 
 def wave(client_version: str, work: Callable[[Shard], Any], shards: list[Shard]) -> Any:
@@ -252,10 +264,10 @@ def _cut(numbers: Sequence[int], shards: Sequence[Shard], rows: float) -> list[l
     return found
 
 
-def _other_version(theirs: str, place: str, ours: str = __version__) -> str:
+def _other_version(theirs: str, place: str, ours: str | None = None) -> str:
     return (
-        f"this is weal {ours}, and the workers at {place} have weal {theirs}: install the same "
-        "version on both"
+        f"this is weal {ours or __version__}, and the workers at {place} have weal {theirs}: "
+        "install the same version on both"
     )
 
 

@@ -73,6 +73,10 @@ class ScaledRows:
     def __getitem__(self, at: Any) -> Array:
         return self.scaling.inputs(self.rows[at])
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """All of them, of a pool that is small enough."""
+        return np.asarray(self[:], dtype=dtype)
+
 
 class ShardedIds(Sequence[Hashable]):
     """The ids of a pool in shards, by position."""

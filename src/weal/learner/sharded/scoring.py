@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weal.core.acquisition import Acquisition, gpm_var, random
+from weal.core.acquisition import gpm_var, random
 from weal.core.arrays import Array
 from weal.core.choice import TIE, Best, best_of, merge
 from weal.core.embedding import Embedding
@@ -121,11 +121,13 @@ class Scoring:
         q = None if self.reference is None else self.reference.relevance(experts, points)
         belief = belief_of(self.asked, slice(None), mu, v, q, scaled)
         functions = dict(self.asked.functions) | ({"": gpm_var} if self.lists else {})
-        found = [
-            _random(self.asked.key, start, len(X)) if function is random else function(belief)
-            for function in functions.values()
-        ]
-        return _checked(np.array(found, dtype=np.float64), functions, len(X))
+        alone, found = len(self.asked.functions) == 1, np.empty((len(functions), len(X)))
+        for k, (name, function) in enumerate(functions.items()):
+            if function is random:
+                found[k] = _random(self.asked.key, start, len(X))
+            else:
+                found[k] = _checked(np.asarray(function(belief)), name, len(X), alone)
+        return found
 
     def free(self, shard: Shard) -> NDArray[np.bool_]:
         """Which rows of a shard may be asked."""
@@ -308,18 +310,17 @@ def _random(key: tuple[int, int], start: int, n: int) -> Array:
     return np.asarray(np.random.Generator(bits).random(n))
 
 
-def _checked(scores: Array, functions: Mapping[str, Acquisition], n: int) -> Array:
-    if scores.shape != (len(functions), n):
+def _checked(scores: Array, name: str, n: int, alone: bool) -> Array:
+    """The scores of a function, one for each of n candidates, all finite."""
+    if scores.shape != (n,):
         raise ValueError(
-            f"an acquisition function returned shape {scores.shape[1:]}; it must return one score "
-            f"for each of the {n} candidates that it is given"
+            f"the acquisition function {name!r} returned shape {scores.shape}; it must return one "
+            f"score for each of the {n} candidates that it is given"
         )
-    alone = len(functions) == 1
-    fine = np.isfinite(scores) | ((scores == -np.inf) & alone)
-    if not fine.all():
-        k, first = (int(one[0]) for one in np.nonzero(~fine))
+    bad = np.flatnonzero(~(np.isfinite(scores) | ((scores == -np.inf) & alone)))
+    if len(bad):
         raise ValueError(
-            f"the acquisition function {list(functions)[k]!r} scored a candidate with "
-            f"{scores[k, first]}; scores must be finite. To leave candidates out, skip them"
+            f"the acquisition function {name!r} scored {len(bad)} of {n} candidates with "
+            f"{scores[bad[0]]}; scores must be finite. To leave candidates out, skip or remove them"
         )
     return scores
