@@ -18,6 +18,7 @@ distributed = pytest.importorskip("distributed")
 
 U = 600
 PATIENT = {f"distributed.comm.timeouts.{what}": "300s" for what in ("connect", "tcp")}
+PATIENT["distributed.scheduler.allowed-failures"] = 1  # deaths of workers that a task may cost
 # Asyncio leaves a socket of a worker that was killed to the collector.
 pytestmark = pytest.mark.filterwarnings(
     "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
