@@ -40,7 +40,7 @@ def course(name, approximation, **options):
 
 
 @KINDS
-@pytest.mark.parametrize("name", ["multi", "auto", "ivr", "random", "bald"])
+@pytest.mark.parametrize("name", ["multi", "auto", "mvr", "ivr", "random", "bald"])
 @pytest.mark.parametrize("limits", LIMITS)
 def test_the_same_is_asked_however_the_pool_is_walked(lower, name, approximation, limits):
     expected, plain = course(name, approximation)

@@ -174,7 +174,7 @@ def test_a_column_that_does_not_vary_changes_nothing(kind, column):
 
 @pytest.mark.parametrize("kind", ["features", "exact", "default"])
 @pytest.mark.parametrize("value", [0.0, -3.0, 1e12, 1e-12])
-@pytest.mark.parametrize("name", ["gpm-var", "multi", "igs", "bald", "ivr"])
+@pytest.mark.parametrize("name", ["gpm-var", "multi", "igs", "bald", "ivr", "auto"])
 def test_labels_that_do_not_vary_are_learnt(kind, value, name):
     given = EnsembleGPRegressor() if kind == "default" else model(kind)
     learner = ActiveLearner(PLAIN, given, name, n_start=6)

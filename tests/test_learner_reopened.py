@@ -49,7 +49,9 @@ def keeps_up(unbroken, folder, steps, every=1):
         assert_allclose(numbers(row), numbers(expected), rtol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["gpm-var", "gpm-ent", "multi", "ivr", "random", "igs", "bald"])
+@pytest.mark.parametrize(
+    "name", ["gpm-var", "gpm-ent", "multi", "ivr", "random", "igs", "bald", "auto"]
+)
 @KINDS
 def test_a_learner_reopened_at_every_step_asks_what_the_unbroken_one_asks(
     name, approximation, tmp_path

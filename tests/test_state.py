@@ -161,7 +161,7 @@ def test_a_replay_of_the_events_is_the_same_state_and_asks_the_same(kind, happen
 
 
 @KINDS
-@pytest.mark.parametrize("name", ["multi", "ivr"])
+@pytest.mark.parametrize("name", ["multi", "ivr", "auto"])
 def test_asked_after_every_label_or_only_at_the_end_is_the_same(kind, name):
     """But for what follows from the questions themselves: the weights of several functions."""
     beliefs, late = Beliefs(MEMORY), Beliefs(MEMORY)
@@ -206,7 +206,7 @@ def test_a_state_that_was_saved_and_opened_believes_the_same_to_the_last_bit(kin
 
 
 @KINDS
-@pytest.mark.parametrize("name", ["multi", "ivr"])
+@pytest.mark.parametrize("name", ["multi", "ivr", "auto"])
 def test_ctrl_c_anywhere_in_a_question_leaves_state_and_beliefs_that_answer_the_same(kind, name):
     now = a_state(kind, name, validation=HELD_OUT)
     now = apply(now, told(now, range(9)))

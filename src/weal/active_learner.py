@@ -49,9 +49,9 @@ class ActiveLearner:
     model : EnsembleGPRegressor or None
         Its parameters are taken, not its labels. None: the default ones.
     acquisition : str, function, or list of them
-        One of random, wvar, went, qbc, gpm-var, gpm-ent, ivr, mvr, mvr-var, bald, igs; "auto",
-        the default, which is mvr-var; "multi" for the paper's five together, weighed as labels
-        come; a list for others together; or your own function of a
+        One of random, wvar, went, qbc, gpm-var, gpm-ent, ivr, mvr, mvr-var, mvr-var-igs,
+        bald, igs; "auto", the default, which is mvr-var-igs; "multi" for the paper's five
+        together, weighed as labels come; a list for others together; or your own function of a
         `weal.core.acquisition.Belief` that returns one score for each candidate. One that looks
         at each candidate by itself may say so (`f.pointwise = True`): large pools are then
         given to it in blocks.

@@ -72,8 +72,8 @@ def test_even_weights_stay_even(monkeypatch):
     assert learner.state.settings.eta == 0.0
     weights = np.array([list(reading.acquisitions.values()) for reading in readings])
     np.testing.assert_allclose(weights, 1.0 / 6.0)
-    auto, _ = asked(monkeypatch, "weal-auto")
-    assert list(auto.state.settings.functions) == list(learner.state.settings.functions)
+    six, _ = asked(monkeypatch, "weal-six")
+    assert list(six.state.settings.functions) == list(learner.state.settings.functions)
 
 
 def test_the_joint_density_is_read_now_and_then_and_at_the_end():

@@ -38,12 +38,23 @@ def test_every_row_that_is_out_says_what_was_expected_of_it_and_why(one):
 
 def test_the_shares_of_a_choice_are_told_and_a_check_has_none(one):
     chosen, _, check = one.asked()
-    assert sum(chosen.shares.values()) == pytest.approx(1.0)
-    first = max(chosen.shares, key=chosen.shares.get)
-    assert f"({first} {wording.percent(chosen.shares[first])})" in chosen.why
+    assert chosen.shares == {"mvr-var-igs": 1.0}
+    assert chosen.why.endswith(
+        "Chosen because its label would teach most about all candidates: the model is unsure "
+        "there, and it is far from what was measured (mvr-var-igs)."
+    )
     assert set(chosen.scores) == set(chosen.shares)
     assert check.shares == {}
     assert check.why.startswith("Drawn at random, for an honest test.")
+
+
+def test_the_share_of_each_of_several_functions_is_told():
+    with taught(14, rows=40) as several:
+        several.change(acquisition="multi")
+        (chosen,) = several.asked(several.ask(1))
+    assert sum(chosen.shares.values()) == pytest.approx(1.0)
+    first = max(chosen.shares, key=chosen.shares.get)
+    assert f"({first} {wording.percent(chosen.shares[first])})" in chosen.why
 
 
 def test_the_neighbours_are_the_nearest_labelled_rows(one):

@@ -1,6 +1,7 @@
 """The paper's five scores against loops of its equations; one conformance suite for all scores."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from weal.core.acquisition import (
     is_pointwise,
     ivr,
     needs_reduction,
+    needs_targets,
     qbc,
     random,
     went,
@@ -28,6 +30,7 @@ from weal.core.acquisition import (
 )
 from weal.core.ensemble import Ensemble
 from weal.core.magnitude import Fixed
+from weal.core.mixture_reduction import Toward
 from weal.learner import scores as in_blocks
 from weal.learner.pool import Pass
 
@@ -41,9 +44,21 @@ LOOPS = {
     "gpm-var": scores.mixture_variance,
     "gpm-ent": scores.mixture_entropy_bound,
 }
+TARGETED = ["mvr", "mvr-var", "mvr-var-igs"]
 ENTROPIES = ("went", "gpm-ent")
 # How a score follows labels that are measured in another unit: times unit^power.
-POWERS = {"wvar": 2, "qbc": 2, "gpm-var": 2, "ivr": 2, "igs": 1, "bald": 0, "random": 0}
+POWERS = {
+    "wvar": 2,
+    "qbc": 2,
+    "gpm-var": 2,
+    "ivr": 2,
+    "mvr": 2,
+    "mvr-var": 2,
+    "mvr-var-igs": 2.5,
+    "igs": 1,
+    "bald": 0,
+    "random": 0,
+}
 
 
 def close(a, b, bel, name):
@@ -65,13 +80,20 @@ def shuffled(bel, order):
         var=frozen(bel.var[:, order]),
         X=frozen(bel.X[order]),
         reduction=frozen(bel.reduction[:, order]),
+        toward=bel.toward.at(order),
     )
 
 
 def experts(bel, which):
     """The same belief with its experts in another order, or some of them."""
     parts = ("w", "mu", "var", "noise", "reduction")
-    return replace(bel, **{name: frozen(getattr(bel, name)[which]) for name in parts})
+    rows = {m: row for row, m in enumerate(bel.toward.which.tolist())}
+    order = np.arange(len(bel.w))[which].tolist()
+    there = [n for n, m in enumerate(order) if m in rows]
+    at = [rows[order[n]] for n in there]
+    toward = Toward(np.array(there), bel.toward.mu[at], bel.toward.cov[at])
+    chosen = {name: frozen(getattr(bel, name)[which]) for name in parts}
+    return replace(bel, **chosen, toward=toward)
 
 
 @pytest.mark.parametrize("name", PAPER)
@@ -156,6 +178,21 @@ def test_ivr_says_what_it_needs():
         ivr(replace(belief(0), reduction=None))
 
 
+def test_mvr_says_what_it_needs():
+    with pytest.raises(ValueError, match="toward"):
+        ACQUISITIONS["mvr-var"](replace(belief(0), toward=None))
+
+
+def test_own_functions_can_ask_for_the_targets():
+    def own(bel):
+        return bel.toward.cov[0, :, 0]
+
+    assert [name for name in EVERY if needs_targets(ACQUISITIONS[name])] == TARGETED
+    assert not needs_targets(own)
+    own.needs_targets = True
+    assert needs_targets(own)
+
+
 def test_own_functions_can_ask_for_the_reduction():
     def own(bel):
         return bel.reduction[0]
@@ -167,6 +204,20 @@ def test_own_functions_can_ask_for_the_reduction():
     assert needs_reduction(own)
 
 
+@dataclass(frozen=True)
+class OfBelief:
+    """Targets of which the weightier experts believe what they do in a belief."""
+
+    bel: Any
+
+    def means(self, experts, which):
+        np.testing.assert_array_equal(which, self.bel.toward.which)
+        return self.bel.toward.mu
+
+    def covary(self, which, at):
+        return self.bel.toward.cov[:, at].copy()
+
+
 def of_a_pass(bel, functions):
     """Scores (K, N) of a pass over a pool on which the experts believe this."""
     with np.errstate(divide="ignore"):
@@ -175,7 +226,10 @@ def of_a_pass(bel, functions):
     everyone, N = np.ones(bel.mu.shape[1], dtype=bool), bel.mu.shape[1]
     asked = Pass(ens, functions, bel.X_labelled, bel.y_labelled, bel.key, everyone, range(N))
     q = bel.reduction * (bel.var + bel.noise[:, None])
-    return in_blocks.score(asked, slice(None), bel.mu, bel.var, q, bel.X).scores
+    given = in_blocks.belief_of(asked, slice(None), bel.mu, bel.var, q, bel.X)
+    asked = replace(asked, targets=OfBelief(bel))
+    covary = asked.targets.covary
+    return in_blocks.score(asked, np.arange(len(bel.w)), given, covary).scores
 
 
 # The suite that every acquisition function passes.
@@ -276,11 +330,12 @@ def test_scores_follow_the_unit_of_the_labels(name, bel, unit):
         noise=frozen(unit**2 * bel.noise),
         y_labelled=frozen(unit * bel.y_labelled),
         reduction=frozen(unit**2 * bel.reduction),
+        toward=Toward(bel.toward.which, unit * bel.toward.mu, unit**2 * bel.toward.cov),
     )
     was = ACQUISITIONS[name](bel)
     expected = was + np.log(unit) if name in ENTROPIES else was * unit ** POWERS[name]
-    if name == "igs" and not len(bel.y_labelled):
-        expected = was
+    if name.endswith("igs") and not len(bel.y_labelled):
+        expected = was * unit ** (POWERS[name] - POWERS["igs"] * (0.5 if name != "igs" else 1.0))
     close(ACQUISITIONS[name](other), expected, other, name)
 
 

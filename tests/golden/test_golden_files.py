@@ -21,6 +21,7 @@ import weal
 from golden import reading
 from golden.reading import HERE, asks, campaign_says, learner_says, name_of, status_says
 from weal.core import lineup
+from weal.learner import functions
 
 EXPECTED = json.loads((HERE / "expected.json").read_text("utf-8"))
 RTOL = 1e-6
@@ -31,6 +32,8 @@ CAMPAIGNS = pytest.mark.parametrize(
 )
 
 
+# Files of learners with what "auto" was then; it is given by name, to ask what was asked.
+EARLIER_AUTO = ("array", "begun", "pandas", "polars")
 MENDED = {"model-default.weal-0.1", "model-features.weal-0.1", "alloys"}
 
 
@@ -124,7 +127,8 @@ def loaded_learner(name):
     for library in ("pandas", "polars"):
         if library in name:
             pytest.importorskip(library)
-    return weal.ActiveLearner.load(HERE / name), EXPECTED["learners"][name]
+    earlier = ["multi", "igs"] if any(part in name for part in EARLIER_AUTO) else None
+    return weal.ActiveLearner.load(HERE / name, earlier), EXPECTED["learners"][name]
 
 
 @LEARNERS
@@ -166,7 +170,7 @@ def test_a_learner_file_of_0_1_learns_from_new_labels_as_it_would_have(name):
 def test_a_learner_file_of_0_1_can_be_saved_again(name, tmp_path):
     learner, case = loaded_learner(name)
     learner.save(tmp_path / "again.weal")
-    again = weal.ActiveLearner.load(tmp_path / "again.weal")
+    again = weal.ActiveLearner.load(tmp_path / "again.weal")  # which names its functions itself
     assert_same(learner_says(again, case), case["loaded"], RTOL)
     assert_same(reading.history_says(again), case["history"], RTOL)
     assert asks(again) == case["asks"]
@@ -185,7 +189,41 @@ def test_a_learner_file_of_0_1_has_the_kind_of_frame_it_was_given(kind):
     assert list(rows["sample"]) == case["asks"]
 
 
+@pytest.mark.parametrize("part", EARLIER_AUTO[:2])
+def test_a_learner_file_with_an_earlier_default_goes_on_with_that_of_now_and_says_so(part):
+    name = f"learner-{part}.weal-0.1"
+    with pytest.warns(UserWarning, match="the default is mvr-var-igs now"):
+        learner = weal.ActiveLearner.load(HERE / name)
+    assert learner.acquisition_weights == {"mvr-var-igs": 1.0}
+    assert_same(
+        learner_says(learner, EXPECTED["learners"][name]),
+        EXPECTED["learners"][name]["loaded"],
+        RTOL,
+    )
+    learner.ask(more=True)
+    assert learner.history[-1]["why"] in ("mvr-var-igs", "start")
+
+
 # Stores
+
+
+@pytest.fixture
+def as_auto_was(monkeypatch):
+    """The default of 0.1."""
+    monkeypatch.setitem(functions.TOGETHER, "auto", functions.EARLIER_AUTO)
+
+
+@pytest.mark.parametrize(("store", "name"), [("campaigns.db", "alloys")])
+def test_a_store_with_an_earlier_default_goes_on_with_that_of_now_and_says_so(opened, store, name):
+    case = EXPECTED["stores"][store][name]
+    assert opened.learner.acquisition_weights == {"mvr-var-igs": 1.0}
+    assert "mvr-var" in opened.status().choice
+    assert any("the default is mvr-var-igs now" in line for line in opened.status().lines())
+    (row,) = opened.ask(1)
+    assert [one.shares for one in opened.asked([row])] == [{"mvr-var-igs": 1.0}]
+    assert opened.status().choice == ""
+    predictions = campaign_says(opened, case["ids"])["predictions"]
+    assert_same(predictions, case["loaded"]["predictions"], RTOL)
 
 
 @pytest.fixture
@@ -210,6 +248,7 @@ def test_a_store_of_0_1_predicts_what_it_predicted(opened, store, name):
     assert_same(predictions, case["loaded"]["predictions"], RTOL)
 
 
+@pytest.mark.usefixtures("as_auto_was")
 @CAMPAIGNS
 def test_a_store_of_0_1_needs_no_snapshot(store, name, tmp_path):
     case, copy = EXPECTED["stores"][store][name], tmp_path / "copy.db"
@@ -221,11 +260,13 @@ def test_a_store_of_0_1_needs_no_snapshot(store, name, tmp_path):
         assert_same(status_says(campaign), case["status"], RTOL)
 
 
+@pytest.mark.usefixtures("as_auto_was")
 @CAMPAIGNS
 def test_a_store_of_0_1_is_as_far_as_it_was(opened, store, name):
     assert_same(status_says(opened), EXPECTED["stores"][store][name]["status"], RTOL)
 
 
+@pytest.mark.usefixtures("as_auto_was")
 @CAMPAIGNS
 def test_a_store_of_0_1_asks_what_it_would_have_asked(opened, store, name):
     case = EXPECTED["stores"][store][name]

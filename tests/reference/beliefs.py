@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from reference.cases import frozen
 from weal.core.acquisition import Belief
+from weal.core.mixture_reduction import Toward, taking_part
 
 SCALES = (1e-60, 1e-6, 1.0, 1e6, 1e60)
 
@@ -21,8 +22,14 @@ def belief(seed, M=4, N=6, d=3, t=5, scale=1.0, unequal=3.0, blanks=True):
         w[rng.integers(M)] += 0.1
         var[rng.random((M, N)) < 0.2] = 0.0
         mu[:, rng.random(N) < 0.2] = scale  # where all agree
+    w = w / w.sum()
+    part = taking_part(w)
+    correlated = rng.uniform(-0.5, 0.5, (len(part), N, 7)) * np.sqrt(var[part])[:, :, None]
+    toward = Toward(
+        part, frozen(scale * rng.standard_normal((len(part), 7))), frozen(scale * correlated)
+    )
     return Belief(
-        w=frozen(w / w.sum()),
+        w=frozen(w),
         mu=frozen(mu),
         var=frozen(var),
         noise=frozen(noise),
@@ -31,6 +38,7 @@ def belief(seed, M=4, N=6, d=3, t=5, scale=1.0, unequal=3.0, blanks=True):
         y_labelled=frozen(scale * rng.standard_normal(t)),
         key=(seed, t),
         reduction=frozen(scale**2 * rng.exponential(1.0, (M, N)) * (rng.random((M, N)) < 0.8)),
+        toward=toward,
     )
 
 

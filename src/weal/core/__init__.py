@@ -18,9 +18,11 @@ Read in this order, the docstrings of the modules are the manual:
     stated_noise  noise that is known in label units, as a ratio to the magnitude
     relevance     one lengthscale for each input, fitted to the labels
     lineup        which experts play, out of all that could
+    mixture_reduction   what a label would teach about the mixture, its weights included
     acquisition   how much a label of each candidate would be worth
     held          which experts a pool can do without, and no score is changed
     reference     the same with regard to reference points, kept up to date
+    targets       points that stand for the pool, and how candidates covary with them
     choice        ties, and a start that fills space
     leave_one_out every label predicted from all the others
     validation    how good the ensemble would be after a pseudo label

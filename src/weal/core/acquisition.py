@@ -25,8 +25,10 @@ The paper's five read the weights w, means mu and variances var of the experts a
               1e-3 nats while sds are within a factor of 3, to 0.3 beyond.
     mvr       the expected fall of the variance of the mixture over the targets, the change of the
               weights with the label included: MV of `mixture_reduction`. For one expert it is ivr.
-    mvr-var   sqrt(MV gpm-var), the default: what a label would teach about the whole pool, where
-              it cannot be told already.
+    mvr-var   sqrt(MV gpm-var): what a label would teach about the whole pool, where the mixture
+              is unsure.
+    mvr-var-igs  sqrt(MV gpm-var igs), the default: the same, and far from what was measured, which
+              helps where the model is wrong about itself.
     igs       min_i |x - x_i| |mean(x) - y_i| over the labels i: far in input and in output.
               [4] Wu, Lin, Huang: Active learning for regression using greedy sampling, 2019.
 
@@ -148,6 +150,11 @@ def mvr_var(belief: Belief) -> Array:
     return np.sqrt(mvr(belief)) * np.sqrt(gpm_var(belief))
 
 
+def mvr_var_igs(belief: Belief) -> Array:
+    """`mvr-var` times the root of `igs`: the one that asks by default."""
+    return mvr_var(belief) * np.sqrt(igs(belief))
+
+
 def bald(belief: Belief) -> Array:
     """Information of the label about f and about the experts; never negative."""
     w, mu, var = _weighty(belief)
@@ -201,6 +208,7 @@ ACQUISITIONS: dict[str, Acquisition] = {
     "ivr": ivr,
     "mvr": mvr,
     "mvr-var": mvr_var,
+    "mvr-var-igs": mvr_var_igs,
     "bald": bald,
     "igs": igs,
 }
@@ -214,7 +222,7 @@ def needs_reduction(acquisition: Acquisition) -> bool:
 
 def needs_targets(acquisition: Acquisition) -> bool:
     """Whether the score reads `Belief.toward`: covariances with the targets."""
-    ours = acquisition is mvr or acquisition is mvr_var
+    ours = acquisition in (mvr, mvr_var, mvr_var_igs)
     return ours or bool(getattr(acquisition, "needs_targets", False))
 
 

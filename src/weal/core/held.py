@@ -20,6 +20,7 @@ With mean_H = sum_H w mu, b >= |mean_H|, and T a lower bound of the largest scor
     mean              sum_R w mu                                  sqrt(sum_R w sum_R w B^2)
                                                                   <= sqrt(BOUND sum_R w T_qbc)
     igs               its largest distance times that of the mean
+    mvr               exempt: it looks at experts of weight 1e-2 and more alone
 
 c is the largest of |1/2 log(2 pi var)| from VAR_FLOOR to V, some 345 nats. So who has a weight of
 NEGLIGIBLE is held, and then, one after the other, who could add most, until the sums fit. It is the

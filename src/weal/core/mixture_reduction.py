@@ -27,20 +27,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.core.arrays import Array
+from weal.core.tuned import LEAST_PART, MOST_PARTS
 
-# Experts that take part: those of this weight and more, renormalised, the weightiest if many.
-LEAST_WEIGHT, MOST_EXPERTS = 1e-2, 8
 # Nodes of each expert, by how many experts there are at the most, and how many sds they reach: so
 # many that MV is right to 5 % for sds that differ by factors of up to 40.
-NODES = ((3, 12, 3.8), (5, 10, 3.5), (MOST_EXPERTS, 9, 3.5))
+NODES = ((3, 12, 3.8), (5, 10, 3.5), (MOST_PARTS, 9, 3.5))
 AT_A_TIME = 1 << 15  # densities that are computed together: they stay in the processor's cache
 _FAR = 1e2  # standardised distance beyond which a density is exp(-5e3) = 0: held there to square
 
 
 def taking_part(w: Array) -> NDArray[np.intp]:
     """Positions of the experts of weights w (M,) that MV looks at, ascending."""
-    few = np.argsort(-w, kind="stable")[:MOST_EXPERTS]
-    return np.sort(few[w[few] >= min(LEAST_WEIGHT, float(w.max()))])
+    few = np.argsort(-w, kind="stable")[:MOST_PARTS]
+    return np.sort(few[w[few] >= min(LEAST_PART, float(w.max()))])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

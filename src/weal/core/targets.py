@@ -22,8 +22,6 @@ from weal.core.exact import Correlated, ExactExperts, ExactStep
 from weal.core.experts import FeatureExperts, FeatureStep
 from weal.core.kernels import Kernel, correlation
 
-TARGETS = 128
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureTargets:

@@ -217,7 +217,7 @@ class Beliefs:
             return replace(known, pool=pool, pool_of=wanted)
 
         there = (None, None) if kept is None else kept.pool_of
-        same = all(a is b for a, b in zip(there, wanted, strict=True))
+        same = there[0] is wanted[0] and there[1] is wanted[1]
         return cast(Pool, self._of(state, None if same else start).pool)
 
     def _make_pool(

@@ -1,18 +1,19 @@
 """The acquisition functions that a user means: a name, a function, or several of both.
 
-"auto", the default, is one function, `mvr-var`. It was six, weighed by Algorithm 2, up to weal 0.1
-and in early files of 0.2: what was kept with their weights goes on with the one (`EARLIER_AUTO`).
+"auto", the default, is one function, DEFAULT. It was six, weighed by Algorithm 2, in weal 0.1 and
+in early files of 0.2: what was kept with their weights goes on with the one (`EARLIER_AUTO`).
 """
 
 from typing import Any
 
 from weal.core.acquisition import ACQUISITIONS, PAPER, Acquisition
 
-TOGETHER = {"multi": PAPER, "auto": ("mvr-var",)}  # names that stand for other functions
+DEFAULT = "mvr-var-igs"
+TOGETHER = {"multi": PAPER, "auto": (DEFAULT,)}  # names that stand for other functions
 EARLIER_AUTO = (*PAPER, "igs")
 NOW_AUTO = (
-    "its rows were chosen by six functions whose weights were kept; the default is mvr-var now, "
-    "and chooses from here on"
+    "its rows were chosen by six functions whose weights were kept; the default is "
+    f"{DEFAULT} now, and chooses from here on"
 )
 
 

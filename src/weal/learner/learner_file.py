@@ -4,7 +4,7 @@ All of the state is kept as it is, and of what follows from it the experts as th
 learner that is opened makes the rest anew, and asks what the unbroken one would have asked. A
 function of the user's own cannot be kept: it is given again. Files of weal 0.1 are turned into the
 present format first (`old_learner_files`). A learner that was kept with the six functions of an
-earlier "auto" goes on with the default of now, and says so.
+earlier "auto" goes on with the default of now, and says so, unless these are given again.
 """
 
 import math
@@ -19,7 +19,7 @@ from weal.core.arrays import Array
 from weal.errors import UnreadableFile
 from weal.learner import candidates_file, old_learner_files
 from weal.learner.candidates_file import pack_id, unpack_id
-from weal.learner.functions import EARLIER_AUTO, NOW_AUTO, resolve
+from weal.learner.functions import DEFAULT, EARLIER_AUTO, NOW_AUTO, resolve
 from weal.learner.labels import Label, Labels
 from weal.learner.settings import settings_of
 from weal.learner.state import Settings, Settlement, State
@@ -40,7 +40,7 @@ def save(state: State, memory: int, path: str | os.PathLike[str]) -> None:
     header = {
         "pool": pool,
         "acquisition": list(settings.functions),
-        "auto": "mvr-var",  # what it stood for: files without this have an earlier one
+        "auto": DEFAULT,  # what it stood for: files without this have an earlier one
         "own": [name for name, f in settings.functions.items() if not is_ours(name, f)],
         **{name: getattr(settings, name) for name in _SETTINGS},
         "memory": memory,
@@ -89,7 +89,7 @@ def _pack_settlement(settlement: Settlement | None, d: int) -> tuple[Header | No
 def load(path: str | os.PathLike[str], acquisition: Any = None) -> tuple[State, int]:
     """The state that `save` wrote, and the memory that its learner was given."""
     header, arrays = archive.read(path, KIND)
-    if "auto" not in header and header.get("acquisition") == list(EARLIER_AUTO):
+    if _has_earlier_auto(header, acquisition):
         header, arrays = _with_auto(header, arrays, path)
     chosen = _chosen(header.get("acquisition"), header.get("own"), acquisition)
     try:
@@ -103,6 +103,13 @@ def load(path: str | os.PathLike[str], acquisition: Any = None) -> tuple[State, 
             f"{path} is one of weal's, but not a whole learner ({type(error).__name__}: {error}); "
             "restore it from a copy, or save it again"
         ) from error
+
+
+def _has_earlier_auto(header: Header, acquisition: Any) -> bool:
+    """Whether a file was kept with an earlier "auto", and nobody asks for its functions by name."""
+    six = list(EARLIER_AUTO)
+    wanted = acquisition is not None and list(resolve(acquisition)) == six
+    return "auto" not in header and header.get("acquisition") == six and not wanted
 
 
 def _with_auto(

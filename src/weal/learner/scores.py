@@ -74,7 +74,7 @@ def score(asked: Pass, held: NDArray[np.intp], belief: Belief, covary: Covarianc
     """
     functions = asked.functions.values()
     some, listed = belief, np.zeros(0, dtype=np.intp)
-    if any(needs_targets(function) for function in functions):
+    if asked.targets is not None:
         listed = shortlist(asked, partial(gpm_var, belief))
         some = _aimed(asked, held, _part(belief, listed), lambda members: covary(members, listed))
     scores = np.zeros((len(functions), belief.mu.shape[1]))

@@ -1,7 +1,7 @@
 """Which candidates a score that costs much looks at: all of a small pool, some of a large one.
 
-Of more than MOST free candidates these are the half of MOST that the mixture is least sure of
-(gpm-var), and as many with the least hash of (seed, id), so that none is never looked at. Variances
+Of more than SHORTLIST free candidates these are the half of SHORTLIST that the mixture is least
+sure of (gpm-var), and as many with the least hash of (seed, id), wherever they are. Variances
 within 1e-9 of one another are equal here, and the hash decides: rounding, the order of the pool and
 the blocks or shards that it is walked in decide nothing.
 """
@@ -12,24 +12,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.core.arrays import Array
+from weal.core.tuned import SHORTLIST
 from weal.learner.pool import Pass
 
-MOST = 256
 _STEPS = 2.0**30  # that variances are told apart by, within a factor of two
 
 
 def shortlist(asked: Pass, variances: Callable[[], Array]) -> NDArray[np.intp]:
     """Positions of the candidates to look at, ascending."""
     free = np.flatnonzero(asked.free)
-    if len(free) <= MOST:
+    if len(free) <= SHORTLIST:
         return free
     assert asked.order is not None
     hashed = asked.order[asked.free[asked.order]]
-    unsure = np.argsort(-rounded(variances()[hashed]), kind="stable")[: MOST // 2]
-    return np.unique(np.concatenate([hashed[: MOST // 2], hashed[unsure]]))
+    best = _best(rounded(variances()[hashed]))
+    return np.unique(np.concatenate([hashed[: SHORTLIST // 2], hashed[best]]))
 
 
 def rounded(variances: Array) -> Array:  # (N,) -> (N,)
     """Variances that are told apart: to 30 bits, whatever the others are."""
     mantissa, exponent = np.frexp(variances)
     return np.asarray(np.ldexp(np.rint(mantissa * _STEPS) / _STEPS, exponent))
+
+
+def _best(values: Array) -> NDArray[np.intp]:
+    """Positions of the half of SHORTLIST largest values; of equal ones, the first."""
+    half = SHORTLIST // 2
+    least = np.partition(values, len(values) - half)[len(values) - half]
+    above = np.flatnonzero(values > least)
+    return np.concatenate([above, np.flatnonzero(values == least)[: half - len(above)]])

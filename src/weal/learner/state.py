@@ -45,7 +45,7 @@ class Settings:
     @property
     def needs_targets(self) -> bool:
         """Whether one of the functions looks at targets."""
-        return any(needs_targets(function) for function in self.functions.values())
+        return bool([name for name, f in self.functions.items() if needs_targets(f)])
 
     @property
     def even(self) -> Array:  # (K,)

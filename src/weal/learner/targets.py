@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from weal.core.arrays import Array
 from weal.core.choice import by_hash
-from weal.core.targets import TARGETS
+from weal.core.tuned import TARGETS
 from weal.learner.candidates import Candidates
 from weal.learner.sharded.candidates import Pooled, ShardedCandidates
 from weal.learner.state import State

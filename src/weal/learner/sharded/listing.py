@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from weal.core.arrays import Array
 from weal.core.hashing import Hashes, hash_ids, keyed
-from weal.learner.shortlist import MOST, rounded
+from weal.core.tuned import SHORTLIST
+from weal.learner.shortlist import rounded
 from weal.shards.shard import Shard
 
 
@@ -29,8 +30,8 @@ class Unsure:
 def unsure_rows(
     shard: Shard, X: Array, variances: Array, free: NDArray[np.bool_], seed: int
 ) -> Unsure:
-    """Half of MOST of a shard's free rows."""
-    at, half = np.flatnonzero(free), MOST // 2
+    """Half of SHORTLIST of a shard's free rows."""
+    at, half = np.flatnonzero(free), SHORTLIST // 2
     values = rounded(variances[at])
     if len(at) > half:
         least = np.partition(values, len(values) - half)[len(values) - half]
@@ -40,7 +41,7 @@ def unsure_rows(
 
 
 def merged_unsure(a: Unsure, b: Unsure) -> Unsure:
-    """Half of MOST of both."""
+    """Half of SHORTLIST of both."""
     return _first(
         Unsure(
             np.concatenate([a.variances, b.variances]),
@@ -52,5 +53,5 @@ def merged_unsure(a: Unsure, b: Unsure) -> Unsure:
 
 
 def _first(found: Unsure) -> Unsure:
-    order = np.lexsort((found.hashes, -found.variances))[: MOST // 2]
+    order = np.lexsort((found.hashes, -found.variances))[: SHORTLIST // 2]
     return Unsure(found.variances[order], found.hashes[order], found.at[order], found.X[order])

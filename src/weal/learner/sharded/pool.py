@@ -24,6 +24,7 @@ from weal.core.ensemble import Ensemble
 from weal.core.held import held, largest_prior, reach
 from weal.core.reference import REFERENCE, ExactReference, FeatureReference
 from weal.core.scaling import Scaling
+from weal.core.tuned import SHORTLIST as LISTED
 from weal.learner.pool import Combine, Only, Pass, Snapshot
 from weal.learner.scores import belief_of, score
 from weal.learner.sharded.candidates import ShardedCandidates
@@ -43,7 +44,6 @@ from weal.learner.sharded.scoring import (
     scores_at,
     slack,
 )
-from weal.learner.shortlist import MOST
 from weal.shards.crew import Crew, Progress
 from weal.shards.shard import Shard
 
@@ -229,9 +229,9 @@ class ShardedPool:
         candidates, unsure = self.place.candidates, found.unsure
         candidates.X.remember(unsure.at.tolist(), unsure.X)
         taken = np.flatnonzero(~asked.free)
-        near = candidates.least(self.place.seed, MOST // 2, taken)
+        near = candidates.least(self.place.seed, LISTED // 2, taken)
         at = np.unique(np.concatenate([unsure.at, near]))
-        if found.free <= MOST:  # then all are looked at
+        if found.free <= LISTED:  # then all are looked at
             at = np.flatnonzero(asked.free)
         own = {name: f for _, name, f in aimed}
         few = replace(asked, functions=own, free=np.ones(len(at), bool), ids=candidates.ids.at(at))
