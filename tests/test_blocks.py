@@ -7,7 +7,7 @@ from learning import OUTSIDE, POOL, a_learner, measure, model, outlook, teach
 from weal.core import features
 from weal.learner import memory_pool, scores
 
-KINDS = pytest.mark.parametrize("approximation", ["features", "exact"])
+KINDS = pytest.mark.parametrize("approximation", ["features", "exact", "inducing"])
 LIMITS = {
     "scored in blocks": {"SCORED": 7},
     "scored one by one": {"SCORED": 1},

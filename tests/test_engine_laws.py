@@ -7,10 +7,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from weal import ActiveLearner, EnsembleGPRegressor, Kernel, Scaling
-from weal.core.embedding import Exact, Spectral
+from weal.core.embedding import Exact
+from weal.core.inducing import Inducing
 from weal.core.stated_noise import expected_units
+from weal.model import approximation, settling
 from weal.model import fold as folds
-from weal.model import settling
 from weal.model.fold import refresh_after
 
 rng = np.random.default_rng(12)
@@ -173,11 +174,12 @@ def test_with_all_labels_taken_back_learning_starts_again():
     assert_same(learner.model, EnsembleGPRegressor(scaling=scaling).fit(X[33:63], y[33:63]))
 
 
-def test_beyond_so_many_labels_a_refresh_takes_features(monkeypatch):
-    monkeypatch.setattr(settling, "EXACT_LABELS", 20)
-    model = EnsembleGPRegressor(n_frequencies=100, random_state=0).fit(X[:10], y[:10])
+def test_beyond_so_many_labels_a_refresh_takes_inducing_points(monkeypatch):
+    monkeypatch.setattr(approximation, "SURELY_EXACT", 20)
+    monkeypatch.setattr(approximation, "BYTES", 8 * 20**2)
+    model = EnsembleGPRegressor(random_state=0).fit(X[:10], y[:10])
     assert isinstance(told(model, 10, 24).model_.embedding_, Exact)
-    assert isinstance(told(model, 24, 25).model_.embedding_, Spectral)
+    assert isinstance(told(model, 24, 25).model_.embedding_, Inducing)
     told(model, 25, 64)
     assert np.mean((model.predict(X) - y) ** 2) < 0.1 * y.var()
 

@@ -26,6 +26,8 @@ THREE = (Kernel("rbf", 0.7), Kernel("matern32", (1.0, 2.0, 3.0)), Kernel("rq", 2
 MODELS = {
     "default": EnsembleGPRegressor(),
     "default on features": EnsembleGPRegressor(approximation="features", n_frequencies=30),
+    "default with inducing points": EnsembleGPRegressor(approximation="inducing"),
+    "inducing": EnsembleGPRegressor(THREE, approximation="inducing", magnitude=None),
     "given": EnsembleGPRegressor(THREE, noise_ratios=(1e-4, 0.1), temper=0.5),
     "features": EnsembleGPRegressor(approximation="features", magnitude=None, random_state=1),
     "exact": EnsembleGPRegressor(approximation="exact", magnitude=None),

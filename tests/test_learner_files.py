@@ -17,7 +17,7 @@ from learning import (
 from weal import ActiveLearner, EnsembleGPRegressor, Kernel, UnreadableFile
 from weal.core import acquisition as ours
 
-KINDS = pytest.mark.parametrize("approximation", ["features", "exact"])
+KINDS = pytest.mark.parametrize("approximation", ["features", "exact", "inducing"])
 
 
 def reopened(learner, folder, **options):

@@ -27,7 +27,9 @@ from weal.core import ensemble
 from weal.learner.beliefs import Beliefs
 from weal.learner.memory_pool import MEMORY, MemoryPool
 
-KINDS = pytest.mark.parametrize("approximation", ["features", "exact"])
+KINDS = pytest.mark.parametrize("approximation", ["features", "exact", "inducing"])
+# Inducing points are chosen among the first labels; of the others the first labels choose nothing.
+LASTING = pytest.mark.parametrize("approximation", ["features", "exact"])
 MODEST = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -58,7 +60,7 @@ EVENTS = [
 ]
 
 
-@KINDS
+@LASTING
 @MODEST
 @given(order=st.permutations(range(len(EVENTS))), n_start=st.integers(1, 12))
 def test_any_order_of_the_same_tells_gives_the_same_belief(approximation, order, n_start):
@@ -132,7 +134,7 @@ def test_a_pool_that_grew_is_believed_as_one_that_was_that_large(approximation, 
     assert teach(grown, 3) == teach(large, 3)
 
 
-@KINDS
+@LASTING
 def test_what_ivr_aims_at_stays_the_first_pool_unless_one_says_otherwise(approximation):
     far = points(20, seed=9) + np.array([8.0, 0.0, 0.0])
     first, both = (

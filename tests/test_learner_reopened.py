@@ -20,7 +20,7 @@ from learning import (
 from weal import ActiveLearner, EnsembleGPRegressor
 from weal.learner import memory_pool
 
-KINDS = pytest.mark.parametrize("approximation", ["features", "exact"])
+KINDS = pytest.mark.parametrize("approximation", ["features", "exact", "inducing"])
 
 
 def reopened(learner, folder):

@@ -142,8 +142,9 @@ def test_a_checkpoint_is_used_when_it_fits_and_thrown_away_when_not():
         assert checkpoint.read(data, one.session.state) is None
 
 
-def test_a_checkpoint_is_equal_to_the_last_bit_for_features_too(monkeypatch):
-    monkeypatch.setattr("weal.model.settling.EXACT_LABELS", 6)
+def test_a_checkpoint_is_equal_to_the_last_bit_for_inducing_points_too(monkeypatch):
+    monkeypatch.setattr("weal.model.approximation.SURELY_EXACT", 6)
+    monkeypatch.setattr("weal.model.approximation.BYTES", 8 * 6**2)
     with campaign() as one:
         for n in range(14):
             one.tell(f"r{n}", truth(n))

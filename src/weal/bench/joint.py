@@ -19,6 +19,7 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from weal.core.arrays import Array
 from weal.core.exact import LEAST_RATIO, ExactExperts
 from weal.core.experts import FeatureExperts
+from weal.core.inducing import InducingExperts
 from weal.model.model import Model
 
 Form = tuple[float, float]  # log det C, r'C^-1 r
@@ -43,21 +44,23 @@ def joint_log_density(model: Model, X: Array, y: Array) -> float:
 
 def _forms(experts: Any, points: Any, r: Array, lam: Array) -> list[Form]:
     """The two numbers of every expert, for residuals r (M, N) and noise ratios lam (M,)."""
-    if isinstance(experts, FeatureExperts):
+    if isinstance(experts, FeatureExperts | InducingExperts):
         A = np.matmul(points, experts.root)  # (M, N, F)
-        return [_on_features(*parts) for parts in zip(A, r, lam.tolist(), strict=True)]
+        noise = lam[:, None] + experts.remainders(points)  # (M, N)
+        return [_on_features(*parts) for parts in zip(A, r, noise, strict=True)]
     assert isinstance(experts, ExactExperts)
     B = experts.covariance(points, points)  # (M, N, N)
     ratios = np.maximum(lam, LEAST_RATIO).tolist()
     return [_in_full(*parts) for parts in zip(B, r, ratios, strict=True)]
 
 
-def _on_features(A: Array, r: Array, lam: float) -> Form:
-    N, F = A.shape
-    factor = cho_factor(A.T @ A + lam * np.eye(F), lower=True, check_finite=False)
-    b = cho_solve(factor, A.T @ r, check_finite=False)
-    log_det = (N - F) * np.log(lam) + 2.0 * np.log(np.diag(factor[0])).sum()
-    return float(log_det), float(np.sum((r - A @ b) ** 2) / lam + b @ b)
+def _on_features(A: Array, r: Array, lam: Array) -> Form:
+    F, least = A.shape[1], float(lam.min())
+    share = least / lam  # (N,)
+    factor = cho_factor((A.T * share) @ A + least * np.eye(F), lower=True, check_finite=False)
+    b = cho_solve(factor, A.T @ (share * r), check_finite=False)
+    log_det = np.log(lam).sum() - F * np.log(least) + 2.0 * np.log(np.diag(factor[0])).sum()
+    return float(log_det), float(np.sum((r - A @ b) ** 2 / lam) + b @ b)
 
 
 def _in_full(B: Array, r: Array, lam: float) -> Form:

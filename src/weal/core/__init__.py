@@ -12,12 +12,15 @@ Read in this order, the docstrings of the modules are the manual:
     likelihood    what a label tells an expert
     experts       M Gaussian processes conditioned on labels; the kind on random features
     exact         the exact kind
+    pivots        points that stand for all
+    inducing      the kind that knows f through such points
     embedding     inputs in the form that a kind of expert works on
     ensemble      Bayes weights over the experts; their mixture
     evidence      marginal likelihood: magnitude, noise and lengthscale
     stated_noise  noise that is known in label units, as a ratio to the magnitude
     relevance     one lengthscale for each input, fitted to the labels
     lineup        which experts play, out of all that could
+    refining      the same for many labels
     mixture_reduction   what a label would teach about the mixture, its weights included
     acquisition   how much a label of each candidate would be worth
     held          which experts a pool can do without, and no score is changed

@@ -9,6 +9,14 @@ Index = Any  # which of the M experts: a slice, or positions
 Array = NDArray[np.float64]  # float32 where a docstring says so
 
 
+MANY_ROWS = 1024  # from which on there is room for a quarter as many, and not for as many again
+
+
+def _more(n: int) -> int:
+    """Room to spare for n rows that grow."""
+    return n if n < MANY_ROWS else n // 4
+
+
 class Rows:
     """M matrices (M, t, n) that only ever gain rows; a value, like any other array here.
 
@@ -40,9 +48,10 @@ class Rows:
         return grown
 
     def apart(self, n: int = 0) -> Self:
-        """The same rows in a buffer of their own, with room for as many again of length n."""
+        """The same rows in a buffer of their own, with room for more, and of length n."""
         M, _, width = self._buffer.shape
-        buffer = np.zeros((M, max(8, 2 * self.t), width if n <= width else 2 * n))
+        wide = width if n <= width else n + _more(n)
+        buffer = np.zeros((M, max(8, self.t + _more(self.t)), wide))
         buffer[:, : self.t, :width] = self.array
         twin = type(self)(buffer)
         twin.t, twin._filled = self.t, [self.t]

@@ -1,7 +1,8 @@
-"""How scaled inputs become the points that experts work on: three ways, one call.
+"""How scaled inputs become the points that experts work on: four ways, one call.
 
 Spectral   random features with these frequencies
 Exact      the inputs themselves, with V = L^-1 k(labelled, x)
+Inducing   phi(x) = L^-1 k(Z, x) for inducing points Z, and what they leave (`inducing`)
 Encoded    the inputs ARE random features already, made by somebody who keeps the
 frequencies to himself (`weal.FeatureEncoder`); rows of M F numbers
 """
@@ -19,7 +20,7 @@ from weal.core.features import features
 
 
 class Embedding(Protocol):
-    """The seam between the three ways."""
+    """The seam between the ways."""
 
     def points(self, experts: Any, X: Array, dtype: DTypeLike = np.float64) -> Points:
         """Points of the rows of X (N, d) for these experts."""

@@ -126,6 +126,15 @@ def product(points: Near | Correlated, w: Array, back: Array) -> Array:
     return c
 
 
+def correlations(kernel: Kernel, X: Array, Y: Array, out: Array | None = None) -> Array:
+    """Correlations (N, N') of the rows of X (N, d) and Y (N', d), some rows after the other."""
+    K = np.empty((len(X), len(Y))) if out is None else out
+    size = max(1, AT_A_TIME // max(1, len(Y)))
+    for start in range(0, len(X), size):
+        K[start : start + size] = correlation(kernel, X[start : start + size], Y)
+    return K
+
+
 def take_kernels(kernels: tuple[Kernel, ...], which: Index) -> tuple[Kernel, ...]:
     """Some of the kernels."""
     return tuple(kernels[m] for m in np.arange(len(kernels))[which].tolist())
@@ -158,11 +167,8 @@ class ExactExperts:
     def correlated(self, X: Array) -> Correlated:
         """The points X (N, d) in the form that a pool of these experts keeps."""
         K = np.empty((len(self.kernels), len(self.X), len(X)))
-        size = max(1, AT_A_TIME // max(1, len(X)))
-        for m, kernel in enumerate(self.kernels):
-            for start in range(0, len(self.X), size):
-                rows = slice(start, start + size)
-                K[m, rows] = correlation(kernel, self.X[rows], X)
+        for kernel, out in zip(self.kernels, K, strict=True):
+            correlations(kernel, self.X, X, out)
         return Correlated(X, Rows(K))
 
     def solved(self, points: Correlated) -> Near:
@@ -209,24 +215,21 @@ class ExactExperts:
         self, points: Near, y: Array, lam: Array, likelihood: Likelihood = GAUSSIAN
     ) -> tuple["ExactExperts", Array, Array]:
         """The rows that the labels would add one after the other, in blocks."""
-        K = np.stack([correlation(kernel, points.X, points.X) for kernel in self.kernels])
-        V = points.V  # (M, t, N)
-        B = K - np.matmul(V.transpose(0, 2, 1), V)
-        mu, _ = self.predict(points)
+        M, t, N = points.V.shape
+        mu = np.matmul(self.z[:, None, :], points.V)[:, 0]
         lam = np.maximum(lam, LEAST_RATIO)
-        turns = [likelihood.in_turn(y, mu[m], B[m], lam[m]) for m in range(len(K))]
-        C, z = zip(*turns, strict=True)
-        root_s = np.stack([np.diag(c) for c in C])  # (M, N)
-        M, t, N = V.shape
-        L = np.zeros((M, t + N, t + N))
+        L, z = np.zeros((M, t + N, t + N)), np.empty((M, N))
         L[:, :t, :t] = self.L
-        L[:, t:, :t] = V.transpose(0, 2, 1)
-        L[:, t:, t:] = C
+        L[:, t:, :t] = points.V.transpose(0, 2, 1)
+        for m, kernel in enumerate(self.kernels):  # in turn: with many labels each takes its room
+            B = correlations(kernel, points.X, points.X)
+            if t:
+                B -= points.V[m].T @ points.V[m]
+            L[m, t:, t:], z[m] = likelihood.in_turn(y, mu[m], B, lam[m])
+        root_s = np.diagonal(L[:, t:, t:], axis1=1, axis2=2)  # (M, N)
         X = np.concatenate([self.X, points.X])
-        after = ExactExperts(
-            self.kernels, X, Rows(L), np.concatenate([self.z, np.stack(z)], axis=1)
-        )
-        return after, np.stack(z) * root_s, root_s**2
+        after = ExactExperts(self.kernels, X, Rows(L), np.concatenate([self.z, z], axis=1))
+        return after, z * root_s, root_s**2
 
     def prior_covariance(self, a: Near | Correlated, b: Near) -> Array:
         """K."""
@@ -236,6 +239,10 @@ class ExactExperts:
         """K - V'V."""
         explained: Array = np.matmul(a.V.transpose(0, 2, 1), b.V)
         return self.prior_covariance(a, b) - explained
+
+    def remainders(self, points: Near) -> Array:
+        """None."""
+        return np.zeros((len(self.kernels), len(points.X)))
 
     def take(self, which: Index) -> Self:
         """Some of the experts."""

@@ -1,6 +1,6 @@
-"""M Gaussian processes conditioned on labels: on random features (the paper) or exactly.
+"""M Gaussian processes conditioned on labels: on features (random ones: the paper) or exactly.
 
-Both kinds obey one rule. With c(x) the posterior covariance of f(x) and f(x*), a label y of x*
+All kinds obey one rule. With c(x) the posterior covariance of f(x) and f(x*), a label y of x*
 with noise ratio lam tells the innovation e and its variance s (`likelihood`), and moves the belief
 on any set of points:
 
@@ -10,6 +10,7 @@ Only the column c differs, and with it what an expert keeps:
 
     features   f = phi'theta;  c(x) = phi(x)' Sigma phi(x*)          theta, a root of Sigma
     exact      c(x) = k(x, x*) - V(x)'V(x*),  V(x) = L^-1 k(X, x)    L, z = L^-1 y   (`exact`)
+    inducing   as on features, phi(x) = L^-1 k(Z, x)                 the same        (`inducing`)
 
 Features. Sigma = S S' is kept as its root S, updated by Potter's rule
 
@@ -32,7 +33,7 @@ from scipy.linalg.blas import dger
 from weal.core.arrays import Array, Index
 from weal.core.likelihood import GAUSSIAN, Likelihood
 
-Points = Any  # Phi (M, N, F) for experts on features, Near for exact ones
+Points = Any  # Phi (M, N, F) for experts on features and inducing points, Near for exact ones
 
 
 class Step(Protocol):
@@ -57,7 +58,7 @@ class Step(Protocol):
 
 
 class Experts(Protocol):
-    """The seam between the two kinds of expert."""
+    """The seam between the kinds of expert."""
 
     def predict(self, points: Points) -> tuple[Array, Array]:
         """Means mu and variances v (M, N), v in units of the magnitude."""
@@ -78,6 +79,9 @@ class Experts(Protocol):
 
     def covariance(self, a: Points, b: Points) -> Array:
         """Posterior covariances (M, N, K)."""
+
+    def remainders(self, points: Points) -> Array:
+        """Variances (M, N) of f that covariances leave out, for no other point shares them."""
 
     def take(self, which: Index) -> Self:
         """Some of the experts."""
@@ -190,6 +194,10 @@ class FeatureExperts:
         g = np.matmul(self.root, np.matmul(b, self.root).transpose(0, 2, 1))  # (M, F, K)
         c: Array = np.matmul(a, g.astype(a.dtype, copy=False))
         return c
+
+    def remainders(self, points: Array) -> Array:
+        """None."""
+        return np.zeros(points.shape[:2])
 
     def take(self, which: Index) -> Self:
         """Some of the experts."""

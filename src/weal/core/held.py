@@ -44,6 +44,7 @@ from weal.core.arrays import Array
 from weal.core.embedding import Embedding, Encoded, Spectral
 from weal.core.ensemble import Ensemble
 from weal.core.exact import ExactExperts
+from weal.core.inducing import Inducing
 
 BOUND = 1e-9  # what the tie rule forgives (`choice.TIE`)
 _EPS = float(np.finfo(np.float64).eps)
@@ -74,6 +75,8 @@ def largest_prior(embedding: Embedding, experts: Any, X: Array) -> Array:  # (M,
     """The largest prior variance of the candidates X (N, d), in units of the magnitude."""
     if isinstance(experts, ExactExperts):
         return np.array([kernel.variance for kernel in experts.kernels])
+    if isinstance(embedding, Inducing):
+        return np.array([kernel.variance for kernel in embedding.kernels])
     if isinstance(embedding, Spectral):  # |phi| = 1, and the offset
         M = len(embedding.zeta)
         return np.ones(M) + (np.zeros(M) if embedding.offset is None else embedding.offset)

@@ -90,7 +90,8 @@ def _root(ens: Ensemble, embedding: Embedding, m: int, X: Array, lam: Array) -> 
         return _inverted(experts.L[m])
     some = experts.take([m])
     points = embedding.take([m]).points(some, X)
-    return inverse_root(some.prior_covariance(points, points)[0] + np.diag(lam))
+    noise = lam + some.remainders(points)[0]
+    return inverse_root(some.prior_covariance(points, points)[0] + np.diag(noise))
 
 
 def _inverted(L: Array) -> Array:

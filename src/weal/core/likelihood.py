@@ -85,7 +85,9 @@ class Gaussian:
 
     def in_turn(self, y: Array, mu: Array, B: Array, lam: Array) -> tuple[Array, Array]:
         """C C' = B + diag(lam), and C^-1 (y - mu)."""
-        C: Array = np.linalg.cholesky(B + np.diag(lam)).astype(np.float64, copy=False)
+        noisy = B.copy()
+        noisy[np.diag_indices(len(y))] += lam
+        C: Array = np.linalg.cholesky(noisy).astype(np.float64, copy=False)
         return C, solve_triangular(C, y - mu, lower=True, check_finite=False)
 
     def log_density(self, scale: Magnitude, e: Array, s: Array) -> Array:

@@ -106,7 +106,8 @@ def _mean_and_root(fold: Fold, m: int, X: Array) -> tuple[Array, Array]:
     """
     experts = fold.ensemble.experts.take([m])
     points = fold.embedding.take([m]).points(experts, X)
-    values, vectors = np.linalg.eigh(experts.covariance(points, points)[0])
+    alone = np.diag(experts.remainders(points)[0])
+    values, vectors = np.linalg.eigh(experts.covariance(points, points)[0] + alone)
     return experts.predict(points)[0][0], vectors * np.sqrt(np.maximum(values, 0.0))
 
 

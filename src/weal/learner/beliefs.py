@@ -37,11 +37,14 @@ from weal.learner.state import Settlement, State
 from weal.learner.targets import Aim, aim_of
 from weal.model import fold as folds
 from weal.model import units
+from weal.model.approximation import least_hashes
 from weal.model.checks import check_distance
 from weal.model.fold import Fold
 from weal.model.model import Model
 from weal.model.prediction import in_units
 from weal.shards.crew import Crew, Progress, Threads
+
+MOST_JUDGED = 500  # labels that pseudo labels are judged by; more cost t^2 each and tell the same
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,7 +167,7 @@ class Beliefs:
     def judged(self, state: State) -> Judged:
         """Labels that pseudo labels are judged by: those kept apart, or all that were told."""
         if state.settings.validation is None:
-            return judged_on(self.model(state), *state.labels.arrays())
+            return judged_on(self.model(state), *_some(*state.labels.arrays()))
         X, y = state.settings.validation
 
         def start(known: Known) -> Known:
@@ -323,11 +326,20 @@ def _reference(state: State) -> Array | None:
     return standing_for(state.candidates, state.settings.seed)[1]
 
 
+def _some(X: Array, y: Array, noise: Array) -> tuple[Array, Array, Array]:
+    """The labels, or some of many; which ones does not depend on their order."""
+    if len(y) <= MOST_JUDGED:
+        return X, y, noise
+    rows = least_hashes(np.column_stack([X, y, noise]), MOST_JUDGED)
+    return X[rows], y[rows], noise[rows]
+
+
 def judged_on(model: Model, X: Array, y: Array, noise: Array) -> Judged:
     """Points X (V, d) with labels y (V,) and noise sds (V,), and the belief on them."""
     ens, scale, bend = model.ensemble_, model.scaling, model.fold.bend
     points = model.points(X)
     mu, v = ens.experts.predict(points)
     scaled = check_distance("y of validation", scale.labels(y))
+    r = ens.experts.remainders(points)  # as good as noise of the labels
     lam = ens.ratios(bend.variances((noise / scale.y_sd) ** 2, scaled))
-    return Judged(points, mu, v, bend.labels(scaled), lam)
+    return Judged(points, mu, v - r, bend.labels(scaled), lam + r)

@@ -90,7 +90,7 @@ def check_distance(name: str, scaled: Array) -> Array:
     return scaled
 
 
-APPROXIMATIONS = ("auto", "exact", "features", "encoded")
+APPROXIMATIONS = ("auto", "exact", "features", "inducing", "encoded")
 
 
 def check_kind(approximation: str) -> None:

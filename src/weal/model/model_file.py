@@ -17,6 +17,7 @@ from weal.core.embedding import Embedding, Encoded, Exact, Spectral
 from weal.core.ensemble import Ensemble
 from weal.core.exact import ExactExperts
 from weal.core.experts import FeatureExperts
+from weal.core.inducing import Inducing, InducingExperts
 from weal.core.kernels import Kernel
 from weal.core.magnitude import Conjugate, Fixed
 from weal.core.scaling import Scaling
@@ -63,7 +64,7 @@ def unpack(params: Mapping[str, Any], header: Header, arrays: Arrays) -> Model:
     """The model that `pack` took apart, of a regressor with these parameters."""
     empty = unpack_experts(params, header, arrays)
     scale = _scale_from_arrays(arrays, empty.prior.scale)
-    experts = _posterior_from_arrays(empty.dictionary, arrays)
+    experts = _posterior_from_arrays(empty, arrays)
     names = tuple(str(name) for name in header["input_names"]) or None
     fold = replace(
         empty,
@@ -102,6 +103,9 @@ def pack_experts(fold: Fold) -> tuple[Header, Arrays]:
         arrays["zeta"] = fold.embedding.zeta
         if fold.embedding.offset is not None:
             arrays["offset"] = fold.embedding.offset
+    if isinstance(fold.embedding, Inducing):
+        arrays["inducing"] = np.concatenate(fold.embedding.Z)
+        arrays["inducing_of"] = np.array([float(len(Z)) for Z in fold.embedding.Z])
     return header | {"embedding": type(fold.embedding).__name__}, arrays
 
 
@@ -114,7 +118,7 @@ def unpack_experts(params: Mapping[str, Any], header: Header, arrays: Arrays) ->
         NO_EXPERTS, log_w, _prior_from_arrays(arrays), arrays["ratio"], float(setting.temper)
     )
     nothing = (np.zeros((0, d)), np.zeros(0), np.zeros(0))
-    embedding = _embedding(str(header["embedding"]), arrays)
+    embedding = _embedding(str(header["embedding"]), dictionary, arrays)
     bend = Bend(**{name: float(part) for name, part in header["bend"].items()})
     seed, settled = int(header["seed"]), int(header["settled"])
     bare = Fold(setting, seed, *nothing, dictionary, embedding, prior, prior, settled, bend)
@@ -162,24 +166,30 @@ def _scale_from_arrays(arrays: Arrays, prior: Any) -> Conjugate | Fixed:
     return Fixed(arrays["magnitude"])
 
 
-def _embedding(kind: str, arrays: Arrays) -> Embedding:
+def _embedding(kind: str, dictionary: tuple[Kernel, ...], arrays: Arrays) -> Embedding:
     if kind == "Spectral":
         return Spectral(arrays["zeta"], arrays.get("offset"))
+    if kind == "Inducing":
+        ends = np.cumsum(arrays["inducing_of"]).astype(np.intp)
+        if ends[-1] != len(arrays["inducing"]):
+            raise ValueError(f"{len(arrays['inducing'])} inducing points, of {ends[-1]}")
+        return Inducing.of(dictionary, np.split(arrays["inducing"], ends[:-1]))
     return Encoded(len(arrays["prior_log_w"])) if kind == "Encoded" else Exact()
 
 
 def _posterior_to_arrays(experts: Any) -> Arrays:
-    if isinstance(experts, FeatureExperts):
+    if isinstance(experts, FeatureExperts | InducingExperts):
         return {"theta": experts.theta, "root": experts.root}
     return {"X": experts.X, "L": experts.L, "z": experts.z}
 
 
 def _posterior_from_arrays(
-    dictionary: tuple[Kernel, ...], arrays: Arrays
-) -> FeatureExperts | ExactExperts:
+    empty: Fold, arrays: Arrays
+) -> FeatureExperts | InducingExperts | ExactExperts:
     if "root" in arrays:
-        return FeatureExperts(arrays["theta"], arrays["root"])
-    return ExactExperts(dictionary, arrays["X"], Rows(arrays["L"]), arrays["z"])
+        weights = FeatureExperts(arrays["theta"], arrays["root"])
+        return InducingExperts(weights) if isinstance(empty.embedding, Inducing) else weights
+    return ExactExperts(empty.dictionary, arrays["X"], Rows(arrays["L"]), arrays["z"])
 
 
 def _to_json(value: Any) -> Any:

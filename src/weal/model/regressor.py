@@ -45,11 +45,13 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
     kernels : sequence of Kernel, or None
         The dictionary: one expert each (and for each of noise_ratios). None: the experts follow
         the labels, lengthscales of single inputs included.
-    approximation : "auto", "exact", "features" or "encoded"
-        Exact: no error of approximation, for up to a few thousand labels. Random features: a
-        label costs the same however many came before. Auto: exact up to 1500 labels at a fit or
-        refresh, features beyond. Encoded: X holds random features that a `FeatureEncoder` made;
-        the model sees neither inputs nor kernels.
+    approximation : "auto", "exact", "inducing", "features" or "encoded"
+        Exact: no error of approximation, for up to some ten thousand labels. Inducing: some of the
+        points labelled at a fit or refresh stand for all. Random features: those of the paper. With
+        these two a label costs the same however many came before. Auto: exact, and beyond 2000
+        labels inducing where that loses nothing, or where exact experts take more than 1 GiB.
+        Encoded: X holds random features that a `FeatureEncoder` made; the model sees neither inputs
+        nor kernels.
     n_frequencies : int
         Frequencies D of an expert on features; it has 2 D features.
     orthogonal : bool
