@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from weal.core.targets import TARGETS
+from weal.core.tuned import TARGETS
 from weal.learner.apply import apply
 from weal.learner.beliefs import Beliefs
 from weal.learner.choosing import chosen, next_query, scores_of

@@ -21,11 +21,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.blas import dtrsm
 
 from weal.core.acquisition import gpm_var, random
 from weal.core.arrays import Array
 from weal.core.choice import TIE, Best, best_of, merge
 from weal.core.embedding import Embedding
+from weal.core.exact import ExactExperts
 from weal.core.scaling import Scaling
 from weal.learner.pool import Combine, Pass
 from weal.learner.scores import belief_of
@@ -36,7 +38,7 @@ from weal.shards.encoding import Encoder, Later
 from weal.shards.shard import Shard
 
 SHORTLIST = 1024  # of each function, that a batch is chosen from
-WORK = 1 << 19  # numbers that a block has for each expert: they stay in the processor's cache
+WORK = 1 << 17  # numbers that a block has for each expert: they stay in the processor's cache
 LEAST_BLOCK, MOST_BLOCK = 512, 8192  # rows
 HALF_UNIT = 2.0**-24  # what rounding to float32 takes at the most, relative
 
@@ -116,9 +118,13 @@ class Scoring:
             )
         ens = self.asked.ens
         experts: Any = ens.experts
-        points = self.embedding.points(experts, scaled)
-        mu, v = experts.predict(points)
-        q = None if self.reference is None else self.reference.relevance(experts, points)
+        q = None
+        if self.reference is None and isinstance(experts, ExactExperts):
+            mu, v = in_place(experts, scaled)
+        else:
+            points = self.embedding.points(experts, scaled)
+            mu, v = experts.predict(points)
+            q = None if self.reference is None else self.reference.relevance(experts, points)
         belief = belief_of(self.asked, slice(None), mu, v, q, scaled)
         functions = dict(self.asked.functions) | ({"": gpm_var} if self.lists else {})
         alone, found = len(self.asked.functions) == 1, np.empty((len(functions), len(X)))
@@ -231,6 +237,23 @@ class Rescoring:
         best = moved(found, at)
         here = {int(n): row for n, row in zip(at, X, strict=True)}
         return best, {entry.position: here[entry.position] for entry in best.entries}
+
+
+def in_place(experts: ExactExperts, X: Array) -> tuple[Array, Array]:
+    """Means and variances (M, n) of exact experts, as `predict` has them, without a copy.
+
+    V = L^-1 K takes the place of K: as columns of BLAS, V' L' = K'.
+    """
+    K = experts.correlated(X).K
+    mu, v = np.empty((len(K), len(X))), np.empty((len(K), len(X)))
+    for m, kernel in enumerate(experts.kernels):
+        V = K[m]
+        if len(V):
+            V = dtrsm(1.0, experts.L[m].T, V.T, side=1, lower=0, overwrite_b=1).T
+        mu[m] = experts.z[m] @ V
+        np.einsum("tn,tn->n", V, V, out=v[m])
+        np.subtract(kernel.variance, v[m], out=v[m])
+    return mu, np.maximum(v, 0.0, out=v)
 
 
 def _one_by_one(scoring: Scoring, X: Array, at: Positions) -> Array:  # (K, n)
