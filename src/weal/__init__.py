@@ -23,6 +23,7 @@ _HOMES = {
     "UnknownId": "weal.errors",
     "UnreadableFile": "weal.errors",
     "WealError": "weal.errors",
+    "box": "weal.table.box",
     "open_campaign": "weal.campaign.opening",
     "open_pool": "weal.shards.pool",
 }
@@ -40,6 +41,7 @@ __all__ = [
     "UnknownId",
     "UnreadableFile",
     "WealError",
+    "box",
     "open_campaign",
     "open_pool",
 ]
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from weal.model.encoder import FeatureEncoder
     from weal.model.regressor import EnsembleGPRegressor
     from weal.shards.pool import open_pool
+    from weal.table.box import box
 
 
 def __getattr__(name: str) -> Any:

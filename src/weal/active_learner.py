@@ -13,19 +13,21 @@ are broken by (seed, id).
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from weal.core.arrays import Array
-from weal.learner import run
+from weal.learner import describing, refine, run
 from weal.learner.apply import apply
 from weal.learner.batches import queries
 from weal.learner.beliefs import Beliefs
 from weal.learner.candidates import read_candidates
-from weal.learner.events import Added, Event, Removed, Row, Skipped, Told
+from weal.learner.events import Added, Event, Released, Removed, Skipped, Told
+from weal.learner.history import History
 from weal.learner.labels import Label, Labels, pairs, several, sort
 from weal.learner.memory_pool import MEMORY
+from weal.learner.predicting import inputs_at
 from weal.learner.sampling import standing_for
 from weal.learner.settings import settings_of
 from weal.learner.sharded.candidates import Pooled, ShardedCandidates, read_shards
@@ -37,6 +39,10 @@ from weal.model.model import Model
 from weal.shards.crew import line_on_stderr
 from weal.shards.crews import crew_of
 from weal.shards.pool import Shards
+from weal.table.plan import Plan
+
+if TYPE_CHECKING:
+    from weal.plots.axes import Plots
 
 
 class ActiveLearner:
@@ -45,7 +51,8 @@ class ActiveLearner:
     Parameters
     ----------
     pool : array (U, d), or a pandas, polars or pyarrow frame
-        The candidates, in any units.
+        The candidates, in any units. An array holds numbers; so may a frame, or it has text,
+        categories, dates and gaps, which are read by the plan that campaigns have (`plan`).
     model : EnsembleGPRegressor or None
         Its parameters are taken, not its labels. None: the default ones.
     acquisition : str, function, or list of them
@@ -58,6 +65,15 @@ class ActiveLearner:
     ids, id_column
         Ids of the candidates: a list, or the frame's column that holds them. Neither: the index
         of a pandas frame, else 0, 1, 2, ...
+    target : str or None
+        Name of what is measured, with its unit: "hardness [HV]". A column of that name is no
+        input; labels in it are told.
+    features, types
+        Columns of a frame to use ("auto": all that can be); what a column is, where we would
+        guess wrong: {"made": "day-first"}.
+    cost : str, function, or one number for each candidate
+        What a label costs: a column, or a function of the row (as an oracle gets it). Scores
+        that are amounts of variance (ivr, wvar, qbc, gpm-var) are divided by it; others refuse.
     validation : (X, y) or None
         Labels kept apart, on which several acquisition functions are judged. None: they are
         judged by leave-one-out on the labels told (ours; needs no labels to spare).
@@ -104,6 +120,10 @@ class ActiveLearner:
         *,
         ids: Iterable[Hashable] | None = None,
         id_column: str | None = None,
+        target: str | None = None,
+        features: Any = "auto",
+        types: Mapping[str, str] | None = None,
+        cost: Any = None,
         validation: tuple[Any, Any] | None = None,
         eta: float = 20.0,
         score_scaling: str = "range",
@@ -115,21 +135,24 @@ class ActiveLearner:
         threads: int | None = None,
         index: str | os.PathLike[str] | None = None,
     ) -> None:
+        columns: dict[str, Any] = {"target": target, "features": features, "types": types}
         crew, progress = crew_of(scheduler, threads), line_on_stderr()
-        if isinstance(pool, ShardedCandidates):
-            candidates: Pooled = pool
-        elif isinstance(pool, Shards):
-            if ids is not None or id_column is not None:
-                raise ValueError("ids and id_column are given to open_pool, for a pool in shards")
+        if isinstance(pool, Shards | ShardedCandidates):
+            _refuse_columns({"ids": ids, "id_column": id_column, "cost": cost, **columns})
             folder = None if index is None else Path(index)
-            candidates = read_shards(pool, check_seed(seed), crew, folder, progress)
+            candidates: Pooled = (
+                read_shards(pool, check_seed(seed), crew, folder, progress)
+                if isinstance(pool, Shards)
+                else pool
+            )
         else:
-            candidates = read_candidates(pool, ids, id_column)
+            candidates = read_candidates(pool, ids, id_column, cost=cost, **columns)
         chosen = (acquisition, eta, score_scaling, n_start, seed, validation)
         settings = settings_of(candidates, model, *chosen)
         points = None if reference is None else candidates.like(reference)
         self._state = begin(settings, candidates, points)
         self._beliefs = Beliefs(int(memory), None, crew, progress)
+        self._tell_known(0)
 
     @classmethod
     def of(cls, state: State, beliefs: Beliefs | None = None) -> Self:
@@ -149,6 +172,11 @@ class ActiveLearner:
         return self._state.candidates
 
     @property
+    def plan(self) -> Plan | None:
+        """How a frame becomes inputs; None: its numbers are taken as they are."""
+        return self.candidates.plan
+
+    @property
     def labels(self) -> Labels:
         """The labels told, in their order."""
         return self._state.labels
@@ -164,9 +192,9 @@ class ActiveLearner:
         return self._state.skipped
 
     @property
-    def history(self) -> list[Row]:
-        """What was asked, why, and what came back (`weal.learner.history`)."""
-        return [dict(row) for row in self._state.history]
+    def history(self) -> History:
+        """What was asked, why, and what came back; a list, with `to_frame()`."""
+        return History(dict(row) for row in self._state.history)
 
     @property
     def acquisition_weights(self) -> dict[str, float]:
@@ -223,6 +251,22 @@ class ActiveLearner:
         self._state = state
         return batch[0] if n is None else list(batch[:wanted])
 
+    def predict(self, x: Any, return_std: bool = False) -> Any:
+        """Mean of f, and with `return_std` its sd: of ids (1-d), or of rows (2-d, or a frame).
+
+        One id gives one number. `model` has intervals, quantiles and densities.
+        """
+        X, single = inputs_at(self.candidates, x)
+        found = self.model.predict(X, return_std=True) if len(X) else (np.zeros(0), np.zeros(0))
+        mean, sd = (float(one[0]) if single else one for one in found)
+        return (mean, sd) if return_std else mean
+
+    def to_frame(self, what: str = "labels") -> Any:
+        """A pandas frame of labels, predictions, candidates or history."""
+        from weal.learner.tables import frame
+
+        return frame(self._state, self._beliefs, what)
+
     def rows(self, ids: Sequence[Hashable]) -> Any:
         """The rows of these ids, as the kind of table that the pool was."""
         return self.candidates.rows(list(ids))
@@ -230,18 +274,20 @@ class ActiveLearner:
     def tell(
         self,
         ids: Any,
-        labels: Any,
+        labels: Any = None,
         *,
         noise: Any = None,
         replace: bool = False,
         repeat: bool = False,
     ) -> None:
-        """Learn the label of an id, or the labels of several.
+        """Learn the label of an id, the labels of several, or of a dict: {id: label}.
 
         The same label again changes nothing; another one raises AlreadyLabelled, unless
         `replace` says that it corrects the old or `repeat` that it is a second measurement.
         `noise` is the sd of what is known of a label's noise. Either all is taken or nothing.
         """
+        if isinstance(ids, Mapping) and labels is None:
+            ids, labels = list(ids), list(ids.values())
         if replace and repeat:
             raise ValueError("replace corrects a label and repeat adds to it: not both at once")
         rows = [
@@ -274,11 +320,36 @@ class ActiveLearner:
         """Let a skipped id be asked again."""
         self._apply(Skipped(self.candidates.name(name), on=False))
 
+    def release(self, ids: Iterable[Hashable]) -> None:
+        """Let candidates that were asked be asked again."""
+        self._apply(Released(tuple(self.candidates.name(given) for given in ids)))
+
     def add(
-        self, pool: Any, ids: Iterable[Hashable] | None = None, *, to_reference: bool = False
+        self,
+        pool: Any,
+        ids: Iterable[Hashable] | None = None,
+        *,
+        cost: Any = None,
+        to_reference: bool = False,
     ) -> None:
-        """Add candidates: rows like the pool's. `to_reference`: `ivr` looks at them too."""
-        self._apply(Added(self.candidates.with_more(pool, ids), to_reference))
+        """Add candidates: rows like the pool's, read as it was; labels in its target are told.
+
+        `cost`, where costs are numbers, has one for each. `to_reference`: `ivr` looks at them too.
+        """
+        before = len(self.candidates)
+        self._apply(Added(self.candidates.with_more(pool, ids, cost), to_reference))
+        self._tell_known(before)
+
+    def refine(self, n: int, *, constraint: Callable[[Any], bool] | None = None) -> list[Hashable]:
+        """Add n candidates near those that are wanted most, and give their ids.
+
+        So a pool serves a continuous domain. Numbers move a little, within the range that each
+        has in the pool and among its values where these are few; all else is kept. `constraint`
+        gets a row as an oracle does, and says whether it may be asked. Needs a model.
+        """
+        more = refine.near(self._state, self._beliefs, check_count(n), constraint)
+        self.add(more.rows, more.ids)
+        return list(more.ids)
 
     def remove(self, ids: Iterable[Hashable] = (), *, shards: Iterable[Any] = ()) -> None:
         """Take candidates, or whole files of a pool in shards, out; labels of theirs stay."""
@@ -325,10 +396,12 @@ class ActiveLearner:
 
     def run(
         self,
-        oracle: Callable[[Any], float],
+        oracle: Callable[[Any], Any],
         n: int,
         *,
+        batch: int | None = None,
         by_id: bool = False,
+        on_failure: str = "raise",
         callback: Callable[[Any, Hashable, float], object] | None = None,
         target_error: float | None = None,
         patience: int | None = None,
@@ -338,14 +411,34 @@ class ActiveLearner:
         """Ask, have `oracle` measure, and tell, up to n times; says why it ended.
 
         The oracle gets the row of the candidate ((d,) for an array, a dict for a frame), or its
-        id with `by_id`. `callback(learner, id, label)` is called after every label. Stops early
-        when the predicted error falls below `target_error` (in units of y), or when it fell by
-        less than `least_gain` of itself over the last `patience` labels. `progress` draws a bar on
-        standard error; None: where that is a terminal. Ctrl-C, or an oracle that raises, loses
-        no label: the point in question stays asked.
+        id with `by_id`; with `batch`, a list of so many, and it returns or yields their labels.
+        `on_failure="skip"` goes on where it raises or gives NaN: the point is skipped, and listed
+        in `failures` of what is returned (it counts among the n; of a batch that raises, all are).
+        `callback(learner, id, label)` is called after every label. Stops early when the predicted
+        error falls below `target_error` (in units of y), or when it fell by less than `least_gain`
+        of itself over the last `patience` labels. `progress` draws a bar on standard error; None:
+        where that is a terminal. Ctrl-C, or an oracle that raises, loses no label: the point in
+        question stays asked.
         """
+        measures = run.Oracle(oracle, by_id, batch, on_failure)
         limits = run.Limits(target_error, patience, least_gain)
-        return run.run(self, oracle, n, by_id, callback, limits, progress)
+        return run.run(self, measures, n, callback, limits, progress)
+
+    @property
+    def plot(self) -> "Plots":
+        """Pictures: `learner.plot.learning_curve()`, `.predicted()`, `.inputs()`, `.effect(name)`,
+        `.map(a, b)` and `.experts()` return matplotlib axes; `.save(folder)` writes files.
+        """
+        from weal.plots.axes import Plots
+        from weal.plots.view import view_of
+
+        return Plots(lambda: view_of(self._state, self._beliefs))
+
+    def __repr__(self) -> str:
+        return describing.line(self._state)
+
+    def _repr_html_(self) -> str:
+        return describing.page(self._state)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the learner to one file, without pickle; `load` reads it."""
@@ -357,12 +450,26 @@ class ActiveLearner:
         learner_file.save(state, self._beliefs.memory, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], acquisition: Any = None) -> Self:
-        """The learner that `save` wrote; `acquisition` gives functions of your own again."""
+    def load(cls, path: str | os.PathLike[str], acquisition: Any = None, cost: Any = None) -> Self:
+        """The learner that `save` wrote; functions of your own are given again."""
         from weal.learner import learner_file
 
-        state, memory = learner_file.load(path, acquisition)
+        state, memory = learner_file.load(path, acquisition, cost)
         return cls.of(state, Beliefs(memory))
+
+    def _tell_known(self, start: int) -> None:
+        if known := self.candidates.known_labels(start):
+            self.tell(known)
 
     def _apply(self, event: Event) -> None:
         self._state = apply(self._state, event)
+
+
+def _refuse_columns(given: Mapping[str, Any]) -> None:
+    """Refuse what `open_pool` is to be told of a pool in shards."""
+    for name, value in given.items():
+        if value is not None and value != "auto" and value != {}:
+            raise ValueError(
+                f"{name} is for a pool in memory; of a pool in shards, open_pool is told which "
+                "columns hold ids and inputs"
+            )

@@ -227,7 +227,7 @@ def test_memory_is_cut_in_blocks_and_checked():
     X[3, 1] = np.nan
     with pytest.raises(ValueError, match="1 candidates have NaN or infinite inputs"):
         weal.open_pool(X)
-    with pytest.raises(ValueError, match="ids and id_column are given to open_pool"):
+    with pytest.raises(ValueError, match="id_column is for a pool in memory"):
         weal.ActiveLearner(weal.open_pool(inputs(9)), id_column="x")
 
 

@@ -10,22 +10,21 @@ comes from a learner that has been through the events (`replay`), and is made wh
 numerics.
 """
 
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from weal.campaign import rules
 from weal.campaign.entries import distinct, entries, entry, names
 from weal.campaign.ledger import VERSION, Ledger, fold
 from weal.campaign.rules import Entry, Offer
-from weal.campaign.settings import check_changes, seconds
+from weal.campaign.settings import check_changes, check_together, seconds
 from weal.diagnostics.progress import Progress
 from weal.errors import Conflict, UnknownId, WealError
 from weal.store.events import Draft, Event
 from weal.store.store import Decide, Store
+from weal.table.index import with_ids
 
 if TYPE_CHECKING:
     from weal.active_learner import ActiveLearner
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from weal.campaign.session import Session
     from weal.campaign.status import Status
     from weal.model.model import Model
+    from weal.plots.axes import Plots
 
 TRIES = 20  # of an ask that others were faster than
 
@@ -56,7 +56,8 @@ class Campaign:
         scheduler: Any = None,
         progress: Progress | None = None,
     ) -> None:
-        self.name, self.store, self.who = name, store, who
+        self.name, self.who = name, who
+        self._store: Store | None = store
         self.scheduler, self.progress = scheduler, progress  # of passes over files
         store.head(name)  # UnknownCampaign where there is none
         self._ledger = Ledger(name)
@@ -73,7 +74,34 @@ class Campaign:
         """Let the store go; all that was told is on disk already."""
         if self._session is not None:
             self._session.crew.close()
-        self.store.close()
+        store, self._store = self._store, None
+        if store is not None:
+            store.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the store was let go."""
+        return self._store is None
+
+    @property
+    def store(self) -> Store:
+        """Where it is kept; WealError once the campaign is closed."""
+        if self._store is None:
+            raise WealError(
+                f"the campaign {self.name!r} is closed; open it again: "
+                f"weal.open_campaign({self.name!r}, ...)"
+            )
+        return self._store
+
+    def __repr__(self) -> str:
+        from weal.campaign.describing import line
+
+        return line(self)
+
+    def _repr_html_(self) -> str:
+        from weal.campaign.describing import page
+
+        return page(self)
 
     @property
     def ledger(self) -> Ledger:
@@ -188,7 +216,7 @@ class Campaign:
     def tell(
         self,
         ids: Any,
-        labels: Any,
+        labels: Any = None,
         *,
         noise: Any = None,
         by: str | None = None,
@@ -197,7 +225,9 @@ class Campaign:
         repeat: bool = False,
         key: str | None = None,
     ) -> int:
-        """Keep the label of an id, or the labels of several; returns the number of its event.
+        """Keep the label of an id, the labels of several, or of a dict: {id: label}.
+
+        Returns the number of its event.
 
         When it returns, the label is on disk. The same label again changes nothing; another one
         raises AlreadyLabelled, unless `replace` says that it corrects the old or `repeat` that it
@@ -205,6 +235,8 @@ class Campaign:
         of your own for this call: a second call with the same key writes nothing. Either all is
         taken or nothing.
         """
+        if isinstance(ids, Mapping) and labels is None:
+            ids, labels = list(ids), list(ids.values())
         found = entries(ids, labels, noise, note)
         return self.tell_entries(found, by=by, replace=replace, repeat=repeat, key=key).seq
 
@@ -274,6 +306,8 @@ class Campaign:
                 f"the candidates of {self.name!r} are in its store: add one file or frame at a "
                 "time, or begin a campaign with the pattern or folder"
             )
+        if not created["numbered"]:
+            pool, _ = with_ids(pool, None, wanted=created["id"])
         return add(self.store, self.ledger, created, pool, there.X, by or self.who)
 
     def _transact(self, decide: Decide) -> tuple[Event, ...]:
@@ -291,7 +325,9 @@ class Campaign:
 
     def change(self, *, by: str | None = None, **settings: Any) -> None:
         """Change settings: acquisition, goal, lease or warp."""
-        body = {"v": VERSION, "changes": check_changes(settings)}
+        changes = check_changes(settings)
+        check_together({**self.ledger.settings, **changes})
+        body = {"v": VERSION, "changes": changes}
         draft = Draft("settings", body, who=by or self.who)
         self.store.transact(self.name, lambda book: [draft])
 
@@ -305,11 +341,15 @@ class Campaign:
             session.keep()
         return found
 
-    def plot(self, folder: str | os.PathLike[str], progress: Progress | None = None) -> list[Path]:
-        """Pictures of the campaign, written into the folder; returns their paths."""
-        from weal.campaign.pictures import draw
+    @property
+    def plot(self) -> "Plots":
+        """Pictures: `campaign.plot.learning_curve()`, `.predicted()`, `.inputs()`,
+        `.effect(name)`, `.map(a, b)` and `.experts()` return matplotlib axes; `.save(folder)`
+        writes files.
+        """
+        from weal.campaign.pictures import plots
 
-        return draw(self.session, Path(folder), progress)
+        return plots(lambda: self.session)
 
     def to_frame(self, what: str = "labels") -> Any:
         """A pandas frame of labels, predictions, candidates or events."""

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from weal.campaign.candidate_table import column_costs
 from weal.campaign.entries import entry
 from weal.campaign.ledger import VERSION, Ledger
 from weal.campaign.rules import Entry, told_body
-from weal.campaign.settings import DEFAULTS, check_settings
+from weal.campaign.settings import DEFAULTS, check_settings, check_together
 from weal.campaign.shard_pool import ShardPool, begin, is_in_files, more, whole_table
 from weal.core.arrays import Array
 from weal.core.scaling import location_scale
@@ -26,6 +27,7 @@ from weal.store.store import Book, Chunk, Store
 from weal.table.parquet import table_to_parquet
 from weal.table.plan import Plan, encode, make_plan
 from weal.table.reading import Table, read_table, table_of
+from weal.table.rows import check_columns
 
 FARTHEST_INPUT = 1e50  # standard deviations
 NEARLY_EMPTY = 0.8  # share of missing cells in a column that is rather a target than an input
@@ -43,7 +45,10 @@ def create(
     Candidates in many files stay there, unless `copy` says that the store is to keep them.
     """
     chosen = {**DEFAULTS, **check_settings(settings)}
+    check_together(chosen)
     if is_in_files(source) and not copy:
+        if chosen["cost"] is not None:
+            raise ValueError("costs are for candidates that the store keeps: say copy (--copy)")
         given = (source, id_column, target, features, types, chosen["seed"], who)
         begun = begin(store, *given, crew or Threads(), progress)
         if target is None and features == "auto":
@@ -55,10 +60,12 @@ def create(
     if is_in_files(source):
         source = whole_table(source, id_column)
     table = _table(source, id_column, 0 if numbered else None)
+    types = _cost_aside(table, chosen["cost"], features, types)
     plan = make_plan(table, id_column=id_column, target=target, features=features, types=types)
     if target is None and features == "auto":
         _refuse_hidden_target(table, plan, types)
     encode(plan, table)  # refuses what cannot be used before anything is written
+    column_costs(table, id_column, chosen["cost"])
     chunks = _chunks(table, id_column)
     drafts = [
         _created(chosen, plan, target, id_column, numbered, who),
@@ -99,6 +106,7 @@ def add(
     id_column, target = created["id"], created["target"]
     table = _table(source, id_column, ledger.rows if created["numbered"] else None)
     _refuse_far(encode(Plan.from_json(ledger.plan), table), like, table.cells(id_column))
+    column_costs(table, id_column, ledger.settings.get("cost"))
     chunks = _chunks(table, id_column)
 
     def decide(book: Book) -> Sequence[Draft]:
@@ -107,6 +115,16 @@ def add(
 
     store.transact(ledger.name, decide, chunks)
     return len(table)
+
+
+def _cost_aside(
+    table: Table, cost: str | None, features: Any, types: Mapping[str, str]
+) -> Mapping[str, str]:
+    """What columns are, once that of the costs is none of the inputs, unless somebody says so."""
+    if cost is None or features != "auto" or cost in types:
+        return types
+    check_columns(table, [cost])
+    return {**types, cost: "drop"}
 
 
 def _refuse_hidden_target(table: Table, plan: Plan, types: Mapping[str, str]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from weal.campaign.campaign import Campaign
 from weal.store.events import check_name
 from weal.store.store import Store, open_store
+from weal.table.index import with_ids
 
 
 def open_campaign(
@@ -44,13 +45,15 @@ def open_campaign(
     progress : function or None
         Called with what is being done, how many rows are done, and of how many.
     id_column, target
-        Columns with the ids and with labels that are there already (None: neither such column).
+        Columns with the ids and with labels that are there already (None: neither such column;
+        the index of a pandas frame, where it does not just count the rows, gives the ids).
     features, types
         Columns to use ("auto": all that can be); what a column is, where we would guess wrong.
     by : str or None
         Who is at work; None: WEAL_WHO, else the name of the account.
     settings
-        acquisition, lease ("7d"), goal (error at which to stop), n_start, seed, warp.
+        acquisition, lease ("7d"), goal (error at which to stop), n_start, seed, warp, cost (a
+        column: what is gained by a label is divided by it).
 
     Examples
     --------
@@ -70,8 +73,11 @@ def open_campaign(
     try:
         if pool is not None and name not in place.campaigns():
             from weal.campaign.creating import create
+            from weal.campaign.shard_pool import is_in_files
             from weal.shards.crews import crew_of
 
+            if not is_in_files(pool):
+                pool, id_column = with_ids(pool, id_column)
             given = (pool, id_column, target, features, types or {}, settings, who, copy)
             create(place, name, *given, crew_of(scheduler), progress)
         elif pool is None and settings:

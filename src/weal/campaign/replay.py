@@ -61,8 +61,8 @@ def replay(events: Sequence[Event], pool: Pool, ledger: Ledger) -> Replay:
     if isinstance(pool, ShardPool):
         learner = ActiveLearner(pool.upto(first), {"warp": warp}, acquisition, **own)
     else:
-        X, ids = pool.X[:first], pool.ids[:first]
-        learner = ActiveLearner(X, {"warp": warp}, acquisition, ids=ids, **own)
+        own |= {"ids": pool.ids[:first], "cost": None if pool.cost is None else pool.cost[:first]}
+        learner = ActiveLearner(pool.X[:first], {"warp": warp}, acquisition, **own)
     return follow(Replay(learner.state, acquisition, warp), events, pool)
 
 
@@ -113,11 +113,12 @@ def _added(now: Replay, event: Event, pool: Pool) -> Replay:
     state = now.state
     if rows > len(there):
         new = slice(len(there), rows)
-        more: Pooled = (
-            pool.upto(rows)
-            if isinstance(pool, ShardPool)
-            else there.with_more(pool.X[new], pool.ids[new])
-        )
+        more: Pooled
+        if isinstance(pool, ShardPool):
+            more = pool.upto(rows)
+        else:
+            cost = None if pool.cost is None else pool.cost[new]
+            more = there.with_more(pool.X[new], pool.ids[new], cost)
         state = apply(state, happened.Added(more))
     return replace(now, state=state, rows=rows)
 

@@ -8,13 +8,14 @@ from typing import Any
 WEEK = 7 * 24 * 3600.0
 DEFAULTS: dict[str, Any] = {
     "acquisition": "auto",  # a name, or a list of names
+    "cost": None,  # column with what a label costs: scores are divided by it
     "goal": None,  # error, in units of the label, at which to stop
     "lease": WEEK,  # seconds for which a row is out with who asked for it
     "n_start": None,  # labels before there is a model
     "seed": 0,  # decides all that is random
     "warp": None,  # whether the model bends skewed labels: "auto", "asinh" or None
 }
-FIXED = ("seed", "n_start")  # what was asked so far follows from these
+FIXED = ("seed", "n_start", "cost")  # what was asked so far follows from these
 MOST_SEEDS = 2**32  # scikit-learn takes no others
 MOST_LABELS = 10**6  # before there is a model: more than any campaign has
 LARGEST_GOAL = 1e300  # of an error
@@ -33,6 +34,14 @@ def check_changes(given: Mapping[str, Any]) -> dict[str, Any]:
     if fixed := [name for name in given if name in FIXED]:
         raise ValueError(f"{', '.join(fixed)} cannot change once a campaign has begun")
     return check_settings(given)
+
+
+def check_together(settings: Mapping[str, Any]) -> None:
+    """Refuse settings that do not go together; older campaigns know nothing of costs."""
+    if settings.get("cost") is not None:
+        from weal.learner.functions import check_amounts, resolve  # numerics, for this alone
+
+        check_amounts(resolve(settings["acquisition"]))
 
 
 def seconds(lease: Any) -> float:
@@ -66,6 +75,12 @@ def _acquisition(value: Any) -> Any:
 
     resolve(value)
     return value if isinstance(value, str) else list(value)
+
+
+def _cost(value: Any) -> str | None:
+    if value is not None and (not isinstance(value, str) or not value):
+        raise ValueError(f"cost is {value!r}; it needs the name of a column")
+    return value
 
 
 def _goal(value: Any) -> float | None:
@@ -120,6 +135,7 @@ def _warp(value: Any) -> Any:
 
 _CHECKS = {
     "acquisition": _acquisition,
+    "cost": _cost,
     "goal": _goal,
     "lease": seconds,
     "n_start": _n_start,

@@ -32,6 +32,7 @@ from weal.learner.functions import NOW_AUTO
 from weal.learner.sampling import standing_for
 from weal.model.model import Model
 from weal.model.prediction import in_units
+from weal.table import cards
 
 LAST, LAST_SHARE = 5, 0.1  # "the last labels": this share of them, and so many at the least
 EXPERTS = 4  # that are shown
@@ -120,6 +121,12 @@ class Status:
     def lines(self) -> list[str]:
         """The same to be read."""
         return reporting.lines(self)
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines())
+
+    def _repr_html_(self) -> str:
+        return cards.lines(self.lines())
 
 
 def status(

@@ -45,6 +45,11 @@ _file = click.Path(path_type=Path)
     line.lease,
     line.acquisition,
     line.goal,
+    click.option(
+        "--cost",
+        metavar="COLUMN",
+        help="What a label costs: gains are divided by it (acquisition ivr, wvar, qbc, gpm-var).",
+    ),
     click.option("--seed", type=int, help="Decides all that is random [default: 0]."),
     click.option("--n-start", type=int, help="Labels before there is a model."),
     line.by,

@@ -50,7 +50,7 @@ def status(name: str, goal: float | None, store: str | None, as_json: bool) -> N
 def plot(name: str, folder: Path | None, store: str | None, as_json: bool) -> None:
     """Draw the learning curve, predicted against measured, who weighs what, which inputs matter."""
     with opened(name, store) as campaign, counting() as progress:
-        paths = campaign.plot(folder or Path(f"weal-{name}"), progress)
+        paths = campaign.plot.save(folder or Path(f"weal-{name}"), progress)
     if as_json:
         show_json([str(path) for path in paths])
         return

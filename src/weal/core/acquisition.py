@@ -238,3 +238,17 @@ def is_pointwise(acquisition: Acquisition) -> bool:
     """
     ours = acquisition in ACQUISITIONS.values() and acquisition is not random
     return ours or bool(getattr(acquisition, "pointwise", False))
+
+
+# Variances, what they fall by, and products with these; what a label costs may divide them.
+AMOUNTS = ("wvar", "qbc", "gpm-var", "ivr", "mvr", "mvr-var", "mvr-var-igs")
+
+
+def is_amount(acquisition: Acquisition) -> bool:
+    """Whether the score is an amount of variance.
+
+    Entropies, informations and distances are none; a function of the user's own says that it is
+    one with `amount`.
+    """
+    ours = any(ACQUISITIONS.get(name) is acquisition for name in AMOUNTS)
+    return ours or bool(getattr(acquisition, "amount", False))

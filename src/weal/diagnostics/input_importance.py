@@ -11,7 +11,7 @@ What is near is relative: distances are told in units of the usual one, the medi
 of the distance to the nearest label.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from weal.core.arrays import Array
 from weal.core.distances import squared_distances
 from weal.core.scaling import location_scale
 from weal.model.model import Model
+
+DIFFER = 1.1  # ratio of lengthscales from which inputs are told apart
+LEAST_WEIGHT = 0.05  # of the experts that do
 
 
 def length_scales(model: Model) -> Array:  # (M, d)
@@ -33,6 +36,23 @@ def shares(model: Model, names: Sequence[str]) -> dict[str, float]:
     share = model.weights_ @ (each / each.sum(axis=1, keepdims=True))
     order = np.argsort(-share, kind="stable").tolist()
     return {names[i]: float(share[i]) for i in order}
+
+
+def by_column(model: Model, columns: Mapping[str, Sequence[int]]) -> dict[str, float]:
+    """The same for columns that became several inputs, such as categories: their shares summed."""
+    every = shares(model, [str(n) for n in range(model.n_features_in_)])
+    summed = {name: sum(every[str(n)] for n in at) for name, at in columns.items()}
+    return dict(sorted(summed.items(), key=lambda pair: -pair[1]))
+
+
+def told_apart(model: Model) -> bool:
+    """Whether the labels say anything about which inputs matter.
+
+    They do where experts whose lengthscales differ have some weight, or where there is one input.
+    """
+    lengths = length_scales(model)
+    differ = lengths.max(axis=1) > DIFFER * lengths.min(axis=1)
+    return model.n_features_in_ == 1 or float(model.weights_[differ].sum()) > LEAST_WEIGHT
 
 
 def distances(model: Model | None, pool: Array, X: Array, Y: Array) -> Array:  # (N, N')

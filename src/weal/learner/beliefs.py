@@ -268,7 +268,9 @@ def _begun(state: State, settlement: Settlement, last: Known | None) -> Known:
     if told:
         first = state.labels.arrays(0, settlement.together)
         begun = folds.absorb(begun, *units.scaled(scale, *first))
-    return Known(settlement, begun, told, Model(begun, scale, state.candidates.columns))
+    pool = state.candidates
+    columns = None if pool.plan is not None else pool.columns
+    return Known(settlement, begun, told, Model(begun, scale, columns, pool.plan))
 
 
 def _experts(state: State, settlement: Settlement, last: Known | None) -> Fold:

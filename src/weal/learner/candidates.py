@@ -1,8 +1,9 @@
 """The candidates: the user's ids, in the user's order, each with one row of inputs; a value.
 
-A pool may be an array, or a pandas, polars or pyarrow frame (`weal.table.matrix`). Ids are the
-user's: a column that `id_column` names, else the index of a pandas frame, else 0, 1, 2, ... A
-position, once given, stays: candidates that leave are marked.
+A pool may be an array, or a pandas, polars or pyarrow frame (`weal.table.inputs`): of numbers, or
+of text, categories, dates and gaps, which a plan turns into inputs. Ids are the user's: a column
+that `id_column` names, else the index of a pandas frame, else 0, 1, 2, ... A position, once given,
+stays: candidates that leave are marked.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -14,7 +15,10 @@ from numpy.typing import NDArray
 
 from weal.core.arrays import Array
 from weal.errors import UnknownId
-from weal.table.matrix import plain_id, read_numbers, with_columns
+from weal.learner.costs import Cost, read_costs
+from weal.table.inputs import Inputs, frame_ids, frame_labels, inputs_of, read_inputs
+from weal.table.matrix import as_frame, plain_id
+from weal.table.plan import Plan
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -28,9 +32,22 @@ class Candidates:
     columns: tuple[str, ...] | None = None  # of a frame, those that hold inputs
     frame: Any | None = None  # as it came, of narwhals
     id_column: str | None = None
+    plan: Plan | None = None  # that makes inputs of a frame; None: its numbers as they are
+    target: str | None = None  # name of what is measured
+    cost: Array | None = None  # (U,)  of a label of each; None: all cost the same
+    cost_by: Cost = None  # how that is found for candidates that are added
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def input_names(self) -> list[str]:
+        """Names of the d inputs."""
+        if self.plan is not None:
+            return self.plan.names
+        if self.columns is None:
+            return [f"input {n}" for n in range(self.X.shape[1])]
+        return [str(name) for name in self.columns]
 
     def position(self, name: Hashable) -> int:
         """Position of an id; UnknownId where the pool has no such candidate."""
@@ -60,8 +77,13 @@ class Candidates:
 
     def rows(self, names: Sequence[Hashable]) -> Any:
         """The rows of these ids, in this order, as the kind of table that the pool was."""
-        at = [self.position(name) for name in names]
-        return self.X[at].copy() if self.frame is None else self.frame[at].to_native()
+        if self.frame is None:
+            return self.X[[self.position(name) for name in names]].copy()
+        return self.frame_rows(names).to_native()
+
+    def frame_rows(self, names: Sequence[Hashable]) -> Any:
+        """The same of a pool that is a frame, as narwhals has it."""
+        return None if self.frame is None else self.frame[[self.position(name) for name in names]]
 
     def inputs(self, names: Sequence[Hashable]) -> Array:  # (n, d)
         """The inputs of these ids."""
@@ -69,19 +91,18 @@ class Candidates:
 
     def like(self, points: Any) -> Array:  # (N, d)
         """Inputs of other points, checked as the pool's were; columns of a frame by name."""
-        X = read_numbers(with_columns(points, self.columns)).X
+        X = inputs_of(points, self.columns, self.plan)
         if X.shape[1] != self.X.shape[1]:
             raise ValueError(f"the pool has {self.X.shape[1]} inputs; got {X.shape[1]}")
         _check_inputs(X, range(len(X)))
         return X
 
-    def with_more(self, pool: Any, ids: Iterable[Hashable] | None = None) -> "Candidates":
-        """The candidates with others below: rows like the pool's."""
+    def with_more(
+        self, pool: Any, ids: Iterable[Hashable] | None = None, cost: Any = None
+    ) -> "Candidates":
+        """The candidates with others below: rows like the pool's; `cost`, where it is numbers."""
         before = len(self)
-        read = read_numbers(pool, self.id_column)
-        _refuse_other_kind(self.frame, read.frame)
-        if read.X.shape[1] != self.X.shape[1]:
-            raise ValueError(f"the pool has {self.X.shape[1]} inputs; got {read.X.shape[1]}")
+        read = self._more(pool)
         own = read.ids
         if ids is None and own == list(range(len(own))):
             own = list(range(before, before + len(own)))
@@ -95,7 +116,40 @@ class Candidates:
             index={**self.index, **{name: before + n for n, name in enumerate(names)}},
             present=np.concatenate([self.present, np.ones(len(names), dtype=bool)]),
             frame=_below(self.frame, read.frame),
+            cost=self._costs(read, names, cost),
         )
+
+    def _more(self, pool: Any) -> Inputs:
+        """Other rows, read as the pool was."""
+        frame = as_frame(pool)
+        _refuse_other_kind(self.frame, frame)
+        X = inputs_of(pool, self.columns, self.plan)
+        if X.shape[1] != self.X.shape[1]:
+            raise ValueError(f"the pool has {self.X.shape[1]} inputs; got {X.shape[1]}")
+        own: list[Hashable] = list(range(len(X)))
+        own = own if frame is None else frame_ids(frame, self.id_column)
+        return Inputs(frame, self.columns, X, own, self.plan)
+
+    def _costs(self, read: Inputs, names: Sequence[Hashable], given: Any) -> Array | None:
+        """The costs of all, once these have come."""
+        if self.cost is None:
+            if given is not None:
+                raise ValueError("cost is given for some candidates: the others have none")
+            return None
+        if self.cost_by is None and given is None:
+            raise ValueError(
+                "the pool has costs, and what was to be added has none: give cost=[...], one "
+                "number for each (a learner that was loaded takes its function: load(..., cost=f))"
+            )
+        by = self.cost_by if given is None else given
+        return np.concatenate([self.cost, _read_costs(by, read, names)])
+
+    def known_labels(self, start: int = 0) -> dict[Hashable, float]:
+        """Labels that the frame has in its target column already, from a position on."""
+        if self.frame is None or self.target is None or self.target not in self.frame.columns:
+            return {}
+        y = frame_labels(self.frame[start:], self.target).tolist()
+        return {name: one for name, one in zip(self.ids[start:], y, strict=True) if one == one}
 
     def without(self, names: Iterable[Hashable]) -> "Candidates":
         """The candidates with these marked as removed."""
@@ -105,17 +159,43 @@ class Candidates:
 
 
 def read_candidates(
-    pool: Any, ids: Iterable[Hashable] | None = None, id_column: str | None = None
+    pool: Any,
+    ids: Iterable[Hashable] | None = None,
+    id_column: str | None = None,
+    *,
+    target: str | None = None,
+    features: str | Sequence[str] = "auto",
+    types: Mapping[str, str] | None = None,
+    cost: Any = None,
 ) -> Candidates:
-    """The candidates that a table holds, checked."""
+    """The candidates that a table holds, checked; see `weal.ActiveLearner` for what each means."""
     if pool is None:
         raise ValueError("ActiveLearner needs a pool: one row for each candidate")
-    read = read_numbers(pool, id_column)
+    aside = [name for name in (target, cost) if isinstance(name, str)]
+    read = read_inputs(pool, id_column, aside=aside, features=features, types=types)
+    made = of_inputs(read, ids, id_column)
+    costs = None if cost is None else _read_costs(cost, read, made.ids)
+    by = cost if isinstance(cost, str) or callable(cost) else None
+    return replace(made, target=target, cost=costs, cost_by=by)
+
+
+def of_inputs(
+    read: Inputs, ids: Iterable[Hashable] | None = None, id_column: str | None = None
+) -> Candidates:
+    """The candidates of inputs that were read, checked."""
     names = _check_ids(read.ids if ids is None else list(ids), len(read.X))
     _check_inputs(read.X, names)
     index = {name: n for n, name in enumerate(names)}
     present = np.ones(len(names), dtype=bool)
-    return Candidates(tuple(names), read.X, index, present, read.columns, read.frame, id_column)
+    kept = (read.columns, read.frame, id_column, read.plan)
+    return Candidates(tuple(names), read.X, index, present, *kept)
+
+
+def _read_costs(cost: Any, read: Inputs, names: Sequence[Hashable]) -> Array:
+    rows = read.X.copy() if read.frame is None else read.frame.iter_rows(named=True)
+    found = read_costs(cost, read.frame, rows, names)
+    assert found is not None
+    return found
 
 
 def _check_ids(ids: list[Any], U: int) -> list[Hashable]:

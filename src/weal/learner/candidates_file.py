@@ -1,4 +1,10 @@
-"""The candidates of a learner as a header and arrays, a frame as the kind of table that it was."""
+"""The candidates of a learner as a header and arrays, a frame as the kind of table that it was.
+
+Columns of numbers and truth values without a gap are arrays; text, categories, dates, and columns
+with gaps are lists of cells in the header (`frame_cells`). The plan goes along, so that a learner
+that is opened reads frames as the one that was saved did. A function that finds costs cannot be
+kept: its numbers are.
+"""
 
 from collections.abc import Hashable
 from dataclasses import replace
@@ -8,19 +14,33 @@ from typing import Any
 import numpy as np
 
 from weal.core.arrays import Array
-from weal.learner.candidates import Candidates, read_candidates
+from weal.learner import frame_cells
+from weal.learner.candidates import Candidates, of_inputs
 from weal.learner.sharded.candidates import Pooled, ShardedCandidates, read_shards
 from weal.shards.description import describe, described, encoder_from_json, encoder_to_json
 from weal.shards.pool import open_pool
 from weal.shards.shard import ArrayShard
-from weal.table.matrix import plain_id
+from weal.table.inputs import Inputs, frame_ids, inputs_of
+from weal.table.matrix import as_frame, plain_id
+from weal.table.plan import Plan
 
 
 def pack(pool: Pooled) -> tuple[dict[str, Any], dict[str, Array]]:
     """Header and arrays of the candidates; of those in files, what they are known by."""
     if isinstance(pool, ShardedCandidates):
         return _pack_shards(pool)
-    return _header(pool), _arrays(pool) | {"present": pool.present.astype(np.uint8)}
+    arrays, texts = _arrays(pool)
+    arrays["present"] = pool.present.astype(np.uint8)
+    if pool.cost is not None:
+        arrays["cost"] = pool.cost
+    more = {
+        "cells": texts,
+        "inputs": None if pool.columns is None else [pack_id(name) for name in pool.columns],
+        "plan": None if pool.plan is None else pool.plan.to_json(),
+        "target": pool.target,
+        "cost_by": pool.cost_by if isinstance(pool.cost_by, str) else None,
+    }
+    return _header(pool) | more, arrays
 
 
 def _pack_shards(pool: ShardedCandidates) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -47,16 +67,31 @@ def _unpack_shards(header: dict[str, Any], arrays: dict[str, Array]) -> ShardedC
 
 
 def unpack(header: dict[str, Any], arrays: dict[str, Array]) -> Pooled:
-    """The candidates that `pack` took apart."""
+    """The candidates that `pack` took apart; what came with plans is not in older files."""
     if "shards" in header:
         return _unpack_shards(header, arrays)
     own = header["id_column"] is not None
     ids = None if own else [unpack_id(name) for name in header["ids"]]
-    pool = read_candidates(_table(header, arrays), ids, header["id_column"])
-    present = arrays["present"].astype(bool)
+    pool = of_inputs(_inputs(header, _table(header, arrays)), ids, header["id_column"])
+    present, cost = arrays["present"].astype(bool), arrays.get("cost")
     if present.shape != (len(pool),):
         raise ValueError(f"it says of {len(present)} candidates, not {len(pool)}, who is left")
-    return replace(pool, present=present)
+    if cost is not None and (cost.shape != present.shape or not (cost > 0.0).all()):
+        raise ValueError("its costs are not one number above 0 for each candidate")
+    target, by = header.get("target"), header.get("cost_by")
+    return replace(pool, present=present, target=target, cost=cost, cost_by=by)
+
+
+def _inputs(header: dict[str, Any], table: Any) -> Inputs:
+    frame, kept = as_frame(table), header.get("plan")
+    plan = None if kept is None else Plan.from_json(kept)
+    if frame is None:
+        X = inputs_of(table, None, None)
+        return Inputs(None, None, X, list(range(len(X))))
+    names = header.get("inputs") or [n for n in header["columns"] if n != header["id_column"]]
+    columns = tuple(unpack_id(name) for name in names)
+    own = frame_ids(frame, header["id_column"])
+    return Inputs(frame, columns, inputs_of(table, columns, plan), own, plan)
 
 
 def _header(pool: Candidates) -> dict[str, Any]:
@@ -91,23 +126,35 @@ def _header(pool: Candidates) -> dict[str, Any]:
     }
 
 
-def _arrays(pool: Candidates) -> dict[str, Array]:
+def _arrays(pool: Candidates) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Columns as arrays, and those that are lists of cells, by their number."""
     if pool.frame is None:
-        return {"X": pool.X}
+        return {"X": pool.X}, {}
     arrays: dict[str, Any] = {}
+    texts: dict[str, Any] = {}
     for n, name in enumerate(pool.frame.columns):
         if name == pool.id_column:
             continue
-        column = pool.frame.get_column(name).to_numpy()
-        if column.dtype == np.float16:
-            column = column.astype(np.float32)
-        if column.dtype.kind not in "biuf":
-            raise ValueError(
-                f"the column {name!r} is {pool.frame.schema[name]}; a file keeps columns of "
-                "floats, whole numbers and truth values: cast it first"
-            )
-        arrays[f"column_{n}"] = column
-    return arrays
+        series = pool.frame.get_column(name)
+        if (column := _numbers(series)) is None:
+            texts[str(n)] = frame_cells.pack(series)
+        else:
+            arrays[f"column_{n}"] = column
+    return arrays, texts
+
+
+def _numbers(series: Any) -> Array | None:
+    """A column as an array; None where it holds something else, or a gap that is no NaN."""
+    import narwhals as nw
+
+    plain = series.dtype.is_numeric() or series.dtype == nw.Boolean
+    nan = series.dtype.is_float() and series.implementation.is_pandas()
+    if not plain or (series.null_count() and not nan):
+        return None
+    column: Array = series.to_numpy()
+    if column.dtype == np.float16:
+        column = column.astype(np.float32)
+    return column if column.dtype.kind in "biuf" else None
 
 
 def _table(header: dict[str, Any], arrays: dict[str, Array]) -> Any:
@@ -116,8 +163,9 @@ def _table(header: dict[str, Any], arrays: dict[str, Array]) -> Any:
         return arrays["X"]
     ids = [unpack_id(name) for name in header["ids"]]
     names = [unpack_id(name) for name in header["columns"]]
+    texts = {int(n): cells for n, cells in header.get("cells", {}).items()}
     columns = {
-        name: ids if name == header["id_column"] else arrays[f"column_{n}"]
+        name: ids if name == header["id_column"] else _column(n, texts, arrays)
         for n, name in enumerate(names)
     }
     if header["frame"] == "pandas":
@@ -125,9 +173,16 @@ def _table(header: dict[str, Any], arrays: dict[str, Array]) -> Any:
     import narwhals as nw
 
     frame = nw.from_dict(columns, backend=header["frame"])
-    kinds = zip(names, header["dtypes"], strict=True)
-    cast = (nw.col(name).cast(getattr(nw, kind)) for name, kind in kinds)
-    return frame.with_columns(cast).to_native()
+    kinds = [
+        frame_cells.kind(texts[n]) if n in texts else getattr(nw, kind)
+        for n, kind in enumerate(header["dtypes"])
+    ]
+    known = [(name, kind) for name, kind in zip(names, kinds, strict=True) if kind != nw.Unknown]
+    return frame.with_columns(nw.col(name).cast(kind) for name, kind in known).to_native()
+
+
+def _column(n: int, texts: dict[int, Any], arrays: dict[str, Array]) -> Any:
+    return frame_cells.unpack(texts[n]) if n in texts else arrays[f"column_{n}"]
 
 
 def _pandas(header: dict[str, Any], columns: dict[Any, Any], ids: list[Any]) -> Any:
@@ -141,11 +196,18 @@ def _pandas(header: dict[str, Any], columns: dict[Any, Any], ids: list[Any]) -> 
     else:
         index = index.astype(kinds[0])
     index.names = header["index_names"]
+    known = {int(n): one.get("levels") for n, one in header.get("cells", {}).items()}
     series = [
-        pandas.Series(values, index=index, dtype=kind)
-        for values, kind in zip(columns.values(), header["dtypes"], strict=True)
+        _series(pandas, values, index, kind, known.get(n))
+        for n, (values, kind) in enumerate(zip(columns.values(), header["dtypes"], strict=True))
     ]
     return pandas.concat(series, axis=1, keys=list(columns))
+
+
+def _series(pandas: Any, values: Any, index: Any, kind: str, levels: list[Any] | None) -> Any:
+    """A column of pandas; a category with its levels."""
+    dtype = kind if levels is None else pandas.CategoricalDtype(levels)
+    return pandas.Series(values, index=index, dtype=dtype)
 
 
 def pack_id(name: Hashable) -> Any:

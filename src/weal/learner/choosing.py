@@ -62,7 +62,8 @@ def scores_of(state: State, beliefs: Beliefs) -> Scores:
 def _scores(state: State, outlook: Outlook, free: Free, step: int) -> Scores:
     """The scores of the functions in use."""
     key, functions = (state.settings.seed, step), state.settings.functions
-    asked = Pass(outlook.ens, functions, outlook.X, outlook.y, key, free, state.candidates.ids)
+    pool = state.candidates
+    asked = Pass(outlook.ens, functions, outlook.X, outlook.y, key, free, pool.ids, pool.cost)
     asked = replace(asked, targets=outlook.targets, order=outlook.order)
     return outlook.pool.scored(asked)
 

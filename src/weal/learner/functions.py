@@ -6,7 +6,7 @@ in early files of 0.2: what was kept with their weights goes on with the one (`E
 
 from typing import Any
 
-from weal.core.acquisition import ACQUISITIONS, PAPER, Acquisition
+from weal.core.acquisition import ACQUISITIONS, PAPER, Acquisition, is_amount
 
 DEFAULT = "mvr-var-igs"
 TOGETHER = {"multi": PAPER, "auto": (DEFAULT,)}  # names that stand for other functions
@@ -32,6 +32,18 @@ def resolve(acquisition: Any) -> dict[str, Acquisition]:
             f"acquisition is {acquisition!r}; it needs one or more, each with a name of its own"
         )
     return dict(several)
+
+
+def check_amounts(functions: dict[str, Acquisition]) -> dict[str, Acquisition]:
+    """The functions, if all are amounts of variance, which a cost may divide."""
+    others = [name for name, function in functions.items() if not is_amount(function)]
+    if others:
+        ours = [name for name, function in ACQUISITIONS.items() if is_amount(function)]
+        raise ValueError(
+            f"cost divides amounts of variance, and {', '.join(others)} gives none: choose "
+            f"the acquisition {ours[-1]} (or {', '.join(ours[:-1])}), or leave the cost out"
+        )
+    return functions
 
 
 def _one(acquisition: str | Acquisition) -> tuple[str, Acquisition]:

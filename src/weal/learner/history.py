@@ -1,6 +1,7 @@
 """What was asked, why, and what came back: plain rows, one for each query or label.
 
-`pandas.DataFrame(learner.history)` makes a table of it. Columns:
+`learner.history.to_frame()` makes a table of it, with a column for each score, share and weight.
+A row has:
 
     step                  labels told before
     id                    of the candidate; None for a point outside the pool
@@ -17,10 +18,54 @@ Rows are values: a label gives its row anew.
 """
 
 from collections.abc import Hashable, Mapping
+from typing import Any
 
 from weal.learner.events import Reason, Row, Told
 
 NOT_ASKED = Reason("told")
+_SPREAD = {"scores": "score", "shares": "share", "acquisition_weights": "weight"}
+
+
+class History(list[Row]):
+    """Rows of the history; a list like any other, and a table where that is wanted."""
+
+    def to_frame(self) -> Any:
+        """A pandas frame: one row a query or label; "score igs", "share igs", "weight igs", ...
+
+        >>> from weal import ActiveLearner
+        >>> learner = ActiveLearner([[0.0], [1.0], [2.0]])
+        >>> learner.tell(learner.ask(), 1.5)
+        >>> learner.history.to_frame()[["step", "id", "why", "label"]].to_dict("records")
+        [{'step': 0, 'id': 1, 'why': 'start', 'label': 1.5}]
+        """
+        rows = [_flat(row) for row in self]
+        names = list(dict.fromkeys(name for row in [_flat(_EMPTY), *rows] for name in row))
+        columns = {name: [row.get(name) for row in rows] for name in names}
+        library = pandas()
+        kinds = {"id": object, "expert_weights": object}
+        series = {
+            name: library.Series(cells, dtype=kinds.get(name, None if rows else object))
+            for name, cells in columns.items()
+        }
+        frame = library.DataFrame(series)
+        return frame.astype({"label": "float64"}) if rows else frame
+
+
+def pandas() -> Any:
+    """pandas, which tables need."""
+    try:
+        import pandas
+    except ModuleNotFoundError as error:
+        raise ValueError('tables need pandas: pip install "weal[frames]"') from error
+    return pandas
+
+
+def _flat(row: Row) -> Row:
+    """A row with a column of its own for each function."""
+    plain = {name: value for name, value in row.items() if name not in _SPREAD}
+    for part, word in _SPREAD.items():
+        plain |= {f"{word} {name}": value for name, value in row[part].items()}
+    return plain
 
 
 def asked(rows: tuple[Row, ...], step: int, name: Hashable, reason: Reason) -> tuple[Row, ...]:
@@ -56,3 +101,6 @@ def _row(step: int, name: Hashable, reason: Reason, label: float | None = None) 
         "expert_weights": reason.expert_weights,
         "acquisition_weights": dict(reason.acquisition_weights),
     }
+
+
+_EMPTY = _row(0, None, NOT_ASKED)

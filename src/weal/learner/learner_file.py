@@ -7,6 +7,7 @@ present format first (`old_learner_files`). A learner that was kept with the six
 earlier "auto" goes on with the default of now, and says so, unless these are given again.
 """
 
+import dataclasses
 import math
 import os
 import warnings
@@ -86,7 +87,9 @@ def _pack_settlement(settlement: Settlement | None, d: int) -> tuple[Header | No
     return {"n": settlement.n, "together": settlement.together, "experts": experts}, arrays
 
 
-def load(path: str | os.PathLike[str], acquisition: Any = None) -> tuple[State, int]:
+def load(
+    path: str | os.PathLike[str], acquisition: Any = None, cost: Any = None
+) -> tuple[State, int]:
     """The state that `save` wrote, and the memory that its learner was given."""
     header, arrays = archive.read(path, KIND)
     if _has_earlier_auto(header, acquisition):
@@ -95,7 +98,7 @@ def load(path: str | os.PathLike[str], acquisition: Any = None) -> tuple[State, 
     try:
         if old_learner_files.is_old(header):
             header, arrays = old_learner_files.learner(header, arrays)
-        return _state(header, arrays, chosen), int(header["memory"])
+        return _with_cost(_state(header, arrays, chosen), cost), int(header["memory"])
     except UnreadableFile:
         raise
     except BROKEN as error:
@@ -224,3 +227,11 @@ def _unfinite(row: dict[str, Any]) -> dict[str, Any]:
     weights = row["expert_weights"]
     weights = None if weights is None else tuple(weights)
     return {**row, **numbers, "id": unpack_id(row["id"]), "expert_weights": weights}
+
+
+def _with_cost(state: State, cost: Any) -> State:
+    """The state with the function that finds costs, which was given again."""
+    if cost is None:
+        return state
+    pool = dataclasses.replace(state.candidates, cost_by=cost)
+    return dataclasses.replace(state, candidates=pool)

@@ -48,6 +48,7 @@ class Pass:
     key: tuple[int, int]  # (seed, step)
     free: NDArray[np.bool_]  # (U,)  who may be asked
     ids: Sequence[Hashable]  # U
+    cost: Array | None = None  # (U,)  that scores are divided by; None: by nothing
     targets: Targets | None = None  # that `mvr` looks at, where a function does
     order: NDArray[np.intp] | None = None  # (U,)  positions by the hash of (seed, id), with targets
 

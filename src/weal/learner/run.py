@@ -1,18 +1,34 @@
 """A loop for oracles that can be called: ask, measure, tell, until there is a reason to stop.
 
 Every label is told as soon as it is there. An oracle that raises, or Ctrl-C, loses none of them:
-the point in question stays asked, and is the first of the next run.
+the point in question stays asked, and is the first of the next run. With `on_failure="skip"` a
+point whose oracle raises, or gives no finite number, is skipped, and the run goes on.
+
+With `batch` the oracle gets a list, and returns as many labels, or yields them one after the other:
+each is then told at once. Of a batch that breaks off, what was not measured may be asked again.
 """
 
 import sys
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
+import numpy as np
+
 from weal.errors import Exhausted
 from weal.model.checks import check_count
+
+ON_FAILURE = ("raise", "skip")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A point that could not be measured, and why."""
+
+    id: Hashable
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +38,7 @@ class Run:
     reason: str
     labels: int  # told in this run
     predicted_error: float  # root mean square over the pool, by the model itself
+    failures: tuple[Failure, ...] = ()  # points that were skipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,30 +50,144 @@ class Limits:
     least_gain: float = 0.01
 
 
+@dataclass(frozen=True, slots=True)
+class Oracle:
+    """What measures, and how it is called."""
+
+    measure: Callable[[Any], Any]
+    by_id: bool = False
+    batch: int | None = None  # points that it gets at once, in a list; None: one, by itself
+    on_failure: str = "raise"
+
+    def __post_init__(self) -> None:
+        if self.batch is not None:
+            check_count(self.batch)
+        if self.on_failure not in ON_FAILURE:
+            raise ValueError(f"on_failure is {self.on_failure!r}; it is 'raise' or 'skip'")
+
+    def results(
+        self, rows: Sequence[Any], names: Sequence[Hashable]
+    ) -> Iterator[tuple[Hashable, Any]]:
+        """Ids and their labels as they come, or `Raised`; fewer where the oracle breaks off."""
+        try:
+            found = self.measure(rows[0] if self.batch is None else list(rows))
+        except Exception as error:  # noqa: BLE001  raised again, or reported, by who asked
+            yield from ((name, Raised(error)) for name in names)
+            return
+        if self.batch is None:
+            yield names[0], found
+        elif isinstance(found, Iterator):
+            yield from _in_turn(found, names)
+        else:
+            yield from zip(names, _as_many(found, len(names)), strict=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """In place of a label: what the oracle raised."""
+
+    error: Exception
+
+
 def run(
-    learner: Any, oracle: Callable[[Any], float], n: int, by_id: bool,
+    learner: Any, oracle: Oracle, n: int,
     callback: Callable[[Any, Hashable, float], object] | None, limits: Limits,
     progress: bool | None,
 ) -> Run:  # fmt: skip
-    """Label up to n points with `oracle`, and say why it ended."""
-    budget, before, errors = _budget(n, limits.patience), len(learner.labels), list[float]()
+    """Have the oracle measure up to n points, and say why it ended."""
+    budget, before = _budget(n, limits.patience), len(learner.labels)
+    errors, failures = list[float](), list[Failure]()
     with _bar(progress, budget) as advance:
         try:
             reason = "budget" if not budget else ""
             while not reason:
-                name = learner.ask()
-                label = oracle(name if by_id else learner.candidates.row(name))
-                learner.tell(name, label)
-                errors.append(learner.predicted_error())
-                advance(errors[-1])
-                if callback is not None:
-                    callback(learner, name, label)
-                reason = _reason(errors, budget, limits)
+                left = budget - len(errors) - len(failures)
+                with closing(_measured(learner, oracle, left, failures, advance)) as found:
+                    for name, label in found:
+                        errors.append(learner.predicted_error())
+                        advance(errors[-1])
+                        if callback is not None:
+                            callback(learner, name, label)
+                        reason = reason or _reason(errors, limits)
+                if len(errors) + len(failures) >= budget:
+                    reason = reason or "budget"
         except Exhausted:
             reason = "exhausted"
         except KeyboardInterrupt:
             reason = "interrupted"
-    return Run(reason, len(learner.labels) - before, learner.predicted_error())
+    told = len(learner.labels) - before
+    return Run(reason, told, learner.predicted_error(), tuple(failures))
+
+
+def _measured(
+    learner: Any, oracle: Oracle, left: int, failures: list[Failure],
+    advance: Callable[[float], None],
+) -> Generator[tuple[Hashable, Any], None, None]:  # fmt: skip
+    """Ask for a batch, have it measured and tell it: ids and labels as they come."""
+    names = _asked(learner, oracle.batch, left)
+    rows = names if oracle.by_id else [learner.candidates.row(name) for name in names]
+    done = 0
+    try:
+        for name, label in oracle.results(rows, names):
+            try:
+                _tell(learner, name, label)
+            except Exception as error:
+                if oracle.on_failure == "raise":
+                    raise
+                learner.skip(name)
+                failures.append(Failure(name, _why(error)))
+                advance(float("nan"))
+                done += 1
+                continue
+            done += 1
+            yield name, label
+    finally:
+        if 0 < done < len(names):  # news came: the others would stay asked, and not come again
+            learner.release(names[done:])
+
+
+def _asked(learner: Any, batch: int | None, left: int) -> list[Hashable]:
+    """The ids to measure next; fewer than a batch where no more are left."""
+    if batch is None:
+        return [learner.ask()]
+    wanted, state = min(batch, left), learner.state
+    there = len(state.batch) + int(state.free().sum())
+    return list(learner.ask(max(min(wanted, there), 1)))
+
+
+def _tell(learner: Any, name: Hashable, label: Any) -> None:
+    if isinstance(label, Raised):
+        raise label.error
+    learner.tell(name, label)
+
+
+def _why(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def _in_turn(found: Iterator[Any], names: Sequence[Hashable]) -> Iterator[tuple[Hashable, Any]]:
+    """Labels that are yielded; after one that raises there are no more."""
+    for n, name in enumerate(names):
+        try:
+            label = next(found)
+        except StopIteration:
+            few = f"the oracle yielded {n} labels for {len(names)} points; it needs as many"
+            raise ValueError(few) from None
+        except Exception as error:  # noqa: BLE001  as above
+            yield name, Raised(error)
+            return
+        yield name, label
+
+
+def _as_many(found: Any, n: int) -> list[Any]:
+    """The labels of a batch of n, as a list."""
+    if isinstance(found, str) or not hasattr(found, "__len__") or np.ndim(found) != 1:
+        raise ValueError(f"the oracle of a batch returned {found!r}; it needs a list of labels")
+    if len(found) != n:
+        raise ValueError(
+            f"the oracle returned {len(found)} labels for {n} points; it needs as many"
+        )
+    return list(found)
 
 
 def _budget(n: int, patience: int | None) -> int:
@@ -66,14 +197,14 @@ def _budget(n: int, patience: int | None) -> int:
     return 0 if isinstance(n, Integral) and n == 0 else check_count(n)
 
 
-def _reason(errors: list[float], n: int, limits: Limits) -> str:
+def _reason(errors: list[float], limits: Limits) -> str:
     if limits.target_error is not None and errors[-1] < limits.target_error:
         return "target"
     if limits.patience is not None and len(errors) > limits.patience:
         before = errors[-1 - limits.patience]
         if before < float("inf") and errors[-1] > (1.0 - limits.least_gain) * before:
             return "no gain"
-    return "budget" if len(errors) == n else ""
+    return ""
 
 
 @contextmanager

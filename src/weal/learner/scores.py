@@ -84,7 +84,7 @@ def score(asked: Pass, held: NDArray[np.intp], belief: Belief, covary: Covarianc
     for (name, function), row in zip(asked.functions.items(), scores, strict=True):
         if not is_ours(name, function):
             _check_scores(name, row[asked.free], alone=len(scores) == 1)
-    return MemoryScores(asked, scores)
+    return MemoryScores(asked, scores if asked.cost is None else scores / asked.cost)
 
 
 def belief_of(asked: Pass, which: Any, mu: Array, v: Array, q: Array | None, X: Array) -> Belief:

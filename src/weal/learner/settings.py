@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from weal.core.acquisition import Acquisition
 from weal.core.mixing import SCALINGS
-from weal.learner.functions import resolve
+from weal.learner.functions import check_amounts, resolve
 from weal.learner.sharded.candidates import Pooled
 from weal.learner.state import Settings
 from weal.model.checks import check_count, check_seed, check_validation
@@ -25,13 +26,19 @@ def settings_of(
     d, seed = candidates.X.shape[1], check_seed(seed)
     return Settings(
         parameters=_parameters(model, d, seed),
-        functions=resolve(acquisition),
+        functions=_functions(acquisition, candidates.cost is not None),
         eta=float(eta),
         score_scaling=score_scaling,
         n_start=min(10, max(5, d + 3)) if n_start is None else check_count(n_start),
         seed=seed,
         validation=check_validation(validation, candidates.like),
     )
+
+
+def _functions(acquisition: Any, costs: bool) -> dict[str, Acquisition]:
+    """The functions; where labels have costs, those that may be divided by them."""
+    functions = resolve(acquisition)
+    return check_amounts(functions) if costs else functions
 
 
 def _parameters(model: Any, d: int, seed: int) -> Parameters:

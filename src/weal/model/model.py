@@ -20,7 +20,9 @@ from weal.core.scaling import Scaling
 from weal.model import prediction, units
 from weal.model.checks import check_levels
 from weal.model.fold import Fold
-from weal.table.matrix import read_numbers, with_columns
+from weal.table.cards import card
+from weal.table.inputs import inputs_of
+from weal.table.plan import Plan
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,7 +30,7 @@ class Model:
     """An ensemble of Gaussian processes that has seen some labels.
 
     Points are arrays (N, d), or frames, whose columns are then found by name where the labels came
-    with names too.
+    with names too, and read by the plan of the pool where that had text, dates or gaps.
 
     Examples
     --------
@@ -45,6 +47,7 @@ class Model:
     fold: Fold
     scaling: Scaling
     columns: tuple[str, ...] | None = None  # of the frame that the labels came with
+    plan: Plan | None = None  # that makes inputs of such frames; None: their numbers
 
     # What was learnt ends in an underscore, as in the estimator, so that both answer to one name.
 
@@ -75,6 +78,23 @@ class Model:
             )
         units.labels(self.scaling, labels)
         return prediction.log_density(self.fold, self.scaling, X, labels)
+
+    def __repr__(self) -> str:
+        counts = (f"{n} {name.removesuffix('s') if n == 1 else name}" for name, n in self._facts())
+        return f"<Model: {', '.join(counts)}>"
+
+    def _repr_html_(self) -> str:
+        experts = [f"{w:.0%} {self.dictionary_[m]}" for m, w in self._heaviest()]
+        return card("Model", {**dict(self._facts()), "heaviest": "; ".join(experts)})
+
+    def _facts(self) -> list[tuple[str, int]]:
+        d, t, M = self.n_features_in_, self.n_labels_, len(self.dictionary_)
+        return [("labels", t), ("inputs", d), ("experts", M)]
+
+    def _heaviest(self) -> list[tuple[int, float]]:
+        """The experts that weigh most, with their weights."""
+        best = np.argsort(-self.weights_, kind="stable")[:3].tolist()
+        return [(m, float(self.weights_[m])) for m in best]
 
     @property
     def dictionary_(self) -> tuple[Kernel, ...]:
@@ -127,7 +147,7 @@ class Model:
 
     def _inputs(self, X: Any) -> Array:
         """Scaled inputs (N, d), checked."""
-        table = read_numbers(with_columns(X, self.columns)).X
+        table = inputs_of(X, self.columns, self.plan)
         if table.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"the model has {self.n_features_in_} inputs; got {table.shape[1]} columns"

@@ -2,12 +2,14 @@
 
 Figures are laid out for print at 18 cm, the width of a page, with letters of 5.5 to 8 points. No
 pyplot and no backend: a figure is a value, and whoever makes it keeps it. Colours are Okabe and
-Ito's, which the colour-blind can tell apart.
+Ito's, which the colour-blind can tell apart. Our own figures are black on white whatever style is
+in use (`light`); axes that somebody gives keep theirs.
 """
 
 import io
 from collections.abc import Sequence
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, cast
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -26,6 +28,40 @@ _FEW = 2.5  # decades: too few powers of ten to read from
 _BETWEEN = {0.9: (1, 1.5, 2, 3, 5, 7), 1.7: (1, 2, 5), _FEW: (1, 3)}
 
 
+_COLOURS = (
+    *("text.color", "axes.labelcolor", "axes.titlecolor", "axes.edgecolor", "axes.facecolor"),
+    *("xtick.color", "ytick.color", "xtick.labelcolor", "ytick.labelcolor", "figure.facecolor"),
+    *("legend.facecolor", "legend.edgecolor", "legend.labelcolor", "grid.color"),
+)
+
+
+def light() -> AbstractContextManager[None]:
+    """Black on white, whatever style is in use."""
+    defaults: Any = mpl.rcParamsDefault
+    colours: Any = {name: defaults[name] for name in _COLOURS}
+    return mpl.rc_context(colours)
+
+
+def paper(ax: Axes | None) -> AbstractContextManager[None]:
+    """The style to draw in: black on white, or that of the axes given."""
+    return light() if ax is None else nullcontext()
+
+
+class Picture(Axes):
+    """Axes of a figure of their own, which they show in a notebook."""
+
+    def _repr_png_(self) -> bytes:
+        return as_bytes(figure_of(self), "png")
+
+
+def figure_of(ax: Axes) -> Figure:
+    """The figure that the axes are on."""
+    found = ax.get_figure(root=True)
+    if found is None:
+        raise ValueError("the axes are on no figure any longer")
+    return found
+
+
 class Plot(Figure):
     """A matplotlib figure that shows itself in a notebook."""
 
@@ -37,7 +73,7 @@ def as_bytes(fig: Figure, kind: str) -> bytes:
     """The figure as a PNG or SVG file: the same bytes for the same figure."""
     buffer = io.BytesIO()
     metadata = {"Date": None} if kind == "svg" else {}
-    with mpl.rc_context({"svg.hashsalt": "weal", "svg.fonttype": "path"}):
+    with light(), mpl.rc_context({"svg.hashsalt": "weal", "svg.fonttype": "path"}):
         fig.savefig(buffer, format=kind, dpi=DPI, facecolor="white", metadata=metadata)
     return buffer.getvalue()
 
@@ -48,10 +84,22 @@ def figure(columns: int, height: float) -> Plot:
     return Plot(figsize=(width, height), layout="constrained")
 
 
+def axes(height: float, ax: Axes | None = None) -> Axes:
+    """Axes to draw on: those given, or those of a figure of their own."""
+    made = figure(1, height).add_subplot(axes_class=Picture) if ax is None else ax
+    ticks(made)
+    return made
+
+
+def ink(ax: Axes) -> Any:
+    """The colour that these axes write in."""
+    return ax.xaxis.label.get_color()
+
+
 def ticks(ax: Axes) -> None:
     """Small ticks at round numbers, a faint grid, no frame."""
-    ax.tick_params(labelsize=6, length=2, pad=2)
-    ax.grid(True, linewidth=0.3, color="0.85")
+    ax.tick_params(labelsize=6, length=2, pad=2, colors=ink(ax), labelcolor=ink(ax))
+    ax.grid(True, linewidth=0.3, color=GREY, alpha=0.3)
     ax.set_axisbelow(True)
     ax.margins(x=0.02)
     ax.xaxis.set_major_locator(MaxNLocator(4, steps=_STEPS, integer=True))
@@ -78,6 +126,14 @@ def legend(fig: Plot, handles: Sequence[Any], labels: Sequence[str]) -> None:
     columns = min(len(handles), max(int(fig.get_figwidth() / entry), 1))
     place: dict[str, Any] = {"loc": "outside lower center", "ncols": columns}
     fig.legend(handles, labels, frameon=False, handlelength=3, **place, **TEXT)
+
+
+def legend_of(ax: Axes, handles: Sequence[Any], labels: Sequence[str]) -> None:
+    """A legend below axes of their own; in the best place of others."""
+    if isinstance(ax, Picture):
+        legend(cast(Plot, figure_of(ax)), handles, labels)
+    else:
+        ax.legend(handles, labels, frameon=False, **TEXT)
 
 
 def plain(text: str) -> str:

@@ -1,14 +1,16 @@
-"""Figures of how a learner does, each from plain values.
+"""Pictures of how a learner does, each from plain values, on axes.
 
     learning_curve   the three error estimates as labels came, and the goal
     predicted        labels beside what was expected of them: without each (leave-one-out, with
-                     intervals) and when they were asked
+                     intervals) and when they were asked; ids of those that were not
     experts          how the kinds of experts were weighed as labels came
-    inputs           which inputs matter
+    inputs           which inputs matter, categories as one
 
 Estimates and explanations come from `weal.diagnostics`.
 """
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,6 @@ from weal.diagnostics.leave_one_out import LeftOut
 from weal.diagnostics.trend import WINDOW, Trend
 from weal.diagnostics.wording import number, percent, shortened, told_apart
 from weal.plots.canvas import (
-    BLACK,
     BLUE,
     EDGE,
     GREY,
@@ -31,16 +32,19 @@ from weal.plots.canvas import (
     RED,
     SKY,
     TEXT,
-    Plot,
-    figure,
-    legend,
+    axes,
+    ink,
+    legend_of,
     log_ticks,
     plain,
-    ticks,
 )
 
 INPUTS_SHOWN = 15  # inputs
 NAME_LETTERS = 36  # letters of a name
+NAMED = 6  # labels whose ids are shown, at the most
+NOT_KNOWN = "not known yet: the labels so far do not tell the inputs apart"
+_LINE, _WORD = 0.035, 0.16  # shares of the axes that an id takes
+_UNIT = re.compile(r"(.+?)\s*[\[(]([^\[\]()]+)[\])]\s*")  # name [unit], name (unit)
 _LOG_RATIO = 3.0  # of the largest error to the smallest, from which the axis is logarithmic
 _KINDS = {
     "rbf, one lengthscale": (SKY, "very smooth, inputs alike"),
@@ -51,21 +55,27 @@ _KINDS = {
 
 
 def learning_curve(
-    course: Trend, goal: float | None, check: tuple[float, float | None] | None, name: str
-) -> Plot:
+    course: Trend,
+    goal: float | None,
+    check: tuple[float, float | None] | None,
+    name: str,
+    *,
+    target: str | None = None,
+    guessing: float | None = None,
+    ax: Axes | None = None,
+) -> Axes:
     """The three error estimates against the number of labels.
 
-    `check` is the error of an honest test, on rows drawn at random, and its standard error.
+    `check` is the error of an honest test, on rows drawn at random, and its standard error;
+    `guessing` that of who always says the mean of the labels.
     """
-    fig = figure(1, 3.2)
-    ax = fig.subplots()
-    ticks(ax)
+    ax = axes(3.2, ax)
     at = [mark.labels for mark in course.marks]
     before = [course.prequential(n) for n in at]
     curves: dict[str, tuple[str, str, str, list[Any]]] = {
         "leave-one-out": (BLUE, "-", "o", [mark.left_out for mark in course.marks]),
         f"prequential (last {WINDOW} labels)": (ORANGE, "--", "s", before),
-        "expected by the model": (BLACK, "-.", "^", [mark.expected for mark in course.marks]),
+        "expected by the model": (ink(ax), "-.", "^", [mark.expected for mark in course.marks]),
     }
     handles, values = {}, []
     for n, (label, (color, line, marker, errors)) in enumerate(curves.items()):
@@ -79,16 +89,22 @@ def learning_curve(
     if check:
         handles["honest test (random rows)"] = _check(ax, *check, at[-1])
         values.append(np.array([check[0]]))
+    if guessing:
+        handles[f"guessing the mean {number(guessing)}"] = ax.axhline(
+            guessing, color=PURPLE, linestyle=(0, (5, 2)), linewidth=0.9
+        )
+        values.append(np.array([guessing]))
     if goal:
         handles[f"goal {number(goal)}"] = ax.axhline(goal, color=GREY, linestyle=":", linewidth=1)
         values.append(np.array([goal]))
     _error_axis(ax, np.concatenate(values))
     _few_labels(ax, course)
     ax.set_xlabel("labels", **TEXT)
-    ax.set_ylabel("error, in units of the label", **TEXT)
-    ax.set_title(plain(shortened(name, 60)), fontsize=8)
-    legend(fig, list(handles.values()), list(handles))
-    return fig
+    ax.set_ylabel(plain(error_label(target)), **TEXT)
+    if name:
+        ax.set_title(plain(shortened(name, 60)), fontsize=8)
+    legend_of(ax, list(handles.values()), list(handles))
+    return ax
 
 
 def _few_labels(ax: Axes, course: Trend) -> None:
@@ -117,15 +133,22 @@ def _error_axis(ax: Axes, values: Any) -> None:
         ax.set_ylim(0.0, 1.08 * high)
 
 
-def predicted(y: Array, alone: LeftOut, asked: Array, checked: Array) -> Plot:
-    """Labels y (t,) against what the others made expect of each.
+def predicted(
+    y: Array,
+    alone: LeftOut,
+    asked: Array,
+    checked: Array,
+    *,
+    target: str | None = None,
+    ids: Sequence[object] = (),
+    ax: Axes | None = None,
+) -> Axes:
+    """Labels y (t,) against what the others made expect of each, with ids of the farthest out.
 
     `asked` and `checked` (n, 2) are labels beside what was expected when they were asked: chosen,
     and drawn at random.
     """
-    fig = figure(1, 4.4)
-    ax = fig.subplots()
-    ticks(ax)
+    ax = axes(4.4, ax)
     bars = np.maximum([alone.mean - alone.low, alone.high - alone.mean], 0.0)
     faint = float(np.clip(30 / len(y), 0.25, 0.8))
     style: dict[str, Any] = {"color": BLUE, "marker": "o", "markersize": 2.8, "linestyle": ""}
@@ -143,10 +166,40 @@ def predicted(y: Array, alone: LeftOut, asked: Array, checked: Array) -> Plot:
             handles[label] = Line2D([], [], **look)
             every += list(pairs.T)
     _diagonal(ax, np.concatenate(every))
-    ax.set_xlabel("measured", **TEXT)
-    ax.set_ylabel("expected", **TEXT)
-    legend(fig, list(handles.values()), list(handles))
-    return fig
+    _name_outliers(ax, y, alone, ids)
+    what = f" {shortened(target, NAME_LETTERS)}" if target else ""
+    ax.set_xlabel(plain(f"measured{what}"), **TEXT)
+    ax.set_ylabel(plain(f"expected{what}"), **TEXT)
+    legend_of(ax, list(handles.values()), list(handles))
+    return ax
+
+
+def _name_outliers(ax: Axes, y: Array, alone: LeftOut, ids: Sequence[object]) -> None:
+    """Ids beside the labels farthest outside their intervals; none above another."""
+    half = np.maximum(0.5 * (alone.high - alone.low), np.finfo(float).tiny)
+    beyond = np.maximum(alone.low - y, y - alone.high) / half
+    out = np.flatnonzero(beyond > 0.0) if len(ids) else np.zeros(0, dtype=np.intp)
+    low, high = ax.get_ylim()
+    taken: list[tuple[float, float]] = []
+    for n in out[np.argsort(-beyond[out], kind="stable")][:NAMED].tolist():
+        x, at = (float(y[n]) - low) / (high - low), (float(alone.mean[n]) - low) / (high - low)
+        away = _LINE if at < 0.5 else -_LINE  # one way only: there is an end to it
+        while any(abs(at - b) < 0.99 * _LINE and abs(x - a) < _WORD for a, b in taken):
+            at += away
+        taken.append((x, at))
+        left = x > 0.75
+        ax.annotate(
+            plain(shortened(str(ids[n]), 14)),
+            (float(y[n]), float(alone.mean[n])),
+            xytext=(x + (-0.02 if left else 0.02), at),
+            textcoords="axes fraction",
+            ha="right" if left else "left",
+            va="center",
+            fontsize=5.5,
+            zorder=5,
+            bbox={"facecolor": ax.get_facecolor(), "edgecolor": "none", "alpha": 0.75, "pad": 0.4},
+            arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.4},
+        )
 
 
 def _diagonal(ax: Axes, values: Any) -> None:
@@ -160,7 +213,7 @@ def _diagonal(ax: Axes, values: Any) -> None:
     ax.set_aspect("equal")
 
 
-def experts(course: Trend) -> Plot:
+def experts(course: Trend, ax: Axes | None = None) -> Axes:
     """How the kinds of experts were weighed as labels came."""
     names = [kind for kind in _KINDS if any(kind in mark.experts for mark in course.marks)]
     others = {kind for mark in course.marks for kind in mark.experts} - set(_KINDS)
@@ -172,21 +225,19 @@ def experts(course: Trend) -> Plot:
         colors, labels = [*colors, PURPLE], [*labels, "others"]
     if len(at) == 1:  # a stack has a width
         at, rows = [at[0] - 0.5, at[0] + 0.5], [row * 2 for row in rows]
-    fig = figure(1, 2.6)
-    ax = fig.subplots()
-    ticks(ax)
+    ax = axes(2.6, ax)
     ax.stackplot(at, *rows, colors=colors, **EDGE)
     ax.set_ylim(0, 1)
     ax.set_xlim(at[0], at[-1])
     _few_labels(ax, course)
     ax.set_xlabel("labels", **TEXT)
     ax.set_ylabel("weight of the experts", **TEXT)
-    legend(fig, [Patch(color=color) for color in colors], labels)
-    return fig
+    legend_of(ax, [Patch(color=color) for color in colors], labels)
+    return ax
 
 
-def inputs(shares: dict[str, float]) -> Plot:
-    """Which inputs matter, the most important above."""
+def inputs(shares: dict[str, float], known: bool = True, ax: Axes | None = None) -> Axes:
+    """Which inputs matter, the most important above; where that is not known, it says so."""
     names, values = (
         told_apart(list(shares)[:INPUTS_SHOWN], NAME_LETTERS),
         list(shares.values())[:INPUTS_SHOWN],
@@ -194,15 +245,30 @@ def inputs(shares: dict[str, float]) -> Plot:
     if len(shares) > INPUTS_SHOWN:
         names.append(f"{len(shares) - INPUTS_SHOWN} others together")
         values.append(sum(list(shares.values())[INPUTS_SHOWN:]))
-    fig = figure(1, 0.7 + 0.17 * len(names))
-    ax = fig.subplots()
-    ticks(ax)
+    ax = axes(0.7 + 0.17 * max(len(names), 3), ax)
     at = np.arange(len(names))
-    colors = [BLUE] * min(len(names), INPUTS_SHOWN) + [GREY] * (len(names) - INPUTS_SHOWN)
-    ax.barh(at, [100 * value for value in values], color=colors, height=0.7)
     ax.set_yticks(at, [plain(name) for name in names], fontsize=6.5)
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.grid(False, axis="y")
-    ax.set_xlim(0, 100 * 1.08 * max(values))
     ax.set_xlabel("how much an input matters, % (1 / lengthscale)", **TEXT)
-    return fig
+    if not known:
+        ax.set_xlim(0, 100)
+        ax.set_xticks([])
+        ax.text(0.5, 0.5, NOT_KNOWN, transform=ax.transAxes, ha="center", va="center", **TEXT)
+        return ax
+    colors = [BLUE] * min(len(names), INPUTS_SHOWN) + [GREY] * (len(names) - INPUTS_SHOWN)
+    ax.barh(at, [100 * value for value in values], color=colors, height=0.7)
+    ax.set_xlim(0, 100 * 1.08 * max(values))
+    return ax
+
+
+def error_label(target: str | None) -> str:
+    """What an error is an error of.
+
+    >>> error_label("hardness [HV]"), error_label("yield"), error_label(None)
+    ('error of hardness, HV', 'error of yield', 'error, in units of the label')
+    """
+    if not target:
+        return "error, in units of the label"
+    found = _UNIT.fullmatch(shortened(target, NAME_LETTERS))
+    return f"error of {found[1]}, {found[2]}" if found else f"error of {shortened(target, 36)}"

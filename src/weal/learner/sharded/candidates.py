@@ -57,6 +57,26 @@ class ShardedCandidates:
         return None if isinstance(self.encoder, Planned) else self.encoder.columns
 
     @property
+    def plan(self) -> Plan | None:
+        """The plan that makes inputs of the columns; None: their numbers as they are."""
+        return self.encoder.plan if isinstance(self.encoder, Planned) else None
+
+    @property
+    def input_names(self) -> list[str]:
+        """Names of the d inputs."""
+        return list(self.encoder.names)
+
+    @property
+    def target(self) -> str | None:
+        """Name of what is measured: files do not say."""
+        return None
+
+    @property
+    def cost(self) -> Array | None:
+        """All candidates in shards cost the same."""
+        return None
+
+    @property
     def id_column(self) -> str | None:
         """Column of the ids."""
         return self.pool.id_column
@@ -156,8 +176,18 @@ class ShardedCandidates:
         like = read_candidates(np.zeros((1, self.X.shape[1])))
         return replace(like, columns=self.columns).like(points)
 
-    def with_more(self, pool: Any, ids: Any = None) -> "ShardedCandidates":
+    def frame_rows(self, names: Sequence[Hashable]) -> Any:
+        """Rows of a pool that is a frame: none is."""
+        return None
+
+    def known_labels(self, start: int = 0) -> dict[Hashable, float]:
+        """Labels that came with the pool: none."""
+        return {}
+
+    def with_more(self, pool: Any, ids: Any = None, cost: Any = None) -> "ShardedCandidates":
         """The candidates with the shards of another pool below."""
+        if cost is not None:
+            raise ValueError("candidates in shards have no costs")
         more = pool if isinstance(pool, Shards) else open_pool(
             pool, id_column=self.id_column, columns=self.pool.columns, ids=ids
         )  # fmt: skip

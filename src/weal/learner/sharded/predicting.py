@@ -8,7 +8,7 @@ Written beside its place and then moved there: there is a whole folder, or none.
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +105,4 @@ def check_folder(folder: str | os.PathLike[str], force: bool) -> Path:
 
 def _unnamed(model: Model) -> Model:
     """The model for rows that come as arrays."""
-    from dataclasses import replace
-
-    return replace(model, columns=None)
+    return replace(model, columns=None, plan=None)

@@ -1,0 +1,123 @@
+"""Pictures of what the model believes: the effect of one input, and a map over two.
+
+Numbers come from `weal.diagnostics.effects`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from matplotlib import dates
+from matplotlib.axes import Axes
+from matplotlib.ticker import LogFormatter, LogLocator
+
+from weal.core.arrays import Array
+from weal.diagnostics.coverage import LEVEL
+from weal.diagnostics.effects import Axis
+from weal.diagnostics.wording import percent, shortened, told_apart
+from weal.plots.canvas import BLUE, GREY, RED, TEXT, axes, figure_of, plain
+
+SDS = 1.6449  # half the width of the interval at LEVEL, in sds of a normal
+SHOWN = 12  # levels of a category whose names are written out
+_LETTERS = 36
+
+
+def effect(
+    axis: Axis, mean: Array, sd: Array, measured: Array, *, target: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:  # fmt: skip
+    """The effect of an input with its band; `measured` (t,) are its values at the labels."""
+    ax = axes(3.0, ax)
+    at: Any = axis.times if axis.origin else axis.values
+    low, high = mean - SDS * sd, mean + SDS * sd
+    if axis.kind in ("category", "flag"):
+        bars: dict[str, Any] = {"color": BLUE, "marker": "o", "markersize": 4, "capsize": 2}
+        bars["linestyle"] = ""
+        ax.errorbar(axis.values, mean, yerr=SDS * sd, elinewidth=1.0, **bars)
+        ax.set_xlim(axis.values[0] - 0.5, axis.values[-1] + 0.5)
+    else:
+        ax.fill_between(at, low, high, color=BLUE, alpha=0.2, linewidth=0)
+        ax.plot(at, mean, color=BLUE, linewidth=1.3, marker="o" if len(mean) < 13 else "")
+        if len(measured):
+            ticks_at: Any = _as_drawn(axis, measured)
+            where: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False}
+            ax.plot(ticks_at, np.full(len(measured), 0.015), "|", color=GREY, markersize=5, **where)
+    _scale(ax, axis, "x")
+    ax.set_ylabel(plain(shortened(target, _LETTERS) if target else "expected label"), **TEXT)
+    words = f"averaged over candidates; {percent(LEVEL)} band; ticks: measured"
+    ax.set_title(words if axis.kind not in ("category", "flag") else words.split("; t")[0], **TEXT)
+    return ax
+
+
+def surface(
+    a: Axis, b: Axis, mean: Array, measured: Array, out: Array, *, target: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:  # fmt: skip
+    """The mean (G_b, G_a) over two inputs; `measured` and `out` (n, 2) are labels and rows out."""
+    ax = axes(3.6, ax)
+    ax.grid(False)
+    edges = (_edges(a), _edges(b))
+    mesh = ax.pcolormesh(*edges, mean, cmap="viridis", shading="flat", rasterized=True)
+    bar = figure_of(ax).colorbar(mesh, ax=ax, pad=0.02)
+    bar.ax.tick_params(labelsize=6, length=2)
+    bar.set_label(plain(shortened(target, _LETTERS) if target else "expected label"), **TEXT)
+    bar.outline.set_visible(False)
+    styles: tuple[dict[str, Any], ...] = (
+        {"color": "white", "markeredgecolor": "black", "marker": "o"},
+        {"color": RED, "markeredgecolor": "white", "marker": "D"},
+    )
+    for points, style in zip((measured, out), styles, strict=True):
+        if len(points):
+            at = (_as_drawn(a, points[:, 0]), _as_drawn(b, points[:, 1]))
+            look: dict[str, Any] = {"linestyle": "", "markersize": 3.5, "markeredgewidth": 0.5}
+            ax.plot(*at, **look, **style, zorder=3)
+    ax.set_xlim(edges[0][0], edges[0][-1])
+    ax.set_ylim(edges[1][0], edges[1][-1])
+    _scale(ax, a, "x")
+    _scale(ax, b, "y")
+    what = "dots: measured" + (", diamonds: out now" if len(out) else "")
+    ax.set_title(f"averaged over candidates; {what}", **TEXT)
+    return ax
+
+
+def _as_drawn(axis: Axis, values: Array) -> Any:
+    return replace(axis, values=values).times if axis.origin else values
+
+
+def _edges(axis: Axis) -> Any:
+    """Edges (G + 1,) of the cells around the values."""
+    x = np.log(axis.values) if axis.log else axis.values
+    if len(x) == 1:
+        ends = np.array([x[0] - 0.5, x[0] + 0.5])
+    else:
+        middle = 0.5 * (x[1:] + x[:-1])
+        ends = np.concatenate([[x[0] - (middle[0] - x[0])], middle, [2 * x[-1] - middle[-1]]])
+    return _as_drawn(axis, np.exp(ends) if axis.log else ends)
+
+
+def _scale(ax: Axes, axis: Axis, side: str) -> None:
+    """Scale, ticks and label of one side."""
+    line = ax.xaxis if side == "x" else ax.yaxis
+    label = ax.set_xlabel if side == "x" else ax.set_ylabel
+    label(plain(shortened(axis.name, _LETTERS)), **TEXT)
+    names = ("no", "yes") if axis.kind == "flag" and len(axis.values) == 2 else axis.names
+    if axis.log:
+        (ax.set_xscale if side == "x" else ax.set_yscale)("log")
+        few = np.log10(axis.values[-1] / axis.values[0]) < 3
+        line.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
+        line.set_major_formatter(LogFormatter(labelOnlyBase=False, minor_thresholds=(9, 9)))
+        line.set_minor_locator(LogLocator(subs=()))
+    elif axis.origin:
+        locator: Any = dates.AutoDateLocator(minticks=3, maxticks=6)  # type: ignore[no-untyped-call]
+        line.set_major_locator(locator)
+        line.set_major_formatter(dates.ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+        line.get_offset_text().set_fontsize(6)
+    elif names:
+        _names(line, names)
+
+
+def _names(line: Any, names: Sequence[str]) -> None:
+    shown = told_apart(list(names), 18 if len(names) <= 6 else 9)
+    step = -(-len(names) // SHOWN)
+    line.set_ticks(range(0, len(names), step), [plain(name) for name in shown[::step]])
