@@ -176,10 +176,8 @@ def _opened(
 ) -> Shards:
     if isinstance(source, Shards):
         return source.as_text()
-    first = open_pool(source, id_column=id_column, columns=columns)
-    if columns is None and target in first.columns:
-        first = open_pool(source, id_column=id_column, drop=[target])
-    return first.as_text()
+    drop = [] if target is None else [target]
+    return open_pool(source, id_column=id_column, columns=columns, drop=drop).as_text()
 
 
 def _drafts(pool: Shards, target: str | None, who: str, progress: Progress | None) -> list[Draft]:

@@ -9,6 +9,7 @@ clears a terminal, and is shown with `\n` and `\x1b` in their place. JSON has ev
 """
 
 import json
+import re
 import sys
 import threading
 import time
@@ -24,6 +25,7 @@ import click
 SECONDS_BEFORE_WORDS = 2.0
 SECONDS_BETWEEN_LINES = 10.0
 SHORTEST = 3  # letters of a password that is looked for everywhere: "a" is in every line
+_SCHEDULER = re.compile(r"(tcp|tls|ws|wss|ucx|inproc)://[^@]*", re.IGNORECASE)
 _hidden: dict[str, str] = {}  # what is not to be said -> what is said instead
 Count = Callable[[str, int, int], object]  # what is being done, how far, of how many
 
@@ -39,6 +41,8 @@ def hide(words: Iterable[str]) -> None:
     """Let nothing be said from now on that could be a password in one of these words."""
     _hidden.clear()
     for word in words:
+        if _SCHEDULER.fullmatch(word):  # of Dask; it has no password
+            continue
         if any(mark in word for mark in "@=:"):
             from weal.store.naming import mask, secrets
 

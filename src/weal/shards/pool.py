@@ -116,7 +116,7 @@ def open_pool(
     ids : list or None
         Ids of the rows of an array.
     drop : list of str
-        Columns to leave out.
+        Columns to leave out, where they are there.
     plan : bool
         Whether to read columns by a plan (gaps, categories, dates) even if they look like plain
         numbers. A column that is not of numbers is always read so.
@@ -189,7 +189,7 @@ def _columns(
 ) -> tuple[str, ...]:  # fmt: skip
     if isinstance(wanted, str):
         raise ValueError(f"columns is {wanted!r}; it needs a list of names")
-    named = [*([id_column] if id_column is not None else []), *(wanted or ()), *drop]
+    named = [*([id_column] if id_column is not None else []), *(wanted or ())]
     if missing := [name for name in named if name not in there]:
         raise ValueError(f"{where} has no column {missing[0]!r}; it has {', '.join(there)}")
     if wanted is not None:
