@@ -6,7 +6,7 @@ too long. The first of a batch is the best of all; the others are chosen from a 
 pass, in memory:
 
     the best SHORTLIST of every acquisition function, and of their weighted sum
-    the sample that stands for all (`sampling`), which carries the ranges of the scores
+    SOME of the sample that stands for all (`sampling`), which carry the ranges of the scores
 
 So the shortlist follows from the state in which the batch was opened, whether its candidates were
 asked for at once or in turn.
@@ -25,6 +25,8 @@ from weal.learner.sampling import standing_for
 from weal.learner.sharded.candidates import ShardedCandidates
 from weal.learner.sharded.pool import ShardedScores
 from weal.learner.state import State, with_experts
+
+SOME = 4096
 
 
 def queries(state: State, beliefs: Beliefs, wanted: int, opens: bool) -> list[Asked]:
@@ -68,7 +70,8 @@ def shortlisted(state: State, beliefs: Beliefs) -> State:
         chosen(opening, scores, np.exp(state.log_omega))
     for top in scores.found.top:
         candidates.X.remember(top.at.tolist(), top.X)
-    at, reference = standing_for(candidates, state.settings.seed)
+    _, reference = standing_for(candidates, state.settings.seed)
+    at = candidates.first(state.settings.seed)[:SOME]
     names = [*state.labels.by_name, *state.asked, *state.skipped]
     taken = np.array([candidates.index[name] for name in names], dtype=np.int64)
     present = candidates.present
