@@ -40,7 +40,7 @@ class Settings:
     @property
     def needs_reference(self) -> bool:
         """Whether one of the functions looks at reference points."""
-        return any(needs_reduction(function) for function in self.functions.values())
+        return any([needs_reduction(function) for function in self.functions.values()])
 
     @property
     def needs_targets(self) -> bool:
