@@ -29,7 +29,7 @@ from weal.diagnostics.random_choice import Comparison, beside_random
 from weal.diagnostics.stopping import Change, Needed
 from weal.diagnostics.trend import POOL, WINDOW, Trend
 from weal.learner.functions import NOW_AUTO
-from weal.learner.sampling import standing_for
+from weal.learner.sampling import LARGE, SAMPLE, standing_for
 from weal.model.model import Model
 from weal.model.prediction import in_units
 from weal.table import cards
@@ -112,6 +112,7 @@ class Status:
     beliefs: Beliefs | None
     advice: str
     choice: str = ""  # what changed in how rows are chosen, if anything did
+    sampled: int | None = None  # candidates that stand for all in what is said; None: all do
 
     def to_dict(self) -> dict[str, Any]:
         """As what JSON can say; labels that no model can take are "aside" there."""
@@ -159,6 +160,7 @@ def status(
         needed=needed,
         beliefs=beliefs,
         advice=_advice(course, beliefs, needed, missing, left),
+        sampled=SAMPLE if ledger.rows > LARGE else None,
         choice=NOW_AUTO if session.replay.other_auto else "",
     )
 
