@@ -28,7 +28,7 @@ from weal.learner.beliefs import Beliefs
 from weal.learner.events import Asked, Reason
 from weal.learner.outlook import Outlook
 from weal.learner.pool import Only, Pass, Scores
-from weal.learner.sampling import standing_for
+from weal.learner.sampling import ids_at, standing_for
 from weal.learner.state import State
 from weal.model.checks import FARTHEST
 
@@ -141,7 +141,7 @@ def _start(state: State, free: Free) -> int:
     if not open_.any():  # of the sample none is left
         at = np.flatnonzero(free)[: len(at)]
         X, open_ = pool.X[at], free[at]
-    ids = pool.ids if len(at) == len(pool) else [pool.ids[n] for n in at.tolist()]
+    ids = ids_at(pool, at)
     return int(at[choice.spread(scale.inputs(X), taken, open_, seed, ids)])
 
 

@@ -5,6 +5,7 @@ at these. Up to LARGE candidates they are all there are; beyond, the SAMPLE ids 
 of (seed, id): the same rows whatever the order of the pool and wherever it is kept.
 """
 
+from collections.abc import Hashable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -43,3 +44,13 @@ def _standing_for(candidates: Any, seed: int) -> Standing:
     else:
         at = least(keyed(hash_ids(candidates.ids), seed), SAMPLE)
     return at, candidates.X[at]
+
+
+def ids_at(candidates: Any, at: NDArray[np.intp]) -> Sequence[Hashable]:
+    """The ids of these positions."""
+    if len(at) == len(candidates):
+        return candidates.ids if isinstance(candidates.ids, tuple) else candidates.ids.at(at)
+    if hasattr(candidates, "sample"):
+        found: Sequence[Hashable] = candidates.ids.at(at)
+        return found
+    return [candidates.ids[n] for n in at.tolist()]
