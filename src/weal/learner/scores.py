@@ -2,8 +2,8 @@
 
 Functions that look at one candidate at a time (`core.acquisition.is_pointwise`) get blocks of
 SCORED candidates, whose temporary arrays stay small; others get the whole pool. Functions that look
-at targets (`mvr`) get the free candidates, of large pools a shortlist (`shortlist`); to all others
-they give 0, the least there is.
+at targets (`mvr`) get the free candidates, of large pools a shortlist (`shortlist`); all others
+have the least score of these.
 """
 
 from collections.abc import Callable, Iterator
@@ -79,8 +79,12 @@ def score(asked: Pass, held: NDArray[np.intp], belief: Belief, covary: Covarianc
         some = _aimed(asked, held, _part(belief, listed), lambda members: covary(members, listed))
     scores = np.zeros((len(functions), belief.mu.shape[1]))
     for row, function in zip(scores, functions, strict=True):
-        aimed = needs_targets(function)
-        row[listed if aimed else slice(None)] = _score(function, some if aimed else belief)
+        if needs_targets(function):
+            found = _score(function, some)
+            row[:] = found.min(initial=np.inf, where=~np.isnan(found))
+            row[listed] = found
+        else:
+            row[:] = _score(function, belief)
     for (name, function), row in zip(asked.functions.items(), scores, strict=True):
         if not is_ours(name, function):
             _check_scores(name, row[asked.free], alone=len(scores) == 1)
