@@ -19,7 +19,8 @@ from weal.learner import memory_pool, scores
 from weal.learner.pool import Pass
 from weal.learner.sharded import scoring
 from weal.learner.sharded.candidates import read_shards
-from weal.learner.sharded.pool import Place, ShardedPool
+from weal.learner.sharded.pool import ShardedPool
+from weal.learner.sharded.scores import Place
 from weal.shards import pool as shards
 from weal.shards.crew import Threads
 

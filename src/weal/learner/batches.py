@@ -23,7 +23,7 @@ from weal.learner.choosing import chosen, next_query, scores_of
 from weal.learner.events import Asked, Released
 from weal.learner.sampling import standing_for
 from weal.learner.sharded.candidates import ShardedCandidates
-from weal.learner.sharded.pool import ShardedScores
+from weal.learner.sharded.scores import ShardedScores
 from weal.learner.state import State, with_experts
 
 SOME = 4096

@@ -32,7 +32,8 @@ from weal.learner.outlook import Outlook, believing
 from weal.learner.pool import Pool, Snapshot
 from weal.learner.sampling import standing_for
 from weal.learner.sharded.candidates import ShardedCandidates
-from weal.learner.sharded.pool import Place, ShardedPool, ShardedScores
+from weal.learner.sharded.pool import ShardedPool
+from weal.learner.sharded.scores import Place, ShardedScores
 from weal.learner.state import Settlement, State
 from weal.learner.targets import Aim, aim_of
 from weal.model import fold as folds

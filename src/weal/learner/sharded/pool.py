@@ -7,7 +7,7 @@ then. What is kept between passes (the summary of the last ones, and the scores 
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from functools import partial, reduce
 from hashlib import blake2b
 from typing import Any, Self
@@ -18,133 +18,22 @@ from numpy.typing import NDArray
 from weal.core import features
 from weal.core.acquisition import is_pointwise, needs_targets, random
 from weal.core.arrays import Array, Rows
-from weal.core.choice import Best, best_of, merge
 from weal.core.embedding import Embedding, Exact
 from weal.core.ensemble import Ensemble
 from weal.core.held import held, largest_prior, reach
 from weal.core.reference import REFERENCE, ExactReference, FeatureReference
 from weal.core.scaling import Scaling
 from weal.core.tuned import SHORTLIST as LISTED
-from weal.learner.pool import Combine, Only, Pass, Snapshot
+from weal.learner.pool import Pass, Snapshot
 from weal.learner.scores import belief_of, score
-from weal.learner.sharded.candidates import ShardedCandidates
 from weal.learner.sharded.rows import ScaledRows
-from weal.learner.sharded.scoring import (
-    SHORTLIST,
-    Aimed,
-    Positions,
-    Rescoring,
-    Scoring,
-    Summary,
-    Top,
-    Weighing,
-    merged,
-    merged_top,
-    moved,
-    scores_at,
-    slack,
-)
-from weal.shards.crew import Crew, Progress
-from weal.shards.shard import Shard
+from weal.learner.sharded.scores import Place, ShardedScores
+from weal.learner.sharded.scoring import SHORTLIST, Positions, Scoring, Summary, merged
+from weal.learner.sharded.weighing import Aimed
 
 SOME = 256  # candidates that decide who is held
 WHAT = "scoring"
 MEMO = 4  # summaries of passes that are kept
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Place:
-    """Where the rows of a pool are, who reads them, and what was found."""
-
-    candidates: ShardedCandidates
-    crew: Crew
-    seed: int
-    progress: Progress | None
-    memo: dict[str, "ShardedScores"]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ShardedScores:
-    """The scores of a pass over shards."""
-
-    place: Place
-    scoring: Scoring
-    found: Summary
-    parts: tuple[Shard, ...]
-    aimed: Aimed
-    weighed: dict[str, Top]  # the best by the last sum of scores
-
-    @property
-    def low(self) -> Array:  # (K,)
-        """The least score of each function."""
-        return self._both(self.found.low, self.aimed.scores.min(axis=1, initial=self._others))
-
-    @property
-    def high(self) -> Array:  # (K,)
-        """The largest score of each function."""
-        others = -np.inf if self._others > 0.0 else 0.0
-        return self._both(self.found.high, self.aimed.scores.max(axis=1, initial=others))
-
-    @property
-    def _others(self) -> float:
-        """What functions that look at targets say of those not listed; inf: all are listed."""
-        return 0.0 if self.found.free > len(self.aimed.at) else np.inf
-
-    def _both(self, plain: Array, aimed: Array) -> Array:
-        """A number of each function, in their order."""
-        every = np.empty(len(plain) + len(aimed))
-        which = list(self.aimed.which)
-        every[which] = aimed
-        every[[k for k in range(len(every)) if k not in which]] = plain
-        return every
-
-    def best(self, combine: Combine) -> Best:
-        """The best of the free candidates by what `combine` makes of their scores."""
-        if not isinstance(combine, Only):
-            return self._best(combine)
-        if combine.k in self.aimed.which:
-            return self._best_listed(self.aimed.which.index(combine.k))
-        self.place.candidates.X.remember(list(self.found.rows), _stacked(self.found.rows))
-        plain = [k for k in range(len(self.low)) if k not in self.aimed.which]
-        return self.found.best[plain.index(combine.k)]
-
-    def _best_listed(self, k: int) -> Best:
-        at, scores = self.aimed.at, self.aimed.scores[k]
-        ids = self.place.candidates.ids.at(at)
-        found = best_of(scores, np.ones(len(at), dtype=bool), self.scoring.asked.seed, ids)
-        return moved(found, at)
-
-    def _best(self, combine: Combine) -> Best:
-        place, many = self.place, self.scoring.shortlist
-        top, floor = None, -np.inf
-        weighing = Weighing(self.scoring, combine, self.aimed, many)
-        for _, (other, sure) in place.crew.each(weighing, self.parts):
-            floor = max(floor, sure)
-            top = other if top is None else _joined(top, other, many, slack(floor))
-        assert top is not None
-        self.weighed["top"] = Top(top.scores[:many], top.at[:many], top.X[:many])
-        could = top.at[top.scores >= slack(floor)]
-        starts = np.array([part.start for part in self.parts])
-        which = np.searchsorted(starts, could, side="right") - 1
-        parts = [self.parts[n] for n in np.unique(which).tolist()]
-        at = {part.start: np.sort(could[starts[which] == part.start]) for part in parts}
-        best = Best()
-        rescoring = Rescoring(self.scoring, combine, self.aimed, at)
-        for _, (one, rows) in place.crew.each(rescoring, parts):
-            place.candidates.X.remember(list(rows), _stacked(rows))
-            best = merge(best, one)
-        return best
-
-    def at(self, n: int) -> Array:  # (K,)
-        """The scores of candidate n."""
-        plain = scores_at(self.scoring, self.place.candidates.X[n], n)
-        return np.asarray(self.aimed.joined(plain[:, None], np.array([n]))[:, 0])
-
-    @property
-    def shortlist(self) -> Positions:
-        """Positions of the best of every function, and of their weighted sum."""
-        tops = [*self.found.top, *self.weighed.values()]
-        return np.unique(np.concatenate([self.aimed.at, *(top.at for top in tops)]))
 
 
 class ShardedPool:
@@ -346,17 +235,6 @@ def _taken(ens: Ensemble, members: NDArray[np.intp]) -> Ensemble:
     experts: Any = ens.experts
     own: dict[str, Any] = {"log_w": ens.log_w[members], "noise": ens.noise[members]}
     return replace(ens, experts=experts.take(members), scale=ens.scale.take(members), **own)
-
-
-def _joined(a: Top, b: Top, many: int, least: float) -> Top:
-    """The best `many` of both, and all from the score `least` on."""
-    both = merged_top(a, b, len(a.at) + len(b.at))
-    most = max(many, int((both.scores >= least).sum()))
-    return Top(both.scores[:most], both.at[:most], both.X[:most])
-
-
-def _stacked(rows: Any) -> Array:
-    return np.array(list(rows.values()))
 
 
 def _refuse_whole(asked: Pass) -> None:

@@ -9,10 +9,7 @@ shards make one (`merged`), in any order and grouping:
     top         of each function the SHORTLIST best, with their inputs: batches are chosen from them
     unsure      who a function that looks at targets (`mvr`) is asked about (`listing`)
 
-Scores are computed in float64. Where several functions are weighed, who is best follows from the
-ranges of all, which the pass has only at its end: the scores are kept in float32 (`kept`), and
-`Weighing` looks at them once more. It leaves whoever could be best, given what float32 rounds
-away, and these few are scored again in float64.
+Scores are computed in float64. Where several functions are weighed, they are kept (`weighing`).
 """
 
 from collections.abc import Mapping
@@ -29,7 +26,7 @@ from weal.core.choice import TIE, Best, best_of, merge
 from weal.core.embedding import Embedding
 from weal.core.exact import ExactExperts
 from weal.core.scaling import Scaling
-from weal.learner.pool import Combine, Pass
+from weal.learner.pool import Pass
 from weal.learner.scores import belief_of
 from weal.learner.sharded import kept
 from weal.learner.sharded.listing import Unsure, merged_unsure, unsure_rows
@@ -40,7 +37,6 @@ from weal.shards.shard import Shard
 SHORTLIST = 1024  # of each function, that a batch is chosen from
 WORK = 1 << 17  # numbers that a block has for each expert: they stay in the processor's cache
 LEAST_BLOCK, MOST_BLOCK = 512, 8192  # rows
-HALF_UNIT = 2.0**-24  # what rounding to float32 takes at the most, relative
 
 Positions = NDArray[np.int64]
 
@@ -88,7 +84,7 @@ class Scoring:
         """The summary of a shard."""
         shard.check()
         later, parts, rows = Later(), [], []
-        for X, scores in self._blocks(shard, later):
+        for X, scores in self.blocks(shard, later):
             parts.append(scores)
             rows.append(X)
         scores, K = np.concatenate(parts, axis=1), len(self.asked.functions)
@@ -96,7 +92,8 @@ class Scoring:
             kept.keep(self.key, shard.start, scores[:K].astype(np.float32))
         return self._summary(shard, np.concatenate(rows), scores, later)
 
-    def _blocks(self, shard: Shard, later: Later) -> Any:
+    def blocks(self, shard: Shard, later: Later) -> Any:
+        """Rows of a shard, in the user's units, and their scores, a block at a time."""
         done = 0
         size = int(np.clip(WORK // max(1, self.width), LEAST_BLOCK, MOST_BLOCK))
         for X in shard.blocks(self.encoder, later):
@@ -130,7 +127,7 @@ class Scoring:
         alone, found = len(self.asked.functions) == 1, np.empty((len(functions), len(X)))
         for k, (name, function) in enumerate(functions.items()):
             if function is random:
-                found[k] = _random(self.asked.key, start, len(X))
+                found[k] = random_scores(self.asked.key, start, len(X))
             else:
                 found[k] = _checked(np.asarray(function(belief)), name, len(X), alone)
         return found
@@ -159,86 +156,6 @@ class Scoring:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Aimed:
-    """The scores of functions that look at targets, for those listed; 0 for all others."""
-
-    which: tuple[int, ...]  # places of these functions among all K
-    at: Positions  # (n,)  ascending
-    scores: Array  # (functions, n)
-
-    def joined(self, plain: Array, at: Positions) -> Array:  # (K, N)
-        """The scores of all functions at ascending positions, for those of the others."""
-        if not self.which:
-            return plain
-        every = np.zeros((len(plain) + len(self.which), plain.shape[1]))
-        every[[k for k in range(len(every)) if k not in self.which]] = plain
-        here = np.flatnonzero(np.isin(at, self.at))
-        every[np.array(self.which)[:, None], here] = self.scores[:, np.isin(self.at, at)]
-        return every
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Weighing:
-    """The best of a shard by what `combine` makes of its scores; `floor` is a score that is met."""
-
-    scoring: Scoring
-    combine: Combine
-    aimed: Aimed
-    shortlist: int
-    floor: float = -np.inf
-
-    def __call__(self, shard: Shard) -> tuple[Top, float]:
-        """The best by the scores that are kept, and a score that one of them has for sure."""
-        scores = kept.find(self.scoring.key, shard.start)
-        if scores is None:  # on another worker, or gone with it: computed again
-            parts, K = list(self.scoring._blocks(shard, Later())), len(self.scoring.asked.functions)
-            scores = np.concatenate([part for _, part in parts], axis=1)[:K].astype(np.float32)
-            kept.keep(self.scoring.key, shard.start, scores)
-        free = self.scoring.free(shard)
-        at = np.arange(shard.start, shard.start + shard.rows)
-        combined, error = self._combined(self.aimed.joined(scores.astype(np.float64), at))
-        sure, could = combined - error, np.where(free, combined + error, -np.inf)
-        floor = max(self.floor, float(sure.max(where=free, initial=-np.inf)))
-        many = max(self.shortlist, int((could >= slack(floor)).sum()))
-        return top_rows(shard.start, np.zeros((len(free), 0)), could, free, many), floor
-
-    def _combined(self, scores: Array) -> tuple[Array, Array]:
-        """What `combine` makes of the scores, and by how much float32 may have moved it."""
-        combined, error = self.combine(scores), np.zeros(scores.shape[1])
-        for k, row in enumerate(scores):
-            other = scores.copy()
-            other[k] = row + 1.01 * HALF_UNIT * np.abs(row)
-            error += np.abs(self.combine(other) - combined)
-        return combined, error
-
-
-def slack(floor: float) -> float:
-    """The least score of whoever may still be taken where one has the score `floor`."""
-    return floor - 2.0 * TIE * abs(floor)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Rescoring:
-    """The best of a shard by `combine`, among some positions, in float64."""
-
-    scoring: Scoring
-    combine: Combine
-    aimed: Aimed
-    at: Mapping[int, Positions]  # by the start of the shard
-
-    def __call__(self, shard: Shard) -> tuple[Best, Mapping[int, Array]]:
-        """Who may be taken, and their rows."""
-        at = self.at[shard.start]
-        X = shard.take(self.scoring.encoder, at - shard.start)
-        scores = self.combine(self.aimed.joined(_one_by_one(self.scoring, X, at), at))
-        ids = shard.ids(at - shard.start)
-        found = best_of(scores, np.ones(len(at), dtype=bool), self.scoring.asked.seed, ids)
-        best = moved(found, at)
-        here = {int(n): row for n, row in zip(at, X, strict=True)}
-        return best, {entry.position: here[entry.position] for entry in best.entries}
-
-
 def in_place(experts: ExactExperts, X: Array) -> tuple[Array, Array]:
     """Means and variances (M, n) of exact experts, as `predict` has them, without a copy.
 
@@ -254,23 +171,6 @@ def in_place(experts: ExactExperts, X: Array) -> tuple[Array, Array]:
         np.einsum("tn,tn->n", V, V, out=v[m])
         np.subtract(kernel.variance, v[m], out=v[m])
     return mu, np.maximum(v, 0.0, out=v)
-
-
-def _one_by_one(scoring: Scoring, X: Array, at: Positions) -> Array:  # (K, n)
-    """Scores of rows at any positions."""
-    parts = [
-        scoring.scores(X[n : n + MOST_BLOCK], int(at[n])) for n in range(0, len(X), MOST_BLOCK)
-    ]
-    scores = np.concatenate(parts, axis=1)[: len(scoring.asked.functions)]
-    for k, function in enumerate(scoring.asked.functions.values()):
-        if function is random:
-            scores[k] = [_random(scoring.asked.key, n, 1)[0] for n in at.tolist()]
-    return scores
-
-
-def scores_at(scoring: Scoring, X: Array, at: int) -> Array:  # (K,)
-    """The scores of one row X (d,) at this position."""
-    return np.asarray(_one_by_one(scoring, X[None, :], np.array([at]))[:, 0])
 
 
 def best_rows(shard: Shard, scores: Array, free: NDArray[np.bool_], seed: int) -> Best:
@@ -326,7 +226,7 @@ def moved(best: Best, at: NDArray[np.intp]) -> Best:
     return replace(best, entries=entries)
 
 
-def _random(key: tuple[int, int], start: int, n: int) -> Array:
+def random_scores(key: tuple[int, int], start: int, n: int) -> Array:
     """What `random` says of n candidates from a position on: as of a pool in memory."""
     bits = np.random.PCG64(np.random.SeedSequence(list(key)))
     bits.advance(start)
