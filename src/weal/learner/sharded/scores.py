@@ -40,18 +40,12 @@ class ShardedScores:
     @property
     def low(self) -> Array:  # (K,)
         """The least score of each function."""
-        return self._both(self.found.low, self.aimed.scores.min(axis=1, initial=self._others))
+        return self._both(self.found.low, self.aimed.scores.min(axis=1, initial=np.inf))
 
     @property
     def high(self) -> Array:  # (K,)
         """The largest score of each function."""
-        others = -np.inf if self._others > 0.0 else 0.0
-        return self._both(self.found.high, self.aimed.scores.max(axis=1, initial=others))
-
-    @property
-    def _others(self) -> float:
-        """What functions that look at targets say of those not listed; inf: all are listed."""
-        return 0.0 if self.found.free > len(self.aimed.at) else np.inf
+        return self._both(self.found.high, self.aimed.scores.max(axis=1, initial=-np.inf))
 
     def _both(self, plain: Array, aimed: Array) -> Array:
         """A number of each function, in their order."""

@@ -32,7 +32,7 @@ HALF_UNIT = 2.0**-24  # what rounding to float32 takes at the most, relative
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Aimed:
-    """The scores of functions that look at targets, for those listed; 0 for all others."""
+    """The scores of functions that look at targets, for those listed; all others have the least."""
 
     which: tuple[int, ...]  # places of these functions among all K
     at: Positions  # (n,)  ascending
@@ -44,6 +44,7 @@ class Aimed:
             return plain
         every = np.zeros((len(plain) + len(self.which), plain.shape[1]))
         every[[k for k in range(len(every)) if k not in self.which]] = plain
+        every[list(self.which)] = self.scores.min(axis=1)[:, None]
         here = np.flatnonzero(np.isin(at, self.at))
         every[np.array(self.which)[:, None], here] = self.scores[:, np.isin(self.at, at)]
         return every
