@@ -48,7 +48,7 @@ def bare(state: State) -> float:
     by = units.scaled(scale, *settlement.by)
     found: list[fold.Fold] = []
     settling = seconds(lambda: found.append(fold.begin(parameters.setting, *by, parameters.seed)))
-    X = scale.inputs(state.candidates.X)
+    X = scale.inputs(state.candidates.X[:])
     return settling + seconds(lambda: [len(rows[1]) for rows in found[0].beliefs(X)])
 
 

@@ -14,8 +14,15 @@ from reference.pools import M, Told, world
 from weal.core import features
 from weal.core.acquisition import ACQUISITIONS, NEGLIGIBLE, Belief
 from weal.core.choice import best as best_of_all
+from weal.core.scaling import Scaling
 from weal.learner import memory_pool, scores
 from weal.learner.pool import Pass
+from weal.learner.sharded import scoring
+from weal.learner.sharded.candidates import read_shards
+from weal.learner.sharded.pool import ShardedPool
+from weal.learner.sharded.scores import Place
+from weal.shards import pool as shards
+from weal.shards.crew import Threads
 
 U = 40
 WEIGHTS = frozen(np.log([0.4, 0.2, 0.3, 0.1]))
@@ -39,12 +46,28 @@ def with_limits(**limits):
     return make
 
 
+def in_shards(rows, threads):
+    """A pool in shards of so many rows, read by so many threads."""
+
+    def make(place, ens, reference, monkeypatch):
+        monkeypatch.setattr(shards, "BLOCKS", rows)
+        monkeypatch.setattr(scoring, "LEAST_BLOCK", 5)
+        opened = shards.open_pool(place.X, ids=[f"row {n}" for n in range(len(place.X))])
+        as_it_is = Scaling(np.zeros(place.X.shape[1]), np.ones(place.X.shape[1]))
+        where = Place(read_shards(opened, 5), Threads(threads), 5, None, {})
+        return ShardedPool(ens, place.embedding, as_it_is, where, reference)
+
+    return make
+
+
 POOLS = {
     "in memory": with_limits(),
     "scored in blocks": with_limits(SCORED=7),
     "experts apart, in blocks": with_limits(APART=10, BLOCK=7, SCORED=11),
     "recomputed": with_limits(memory=0),
     "recomputed, all in blocks": with_limits(memory=0, APART=10, SCORED=1),
+    "in shards": in_shards(13, 3),
+    "in shards of one": in_shards(1, 1),
     "outgrown": with_limits(memory=M * U * 13 * 2 * 8, SCORED=13),
 }
 KINDS = ("features", "encoded", "exact")
@@ -56,6 +79,12 @@ FUNCTIONS = {
 def own(belief):
     """A user's function that looks at all candidates at once."""
     return belief.mean - belief.mean.mean()
+
+
+def one_by_one(function):
+    """The function, said to look at each candidate by itself."""
+    function.pointwise = True
+    return function
 
 
 @pytest.fixture(params=[(pool, kind) for pool in POOLS for kind in KINDS], ids="-".join)
@@ -133,7 +162,8 @@ def test_a_pool_renewed_is_that_of_the_other_ensemble_and_goes_on_from_there(cas
 
 def test_a_pass_gives_the_scores_their_ranges_and_the_best_of_each(case):
     place, pool, told = case
-    asked = the_pass(told, {**FUNCTIONS, "own": own})
+    whole = {} if isinstance(pool, ShardedPool) else {"own": own}
+    asked = the_pass(told, {**FUNCTIONS, **whole})
     found, seen = pool.scored(asked), brute(place, told, asked.key)
     truth = np.stack([function(seen) for function in asked.functions.values()])
     size = np.abs(truth).max(axis=1)
@@ -161,7 +191,8 @@ def test_the_best_of_a_combination_is_the_best_of_its_sum(case):
 def test_ties_are_broken_by_seed_and_id_and_only_free_candidates_are_taken(case):
     _, pool, told = case
     for seed in range(6):
-        asked = the_pass(told, {"own": lambda bel: np.ones(bel.mu.shape[1])}, (seed, 0), seed)
+        even = one_by_one(lambda bel: np.ones(bel.mu.shape[1]))
+        asked = the_pass(told, {"own": even}, (seed, 0), seed)
         best = pool.scored(asked).best(lambda scores: scores[0]).position
         assert asked.free[best]
         assert best == best_of_all(np.ones(U), asked.free, seed, asked.ids)
@@ -170,11 +201,14 @@ def test_ties_are_broken_by_seed_and_id_and_only_free_candidates_are_taken(case)
 def test_scores_that_are_no_numbers_are_refused_by_name(case):
     _, pool, told = case
 
+    @one_by_one
     def wild(belief):
         return np.full(belief.mu.shape[1], np.nan)
 
     def short(belief):
         return np.ones(3)
+
+    short.pointwise = isinstance(pool, ShardedPool)
 
     with pytest.raises(ValueError, match=r"'wild' scored .* candidates with nan"):
         pool.scored(the_pass(told, {"wild": wild, "qbc": ACQUISITIONS["qbc"]}))

@@ -25,6 +25,7 @@ _HOMES = {
     "WealError": "weal.errors",
     "box": "weal.table.box",
     "open_campaign": "weal.campaign.opening",
+    "open_pool": "weal.shards.pool",
 }
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "WealError",
     "box",
     "open_campaign",
+    "open_pool",
 ]
 
 if TYPE_CHECKING:
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     )
     from weal.model.encoder import FeatureEncoder
     from weal.model.regressor import EnsembleGPRegressor
+    from weal.shards.pool import open_pool
     from weal.table.box import box
 
 

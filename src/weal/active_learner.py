@@ -12,6 +12,7 @@ are broken by (seed, id).
 
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -19,19 +20,25 @@ import numpy as np
 from weal.core.arrays import Array
 from weal.learner import describing, refine, run
 from weal.learner.apply import apply
+from weal.learner.batches import queries
 from weal.learner.beliefs import Beliefs
-from weal.learner.candidates import Candidates, read_candidates
-from weal.learner.choosing import next_query
+from weal.learner.candidates import read_candidates
 from weal.learner.events import Added, Event, Released, Removed, Skipped, Told
 from weal.learner.history import History
 from weal.learner.labels import Label, Labels, pairs, several, sort
 from weal.learner.memory_pool import MEMORY
 from weal.learner.predicting import inputs_at
+from weal.learner.sampling import standing_for
 from weal.learner.settings import settings_of
+from weal.learner.sharded.candidates import Pooled, ShardedCandidates, read_shards
+from weal.learner.sharded.predicting import check_folder, predictions, write_predictions
 from weal.learner.state import State, begin, with_experts
 from weal.learner.watch import Watch
-from weal.model.checks import check_count
+from weal.model.checks import check_count, check_seed
 from weal.model.model import Model
+from weal.shards.crew import line_on_stderr
+from weal.shards.crews import crew_of
+from weal.shards.pool import Shards
 from weal.table.plan import Plan
 
 if TYPE_CHECKING:
@@ -82,6 +89,15 @@ class ActiveLearner:
     memory : int
         Bytes that the pool in the form of the experts may take; what does not fit is computed
         anew block by block.
+    scheduler : str, distributed.Client or None
+        Who does the passes over a pool in shards (`weal.open_pool`): None: what WEAL_SCHEDULER
+        says, else the threads of this process; "local" for a Dask cluster on this machine
+        ("local:4": of four processes); the address of a Dask scheduler; or a client of yours,
+        with its security.
+    threads : int or None
+        Threads of this process for such passes; None: as many as it has processors.
+    index : path or None
+        Folder where the index of the ids of such a pool is kept; None: made by every process.
 
     Examples
     --------
@@ -115,13 +131,27 @@ class ActiveLearner:
         n_start: int | None = None,
         seed: int = 0,
         memory: int = MEMORY,
+        scheduler: Any = None,
+        threads: int | None = None,
+        index: str | os.PathLike[str] | None = None,
     ) -> None:
         columns: dict[str, Any] = {"target": target, "features": features, "types": types}
-        candidates = read_candidates(pool, ids, id_column, cost=cost, **columns)
+        crew, progress = crew_of(scheduler, threads), line_on_stderr()
+        if isinstance(pool, Shards | ShardedCandidates):
+            _refuse_columns({"ids": ids, "id_column": id_column, "cost": cost, **columns})
+            folder = None if index is None else Path(index)
+            candidates: Pooled = (
+                read_shards(pool, check_seed(seed), crew, folder, progress)
+                if isinstance(pool, Shards)
+                else pool
+            )
+        else:
+            candidates = read_candidates(pool, ids, id_column, cost=cost, **columns)
         chosen = (acquisition, eta, score_scaling, n_start, seed, validation)
         settings = settings_of(candidates, model, *chosen)
         points = None if reference is None else candidates.like(reference)
-        self._state, self._beliefs = begin(settings, candidates, points), Beliefs(int(memory))
+        self._state = begin(settings, candidates, points)
+        self._beliefs = Beliefs(int(memory), None, crew, progress)
         self._tell_known(0)
 
     @classmethod
@@ -137,7 +167,7 @@ class ActiveLearner:
         return self._state
 
     @property
-    def candidates(self) -> Candidates:
+    def candidates(self) -> Pooled:
         """The pool: ids and rows."""
         return self._state.candidates
 
@@ -199,6 +229,11 @@ class ActiveLearner:
         """
         return self._beliefs.model(self._state)
 
+    @property
+    def notes(self) -> list[str]:
+        """What the last pass over a pool in shards met that a sample of it had not shown."""
+        return self._beliefs.notes
+
     def ask(self, n: int | None = None, *, more: bool = False) -> Any:
         """The id of the candidate to label next; with `n`, a list of n ids for one batch.
 
@@ -210,8 +245,8 @@ class ActiveLearner:
         wanted, state = 1 if n is None else check_count(n), self._state
         batch = () if more else state.batch
         state.free(wanted - len(batch))
-        while len(batch) < wanted:
-            event = next_query(state, self._beliefs, opens=not batch)
+        more_ = max(wanted - len(batch), 0)
+        for event in queries(state, self._beliefs, more_, opens=not batch):
             state, batch = apply(state, event), (*batch, event.id)
         self._state = state
         return batch[0] if n is None else list(batch[:wanted])
@@ -319,16 +354,41 @@ class ActiveLearner:
         self.add(more.rows, more.ids)
         return list(more.ids)
 
-    def remove(self, ids: Iterable[Hashable]) -> None:
-        """Take candidates out of the pool; labels of theirs stay."""
-        self._apply(Removed(tuple(self.candidates.name(given) for given in ids)))
+    def remove(self, ids: Iterable[Hashable] = (), *, shards: Iterable[Any] = ()) -> None:
+        """Take candidates, or whole files of a pool in shards, out; labels of theirs stay."""
+        paths = tuple(map(str, shards))
+        if paths and not isinstance(self.candidates, ShardedCandidates):
+            raise ValueError("the pool is in memory: it has no shards to remove")
+        self._apply(Removed(tuple(self.candidates.name(given) for given in ids), paths))
 
     def predicted_error(self) -> float:
         """Root mean square, over the pool, of the error that the model itself expects."""
         if not self.fitted:
             return float("inf")
-        _, sd = self._beliefs.moments(self._state, np.flatnonzero(self.candidates.present))
+        at = np.flatnonzero(self.candidates.present)
+        if isinstance(self.candidates, ShardedCandidates):  # a sample of a large one
+            at, _ = standing_for(self.candidates, self.seed)
+        _, sd = self._beliefs.moments(self._state, at)
         return float(np.sqrt((sd**2).mean())) if len(sd) else 0.0
+
+    def predict_pool(
+        self, to: str | os.PathLike[str], *, level: float = 0.9, force: bool = False
+    ) -> int:
+        """Write what is expected of every candidate of a pool in shards; how many there are.
+
+        A folder of Parquet files, one for each shard: id, mean and sd of f, and the ends of the
+        interval that holds a label with probability `level`.
+        """
+        if not isinstance(self.candidates, ShardedCandidates):
+            raise ValueError("the pool is in memory: learner.model.predict(X) gives an array")
+        check_folder(to, force)
+        crew, progress = self._beliefs.crew, self._beliefs.progress
+        found = predictions(self.candidates, self.model, level, crew, progress)
+        return write_predictions(to, found, force=force)
+
+    def close(self) -> None:
+        """Let go of the processes that read a pool in shards, where there are any."""
+        self._beliefs.crew.close()
 
     def watch(self, X: Any) -> Watch:
         """Keep the belief on other points X (N, d) up to date too, at one column a label.
@@ -406,3 +466,13 @@ class ActiveLearner:
 
     def _apply(self, event: Event) -> None:
         self._state = apply(self._state, event)
+
+
+def _refuse_columns(given: Mapping[str, Any]) -> None:
+    """Refuse what `open_pool` is to be told of a pool in shards."""
+    for name, value in given.items():
+        if value is not None and value != "auto" and value != {}:
+            raise ValueError(
+                f"{name} is for a pool in memory; of a pool in shards, open_pool is told which "
+                "columns hold ids and inputs"
+            )

@@ -8,6 +8,9 @@
     NotAllowed        a store that this user may not write to
     Conflict          somebody else was faster, again and again
     DamagedStore      a store whose rows are not what was written
+    ChangedShard      a file of a pool that is not what it was when the pool was opened
+    UnreadableShard   a part of a pool that cannot be read; the error names it
+    WorkerLost        the processes that do the work went away, or cannot be reached
 
 Wrong arguments raise ValueError or TypeError.
 """
@@ -53,3 +56,15 @@ class Conflict(WealError):
 
 class DamagedStore(WealError):
     """A store whose rows are not what was written."""
+
+
+class ChangedShard(WealError):
+    """A file of a pool that is not what it was when the pool was opened."""
+
+
+class UnreadableShard(WealError):
+    """A part of a pool that cannot be read."""
+
+
+class WorkerLost(WealError):
+    """A process that did the work went away, or a cluster cannot be reached."""

@@ -20,7 +20,7 @@ from itertools import islice
 from multiprocessing import resource_tracker
 from typing import Any, TypeVar
 
-from weal.errors import WealError
+from weal.errors import WorkerLost as WorkerLost
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -34,10 +34,6 @@ _ONE_THREAD = dict.fromkeys(
 _CONNECT_SECONDS = 20
 _FEEDER_SECONDS = 1.0  # it may hang for good, on a job that nobody reads any more
 _AT_LEAST = 64  # jobs in flight on a cluster, which may grow while it works
-
-
-class WorkerLost(WealError):
-    """A process that did the work went away, or a cluster cannot be reached."""
 
 
 @dataclass(frozen=True, slots=True)

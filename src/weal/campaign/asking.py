@@ -82,7 +82,7 @@ def ask_for(campaign: "Campaign", ids: list[str], who: str, lease: Any) -> list[
     session = campaign.session
     settings = session.ledger.settings
     out = timedelta(seconds=seconds(settings["lease"] if lease is None else lease))
-    rules.check_free(session.ledger, ids, session.pool.ids, campaign.store.now())
+    rules.check_free(session.ledger, ids, session.state.candidates.index, campaign.store.now())
     found = offers.named(session.state, session.beliefs, ids)
     campaign.store.transact(
         campaign.name, lambda book: rules.asked(book, found, len(found), who, out, None)

@@ -17,7 +17,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from weal.campaign import rules
+from weal.campaign import lookup, rules
 from weal.campaign.entries import distinct, entries, names
 from weal.campaign.ledger import VERSION, Ledger, fold
 from weal.campaign.rules import Entry, Telling
@@ -52,9 +52,18 @@ class Kept(NamedTuple):
 class Campaign:
     """Candidates and labels that outlive the program; `weal.open_campaign` opens one."""
 
-    def __init__(self, name: str, store: Store, who: str = "") -> None:
+    def __init__(
+        self,
+        name: str,
+        store: Store,
+        who: str = "",
+        *,
+        scheduler: Any = None,
+        progress: Progress | None = None,
+    ) -> None:
         self.name, self.who = name, who
         self._store: Store | None = store
+        self.scheduler, self.progress = scheduler, progress  # of passes over files
         store.head(name)  # UnknownCampaign where there is none
         self._ledger = Ledger(name)
         self._events: list[Event] = []  # those in the ledger
@@ -68,6 +77,8 @@ class Campaign:
 
     def close(self) -> None:
         """Let the store go; all that was told is on disk already."""
+        if self._session is not None:
+            self._session.crew.close()
         store, self._store = self._store, None
         if store is not None:
             store.close()
@@ -112,7 +123,10 @@ class Campaign:
 
         ledger = self.ledger
         if self._session is None:
-            self._session = Session(self.store, ledger, self._events)
+            from weal.shards.crews import crew_of
+
+            who = crew_of(self.scheduler), self.progress
+            self._session = Session(self.store, ledger, self._events, *who)
         else:
             self._session.update(ledger, self._events)
         return self._session
@@ -126,6 +140,11 @@ class Campaign:
     def model(self) -> "Model":
         """The model, fitted to all labels; its inputs are those of the campaign's plan."""
         return self.session.model
+
+    @property
+    def pool_at_hand(self) -> Any:
+        """The candidates, where the learner was needed before; else None."""
+        return None if self._session is None else self._session.pool
 
     @property
     def created(self) -> dict[str, Any]:
@@ -227,7 +246,7 @@ class Campaign:
             found[:] = rules.told(book, entries, by or self.who, replace, repeat, key)
             return [one.draft for one in found if one.draft]
 
-        events = self._transact(decide)
+        events = self.transact(decide)
         doubts = [doubtful(self.name, one.entry, one.doubt) for one in found if one.doubt]
         last = events[-1].seq if events else found[-1].seq
         return Kept(last, len(events), tuple(doubts))
@@ -275,17 +294,17 @@ class Campaign:
 
     def _skip(self, ids: Any, on: bool, by: str | None, note: str | None) -> None:
         found, who = distinct(ids), by or self.who
-        self._transact(lambda book: rules.skipped(book, found, who, on, note))
+        self.transact(lambda book: rules.skipped(book, found, who, on, note))
 
     def withdraw(self, ids: Any, *, by: str | None = None, note: str | None = None) -> None:
         """Take back the labels of rows; of rows without one, the lease."""
         found, who = distinct(ids), by or self.who
-        self._transact(lambda book: rules.withdrawn(book, found, who, note))
+        self.transact(lambda book: rules.withdrawn(book, found, who, note))
 
-    def _transact(self, decide: Decide) -> tuple[Event, ...]:
+    def transact(self, decide: Decide) -> tuple[Event, ...]:
         """Write what is decided; an id that is not there is answered with the one meant."""
         try:
-            return self.store.transact(self.name, decide)
+            return lookup.transact(self, decide)
         except UnknownId as error:
             raise self._meant(error) from None
 
@@ -294,31 +313,39 @@ class Campaign:
 
         unknown = error.args[1][:5] if len(error.args) > 1 else []
         ways = [way for name in unknown for way in spellings(name)]
-        found = meant(unknown, sorted(self.store.known(self.name, ways)))
+        found = meant(unknown, sorted(self.known(ways)))
         hints = ", ".join(f"{name}: {one}?" for name, one in found.items())
         words = str(error).replace("weal export NAME", f"weal export {quote(self.name)}")
         return UnknownId(f"{words}. Meant was perhaps {hints}" if hints else words)
 
+    def known(self, ids: Iterable[str]) -> set[str]:
+        """Which of these are ids of candidates."""
+        return lookup.known(self, set(ids))
+
     def candidate_ids(self) -> list[str]:
         """The ids of all candidates, in order."""
-        from weal.campaign.candidate_table import read_ids
-
-        return read_ids(self.store, self.name, self.created["id"])
+        return lookup.candidate_ids(self)
 
     def columns(self) -> tuple[str, ...]:
         """The names of the columns that candidates came with."""
-        from weal.campaign.candidate_table import read_columns
-
-        return read_columns(self.store, self.name)
+        return lookup.columns(self)
 
     def add(self, pool: Any, *, by: str | None = None) -> int:
         """Add candidates, read as the first ones were; returns how many."""
-        from weal.campaign.creating import add
+        from weal.campaign.creating import add, add_files
+        from weal.campaign.shard_pool import ShardPool, is_in_files
 
-        created = self.created
+        created, there = self.created, self.session.pool
+        if isinstance(there, ShardPool):
+            return add_files(self.store, self.ledger, created, pool, there, by or self.who)
+        if is_in_files(pool):
+            raise ValueError(
+                f"the candidates of {self.name!r} are in its store: add one file or frame at a "
+                "time, or begin a campaign with the pattern or folder"
+            )
         if not created["numbered"]:
             pool, _ = with_ids(pool, None, wanted=created["id"])
-        return add(self.store, self.ledger, created, pool, self.session.pool.X, by or self.who)
+        return add(self.store, self.ledger, created, pool, there.X, by or self.who)
 
     def hide(self, on: bool = True, *, by: str | None = None) -> None:
         """Leave the campaign out of lists, or bring it back; nothing is deleted."""
@@ -338,9 +365,16 @@ class Campaign:
 
     def far_inputs(self, table: Any) -> list[str]:
         """Which inputs of new candidates lie far outside what is there, one line each."""
-        from weal.campaign.creating import far_inputs
+        import numpy as np
 
-        return far_inputs(self.session.pool.plan, table, self.session.pool.X)
+        from weal.campaign.creating import far_inputs
+        from weal.learner.sampling import standing_for
+
+        session = self.session
+        X = session.pool.X
+        if not isinstance(X, np.ndarray):  # in files: those that stand for all
+            _, X = standing_for(session.state.candidates, session.state.settings.seed)
+        return far_inputs(session.pool.plan, table, X)
 
     def change(self, *, by: str | None = None, **settings: Any) -> None:
         """Change settings: acquisition, goal, lease, warp or outliers."""

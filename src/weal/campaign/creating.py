@@ -20,8 +20,10 @@ from weal.campaign.entries import entry
 from weal.campaign.ledger import VERSION, Ledger
 from weal.campaign.rules import Entry, told_body
 from weal.campaign.settings import DEFAULTS, check_settings, check_together
+from weal.campaign.shard_pool import ShardPool, begin, is_in_files, more, whole_table
 from weal.core.arrays import Array
 from weal.core.scaling import location_scale
+from weal.shards.crew import Crew, Progress, Threads
 from weal.store.events import Draft, check_id
 from weal.store.store import Book, Chunk, Store
 from weal.table.parquet import table_to_parquet
@@ -40,13 +42,33 @@ ID = "id"  # name of the ids where the table has no column of them
 def create(
     store: Store, name: str, source: Any, id_column: str | None, target: str | None,
     features: Any, types: Mapping[str, str], settings: Mapping[str, Any], who: str,
-    missing: Missing | None = None,
+    missing: Missing | None = None, copy: bool = False, crew: Crew | None = None,
+    progress: Progress | None = None,
 ) -> bool:  # fmt: skip
-    """Make the campaign; False when somebody else has made it already."""
+    """Make the campaign; False when somebody else has made it already.
+
+    Candidates in many files stay there, unless `copy` says that the store is to keep them.
+    """
     chosen = {**DEFAULTS, **check_settings(settings)}
     check_together(chosen)
+    if is_in_files(source) and not copy:
+        if chosen["cost"] is not None:
+            raise ValueError("costs are for candidates that the store keeps: say copy (--copy)")
+        if missing:
+            raise ValueError(
+                "further texts that mean missing are for candidates that the store keeps: say copy "
+                "(--copy)"
+            )
+        asked = (source, id_column, target, features, types, chosen["seed"], who)
+        begun = begin(store, *asked, crew or Threads(), progress)
+        if target is None and features == "auto":
+            _refuse_hidden_target(begun.sample, begun.plan, types)
+        created = _created(chosen, begun.plan, target, id_column or ID, id_column is None, who)
+        return store.create(name, [created, *begun.drafts])
     numbered = id_column is None
     id_column = id_column or ID
+    if is_in_files(source):
+        source = whole_table(source)
     strict = strict_columns(target, types)
     table = _table(source, id_column, 0 if numbered else None, strict, missing)
     there = target in table.columns
@@ -59,21 +81,37 @@ def create(
         _refuse_hidden_target(table, plan, types)
     encode(plan, table)  # refuses what cannot be used before anything is written
     column_costs(table, id_column, chosen["cost"])
+    chunks = _chunks(table, id_column)
+    drafts = [
+        _created(chosen, plan, target, id_column, numbered, who),
+        *_added(chunks, 0, who),
+        *_told(table, id_column, target, who),
+    ]
+    return store.create(name, drafts, chunks)
+
+
+def _created(
+    settings: Mapping[str, Any], plan: Plan, target: str | None, id_column: str, numbered: bool,
+    who: str,
+) -> Draft:  # fmt: skip
     body = {
         "v": VERSION,
-        "settings": chosen,
+        "settings": settings,
         "plan": plan.to_json(),
         "target": target,
         "id": id_column,
         "numbered": numbered,
     }
-    chunks = _chunks(table, id_column)
-    drafts = [
-        Draft("created", body, who=who),
-        *_added(chunks, 0, who),
-        *_told(table, id_column, target, who),
-    ]
-    return store.create(name, drafts, chunks)
+    return Draft("created", body, who=who)
+
+
+def add_files(
+    store: Store, ledger: Ledger, created: Mapping[str, Any], source: Any, pool: ShardPool, who: str
+) -> int:
+    """Add files to a campaign whose candidates are in files; how many rows they have."""
+    drafts = more(created, source, who, pool)
+    store.transact(ledger.name, lambda book: drafts)
+    return int(drafts[0].body["rows"])
 
 
 def add(

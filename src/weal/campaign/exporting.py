@@ -5,21 +5,28 @@
     candidates    the columns that came, cells as they were
     events        number, kind, id, by, time, body (JSON), key, hash
 
-Files end in .csv .tsv .parquet .json .jsonl or .xlsx; "-" is CSV on stdout (`writing`).
+Files end in .csv .tsv .parquet .json .jsonl or .xlsx; "-" is CSV on stdout (`writing`). Predictions
+for candidates in many files go to a folder, shard by shard.
 """
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from weal.campaign.ledger import Told
 from weal.campaign.session import Session
+from weal.campaign.shard_pool import ShardPool
 from weal.campaign.writing import check_place, encodable, whole, write
 from weal.core.arrays import Array
 from weal.diagnostics.coverage import LEVEL
 from weal.errors import WealError
+from weal.learner.sharded.candidates import ShardedCandidates
+from weal.learner.sharded.predicting import check_folder, predictions, write_predictions
+from weal.shards.files import pyarrow
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
@@ -47,6 +54,8 @@ def export(
 
     A file that is there already stays, unless `force` says that it is to be replaced.
     """
+    if what == "predictions" and _is_folder(path):
+        return _streamed(campaign, path, force)
     place = check_place(path, force)
     state = campaign.session.state if what == "predictions" else None
     if state is not None and not state.fitted:
@@ -55,6 +64,51 @@ def export(
     table = frame(campaign, what)
     write(table, place, force)
     return len(table)
+
+
+def _is_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether a folder is meant: it ends in a slash, is there, or has no ending of a file."""
+    text = os.fspath(path)
+    return text != "-" and (text.endswith(("/", os.sep)) or Path(text).is_dir())
+
+
+def _streamed(campaign: "Campaign", path: str | os.PathLike[str], force: bool) -> int:
+    """Predictions as a folder of Parquet files, a shard at a time."""
+    session, told = campaign.session, campaign.ledger.labels
+    state, known = session.state, {name: _known(told[name]) for name in told}
+    if not isinstance(state.candidates, ShardedCandidates):
+        raise ValueError(f"{path} is a folder, for candidates in many files; name a file")
+    if not state.fitted:
+        raise ValueError("there is no model yet: too few labels were told for predictions")
+    check_folder(path, force)
+
+    def more(columns: Mapping[str, Any]) -> dict[str, Any]:
+        labels = [known.get(name) for name in columns["id"]]
+        kind = float_column(labels)
+        return {"labelled": [label is not None for label in labels], "label": kind}
+
+    found = predictions(state.candidates, session.model, LEVEL, session.crew, session.progress)
+    return write_predictions(path, found, more=more, force=force)
+
+
+def float_column(values: Sequence[float | None]) -> Any:
+    """Numbers, or None, as a column of arrow."""
+    arrow, _ = pyarrow()
+    return arrow.array(values, type=arrow.float64())
+
+
+def _known(labels: Sequence[Told]) -> float:
+    return float(np.mean([told.y for told in labels]))
+
+
+def _refuse_many(session: Session, what: str) -> None:
+    """Refuse to make one table of candidates that are in files."""
+    if not isinstance(session.pool, ShardPool):
+        return
+    if what == "predictions":
+        where = "write them to a folder: --what predictions --to predictions/"
+        session.pool.refuse_many(what, where)
+    session.pool.refuse_many(what)
 
 
 def _labels(campaign: "Campaign") -> dict[str, Any]:
@@ -77,16 +131,18 @@ def _note(note: Any) -> str | None:
 
 def _predictions(campaign: "Campaign") -> dict[str, Any]:
     session, labels = campaign.session, campaign.ledger.labels
-    known = {name: float(np.mean([told.y for told in labels[name]])) for name in labels}
+    _refuse_many(session, "predictions")
+    known = {name: _known(labels[name]) for name in labels}
     mean, sd, low, high = _predicted(session)
+    ids = list(session.pool.ids[:])
     return {
-        "id": session.pool.ids,
+        "id": ids,
         "mean": mean,
         "sd": sd,
         "low": low,
         "high": high,
-        "labelled": [name in known for name in session.pool.ids],
-        "label": [known.get(name, np.nan) for name in session.pool.ids],
+        "labelled": [name in known for name in ids],
+        "label": [known.get(str(name), np.nan) for name in ids],
     }
 
 
@@ -108,6 +164,9 @@ def _predicted(session: Session) -> Array:
 
 def _candidates(campaign: "Campaign") -> dict[str, Any]:
     pool = campaign.session.pool
+    if isinstance(pool, ShardPool):
+        _refuse_many(campaign.session, "candidates")
+        return dict(pool.candidates.cells(np.arange(pool.rows)).to_pydict())
     names = list(dict.fromkeys(name for part in pool.parts for name in part.columns))
     return {
         name: [

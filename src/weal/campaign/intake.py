@@ -127,7 +127,7 @@ class Glance:
 
     def known(self, ids: Any) -> set[str]:
         """Which of these are candidates."""
-        return self.campaign.store.known(self.campaign.name, ids)
+        return self.campaign.known(ids)
 
     def by_key(self, key: str) -> Event | None:
         """The event that was written under this key."""
@@ -153,7 +153,7 @@ def read(campaign: "Campaign", source: Any, **options: Any) -> Results:
         if set(more) <= {*own, form.id_column, form.target}:
             raise
         results = read_results(source, replace(form, own=more), **options)
-    return _with_known_ids(results, lambda ids: campaign.store.known(campaign.name, ids))
+    return _with_known_ids(results, campaign.known)
 
 
 def plan(campaign: str, book: Book, results: Results, differs: Mapping[int, str], how: How,

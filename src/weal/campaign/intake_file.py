@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from weal.campaign.intake import Glance, How, Intake, Plan, differing, plan, read
+from weal.campaign.lookup import near_ids, rows
 from weal.store.events import Draft
 from weal.store.store import Book
 from weal.table.results import Results
@@ -28,7 +29,7 @@ def tell_file(campaign: "Campaign", source: Any, **how: Any) -> Intake:
             raise decided[0].error
         return decided[0].drafts
 
-    events = campaign.store.transact(campaign.name, decide)
+    events = campaign.transact(decide)
     event = events[-1].seq if events else decided[0].there
     return replace(decided[0].intake, event=event)
 
@@ -44,14 +45,11 @@ def _planned(campaign: "Campaign", source: Any, given: dict[str, Any]) -> Callab
     if not results.lines:
         raise ValueError(f"{results.where} has no rows below its header: there is no label in it")
     differs = _differing(campaign, results)
-    return lambda book: plan(campaign.name, book, results, differs, how, campaign.candidate_ids)
+    return lambda book: plan(campaign.name, book, results, differs, how, lambda: near_ids(campaign))
 
 
 def _differing(campaign: "Campaign", results: Results) -> dict[int, str]:
     """Lines whose inputs are not those of the campaign; without inputs no candidate is read."""
     if not any(line.inputs for line in results.lines):
         return {}
-    from weal.campaign.candidate_table import read_rows
-
-    ids = {line.id for line in results.lines}
-    return differing(results, read_rows(campaign.store, campaign.name, campaign.created["id"], ids))
+    return differing(results, rows(campaign, {line.id for line in results.lines}))

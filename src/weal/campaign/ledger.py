@@ -64,6 +64,7 @@ class Ledger:
     plan: dict[str, Any] = field(default_factory=dict)
     target: str | None = None
     rows: int = 0
+    shards: tuple[dict[str, Any], ...] = ()  # candidates that stay in their files, as added
     labels: dict[str, tuple[Told, ...]] = field(default_factory=dict)
     leases: dict[str, Lease] = field(default_factory=dict)
     skipped: dict[str, str | None] = field(default_factory=dict)  # id -> note
@@ -114,7 +115,9 @@ def _settings(ledger: Ledger, event: Event) -> Ledger:
 
 
 def _added(ledger: Ledger, event: Event) -> Ledger:
-    return replace(ledger, rows=ledger.rows + event.body["rows"])
+    body = event.body
+    shards = (*ledger.shards, body["shards"]) if "shards" in body else ledger.shards
+    return replace(ledger, rows=ledger.rows + body["rows"], shards=shards)
 
 
 def _asked(ledger: Ledger, event: Event) -> Ledger:

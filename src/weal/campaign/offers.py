@@ -54,7 +54,7 @@ def expected(state: State, beliefs: Beliefs, ids: Sequence[str]) -> list[dict[st
     """What is expected of a label of these rows; None where there is no model."""
     if not state.fitted:
         return [dict.fromkeys(NAMES) for _ in ids]
-    model, X = beliefs.model(state), state.candidates.rows(ids)
+    model, X = beliefs.model(state), state.candidates.inputs(ids)
     mean, sd = model.predict(X, return_std=True)
     table = np.stack([mean, sd, *model.predict_interval(X, LEVEL)], axis=1).tolist()
     return [dict(zip(NAMES, row, strict=True)) for row in table]

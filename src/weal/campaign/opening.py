@@ -22,6 +22,9 @@ def open_campaign(
     types: dict[str, str] | None = None,
     missing: dict[str, Sequence[str]] | None = None,
     by: str | None = None,
+    copy: bool = False,
+    scheduler: Any = None,
+    progress: Any = None,
     **settings: Any,
 ) -> Campaign:
     """The campaign of that name; with `pool`, it is made if it is not there yet.
@@ -34,7 +37,15 @@ def open_campaign(
         Where it is kept: sqlite:///weal.db, postgresql://user@host/database or memory: ; None:
         what WEAL_STORE says, else sqlite:///weal.db.
     pool : path or frame, or None
-        Table of candidates: CSV, TSV, Parquet or Excel file; pandas, polars or pyarrow frame.
+        Table of candidates: CSV, TSV, Parquet or Excel file; pandas, polars or pyarrow frame. A
+        pattern of Parquet files, a folder of them or a pool of `weal.open_pool` stays where it
+        is: the store keeps names, sizes and hashes of the files, not their rows.
+    copy : bool
+        Whether the store is to keep the rows of such files too.
+    scheduler
+        Who does passes over such files; see `weal.ActiveLearner`.
+    progress : function or None
+        Called with what is being done, how many rows are done, and of how many.
     id_column, target
         Columns with the ids and with labels that are there already (None: neither such column;
         the index of a pandas frame, where it does not just count the rows, gives the ids).
@@ -66,18 +77,21 @@ def open_campaign(
     try:
         if pool is not None and name not in place.campaigns():
             from weal.campaign.creating import create
+            from weal.campaign.shard_pool import is_in_files
+            from weal.shards.crews import crew_of
 
-            pool, id_column = with_ids(pool, id_column)
+            if not is_in_files(pool):
+                pool, id_column = with_ids(pool, id_column)
             create(
                 place, name, pool, id_column, target, features, types or {}, settings, who,
-                missing,
+                missing, copy, crew_of(scheduler), progress,
             )  # fmt: skip
         elif pool is None and settings:
             raise ValueError(
                 f"{', '.join(settings)}: settings are given with a pool, for a new campaign; "
                 "change them later with campaign.change(...)"
             )
-        return Campaign(name, place, who)
+        return Campaign(name, place, who, scheduler=scheduler, progress=progress)
     except BaseException:
         place.close()
         raise

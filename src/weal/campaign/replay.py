@@ -26,15 +26,18 @@ from typing import Any
 import numpy as np
 
 from weal.active_learner import ActiveLearner
-from weal.campaign.candidate_table import Pool
+from weal.campaign.candidate_table import Pool as Table
 from weal.campaign.ledger import Ledger
+from weal.campaign.shard_pool import ShardPool
 from weal.learner import events as happened
 from weal.learner.apply import apply
 from weal.learner.functions import resolve
 from weal.learner.labels import Label
+from weal.learner.sharded.candidates import Pooled
 from weal.learner.state import State
 from weal.store.events import Event
 
+Pool = Table | ShardPool
 LABELLING = ("told", "corrected")
 
 
@@ -56,15 +59,12 @@ def replay(events: Sequence[Event], pool: Pool, ledger: Ledger) -> Replay:
     """The campaign after all its events; the ledger has its settings as they are now."""
     settings, first = events[0].body["settings"], _first_rows(events)
     acquisition, model = settings["acquisition"], _model(ledger)
-    learner = ActiveLearner(
-        pool.X[:first],
-        model,
-        acquisition,
-        ids=pool.ids[:first],
-        cost=None if pool.cost is None else pool.cost[:first],
-        n_start=settings["n_start"],
-        seed=settings["seed"],
-    )
+    own = {"n_start": settings["n_start"], "seed": settings["seed"]}
+    if isinstance(pool, ShardPool):
+        learner = ActiveLearner(pool.upto(first), model, acquisition, **own)
+    else:
+        own |= {"ids": pool.ids[:first], "cost": None if pool.cost is None else pool.cost[:first]}
+        learner = ActiveLearner(pool.X[:first], model, acquisition, **own)
     return follow(Replay(learner.state, acquisition, model), events, pool)
 
 
@@ -120,8 +120,12 @@ def _added(now: Replay, event: Event, pool: Pool) -> Replay:
     state = now.state
     if rows > len(there):
         new = slice(len(there), rows)
-        cost = None if pool.cost is None else pool.cost[new]
-        more = there.with_more(pool.X[new], pool.ids[new], cost)
+        more: Pooled
+        if isinstance(pool, ShardPool):
+            more = pool.upto(rows)
+        else:
+            cost = None if pool.cost is None else pool.cost[new]
+            more = there.with_more(pool.X[new], pool.ids[new], cost)
         state = apply(state, happened.Added(more))
     return replace(now, state=state, rows=rows)
 

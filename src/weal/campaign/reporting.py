@@ -55,6 +55,8 @@ def _standing(status: "Status") -> list[str]:
         f"{status.name}: {status.labels:,} {_plural(status.labels, 'label')}, "
         f"{status.candidates:,} candidates ({share} labelled)"
     ]
+    if status.sampled:
+        found.append(f"  a sample         {status.sampled:,} of them stand for all in what follows")
     if status.repeats:
         found.append(f"  measured again   {status.repeats}")
     if status.out:

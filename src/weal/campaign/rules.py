@@ -5,7 +5,7 @@ error and nothing is written. Two people who do the same thing at once are told 
 the second sees what the first has done.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from weal.campaign.ledger import VERSION, Ledger, Told, confirmed, fold
 from weal.campaign.surprise import surprise
 from weal.errors import AlreadyLabelled, Conflict, UnknownId
-from weal.store.events import Draft, check_note
+from weal.store.events import Draft, Event, check_note
 from weal.store.store import Book
 
 NAMED = 5  # ids in an error message
@@ -48,6 +48,42 @@ class Telling:
     seq: int = 0  # of the event that holds it already
     error: AlreadyLabelled | None = None
     doubt: str | None = None  # what was expected, where the label is far from it
+
+
+@dataclass(frozen=True, slots=True)
+class WiderBook:
+    """A book that knows more candidates: those that stay in files, and those with events."""
+
+    book: Book
+    elsewhere: Callable[[set[str]], set[str]]
+
+    @property
+    def last(self) -> int:
+        """Number of the last event."""
+        return self.book.last
+
+    @property
+    def now(self) -> datetime:
+        """The store's clock."""
+        return self.book.now
+
+    def of(self, ids: Iterable[str]) -> list[Event]:
+        """All events of these ids."""
+        return self.book.of(ids)
+
+    def known(self, ids: Iterable[str]) -> set[str]:
+        """Which of these are candidates."""
+        wanted = set(ids)
+        found = self.book.known(wanted) | {str(event.id) for event in self.book.of(wanted)}
+        return found | self.elsewhere(wanted - found)
+
+    def by_key(self, key: str) -> Event | None:
+        """The event that a client wrote under this key."""
+        return self.book.by_key(key)
+
+    def next_chunk(self) -> int:
+        """The number that the next chunk will have."""
+        return self.book.next_chunk()
 
 
 def told(
@@ -170,11 +206,11 @@ def asked(
     return [Draft("asked", body, offer.id, who) for offer, body in zip(free, bodies, strict=True)]
 
 
-def check_free(now: Ledger, ids: Sequence[str], rows: Iterable[str], time: datetime) -> None:
+def check_free(now: Ledger, ids: Sequence[str], rows: Container[Any], time: datetime) -> None:
     """ValueError that says what is the matter with rows that somebody wants by name."""
-    there, out = set(rows), {lease.id: lease for lease in now.open_leases(time)}
+    out = {lease.id: lease for lease in now.open_leases(time)}
     for name in ids:
-        if name not in there:
+        if name not in rows:
             raise UnknownId(f"no candidate has the id {name!r}")
         if name in now.labels:
             raise AlreadyLabelled(f"{name!r} is labelled already")

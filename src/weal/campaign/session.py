@@ -9,13 +9,15 @@ from datetime import datetime
 
 from weal.active_learner import ActiveLearner
 from weal.campaign import checkpoint, kept_pool
-from weal.campaign.candidate_table import Pool, read_pool
+from weal.campaign.candidate_table import read_pool
 from weal.campaign.ledger import Ledger
-from weal.campaign.replay import Replay, choosable, follow, goes_on, replay
+from weal.campaign.replay import Pool, Replay, choosable, follow, goes_on, replay
+from weal.campaign.shard_pool import read_shard_pool
 from weal.learner.beliefs import Beliefs
 from weal.learner.memory_pool import MEMORY
 from weal.learner.state import Settlement, State
 from weal.model.model import Model
+from weal.shards.crew import Crew, Progress, Threads
 from weal.store.events import Event
 from weal.store.store import Store
 
@@ -25,11 +27,20 @@ OFTEN = 8  # labels since the belief on the candidates was kept, from which it i
 class Session:
     """Candidates, replay and beliefs of a campaign, after the events that it was shown."""
 
-    def __init__(self, store: Store, ledger: Ledger, events: Sequence[Event]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        ledger: Ledger,
+        events: Sequence[Event],
+        crew: Crew | None = None,
+        progress: Progress | None = None,
+    ) -> None:
         self.store, self.ledger = store, ledger
-        self.pool: Pool = read_pool(store, ledger)
+        self.crew, self.progress = crew or Threads(), progress
+        self.pool: Pool = self._read_pool()
         self.replay: Replay = self._replayed(events)
-        self.beliefs = Beliefs(MEMORY, kept_pool.read(store, ledger, self.state))
+        snapshot = kept_pool.read(store, ledger, self.state)
+        self.beliefs = Beliefs(MEMORY, snapshot, self.crew, progress)
         self._kept: Settlement | None = None  # whose experts are in the store
         self._kept_pool: tuple[Settlement | None, int] = (
             None,
@@ -38,13 +49,19 @@ class Session:
 
     def update(self, ledger: Ledger, events: Sequence[Event]) -> None:
         """Take in what is new; `events` are all of the campaign."""
-        if len(self.pool.ids) != ledger.rows:
-            self.pool = read_pool(self.store, ledger)
-        self.ledger, new = ledger, events[self.replay.seq :]
+        grown, self.ledger = ledger.rows != self.ledger.rows, ledger
+        if grown:
+            self.pool = self._read_pool()
+        new = events[self.replay.seq :]
         if goes_on(self.replay, new, ledger):
             self.replay = follow(self.replay, new, self.pool)
         else:
             self.replay = self._replayed(events)
+
+    def _read_pool(self) -> Pool:
+        if self.ledger.shards:
+            return read_shard_pool(self.store, self.ledger, self.crew, self.progress)
+        return read_pool(self.store, self.ledger)
 
     def _replayed(self, events: Sequence[Event]) -> Replay:
         found = replay(events, self.pool, self.ledger)

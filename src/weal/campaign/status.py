@@ -32,6 +32,7 @@ from weal.diagnostics.stopping import Change, Needed
 from weal.diagnostics.suspects import OtherUnit, Suspect
 from weal.diagnostics.trend import POOL, WINDOW, Trend
 from weal.learner.functions import NOW_AUTO
+from weal.learner.sampling import LARGE, SAMPLE, standing_for
 from weal.model.model import Model
 from weal.model.prediction import in_units
 from weal.table import cards
@@ -119,6 +120,7 @@ class Status:
     suspects: tuple[Suspect, ...] = ()  # labels to look at again
     other_units: tuple[OtherUnit, ...] = ()
     chosen: int = 0  # labels whose row the model has chosen
+    sampled: int | None = None  # candidates that stand for all in what is said; None: all do
 
     def to_dict(self) -> dict[str, Any]:
         """As what JSON can say; labels that no model can take are "aside" there."""
@@ -166,6 +168,7 @@ def status(
         goal=goal,
         needed=needed,
         beliefs=beliefs,
+        sampled=SAMPLE if ledger.rows > LARGE else None,
         choice=NOW_AUTO if session.replay.other_auto else "",
         advice=_advice(course, beliefs, needed, missing, left, ledger.rows),
         suspects=doubted.labels,
@@ -203,7 +206,7 @@ def _beliefs(session: Session, course: Trend, progress: Progress | None) -> Beli
     t, X, n_start = len(model.fold.y), sample(state, POOL), state.settings.n_start
     last = max(LAST, int(LAST_SHARE * t))
     inside = np.abs(left_out_levels(model.fold) - 0.5) <= 0.5 * LEVEL
-    pool = model.scaling.inputs(state.candidates.X)
+    pool = model.scaling.inputs(standing_for(state.candidates, state.settings.seed)[1])
     chosen = _chosen(session.ledger) > 0
     guessed = baseline(model.scaling.means(model.fold.y))
     return Beliefs(

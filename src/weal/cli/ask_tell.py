@@ -51,6 +51,7 @@ _file = click.Path(path_type=Path)
         help="A worksheet (.xlsx, .csv) to be filled in; `weal tell NAME --file FILE` takes it.",
     ),
     click.option("--force", is_flag=True, help="Replace a worksheet that is there."),
+    line.scheduler,
     line.by,
 )
 def ask(
@@ -61,6 +62,7 @@ def ask(
     again: bool,
     to: str | None,
     force: bool,
+    scheduler: str | None,
     by: str | None,
     store: str | None,
     as_json: bool,
@@ -76,7 +78,7 @@ def ask(
 
         check_worksheet(to, force)  # before rows are out
     late = None
-    with opened(name, store, by) as campaign, working("choosing"):
+    with opened(name, store, by, scheduler) as campaign, working("choosing"):
         if again:
             rows = [row for row in campaign.asked() if by in (None, row.who)]
         else:
@@ -84,6 +86,8 @@ def ask(
             out = campaign.ledger.leases
             rows = campaign.asked([one for one in ids if one in out])
         inputs = _inputs(campaign.ledger.plan)
+        for note in campaign.session.beliefs.notes:
+            say(note)
         if to is not None and rows:
             _write_worksheet(campaign, rows, to, force)
     _show(rows, inputs, name, again, as_json)

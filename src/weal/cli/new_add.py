@@ -12,7 +12,7 @@ import click
 
 from weal.cli import options as line
 from weal.cli.options import chosen, command, opened, opened_store, plural, takes
-from weal.cli.screen import say, show, show_json, working
+from weal.cli.screen import passing, say, show, show_json, working
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
@@ -26,7 +26,14 @@ _file = click.Path(path_type=Path)
 )
 @takes(
     click.argument("name"),
-    click.option("--pool", type=_file, required=True, help="CSV, TSV, Parquet or Excel file."),
+    click.option(
+        "--pool",
+        type=_file,
+        required=True,
+        help="CSV, TSV, Parquet or Excel file; a folder or 'pattern' of Parquet files stays "
+        "where it is.",
+    ),
+    click.option("--copy", is_flag=True, help="Keep the rows of such files in the store too."),
     click.option("--id", "id_column", metavar="COLUMN", help="Ids [default: rows are numbered]."),
     click.option("--target", metavar="COLUMN", help="What is measured; labels in it are taken."),
     click.option("--features", default="auto", metavar="a,b,c", help="Inputs [default: auto]."),
@@ -72,6 +79,7 @@ def new(
     missing: tuple[str, ...],
     sheet: str | None,
     header: int | None,
+    copy: bool,
     store: str | None,
     as_json: bool,
     by: str | None,
@@ -89,18 +97,24 @@ def new(
         from weal.campaign.campaign import Campaign
         from weal.campaign.creating import ID, create, strict_columns
         from weal.campaign.opening import account
+        from weal.campaign.shard_pool import is_in_files
         from weal.table.reading import read_table
 
-        who = by or account()
-        with working(f"reading {pool}"):
+        who, in_files = by or account(), is_in_files(pool)
+        with working(f"reading {pool}"), passing() as progress:
             strict = strict_columns(target, kinds)
             how: dict[str, Any] = {"sheet": sheet, "header": header, "strict": strict}
-            table = read_table(pool, text=[id_column or ID], missing=absent, **how)
+            if in_files and (sheet or header):
+                raise ValueError("--sheet and --header are for one Excel file, not for many files")
+            table: Any = pool
+            if not in_files:
+                table = read_table(pool, text=[id_column or ID], missing=absent, **how)
             given = (id_column, target, columns, kinds, chosen(**settings), who)
-            made = create(place, name, table, *given)
+            further = absent if in_files else None
+            made = create(place, name, table, *given, further, copy, progress=progress)
         if not made:
             raise _there_already(name, place.url)
-        for note in table.notes:
+        for note in [] if in_files else table.notes:
             say(note)
         _show_new(Campaign(name, place, who), as_json)
 
@@ -163,18 +177,23 @@ def add(name: str, file: Path, by: str | None, store: str | None, as_json: bool)
     """Add the candidates in FILE, read as the first ones were."""
     with opened(name, store, by) as campaign, working(f"reading {file}"):
         from weal.campaign.creating import strict_columns
+        from weal.campaign.shard_pool import is_in_files
         from weal.table.plan import Plan, notes
         from weal.table.reading import read_table
 
         ledger = campaign.ledger
         plan = Plan.from_json(ledger.plan)
-        strict = strict_columns(ledger.target, {one.name: one.kind for one in plan.columns})
-        text = [plan.id_column] if plan.id_column else []
-        table = read_table(file, text=text, strict=strict)
-        far = campaign.far_inputs(table)
-        added = campaign.add(table)
-        for words in (*table.notes, *notes(plan, table), *far):
-            say(words)
+        far: list[str] = []
+        if ledger.shards or is_in_files(file):
+            added = campaign.add(file)
+        else:
+            strict = strict_columns(ledger.target, {one.name: one.kind for one in plan.columns})
+            text = [plan.id_column] if plan.id_column else []
+            table = read_table(file, text=text, strict=strict)
+            far = campaign.far_inputs(table)
+            added = campaign.add(table)
+            for words in (*table.notes, *notes(plan, table), *far):
+                say(words)
         rows, labels = campaign.ledger.rows, campaign.ledger.n_labels - ledger.n_labels
     if as_json:
         show_json({"added": added, "candidates": rows, "labels": labels, "far": far})

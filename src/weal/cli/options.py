@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from weal.cli.screen import passing
+
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
     from weal.store.naming import Name
@@ -68,6 +70,12 @@ outliers = click.option(
     default=None,
     help="Whether labels may be wrong [default: they may].",
 )
+scheduler = click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Dask scheduler for candidates in many files; local for this machine's "
+    "[default: WEAL_SCHEDULER, else threads].",
+)
 goal = click.option("--goal", type=float, metavar="ERROR", help="Error at which to stop.")
 
 
@@ -95,14 +103,21 @@ def opened_store(url: str | None) -> "Iterator[Store]":
 
 
 @contextmanager
-def opened(name: str, url: str | None, by: str | None = None) -> "Iterator[Campaign]":
-    """The campaign, its store closed at the end."""
+def opened(
+    name: str, url: str | None, by: str | None = None, scheduler: str | None = None
+) -> "Iterator[Campaign]":
+    """The campaign, its store closed at the end; passes over files say how far they are."""
     from weal.campaign.campaign import Campaign
     from weal.campaign.opening import account
     from weal.store.events import check_name
 
-    with opened_store(url) as store:
-        yield Campaign(check_name(name), store, by or account())
+    with opened_store(url) as store, passing() as progress:
+        own = (check_name(name), store, by or account())
+        campaign = Campaign(*own, scheduler=scheduler, progress=progress)
+        try:
+            yield campaign
+        finally:
+            campaign.close()
 
 
 def chosen(acquisition: str | None, **others: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ clears a terminal, and is shown with `\n` and `\x1b` in their place. JSON has ev
 """
 
 import json
+import re
 import sys
 import threading
 import time
@@ -24,6 +25,7 @@ import click
 SECONDS_BEFORE_WORDS = 2.0
 SECONDS_BETWEEN_LINES = 10.0
 SHORTEST = 3  # letters of a password that is looked for everywhere: "a" is in every line
+_SCHEDULER = re.compile(r"(tcp|tls|ws|wss|ucx|inproc)://[^@]*", re.IGNORECASE)
 _hidden: dict[str, str] = {}  # what is not to be said -> what is said instead
 Count = Callable[[str, int, int], object]  # what is being done, how far, of how many
 
@@ -39,6 +41,8 @@ def hide(words: Iterable[str]) -> None:
     """Let nothing be said from now on that could be a password in one of these words."""
     _hidden.clear()
     for word in words:
+        if _SCHEDULER.fullmatch(word):  # of Dask; it has no password
+            continue
         if any(mark in word for mark in "@=:"):
             from weal.store.naming import mask, secrets
 
@@ -165,3 +169,31 @@ def _bar(stack: ExitStack) -> Count:
             bar.update(line, description=what, completed=done, total=total)
 
     return tell
+
+
+@contextmanager
+def passing() -> Iterator[Count]:
+    """A callback for passes over many rows: rows a second, and the time left."""
+    begun: dict[str, float] = {}
+    on_line = bool(sys.stderr and sys.stderr.isatty())
+    due = time.monotonic() + SECONDS_BEFORE_WORDS
+
+    def tell(what: str, done: int, total: int) -> None:
+        nonlocal due
+        now = time.monotonic()
+        if not done:
+            begun[what] = now
+        if now < due or done >= total:
+            return
+        from weal.shards.crew import said
+
+        line = said(what, done, total, now - begun.get(what, now))
+        due = now + (1.0 if on_line else SECONDS_BETWEEN_LINES)
+        click.echo(f"\r\033[K{line}", err=True, nl=False) if on_line else say(line)
+        begun["shown"] = now
+
+    try:
+        yield tell
+    finally:
+        if on_line and "shown" in begun:
+            click.echo("\r\033[K", err=True, nl=False)

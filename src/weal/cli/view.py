@@ -69,17 +69,27 @@ def plot(name: str, folder: Path | None, store: str | None, as_json: bool) -> No
         "--to",
         required=True,
         metavar="FILE",
-        help="File that ends in .csv, .tsv, .parquet, .xlsx or .json; - is CSV on stdout.",
+        help="File that ends in .csv, .tsv, .parquet, .xlsx or .json; - is CSV on stdout; "
+        "a folder/ for predictions of candidates in many files.",
     ),
     click.option("--force", is_flag=True, help="Replace a file that is there."),
+    line.scheduler,
 )
-def export(name: str, what: str, to: str, force: bool, store: str | None, as_json: bool) -> None:
+def export(
+    name: str,
+    what: str,
+    to: str,
+    force: bool,
+    scheduler: str | None,
+    store: str | None,
+    as_json: bool,
+) -> None:
     """Write labels, predictions, candidates or events to a file."""
     from weal.campaign.exporting import export as write
 
     if as_json and to == "-":
         raise ValueError("--to - is CSV on stdout, where --json has no place: leave one out")
-    with opened(name, store) as campaign:
+    with opened(name, store, scheduler=scheduler) as campaign:
         rows = write(campaign, what, to, force=force)
     if as_json:
         show_json({"what": what, "rows": rows, "file": to})

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from weal.core.arrays import Array
 from weal.core.distances import squared_distances
+from weal.core.hashing import hash_ids, keyed
 
 TIE = 1e-9
 HANDFUL = 64  # candidates that the start looks at for each point
@@ -87,13 +88,7 @@ def best_of(
 
 def by_hash(seed: int, ids: Sequence[Hashable]) -> NDArray[np.intp]:  # (N,)
     """Positions of the candidates in the order of the hash of (seed, id)."""
-    quick = np.array([crc32(repr(name).encode(), seed & 0xFFFFFFFF) for name in ids])
-    order = np.argsort(quick, kind="stable")
-    ties = np.flatnonzero(np.diff(quick[order]) == 0)
-    for first in ties.tolist():  # few, if any: then the long ones decide
-        same = np.flatnonzero(quick[order] == quick[order[first]])
-        order[same] = sorted(order[same].tolist(), key=lambda n: _long(seed, ids[n]))
-    return order
+    return np.argsort(keyed(hash_ids(ids), seed), kind="stable")
 
 
 def merge(a: Best, b: Best) -> Best:

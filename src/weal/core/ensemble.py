@@ -30,6 +30,7 @@ from weal.core.experts import Experts, Points
 from weal.core.likelihood import GAUSSIAN, Likelihood
 from weal.core.magnitude import Magnitude
 
+CLOSE = 1e-12  # a step, relative to the label and to the bounds, after which none follows
 BISECTIONS = 60  # of the interval between the components' quantiles
 
 
@@ -133,15 +134,26 @@ def log_density(ens: Ensemble, mu: Array, var: Array, y: Array) -> Array:
 
 
 def quantile(ens: Ensemble, mu: Array, var: Array, level: float) -> Array:
-    """Labels (N,) that the mixture expects to exceed with probability 1 - level, by bisection."""
+    """Labels (N,) that the mixture expects to exceed with probability 1 - level.
+
+    By Newton's steps where they stay within bounds, and by halving these every third time: from
+    60 steps to some 8, in what is nearly all the time that intervals take.
+    """
     # The mixture's quantile lies between its components'.
     ends = mu + ens.likelihood.quantile(ens.scale, level, label_spread(ens, var))
     low, high = ends.min(axis=0), ends.max(axis=0)
-    for _ in range(BISECTIONS):
-        middle = 0.5 * (low + high)
-        below = cdf(ens, mu, var, middle) < level
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return np.asarray(0.5 * (low + high))
+    y, reach, found = 0.5 * (low + high), high - low, np.zeros(mu.shape[1], dtype=bool)
+    for turn in range(3 * BISECTIONS):
+        above = cdf(ens, mu, var, y) - level
+        low, high = np.where(above < 0.0, y, low), np.where(above < 0.0, high, y)
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # halved instead
+            newton = y - above / np.exp(log_density(ens, mu, var, y))
+        middle, inside = 0.5 * (low + high), (newton > low) & (newton < high)
+        found |= (np.abs(newton - y) <= CLOSE * (np.abs(y) + reach)) | (low >= high)
+        if found.all():
+            break
+        y = np.where(found, y, np.where(inside & (turn % 3 < 2), newton, middle))
+    return np.asarray(y)
 
 
 def cdf(ens: Ensemble, mu: Array, var: Array, y: Array) -> Array:

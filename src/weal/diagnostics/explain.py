@@ -12,6 +12,7 @@ import numpy as np
 
 from weal.core.arrays import Array
 from weal.diagnostics import input_importance, wording
+from weal.learner.sampling import standing_for
 from weal.learner.state import State
 from weal.model.model import Model
 
@@ -99,7 +100,7 @@ def neighbours(
     }
     if not labels or not ids:
         return [() for _ in ids]
-    names, pool = list(labels), state.candidates.X
+    names, (_, pool) = list(labels), standing_for(state.candidates, state.settings.seed)
     known, some = _rows(state, names), sample(state, USUAL_SAMPLE)
     usual = np.median(input_importance.distances(model, pool, some, known).min(axis=1))
     D = input_importance.distances(model, pool, _rows(state, ids), known) / (float(usual) or 1.0)
@@ -130,8 +131,11 @@ def usual_sd(state: State, model: Model | None) -> float | None:
 
 
 def sample(state: State, most: int, purpose: int = 0) -> Array:
-    """Inputs of some candidates, drawn by the learner's seed; of all where that will do."""
-    X = state.candidates.X
+    """Inputs of some candidates, drawn by the learner's seed; of all where that will do.
+
+    Of a large pool they are drawn from the sample that stands for it (`learner.sampling`).
+    """
+    _, X = standing_for(state.candidates, state.settings.seed)
     if len(X) <= most:
         return X
     rng = np.random.default_rng([state.settings.seed, len(X), purpose])

@@ -33,6 +33,8 @@ from weal.learner.events import (
     Told,
 )
 from weal.learner.labels import Labels
+from weal.learner.sampling import standing_for
+from weal.learner.sharded.candidates import ShardedCandidates
 from weal.learner.state import Settlement, State
 from weal.model import units
 from weal.model.checks import check_distance
@@ -93,12 +95,15 @@ def _settlement(state: State, labels: Labels, anew: bool) -> Settlement | None:
 
 
 def _first(state: State, labels: Labels) -> Settlement:
-    """Scaling by labels and all candidates, labelled or not; all labels settle the experts."""
+    """Scaling by labels and all candidates (a sample of many), labelled or not; all labels settle
+    the experts.
+    """
     X, y, noise = labels.arrays()
     pool = state.candidates
-    unlabelled = np.delete(pool.X, [pool.index[name] for name in labels.by_name], axis=0)
+    at, rows = standing_for(pool, state.settings.seed)
+    labelled = np.isin(at, [pool.index[name] for name in labels.by_name])
     scaling = state.settings.parameters.scaling_of(
-        np.concatenate([X, unlabelled]), y, labels.sure()
+        np.concatenate([X, rows[~labelled]]), y, labels.sure()
     )
     units.scaled(scaling, X, y, noise)  # refuses what is too far away
     return Settlement(scaling, (X, y, noise), len(y), len(y), sure=labels.sure())
@@ -129,18 +134,25 @@ def _released(state: State, event: Released) -> State:
 
 def _added(state: State, event: Added) -> State:
     before = len(state.candidates)
-    new: Array = event.candidates.X[before:]
-    if state.settlement is not None:
+    # Of a pool in shards, a pass says so where a row is too far away.
+    new: Array | None = None if hasattr(event.candidates, "sample") else event.candidates.X[before:]
+    if state.settlement is not None and new is not None:
         check_distance("the pool", state.settlement.scaling.inputs(new))
     # What the pool was stays the reference, unless one says otherwise.
-    reference = state.candidates.X if state.reference is None else state.reference
-    if event.to_reference:
+    reference = state.reference
+    if reference is None and new is not None:
+        _, reference = standing_for(state.candidates, state.settings.seed)
+    if event.to_reference and new is not None:
         reference = np.concatenate([reference, new])
     return replace(state, candidates=event.candidates, reference=reference, batch=())
 
 
 def _removed(state: State, event: Removed) -> State:
     candidates = state.candidates.without(event.ids)
+    if isinstance(candidates, ShardedCandidates) and event.shards:
+        gone = candidates.in_shards(event.shards, state.asked)
+        candidates = candidates.without_shards(event.shards)
+        event = Removed((*event.ids, *gone), event.shards)
     return replace(_released(state, Released(event.ids)), candidates=candidates)
 
 

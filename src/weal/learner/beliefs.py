@@ -17,7 +17,7 @@ when a state is opened again: the experts (`settled`) and the belief on the pool
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,10 @@ from weal.learner.labels import Label
 from weal.learner.memory_pool import MemoryPool
 from weal.learner.outlook import Outlook, believing
 from weal.learner.pool import Pool, Snapshot
+from weal.learner.sampling import standing_for
+from weal.learner.sharded.candidates import ShardedCandidates
+from weal.learner.sharded.pool import ShardedPool
+from weal.learner.sharded.scores import Place, ShardedScores
 from weal.learner.state import Settlement, State
 from weal.learner.targets import Aim, aim_of
 from weal.model import fold as folds
@@ -39,6 +43,7 @@ from weal.model.checks import check_distance
 from weal.model.fold import Fold
 from weal.model.model import Model
 from weal.model.prediction import in_units
+from weal.shards.crew import Crew, Progress, Threads
 
 MOST_JUDGED = 500  # labels that pseudo labels are judged by; more cost t^2 each and tell the same
 
@@ -52,7 +57,7 @@ class Known:
     told: tuple[Label, ...]
     model: Model
     pool: Pool | None = None
-    pool_of: tuple[Array | None, Array | None] = (None, None)  # candidates and reference
+    pool_of: tuple[Any, Array | None] = (None, None)  # candidates and reference
     judged: Judged | None = None
     targets: Targets | None = None
     targets_of: Array | None = None  # their inputs
@@ -82,13 +87,29 @@ class Known:
 class Beliefs:
     """The model and the belief on the pool for whatever state one asks about."""
 
-    def __init__(self, memory: int, snapshot: Snapshot | None = None) -> None:
+    def __init__(
+        self,
+        memory: int,
+        snapshot: Snapshot | None = None,
+        crew: Crew | None = None,
+        progress: Progress | None = None,
+    ) -> None:
         self.memory = memory
+        self.crew = crew or Threads()  # who reads a pool in shards
+        self.progress = progress
+        self._memo: dict[str, ShardedScores] = {}  # of the last passes, by their state
         self._snapshot = snapshot  # of the pool, after the first labels of the states to come
         self._known: Known | None = None
         self._ahead: tuple[tuple[int, ...], Outlook] | None = None
         self._watched: list[Array] = []
         self._aim: Aim | None = None
+
+    @property
+    def notes(self) -> list[str]:
+        """What the last pass over shards met that the plan of their columns did not know."""
+        last = next(reversed(self._memo.values()), None)
+        found = sorted(last.found.later.items()) if last is not None else []
+        return [f"{what} ({n:,} rows)" for what, n in found]
 
     def model(self, state: State) -> Model:
         """The model of a state that has one."""
@@ -112,7 +133,7 @@ class Beliefs:
         targets, order = self._targets(state)
         return replace(outlook, targets=targets, order=order)
 
-    def _targets(self, state: State) -> tuple[Targets, NDArray[np.intp]]:
+    def _targets(self, state: State) -> tuple[Targets, NDArray[np.intp] | None]:
         """The targets of `mvr`, and the candidates by hash."""
         if self._aim is None or not self._aim.serves(state):
             self._aim = aim_of(state, self._aim)
@@ -198,7 +219,7 @@ class Beliefs:
                 known = _followed(known, state.labels.told[: snapshot.n])
             else:
                 snapshot = None
-            pool = self._make_pool(known.model, *wanted, snapshot)
+            pool = self._make_pool(known.model, state, wanted[1], snapshot)
             return replace(known, pool=pool, pool_of=wanted)
 
         there = (None, None) if kept is None else kept.pool_of
@@ -206,12 +227,15 @@ class Beliefs:
         return cast(Pool, self._of(state, None if same else start).pool)
 
     def _make_pool(
-        self, model: Model, X: Array, reference: Array | None, known: Snapshot | None
+        self, model: Model, for_: State, reference: Array | None, known: Snapshot | None
     ) -> Pool:
-        scale = model.scaling
+        scale, candidates = model.scaling, for_.candidates
         if reference is not None:
             reference = check_distance("the reference", scale.inputs(reference))
-        inputs = check_distance("the pool", scale.inputs(X))
+        if isinstance(candidates, ShardedCandidates):
+            place = Place(candidates, self.crew, for_.settings.seed, self.progress, self._memo)
+            return ShardedPool(model.ensemble_, model.embedding_, scale, place, reference)
+        inputs = check_distance("the pool", scale.inputs(candidates.X))
         state = (model.ensemble_, model.embedding_, inputs)
         return MemoryPool(*state, reference=reference, memory=self.memory, known=known)
 
@@ -305,7 +329,9 @@ def _reference(state: State) -> Array | None:
     """The points that `ivr` looks at, where a function does."""
     if not state.settings.needs_reference:
         return None
-    return state.candidates.X if state.reference is None else state.reference
+    if state.reference is not None:
+        return state.reference
+    return standing_for(state.candidates, state.settings.seed)[1]
 
 
 def _some(X: Array, y: Array, extra: Array) -> tuple[Array, Array, Array]:

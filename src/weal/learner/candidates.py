@@ -21,7 +21,7 @@ from weal.table.matrix import as_frame, plain_id
 from weal.table.plan import Plan
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Candidates:
     """Ids, rows and inputs of the pool."""
 
@@ -84,6 +84,10 @@ class Candidates:
     def frame_rows(self, names: Sequence[Hashable]) -> Any:
         """The same of a pool that is a frame, as narwhals has it."""
         return None if self.frame is None else self.frame[[self.position(name) for name in names]]
+
+    def inputs(self, names: Sequence[Hashable]) -> Array:  # (n, d)
+        """The inputs of these ids."""
+        return self.X[[self.position(name) for name in names]]
 
     def like(self, points: Any) -> Array:  # (N, d)
         """Inputs of other points, checked as the pool's were; columns of a frame by name."""

@@ -16,13 +16,19 @@ import numpy as np
 from weal.core.arrays import Array
 from weal.learner import frame_cells
 from weal.learner.candidates import Candidates, of_inputs
+from weal.learner.sharded.candidates import Pooled, ShardedCandidates, read_shards
+from weal.shards.description import describe, described, encoder_from_json, encoder_to_json
+from weal.shards.pool import open_pool
+from weal.shards.shard import ArrayShard
 from weal.table.inputs import Inputs, frame_ids, inputs_of
 from weal.table.matrix import as_frame, plain_id
 from weal.table.plan import Plan
 
 
-def pack(pool: Candidates) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Header and arrays of the candidates."""
+def pack(pool: Pooled) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Header and arrays of the candidates; of those in files, what they are known by."""
+    if isinstance(pool, ShardedCandidates):
+        return _pack_shards(pool)
     arrays, texts = _arrays(pool)
     arrays["present"] = pool.present.astype(np.uint8)
     if pool.cost is not None:
@@ -37,8 +43,33 @@ def pack(pool: Candidates) -> tuple[dict[str, Any], dict[str, Array]]:
     return _header(pool) | more, arrays
 
 
-def unpack(header: dict[str, Any], arrays: dict[str, Array]) -> Candidates:
+def _pack_shards(pool: ShardedCandidates) -> tuple[dict[str, Any], dict[str, Array]]:
+    left: dict[str, Any] = {"closed": sorted(pool.closed)}
+    arrays: dict[str, Any] = {"removed": pool.removed}
+    if pool.pool.in_memory:
+        parts = [part for part in pool.pool.parts if isinstance(part, ArrayShard)]
+        arrays["X"] = np.concatenate([part.X for part in parts])
+        names = [pack_id(name) for name in pool.ids[:]]
+        return {"shards": None, "ids": names, **left}, arrays
+    own = encoder_to_json(pool.encoder)
+    return {"shards": describe(pool.pool), **own, **left}, arrays
+
+
+def _unpack_shards(header: dict[str, Any], arrays: dict[str, Array]) -> ShardedCandidates:
+    if header["shards"] is None:
+        own = [unpack_id(name) for name in header["ids"]]
+        found = read_shards(open_pool(arrays["X"], ids=own), 0)
+    else:
+        shards = described(header["shards"])
+        found = read_shards(shards, 0, encoder=encoder_from_json(header, shards))
+    removed = arrays["removed"].astype(np.int64)
+    return replace(found, removed=removed, closed=frozenset(map(int, header["closed"])))
+
+
+def unpack(header: dict[str, Any], arrays: dict[str, Array]) -> Pooled:
     """The candidates that `pack` took apart; what came with plans is not in older files."""
+    if "shards" in header:
+        return _unpack_shards(header, arrays)
     own = header["id_column"] is not None
     ids = None if own else [unpack_id(name) for name in header["ids"]]
     pool = of_inputs(_inputs(header, _table(header, arrays)), ids, header["id_column"])

@@ -15,7 +15,6 @@ Before there is a model, each next point is far from all that were told and aske
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +27,8 @@ from weal.core.validation import Picks, held_out_errors, left_out_errors
 from weal.learner.beliefs import Beliefs
 from weal.learner.events import Asked, Reason
 from weal.learner.outlook import Outlook
-from weal.learner.pool import Pass, Scores
+from weal.learner.pool import Only, Pass, Scores
+from weal.learner.sampling import ids_at, standing_for
 from weal.learner.state import State
 from weal.model.checks import FARTHEST
 
@@ -46,12 +46,17 @@ def next_query(state: State, beliefs: Beliefs, opens: bool) -> Asked:
         scores = _scores(state, beliefs.now(state), free, len(state.labels))
         log_omega = _weighed(state, beliefs, scores)
     if scores is None or state.asked:
-        step = len(state.labels) + len(state.asked)
-        scores = _scores(state, beliefs.ahead(state), free, step)
+        scores = scores_of(state, beliefs)
     omega = np.exp(state.log_omega if log_omega is None else log_omega)
-    n, total, parts = _chosen(state, scores, omega)
+    n, total, parts = chosen(state, scores, omega)
     reason = _reason(state, beliefs, n, total, scores.at(n), parts, omega)
     return Asked(state.candidates.ids[n], reason, log_omega, opens)
+
+
+def scores_of(state: State, beliefs: Beliefs) -> Scores:
+    """The scores that the next candidate is chosen by."""
+    step = len(state.labels) + len(state.asked)
+    return _scores(state, beliefs.ahead(state), state.free(), step)
 
 
 def _scores(state: State, outlook: Outlook, free: Free, step: int) -> Scores:
@@ -66,16 +71,11 @@ def _scores(state: State, outlook: Outlook, free: Free, step: int) -> Scores:
 def _weighed(state: State, beliefs: Beliefs, scores: Scores) -> Array:  # (K,)
     """Log weights of the functions once each has paid for its pick [1, eq:AF_k, eq:AF_weight]."""
     K = len(state.settings.functions)
-    picks = [scores.best(partial(_row, k)).position for k in range(K)]
+    picks = [scores.best(Only(k)).position for k in range(K)]
     each = sorted(set(picks))
     losses = dict(zip(each, _losses(state, beliefs, each).tolist(), strict=True))
     paid = np.array([losses[n] for n in picks])
     return reweigh(state.log_omega, paid, state.settings.eta)
-
-
-def _row(k: int, scores: Array) -> Array:
-    """The scores (n,) of function k, of all (K, n)."""
-    return np.asarray(scores[k])
 
 
 def _losses(state: State, beliefs: Beliefs, at: Sequence[int]) -> Array:
@@ -89,12 +89,12 @@ def _losses(state: State, beliefs: Beliefs, at: Sequence[int]) -> Array:
     return errors(now.ens, beliefs.judged(state), picks)
 
 
-def _chosen(state: State, scores: Scores, omega: Array) -> tuple[int, float, Array]:
+def chosen(state: State, scores: Scores, omega: Array) -> tuple[int, float, Array]:
     """The best of the free candidates [1, eq:AF_1, eq: EGPmultiacq], its score, and the parts (K,)
     that the functions have in it.
     """
     if len(omega) == 1:
-        n = scores.best(partial(_row, 0)).position
+        n = scores.best(Only(0)).position
         return n, float(scores.at(n)[0]), scores.at(n)
     scale, low, high = SCALINGS[state.settings.score_scaling], scores.low, scores.high
 
@@ -131,12 +131,18 @@ def _reason(
 def _start(state: State, free: Free) -> int:
     """The next point while there is no model: far from those told and those asked."""
     pool = state.candidates
-    mean, sd = location_scale(pool.X)
+    at, X = standing_for(pool, state.settings.seed)
+    mean, sd = location_scale(X)
     scale = Scaling(mean, np.where(sd == 0.0, 1.0, sd))
     rows = [*(label.x for label in state.labels), *(pool.x(name) for name in state.asked)]
     taken = scale.inputs(np.array(rows).reshape(len(rows), len(mean)))
     taken = np.clip(taken, -FARTHEST, FARTHEST)  # beyond, distances are infinite
-    return choice.spread(scale.inputs(pool.X), taken, free, state.settings.seed, pool.ids)
+    open_, seed = free[at], state.settings.seed
+    if not open_.any():  # of the sample none is left
+        at = np.flatnonzero(free)[: len(at)]
+        X, open_ = pool.X[at], free[at]
+    ids = ids_at(pool, at)
+    return int(at[choice.spread(scale.inputs(X), taken, open_, seed, ids)])
 
 
 def _shares(parts: Array) -> Array:  # (K,) -> (K,)

@@ -9,8 +9,8 @@ from typing import Any
 
 from weal.core.acquisition import Acquisition
 from weal.core.arrays import Array
-from weal.learner.candidates import Candidates
 from weal.learner.labels import Label
+from weal.learner.sharded.candidates import Pooled
 
 NAN = float("nan")
 
@@ -67,15 +67,16 @@ class Released:
 class Added:
     """There are more candidates; `to_reference`: `ivr` looks at them too."""
 
-    candidates: Candidates  # all of them, the new ones last
+    candidates: Pooled  # all of them, the new ones last
     to_reference: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Removed:
-    """Candidates left the pool; labels of theirs stay."""
+    """Candidates left the pool, one by one or with their shards; labels of theirs stay."""
 
     ids: tuple[Hashable, ...]
+    shards: tuple[str, ...] = ()  # paths
 
 
 @dataclass(frozen=True, slots=True, eq=False)

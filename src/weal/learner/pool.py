@@ -6,8 +6,8 @@ and gives, for each score, its range and the best few (`core.choice`: `best_of` 
 associative `merge` for two answers), so that one array in memory, shards on disk and a cluster run
 the same code, and the answer does not depend on the blocks.
 
-`memory_pool` keeps a pool in memory. A pool is a cache of what follows from a state (`beliefs`): it
-may move itself in place, for whoever has it can make it anew.
+`memory_pool` keeps a pool in memory, `sharded` reads one from shards. A pool is a cache of what
+follows from a state (`beliefs`): it may move itself in place, for whoever has it can make it anew.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -24,6 +24,17 @@ from weal.core.ensemble import Ensemble
 from weal.core.targets import Targets
 
 Combine = Callable[[Array], Array]  # scores (K, n) -> (n,)
+
+
+@dataclass(frozen=True, slots=True)
+class Only:
+    """The scores of one function, of all."""
+
+    k: int
+
+    def __call__(self, scores: Array) -> Array:
+        """The scores (n,) of function k, of all (K, n)."""
+        return np.asarray(scores[self.k])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

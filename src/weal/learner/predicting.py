@@ -12,11 +12,10 @@ import numpy as np
 
 from weal.core.arrays import Array
 from weal.errors import UnknownId
-from weal.learner.candidates import Candidates
 from weal.table.matrix import as_frame, plain_id
 
 
-def inputs_at(pool: Candidates, where: Any) -> tuple[Array, bool]:
+def inputs_at(pool: Any, where: Any) -> tuple[Array, bool]:
     """Inputs (N, d) of ids or rows, and whether it was the id of one candidate."""
     if isinstance(where, np.ndarray):
         return _of_array(pool, where)
@@ -32,7 +31,7 @@ def inputs_at(pool: Candidates, where: Any) -> tuple[Array, bool]:
     return _of_ids(pool, every), False
 
 
-def _of_array(pool: Candidates, where: Any) -> tuple[Array, bool]:
+def _of_array(pool: Any, where: Any) -> tuple[Array, bool]:
     if where.ndim == 0:
         return pool.x(where.item())[None], True
     if where.ndim == 1:
@@ -40,9 +39,9 @@ def _of_array(pool: Candidates, where: Any) -> tuple[Array, bool]:
     return pool.like(where), False
 
 
-def _of_ids(pool: Candidates, ids: list[Any]) -> Array:
+def _of_ids(pool: Any, ids: list[Any]) -> Array:
     try:
-        return pool.X[[pool.position(name) for name in ids]]
+        return np.asarray(pool.X[[pool.position(name) for name in ids]])
     except UnknownId as error:
         raise UnknownId(
             f"{str(error).split('. For a point')[0]}. What has one dimension is taken as ids; rows "
@@ -50,11 +49,11 @@ def _of_ids(pool: Candidates, ids: list[Any]) -> Array:
         ) from None
 
 
-def _is_known(pool: Candidates, name: Any) -> bool:
+def _is_known(pool: Any, name: Any) -> bool:
     return isinstance(name, Hashable) and _in(pool, plain_id(name))
 
 
-def _in(pool: Candidates, name: Any) -> bool:
+def _in(pool: Any, name: Any) -> bool:
     try:
         return name in pool.index
     except TypeError:  # a tuple that holds a list

@@ -19,6 +19,7 @@ from weal.core.arrays import Array
 from weal.learner.apply import apply
 from weal.learner.beliefs import Beliefs
 from weal.learner.choosing import next_query
+from weal.learner.sharded.candidates import ShardedCandidates
 from weal.learner.state import State
 from weal.table.constraints import LEAST_SHARE, satisfies
 
@@ -44,6 +45,8 @@ def near(state: State, beliefs: Beliefs, n: int, constraint: Callable[[Any], boo
             f"refine needs a model: {len(state.labels)} of {state.settings.n_start} labels are told"
         )
     pool = state.candidates
+    if isinstance(pool, ShardedCandidates):
+        raise ValueError("refine adds rows to a pool in memory; add shards to one in files")
     parents = _parents(state, beliefs, min(n, PARENTS))
     moving = _moving(state)
     if not moving:

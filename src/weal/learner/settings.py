@@ -6,15 +6,15 @@ import numpy as np
 
 from weal.core.acquisition import Acquisition
 from weal.core.mixing import SCALINGS
-from weal.learner.candidates import Candidates
 from weal.learner.functions import check_amounts, resolve
+from weal.learner.sharded.candidates import Pooled
 from weal.learner.state import Settings
 from weal.model.checks import check_count, check_seed, check_validation
 from weal.model.parameters import Parameters, parameters_of
 
 
 def settings_of(
-    candidates: Candidates, model: Any, acquisition: Any, eta: float, score_scaling: str,
+    candidates: Pooled, model: Any, acquisition: Any, eta: float, score_scaling: str,
     n_start: int | None, seed: int, validation: Any,
 ) -> Settings:  # fmt: skip
     """Settings for these candidates; see `weal.ActiveLearner` for what each means."""

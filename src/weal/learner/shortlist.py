@@ -2,8 +2,8 @@
 
 Of more than SHORTLIST free candidates these are the half of SHORTLIST that the mixture is least
 sure of (gpm-var), and as many with the least hash of (seed, id), wherever they are. Variances
-within 1e-9 of the largest are equal here, and the hash decides: rounding, the order of the pool and
-the blocks that it is walked in decide nothing.
+within 1e-9 of one another are equal here, and the hash decides: rounding, the order of the pool and
+the blocks or shards that it is walked in decide nothing.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from weal.core.arrays import Array
 from weal.core.tuned import SHORTLIST
 from weal.learner.pool import Pass
 
-_STEPS = 2.0**30  # that variances are told apart by, from 0 to the largest
+_STEPS = 2.0**30  # that variances are told apart by, within a factor of two
 
 
 def shortlist(asked: Pass, variances: Callable[[], Array]) -> NDArray[np.intp]:
@@ -28,9 +28,14 @@ def shortlist(asked: Pass, variances: Callable[[], Array]) -> NDArray[np.intp]:
     values = variances()[hashed]
     if asked.cost is not None:  # else what is cheap might never be looked at
         values = values / asked.cost[hashed]
-    top = float(values.max())
-    rounded = np.rint(values * (_STEPS / top)) if top > 0.0 else np.zeros_like(values)
-    return np.unique(np.concatenate([hashed[: SHORTLIST // 2], hashed[_best(rounded)]]))
+    best = _best(rounded(values))
+    return np.unique(np.concatenate([hashed[: SHORTLIST // 2], hashed[best]]))
+
+
+def rounded(variances: Array) -> Array:  # (N,) -> (N,)
+    """Variances that are told apart: to 30 bits, whatever the others are."""
+    mantissa, exponent = np.frexp(variances)
+    return np.asarray(np.ldexp(np.rint(mantissa * _STEPS) / _STEPS, exponent))
 
 
 def _best(values: Array) -> NDArray[np.intp]:

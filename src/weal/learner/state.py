@@ -18,9 +18,9 @@ from weal.core.acquisition import Acquisition, needs_reduction, needs_targets
 from weal.core.arrays import Array
 from weal.core.scaling import Scaling
 from weal.errors import Exhausted
-from weal.learner.candidates import Candidates
 from weal.learner.events import Row
 from weal.learner.labels import Labels, Told
+from weal.learner.sharded.candidates import Pooled
 from weal.model.fold import Fold
 from weal.model.parameters import Parameters
 
@@ -40,7 +40,7 @@ class Settings:
     @property
     def needs_reference(self) -> bool:
         """Whether one of the functions looks at reference points."""
-        return any(needs_reduction(function) for function in self.functions.values())
+        return any([needs_reduction(function) for function in self.functions.values()])
 
     @property
     def needs_targets(self) -> bool:
@@ -71,7 +71,7 @@ class State:
     """A learner after some events."""
 
     settings: Settings
-    candidates: Candidates
+    candidates: Pooled
     log_omega: Array  # (K,)  weights of the acquisition functions
     weighed: bool = False  # whether these followed the labels as they are now
     labels: Labels = field(default_factory=Labels)
@@ -108,7 +108,7 @@ class State:
         return free
 
 
-def begin(settings: Settings, candidates: Candidates, reference: Array | None = None) -> State:
+def begin(settings: Settings, candidates: Pooled, reference: Array | None = None) -> State:
     """The state before anything has happened."""
     return State(settings, candidates, settings.even, reference=reference)
 

@@ -12,6 +12,8 @@ import numpy as np
 
 from weal.learner.beliefs import Beliefs
 from weal.learner.history import History, pandas
+from weal.learner.sampling import LARGE
+from weal.learner.sharded.candidates import ShardedCandidates
 from weal.learner.state import State
 
 WHAT = ("labels", "predictions", "candidates", "history")
@@ -23,12 +25,24 @@ def frame(state: State, beliefs: Beliefs, what: str = "labels") -> Any:
     """One of these tables."""
     if what not in WHAT:
         raise ValueError(f"there is no table of {what!r}; there are {', '.join(WHAT)}")
+    if what in ("predictions", "candidates"):
+        _refuse_many(state, what)
     if what == "history":
         return History(state.history).to_frame()
     if what == "candidates":
         return _candidates(state)
     made = _labels(state) if what == "labels" else _predictions(state, beliefs)
     return pandas().DataFrame(made)
+
+
+def _refuse_many(state: State, what: str) -> None:
+    """Refuse one table of candidates that are in shards, where they are many."""
+    pool = state.candidates
+    if isinstance(pool, ShardedCandidates) and len(pool) > LARGE:
+        raise ValueError(
+            f"{len(pool):,} {what} are too many for one table; learner.predict_pool(folder) writes "
+            "predictions shard by shard"
+        )
 
 
 def _labels(state: State) -> dict[str, Any]:

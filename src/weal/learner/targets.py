@@ -15,6 +15,7 @@ from weal.core.arrays import Array
 from weal.core.choice import by_hash
 from weal.core.tuned import TARGETS
 from weal.learner.candidates import Candidates
+from weal.learner.sharded.candidates import Pooled, ShardedCandidates
 from weal.learner.state import State
 
 
@@ -22,9 +23,9 @@ from weal.learner.state import State
 class Aim:
     """The targets of a state, and its candidates by hash."""
 
-    candidates: Candidates
+    candidates: Pooled
     reference: Array | None
-    order: NDArray[np.intp]  # (U,)  positions of candidates by the hash of (seed, id)
+    order: NDArray[np.intp] | None  # (U,)  positions of candidates by the hash of (seed, id)
     X: Array  # (R, d)  in the user's units
 
     def serves(self, state: State) -> bool:
@@ -35,8 +36,14 @@ class Aim:
 def aim_of(state: State, last: Aim | None = None) -> Aim:
     """The targets of a state; `last` are those of an earlier one."""
     candidates, reference, seed = state.candidates, state.reference, state.settings.seed
+    if isinstance(candidates, ShardedCandidates):
+        X = _of_shards(candidates, reference, seed)
+        if last is not None and np.array_equal(X, last.X):
+            X = last.X
+        return Aim(candidates, reference, None, X)
     same = last is not None and last.candidates.ids is candidates.ids
-    order = last.order if last is not None and same else by_hash(seed, candidates.ids)
+    order = last.order if last is not None and same else None
+    order = by_hash(seed, candidates.ids) if order is None else order
     if reference is None or _is_pool(reference, candidates):
         X = candidates.X[order[candidates.present[order]][:TARGETS]]
     else:
@@ -44,6 +51,12 @@ def aim_of(state: State, last: Aim | None = None) -> Aim:
     if last is not None and np.array_equal(X, last.X):
         X = last.X  # what is kept for them serves on
     return Aim(candidates, reference, order, X)
+
+
+def _of_shards(candidates: ShardedCandidates, reference: Array | None, seed: int) -> Array:
+    if reference is not None:
+        return reference[by_hash(seed, range(len(reference)))[:TARGETS]]
+    return candidates.X[candidates.least(seed, TARGETS, candidates.gone)]
 
 
 def _is_pool(reference: Array, candidates: Candidates) -> bool:

@@ -20,6 +20,7 @@ from weal.diagnostics.coverage import LEVEL
 from weal.diagnostics.explain import sample
 from weal.diagnostics.leave_one_out import left_out_all
 from weal.diagnostics.progress import Progress
+from weal.learner.sampling import standing_for
 from weal.plots import effect_figures, learner_figures
 from weal.plots.canvas import as_bytes, figure_of, paper
 from weal.plots.view import View
@@ -136,7 +137,8 @@ NAMES = ("learning_curve", "predicted", "experts", "inputs")
 
 
 def _axis(view: View, name: str | int, points: int = effects.POINTS) -> effects.Axis:
-    return effects.axis_of(name, view.state.candidates.X, view.names, view.plan, points)
+    _, X = standing_for(view.state.candidates, view.state.settings.seed)
+    return effects.axis_of(name, X, view.names, view.plan, points)
 
 
 def _sample(view: View, n: int) -> Array:

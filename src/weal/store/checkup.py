@@ -112,7 +112,11 @@ def _times(sql: Sql, name: str, events: list[Event]) -> list[Finding]:
 
 
 def _chunks(sql: Sql, name: str, events: list[Event]) -> list[Finding]:
-    added = [event.body for event in events if event.kind == "added"]
+    every = [event.body for event in events if event.kind == "added"]
+    added = [body for body in every if "shards" not in body]  # those stay in their files
+    if every and not added:
+        files = sum(len(body["shards"].get("files", ())) for body in every)
+        return [Finding("fine", f"{name!r}: its candidates are in {files} files, not looked at")]
     count = statements.chunk_count(sql, name)
     sums = "SELECT number, sha256 FROM weal_chunk WHERE campaign = ?"
     kept = dict(sql.rows(sums, (name,)))
@@ -162,6 +166,8 @@ def _column(data: bytes, column: Any) -> list[str] | None:
 
 
 def _ids(sql: Sql, name: str, events: list[Event]) -> list[Finding]:
+    if any("shards" in event.body for event in events if event.kind == "added"):
+        return []  # their ids are in files
     named = {event.id for event in events if event.id is not None}
     lost = sorted(named - statements.known(sql, name, named))
     if lost:

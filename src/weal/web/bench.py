@@ -38,7 +38,7 @@ def bench(
 ) -> Response:
     """My rows, one in focus."""
     here.done(work)  # an ask that failed says why
-    if id and not here.desk.store.known(here.name, [id]):
+    if id and not here.campaign().known([id]):
         raise UnknownId(f"no candidate has the id {id!r}")
     return _bench(here, id)
 

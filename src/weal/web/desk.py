@@ -152,7 +152,10 @@ class At(Seat):
         return found or {}
 
     def _rows_are_old(self) -> bool:
-        return self.desk.kept.row_count(self.name) != self.ledger.rows
+        kept, ledger = self.desk.kept, self.ledger
+        if ledger.shards:  # of many, those that something happened to are kept
+            return kept.rows_after(self.name) != ledger.seq
+        return kept.row_count(self.name) != ledger.rows
 
     def catalogue(self) -> FilePath:
         """The file of all candidates with predictions, which the worker keeps up to date."""

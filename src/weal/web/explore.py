@@ -111,10 +111,12 @@ def row(here: Here, id: Id, work: Text = "") -> Response:
     here.done(work)  # an ask that failed says why
     story = here.story(id)
     known, ledger = catalogue.one(here.catalogue(), id), here.ledger
-    if known is None and not story and here.is_catalogued:
+    if known is None and not story and not here.campaign().known([id]):
         raise HTTPException(404, f"There is no candidate {id!r} here.")
+    cells = known["cells"] if known else here.rows([id]).get(id)
     return here.page(
-        "explore/row.html", id=id, known=known, labels=ledger.labels.get(id, ()),
+        "explore/row.html", id=id, known=known, cells=cells, trouble=here.trouble("explore"),
+        labels=ledger.labels.get(id, ()),
         lease=ledger.leases.get(id), note=ledger.skipped.get(id), skipped=id in ledger.skipped,
         story=[(one, told(one)) for one in story],
     )  # fmt: skip

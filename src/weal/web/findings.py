@@ -20,6 +20,7 @@ from weal.diagnostics.coverage import LEVEL
 from weal.diagnostics.effects import Axis, axis_of, effect, surface
 from weal.diagnostics.explain import neighbours, sample
 from weal.diagnostics.leave_one_out import left_out_all
+from weal.learner.sampling import standing_for
 from weal.web import catalogue
 from weal.web.kept import plain_cells
 from weal.web.shelf import Arguments, Progress, Shelf
@@ -87,7 +88,7 @@ def _catalogued(campaign: Campaign) -> tuple[list[str], Any]:
     names = list(dict.fromkeys(name for part in session.pool.parts for name in part.columns))
     apart = (session.pool.plan.id_column, session.pool.plan.target)
     names = [name for name in names if name not in apart]
-    labels, ids = campaign.ledger.labels, session.pool.ids
+    labels, ids = campaign.ledger.labels, [str(one) for one in session.pool.ids]
     nothing = np.full((4, len(ids)), np.nan)
     known = nothing if found is None else found[["mean", "sd", "low", "high"]].to_numpy().T
     predicted = zip(*known.tolist(), strict=True)
@@ -154,7 +155,8 @@ def map_of(shelf: Shelf, given: Arguments, progress: Progress) -> dict[str, Any]
 
 def _axis(session: Session, name: str, most: int) -> Axis:
     plan = session.pool.plan
-    return axis_of(name, session.state.candidates.X, plan.names, plan, most)
+    _, X = standing_for(session.state.candidates, session.state.settings.seed)
+    return axis_of(name, X, plan.names, plan, most)
 
 
 def _sample(session: Session, most: int) -> Array:

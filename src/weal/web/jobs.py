@@ -10,16 +10,28 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from weal.campaign.ledger import Ledger
+from weal.campaign.shard_pool import MOST_AT_ONCE, ShardPool
 from weal.web import findings, results, tables
 from weal.web.kept import plain_cells
 from weal.web.shelf import Arguments, Progress, Shelf
 
 
 def rows(shelf: Shelf, given: Arguments, progress: Progress) -> None:
-    """The cells of all candidates."""
+    """The cells of all candidates; of many in files, of those that something happened to."""
     campaign = shelf.campaign(given["name"])
     session = campaign.session
-    shelf.kept.keep_rows(campaign.name, session.ledger.seq, _cells(session.pool))
+    pool, ledger = session.pool, session.ledger
+    many = isinstance(pool, ShardPool) and pool.rows > MOST_AT_ONCE
+    found = _met(pool, ledger) if many else _cells(pool)
+    shelf.kept.keep_rows(campaign.name, ledger.seq, found)
+
+
+def _met(pool: Any, ledger: Ledger) -> Iterator[tuple[str, str]]:
+    """The cells of rows that are labelled, out or skipped."""
+    met = dict.fromkeys([*ledger.leases, *ledger.skipped, *ledger.labels])
+    for name, row in pool.cells(list(met)).items():
+        yield name, json.dumps(plain_cells(row))
 
 
 def _cells(pool: Any) -> Iterator[tuple[str, str]]:

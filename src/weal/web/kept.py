@@ -83,6 +83,14 @@ class Kept:
         except (sqlite3.Error, ValueError):
             return None
 
+    def rows_after(self, name: str) -> int | None:
+        """The number of the event that the cells are of; None where none are kept."""
+        try:
+            with closing(opened(self.path(name, ROWS))) as base:
+                return int(base.execute("PRAGMA user_version").fetchone()[0])
+        except sqlite3.Error:
+            return None
+
     def row_count(self, name: str) -> int:
         """How many candidates are kept."""
         try:

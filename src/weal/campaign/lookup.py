@@ -1,0 +1,92 @@
+"""Candidates looked up by their ids, whether the store keeps them or they stay in their files.
+
+The store answers first, as it needs no numerics for it. It knows none of the ids that stay in
+files: those are looked up in the index beside it (`shard_pool`).
+"""
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+from weal.campaign import rules
+from weal.errors import UnknownId
+from weal.store.events import Event
+from weal.store.store import Decide
+
+if TYPE_CHECKING:
+    from weal.campaign.campaign import Campaign
+    from weal.campaign.shard_pool import ShardPool
+
+
+def transact(campaign: "Campaign", decide: Decide) -> tuple[Event, ...]:
+    """Write what `decide` answers; ids that stay in files are looked up in their index."""
+    try:
+        return campaign.store.transact(campaign.name, decide)
+    except UnknownId:
+        if not campaign.ledger.shards:
+            raise
+    here = lambda ids: _in_files(campaign, ids)  # noqa: E731
+    return campaign.store.transact(campaign.name, lambda book: decide(rules.WiderBook(book, here)))
+
+
+def known(campaign: "Campaign", ids: set[str]) -> set[str]:
+    """Which of these are ids of candidates."""
+    found = campaign.store.known(campaign.name, ids)
+    if len(found) == len(ids) or not campaign.ledger.shards:
+        return found
+    return found | _in_files(campaign, ids - found)
+
+
+def candidate_ids(campaign: "Campaign") -> list[str]:
+    """The ids of all candidates, in order; ValueError where files have too many."""
+    from weal.campaign.candidate_table import read_ids
+
+    if not campaign.ledger.shards:
+        return read_ids(campaign.store, campaign.name, campaign.created["id"])
+    pool = _pool(campaign)
+    pool.refuse_many("ids")
+    return [str(name) for name in pool.ids[:]]
+
+
+def near_ids(campaign: "Campaign") -> list[str]:
+    """Ids among which one may be meant that is written in another way; none of many in files."""
+    from weal.campaign.near_ids import LOOKED_AT
+
+    ledger = campaign.ledger
+    return [] if ledger.shards and ledger.rows > LOOKED_AT else candidate_ids(campaign)
+
+
+def columns(campaign: "Campaign") -> tuple[str, ...]:
+    """The names of the columns that candidates came with."""
+    from weal.campaign.candidate_table import read_columns
+
+    if not campaign.ledger.shards:
+        return read_columns(campaign.store, campaign.name)
+    first = _pool(campaign).pieces[0]
+    own = [first.id_column] if first.id_column else []
+    return (*own, *first.columns)
+
+
+def rows(campaign: "Campaign", ids: Collection[str]) -> dict[str, dict[str, Any]]:
+    """The original cells of these candidates, by id."""
+    from weal.campaign.candidate_table import read_rows
+
+    if not campaign.ledger.shards:
+        return read_rows(campaign.store, campaign.name, campaign.created["id"], ids)
+    pool = _pool(campaign)
+    return pool.cells(sorted(_in_files(campaign, set(ids))))
+
+
+def _in_files(campaign: "Campaign", ids: set[str]) -> set[str]:
+    from weal.campaign.shard_pool import known
+
+    return known(_pool(campaign), ids)
+
+
+def _pool(campaign: "Campaign") -> "ShardPool":
+    """The candidates in files: those at hand, else opened."""
+    from weal.campaign.shard_pool import ShardPool, read_shard_pool
+
+    there = campaign.pool_at_hand
+    if isinstance(there, ShardPool) and there.rows == campaign.ledger.rows:
+        return there
+    return read_shard_pool(campaign.store, campaign.ledger)

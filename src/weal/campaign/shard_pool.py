@@ -1,0 +1,232 @@
+"""The candidates of a campaign that stay in their files: the store keeps names, sizes and hashes.
+
+    added    {"rows": 10000000, "shards": the description of the files}
+
+One such event for the files that a campaign begins with, and one each time that more are added.
+Nothing of their rows is in the store: whoever opens the campaign needs the files, and is told which
+one changed. The index of the ids is kept beside the store (`index_folder`), and made again where it
+is not there.
+"""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from weal.campaign.entries import entry
+from weal.campaign.ledger import VERSION, Ledger
+from weal.campaign.rules import Entry, told_body
+from weal.errors import UnknownId
+from weal.learner.sampling import LARGE, SAMPLE
+from weal.learner.sharded.candidates import ShardedCandidates, read_shards
+from weal.learner.sharded.rows import ShardedIds, ShardedRows
+from weal.shards.crew import Crew, Progress, Threads
+from weal.shards.description import describe, described
+from weal.shards.encoding import Numbers, Planned, rows_as_table
+from weal.shards.pool import Shards, find_files, open_pool
+from weal.shards.shard import FileShard
+from weal.store.events import Draft, check_id
+from weal.store.naming import read_name
+from weal.store.store import Store
+from weal.table.plan import Plan, encode, make_plan
+from weal.table.reading import Table
+
+WILD = "*?["  # of a pattern
+MOST_AT_ONCE = 200_000  # candidates in files that one table may hold
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShardPool:
+    """All candidates of a campaign, in files; as `candidate_table.Pool` for one in the store."""
+
+    plan: Plan
+    pieces: tuple[Shards, ...]  # as they were added
+    folder: Path  # of the index
+    crew: Crew
+    progress: Progress | None
+    made: dict[int, ShardedCandidates] = field(default_factory=dict)  # by number of rows
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return sum(map(len, self.pieces))
+
+    @property
+    def candidates(self) -> ShardedCandidates:
+        """All of them."""
+        return self.upto(self.rows)
+
+    @property
+    def ids(self) -> ShardedIds:
+        """The ids."""
+        return self.candidates.ids
+
+    @property
+    def X(self) -> ShardedRows:
+        """The inputs."""
+        return self.candidates.X
+
+    def row(self, n: int) -> dict[str, object]:
+        """The original cells of candidate n."""
+        return dict(self.candidates.cells(np.array([n])).to_pylist()[0])
+
+    def cells(self, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """The original cells of these candidates, by id."""
+        if not ids:
+            return {}
+        at = np.array([self.candidates.index[name] for name in ids], dtype=np.int64)
+        return dict(zip(ids, self.candidates.cells(at).to_pylist(), strict=True))
+
+    @property
+    def parts(self) -> tuple[Table, ...]:
+        """All of them as they came; ValueError where they are too many."""
+        self.refuse_many("candidates")
+        id_column = self.plan.id_column
+        cells = self.candidates.cells(np.arange(self.rows))
+        return (rows_as_table(cells, [id_column] if id_column else []),)
+
+    def refuse_many(self, what: str, instead: str = "they are in their files") -> None:
+        """ValueError where one table cannot hold them all."""
+        if self.rows > MOST_AT_ONCE:
+            raise ValueError(f"{self.rows:,} {what} are too many for one table; {instead}")
+
+    def upto(self, rows: int) -> ShardedCandidates:
+        """The candidates of the pieces that make the first so many rows."""
+        if rows not in self.made:
+            ends = np.cumsum([len(piece) for piece in self.pieces]).tolist()
+            pool = reduce(Shards.with_more, self.pieces[: ends.index(rows) + 1])
+            how = (self.crew, self.folder, self.progress)
+            self.made[rows] = read_shards(pool, 0, *how, encoder=Planned(self.plan))
+        return self.made[rows]
+
+
+def is_in_files(source: Any) -> bool:
+    """Whether candidates are to stay in their files: a pattern, a folder, or an opened pool."""
+    if isinstance(source, Shards):
+        return not source.in_memory
+    if not isinstance(source, str | os.PathLike):
+        return False
+    text = os.fspath(source)
+    return Path(text).is_dir() or (any(one in text for one in WILD) and not Path(text).exists())
+
+
+def whole_table(source: Any) -> Any:
+    """All rows of such a source as one table of arrow, for a store that is to keep them."""
+    from weal.shards.files import pyarrow
+
+    arrow, parquet = pyarrow()
+    files = [file.path for file in source.files] if isinstance(source, Shards) else None
+    paths = files or [str(path) for path in find_files(source)]
+    tables = [parquet.read_table(path) for path in paths]
+    return arrow.concat_tables(tables, promote_options="default")
+
+
+def read_shard_pool(
+    store: Store, ledger: Ledger, crew: Crew | None = None, progress: Progress | None = None
+) -> ShardPool:
+    """The candidates of a campaign whose ledger has shards."""
+    pieces = tuple(described(one) for one in ledger.shards)
+    plan = Plan.from_json(ledger.plan)
+    return ShardPool(plan, pieces, index_folder(store), crew or Threads(), progress)
+
+
+def index_folder(store: Store) -> Path:
+    """Where indexes are kept: beside a store that is a file, else in the user's cache."""
+    name = read_name(store.url) if store.url.startswith("sqlite") else None
+    if name is not None and name.kind == "sqlite":
+        return Path(f"{name.address}.pools").absolute()
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "weal" / "pools"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Begun:
+    """What a campaign in files begins with."""
+
+    plan: Plan
+    sample: Table  # that the plan was made on
+    drafts: list[Draft]  # added, told
+
+
+def begin(
+    store: Store, source: Any, id_column: str | None, target: str | None, features: Any,
+    types: Mapping[str, str], seed: int, who: str, crew: Crew, progress: Progress | None,
+) -> Begun:  # fmt: skip
+    """Look at the files: ids hashed, a plan made on a sample, labels that are there taken."""
+    columns = None if isinstance(features, str) else list(features)
+    pool = _opened(source, id_column, columns, target)
+    found = read_shards(
+        pool, seed, crew, index_folder(store), progress, encoder=Numbers(pool.columns)
+    )
+    most = len(pool) if len(pool) <= LARGE else SAMPLE
+    names = [*([id_column] if id_column else []), *pool.columns]
+    table = rows_as_table(found.cells(np.sort(found.places.first(seed, most))).select(names))
+    plan = make_plan(table, id_column=id_column, features=features, types=types)
+    encode(plan, table)  # refuses what cannot be used before anything is written
+    return Begun(replace(plan, target=target), table, _drafts(pool, target, who, progress))
+
+
+def more(created: Mapping[str, Any], source: Any, who: str, before: ShardPool) -> list[Draft]:
+    """Files that are added to a campaign in files; refused where an id is there already."""
+    columns = list(before.pieces[0].columns)
+    id_column = None if created["numbered"] else created["id"]
+    pool = _opened(source, id_column, columns, None)
+    grown = replace(before, pieces=(*before.pieces, pool), made={})
+    grown.candidates  # noqa: B018, the index of all ids finds those that repeat
+    return _drafts(pool, created["target"], who, before.progress)
+
+
+def known(pool: ShardPool, ids: Iterable[str]) -> set[str]:
+    """Which of these are candidates."""
+    index, found = pool.candidates.index, set()
+    for name in ids:
+        try:
+            index[name]
+        except UnknownId:
+            continue
+        found.add(name)
+    return found
+
+
+def _opened(
+    source: Any, id_column: str | None, columns: Sequence[str] | None, target: str | None
+) -> Shards:
+    if isinstance(source, Shards):
+        return source.as_text()
+    drop = [] if target is None else [target]
+    return open_pool(source, id_column=id_column, columns=columns, drop=drop).as_text()
+
+
+def _drafts(pool: Shards, target: str | None, who: str, progress: Progress | None) -> list[Draft]:
+    body = {"v": VERSION, "rows": len(pool), "shards": describe(pool)}
+    labels = [label for part in pool.parts for label in _labels(part, target)]
+    told = [Draft("told", told_body(label, False), label.id, who) for label in labels]
+    return [Draft("added", body, who=who), *told]
+
+
+def _labels(part: Any, target: str | None) -> Iterable[Entry]:
+    """Labels in the column of the target, where the files have one."""
+    assert isinstance(part, FileShard)
+    if target is None or target not in columns_of(part):
+        return
+    done = 0
+    for batch in part.batches([target]):
+        there = np.flatnonzero(batch.column(0).is_valid().to_numpy(zero_copy_only=False))
+        if len(there):
+            cells = batch.column(0).to_pylist()
+            for n, name in zip(there.tolist(), part.ids(there + done), strict=True):
+                if cells[n] == cells[n]:  # NaN is none
+                    yield entry(check_id(str(name)), cells[n], None, None)
+        done += batch.num_rows
+
+
+def columns_of(part: FileShard) -> list[str]:
+    """All columns of the file of a shard."""
+    from weal.shards.files import metadata
+
+    names: list[str] = list(metadata(Path(part.file.path)).schema.to_arrow_schema().names)
+    return names

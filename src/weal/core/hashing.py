@@ -1,0 +1,105 @@
+"""Numbers that stand for ids: who is looked up, and who is in a sample, whatever the order.
+
+An id has a hash of 64 bits that depends on nothing but the id: on whole numbers by mixing, on texts
+by their UTF-8 bytes, on anything else by its `repr`. A sample of a pool is the ids whose hash,
+mixed with the seed, is least: the same rows however the pool is cut up and in whatever order it
+is read, and the sample of two pools follows from their samples.
+
+The mixing is splitmix64's: a bijection, so that different hashes stay different.
+[1] Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014.
+"""
+
+from collections.abc import Hashable, Sequence
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Hashes = NDArray[np.uint64]
+LONGEST = 64  # bytes of a text that are hashed as words; longer ones by blake2b
+_WORDS = LONGEST // 8
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_TEXT = np.uint64(0xD1B54A32D192ED03)  # so that "7" is not 7
+_AT_A_TIME = 1 << 16
+
+
+def mixed(numbers: Hashes) -> Hashes:
+    """Each number as another one of 64 bits."""
+    x = numbers + _STEP
+    x = (x ^ (x >> np.uint64(30))) * _FIRST
+    x = (x ^ (x >> np.uint64(27))) * _SECOND
+    return np.asarray(x ^ (x >> np.uint64(31)))
+
+
+def keyed(hashes: Hashes, seed: int) -> Hashes:
+    """The hashes of ids, mixed with a seed: the least of them are a sample."""
+    return mixed(hashes ^ mixed(np.array([seed], np.uint64)))
+
+
+def hash_numbers(ids: NDArray[Any]) -> Hashes:
+    """Hashes of whole numbers of 64 bits at the most."""
+    return mixed(ids.astype(np.int64, copy=False).view(np.uint64))
+
+
+def hash_texts(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Hashes:
+    """Hashes of n texts: their bytes one after the other, text i in offsets[i] to offsets[i + 1].
+
+    A text is read as words of 8 bytes, the last filled up with zeros, and its length goes in too.
+    """
+    lengths = np.diff(offsets)
+    found = np.empty(len(lengths), np.uint64)
+    for start in range(0, len(lengths), _AT_A_TIME):
+        rows = slice(start, start + _AT_A_TIME)
+        found[rows] = _hash_words(data, offsets[:-1][rows], lengths[rows])
+    for n in np.flatnonzero(lengths > LONGEST).tolist():
+        found[n] = _digest(data[offsets[n] : offsets[n + 1]].tobytes())
+    return found
+
+
+def hash_ids(ids: Sequence[Hashable]) -> Hashes:
+    """Hashes of ids of any kind."""
+    kinds = {type(name) for name in ids}
+    if kinds == {int} and all(-(2**63) <= name < 2**63 for name in (min(ids), max(ids))):  # type: ignore[type-var,operator]
+        return hash_numbers(np.array(ids, dtype=np.int64))
+    if kinds == {str}:
+        texts = [str(name).encode("utf-8", "surrogatepass") for name in ids]
+        offsets = np.zeros(len(texts) + 1, np.int64)
+        np.cumsum([len(text) for text in texts], out=offsets[1:])
+        return hash_texts(np.frombuffer(b"".join(texts), np.uint8), offsets)
+    return np.array([_hash_one(name) for name in ids], dtype=np.uint64)
+
+
+def least(hashes: Hashes, most: int) -> NDArray[np.intp]:
+    """Positions of the `most` least hashes, ascending by position; of all where they are fewer."""
+    if len(hashes) <= most:
+        return np.arange(len(hashes))
+    return np.sort(np.argpartition(hashes, most)[:most])
+
+
+def _hash_one(name: Hashable) -> int:
+    if type(name) is str or (type(name) is int and -(2**63) <= name < 2**63):
+        return int(hash_ids([name])[0])
+    return _digest(repr(name).encode("utf-8", "surrogatepass"))
+
+
+def _digest(data: bytes) -> int:
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "little")
+
+
+def _hash_words(
+    data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64]
+) -> Hashes:
+    n, longest = len(lengths), int(min(lengths.max(initial=0), LONGEST))
+    words = max(1, -(-longest // 8))
+    at = np.arange(8 * words)
+    inside = at < np.minimum(lengths, LONGEST)[:, None]
+    cells = np.zeros((n, 8 * words), np.uint8)
+    if len(data):
+        cells[inside] = data[(starts[:, None] + at)[inside]]
+    found = mixed(lengths.astype(np.uint64) ^ _TEXT)
+    filled = lengths[:, None] > 8 * np.arange(words)
+    for word, there in zip(cells.view("<u8").T, filled.T, strict=True):
+        found = np.where(there, mixed(found ^ word), found)
+    return found

@@ -1,0 +1,279 @@
+"""Passes on a Dask cluster: one of this machine, or one of the user's.
+
+A pass sends `work` to the workers once, and then one task at a time to each, with as many shards
+as make a wave: few messages, and a worker that dies costs one wave, which another does again. As
+`work` is a pure function of the shard, the answer is the same. Shards go back to the worker that
+had them in the pass before, which may have kept what it found.
+
+The client and all workers must have the same weal. A cluster of this machine listens on 127.0.0.1
+alone and has no dashboard; that of the user is used as it is, TLS and all: its client is taken as
+given, or an address is connected to with the security that Dask's configuration says.
+"""
+
+import atexit
+from asyncio import CancelledError as LoopCancelled
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from weal import __version__
+from weal.errors import UnreadableShard, WealError, WorkerLost
+from weal.shards.crew import Count, Progress
+from weal.shards.shard import Shard
+
+WAVES = 8  # tasks that each worker gets in a pass, at least, where there are shards enough
+ROWS = 1_000_000  # of a task, at most
+AGAIN = 3  # times that a lost task is given out again
+CONNECT = 20  # seconds to wait for a scheduler, and for its first worker
+
+Result = TypeVar("Result")
+
+
+class Cluster:
+    """A Dask cluster by name ("local", "local:4"), address or client; connected to when needed."""
+
+    def __init__(self, scheduler: Any) -> None:
+        self.scheduler = scheduler
+        self._client: Any = None
+        self._own: list[Any] = []  # to close
+        self._had: dict[int, str] = {}  # start of a shard -> address of the worker that had it
+
+    def each(
+        self,
+        work: Callable[[Shard], Result],
+        shards: Sequence[Shard],
+        what: str = "",
+        progress: Progress | None = None,
+    ) -> Iterator[tuple[int, Result]]:
+        """What `work` finds in every shard; an error or Ctrl-C takes all tasks back."""
+        return _Pass(self, work, shards, Count(what, shards, progress)).run()
+
+    @property
+    def client(self) -> Any:
+        """The connection; WorkerLost where nobody answers."""
+        if self._client is None:
+            self._client = self._connected()
+            self._check()
+        return self._client
+
+    def workers(self) -> list[str]:
+        """Addresses of the workers; WorkerLost where there is none."""
+        client = self.client
+        try:
+            client.wait_for_workers(1, timeout=CONNECT)
+        except TimeoutError as error:
+            raise WorkerLost(f"the cluster at {self._place} has no worker") from error
+        return sorted(client.scheduler_info(n_workers=-1)["workers"])
+
+    def close(self) -> None:
+        """Let go of what was opened here; a client that was given stays open."""
+        self._client, own, self._own = None, self._own[::-1], []
+        for one in own:
+            with suppress(Exception):  # whatever is wrong with it, we are done with it
+                one.close()
+        atexit.unregister(self.close)
+
+    @property
+    def _place(self) -> str:
+        address = getattr(getattr(self.scheduler, "scheduler", None), "address", None)
+        return str(address or self.scheduler)
+
+    def _connected(self) -> Any:
+        distributed = _distributed()
+        if isinstance(self.scheduler, distributed.Client):
+            return self.scheduler
+        name = str(self.scheduler)
+        atexit.register(self.close)
+        place = self._local(name) if name.split(":")[0] == "local" else name
+        try:
+            client = distributed.Client(place, timeout=CONNECT, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            self.close()
+            raise WorkerLost(f"no Dask scheduler answers at {name}: {error}") from error
+        self._own.append(client)
+        return client
+
+    def _local(self, name: str) -> Any:
+        from weal.shards.crew import processors
+
+        _, _, number = name.partition(":")
+        if number and not (number.isdigit() and int(number)):
+            raise ValueError(f"scheduler is {name!r}; write local, or local:4 for four processes")
+        cluster = _distributed().LocalCluster(
+            n_workers=int(number or processors()),
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",  # None would open one on every interface
+            worker_dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
+            memory_limit=0,  # what they take is known, and a limit would kill them for the cache
+            silence_logs=50,
+        )
+        self._own.append(cluster)
+        return cluster
+
+    def _check(self) -> None:
+        """Refuse workers with another weal."""
+        self.workers()
+        try:
+            found = self._client.run(version)
+        except Exception as error:
+            self.close()
+            why = (str(error).strip().splitlines() or [type(error).__name__])[-1]
+            raise WorkerLost(f"the workers at {self._place} cannot run weal: {why}") from error
+        if other := {one for one in found.values() if one != __version__}:
+            place = self._place
+            self.close()
+            raise WorkerLost(_other_version(sorted(other)[0], place))
+
+
+class _Pass:
+    """One pass: what is out, and with whom."""
+
+    def __init__(self, crew: Cluster, work: Any, shards: Sequence[Shard], count: Count) -> None:
+        self.crew, self.work, self.shards, self.count = crew, work, shards, count
+        self.out: dict[Any, tuple[str, list[int], int]] = {}  # future -> worker, shards, tries
+
+    def run(self) -> Iterator[tuple[int, Any]]:
+        """The results, as they come."""
+        if not self.shards:
+            return
+        workers = self.crew.workers()
+        self.sent = self._sent()
+        left = _waves(self.shards, workers, self.crew._had)
+        done = _distributed().as_completed(loop=self.crew.client.loop)
+        try:
+            for worker in workers:
+                self._submit(done, worker, left)
+            for future in done:
+                worker, numbers, tries = self.out.pop(future)
+                found = self._result(future, numbers, tries, done, worker)
+                if found is None:
+                    continue
+                address, results = found
+                for n, result in zip(numbers, results, strict=True):
+                    self.crew._had[self.shards[n].start] = address
+                    self.count.add(self.shards[n].rows)
+                    yield n, result
+                self._submit(done, worker if worker in left else address, left)
+        finally:
+            with suppress(Exception):  # Ctrl-C, or a cluster that is gone
+                self.crew.client.cancel(list(self.out), force=True)
+
+    def _sent(self) -> Any:
+        """What is to be done, as the result of a task: whoever lost it has it made again.
+
+        (What `scatter` sends is gone with the last worker that has it.)
+        """
+        data = _distributed().protocol.pickle.dumps(self.work)
+        return self.crew.client.submit(unpacked, data, pure=False)
+
+    def _submit(self, done: Any, worker: str, left: dict[str, list[list[int]]]) -> None:
+        """Give the worker its next wave, or one of whoever has most left."""
+        mine = left.get(worker) or max(left.values(), key=len, default=[])
+        if mine:
+            self._out(done, worker, mine.pop(0), 0)
+
+    def _out(self, done: Any, worker: str, numbers: list[int], tries: int) -> None:
+        shards = [self.shards[n] for n in numbers]
+        future = self.crew.client.submit(
+            wave, __version__, self.sent, shards,
+            workers=[worker], allow_other_workers=True, pure=False,
+        )  # fmt: skip
+        self.out[future] = (worker, numbers, tries)
+        done.add(future)
+
+    def _result(
+        self, future: Any, numbers: list[int], tries: int, done: Any, worker: str
+    ) -> tuple[str, list[Any]] | None:
+        """What came; None where the task was lost with all who had `work`, and is out again."""
+        names = ", ".join(self.shards[n].name for n in numbers[:3])
+        try:
+            found: tuple[str, list[Any]] = future.result()
+            return found
+        except (CancelledError, LoopCancelled) as error:
+            if tries >= AGAIN:
+                raise WorkerLost(f"workers were lost again and again at {names}") from error
+            self.crew.workers()
+            self.sent = self._sent()
+            self._out(done, worker, numbers, tries + 1)
+            return None
+        except _distributed().scheduler.KilledWorker as error:
+            raise WorkerLost(
+                f"workers died again and again, perhaps for want of memory, at {names}; the same "
+                "call with fewer workers on a machine may do"
+            ) from error
+
+
+def unpacked(data: bytes) -> Any:
+    """What was packed, once for each worker."""
+    return _distributed().protocol.pickle.loads(data)  # of the client that the user trusts
+
+
+def wave(client_version: str, work: Callable[[Shard], Any], shards: list[Shard]) -> Any:
+    """What a worker does: its address, and what `work` finds in these shards."""
+    from weal.model.blas import one_thread
+
+    worker = _distributed().get_worker().address
+    if client_version != __version__:
+        raise WorkerLost(_other_version(__version__, worker, client_version))
+    with one_thread():
+        return worker, [_done(work, shard) for shard in shards]
+
+
+def _done(work: Callable[[Shard], Any], shard: Shard) -> Any:
+    try:
+        return work(shard)
+    except MemoryError as error:
+        raise UnreadableShard(f"{shard.name}: the worker has not the memory for it") from error
+    except (WealError, ValueError):
+        raise
+    except OSError as error:
+        raise UnreadableShard(f"{shard.name} cannot be read: {error}") from error
+
+
+def version() -> str:
+    """The weal of whoever is asked."""
+    return __version__
+
+
+def _waves(
+    shards: Sequence[Shard], workers: Sequence[str], had: dict[int, str]
+) -> dict[str, list[list[int]]]:
+    """Tasks for each worker: shards that it had before, or its share of them."""
+    own: dict[str, list[int]] = {worker: [] for worker in workers}
+    for n, shard in enumerate(shards):
+        before = had.get(shard.start, "")
+        own[before if before in own else workers[n * len(workers) // len(shards)]].append(n)
+    rows = min(ROWS, sum(shard.rows for shard in shards) / (WAVES * len(workers)))
+    return {worker: _cut(numbers, shards, rows) for worker, numbers in own.items()}
+
+
+def _cut(numbers: Sequence[int], shards: Sequence[Shard], rows: float) -> list[list[int]]:
+    """Shards in groups of so many rows, or little more."""
+    found: list[list[int]] = []
+    here = rows
+    for n in numbers:
+        if here >= rows:
+            found.append([])
+            here = 0
+        found[-1].append(n)
+        here += shards[n].rows
+    return found
+
+
+def _other_version(theirs: str, place: str, ours: str | None = None) -> str:
+    return (
+        f"this is weal {ours or __version__}, and the workers at {place} have weal {theirs}: "
+        "install the same version on both"
+    )
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError('a scheduler needs Dask: pip install "weal[cluster]"') from error
+    return distributed

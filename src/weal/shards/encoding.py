@@ -1,0 +1,155 @@
+"""From columns of a shard to inputs: as they are, or through the plan of a table.
+
+    Numbers    every column holds numbers (or truth values) without a gap: they are the inputs
+    Planned    anything else, by a plan (`weal.table.plan`) that was made on a sample of the pool
+
+A plan is made once and applied shard by shard. What the sample had not shown (a category that
+comes up later is none of the known ones, a gap is filled with the median) is counted.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from weal.core.arrays import Array
+from weal.shards.files import pyarrow
+from weal.table.columns import level
+from weal.table.plan import Plan
+from weal.table.planning import Column, encode_column
+from weal.table.reading import Table, read_table
+
+Later = Counter[str]  # what came up after the plan was made -> how often
+
+
+class Encoder(Protocol):
+    """How a batch of rows becomes inputs."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that are read."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the inputs (d)."""
+
+    def encoded(self, batch: Any, later: Later) -> Array:
+        """Inputs (n, d) of a record batch of arrow; what is new to a plan is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Columns of numbers, as they are."""
+
+    columns: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns."""
+        return self.columns
+
+    def encoded(self, batch: Any, later: Later) -> Array:
+        """The numbers; NaN where a cell is missing, which whoever reads the shard refuses."""
+        X = np.empty((batch.num_rows, len(self.columns)))
+        for k, name in enumerate(self.columns):
+            X[:, k] = numbers(batch.column(name))
+        return X
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """Columns by a plan."""
+
+    plan: Plan
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that inputs are made of."""
+        return tuple(column.name for column in self._used())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the inputs."""
+        return tuple(self.plan.names)
+
+    def encoded(self, batch: Any, later: Later) -> Array:
+        """The inputs of the rows."""
+        parts = [_encoded(column, batch, later) for column in self._used()]
+        return np.concatenate(parts, axis=1)
+
+    def _used(self) -> list[Column]:
+        return [column for column in self.plan.columns if column.kind != "dropped"]
+
+
+def numbers(cells: Any) -> Array:  # (n,)
+    """An arrow array of numbers or truth values, NaN where missing."""
+    arrow, _ = pyarrow()
+    if arrow.types.is_boolean(cells.type):
+        cells = cells.cast(arrow.uint8())
+    if cells.null_count:
+        cells = cells.cast(arrow.float64()).fill_null(float("nan"))
+    return np.asarray(cells.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def holds_numbers(kind: Any) -> bool:
+    """Whether an arrow type is one of numbers or truth values."""
+    types = pyarrow()[0].types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
+
+
+def rows_as_table(batch: Any, text: Sequence[str] = ()) -> Table:
+    """Rows as a table of cells, as `weal.table` reads a frame of arrow."""
+    arrow, _ = pyarrow()
+    table = batch if isinstance(batch, arrow.Table) else arrow.Table.from_batches([batch])
+    return read_table(table, text=text)
+
+
+def _encoded(column: Column, batch: Any, later: Later) -> Array:  # (n, k)
+    cells = batch.column(column.name)
+    if column.kind == "number" and holds_numbers(cells.type):
+        return _numbers(column, numbers(cells), later)
+    if column.kind == "category":
+        return _categories(column, cells, later)
+    table = rows_as_table(batch.select([column.name]))
+    found = encode_column(column, table, [str(n) for n in range(len(table))])
+    _count_gaps(column, cells.null_count, later)
+    return found
+
+
+def _numbers(column: Column, x: Array, later: Later) -> Array:
+    missing = np.isnan(x)
+    with np.errstate(over="ignore"):
+        x = np.where(missing, column.median, x) / column.scale
+    _count_gaps(column, int(missing.sum()), later)
+    return np.column_stack([x, missing]) if column.gaps else x[:, None]
+
+
+def _categories(column: Column, cells: Any, later: Later) -> Array:
+    """One input for each level; each different cell is looked at once."""
+    arrow, _ = pyarrow()
+    coded = cells if arrow.types.is_dictionary(cells.type) else cells.dictionary_encode()
+    at = {name: n for n, name in enumerate(column.levels)}
+    table = rows_as_table(arrow.table({column.name: coded.dictionary}))
+    known = [-2 if one is None else at.get(level(one), -1) for one in table.cells(column.name)]
+    codes = numbers(coded.indices)
+    which = np.full(len(codes), -2, dtype=np.intp)  # -1: a level that is new, -2: missing
+    there = ~np.isnan(codes)
+    which[there] = np.array([*known, -2])[codes[there].astype(np.intp)]
+    found = np.zeros((len(which), len(column.inputs)))
+    rows = np.flatnonzero(which >= 0)
+    found[rows, which[rows]] = 1.0
+    missing = which == -2
+    if column.gaps:
+        found[:, -1] = missing
+    _count_gaps(column, int(missing.sum()), later)
+    if new := int((which == -1).sum()):
+        later[f"{column.name}: of unknown levels, taken as none"] += new
+    return found
+
+
+def _count_gaps(column: Column, gaps: int, later: Later) -> None:
+    if gaps and not column.gaps:
+        what = "no level" if column.kind == "category" else "the median"
+        later[f"{column.name}: missing, taken as {what}"] += gaps

@@ -1,0 +1,269 @@
+"""A pool in shards: which files, what is in them, which columns are inputs. Opened, not read.
+
+    weal.open_pool("candidates/*.parquet", id_column="smiles_id")
+    weal.open_pool("candidates/")                    a folder, and the folders in it
+    weal.open_pool("candidates.csv")                 made into Parquet once, beside it
+    weal.open_pool(X), weal.open_pool(frame)         in memory, in blocks
+
+Shards are whole files, or row groups of large ones, in the order of their paths. All files must
+have the columns that are used, with types that agree.
+"""
+
+import glob
+import os
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from weal.errors import UnreadableFile
+from weal.shards.encoding import holds_numbers
+from weal.shards.files import File, look
+from weal.shards.shard import ArrayShard, FileShard, Shard
+from weal.table.matrix import read_numbers
+
+ROWS = 131_072  # of a shard, at least, where a file has more than one row group
+BLOCKS = 65_536  # rows of a shard in memory
+PARQUET = (".parquet", ".pq")
+CONVERTED = (".csv", ".tsv", ".txt")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shards:
+    """The description of a pool: all that is needed to read it."""
+
+    parts: tuple[Shard, ...]
+    columns: tuple[str, ...]  # that inputs are made of
+    id_column: str | None
+    kinds: tuple[str, ...]  # types of the columns, as arrow names them
+    numbers: bool  # whether all columns hold numbers
+    plan: bool = False  # whether a plan is to be made in any case
+    in_memory: bool = False
+
+    def __len__(self) -> int:
+        last = self.parts[-1]
+        return last.start + last.rows
+
+    def __repr__(self) -> str:
+        what = f"{len(self.files)} files" if self.files else "memory"
+        return f"<pool of {len(self):,} candidates in {len(self.parts)} shards ({what})>"
+
+    @property
+    def files(self) -> tuple[File, ...]:
+        """The files, in order."""
+        found = (part.file for part in self.parts if isinstance(part, FileShard))
+        return tuple(dict.fromkeys(found))
+
+    def check(self) -> None:
+        """ChangedShard where a file is no longer what it was."""
+        for file in self.files:
+            file.check()
+
+    @property
+    def digest(self) -> str:
+        """A hash of what the pool is: another one for other files."""
+        found = blake2b(repr((self.columns, self.id_column, self.kinds)).encode(), digest_size=16)
+        for file in self.files:
+            found.update(f"{Path(file.path).name} {file.size} {file.footer}".encode())
+        return found.hexdigest()
+
+    def with_more(self, other: "Shards") -> "Shards":
+        """The pool with the shards of another below; ValueError where they do not fit."""
+        same = (self.columns, self.kinds, self.id_column) == (
+            other.columns, other.kinds, other.id_column,
+        )  # fmt: skip
+        if not same or self.in_memory != other.in_memory:
+            raise ValueError(
+                f"the pool has the columns {_said(self)}, and what was to be added "
+                f"{_said(other)}; add shards with the same columns"
+            )
+        there = {file.path for file in self.files}
+        if again := [file.path for file in other.files if file.path in there]:
+            raise ValueError(f"{again[0]} is a shard of the pool already")
+        before = len(self)
+        moved = (_started(part, part.start + before) for part in other.parts)
+        return replace(self, parts=(*self.parts, *moved))
+
+    def as_text(self) -> "Shards":
+        """The same pool, with ids that are texts."""
+        parts = [replace(one, as_text=True) for one in self.parts if isinstance(one, FileShard)]
+        return replace(self, parts=tuple(parts))
+
+
+def open_pool(
+    source: Any,
+    *,
+    id_column: str | None = None,
+    columns: Sequence[str] | None = None,
+    ids: Sequence[Hashable] | None = None,
+    plan: bool = False,
+    drop: Sequence[str] = (),
+) -> Shards:
+    """A pool of any size, opened and not read; `ActiveLearner` takes it.
+
+    Parameters
+    ----------
+    source : str, path, list of them, array or frame
+        Parquet files (a pattern such as "candidates/*.parquet", or a list), a folder of them, a
+        CSV file (made into Parquet once, in a folder beside it), or what is in memory.
+    id_column : str or None
+        Column of the ids; None: candidates are numbered 0, 1, 2, ...
+    columns : list of str or None
+        Columns to learn from; None: all but that of the ids and those in `drop`.
+    ids : list or None
+        Ids of the rows of an array.
+    drop : list of str
+        Columns to leave out, where they are there.
+    plan : bool
+        Whether to read columns by a plan (gaps, categories, dates) even if they look like plain
+        numbers. A column that is not of numbers is always read so.
+
+    Examples
+    --------
+    >>> import numpy as np, weal
+    >>> weal.open_pool(np.zeros((200_000, 3)))
+    <pool of 200,000 candidates in 4 shards (memory)>
+    """
+    if not _names_files(source):
+        return _in_memory(source, id_column, columns, ids)
+    if ids is not None:
+        raise ValueError("ids are for an array; name the column of a file with id_column")
+    paths = find_files(source)
+    looked = [look(path) for path in paths]
+    first = looked[0][1]
+    names = _columns(first.names, columns, id_column, drop, str(paths[0]))
+    for path, (_, schema) in zip(paths, looked, strict=True):
+        _check_schema(path, schema, paths[0], first, names, id_column)
+    kinds = [first.field(name).type for name in names]
+    parts = parts_of([file for file, _ in looked], id_column)
+    if not parts:
+        raise ValueError(f"the pool is empty: {len(paths)} files, and not one row")
+    numbers = all(map(holds_numbers, kinds))
+    return Shards(parts, names, id_column, tuple(map(str, kinds)), numbers, plan)
+
+
+def find_files(source: Any) -> list[Path]:
+    """The files that a pattern, a folder, a path or a list of these means, in order."""
+    if isinstance(source, list | tuple):
+        found = [path for one in source for path in find_files(one)]
+        if twice := [path for path in dict.fromkeys(found) if found.count(path) > 1]:
+            raise ValueError(f"{twice[0]} is named twice")
+        return found
+    text = os.fspath(source)
+    place = Path(text)
+    if place.is_dir():
+        every = (path for path in place.rglob("*") if path.suffix.lower() in PARQUET)
+        found = sorted(path for path in every if not path.name.startswith(("_", ".")))
+        if not found:
+            raise ValueError(f"the folder {place} has no Parquet file in it")
+    elif place.is_file():
+        found = [place]
+    else:
+        found = sorted(map(Path, glob.glob(text, recursive=True)))
+        if not found:
+            raise ValueError(f"no file matches {text!r} (from the folder {Path.cwd()})")
+    return [part for path in found for part in _as_parquet(path)]
+
+
+def _as_parquet(path: Path) -> list[Path]:
+    if path.is_dir():
+        return find_files(path)
+    if path.suffix.lower() in CONVERTED:
+        from weal.shards.converting import converted
+
+        return converted(path)
+    return [Path(os.path.abspath(path))]
+
+
+def _names_files(source: Any) -> bool:
+    one = source[0] if isinstance(source, list | tuple) and source else source
+    return isinstance(one, str | os.PathLike)
+
+
+def _columns(
+    there: Sequence[str], wanted: Sequence[str] | None, id_column: str | None,
+    drop: Sequence[str], where: str,
+) -> tuple[str, ...]:  # fmt: skip
+    if isinstance(wanted, str):
+        raise ValueError(f"columns is {wanted!r}; it needs a list of names")
+    named = [*([id_column] if id_column is not None else []), *(wanted or ())]
+    if missing := [name for name in named if name not in there]:
+        raise ValueError(f"{where} has no column {missing[0]!r}; it has {', '.join(there)}")
+    if wanted is not None:
+        names = [name for name in dict.fromkeys(wanted) if name != id_column]
+    else:
+        names = [name for name in there if name != id_column and name not in drop]
+    if not names:
+        raise ValueError(f"{where} has no column to learn from besides the ids")
+    return tuple(names)
+
+
+def _check_schema(
+    path: Path, schema: Any, first_path: Path, first: Any, names: Sequence[str], id_column: Any
+) -> None:
+    for name in [*names, *([id_column] if id_column is not None else [])]:
+        if name not in schema.names:
+            raise UnreadableFile(
+                f"{path} has no column {name!r}, which {first_path} has; "
+                f"it has {', '.join(schema.names)}"
+            )
+        here, there = schema.field(name).type, first.field(name).type
+        if here != there and not (name in names and holds_numbers(here) and holds_numbers(there)):
+            raise UnreadableFile(
+                f"the column {name!r} is {here} in {path}, and {there} in {first_path}; "
+                "shards must have the same columns"
+            )
+
+
+def parts_of(files: Iterable[File], id_column: str | None) -> tuple[FileShard, ...]:
+    """Files as shards: each row group, or as many as make ROWS rows."""
+    parts, start = [], 0
+    for file in files:
+        groups: list[int] = []
+        for n, rows in enumerate(file.groups):
+            groups = [*groups, n] if rows else groups
+            here = sum(file.groups[one] for one in groups)
+            if here >= ROWS or (groups and n == len(file.groups) - 1):
+                parts.append(FileShard(start, file, tuple(groups), id_column))
+                start, groups = start + here, []
+    return tuple(parts)
+
+
+def _in_memory(
+    source: Any, id_column: str | None, columns: Sequence[str] | None, ids: Any
+) -> Shards:
+    if isinstance(source, np.ndarray) and source.dtype == np.float32 and source.ndim == 2:
+        X, own, names = source, None, None  # as it is: half the memory
+    else:
+        read = read_numbers(source, id_column)
+        X, names = np.asarray(read.X), read.columns
+        own = None if read.ids == list(range(len(read.ids))) else read.ids
+    if columns is not None:
+        raise ValueError("columns is for files; select them before the table is given")
+    given = own if ids is None else list(ids)
+    if given is not None and len(given) != len(X):
+        raise ValueError(f"got {len(given)} ids for {len(X)} candidates; it needs one for each")
+    if not X.size:
+        raise ValueError("the pool is empty; it needs one candidate at the least")
+    if not np.isfinite(X).all():
+        bad = int((~np.isfinite(X)).any(axis=1).sum())
+        raise ValueError(f"{bad} candidates have NaN or infinite inputs")
+    starts = range(0, len(X), BLOCKS)
+    parts = tuple(
+        ArrayShard(n, X[n : n + BLOCKS], None if given is None else given[n : n + BLOCKS])
+        for n in starts
+    )
+    names = names or tuple(f"x{n}" for n in range(X.shape[1]))
+    kinds = (str(X.dtype),) * len(names)
+    return Shards(parts, names, id_column, kinds, numbers=True, in_memory=True)
+
+
+def _started(part: Any, start: int) -> Any:
+    return replace(part, start=start)
+
+
+def _said(pool: Shards) -> str:
+    return ", ".join(f"{a} ({b})" for a, b in zip(pool.columns, pool.kinds, strict=True))

@@ -1,0 +1,235 @@
+"""A shard: some rows of a pool that are read together, from a file or out of memory.
+
+Rows of a pool are numbered through its shards, in their order: a shard has the positions from
+`start` on. It is read in blocks, so that a file of any size takes little memory; and again for a
+few of its rows. A shard is a small value that travels to whoever does the work, and carries the
+identity of its file, which is checked before every pass.
+"""
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weal.core.arrays import Array
+from weal.core.hashing import Hashes, hash_ids, hash_numbers, hash_texts
+from weal.errors import UnreadableShard
+from weal.shards.encoding import Encoder, Later
+from weal.shards.files import File, pyarrow
+from weal.table.cells import cell_text
+
+BLOCK = 32_768  # rows of a block, at most
+
+Rows = NDArray[np.intp]
+
+
+class Shard(Protocol):
+    """Rows that are read together."""
+
+    @property
+    def start(self) -> int:
+        """Position of its first row in the pool."""
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+
+    @property
+    def name(self) -> str:
+        """What a message calls it."""
+
+    def check(self) -> None:
+        """ChangedShard unless it is what it was when the pool was opened."""
+
+    def blocks(self, encoder: Encoder, later: Later) -> Iterator[Array]:
+        """The inputs of all rows, (n, d) a block, in order."""
+
+    def take(self, encoder: Encoder, rows: Rows) -> Array:
+        """The inputs (n, d) of some rows, by their place in the shard."""
+
+    def ids(self, rows: Rows) -> list[Hashable]:
+        """The ids of some rows."""
+
+    def hashes(self) -> Hashes:
+        """Hashes (rows,) of all ids."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArrayShard:
+    """Rows in memory."""
+
+    start: int
+    X: Array  # (n, d)
+    names: Sequence[Hashable] | None  # ids; None: positions
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return len(self.X)
+
+    @property
+    def name(self) -> str:
+        """Its rows."""
+        return f"rows {self.start:,} to {self.start + self.rows - 1:,}"
+
+    def check(self) -> None:
+        """Memory is what it is."""
+
+    def blocks(self, encoder: Encoder, later: Later) -> Iterator[Array]:
+        """The inputs."""
+        for start in range(0, self.rows, BLOCK):
+            yield np.asarray(self.X[start : start + BLOCK], dtype=np.float64)
+
+    def take(self, encoder: Encoder, rows: Rows) -> Array:
+        """The inputs of some rows."""
+        return np.asarray(self.X[rows], dtype=np.float64)
+
+    def ids(self, rows: Rows) -> list[Hashable]:
+        """The ids of some rows."""
+        names = self.names
+        return [self.start + n if names is None else names[n] for n in rows.tolist()]
+
+    def hashes(self) -> Hashes:
+        """Hashes of all ids."""
+        if self.names is None:
+            return hash_numbers(np.arange(self.start, self.start + self.rows))
+        return hash_ids(self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class FileShard:
+    """Some row groups of a Parquet file."""
+
+    start: int
+    file: File
+    groups: tuple[int, ...]
+    id_column: str | None  # None: positions
+    as_text: bool = False  # whether ids are texts whatever the column holds
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return sum(self.file.groups[n] for n in self.groups)
+
+    @property
+    def name(self) -> str:
+        """The file, and which of its row groups."""
+        if len(self.groups) == len(self.file.groups):
+            return self.file.path
+        first, last = self.groups[0], self.groups[-1]
+        which = f"row group {first}" if first == last else f"row groups {first} to {last}"
+        return f"{self.file.path} ({which})"
+
+    def check(self) -> None:
+        """ChangedShard unless the file is what it was."""
+        self.file.check()
+
+    def blocks(self, encoder: Encoder, later: Later) -> Iterator[Array]:
+        """The inputs, read as they are needed."""
+        for batch in self.batches(encoder.columns):
+            yield self._finite(encoder.encoded(batch, later), encoder)
+
+    def take(self, encoder: Encoder, rows: Rows) -> Array:
+        """The inputs of some rows; only the row groups that they are in are read."""
+        found = np.empty((len(rows), len(encoder.names)))
+        for at, batch in self._taken(encoder.columns, rows):
+            found[at] = self._finite(encoder.encoded(batch, Later()), encoder)
+        return found
+
+    def ids(self, rows: Rows) -> list[Hashable]:
+        """The ids of some rows."""
+        if self.id_column is None:
+            places = (self.start + n for n in rows.tolist())
+            return [str(n + 1) if self.as_text else n for n in places]  # people count from 1
+        found: list[Hashable] = [None] * len(rows)
+        for at, batch in self._taken((self.id_column,), rows):
+            cells = batch.column(self.id_column).to_pylist()
+            for n, cell in zip(at.tolist(), cells, strict=True):
+                found[n] = cell_text(cell) if self.as_text and cell is not None else cell
+        return found
+
+    def table(self, rows: Rows, columns: Sequence[str] | None = None) -> Any:
+        """Some rows as they are in the file, as a table of arrow."""
+        arrow, _ = pyarrow()
+        order, parts = [], []
+        for at, batch in self._taken(columns, rows):
+            order.append(at)
+            parts.append(batch)
+        back = np.argsort(np.concatenate(order), kind="stable")
+        return arrow.Table.from_batches(parts).take(arrow.array(back))
+
+    def hashes(self) -> Hashes:
+        """Hashes of all ids."""
+        if self.id_column is None:
+            positions = np.arange(self.start, self.start + self.rows)
+            if self.as_text:
+                return hash_ids([str(n + 1) for n in positions.tolist()])
+            return hash_numbers(positions)
+        batches = self.batches((self.id_column,))
+        parts = [_hashes(batch.column(self.id_column), self) for batch in batches]
+        return np.concatenate(parts) if parts else np.zeros(0, np.uint64)
+
+    def batches(
+        self, columns: Sequence[str] | None, groups: Sequence[int] | None = None
+    ) -> Iterator[Any]:
+        """Record batches of these columns."""
+        arrow, parquet = pyarrow()
+        wanted = self.groups if groups is None else groups
+        try:
+            with parquet.ParquetFile(self.file.path, memory_map=False) as file:
+                yield from file.iter_batches(
+                    BLOCK,
+                    row_groups=list(wanted),
+                    columns=None if columns is None else list(columns),
+                    use_threads=False,
+                )
+        except (arrow.ArrowException, OSError, ValueError) as error:
+            why = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            raise UnreadableShard(f"{self.name} cannot be read: {why}") from error
+
+    def _taken(self, columns: Sequence[str] | None, rows: Rows) -> Iterator[tuple[Rows, Any]]:
+        """Parts of the rows: which they are (places in `rows`), and their cells."""
+        arrow, _ = pyarrow()
+        ends = np.cumsum([self.file.groups[n] for n in self.groups])
+        group = np.searchsorted(ends, rows, side="right")
+        for g in np.unique(group).tolist():
+            before = int(ends[g - 1]) if g else 0
+            here, done = np.flatnonzero(group == g), 0
+            for batch in self.batches(columns, [self.groups[g]]):
+                place = rows[here] - before - done
+                inside = (place >= 0) & (place < batch.num_rows)
+                if inside.any():
+                    yield here[inside], batch.take(arrow.array(place[inside]))
+                done += batch.num_rows
+
+    def _finite(self, X: Array, encoder: Encoder) -> Array:
+        if np.isfinite(X).all():
+            return X
+        bad = ~np.isfinite(X)
+        column = encoder.names[int(np.flatnonzero(bad.any(axis=0))[0])]
+        raise ValueError(
+            f"{self.name}: {int(bad.any(axis=1).sum())} rows have no finite number in the column "
+            f"{column!r}, which the sample of the pool did not show; fill them, or open the pool "
+            "with plan=True, which fills gaps and says where they were"
+        )
+
+
+def _hashes(cells: Any, shard: FileShard) -> Hashes:
+    """Hashes of a column of ids."""
+    arrow, _ = pyarrow()
+    if cells.null_count:
+        raise ValueError(f"{shard.name}: {cells.null_count} rows have no id in {shard.id_column!r}")
+    if arrow.types.is_dictionary(cells.type):
+        cells = cells.cast(cells.type.value_type)
+    if shard.as_text and not arrow.types.is_string(cells.type):
+        return hash_ids([cell_text(cell) for cell in cells.to_pylist()])
+    if arrow.types.is_signed_integer(cells.type) or arrow.types.is_uint32(cells.type):
+        return hash_numbers(cells.to_numpy(zero_copy_only=False))
+    if arrow.types.is_string(cells.type):
+        _, ends, data = cells.buffers()
+        offsets = np.frombuffer(ends, np.int32)[cells.offset : cells.offset + len(cells) + 1]
+        raw = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+        return hash_texts(raw, offsets.astype(np.int64))
+    return hash_ids(cells.to_pylist())

@@ -1,0 +1,170 @@
+"""Passes on a real Dask cluster: the same answer, also when a worker is killed in the middle."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+
+import weal
+from shards.pools import f, inputs, names_of, write
+from weal.errors import ChangedShard, WorkerLost
+from weal.shards import cluster
+from weal.shards import pool as pools
+from weal.shards.shard import FileShard
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+
+U = 600
+PATIENT = {f"distributed.comm.timeouts.{what}": "300s" for what in ("connect", "tcp")}
+PATIENT["distributed.scheduler.allowed-failures"] = 1  # deaths of workers that a task may cost
+# Asyncio leaves a socket of a worker that was killed to the collector.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
+
+
+@pytest.fixture(scope="module")
+def local():
+    with (
+        dask.config.set(PATIENT),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as made,
+    ):
+        yield made
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(pools, "ROWS", 40)
+    return write(tmp_path / "pool", inputs(U), [200, 250], groups=50)
+
+
+class Fatal(FileShard):
+    """A shard whose first reader is killed."""
+
+    __slots__ = ()
+
+    def check(self):
+        mark = f"{self.file.path}.killed"
+        if not os.path.exists(mark) and self.start >= 300:
+            with open(mark, "w"):
+                pass
+            os.kill(os.getpid(), signal.SIGKILL)
+        super().check()
+
+
+class Deadly(FileShard):
+    """A shard whose every reader is killed."""
+
+    __slots__ = ()
+
+    def check(self):
+        if self.start >= 300:
+            os.kill(os.getpid(), signal.SIGKILL)
+        super().check()
+
+
+def told(source, **how):
+    learner = weal.ActiveLearner(weal.open_pool(source, id_column="id"), n_start=5, **how)
+    learner.tell(names_of(U)[:9], f(inputs(U)[:9]))
+    return learner
+
+
+def with_shards(learner, kind):
+    """The learner, with shards of that kind in the place of its own."""
+    pool = learner.candidates.pool
+    parts = tuple(
+        kind(one.start, one.file, one.groups, one.id_column, one.as_text) for one in pool.parts
+    )
+    object.__setattr__(pool, "parts", parts)
+    return learner
+
+
+@pytest.mark.parametrize("acquisition", ["auto", "multi"])
+def test_a_cluster_asks_what_this_process_asks(local, folder, acquisition):
+    here = told(folder, acquisition=acquisition, threads=1)
+    there = told(folder, acquisition=acquisition, scheduler=local.scheduler_address)
+    for _ in range(3):
+        name = here.ask()
+        assert there.ask() == name
+        for learner in (here, there):
+            learner.tell(name, float(f(here.candidates.x(name))))
+    assert there.ask(9) == here.ask(9)
+    there.close()
+
+
+def test_a_worker_killed_in_the_middle_of_a_pass_changes_nothing(local, folder):
+    here = told(folder, acquisition="multi")
+    with distributed.Client(local, set_as_default=False) as client:
+        before = set(client.run(os.getpid).values())
+        there = with_shards(told(folder, acquisition="multi", scheduler=client), Fatal)
+        assert there.ask(5) == here.ask(5)
+        client.wait_for_workers(2)
+        assert before - set(client.run(os.getpid).values())  # one was killed, and replaced
+
+
+def test_a_shard_that_kills_every_worker_is_named(local, folder):
+    with distributed.Client(local, set_as_default=False) as client:
+        learner = with_shards(told(folder, scheduler=client), Deadly)
+        with pytest.raises(WorkerLost, match=r"workers died again and again.*part-002.parquet"):
+            learner.ask()
+        assert not learner.pending
+        client.wait_for_workers(2)
+
+
+def test_what_is_wrong_with_a_shard_is_said_by_whoever_reads_it(local, folder):
+    learner = told(folder, scheduler=local.scheduler_address)
+    (folder / "part-001.parquet").unlink()
+    with pytest.raises(ChangedShard, match=r"part-001.parquet was a shard of this pool"):
+        learner.ask()
+    learner.close()
+
+
+def test_another_weal_on_the_workers_is_refused(local, folder, monkeypatch):
+    learner = told(folder, threads=1)
+    monkeypatch.setattr(cluster, "__version__", "9.9.9")
+    with pytest.raises(WorkerLost, match=r"this is weal 9.9.9, and the workers at tcp:.* have"):
+        told(folder, scheduler=local.scheduler_address)
+    assert not learner.pending
+
+
+def test_a_scheduler_that_does_not_answer_is_named(folder, monkeypatch):
+    monkeypatch.setattr(cluster, "CONNECT", 1)
+    with pytest.raises(WorkerLost, match=r"no Dask scheduler answers at tcp://127.0.0.1:9"):
+        told(folder, scheduler="tcp://127.0.0.1:9")
+    monkeypatch.setenv("WEAL_SCHEDULER", "tcp://127.0.0.1:9")
+    with pytest.raises(WorkerLost, match=r"no Dask scheduler answers at tcp://127.0.0.1:9"):
+        told(folder)
+    with pytest.raises(ValueError, match="write local, or local:4"):
+        told(folder, scheduler="local:many")
+
+
+def test_a_cluster_of_our_own_listens_here_alone_and_ends_with_the_learner(folder):
+    with dask.config.set(PATIENT):
+        learner = told(folder, scheduler="local:1")
+    own = learner._beliefs.crew._own
+    made = next(one for one in own if isinstance(one, distributed.LocalCluster))
+    assert made.scheduler_address.startswith("tcp://127.0.0.1:")
+    server = made.scheduler.http_server
+    assert {one.getsockname()[0] for one in server._sockets.values()} == {"127.0.0.1"}
+    assert learner.ask() == told(folder).ask()
+    learner.close()
+    assert made.status == distributed.Status.closed
+
+
+def test_waves_give_every_shard_once_and_back_to_whoever_had_it():
+    class Some:
+        def __init__(self, start):
+            self.start, self.rows = start, 10
+
+    shards = [Some(10 * n) for n in range(37)]
+    had = {10 * n: "b" for n in range(5)} | {100: "gone"}
+    waves = cluster._waves(shards, ["a", "b", "c"], had)
+    each = [n for own in waves.values() for wave in own for n in wave]
+    assert sorted(each) == list(range(37))
+    assert {0, 1, 2, 3, 4} <= {n for wave in waves["b"] for n in wave}
+    assert max(len(own) for own in waves.values()) <= 37
+    assert np.mean([len(wave) for own in waves.values() for wave in own]) >= 1
