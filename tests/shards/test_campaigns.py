@@ -11,9 +11,12 @@ import pytest
 import weal
 from shards.pools import f, inputs, names_of, write
 from shell import typed
+from weal.campaign import shard_pool
 from weal.errors import ChangedShard
 from weal.shards import pool as pools
 from weal.store.doctor import examine
+from weal.web import catalogue, jobs
+from weal.web.shelf import Shelf
 
 U = 300
 
@@ -166,3 +169,73 @@ def test_a_scheduler_that_does_not_answer_is_one_line_and_nothing_is_asked(
     asked = run(tmp_path, "ask", "screen", "--scheduler", "tcp://127.0.0.1:9")
     assert "no Dask scheduler answers at tcp://127.0.0.1:9" in asked.complaint
     assert "no row of screen is out" in run(tmp_path, "ask", "screen", "--again").err
+
+
+def test_worksheets_go_out_and_come_back(tmp_path, folder):
+    with opened(tmp_path, folder, target="y", n_start=4) as campaign:
+        campaign.ask(3)
+        lines = campaign.worksheet(None, tmp_path / "w.csv").read_text().splitlines()
+        at = lines[0].split(",").index("y")
+        rows = [line.split(",") for line in lines[1:]]
+        for row in rows:
+            row[at] = str(measured(row[0]))
+        rows[1][1] = "77"
+        (tmp_path / "w.csv").write_text("\n".join([lines[0], *map(",".join, rows)]))
+        found = campaign.preview(tmp_path / "w.csv")
+        assert found.counts == {"told": 3}
+        assert "77 here" in found.rows[1].message
+        assert campaign.tell_file(tmp_path / "w.csv").new == 3
+        assert campaign.tell_file(tmp_path / "w.csv").counts == {"same": 3}
+        (tmp_path / "w.csv").write_text("id,y\nc7,1.0\n")
+        with pytest.raises(weal.UnknownId, match=r"'c7': c00007\?"):
+            campaign.tell_file(tmp_path / "w.csv")
+        assert campaign.ask_for(["c00150"]) == ["c00150"]
+        with pytest.raises(weal.UnknownId, match="no candidate has the id 'c7'"):
+            campaign.ask_for(["c7"])
+        assert campaign.card("c00150").who
+        assert campaign.candidate_ids() == names_of(U)
+
+
+def test_a_label_that_looks_wrong_is_named(tmp_path, folder):
+    with opened(tmp_path, folder, target="y") as campaign:
+        for k in range(30):
+            campaign.tell(f"c{k:05}", measured(f"c{k:05}") * (1000.0 if k == 17 else 1.0))
+        assert [one.id for one in campaign.suspects()] == ["c00017"]
+
+
+@pytest.mark.parametrize(("how", "words"), [
+    ({"cost": "x0", "acquisition": "ivr"}, "costs are for candidates that the store keeps"),
+    ({"missing": {"x0": ["?"]}}, "texts that mean missing are for candidates that the store keeps"),
+    ({"target": "X0"}, "no column 'X0', but one named 'x0'"),
+])  # fmt: skip
+def test_what_files_cannot_have_is_said(tmp_path, folder, how, words):
+    with pytest.raises(ValueError, match=words):
+        opened(tmp_path, folder, **how)
+
+
+@pytest.mark.parametrize("most", [1000, 100])
+def test_pages_show_candidates_in_files_or_say_that_they_are_many(
+    tmp_path, folder, monkeypatch, most
+):
+    monkeypatch.setattr(shard_pool, "MOST_AT_ONCE", most)
+    monkeypatch.setattr(jobs, "MOST_AT_ONCE", most)
+    with opened(tmp_path, folder, target="y") as campaign:
+        for name in names_of(U)[:14]:
+            campaign.tell(name, measured(name))
+        (tmp_path / "kept").mkdir()
+        shelf = Shelf(campaign.store, tmp_path / "kept")
+        work = lambda kind, **more: jobs.run(shelf, kind, {"name": "screen", **more}, print)  # noqa: E731
+        for kind in ("rows", "why", "measured"):
+            work(kind)
+        assert shelf.kept.rows("screen", ["c00003"])["c00003"]["id"] == "c00003"
+        assert shelf.kept.rows_after("screen") == campaign.ledger.seq
+        assert len(work("near", id="c00200")) == 3
+        assert work("effect", input="x0")["over"] == 200
+        assert work("map", x="x0", y="x1")["points"]
+        if most < U:
+            with pytest.raises(ValueError, match="300 predictions are too many for one table"):
+                work("explore")
+        else:
+            work("explore")
+            found = catalogue.one(shelf.kept.path("screen", catalogue.FILE), "c00200")
+            assert list(found["cells"]) == [name for name in campaign.columns() if name != "id"]

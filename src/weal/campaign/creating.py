@@ -52,19 +52,13 @@ def create(
     chosen = {**DEFAULTS, **check_settings(settings)}
     check_together(chosen)
     if is_in_files(source) and not copy:
-        if chosen["cost"] is not None:
-            raise ValueError("costs are for candidates that the store keeps: say copy (--copy)")
         if missing:
             raise ValueError(
                 "further texts that mean missing are for candidates that the store keeps: say copy "
                 "(--copy)"
             )
-        asked = (source, id_column, target, features, types, chosen["seed"], who)
-        begun = begin(store, *asked, crew or Threads(), progress)
-        if target is None and features == "auto":
-            _refuse_hidden_target(begun.sample, begun.plan, types)
-        created = _created(chosen, begun.plan, target, id_column or ID, id_column is None, who)
-        return store.create(name, [created, *begun.drafts])
+        given = (id_column, target, features, types, chosen, who, crew or Threads(), progress)
+        return _create_in_files(store, name, source, *given)
     numbered = id_column is None
     id_column = id_column or ID
     if is_in_files(source):
@@ -75,8 +69,8 @@ def create(
     if target is not None and not there:
         _refuse_nearly(target, list(table.columns))
     types = _cost_aside(table, chosen["cost"], features, types)
-    given = {"target": target if there else None, "features": features, "types": types}
-    plan = replace(make_plan(table, id_column=id_column, **given), target=target)
+    how = {"target": target if there else None, "features": features, "types": types}
+    plan = replace(make_plan(table, id_column=id_column, **how), target=target)
     if not there and features == "auto":
         _refuse_hidden_target(table, plan, types)
     encode(plan, table)  # refuses what cannot be used before anything is written
@@ -88,6 +82,24 @@ def create(
         *_told(table, id_column, target, who),
     ]
     return store.create(name, drafts, chunks)
+
+
+def _create_in_files(
+    store: Store, name: str, source: Any, id_column: str | None, target: str | None, features: Any,
+    types: Mapping[str, str], chosen: Mapping[str, Any], who: str, crew: Crew,
+    progress: Progress | None,
+) -> bool:  # fmt: skip
+    """Make a campaign whose candidates stay in their files."""
+    if chosen["cost"] is not None:
+        raise ValueError("costs are for candidates that the store keeps: say copy (--copy)")
+    given = (source, id_column, target, features, types, chosen["seed"], who)
+    begun = begin(store, *given, crew, progress)
+    if target is not None and not begun.has_target:
+        _refuse_nearly(target, list(begun.sample.columns))
+    if not begun.has_target and features == "auto":
+        _refuse_hidden_target(begun.sample, begun.plan, types)
+    created = _created(chosen, begun.plan, target, id_column or ID, id_column is None, who)
+    return store.create(name, [created, *begun.drafts])
 
 
 def _created(

@@ -150,6 +150,7 @@ class Begun:
     plan: Plan
     sample: Table  # that the plan was made on
     drafts: list[Draft]  # added, told
+    has_target: bool  # whether a file has its column
 
 
 def begin(
@@ -167,7 +168,9 @@ def begin(
     table = rows_as_table(found.cells(np.sort(found.places.first(seed, most))).select(names))
     plan = make_plan(table, id_column=id_column, features=features, types=types)
     encode(plan, table)  # refuses what cannot be used before anything is written
-    return Begun(replace(plan, target=target), table, _drafts(pool, target, who, progress))
+    drafts = _drafts(pool, target, who, progress)
+    there = any(isinstance(one, FileShard) and target in columns_of(one) for one in pool.parts)
+    return Begun(replace(plan, target=target), table, drafts, there)
 
 
 def more(created: Mapping[str, Any], source: Any, who: str, before: ShardPool) -> list[Draft]:
