@@ -194,6 +194,13 @@ def test_a_ratio_below_what_exact_experts_bear_counts_as_that():
     ).all()
 
 
+@pytest.mark.parametrize("worst", [np.inf, np.nan])
+def test_noise_without_bound_is_refused(worst):
+    X, y, _ = problem()
+    with pytest.raises(ValueError, match="not finite"):
+        choose(grid(3), RATIOS, X, y, np.append(np.zeros(len(y) - 1), worst))
+
+
 # How often relevance misleads: functions of which every input matters as much as the others
 
 

@@ -83,8 +83,11 @@ def choose(
     """The line-up for labels y (t,) at X (t, d), with noise variances extra (t,) of their own.
 
     Where evidences will be raised to the power `temper` (`ensemble`), those play that matter then.
-    Without `additive` anova is left out, for experts that are not exact.
+    Without `additive` anova is left out, for experts that are not exact. Labels whose noise has no
+    bound tell nothing, and have to be left out.
     """
+    if not np.isfinite(extra).all():
+        raise ValueError("a noise variance is not finite; leave out labels that tell nothing")
     evidence, unit = weighed(kernels, ratios, X, y, extra)  # (kernels, ratios)
     on_grid = evidence - _taken(unit, extra) + _noise_shares(ratios, extra)
     players = [(kernel, ratio) for kernel in kernels for ratio in ratios]
