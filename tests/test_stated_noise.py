@@ -70,7 +70,7 @@ def test_the_truth_about_noise_is_no_worse_than_silence(signal):
     """Over 40 draws of each function, with no tolerance; and for each by itself, where chance is
     larger, by no more than two standard errors.
 
-    Measured: errors smaller by 10 to 15 %. Before each expert had a unit of its own, they were
+    Measured: errors smaller by 4 to 15 %. Before each expert had a unit of its own, they were
     larger by 10 to 26 %.
     """
     each = np.array([told_and_untold(name, signal) for name in FUNCTIONS])  # (functions, seeds, 2)
