@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from weal.campaign.intake import Glance, How, Intake, Plan, differing, plan, read
+from weal.campaign.intake import Glance, How, Intake, Plan, plan
+from weal.campaign.intake_lines import differing, read
 from weal.store.events import Draft
 from weal.store.store import Book
 from weal.table.results import Results
