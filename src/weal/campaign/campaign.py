@@ -207,13 +207,13 @@ class Campaign(Opened):
 
     def candidate_ids(self) -> list[str]:
         """The ids of all candidates, in order."""
-        from weal.campaign.candidate_table import read_ids
+        from weal.campaign.candidate_rows import read_ids
 
         return read_ids(self.store, self.name, self.created["id"])
 
     def columns(self) -> tuple[str, ...]:
         """The names of the columns that candidates came with."""
-        from weal.campaign.candidate_table import read_columns
+        from weal.campaign.candidate_rows import read_columns
 
         return read_columns(self.store, self.name)
 
