@@ -49,6 +49,7 @@ def create(
     id_column = id_column or ID
     strict = strict_columns(target, types)
     table = _table(source, id_column, 0 if numbered else None, strict, missing)
+    check_columns(table, list(missing or {}))
     there = target in table.columns
     if target is not None and not there:
         _refuse_nearly(target, list(table.columns))
@@ -172,6 +173,7 @@ def _table(
     """The table; with `before` candidates before, rows without ids are given their numbers."""
     table = read_table(source, text=[id_column], strict=strict, missing=missing)
     if before is None or id_column in table.columns:
+        check_columns(table, [id_column])
         return table
     ids = [str(before + n + 1) for n in range(len(table))]
     columns = {id_column: ids, **{name: table.cells(name) for name in table.columns}}
