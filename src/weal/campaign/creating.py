@@ -48,8 +48,8 @@ def create(
     numbered = id_column is None
     id_column = id_column or ID
     strict = strict_columns(target, types)
-    table = _table(source, id_column, 0 if numbered else None, strict, missing)
-    check_columns(table, list(missing or {}))
+    named = [*(missing or {}), *filter(None, [chosen["cost"]])]
+    table = _table(source, id_column, 0 if numbered else None, strict, missing, named)
     there = target in table.columns
     if target is not None and not there:
         _refuse_nearly(target, list(table.columns))
@@ -168,10 +168,11 @@ def strict_columns(target: str | None, types: Mapping[str, str]) -> list[str]:
 
 def _table(
     source: Any, id_column: str, before: int | None, strict: Sequence[str],
-    missing: Missing | None = None,
+    missing: Missing | None = None, named: Sequence[str] = (),
 ) -> Table:  # fmt: skip
     """The table; with `before` candidates before, rows without ids are given their numbers."""
     table = read_table(source, text=[id_column], strict=strict, missing=missing)
+    check_columns(table, named)  # while it has its own columns alone
     if before is None or id_column in table.columns:
         check_columns(table, [id_column])
         return table
