@@ -91,7 +91,7 @@ def test_what_is_asked_is_what_a_learner_with_these_costs_asks():
     ("settings", "words"),
     [
         ({"cost": "price", "acquisition": "igs"}, "cost divides amounts of variance"),
-        ({"cost": "prise", "acquisition": "ivr"}, "no column 'prise'; it has id, T, p, price"),
+        ({"cost": "prise", "acquisition": "ivr"}, "no column 'prise'; it has T, p, price"),
         ({"cost": 3, "acquisition": "ivr"}, "the name of a column"),
         ({"cost": "", "acquisition": "ivr"}, "the name of a column"),
         ({"cost": "p", "acquisition": "ivr"}, "a cost is a number above 0"),
