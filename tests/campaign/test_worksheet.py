@@ -128,7 +128,7 @@ def test_ids_are_stripped_and_near_misses_are_suggested(one):
         one.tell_file("r.csv")
     with pytest.raises(UnknownId, match=r"R032: r32\?"):
         one.tell("R032", 1.0)
-    assert [row.action for row in one.preview("r.csv").rows] == ["same", "refused", "refused"]
+    assert [row.action for row in one.preview("r.csv").rows] == ["told", "refused", "refused"]
 
 
 def test_ids_that_a_spreadsheet_would_run_go_round(tmp_path):

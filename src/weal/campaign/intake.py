@@ -178,7 +178,7 @@ def _error(intake: Intake, kind: type[Exception]) -> Exception | None:
 def _unknown(line: Result, there: set[str], like: Mapping[str, str]) -> IntakeRow:
     """A line of a file that names rows that are not there."""
     if line.bad or not line.says or line.id in there:
-        action = "refused" if line.bad else "same" if line.says else "empty"
+        action = "refused" if line.bad else "told" if line.says else "empty"
         return IntakeRow(line.line, line.id, action, line.value, message=line.bad or "")
     hint = f": {like[line.id]}?" if line.id in like else ""
     message = f"no candidate has the id {line.id!r}{hint}"

@@ -40,11 +40,14 @@ def _suspects(status: "Status") -> list[str]:
     first = status.suspects[0]
     fix = f"`{command(status.name, str(first.id))}`"
     more = len(status.suspects) - SUSPECTS
+    counted = sum(one.aside and one.counted for one in status.suspects)
+    still = f"  the error estimates above still count {counted} of them"
     return [
         f"Labels to look at again: {_left_aside(status)}",
         *(f"  {unit.words}" for unit in status.other_units),
         *(f"  {one.words}" for one in status.suspects[:SUSPECTS]),
         *([f"  and {more} more: --json has all"] if more > 0 else []),
+        *([still] if counted else []),
         f"  {fix} corrects one; --sure says that it is right",
     ]
 

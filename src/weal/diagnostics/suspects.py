@@ -43,6 +43,7 @@ class Suspect:
     near: tuple[Neighbour, ...]
     factor: float | None = None  # the label over what it would have to be: 10, 0.01, ..
     swap: Hashable | None = None  # the row whose label this may be
+    counted: bool = False  # in error estimates: until experts are settled anew, or where it is kept
 
     @property
     def surprise(self) -> float:
@@ -109,7 +110,8 @@ def suspects(
         seen = (told[n].y, float(others.expected[n]), float(others.sd[n]), float(p[n]))
         one = Suspect(names[n], *seen, near.get(names[n], ()))
         swap = names[swaps[n]] if n in swaps else None
-        found.append(replace(one, factor=_factor(one), swap=swap))
+        counted = bool(model.fold.right[n])
+        found.append(replace(one, factor=_factor(one), swap=swap, counted=counted))
     return sorted(found, key=lambda one: -one.surprise)
 
 
