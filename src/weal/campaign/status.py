@@ -22,12 +22,11 @@ from weal.campaign.doubts import Doubts, doubts
 from weal.campaign.kept_trend import trend
 from weal.campaign.ledger import Foretold, Ledger
 from weal.campaign.session import Session
-from weal.core.arrays import Array
 from weal.diagnostics import input_importance, stopping
 from weal.diagnostics.coverage import LEVEL, Coverage, coverage
 from weal.diagnostics.effects import columns_of
 from weal.diagnostics.explain import sample
-from weal.diagnostics.leave_one_out import left_out_levels
+from weal.diagnostics.leave_one_out import baseline, left_out_levels
 from weal.diagnostics.progress import Progress
 from weal.diagnostics.random_choice import Comparison, beside_random
 from weal.diagnostics.stopping import Change, Needed
@@ -230,16 +229,6 @@ def _beliefs(session: Session, course: Trend, progress: Progress | None) -> Beli
         if chosen
         else None,
     )
-
-
-def baseline(y: Array) -> float:
-    """Root mean square error when each of the labels y (t,) is guessed by the mean of the others.
-
-    >>> round(baseline(np.array([1.0, 2.0, 6.0])), 3)
-    3.24
-    """
-    t = len(y)
-    return float(y.std() * t / (t - 1)) if t > 1 else 0.0
 
 
 def _chosen(ledger: Ledger) -> int:

@@ -51,3 +51,13 @@ def left_out(fold: Fold, scale: Scaling, level: float) -> LeftOut:
 def left_out_levels(fold: Fold) -> Array:  # (t,)
     """The probability that the others gave to values below each label."""
     return without_each(fold).levels(fold.bend.labels(fold.y))
+
+
+def baseline(y: Array) -> float:
+    """Root mean square error when each of the labels y (t,) is guessed by the mean of the others.
+
+    >>> round(baseline(np.array([1.0, 2.0, 6.0])), 3)
+    3.24
+    """
+    t = len(y)
+    return float(y.std() * t / (t - 1)) if t > 1 else 0.0

@@ -18,7 +18,7 @@ from weal.core.arrays import Array
 from weal.diagnostics import effects, input_importance
 from weal.diagnostics.coverage import LEVEL
 from weal.diagnostics.explain import sample
-from weal.diagnostics.leave_one_out import left_out
+from weal.diagnostics.leave_one_out import baseline, left_out
 from weal.diagnostics.progress import Progress
 from weal.plots import effect_figures, learner_figures
 from weal.plots.canvas import as_bytes, figure_of, paper
@@ -60,7 +60,7 @@ class Plots:
         given = (view.course(progress), view.goal, view.check, view.title)
         with paper(ax):
             return learner_figures.learning_curve(
-                *given, target=view.target, guessing=float(y.std()), ax=ax
+                *given, target=view.target, guessing=baseline(y), ax=ax
             )
 
     def predicted(self, *, ax: Axes | None = None) -> Axes:
