@@ -18,7 +18,8 @@ from weal.core.arrays import Array
 from weal.diagnostics import effects, input_importance
 from weal.diagnostics.coverage import LEVEL
 from weal.diagnostics.explain import sample
-from weal.diagnostics.leave_one_out import baseline, left_out
+from weal.diagnostics.leave_one_out import baseline
+from weal.diagnostics.outliers import beside_others
 from weal.diagnostics.progress import Progress
 from weal.plots import effect_figures, learner_figures
 from weal.plots.canvas import as_bytes, figure_of, paper
@@ -67,7 +68,7 @@ class Plots:
         """Labels beside what was expected of them, with the ids of those farthest out."""
         view = self._view()
         model = view.model
-        y, alone = model.scaling.means(model.fold.y), left_out(model.fold, model.scaling, LEVEL)
+        y, alone = model.scaling.means(model.fold.seen.y), beside_others(model, LEVEL)
         shown: dict[str, Any] = {"target": view.target, "ids": view.label_ids}
         with paper(ax):
             return learner_figures.predicted(y, alone, view.asked, view.checked, ax=ax, **shown)
