@@ -70,7 +70,8 @@ def _curve(here: At, status: dict[str, Any], measured: Any) -> dict[str, Any] | 
     lines = {kind: one["course"] if one else [] for kind, one in course.items()}
     at = sorted({labels for line in lines.values() for labels, _ in line})
     series = [_along(at, dict(map(tuple, lines[kind]))) for kind in lines]
-    baseline = measured.data["baseline"] if measured else None
+    older = measured.data["baseline"] if measured else None  # findings of before had it there only
+    baseline = status["beliefs"].get("baseline", older)
     return {
         "labels": at,
         "series": series,
