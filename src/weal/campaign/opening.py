@@ -67,6 +67,7 @@ def open_campaign(
         if pool is not None and name not in place.campaigns():
             from weal.campaign.creating import create
 
+            id_column, target = (None if one is None else str(one) for one in (id_column, target))
             pool, id_column = with_ids(pool, id_column)
             create(
                 place, name, pool, id_column, target, features, types or {}, settings, who,

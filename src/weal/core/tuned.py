@@ -69,6 +69,9 @@ PRIOR_WRONG, SLAB_WIDTH, GROSS, MOST_WRONG, FEWEST_DOUBTED = 0.01, 5.0, 6.0, 0.2
 # without it a tenth of clean fits raised a false alarm. What it is charged that labels are skewed.
 CHARGE, FAR_CHARGE, BENT_CHARGE = 6.0, 2.0, 4.0
 SUSPICIOUS = -2.0  # log odds, no charge paid, from which a label is suspicious and a search begins
+# Nats by which labels must be likelier with two of them exchanged (`swaps`), beside the log of how
+# many others either came with: of a pair that is believed, and of one that is doubted already.
+SWAP_CHARGE, SWAP_DOUBTED = 3.0, 0.0
 SCALED_WITHOUT = 10.0  # robust sds beyond which a label has no say in the scaling
 
 # What a label would teach about the mixture (`mixture_reduction`). Targets that stand for the pool.
