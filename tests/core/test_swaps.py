@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from weal.core.kernels import Kernel
-from weal.core.outliers import stand
+from weal.core.outlier_search import stand
 from weal.core.swaps import gains
 
 
