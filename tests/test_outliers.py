@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from weal import ActiveLearner, EnsembleGPRegressor
-from weal.diagnostics.outliers import judged
+from weal.diagnostics.leave_one_out import left_out
+from weal.diagnostics.outliers import beside_others, judged
 from weal.errors import AlreadyLabelled
 
 RNG = np.random.default_rng(5)
@@ -185,3 +186,18 @@ def test_sure_is_true_or_false(wrong):
         EnsembleGPRegressor().fit(X[:9], Y[:9], sure=["a"] * 9)
     with pytest.raises(ValueError, match="outliers"):
         EnsembleGPRegressor(outliers="no").fit(X[:9], Y[:9])
+
+
+def test_every_label_told_stands_beside_what_the_others_expect():
+    X = np.linspace(0, 6, 30)[:, None]
+    y = np.sin(X[:, 0])
+    y[4] = 40.0
+    learner = ActiveLearner(X)
+    learner.tell(range(30), y)
+    model = learner.model
+    found = beside_others(model, 0.9)
+    assert not model.fold.right[4]
+    assert_allclose(found.mean[4], model.predict(X[4:5])[0])
+    assert_allclose([found.low[4], found.high[4]], np.ravel(model.predict_interval(X[4:5], 0.9)))
+    assert_allclose(found.mean[model.fold.right], left_out(model.fold, model.scaling, 0.9).mean)
+    assert np.abs(found.mean - np.sin(X[:, 0])).max() < 0.1

@@ -1,5 +1,7 @@
 """More candidates where they are wanted; costs that divide what is gained."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -122,22 +124,22 @@ def test_there_is_nothing_to_refine_before_there_is_a_model_or_without_numbers()
 
 
 def test_refining_serves_a_continuous_domain():
-    """With 60 candidates the truth between them is out of reach; with refined ones it is not."""
+    """With 50 candidates the truth between them is out of reach; with refined ones it is not."""
 
     def truth(x):
-        return np.sin(3 * x[..., 0]) * np.exp(x[..., 1])
+        return np.sin(4 * x[..., 0] * x[..., 1]) + np.sin(3 * x[..., 0])
 
-    X = np.random.default_rng(0).uniform(-2, 2, (60, 2))
-    test = np.random.default_rng(1).uniform(-2, 2, (500, 2))
-    errors = []
-    for refined in (False, True):
+    test = np.random.default_rng(100).uniform(-1.5, 1.5, (500, 2))
+    errors = np.zeros((2, 3))
+    for refined, seed in product((0, 1), range(3)):
+        X = np.random.default_rng(seed).uniform(-1.5, 1.5, (50, 2))
         learner = ActiveLearner(X, acquisition="gpm-var")
         for _ in range(5):
             learner.run(truth, 10)
             if refined:
                 learner.refine(60)
-        errors.append(np.sqrt(((learner.predict(test) - truth(test)) ** 2).mean()))
-    assert errors[1] < errors[0]
+        errors[refined, seed] = np.sqrt(((learner.predict(test) - truth(test)) ** 2).mean())
+    assert errors[1].mean() < 0.85 * errors[0].mean()
 
 
 # Costs

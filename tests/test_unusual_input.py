@@ -18,8 +18,8 @@ def regressor(kind, **changes):
 def test_data_merely_very_far_away_is_learned(kind):
     model = regressor(kind, n_frequencies=100).fit(X, y)
     outside = X[:2] + 3.0 * X.std(axis=0)
-    model.partial_fit(outside, [1e90, -1e90], sure=True).partial_fit([1e90, 0.0, 0.0], 3.0)
-    model.partial_fit(X[2], y[2], sample_noise=1e90)
+    model.partial_fit(outside, [1e90, -1e90], sure=[True, True])  # or they were taken for typos
+    model.partial_fit([1e90, 0.0, 0.0], 3.0).partial_fit(X[2], y[2], sample_noise=1e90)
     mean, std = model.predict(outside, return_std=True)
     assert np.isfinite(mean).all()
     assert np.isfinite(std).all()

@@ -1,13 +1,14 @@
 """Labels that look wrong: false alarms on clean campaigns, and planted typos that are found.
 
-    python -m benchmarks.real_labels.suspects [SEED ...]
+    python -m benchmarks.real_labels.suspects [swap] [SEED ...]
 
 A campaign is a learner that asks 30 to 55 rows of a pool of 300 in batches of five, on each of the
 functions, scaled to 100 +- 20, with noise of 5 or 20 % of that spread. Clean ones give the false
 alarms: labels that `suspects` names after the last one, and those that `tell` would have named, by
 what was expected when their row was asked. Then, in each, one label is multiplied or divided by 10,
 100 or 1000, or swapped with another of its batch, where that moves it by more than 4 predictive sds
-of the fit without it; found is what `suspects` names among all labels once it is told so.
+of the fit without it; with the word swap, swaps only. Found is what `suspects` names among all
+labels once it is told so.
 
 Asked for: at most 1 false alarm in 200 labels; at least 80 % of the planted ones found.
 """
@@ -46,14 +47,14 @@ class Row:
     explained: bool = False
 
 
-def rows(seeds: Iterable[int]) -> Iterator[Row]:
+def rows(seeds: Iterable[int], kind: str | None = None) -> Iterator[Row]:
     """The results of all functions, for each seed."""
     for seed in seeds:
         for name in FUNCTIONS:
-            yield one(name, seed)
+            yield one(name, seed, kind or [*FACTORS, "swap"][seed % 6])
 
 
-def one(name: str, seed: int) -> Row:
+def one(name: str, seed: int, kind: str) -> Row:
     """One campaign, clean and with one label wrong."""
     function, d = FUNCTIONS[name]
     rng = np.random.default_rng([seed, list(FUNCTIONS).index(name), 5])
@@ -75,7 +76,7 @@ def one(name: str, seed: int) -> Row:
         name, seed, len(batches), len(suspects(learner.state, learner.model, batches)), told,
         expected,
     )  # fmt: skip
-    return planted(clean, learner, y, X, batches, rng)
+    return planted(clean, kind, learner, y, X, batches, rng)
 
 
 def expectation(learner: ActiveLearner, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -85,13 +86,12 @@ def expectation(learner: ActiveLearner, X: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def planted(
-    row: Row, learner: ActiveLearner, y: np.ndarray, X: np.ndarray,
+    row: Row, kind: str, learner: ActiveLearner, y: np.ndarray, X: np.ndarray,
     batches: dict[Any, object], rng: np.random.Generator,
 ) -> Row:  # fmt: skip
     """The row, with what came of one wrong label."""
     ids = list(batches)
     victim = ids[int(rng.integers(len(ids)))]
-    kind = [*FACTORS, "swap"][row.seed % 6]
     mates = [one for one in ids if batches[one] == batches[victim] and one != victim]
     other = max(mates, key=lambda one: abs(y[one] - y[victim])) if kind == "swap" else None
     wrong = {victim: y[victim] * FACTORS[kind]} if other is None else {victim: y[other]}
@@ -116,9 +116,11 @@ def planted(
 
 def main() -> None:
     """Print what was asked for and measured."""
-    seeds = [int(word) for word in sys.argv[1:]] or range(6)
+    words = sys.argv[1:]
+    kind = "swap" if "swap" in words else None
+    seeds = [int(word) for word in words if word != "swap"] or range(6)
     found = []
-    for row in rows(seeds):
+    for row in rows(seeds, kind):
         found.append(row)
         print(row, flush=True)
     labels, expected = sum(row.labels for row in found), sum(row.expected for row in found)

@@ -172,15 +172,15 @@ def asking(url, asks, batch):
 def counting(url, asks):
     """All ask and tell; how often each had to choose rows for so many asks."""
     from campaign.lab import number, truth
-    from weal.campaign.campaign import Campaign
+    from weal.campaign import asking
     from weal.campaign.opening import open_campaign
     from weal.store import sqlite
 
     postgres.TURN = sqlite.TURN = 600.0  # turns are waited for however slow the machine is
 
     def work(k, barrier):
-        chosen, offers = [], Campaign._offers
-        Campaign._offers = lambda self, *rest: chosen.append(1) or offers(self, *rest)
+        chosen, offers = [], asking._offers
+        asking._offers = lambda self, *rest: chosen.append(1) or offers(self, *rest)
         with open_campaign("lab", url, by=f"person {k}") as one:
             barrier.wait()
             for _ in range(int(asks)):

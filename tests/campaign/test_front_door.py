@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+import weal
 from campaign.taught import taught
 from shell import typed
 from weal import WealError, open_campaign
@@ -90,7 +91,7 @@ def test_what_is_asked_is_what_a_learner_with_these_costs_asks():
     ("settings", "words"),
     [
         ({"cost": "price", "acquisition": "igs"}, "cost divides amounts of variance"),
-        ({"cost": "prise", "acquisition": "ivr"}, "no column 'prise'; it has id, T, p, price"),
+        ({"cost": "prise", "acquisition": "ivr"}, "no column 'prise'; it has T, p, price"),
         ({"cost": 3, "acquisition": "ivr"}, "the name of a column"),
         ({"cost": "", "acquisition": "ivr"}, "the name of a column"),
         ({"cost": "p", "acquisition": "ivr"}, "a cost is a number above 0"),
@@ -156,3 +157,32 @@ def test_pictures_of_a_campaign_carry_its_target():
     assert one.plot.learning_curve().get_ylabel() == "error of yield, %"
     assert one.plot.effect("T").get_ylabel() == "yield [%]"
     assert one.plot.map("T", "p").get_xlabel() == "T"
+
+
+@pytest.mark.parametrize(
+    ("frame", "how", "said"),
+    [
+        ({"T": [1.0, 2.0]}, {"missing": {"t": ["x"]}}, "no column 't'; it has T"),
+        ({"T": [1.0, 2.0]}, {"id_column": "probe"}, "no column 'probe'; it has T"),
+        ({"T": [1.0, 2.0], "price": [1, 2]}, {"cost": "Price"}, "no column 'Price'; it has"),
+    ],
+)
+def test_messages_name_the_columns_of_the_frame(frame, how, said):
+    pool = pd.DataFrame(frame, index=pd.RangeIndex(2))
+    with pytest.raises(ValueError, match=said):
+        weal.open_campaign("a", "memory:", pool=pool, target="y", **how)
+
+
+def test_frames_that_cannot_be_told_apart_are_refused_in_words_of_ours():
+    twice = pd.DataFrame([[1.0, 2.0], [3.0, 4.0]], columns=["a", "a"])
+    with pytest.raises(ValueError, match="two columns of the same name: 'a'"):
+        weal.open_campaign("a", "memory:", pool=twice, target="y")
+    gone = pd.DataFrame({"a": [1.0, 2.0]}, index=["x", None])
+    with pytest.raises(ValueError, match="index of the frame has no id for row 2"):
+        weal.open_campaign("a", "memory:", pool=gone, target="y")
+    whole = pd.DataFrame({"a": [1.0, 2.0, 4.0]}, index=["x", "y", "z"])
+    with weal.open_campaign("a", "memory:", pool=whole, target="y") as one:
+        with pytest.raises(ValueError, match="no column 'id'; it has a"):
+            one.add(pd.DataFrame({"a": [1.0]}))
+        with pytest.raises(weal.UnknownId, match="`weal export --what candidates a` lists them"):
+            one.tell("nobody", 1.0)

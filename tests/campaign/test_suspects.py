@@ -127,3 +127,28 @@ def test_too_few_candidates_for_a_model_are_said_to_be():
     frame, _ = table(6)
     with weal.open_campaign("few", "memory:", pool=frame, id_column="id", n_start=10) as one:
         assert "6 candidates, and 10 more labels are needed" in one.status().advice
+
+
+def test_two_labels_of_a_batch_that_were_exchanged_are_named(begun):
+    one, y = begun
+    one.tell(first := one.ask(8), [y[name] for name in first])
+    ids = one.ask(5)
+    a, b = min(ids, key=y.__getitem__), max(ids, key=y.__getitem__)
+    one.tell(ids, [y[{a: b, b: a}.get(name, name)] for name in ids])
+    assert {found.id: found.swap for found in one.suspects()} == {a: b, b: a}
+    said = typed("status", "y 1").out
+    assert f"swapped with {b}?" in said
+    plain = json.loads(typed("status", "y 1", "--json").out)["suspects"]
+    assert {row["id"]: row["swap"] for row in plain} == {a: b, b: a}
+    assert all(row["words"].startswith(row["id"]) for row in plain)
+    one.tell([a, b], [y[a], y[b]], replace=True)
+    assert one.suspects() == []
+
+
+def test_labels_that_are_sure_were_not_exchanged(begun):
+    one, y = begun
+    one.tell(first := one.ask(8), [y[name] for name in first])
+    ids = one.ask(5)
+    a, b = min(ids, key=y.__getitem__), max(ids, key=y.__getitem__)
+    one.tell(ids, [y[{a: b, b: a}.get(name, name)] for name in ids], sure=True)
+    assert one.suspects() == []

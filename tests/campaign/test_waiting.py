@@ -10,7 +10,7 @@ from itertools import islice
 from campaign import crowd
 from campaign.lab import campaign, number, truth
 from campaign.telling import NAME, make, names, opened, tell
-from weal.campaign.campaign import Campaign
+from weal.campaign import asking
 from weal.campaign.opening import open_campaign
 from weal.store import sqlite_sql
 
@@ -25,7 +25,7 @@ def test_an_ask_stands_whatever_else_was_written_and_none_is_made_in_vain(shared
 
 
 def test_labels_told_while_an_ask_chooses_do_not_undo_it(shared_url, monkeypatch):
-    offers, chosen = Campaign._offers, []
+    offers, chosen = asking._offers, []
 
     def slow(self, *rest):
         found = offers(self, *rest)
@@ -40,7 +40,7 @@ def test_labels_told_while_an_ask_chooses_do_not_undo_it(shared_url, monkeypatch
         return found
 
     with campaign(shared_url) as one:
-        monkeypatch.setattr(Campaign, "_offers", slow)
+        monkeypatch.setattr(asking, "_offers", slow)
         assert one.ask(3)
     assert chosen == [1]
 

@@ -278,3 +278,41 @@ def test_text_columns_come_back_as_written(tmp_path_factory, cells, separator):
     table = read_table(path, text=["a", "b"])
     written = [[None if c.isspace() else c for c in column] for column in zip(*cells, strict=True)]
     assert [table.cells("a"), table.cells("b")] == written
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Our pool\n2026;;\n\nid;T;steel\nA;900,5;x\nB;950;y\n;;\n", "found on line 4"),
+        ("id;T;steel\n;°C;-\nA;900,5;x\nB;950;y\n", "read as units"),
+        ("Pool, of May\n\nid\tT\tsteel\n\t[°C]\t\nA\t900.5\tx\nB\t950\ty\n\t\t\n", "read as units"),
+    ],
+)
+def test_titles_units_and_blank_rows_of_text_files_are_passed_over(tmp_path, text, said):
+    file = tmp_path / "pool.csv"
+    file.write_text(text, encoding="utf-8-sig")
+    table = read_table(file, text=["id"])
+    assert {name: list(table.cells(name)) for name in table.columns} == {
+        "id": ["A", "B"],
+        "T": [900.5, 950.0],
+        "steel": ["x", "y"],
+    }
+    assert said in " ".join(table.notes)
+
+
+def test_the_line_of_the_header_can_be_given_of_text_files(tmp_path):
+    file = tmp_path / "pool.csv"
+    file.write_text("a,b,c\nid,T,steel\nA,1,x\nB,2,y\n")
+    assert list(read_table(file, header=2).columns) == ["id", "T", "steel"]
+    assert list(read_table(file).columns) == ["a", "b", "c"]
+    with pytest.raises(ValueError, match=r"line 9 of .* is blank or not there"):
+        read_table(file, header=9)
+    with pytest.raises(ValueError, match="no sheet 'S' in it"):
+        read_table(file, sheet="S")
+
+
+def test_a_first_row_of_words_is_no_title(tmp_path):
+    file = tmp_path / "pool.csv"
+    file.write_text(",a,b\nx,y,z\nu,v,w\n")
+    with pytest.raises(ValueError, match="columns without a name"):
+        read_table(file)

@@ -63,8 +63,8 @@ def test_a_label_that_looks_wrong_is_pointed_out(servers, url, tmp_path):
         assert [one.id for one in campaign.suspects()] == ["A-20"]
     with Visitor(servers.start(url, worker="here")) as eve:
         text = plain(until(eve, "/c/steel/watch", "Look at these again"))
-    assert re.search(r"A-20\s+:\s+[\d.]+ is there, the others expect", text)
-    assert "a factor of 10 would explain it" in text
+    assert re.search(r"A-20\s+:\s+[\d.]+, but the others make it", text)
+    assert "10 times too large?" in text
 
 
 def test_explore_sorts_filters_and_pages(eve):

@@ -14,30 +14,27 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from shlex import quote
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from weal.campaign import lookup, rules
 from weal.campaign.entries import distinct, entries, names
-from weal.campaign.ledger import VERSION, Ledger, fold
+from weal.campaign.ledger import VERSION
+from weal.campaign.opened import Opened
 from weal.campaign.rules import Entry, Telling
 from weal.campaign.settings import check_changes, check_together
 from weal.campaign.surprise import doubtful
 from weal.diagnostics.progress import Progress
 from weal.errors import UnknownId, WealError
-from weal.store.events import Draft, Event
-from weal.store.store import Book, Decide, Store
+from weal.store.events import Draft
+from weal.store.store import Book
 from weal.table.index import with_ids
 
 if TYPE_CHECKING:
-    from weal.active_learner import ActiveLearner
     from weal.campaign.card import Card
     from weal.campaign.explaining import Asked
     from weal.campaign.intake import Intake
-    from weal.campaign.session import Session
     from weal.campaign.status import Status
     from weal.diagnostics.suspects import Suspect
-    from weal.model.model import Model
     from weal.plots.axes import Plots
 
 
@@ -49,54 +46,8 @@ class Kept(NamedTuple):
     doubts: tuple[str, ...] = ()  # on labels far outside what was expected
 
 
-class Campaign:
+class Campaign(Opened):
     """Candidates and labels that outlive the program; `weal.open_campaign` opens one."""
-
-    def __init__(
-        self,
-        name: str,
-        store: Store,
-        who: str = "",
-        *,
-        scheduler: Any = None,
-        progress: Progress | None = None,
-    ) -> None:
-        self.name, self.who = name, who
-        self._store: Store | None = store
-        self.scheduler, self.progress = scheduler, progress  # of passes over files
-        store.head(name)  # UnknownCampaign where there is none
-        self._ledger = Ledger(name)
-        self._events: list[Event] = []  # those in the ledger
-        self._session: Session | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Let the store go; all that was told is on disk already."""
-        if self._session is not None:
-            self._session.crew.close()
-        store, self._store = self._store, None
-        if store is not None:
-            store.close()
-
-    @property
-    def closed(self) -> bool:
-        """Whether the store was let go."""
-        return self._store is None
-
-    @property
-    def store(self) -> Store:
-        """Where it is kept; WealError once the campaign is closed."""
-        if self._store is None:
-            raise WealError(
-                f"the campaign {self.name!r} is closed; open it again: "
-                f"weal.open_campaign({self.name!r}, ...)"
-            )
-        return self._store
 
     def __repr__(self) -> str:
         from weal.campaign.describing import line
@@ -107,53 +58,6 @@ class Campaign:
         from weal.campaign.describing import page
 
         return page(self)
-
-    @property
-    def ledger(self) -> Ledger:
-        """Where the campaign stands now, whoever wrote last."""
-        if events := self.store.read(self.name, self._ledger.seq):
-            self._ledger = fold(self._ledger, events)
-            self._events += events
-        return self._ledger
-
-    @property
-    def session(self) -> "Session":
-        """Candidates, state of the learner and its beliefs, up to date with the events."""
-        from weal.campaign.session import Session
-
-        ledger = self.ledger
-        if self._session is None:
-            from weal.shards.crews import crew_of
-
-            who = crew_of(self.scheduler), self.progress
-            self._session = Session(self.store, ledger, self._events, *who)
-        else:
-            self._session.update(ledger, self._events)
-        return self._session
-
-    @property
-    def learner(self) -> "ActiveLearner":
-        """The learner that has been through all labels; what is asked of it is kept nowhere."""
-        return self.session.learner
-
-    @property
-    def model(self) -> "Model":
-        """The model, fitted to all labels; its inputs are those of the campaign's plan."""
-        return self.session.model
-
-    @property
-    def pool_at_hand(self) -> Any:
-        """The candidates, where the learner was needed before; else None."""
-        return None if self._session is None else self._session.pool
-
-    @property
-    def created(self) -> dict[str, Any]:
-        """How it began: settings, plan, target and the column of the ids."""
-        return (self._events or self.store.read(self.name, 0))[0].body
-
-    def events(self) -> list[Event]:
-        """All that has happened, in order."""
-        return self.store.read(self.name, 0)
 
     def ask(
         self,
@@ -300,27 +204,6 @@ class Campaign:
         """Take back the labels of rows; of rows without one, the lease."""
         found, who = distinct(ids), by or self.who
         self.transact(lambda book: rules.withdrawn(book, found, who, note))
-
-    def transact(self, decide: Decide) -> tuple[Event, ...]:
-        """Write what is decided; an id that is not there is answered with the one meant."""
-        try:
-            return lookup.transact(self, decide)
-        except UnknownId as error:
-            raise self._meant(error) from None
-
-    def _meant(self, error: UnknownId) -> UnknownId:
-        from weal.campaign.near_ids import meant, spellings
-
-        unknown = error.args[1][:5] if len(error.args) > 1 else []
-        ways = [way for name in unknown for way in spellings(name)]
-        found = meant(unknown, sorted(self.known(ways)))
-        hints = ", ".join(f"{name}: {one}?" for name, one in found.items())
-        words = str(error).replace("weal export NAME", f"weal export {quote(self.name)}")
-        return UnknownId(f"{words}. Meant was perhaps {hints}" if hints else words)
-
-    def known(self, ids: Iterable[str]) -> set[str]:
-        """Which of these are ids of candidates."""
-        return lookup.known(self, set(ids))
 
     def candidate_ids(self) -> list[str]:
         """The ids of all candidates, in order."""

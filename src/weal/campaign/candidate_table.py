@@ -1,6 +1,5 @@
 """The candidates of a campaign: as they came, and as the plan makes inputs of them."""
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,29 +51,3 @@ def column_costs(table: Table, id_column: str, cost: str | None) -> Array:  # (N
     check_columns(table, [cost])
     values = read_costs(table.cells(cost), None, (), table.cells(id_column))
     return np.zeros(0) if values is None else values
-
-
-def read_ids(store: Store, name: str, id_column: str) -> list[str]:
-    """The ids of all candidates, in order."""
-    parts = (parquet_to_table(data, [id_column]) for data in store.chunks(name))
-    return [str(one) for part in parts for one in part.cells(id_column)]
-
-
-def read_columns(store: Store, name: str) -> tuple[str, ...]:
-    """The names of the columns that candidates came with."""
-    parts = (parquet_to_table(data) for data in store.chunks(name))
-    return tuple(dict.fromkeys(column for part in parts for column in part.columns))
-
-
-def read_rows(
-    store: Store, name: str, id_column: str, ids: Collection[str]
-) -> dict[str, dict[str, object]]:
-    """The original cells of these candidates, by id."""
-    found: dict[str, dict[str, object]] = {}
-    for part in (parquet_to_table(data) for data in store.chunks(name)):
-        at = [n for n, one in enumerate(part.cells(id_column)) if one in ids]
-        some = part.take(at)
-        cells = [some.cells(column) for column in some.columns]
-        for one, row in zip(some.cells(id_column), zip(*cells, strict=True), strict=True):
-            found[str(one)] = dict(zip(some.columns, row, strict=True))
-    return found

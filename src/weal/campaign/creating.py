@@ -64,7 +64,8 @@ def create(
     if is_in_files(source):
         source = whole_table(source)
     strict = strict_columns(target, types)
-    table = _table(source, id_column, 0 if numbered else None, strict, missing)
+    named = [*(missing or {}), *filter(None, [chosen["cost"]])]
+    table = _table(source, id_column, 0 if numbered else None, strict, missing, named)
     there = target in table.columns
     if target is not None and not there:
         _refuse_nearly(target, list(table.columns))
@@ -217,11 +218,13 @@ def strict_columns(target: str | None, types: Mapping[str, str]) -> list[str]:
 
 def _table(
     source: Any, id_column: str, before: int | None, strict: Sequence[str],
-    missing: Missing | None = None,
+    missing: Missing | None = None, named: Sequence[str] = (),
 ) -> Table:  # fmt: skip
     """The table; with `before` candidates before, rows without ids are given their numbers."""
     table = read_table(source, text=[id_column], strict=strict, missing=missing)
+    check_columns(table, named)  # while it has its own columns alone
     if before is None or id_column in table.columns:
+        check_columns(table, [id_column])
         return table
     ids = [str(before + n + 1) for n in range(len(table))]
     columns = {id_column: ids, **{name: table.cells(name) for name in table.columns}}

@@ -12,7 +12,6 @@ file (a worksheet has them) are compared with those of the campaign. Standard li
 the file is no text, or has inputs to compare: then the candidates are read.
 """
 
-import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,17 +26,14 @@ from weal.campaign.near_ids import meant
 from weal.campaign.rules import Entry, Telling
 from weal.campaign.surprise import doubtful
 from weal.errors import AlreadyLabelled, UnknownId
-from weal.store.events import Draft, Event, check_id, spell
+from weal.store.events import Draft, Event, spell
 from weal.store.store import Book
-from weal.table.cells import cell_text, read_number
-from weal.table.guarding import unguarded
-from weal.table.results import Form, Result, Results, bad_lines, read_results
+from weal.table.results import Result, Results, bad_lines
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
 
 ACTIONS = ("told", "corrected", "repeated", "confirmed", "same", "skipped", "empty", "refused")
-ALIKE = 1e-4  # relative difference of two inputs that are the same, one of them rounded
 ELSEWHERE = 0.5  # share of lines with other inputs from which the file is another campaign's
 
 
@@ -140,26 +136,10 @@ class Glance:
         raise NotImplementedError
 
 
-def read(campaign: "Campaign", source: Any, **options: Any) -> Results:
-    """The lines of a file of results, its ids those of the campaign where they can be found."""
-    created = campaign.created
-    own = tuple(column["name"] for column in created["plan"]["columns"])
-    value = options.pop("value", None)
-    form = Form(created["id"], created["target"], own, value)
-    try:
-        results = read_results(source, form, **options)
-    except ValueError:
-        more = campaign.columns()  # the pool may have columns that nothing is learnt from
-        if set(more) <= {*own, form.id_column, form.target}:
-            raise
-        results = read_results(source, replace(form, own=more), **options)
-    return _with_known_ids(results, campaign.known)
-
-
 def plan(campaign: str, book: Book, results: Results, differs: Mapping[int, str], how: How,
          ids: Callable[[], Sequence[str]]) -> Plan:  # fmt: skip
     """What becomes of each line: decided by what the book says now."""
-    named = [line.id for line in results.lines if _says(line) and not line.bad]
+    named = [line.id for line in results.lines if line.says and not line.bad]
     there = book.known(named)
     if unknown := [name for name in dict.fromkeys(named) if name not in there]:
         results = _without(results, unknown, meant(unknown, ids()))
@@ -192,10 +172,6 @@ def _error(intake: Intake, kind: type[Exception]) -> Exception | None:
     if bad:
         return kind(bad_lines(intake.where, bad))
     return ValueError(intake.problems[0]) if intake.problems else None
-
-
-def _says(line: Result) -> bool:
-    return line.value is not None or bool(line.failed)
 
 
 def _without(results: Results, unknown: Sequence[str], like: Mapping[str, str]) -> Results:
@@ -263,9 +239,9 @@ def _skipped(row: IntakeRow, line: Result, now: Ledger, how: How) -> tuple[Intak
 
 
 def _problems(results: Results, differs: Mapping[int, str], how: How) -> tuple[str, ...]:
-    if not any(_says(line) or line.bad for line in results.lines):
+    if not any(line.says or line.bad for line in results.lines):
         return (f"{results.where} has no value in any row, so there is no label to tell",)
-    compared = [n for n, line in enumerate(results.lines) if line.inputs and _says(line)]
+    compared = [n for n, line in enumerate(results.lines) if line.inputs and line.says]
     wrong = [n for n in compared if n in differs]
     if how.sure or len(wrong) < 2 or len(wrong) <= ELSEWHERE * len(compared):
         return ()
@@ -274,59 +250,3 @@ def _problems(results: Results, differs: Mapping[int, str], how: How) -> tuple[s
         f"campaign (line {results.lines[wrong[0]].line}: {differs[wrong[0]]}), so none was taken: "
         "is it the file of another campaign? --sure takes it",
     )
-
-
-def _with_known_ids(results: Results, known: Callable[[Sequence[str]], set[str]]) -> Results:
-    """Ids without blanks around them, and without a ' that a spreadsheet kept, where that helps."""
-    ways = {line.id: _ways(line.id) for line in results.lines if not line.bad}
-    there = known(list({one for some in ways.values() for one in some}))
-    lines = (
-        line._replace(id=next((one for one in ways[line.id] if one in there), line.id.strip()))
-        if line.id in ways
-        else line
-        for line in results.lines
-    )
-    return replace(results, lines=tuple(lines))
-
-
-def _ways(name: str) -> list[str]:
-    found = []
-    for one in (name, name.strip(), unguarded(name.strip())):
-        try:
-            found.append(check_id(one))
-        except ValueError:  # such as one that is empty, or has a NUL
-            continue
-    return found
-
-
-def differing(results: Results, rows: Mapping[str, Mapping[str, Any]]) -> dict[int, str]:
-    """Lines whose inputs are not those of their row, with what to say; rows by id."""
-    found = {}
-    for n, line in enumerate(results.lines):
-        own = rows.get(line.id)
-        if own is None or not _says(line):
-            continue
-        other = [
-            f"{name} {written.strip() or 'empty'} here, {_shown(own.get(name))} in the campaign"
-            for name, written in line.inputs.items()
-            if not _alike(own.get(name), written)
-        ]
-        if other:
-            found[n] = f"{line.id} has {'; '.join(other[:3])}: is it the right row?"
-    return found
-
-
-def _shown(cell: Any) -> str:
-    return "nothing" if cell is None else cell_text(cell)
-
-
-def _alike(cell: Any, written: str) -> bool:
-    """Whether what is written is the cell; a number may be rounded, or have a decimal comma."""
-    if cell is None or isinstance(cell, datetime | bool):
-        return True  # spreadsheets write dates and truth values in ways of their own
-    text = written.strip()
-    if isinstance(cell, str):
-        return text.casefold() in (cell.strip().casefold(), unguarded(cell).strip().casefold())
-    number = read_number(text)
-    number = read_number(text.replace(",", ".")) if number is None else number
-    return number is not None and math.isclose(number, cell, rel_tol=ALIKE, abs_tol=1e-12)

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from weal.campaign.intake import Glance, How, Intake, Plan, differing, plan, read
+from weal.campaign.intake import Glance, How, Intake, Plan, plan
+from weal.campaign.intake_lines import differing, read
 from weal.campaign.lookup import near_ids, rows
 from weal.store.events import Draft
 from weal.store.store import Book
@@ -50,6 +51,7 @@ def _planned(campaign: "Campaign", source: Any, given: dict[str, Any]) -> Callab
 
 def _differing(campaign: "Campaign", results: Results) -> dict[int, str]:
     """Lines whose inputs are not those of the campaign; without inputs no candidate is read."""
-    if not any(line.inputs for line in results.lines):
+    columns = {name for line in results.lines for name in line.inputs}
+    if not columns:
         return {}
-    return differing(results, rows(campaign, {line.id for line in results.lines}))
+    return differing(results, rows(campaign, {line.id for line in results.lines}, columns))

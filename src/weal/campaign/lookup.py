@@ -13,11 +13,11 @@ from weal.store.events import Event
 from weal.store.store import Decide
 
 if TYPE_CHECKING:
-    from weal.campaign.campaign import Campaign
+    from weal.campaign.opened import Opened
     from weal.campaign.shard_pool import ShardPool
 
 
-def transact(campaign: "Campaign", decide: Decide) -> tuple[Event, ...]:
+def transact(campaign: "Opened", decide: Decide) -> tuple[Event, ...]:
     """Write what `decide` answers; ids that stay in files are looked up in their index."""
     try:
         return campaign.store.transact(campaign.name, decide)
@@ -28,7 +28,7 @@ def transact(campaign: "Campaign", decide: Decide) -> tuple[Event, ...]:
     return campaign.store.transact(campaign.name, lambda book: decide(rules.WiderBook(book, here)))
 
 
-def known(campaign: "Campaign", ids: set[str]) -> set[str]:
+def known(campaign: "Opened", ids: set[str]) -> set[str]:
     """Which of these are ids of candidates."""
     found = campaign.store.known(campaign.name, ids)
     if len(found) == len(ids) or not campaign.ledger.shards:
@@ -36,9 +36,9 @@ def known(campaign: "Campaign", ids: set[str]) -> set[str]:
     return found | _in_files(campaign, ids - found)
 
 
-def candidate_ids(campaign: "Campaign") -> list[str]:
+def candidate_ids(campaign: "Opened") -> list[str]:
     """The ids of all candidates, in order; ValueError where files have too many."""
-    from weal.campaign.candidate_table import read_ids
+    from weal.campaign.candidate_rows import read_ids
 
     if not campaign.ledger.shards:
         return read_ids(campaign.store, campaign.name, campaign.created["id"])
@@ -47,7 +47,7 @@ def candidate_ids(campaign: "Campaign") -> list[str]:
     return [str(name) for name in pool.ids[:]]
 
 
-def near_ids(campaign: "Campaign") -> list[str]:
+def near_ids(campaign: "Opened") -> list[str]:
     """Ids among which one may be meant that is written in another way; none of many in files."""
     from weal.campaign.near_ids import LOOKED_AT
 
@@ -55,9 +55,9 @@ def near_ids(campaign: "Campaign") -> list[str]:
     return [] if ledger.shards and ledger.rows > LOOKED_AT else candidate_ids(campaign)
 
 
-def columns(campaign: "Campaign") -> tuple[str, ...]:
+def columns(campaign: "Opened") -> tuple[str, ...]:
     """The names of the columns that candidates came with."""
-    from weal.campaign.candidate_table import read_columns
+    from weal.campaign.candidate_rows import read_columns
 
     if not campaign.ledger.shards:
         return read_columns(campaign.store, campaign.name)
@@ -66,23 +66,25 @@ def columns(campaign: "Campaign") -> tuple[str, ...]:
     return (*own, *first.columns)
 
 
-def rows(campaign: "Campaign", ids: Collection[str]) -> dict[str, dict[str, Any]]:
-    """The original cells of these candidates, by id."""
-    from weal.campaign.candidate_table import read_rows
+def rows(
+    campaign: "Opened", ids: Collection[str], columns: Collection[str]
+) -> dict[str, dict[str, Any]]:
+    """The original cells of these candidates, in these columns at least, by id."""
+    from weal.campaign.candidate_rows import read_rows
 
     if not campaign.ledger.shards:
-        return read_rows(campaign.store, campaign.name, campaign.created["id"], ids)
+        return read_rows(campaign.store, campaign.name, campaign.created["id"], ids, columns)
     pool = _pool(campaign)
     return pool.cells(sorted(_in_files(campaign, set(ids))))
 
 
-def _in_files(campaign: "Campaign", ids: set[str]) -> set[str]:
+def _in_files(campaign: "Opened", ids: set[str]) -> set[str]:
     from weal.campaign.shard_pool import known
 
     return known(_pool(campaign), ids)
 
 
-def _pool(campaign: "Campaign") -> "ShardPool":
+def _pool(campaign: "Opened") -> "ShardPool":
     """The candidates in files: those at hand, else opened."""
     from weal.campaign.shard_pool import ShardPool, read_shard_pool
 

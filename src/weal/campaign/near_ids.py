@@ -1,8 +1,11 @@
 """Which id somebody may have meant: another case, other zeros, other signs, or a letter wrong."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import SequenceMatcher, get_close_matches
+from shlex import quote
+
+from weal.errors import UnknownId
 
 LOOKED_AT = 20_000  # ids among which a letter that is wrong is looked for: it takes long
 CLOSE, CLEAR = 0.75, 0.1  # likeness, as difflib has it, and by how much more than the next
@@ -29,6 +32,22 @@ def meant(names: Sequence[str], ids: Iterable[str]) -> dict[str, str]:
         if len(same) == 1:
             found[name] = same[0]
     return found
+
+
+def explained(
+    campaign: str, error: UnknownId, known: Callable[[Sequence[str]], set[str]]
+) -> UnknownId:
+    """The error on ids that are not there, with those that may be meant and what to do."""
+    unknown = error.args[1][:5] if len(error.args) > 1 else []
+    found = meant(unknown, sorted(known([way for name in unknown for way in spellings(name)])))
+    if found:
+        hints = ", ".join(f"{name}: {one}?" for name, one in found.items())
+        return UnknownId(f"{error}. Meant was perhaps {hints}")
+    dashes = "-- " if campaign.startswith("-") else ""
+    return UnknownId(
+        f"{error}; `weal export --what candidates {dashes}{quote(campaign)}` lists them, and "
+        f"`weal add {dashes}{quote(campaign)} FILE` brings new ones"
+    )
 
 
 def spellings(name: str) -> list[str]:

@@ -80,6 +80,7 @@ def open_campaign(
             from weal.campaign.shard_pool import is_in_files
             from weal.shards.crews import crew_of
 
+            id_column, target = (None if one is None else str(one) for one in (id_column, target))
             if not is_in_files(pool):
                 pool, id_column = with_ids(pool, id_column)
             create(

@@ -40,13 +40,23 @@ def _suspects(status: "Status") -> list[str]:
     first = status.suspects[0]
     fix = f"`{command(status.name, str(first.id))}`"
     more = len(status.suspects) - SUSPECTS
+    counted = sum(one.aside and one.counted for one in status.suspects)
+    still = f"  the error estimates above still count {counted} of them"
     return [
-        "Labels to look at again: they are taken to be wrong, and left aside",
+        f"Labels to look at again: {_left_aside(status)}",
         *(f"  {unit.words}" for unit in status.other_units),
         *(f"  {one.words}" for one in status.suspects[:SUSPECTS]),
         *([f"  and {more} more: --json has all"] if more > 0 else []),
+        *([still] if counted else []),
         f"  {fix} corrects one; --sure says that it is right",
     ]
+
+
+def _left_aside(status: "Status") -> str:
+    aside = sum(one.aside for one in status.suspects)
+    if aside == len(status.suspects):
+        return "they are taken to be wrong, and left aside"
+    return f"{aside} of them are left aside" if aside else "they count as they are"
 
 
 def _standing(status: "Status") -> list[str]:
@@ -132,14 +142,9 @@ def _covered(coverage: "Coverage") -> str:
 
 def _model(beliefs: "Beliefs", chosen: int) -> list[str]:
     shown = [one for one in beliefs.experts if one.weight >= LEAST] or beliefs.experts[:1]
-    names = list(beliefs.inputs)
-    short = told_apart(names[:INPUTS], LETTERS)
-    shares = [percent(beliefs.inputs[name]) for name in names[:INPUTS]]
-    best = [f"{name} {share}" for name, share in zip(short, shares, strict=True)]
-    more = f" and {len(names) - INPUTS} more" if len(names) > INPUTS else ""
     found = [
         "Model",
-        f"  inputs         {', '.join(best)}{more}",
+        f"  inputs         {_inputs(beliefs.inputs)}",
         f"  noise          labels scatter by about {number(beliefs.noise, 2)} by themselves",
     ]
     found += [f"  expert {percent(one.weight):>6}  {_expert(one)}" for one in shown]
@@ -150,6 +155,18 @@ def _model(beliefs: "Beliefs", chosen: int) -> list[str]:
         if weighed[0][1] > CLEAR / len(weighed):
             found.append(f"                 mostly: {REASONS.get(weighed[0][0], 'your own score')}")
     return found
+
+
+def _inputs(inputs: dict[str, float] | None) -> str:
+    """Which matter, and how much."""
+    if not inputs:
+        return "not known yet: the labels so far do not tell them apart"
+    names = list(inputs)
+    short = told_apart(names[:INPUTS], LETTERS)
+    shares = [percent(inputs[name]) for name in names[:INPUTS]]
+    best = [f"{name} {share}" for name, share in zip(short, shares, strict=True)]
+    more = f" and {len(names) - INPUTS} more" if len(names) > INPUTS else ""
+    return f"{', '.join(best)}{more}"
 
 
 def _expert(expert: "Expert") -> str:

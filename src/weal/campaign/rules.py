@@ -8,6 +8,7 @@ the second sees what the first has done.
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from shlex import quote
 from typing import Any
 
 from weal.campaign.ledger import VERSION, Ledger, Told, confirmed, fold
@@ -211,25 +212,22 @@ def check_free(now: Ledger, ids: Sequence[str], rows: Container[Any], time: date
     out = {lease.id: lease for lease in now.open_leases(time)}
     for name in ids:
         if name not in rows:
-            raise UnknownId(f"no candidate has the id {name!r}")
+            raise UnknownId(f"no candidate has the id {name!r}", [name])
         if name in now.labels:
             raise AlreadyLabelled(f"{name!r} is labelled already")
         if name in out:
             who = f" with {out[name].who}" if out[name].who else ""
             raise Conflict(f"{name!r} is out{who} until {out[name].until:%Y-%m-%d %H:%M} UTC")
         if name in now.skipped:
-            raise ValueError(f"{name!r} is skipped; `weal skip --undo` brings it back")
+            undo = f"weal skip --undo -- {quote(now.name)} {quote(name)}"
+            raise ValueError(f"{name!r} is skipped; `{undo}` brings it back")
 
 
 def known(book: Book, ids: Sequence[str]) -> Ledger:
     """What is known of these ids; UnknownId where one is no candidate."""
     there = book.known(ids)
     if unknown := [name for name in dict.fromkeys(ids) if name not in there]:
-        raise UnknownId(
-            f"no candidate has the id {_some(unknown)}; `weal export NAME --what candidates` "
-            "lists them, and `weal add` brings new ones",
-            unknown,
-        )
+        raise UnknownId(f"no candidate has the id {_some(unknown)}", unknown)
     return fold(Ledger(""), book.of(ids))
 
 

@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,11 @@ from weal.campaign.doubts import Doubts, doubts
 from weal.campaign.kept_trend import trend
 from weal.campaign.ledger import Foretold, Ledger
 from weal.campaign.session import Session
-from weal.core.arrays import Array
 from weal.diagnostics import input_importance, stopping
 from weal.diagnostics.coverage import LEVEL, Coverage, coverage
+from weal.diagnostics.effects import columns_of
 from weal.diagnostics.explain import sample
-from weal.diagnostics.leave_one_out import left_out_levels
+from weal.diagnostics.leave_one_out import baseline, left_out_levels
 from weal.diagnostics.progress import Progress
 from weal.diagnostics.random_choice import Comparison, beside_random
 from weal.diagnostics.stopping import Change, Needed
@@ -91,7 +92,7 @@ class Beliefs:
     noise: float  # sd of a label's noise, as the model has found it
     experts: tuple[Expert, ...]
     acquisition: dict[str, float]
-    inputs: dict[str, float]
+    inputs: dict[str, float] | None  # shares by column; None: labels do not tell yet
     change: Change | None
     random: Comparison | None
 
@@ -125,6 +126,10 @@ class Status:
     def to_dict(self) -> dict[str, Any]:
         """As what JSON can say; labels that no model can take are "aside" there."""
         plain: dict[str, Any] = _plain(asdict(self))
+        for body, one in zip(plain["suspects"], self.suspects, strict=True):
+            body |= {"words": one.words, "aside": one.aside}
+        for body, unit in zip(plain["other_units"], self.other_units, strict=True):
+            body["words"] = unit.words
         return {"aside" if name == "unusable" else name: one for name, one in plain.items()}
 
     def lines(self) -> list[str]:
@@ -170,7 +175,7 @@ def status(
         beliefs=beliefs,
         sampled=SAMPLE if ledger.rows > LARGE else None,
         choice=NOW_AUTO if session.replay.other_auto else "",
-        advice=_advice(course, beliefs, needed, missing, left, ledger.rows),
+        advice=_advice(course, beliefs, needed, missing, left, ledger.rows, ledger.name),
         suspects=doubted.labels,
         other_units=doubted.units,
         chosen=_chosen(ledger),
@@ -221,22 +226,12 @@ def _beliefs(session: Session, course: Trend, progress: Progress | None) -> Beli
         noise=_noise(model),
         experts=_experts(model),
         acquisition=state.omega,
-        inputs=input_importance.shares(model, session.pool.plan.names),
+        inputs=_inputs(session),
         change=stopping.changed(model, n_start, X, last),
         random=beside_random(model.fold, model.scaling, pool, state.settings.seed, progress)
         if chosen
         else None,
     )
-
-
-def baseline(y: Array) -> float:
-    """Root mean square error when each of the labels y (t,) is guessed by the mean of the others.
-
-    >>> round(baseline(np.array([1.0, 2.0, 6.0])), 3)
-    3.24
-    """
-    t = len(y)
-    return float(y.std() * t / (t - 1)) if t > 1 else 0.0
 
 
 def _chosen(ledger: Ledger) -> int:
@@ -257,6 +252,14 @@ def _noise(model: Model) -> float:
     return float(sd[0])
 
 
+def _inputs(session: Session) -> dict[str, float] | None:
+    """How much each column matters, the levels of a category taken together."""
+    model, plan = session.model, session.pool.plan
+    if not input_importance.told_apart(model):
+        return None
+    return input_importance.by_column(model, columns_of(plan.names, plan))
+
+
 def _experts(model: Model) -> tuple[Expert, ...]:
     best = np.argsort(-model.weights_, kind="stable")[:EXPERTS].tolist()
     return tuple(
@@ -271,14 +274,15 @@ def _experts(model: Model) -> tuple[Expert, ...]:
 
 def _advice(
     course: Trend | None, beliefs: Beliefs | None, needed: Needed | None, missing: int, left: int,
-    rows: int,
+    rows: int, name: str,
 ) -> str:  # fmt: skip
     if left <= 0:
         return "All candidates are labelled: there is nothing left to ask."
     if course is None and missing > left:
         return (
             f"There are {rows} candidates, and {missing} more labels are needed before there is a "
-            f"model, but {left} rows are without one: add candidates (`weal add`)."
+            f"model, but {left} rows are without one: add candidates "
+            f"(`weal add {quote(name)} FILE`)."
         )
     if beliefs is None:
         return stopping.advice(course, None, needed, missing)

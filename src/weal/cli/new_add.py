@@ -54,7 +54,7 @@ _file = click.Path(path_type=Path)
         "--header",
         type=click.IntRange(min=1),
         metavar="LINE",
-        help="Of an Excel file: the line that names the columns [default: found].",
+        help="The line that names the columns, of CSV or Excel [default: found].",
     ),
     line.lease,
     line.acquisition,

@@ -31,7 +31,7 @@ def tell_file(campaign: "Campaign", file: Path, details: dict[str, Any], as_json
     found = (campaign.preview if dry else campaign.tell_file)(file, value=details["column"], **how)
     for note in found.notes:
         say(note)
-    _talk(found)
+    _talk(found, dry)
     if as_json:
         show_json(as_dict(found))
     elif dry:
@@ -53,7 +53,7 @@ def as_dict(found: "Intake") -> dict[str, Any]:
     }
 
 
-def _talk(found: "Intake") -> None:
+def _talk(found: "Intake", dry: bool) -> None:
     said = [row for row in found.rows if row.message]
     for row in said[:MOST_LINES]:
         say(f"line {row.line}: {row.message}")
@@ -62,7 +62,9 @@ def _talk(found: "Intake") -> None:
     for problem in found.problems:
         say(problem)
     counts = [_SAID[action].format(plural(n, "row")) for action, n in found.counts.items()]
-    say(f"{found.where}: {', '.join(counts)}")
+    stopped = found.problems or found.counts.get("refused")
+    would = ("nothing would be taken: " if stopped else "would be: ") if dry else ""
+    say(f"{found.where}: {would}{', '.join(counts)}")
 
 
 def _show_lines(found: "Intake") -> None:

@@ -6,10 +6,12 @@ classes of models with a prior of their own:
 
     anova            1 - (1 - ANOVA_SHARE)^(d - 1)   nothing with one input
     one for each     FITTED_SHARE of the rest        evenly to the families
-    the grid         what is left, spread evenly
+    the grid         what is left, evenly to the kernels
 
-which evidence, Laplace's for what is fitted, turns into a posterior. A peak is entered as several
-experts (`draws`), for few labels leave its lengthscales and noise open; they divide its weight.
+all with one prior of the noise ratio (`relevance.noise_prior`), or a class would gain or lose by
+the noise that the labels have. Evidence, Laplace's for what is fitted, turns them into a posterior.
+A peak is entered as several experts (`draws`), for few labels leave its lengthscales and noise
+open; they divide its weight.
 
 Those with a posterior of at least LEAST_POSTERIOR play, MOST_EXPERTS at the most, and of a class
 that has as much its best in any case; what the others of its class had goes to them, for the grid
@@ -34,7 +36,7 @@ from weal.core.ensemble import normalise
 from weal.core.exact import LEAST_RATIO
 from weal.core.kernels import ANOVA, Kernel, correlation, dictionary
 from weal.core.magnitude import LOG_2_PI
-from weal.core.relevance import Peak, fit, forward
+from weal.core.relevance import Peak, fit, forward, noise_prior
 from weal.core.stated_noise import prior_height, units
 from weal.core.tuned import (
     A0,
@@ -81,17 +83,20 @@ def choose(
     """The line-up for labels y (t,) at X (t, d), with noise variances extra (t,) of their own.
 
     Where evidences will be raised to the power `temper` (`ensemble`), those play that matter then.
-    Without `additive` anova is left out, for experts that are not exact.
+    Without `additive` anova is left out, for experts that are not exact. Labels whose noise has no
+    bound tell nothing, and have to be left out.
     """
+    if not np.isfinite(extra).all():
+        raise ValueError("a noise variance is not finite; leave out labels that tell nothing")
     evidence, unit = weighed(kernels, ratios, X, y, extra)  # (kernels, ratios)
-    on_grid = evidence - _taken(unit, extra)
+    on_grid = evidence - _taken(unit, extra) + _noise_shares(ratios, extra)
     players = [(kernel, ratio) for kernel in kernels for ratio in ratios]
     parts = [Entries(players, evidence.ravel(), unit.ravel(), on_grid.ravel())]
-    shares = [1.0 / len(players)]
+    shares = [1.0 / len(kernels)]
     if relevance and len(y) >= FEWEST_FITTED:
         anova_share = 1.0 - (1.0 - ANOVA_SHARE) ** (X.shape[1] - 1) if additive else 0.0
         peaks = _peaks(kernels, ratios, on_grid, X, y, extra)
-        shares = [(1.0 - anova_share) * (1.0 - FITTED_SHARE) / len(players)]
+        shares = [(1.0 - anova_share) * (1.0 - FITTED_SHARE) / len(kernels)]
         shares.append((1.0 - anova_share) * FITTED_SHARE / len(peaks))
         parts.append(_joined([_entries(peak, X, y, extra) for peak in peaks]))
         if anova_share:
@@ -227,6 +232,12 @@ def _fitted(start: Player, X: Array, y: Array, extra: Array) -> Peak:
         peak = replace(fit(*start, X, y, extra / unit), unit=unit)
         start = (peak.kernel, peak.noise)
     return peak
+
+
+def _noise_shares(ratios: Sequence[float], extra: Array) -> Array:
+    """Log prior (ratios,) of the noise ratios of the grid: that of what is fitted, at these."""
+    untold = float(np.mean(extra == 0.0))
+    return normalise(np.array([noise_prior(float(np.log(ratio)), untold)[0] for ratio in ratios]))
 
 
 def _taken(unit: Array, extra: Array) -> Array:

@@ -14,9 +14,7 @@ from weal.core import leave_one_out as core
 from weal.core.arrays import Array
 from weal.core.scaling import Scaling
 from weal.diagnostics.mixtures import Mixtures, weights
-from weal.model import prediction
 from weal.model.fold import Fold
-from weal.model.model import Model
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,21 +48,16 @@ def left_out(fold: Fold, scale: Scaling, level: float) -> LeftOut:
     return LeftOut(*found.moments(scale), *found.interval(scale, level))
 
 
-def left_out_all(model: Model, level: float) -> tuple[Array, LeftOut]:
-    """All labels told (n,), and the same of each; those set aside as wrong are predicted by the
-    others, too.
-    """
-    fold, scale, right = model.fold, model.scaling, model.fold.right
-    alone = left_out(fold, scale, level)
-    found = np.empty((4, len(right)))
-    found[:, right] = alone.mean, alone.sd, alone.low, alone.high
-    if not right.all():
-        X, ends = fold.seen.X[~right], 0.5 + 0.5 * level * np.array([-1.0, 1.0])
-        found[:2, ~right] = prediction.mean_sd(fold, scale, X)
-        found[2:, ~right] = prediction.quantiles(fold, scale, X, ends)
-    return scale.means(fold.seen.y), LeftOut(*found)
-
-
 def left_out_levels(fold: Fold) -> Array:  # (t,)
     """The probability that the others gave to values below each label."""
     return without_each(fold).levels(fold.bend.labels(fold.y))
+
+
+def baseline(y: Array) -> float:
+    """Root mean square error when each of the labels y (t,) is guessed by the mean of the others.
+
+    >>> round(baseline(np.array([1.0, 2.0, 6.0])), 3)
+    3.24
+    """
+    t = len(y)
+    return float(y.std() * t / (t - 1)) if t > 1 else 0.0

@@ -10,7 +10,7 @@ import numpy as np
 
 from weal.core.arrays import Array
 from weal.core.exact import LEAST_RATIO
-from weal.diagnostics.leave_one_out import without_each
+from weal.diagnostics.leave_one_out import LeftOut, left_out, without_each
 from weal.model import prediction
 from weal.model.model import Model
 
@@ -25,6 +25,19 @@ class Judged:
     expected: Array  # (n,)  what the others let expect of f
     sd: Array  # (n,)  of a label there: half of the interval that holds it with one sd's chance
     log_odds: Array  # (n,)  of being wrong
+
+
+def beside_others(model: Model, level: float) -> LeftOut:
+    """What the labels believed let expect of each label told, with intervals for it."""
+    fold, right, scale = model.fold, model.fold.right, model.scaling
+    found = np.empty((4, len(right)))
+    alone = left_out(fold, scale, level)
+    found[:, right] = alone.mean, alone.sd, alone.low, alone.high
+    if not right.all():
+        X, ends = fold.seen.X[~right], 0.5 + 0.5 * level * np.array([-1.0, 1.0])
+        found[:2, ~right] = prediction.mean_sd(fold, scale, X)
+        found[2:, ~right] = prediction.quantiles(fold, scale, X, ends)
+    return LeftOut(*found)
 
 
 def judged(model: Model) -> Judged:

@@ -18,7 +18,8 @@ from weal.core.arrays import Array
 from weal.diagnostics import effects, input_importance
 from weal.diagnostics.coverage import LEVEL
 from weal.diagnostics.explain import sample
-from weal.diagnostics.leave_one_out import left_out_all
+from weal.diagnostics.leave_one_out import baseline
+from weal.diagnostics.outliers import beside_others
 from weal.diagnostics.progress import Progress
 from weal.learner.sampling import standing_for
 from weal.plots import effect_figures, learner_figures
@@ -61,14 +62,14 @@ class Plots:
         given = (view.course(progress), view.goal, view.check, view.title)
         with paper(ax):
             return learner_figures.learning_curve(
-                *given, target=view.target, guessing=float(y.std()), ax=ax
+                *given, target=view.target, guessing=baseline(y), ax=ax
             )
 
     def predicted(self, *, ax: Axes | None = None) -> Axes:
         """Labels beside what was expected of them, with the ids of those farthest out."""
         view = self._view()
         model = view.model
-        y, alone = left_out_all(model, LEVEL)
+        y, alone = model.scaling.means(model.fold.seen.y), beside_others(model, LEVEL)
         shown: dict[str, Any] = {"target": view.target, "ids": view.label_ids}
         with paper(ax):
             return learner_figures.predicted(y, alone, view.asked, view.checked, ax=ax, **shown)

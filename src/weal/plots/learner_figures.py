@@ -26,6 +26,7 @@ from weal.diagnostics.wording import number, percent, shortened, told_apart
 from weal.plots.canvas import (
     BLUE,
     EDGE,
+    GREEN,
     GREY,
     ORANGE,
     PURPLE,
@@ -51,6 +52,8 @@ _KINDS = {
     "rbf, one for each input": (BLUE, "very smooth, inputs apart"),
     "matern52, one lengthscale": ("#F2CF7E", "smooth, inputs alike"),
     "matern52, one for each input": (ORANGE, "smooth, inputs apart"),
+    "anova, one for each input": (GREEN, "sum of effects, inputs apart"),
+    "anova, one lengthscale": ("#8FD3BE", "sum of effects, inputs alike"),
 }
 
 

@@ -7,7 +7,10 @@
                  blank lines are skipped; a record longer or shorter than the header is refused
 
 What `weal export` has written so that no spreadsheet runs it is read as it was (`guarding`).
-The first record names the columns. Names are kept as they are; empty and double ones are refused.
+The first record names the columns; title lines above it are passed over where they are clearly such
+(half as many cells at the most as the first record of nothing but words that is as long as those
+below), or the line of the header is given. Names are kept as they are; empty and double ones are
+refused.
 """
 
 import codecs
@@ -17,8 +20,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from statistics import median
 from typing import IO
 
+from weal.table.cells import read_number
 from weal.table.guarding import unguarded
 
 SEPARATORS = ",;\t|"
@@ -41,12 +46,13 @@ class Delimited:
     separator: str
     names: tuple[str, ...]
     notes: tuple[str, ...]
+    header: int = 1  # the line that names the columns
 
     def records(self) -> Iterator[tuple[int, list[str]]]:
         """Every record after the header, with the line it begins on."""
-        rows = _rows(self.path, self.encoding, self.separator)
-        next(rows)
-        for line, row in rows:
+        for line, row in _rows(self.path, self.encoding, self.separator):
+            if line <= self.header or not any(map(str.strip, row)):
+                continue
             if len(row) != len(self.names):
                 raise ValueError(
                     f"line {line} of {self.path} has {len(row)} cells, not {len(self.names)} as "
@@ -55,19 +61,38 @@ class Delimited:
             yield line, row
 
 
-def look_at(path: Path) -> Delimited:
-    """Encoding, separator and column names of a file."""
+def look_at(path: Path, header: int | None = None) -> Delimited:
+    """Encoding, separator and column names of a file, which may be told to stand on some line."""
     if not path.is_file():
         raise ValueError(f"there is no file {path}")
     with path.open("rb") as start:
         encoding = _encoding(start, str(path))
     separators = "\t" if path.suffix.lower() == ".tsv" else SEPARATORS
-    separator = max(separators, key=lambda one: _fit(path, encoding, one))
-    header = next(_rows(path, encoding, separator), None)
-    if header is None:
+    separator = max(separators, key=lambda one: _fit(path, encoding, one, header))
+    rows = list(islice(_rows(path, encoding, separator), _LOOKED_AT + (header or 0)))
+    if not rows:
         raise ValueError(f"{path} is empty; its first line must name the columns")
-    notes = (LATIN.format(path.name),) if encoding == "latin-1" else ()
-    return Delimited(path, encoding, separator, check_names(header[1], str(path)), notes)
+    if header is not None and header not in [line for line, _ in rows]:
+        raise ValueError(f"line {header} of {path} is blank or not there: where is the header?")
+    line, names = rows[_header(rows, header)]
+    notes = [LATIN.format(path.name)] if encoding == "latin-1" else []
+    if header is None and line != rows[0][0]:
+        notes.append(f"{path.name}: the header was found on line {line}")
+    return Delimited(path, encoding, separator, check_names(names, str(path)), tuple(notes), line)
+
+
+def _header(rows: Sequence[tuple[int, list[str]]], given: int | None) -> int:
+    """Which of the first records names the columns: the first, or one below title lines."""
+    if given is not None:
+        return next((n for n, (line, _) in enumerate(rows) if line == given), 0)
+    filled = [sum(map(bool, map(str.strip, row))) for _, row in rows]
+    for n, (_, row) in enumerate(rows[:-1]):
+        usual = median(filled[n + 1 :])
+        if filled[n] >= max(2, usual) and filled[n] == len(row):
+            words = all(read_number(cell) is None for cell in row)
+            titles = all(2 * above <= filled[n] for above in filled[:n])
+            return n if words and titles else 0
+    return 0
 
 
 def check_names(names: Sequence[str], where: str) -> tuple[str, ...]:
@@ -125,12 +150,13 @@ def _rows(path: Path, encoding: str, separator: str) -> Iterator[tuple[int, list
         raise ValueError(f"{path} cannot be read: {error}") from error
 
 
-def _fit(path: Path, encoding: str, separator: str) -> tuple[bool, float, int]:
+def _fit(path: Path, encoding: str, separator: str, header: int | None) -> tuple[bool, float, int]:
     """How well it separates: the header at all, then as many cells in each record, then many."""
     try:
-        lengths = [len(row) for _, row in islice(_rows(path, encoding, separator), _LOOKED_AT)]
+        rows = list(islice(_rows(path, encoding, separator), _LOOKED_AT + (header or 0)))
     except ValueError:
         return False, 0.0, 0
+    lengths = [len(row) for _, row in rows[_header(rows, header) :]]
     if not lengths:
         return False, 0.0, 0
     return lengths[0] > 1, lengths.count(lengths[0]) / len(lengths), lengths[0]

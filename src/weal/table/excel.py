@@ -4,7 +4,8 @@ Values as they were last computed, not formulas; a formula that was never comput
 refused. Without the name of a sheet, the first is read. As columns: title lines above the header
 are passed over where it is clear which row that is (the first of nothing but text that is about as
 long as those below), or `header` says on which line it stands; so are a row of units below it,
-empty rows, and columns without a name that are empty all the way down. Needs openpyxl.
+empty rows, and columns without a name that are empty all the way down. Needs openpyxl, unless the
+sheet is a plain one (`plain_sheet`).
 """
 
 import io
@@ -14,25 +15,19 @@ from itertools import zip_longest
 from pathlib import Path
 from statistics import median
 from typing import Any
-from zipfile import BadZipFile, ZipFile
-from zlib import error as ZlibError
+from zipfile import ZipFile
 
 from weal.table.cells import cell_text, read_number
 from weal.table.delimited import check_names
 from weal.table.frames import plain_cell, plain_cells
 from weal.table.grid import Grid
 from weal.table.guarding import unspelt
+from weal.table.plain_sheet import FAILS, Rows, plain_rows
 
 LARGEST_WORKBOOK = 2 << 30  # bytes of a workbook, unpacked
 LOOKED_AT = 20  # rows that say how long a row is
 NEARLY = 0.8  # of that: cells of a header
-# What openpyxl, zipfile and the reader of XML can end with, such as on entities that grow.
-_FAILS = (
-    *(ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, NotImplementedError),
-    *(OSError, RecursionError, SyntaxError, TypeError, ValueError, BadZipFile, ZlibError),
-)
 _FORMULA = re.compile(rb"<(?:\w+:)?f[ >/]")
-Rows = list[tuple[int, list[Any]]]  # that are not empty, with their numbers
 
 
 def sheet_columns(
@@ -55,6 +50,16 @@ def sheet_columns(
 
 def sheet_grid(data: bytes, where: str, sheet: str | None = None) -> Grid:
     """The rows of a sheet, and a note where there are more sheets and none was named."""
+    titles, rows = plain_rows(data, sheet) or _read(data, where, sheet)
+    rows = [(n, [_cell(cell) for cell in row]) for n, row in rows]
+    title = titles[0] if sheet is None else sheet
+    more = f"read the first sheet of {Path(where).name}, {title!r}, of {len(titles)}"
+    several = sheet is None and len(titles) > 1
+    return Grid(where, rows, False, (more,) if several else ())
+
+
+def _read(data: bytes, where: str, sheet: str | None) -> tuple[list[str], Rows]:
+    """Titles of the sheets, and the rows of one, by openpyxl."""
     try:
         from openpyxl import load_workbook
         from openpyxl.utils.exceptions import InvalidFileException
@@ -65,19 +70,18 @@ def sheet_grid(data: bytes, where: str, sheet: str | None = None) -> Grid:
     formulas = _look_through(data, where)
     try:
         with closing(load_workbook(io.BytesIO(data), True, data_only=True)) as book:
-            title = _title(book.sheetnames, sheet, where)
+            titles = list(book.sheetnames)
+            title = _title(titles, sheet, where)
             rows = _filled_rows(book[title])
         if formulas:
             with closing(load_workbook(io.BytesIO(data), True)) as book:
                 _refuse_formulas(_filled_rows(book[title]), rows, where)
     except _Wrong as error:
         raise ValueError(str(error)) from None
-    except (InvalidFileException, *_FAILS) as error:
+    except (InvalidFileException, *FAILS) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ValueError(f"{where} cannot be read as Excel: {reason}") from error
-    more = f"read the first sheet of {Path(where).name}, {title!r}, of {len(book.sheetnames)}"
-    several = sheet is None and len(book.sheetnames) > 1
-    return Grid(where, rows, False, (more,) if several else ())
+    return titles, rows
 
 
 class _Wrong(Exception):
@@ -95,7 +99,7 @@ def _title(there: list[str], wanted: str | None, where: str) -> str:
 
 def _filled_rows(sheet: Any) -> Rows:
     rows = enumerate(sheet.iter_rows(values_only=True), start=1)
-    return [(n, [_cell(cell) for cell in row]) for n, row in rows if any(map(_filled, row))]
+    return [(n, list(row)) for n, row in rows if any(map(_filled, row))]
 
 
 def _cell(value: Any) -> Any:
@@ -173,7 +177,7 @@ def _look_through(data: bytes, where: str) -> bool:
             return any(_FORMULA.search(bundle.read(name)) for name in sheets)
     except _Wrong as error:
         raise ValueError(str(error)) from None
-    except _FAILS as error:
+    except FAILS as error:
         raise ValueError(f"{where} cannot be read as Excel: {error}") from error
 
 

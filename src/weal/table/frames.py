@@ -23,6 +23,7 @@ def frame_columns(source: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Columns of a frame by name, and notes on those left out; TypeError if it is no frame."""
     import narwhals as nw  # here, since who reads no frame need not wait for it
 
+    _refuse_same_names(source)
     frame = nw.from_native(source, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
@@ -37,6 +38,14 @@ def frame_columns(source: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
     columns = {name: _values(one) for name, one in series.items() if name not in strange}
     notes = tuple(f"left out column {name!r}: of type {kind}" for name, kind in strange.items())
     return columns, notes
+
+
+def _refuse_same_names(source: Any) -> None:
+    """Of pandas, which alone has them; narwhals has no word of ours for it."""
+    if type(source).__module__.split(".")[0] == "pandas" and hasattr(source, "columns"):
+        names = [str(name) for name in source.columns]
+        if len(set(names)) < len(names):
+            check_names(names, "the frame")
 
 
 def plain_cell(value: Any) -> Any:

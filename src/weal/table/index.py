@@ -25,6 +25,8 @@ def with_ids(source: Any, id_column: str | None, *, wanted: str = ID) -> tuple[A
     if name in source.columns:
         return source, None
     names = [cell_text(one) for one in index.tolist()]
+    if gaps := [n for n, gone in enumerate(index.isna(), start=1) if gone]:
+        raise ValueError(f"the index of the frame has no id for row {some_of(gaps)}: name each row")
     if len(set(names)) < len(names):
         twice = list(dict.fromkeys(one for one in names if names.count(one) > 1))
         raise ValueError(

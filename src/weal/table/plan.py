@@ -148,7 +148,8 @@ def make_plan(
     columns = (plan_column(table, name, ids, types.get(name), may_count) for name in names)
     plan = Plan(id_column or "", target, tuple(columns))
     if not plan.names:
-        raise ValueError(f"no column is left to learn from. {'; '.join(plan.lines()[:10])}")
+        said = "; ".join(plan.lines()[:10]) or f"The table has {', '.join(table.columns)}"
+        raise ValueError(f"no column is left to learn from. {said}")
     return plan
 
 

@@ -13,9 +13,9 @@ the rest are lists with None for the missing ones.
 """
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -36,6 +36,7 @@ from weal.table.cells import (
 from weal.table.delimited import Delimited, check_names, look_at
 from weal.table.excel import sheet_columns
 from weal.table.frames import frame_columns, plain_cells
+from weal.table.grid import are_units
 
 Cells = NDArray[Any] | list[Any]
 Missing = Mapping[str, Collection[str]]  # texts that mean missing, by column
@@ -85,8 +86,8 @@ def read_table(
 
     Columns in `text` are kept as text; those in `strict` are of numbers when all their cells are,
     and not when nearly all are. `missing` has, for each column, further texts that stand for a
-    missing cell. Of an Excel file, `sheet` is the sheet (else the first), and `header` the
-    line that names the columns, where that is not clear.
+    missing cell. Of an Excel file, `sheet` is the sheet (else the first); of it and of text files,
+    `header` is the line that names the columns, where that is not clear.
 
     >>> import pandas as pd
     >>> table = read_table(pd.DataFrame({"id": [7, 8], "steel": ["B", "NA"]}), text=["id"])
@@ -95,10 +96,10 @@ def read_table(
     """
     if isinstance(source, Table):
         return source
-    file = _delimited(source)
+    file = _delimited(source, header)
+    if file is not None and sheet is not None:
+        raise ValueError(f"{file.path} is no Excel file, so there is no sheet {sheet!r} in it")
     if file is not None:
-        if sheet is not None or header is not None:
-            raise ValueError("a sheet and the line of its header are named of Excel files alone")
         return _of_records(file, text, missing or {}, strict)
     columns, notes = raw_columns(source, sheet, header)
     return table_of(columns, text=text, notes=notes, missing=missing, strict=strict)
@@ -149,11 +150,11 @@ def _file(source: str | os.PathLike[str]) -> Path:
     return path
 
 
-def _delimited(source: Any) -> Delimited | None:
+def _delimited(source: Any, header: int | None) -> Delimited | None:
     if not isinstance(source, str | os.PathLike):
         return None
     path = _file(source)
-    return look_at(path) if path.suffix.lower() in ENDINGS[:3] else None
+    return look_at(path, header) if path.suffix.lower() in ENDINGS[:3] else None
 
 
 def _of_records(
@@ -162,13 +163,19 @@ def _of_records(
     """Records to columns by blocks, kept compact, so that 10^6 rows fit into little memory."""
     compact = np.dtypes.StringDType()
     parts: list[list[Any]] = [[] for _ in file.names]
-    records = (row for _, row in file.records())
+    records: Iterator[list[str]] = (row for _, row in file.records())
+    notes = list(file.notes)
+    if (first := next(records, None)) is not None:
+        ids = [n for n, name in enumerate(file.names) if name in text]
+        if len(ids) == 1 and are_units(first, ids[0]):
+            notes.append(f"{file.path.name}: the line below the header was read as units")
+        else:
+            records = chain([first], records)
     while block := list(islice(records, _BLOCK)):
         for part, texts in zip(parts, zip(*block, strict=True), strict=True):
             part.append(np.array(texts, dtype=compact))
     comma = file.separator == ";"
     columns: dict[str, Cells] = {}
-    notes = list(file.notes)
     for name in file.names:
         blocks = parts.pop(0)
         cells = [cell for block in blocks for cell in block.tolist()]

@@ -47,6 +47,11 @@ class Result(NamedTuple):
     bad: str | None = None  # why the line cannot be taken
     inputs: Mapping[str, str] = {}
 
+    @property
+    def says(self) -> bool:
+        """Whether there is a value, or a word in its place."""
+        return self.value is not None or bool(self.failed)
+
 
 @dataclass(frozen=True, slots=True)
 class Results:

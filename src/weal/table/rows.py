@@ -24,9 +24,10 @@ def row_ids(table: Table, id_column: str | None) -> list[str]:
     cells = table.cells(id_column)
     missing = [n for n, cell in enumerate(cells, start=1) if cell is None]
     if missing:
+        one = len(missing) == 1
         raise ValueError(
-            f"{len(missing)} rows have no id in column {id_column!r}: rows {some_of(missing)}; "
-            "every row needs one"
+            f"{len(missing)} {'row has' if one else 'rows have'} no id in column {id_column!r}: "
+            f"{'row' if one else 'rows'} {some_of(missing)}; every row needs one"
         )
     ids = [cell_text(cell) for cell in cells]
     _refuse_duplicates(ids, id_column)

@@ -19,7 +19,7 @@ from weal.core.arrays import Array
 from weal.diagnostics.coverage import LEVEL
 from weal.diagnostics.effects import Axis, axis_of, effect, surface
 from weal.diagnostics.explain import neighbours, sample
-from weal.diagnostics.leave_one_out import left_out_all
+from weal.diagnostics.outliers import beside_others
 from weal.learner.sampling import standing_for
 from weal.web import catalogue
 from weal.web.kept import plain_cells
@@ -41,7 +41,8 @@ def measured(shelf: Shelf, given: Arguments, progress: Progress) -> None:
         )
         return
     model = session.model
-    y, alone = left_out_all(model, LEVEL)
+    alone, right = beside_others(model, LEVEL), model.fold.right
+    y = model.scaling.means(model.fold.seen.y)
     names = [label.name for label in session.state.labels.told]
     rows = np.unique(np.linspace(0, len(y) - 1, min(len(y), MOST_POINTS)).astype(int)).tolist()
     points = [
@@ -49,7 +50,8 @@ def measured(shelf: Shelf, given: Arguments, progress: Progress) -> None:
          "high": alone.high[n]}
         for n in rows
     ]  # fmt: skip
-    found = {"points": [_finite(point) for point in points], "n": len(y), **_worth(y, alone.mean)}
+    worth = _worth(y[right], alone.mean[right])  # of the labels that are believed, as in status
+    found = {"points": [_finite(point) for point in points], "n": len(y), **worth}
     shelf.keep(campaign, "measured", found)
 
 

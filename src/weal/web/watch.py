@@ -4,7 +4,6 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from weal.diagnostics.wording import number, plus_minus
 from weal.store.events import Event
 from weal.web.desk import At, Here
 from weal.web.drawing import Axis, axis
@@ -28,27 +27,25 @@ def watch(here: Here) -> Response:
         measured=_beside(measured.data) if measured and measured.data["points"] else None,
         curve=_curve(here, status.data, measured) if status else None,
         lately=[(one, told(one)) for one in here.events(LATELY)],
-        suspects=[_doubted(one) for one in (status.data if status else {}).get("suspects", [])],
+        suspects=_suspects(status.data if status else None),
         **_shares(here, status.data if status else None),
     )
 
 
-def _doubted(suspect: dict[str, Any]) -> dict[str, str]:
-    """A label that is likelier wrong than right, and what would explain it."""
-    said = f"{number(suspect['label'], 8)} is there"
-    if suspect["sd"] is not None:
-        said += f", the others expect {plus_minus(suspect['expected'], suspect['sd'])}"
-    if suspect["factor"]:
-        said += f"; a factor of {number(suspect['factor'])} would explain it"
-    elif suspect["swap"] is not None:
-        said += f"; is it the label of {suspect['swap']}?"
-    return {"id": str(suspect["id"]), "text": f"{said}."}
+def _suspects(status: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """Labels to look at again, each with what is the matter."""
+    found = status.get("suspects", []) if status else []
+    return [
+        {"id": one["id"], "text": str(one["words"]).removeprefix(f"{one['id']}: ")}
+        for one in found
+        if "words" in one
+    ]
 
 
 def _shares(here: At, status: dict[str, Any] | None) -> dict[str, Any]:
     """How much each column matters, the inputs that it became taken together."""
     beliefs = status["beliefs"] if status else None
-    if not beliefs:
+    if not beliefs or not beliefs["inputs"]:  # no model, or labels that do not tell yet
         return {"shares": [], "more_inputs": 0}
     columns = [one for one in here.ledger.plan["columns"] if one["kind"] != "dropped"]
     each = {
@@ -60,9 +57,9 @@ def _shares(here: At, status: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def _inputs(column: dict[str, Any]) -> list[str]:
-    """Names of the inputs that a column of the plan became, as `table.planning` has them."""
-    name, levels = column["name"], column.get("levels")
-    return [*([f"{name}={one}" for one in levels] if levels else [name]), f"{name} missing"]
+    """Names that the shares of a column may have: its own, or in older findings its inputs'."""
+    name, levels = column["name"], column.get("levels") or []
+    return [name, *(f"{name}={one}" for one in levels), f"{name} missing"]
 
 
 def _curve(here: At, status: dict[str, Any], measured: Any) -> dict[str, Any] | None:
@@ -73,7 +70,8 @@ def _curve(here: At, status: dict[str, Any], measured: Any) -> dict[str, Any] | 
     lines = {kind: one["course"] if one else [] for kind, one in course.items()}
     at = sorted({labels for line in lines.values() for labels, _ in line})
     series = [_along(at, dict(map(tuple, lines[kind]))) for kind in lines]
-    baseline = measured.data["baseline"] if measured else None
+    older = measured.data["baseline"] if measured else None  # findings of before had it there only
+    baseline = status["beliefs"].get("baseline", older)
     return {
         "labels": at,
         "series": series,

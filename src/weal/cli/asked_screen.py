@@ -1,0 +1,61 @@
+"""Rows that were asked, on the screen: inputs, what is expected, who has them, and why."""
+
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any
+
+from weal.cli.options import plural
+from weal.cli.screen import on_a_terminal, say, show, show_table
+
+if TYPE_CHECKING:
+    from weal.campaign.explaining import Asked
+
+MOST_INPUTS = 12  # columns of a table that is shown
+PADDING = 3  # around a column on a terminal
+
+
+def show_asked(rows: "list[Asked]", inputs: list[str], again: bool) -> None:
+    """A table; why each was chosen is its last column, or stands below where lines are short.
+
+    Rows that are out already are shown with who has them until when.
+    """
+    below = on_a_terminal()
+    shown = _fitting(rows, inputs) if below else inputs[:MOST_INPUTS]
+    whose = ["with", "until"] if again else []
+    header = ["id", *shown, "expected", *whose, *([] if below else ["why"])]
+    cells = [_cells(row, shown, below) for row in rows]
+    at = 2 + len(shown)
+    for row, shown_row in zip(rows, cells, strict=True):
+        shown_row[at:at] = [row.who, f"{row.until:%Y-%m-%d %H:%M}"] if again else []
+    show_table(header, cells)
+    for row in rows if below else []:
+        show(f"{row.id}: {row.brief}")
+    if more := len(inputs) - len(shown):
+        say(f"and {plural(more, 'input')} more: --json shows all")
+
+
+def _fitting(rows: "list[Asked]", inputs: list[str]) -> list[str]:
+    """The first inputs, as many as a line of the terminal holds beside id and expectation."""
+    edges = [max(len(row.id), len(_cells(row, [], True)[-1])) + PADDING for row in rows]
+    left, shown = get_terminal_size().columns - 2 * max(edges, default=0), list[str]()
+    for name in inputs[:MOST_INPUTS]:
+        left -= max(len(name), *(len(_cell(row.row.get(name))) for row in rows)) + PADDING
+        if left < 0:
+            break
+        shown.append(name)
+    return shown
+
+
+def _cells(row: "Asked", inputs: list[str], below: bool) -> list[str]:
+    from weal.diagnostics.wording import plus_minus
+
+    expected = "not known yet"
+    if row.mean is not None and row.sd is not None:
+        expected = plus_minus(row.mean, row.sd)
+    why = [] if below else [row.brief]
+    return [row.id, *(_cell(row.row.get(name)) for name in inputs), expected, *why]
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return "" if value is None else str(value)

@@ -1,0 +1,46 @@
+"""What two labels gain by being exchanged is what fresh evidence of the exchanged labels says."""
+
+import numpy as np
+import pytest
+
+from weal.core.kernels import Kernel
+from weal.core.outlier_search import stand
+from weal.core.swaps import gains
+
+
+@pytest.fixture
+def case():
+    rng = np.random.default_rng(2)
+    X = rng.uniform(-1.0, 1.0, (9, 3))
+    y = np.sin(2.0 * X[:, 0]) + X[:, 1] + 0.1 * rng.standard_normal(9)
+    y[[2, 5]] = y[[5, 2]]
+    y[7] = 40.0
+    extra = np.where(np.arange(9) == 3, 0.2, 0.0)
+    players = [(Kernel("rbf", 0.7), 1e-2, 1.0), (Kernel("matern32", 2.0), 0.3, 0.5)]
+
+    def made(y, wrong):
+        return stand(players, np.log([0.3, 0.7]), X, y, extra, wrong)
+
+    return made, y
+
+
+@pytest.mark.parametrize("wrong", [(), (7,), (2, 7), (2, 5, 7)])
+def test_gains_are_those_of_evidence_computed_anew(case, wrong):
+    made, y = case
+    off = np.isin(np.arange(9), wrong)
+    slab = np.linspace(-4.0, -3.0, 9)
+    pairs = np.array([(2, 5), (5, 2), (0, 1), (2, 7), (3, 8), (4, 6)])
+    found = gains(made(y, off), slab, pairs)
+    for (i, j), gain in zip(pairs.tolist(), found.tolist(), strict=True):
+        z, on = y.copy(), off.copy()
+        z[[i, j]], on[[i, j]] = y[[j, i]], False
+        doubts = slab[[one for one in (i, j) if off[one]]].sum()
+        whole = made(z, on).log_z() - made(y, off).log_z() - doubts
+        assert gain == pytest.approx(whole, abs=1e-8)
+
+
+def test_those_that_were_exchanged_gain_most(case):
+    made, y = case
+    pairs = np.array([(i, j) for i in range(9) for j in range(i) if 7 not in (i, j)])
+    found = gains(made(y, np.arange(9) == 7), np.zeros(9), pairs)
+    assert sorted(pairs[np.argmax(found)].tolist()) == [2, 5]
