@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from weal.campaign.intake import Glance, How, Intake, Plan, plan
 from weal.campaign.intake_lines import differing, read
-from weal.campaign.lookup import near_ids, rows
+from weal.campaign.lookup import near_ids, rows, transact
 from weal.store.events import Draft
 from weal.store.store import Book
 from weal.table.results import Results
@@ -30,7 +30,7 @@ def tell_file(campaign: "Campaign", source: Any, **how: Any) -> Intake:
             raise decided[0].error
         return decided[0].drafts
 
-    events = campaign.transact(decide)
+    events = transact(campaign, decide)
     event = events[-1].seq if events else decided[0].there
     return replace(decided[0].intake, event=event)
 
