@@ -1,4 +1,4 @@
-"""Does choosing pay on noisy labels, and what does a batch cost? The rows on choice of issue 12.
+"""Does choosing pay on noisy labels, and what does a batch cost?
 
     python -m benchmarks.real_labels.choice --data FOLDER [--seeds 0:20] [--queries 60] [--out FILE]
 

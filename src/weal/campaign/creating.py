@@ -27,12 +27,11 @@ from weal.shards.crew import Crew, Progress, Threads
 from weal.store.events import Draft, check_id
 from weal.store.store import Book, Chunk, Store
 from weal.table.parquet import table_to_parquet
-from weal.table.plan import Plan, encode, make_plan
+from weal.table.plan import Plan, encode, make_plan, rather_targets
 from weal.table.reading import Missing, Table, read_table, table_of
 from weal.table.rows import check_columns
 
 FARTHEST_INPUT = 1e50  # standard deviations
-NEARLY_EMPTY = 0.8  # share of missing cells in a column that is rather a target than an input
 OUTSIDE = 1.0  # times the range that was there: beyond, an input is far outside
 NEARLY = 0.8  # likeness of two names, as difflib has it, one of which may be meant
 CHUNK = 50_000  # candidates
@@ -171,17 +170,13 @@ def far_inputs(plan: Plan, table: Table, like: Array) -> list[str]:
 
 
 def _refuse_hidden_target(table: Table, plan: Plan, types: Mapping[str, str]) -> None:
-    """Refuse to learn from what looks like the labels: a column of numbers, nearly empty."""
-    for column in plan.columns:
-        if column.kind != "number" or not column.gaps or column.name in types:
-            continue
-        empty = sum(cell is None for cell in table.cells(column.name)) / len(table)
-        if empty >= NEARLY_EMPTY:
-            raise ValueError(
-                f"the column {column.name!r} is empty in {empty:.0%} of the rows: is it what is to "
-                f"be predicted? Then name it as the target (--target {quote(column.name)}); if it "
-                f"is an input, say so (--type {quote(column.name + '=number')})"
-            )
+    """Refuse to learn from what looks like the labels."""
+    for name, empty in rather_targets(plan, table, types):
+        raise ValueError(
+            f"the column {name!r} is empty in {empty:.0%} of the rows: is it what is to be "
+            f"predicted? Then name it as the target (--target {quote(name)}); if it is an input, "
+            f"say so (--type {quote(name + '=number')})"
+        )
 
 
 def _refuse_nearly(target: str, names: Sequence[str]) -> None:

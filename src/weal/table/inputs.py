@@ -18,12 +18,11 @@ import numpy as np
 
 from weal.table.frames import frame_columns
 from weal.table.matrix import Matrix, as_frame, matrix, plain_id, read_numbers, with_columns
-from weal.table.plan import Plan, encode, make_plan, notes
+from weal.table.plan import Plan, encode, make_plan, notes, rather_targets
 from weal.table.reading import Table, table_of
 from weal.table.rows import row_ids, row_labels
 
 LOST = ("id-like", "free text", "ambiguous dates")  # why columns that hold something are dropped
-NEARLY_EMPTY = 0.8  # share of missing cells in a column that is rather a target than an input
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,14 +144,10 @@ def _say_dropped(plan: Plan, id_column: str | None) -> None:
 
 
 def _refuse_hidden_target(table: Table, plan: Plan, types: Mapping[str, str]) -> None:
-    """Refuse to learn from what looks like the labels: a column of numbers, nearly empty."""
-    for column in plan.columns:
-        if column.kind != "number" or not column.gaps or column.name in types:
-            continue
-        empty = sum(cell is None for cell in table.cells(column.name)) / len(table)
-        if empty >= NEARLY_EMPTY:
-            raise ValueError(
-                f"the column {column.name!r} is empty in {empty:.0%} of the rows: is it what is to "
-                f"be predicted? Then say target={column.name!r}; if it is an input, say "
-                f"types={{{column.name!r}: 'number'}}"
-            )
+    """Refuse to learn from what looks like the labels."""
+    for name, empty in rather_targets(plan, table, types):
+        raise ValueError(
+            f"the column {name!r} is empty in {empty:.0%} of the rows: is it what is to be "
+            f"predicted? Then say target={name!r}; if it is an input, say "
+            f"types={{{name!r}: 'number'}}"
+        )

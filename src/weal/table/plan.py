@@ -13,7 +13,7 @@ Columns are found by name: their position, and columns that the plan does not kn
 
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -53,6 +53,7 @@ _PLURALS = {
     "category": "categories",
 }
 _LEVELS_SHOWN = 6
+NEARLY_EMPTY = 0.8  # share of missing cells in a column that is rather a target than an input
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +167,19 @@ def encode(plan: Plan, table: Table) -> Matrix:  # (N, d)
         X[:, start:end] = encode_column(column, table, ids)
         start = end
     return X
+
+
+def rather_targets(
+    plan: Plan, table: Table, types: Mapping[str, str]
+) -> Iterator[tuple[str, float]]:
+    """Inputs that look like labels, with the share of their cells that is missing: columns of
+    numbers that nobody declared, nearly empty.
+    """
+    for column in plan.columns:
+        if column.kind == "number" and column.gaps and column.name not in types:
+            empty = sum(cell is None for cell in table.cells(column.name)) / len(table)
+            if empty >= NEARLY_EMPTY:
+                yield column.name, empty
 
 
 def notes(plan: Plan, table: Table) -> list[str]:
