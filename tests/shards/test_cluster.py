@@ -30,7 +30,12 @@ def local():
     with (
         dask.config.set(PATIENT),
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address="127.0.0.1:0",  # None is one port, that another run may have
+            worker_dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
         ) as made,
     ):
         yield made
