@@ -9,7 +9,7 @@ from weal import ActiveLearner, EnsembleGPRegressor, Kernel
 from weal.core.embedding import Exact
 from weal.core.inducing import Inducing
 from weal.core.kernels import correlation
-from weal.learner import beliefs
+from weal.learner import judging
 from weal.model import approximation, picking
 
 SMOOTH, ROUGH = Kernel("rbf", 3.0, offset=10.0), Kernel("matern32", 0.5, offset=10.0)
@@ -141,12 +141,12 @@ def test_what_few_labels_have_found_is_fitted_to_more_as_if_these_had_found_it(m
 
 
 def test_many_labels_are_judged_by_some_whatever_their_order(monkeypatch):
-    monkeypatch.setattr(beliefs, "MOST_JUDGED", 10)
+    monkeypatch.setattr(judging, "MOST_JUDGED", 10)
     X, y, _ = labels(30)
     noise = np.zeros(30)
     order = np.random.default_rng(2).permutation(30)
-    some = beliefs._some(X, y, noise)
-    again = beliefs._some(X[order], y[order], noise)
+    some = judging.some_of(X, y, noise)
+    again = judging.some_of(X[order], y[order], noise)
     assert len(some[1]) == 10
     for one, other in zip(some, again, strict=True):
         np.testing.assert_array_equal(one, other)

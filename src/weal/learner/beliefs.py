@@ -15,18 +15,18 @@ nothing behind, and the next question starts from the state. Two things may be s
 when a state is opened again: the experts (`settled`) and the belief on the pool (`snapshot`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weal.core.arrays import Array
-from weal.core.experts import moved
 from weal.core.targets import Targets, targets_of
 from weal.core.validation import Judged
-from weal.learner.labels import Label
+from weal.learner.judging import judged_on, some_of
+from weal.learner.known import Known, begun, followed
 from weal.learner.memory_pool import MemoryPool
 from weal.learner.outlook import Outlook, believing
 from weal.learner.pool import Pool, Snapshot
@@ -34,54 +34,14 @@ from weal.learner.sampling import standing_for
 from weal.learner.sharded.candidates import ShardedCandidates
 from weal.learner.sharded.pool import ShardedPool
 from weal.learner.sharded.scores import Place, ShardedScores
-from weal.learner.state import Settlement, State
+from weal.learner.state import State
 from weal.learner.targets import Aim, aim_of
 from weal.model import fold as folds
-from weal.model import units
-from weal.model.approximation import least_hashes
 from weal.model.checks import check_distance
 from weal.model.fold import Fold
 from weal.model.model import Model
 from weal.model.prediction import in_units
 from weal.shards.crew import Crew, Progress, Threads
-
-MOST_JUDGED = 500  # labels that pseudo labels are judged by; more cost t^2 each and tell the same
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Known:
-    """A model and what follows it, after the labels told."""
-
-    settlement: Settlement
-    begun: Fold  # after the first settlement.together labels
-    told: tuple[Label, ...]
-    model: Model
-    pool: Pool | None = None
-    pool_of: tuple[Any, Array | None] = (None, None)  # candidates and reference
-    judged: Judged | None = None
-    targets: Targets | None = None
-    targets_of: Array | None = None  # their inputs
-    watched: Mapping[int, MemoryPool] = field(default_factory=dict)
-
-    def serves(self, state: State) -> bool:
-        """Whether the state came after this one, with no settling between."""
-        told = state.labels.told
-        same = self.settlement is state.settlement and len(self.told) <= len(told)
-        return same and all(a is b for a, b in zip(self.told, told, strict=False))
-
-    @property
-    def beginning(self) -> "Known":
-        """The model as it began, and nothing else."""
-        model, told = replace(self.model, fold=self.begun), self.told[: self.settlement.together]
-        return Known(self.settlement, self.begun, told, model)
-
-    def joined(self, late: "Known") -> "Known":
-        """The same with the parts that came late."""
-        judged, watched = late.judged or self.judged, {**self.watched, **late.watched}
-        both = replace(self, judged=judged, watched=watched)
-        if late.targets is not None:
-            both = replace(both, targets=late.targets, targets_of=late.targets_of)
-        return both if late.pool is None else replace(both, pool=late.pool, pool_of=late.pool_of)
 
 
 class Beliefs:
@@ -170,7 +130,7 @@ class Beliefs:
         if state.settings.validation is None:
             model = self.model(state)
             X, y, _ = (part[model.fold.right] for part in state.labels.arrays())
-            return judged_on(model, *_some(X, y, model.fold.extra))
+            return judged_on(model, *some_of(X, y, model.fold.extra))
         X, y = state.settings.validation
 
         def start(known: Known) -> Known:
@@ -216,7 +176,7 @@ class Beliefs:
         def start(known: Known) -> Known:
             snapshot, self._snapshot = self._snapshot, None  # serves once, when it is opened
             if snapshot is not None and _serves(snapshot, state, known):
-                known = _followed(known, state.labels.told[: snapshot.n])
+                known = followed(known, state.labels.told[: snapshot.n])
             else:
                 snapshot = None
             pool = self._make_pool(known.model, state, wanted[1], snapshot)
@@ -253,76 +213,25 @@ class Beliefs:
         settlement, kept, told = state.settlement, self._kept(state), state.labels.told
         if settlement is None:
             raise RuntimeError("there is no model yet: fewer labels were told than n_start")
-        known = kept or _begun(state, settlement, self._known)
-        late = known if start is None else _followed(start(known.beginning), known.told)
+        known = kept or begun(state, settlement, self._known)
+        late = known if start is None else followed(start(known.beginning), known.told)
         if late is kept and len(late.told) == len(told):
             return late
         self._known = self._ahead = None  # out of reach while it moves
         if kept is not None and late is not kept:
-            late = _followed(kept, late.told).joined(late)
-        self._known = _followed(late, told)
+            late = followed(kept, late.told).joined(late)
+        self._known = followed(late, told)
         return self._known
 
 
-def _begun(state: State, settlement: Settlement, last: Known | None) -> Known:
-    """The model with the labels that are folded in together."""
-    scale, told = settlement.scaling, state.labels.told[: settlement.together]
-    begun = _experts(state, settlement, last)
-    if told:
-        first = state.labels.arrays(0, settlement.together)
-        sure = state.labels.sure(0, settlement.together)
-        begun = folds.absorb(begun, *units.scaled(scale, *first), sure)
-    pool = state.candidates
-    columns = None if pool.plan is not None else pool.columns
-    return Known(settlement, begun, told, Model(begun, scale, columns, pool.plan))
-
-
-def _experts(state: State, settlement: Settlement, last: Known | None) -> Fold:
-    """The experts before the first label: as they are known to be, or settled."""
-    if settlement.experts is not None:
-        return settlement.experts
-    if last is not None and last.settlement.by is settlement.by:
-        return folds.emptied(last.begun)
-    by, parameters = units.scaled(settlement.scaling, *settlement.by), state.settings.parameters
-    return folds.settle(parameters.setting, *by, parameters.seed, sure=settlement.sure)
-
-
-def _followed(known: Known, told: tuple[Label, ...]) -> Known:
-    """What is known, after those of the labels that it has not seen."""
-    for label in told[len(known.told) :]:
-        known = _after(known, label)
-    return known
-
-
-def _after(known: Known, label: Label) -> Known:
-    """One label more."""
-    scale, before = known.model.scaling, known.model.fold
-    x = scale.inputs(label.x)
-    y, extra = (label.y - scale.y_mean) / scale.y_sd, (label.noise / scale.y_sd) ** 2
-    one = (x[None], np.array([y]), np.array([extra]), np.array([float(label.sure)]))
-    noise = float(folds.held(before, *one)[0])
-    told = folds.step(before, x, y, noise)
-    after = folds.advance(before, told, x, y, noise, extra, label.sure)
-    for pool in (known.pool, *known.watched.values()):
-        if pool is not None:
-            pool.follow(before.ensemble, told, after.ensemble)
-    judged = known.judged
-    if judged is not None:
-        c = told.column(judged.points)
-        mu, v = moved(judged.mu, judged.v, c, told)
-        judged = replace(judged, points=told.extend(judged.points, c), mu=mu, v=v)
-    model = replace(known.model, fold=after)
-    targets = None if known.targets is None else known.targets.after(told)
-    told_now = (*known.told, label)
-    return replace(known, told=told_now, model=model, judged=judged, targets=targets)
-
-
-def _serves(snapshot: Snapshot, state: State, begun: Known) -> bool:
+def _serves(snapshot: Snapshot, state: State, beginning: Known) -> bool:
     """Whether the belief of a pool on the way to this state was kept."""
     fits = snapshot.mu.shape == (len(snapshot.members), len(state.candidates))
-    inside = (snapshot.members < len(begun.model.weights_)).all()
+    inside = (snapshot.members < len(beginning.model.weights_)).all()
     plain = not state.settings.needs_reference
-    return bool(fits and inside and plain and len(begun.told) <= snapshot.n <= len(state.labels))
+    return bool(
+        fits and inside and plain and len(beginning.told) <= snapshot.n <= len(state.labels)
+    )
 
 
 def _reference(state: State) -> Array | None:
@@ -332,26 +241,3 @@ def _reference(state: State) -> Array | None:
     if state.reference is not None:
         return state.reference
     return standing_for(state.candidates, state.settings.seed)[1]
-
-
-def _some(X: Array, y: Array, extra: Array) -> tuple[Array, Array, Array]:
-    """The labels, or some of many; which ones does not depend on their order."""
-    if len(y) <= MOST_JUDGED:
-        return X, y, extra
-    rows = least_hashes(np.column_stack([X, y, extra]), MOST_JUDGED)
-    return X[rows], y[rows], extra[rows]
-
-
-def judged_on(model: Model, X: Array, y: Array, extra: Array) -> Judged:
-    """Points X (V, d) with labels y (V,), and the belief on them.
-
-    `extra` (V,) are the variances of their noise with which they are folded in, in scaled labels:
-    larger than was stated where a label is held lightly.
-    """
-    ens, scale, bend = model.ensemble_, model.scaling, model.fold.bend
-    points = model.points(X)
-    mu, v = ens.experts.predict(points)
-    scaled = check_distance("y of validation", scale.labels(y))
-    r = ens.experts.remainders(points)  # as good as noise of the labels
-    lam = ens.ratios(bend.variances(extra, scaled))
-    return Judged(points, mu, v - r, bend.labels(scaled), lam + r)
