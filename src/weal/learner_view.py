@@ -108,8 +108,10 @@ class LearnerView:
 
     @property
     def plot(self) -> "Plots":
-        """Pictures: `learner.plot.learning_curve()`, `.predicted()`, `.inputs()`, `.effect(name)`,
-        `.map(a, b)` and `.experts()` return matplotlib axes; `.save(folder)` writes files.
+        """Pictures on matplotlib axes, such as ``learner.plot.predicted()``.
+
+        There are learning_curve, predicted, inputs, experts, effect(name) and map(a, b);
+        save(folder) writes files.
         """
         from weal.plots.axes import Plots
         from weal.plots.view import view_of

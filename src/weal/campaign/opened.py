@@ -147,7 +147,7 @@ class Opened:
         Parameters
         ----------
         decide : function
-            Gets the `Book` of the campaign as it is then, and returns the `Draft`s to write.
+            Gets the `Book` of the campaign as it is then, and returns drafts of the events.
             It may be called again, and must do nothing but look and answer.
 
         Returns

@@ -188,9 +188,10 @@ class CampaignView(Opened):
 
     @property
     def plot(self) -> "Plots":
-        """Pictures: `campaign.plot.learning_curve()`, `.predicted()`, `.inputs()`,
-        `.effect(name)`, `.map(a, b)` and `.experts()` return matplotlib axes; `.save(folder)`
-        writes files.
+        """Pictures on matplotlib axes, such as ``campaign.plot.predicted()``.
+
+        There are learning_curve, predicted, inputs, experts, effect(name) and map(a, b);
+        save(folder) writes files.
         """
         from weal.campaign.pictures import plots
 

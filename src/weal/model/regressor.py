@@ -105,7 +105,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         The scaling in use.
     n_labels_ : int
         Number of labels told.
-    outlier_probability_ : array (n_labels_,)
+    outlier_probability_ : array (t,)
         The probability of each label, in the order told, of being wrong.
     model_ : Model
         The same as a value that does not need scikit-learn.

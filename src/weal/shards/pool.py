@@ -107,7 +107,7 @@ def open_pool(
     Parameters
     ----------
     source : str, path, list of them, array or frame
-        Parquet files (a pattern such as "candidates/*.parquet", or a list), a folder of them, a
+        Parquet files (a pattern such as ``"candidates/*.parquet"``, or a list), a folder of them, a
         CSV file (made into Parquet once, in a folder beside it), or what is in memory.
     id_column : str or None
         Column of the ids; None: candidates are numbered 0, 1, 2, ...
