@@ -1,4 +1,4 @@
-"""How the site is built: `./scripts/docs`. Pages are MyST; the code in them runs while they are built."""
+"""How the site is built (`./scripts/docs`). Pages are MyST; their code runs in the build."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""`%%console`: a page's shell session. Lines with `$ ` run, and what they print follows them.
+"""`%%console`: a page's shell session. Lines that begin with `$ ` run; what they print follows.
 
 A command has to succeed, unless the line before says otherwise: `# exit 3`. It believes to be on a
 terminal of 100 columns, so that it shows what a reader would see, with two differences: that
