@@ -25,7 +25,7 @@ extensions = [
     "sphinx_design",
     "mathml",
 ]
-exclude_patterns = ["_build", "_ext", "_ipython", "README.md"]
+exclude_patterns = ["_build", "_ext", "_ipython", "README.md", "learn/notebooks"]
 suppress_warnings = ["mystnb.unknown_mime_type"]
 nitpicky = False
 
