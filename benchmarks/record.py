@@ -46,6 +46,14 @@ def add_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", type=Path, metavar="FILE", help="write what is found as JSON")
 
 
+def options(doc: str) -> Any:
+    """What a benchmark that has nothing else to be told was told: --quick and --to."""
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="fewer runs")
+    add_option(parser)
+    return parser.parse_args()
+
+
 def write(
     path: Path, what: str, rows: Rows, seeds: str | Sequence[int], packages: Iterable[str] = ()
 ) -> None:
