@@ -1,4 +1,4 @@
-"""How the site is built: `./scripts/docs`. Pages are MyST; the code in them runs while they are built."""
+"""How the site is built (`./scripts/docs`). Pages are MyST; their code runs in the build."""
 
 import os
 import sys
@@ -24,9 +24,12 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "mathml",
+    "paper_items",
     "reference",
 ]
-exclude_patterns = ["_build", "_ext", "_ipython", "README.md", "reference/api/_*"]
+exclude_patterns = [
+    "_build", "_ext", "_ipython", "README.md", "learn/notebooks", "reference/api/_*",
+]  # fmt: skip
 suppress_warnings = ["mystnb.unknown_mime_type"]
 nitpicky = False
 
