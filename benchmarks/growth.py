@@ -162,7 +162,7 @@ def cost(learner: Learner, X: Array, y: Array) -> Cost:
     times = []
     for x, label in zip(X[:-1], y[:-1].tolist(), strict=True):
         start = time.process_time()
-        learner.label(x, label)
+        learner.label(x, label)  # [1, claim:cost]
         times.append(time.process_time() - start)
     tracemalloc.start()
     learner.label(X[-1], float(y[-1]))

@@ -1,6 +1,6 @@
-"""The pictures of docs/serve.md: a campaign with some labels, served and looked at in Chromium.
+"""The pictures of docs/guide/serve.md: a campaign with some labels, served, seen in Chromium.
 
-python scripts/make_screens.py [FOLDER]      (docs; needs Debian's chromium and playwright)
+python scripts/make_screens.py [FOLDER]   (docs/guide/pictures; needs chromium and playwright)
 """
 
 import os
@@ -76,7 +76,7 @@ def take(browser: Browser, address: str, folder: Path) -> None:
         context.close()
 
 
-def main(folder: str = "docs") -> None:
+def main(folder: str = "docs/guide/pictures") -> None:
     """Make the campaign, serve it, look at it."""
     program = shutil.which("chromium")
     with tempfile.TemporaryDirectory() as name:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("pandas")
-RECIPE = Path(__file__).parents[1] / "docs" / "simulator.md"
+RECIPE = Path(__file__).parents[1] / "docs" / "guide" / "simulator.md"
 
 
 def test_the_recipe_runs_and_learns(capsys):

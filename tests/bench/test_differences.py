@@ -6,7 +6,7 @@ from reference.made_up import SETTING, run, table, weights
 from weal.bench.differences import DIFFERENCES, in_markdown
 from weal.bench.report import write
 
-DOCS = Path(__file__).parents[2] / "docs" / "paper.md"
+DOCS = Path(__file__).parents[2] / "docs" / "understand" / "paper.md"
 
 
 def test_the_docs_have_the_table_as_it_is():

@@ -1,4 +1,4 @@
-"""Who may do what on a server: the roles of docs/trust.md, as they stand there."""
+"""Who may do what on a server: the roles of docs/guide/trust.md, as they stand there."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ from weal.campaign.opening import open_campaign
 from weal.errors import NotAllowed
 from weal.store.store import open_store
 
-DOCS = Path(__file__).parents[2] / "docs" / "trust.md"
+DOCS = Path(__file__).parents[2] / "docs" / "guide" / "trust.md"
 ROLES = re.search(r"```sql\n(.*?)```", DOCS.read_text(), re.DOTALL)[1]
 
 

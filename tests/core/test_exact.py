@@ -21,6 +21,7 @@ PAIRS = (
 
 
 def test_exact_experts_are_scikit_learns():
+    # [1, eq:posterior, eq:mean, eq:variance]
     magnitude, lam = frozen([0.4, 3.0, 9.0, 1.5]), frozen([1e-3, 0.2, 0.05, 1e-2])
     camp = campaign(6, d=3, t=25)
     experts = ExactExperts.prior(tuple(ours for ours, _ in PAIRS), 3)
@@ -58,6 +59,7 @@ def test_chunks_do_not_matter(sizes):
 
 
 def test_the_factor_is_that_of_the_correlations():
+    # [1, eq:joint_pdf]
     camp = campaign(9, d=3, t=10)
     who = kind("exact", 3)
     experts = who.prior()

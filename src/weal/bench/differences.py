@@ -7,7 +7,7 @@ printed. `kind` tells the three cases apart:
     other     the paper says, and we do otherwise, or not at all
     both      what is printed is run, and another reading beside it
 
-The same table is in docs/paper.md; a test holds them together.
+The same table is in docs/understand/paper.md; a test holds them together.
 """
 
 from dataclasses import dataclass

@@ -190,9 +190,10 @@ class ExactExperts:
         return np.stack(list(solve))
 
     def predict(self, points: Near) -> tuple[Array, Array]:
-        """mu = V'z, v = k(x, x) - V'V; rounding may not take v below 0."""
-        mu = np.matmul(self.z[:, None, :], points.V)[:, 0]
+        """mu = V'z, v = k(x, x) - V'V [1, eq:posterior]; rounding may not take v below 0."""
+        mu = np.matmul(self.z[:, None, :], points.V)[:, 0]  # [1, eq:mean]
         prior = np.array([[kernel.variance] for kernel in self.kernels])  # (M, 1)
+        # [1, eq:variance]
         return mu, np.maximum(prior - np.einsum("mtn,mtn->mn", points.V, points.V), 0.0)
 
     def step(
@@ -232,7 +233,7 @@ class ExactExperts:
         return after, z * root_s, root_s**2
 
     def prior_covariance(self, a: Near | Correlated, b: Near) -> Array:
-        """K."""
+        """K [1, eq:gp_prior]."""
         return np.stack([correlation(kernel, a.X, b.X) for kernel in self.kernels])
 
     def covariance(self, a: Near, b: Near) -> Array:

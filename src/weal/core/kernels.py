@@ -187,7 +187,7 @@ def spectral_draw(
     normal = _orthogonal_normal if orthogonal else _independent_normal
     h = FAMILIES[kernel.family].mixing(rng, D, kernel.alpha)  # (D,)
     ell = np.asarray(kernel.length_scale, dtype=np.float64)
-    return normal(rng, D, d) * np.sqrt(h)[:, None] / ell
+    return normal(rng, D, d) * np.sqrt(h)[:, None] / ell  # [1, eq:bochner]
 
 
 def _independent_normal(rng: np.random.Generator, D: int, d: int) -> Array:
@@ -220,7 +220,7 @@ def default_dictionary(d: int) -> tuple[Kernel, ...]:
 
 
 def paper_dictionary(squared: bool = False) -> tuple[Kernel, ...]:
-    """The 11 RBFs of [1], lengthscales 10^-4 .. 10^6.
+    """The 11 RBFs of [1, set:dictionary], lengthscales 10^-4 .. 10^6.
 
     `squared` reads the grid as the squared lengthscale, as earlier code of its first author does.
     """

@@ -92,6 +92,7 @@ class FeatureEncoder(TransformerMixin, BaseEstimator):
         Z = np.empty((len(table), M, 2 * D))
         for rows in features.blocks(len(table), 2 * 8 * M * 2 * D):
             scaled = check_distance("X", self.scaling_.inputs(table[rows]))
+            # [1, claim:inputs], though it is no encryption
             Z[rows] = features.features(scaled, self.frequencies_).transpose(1, 0, 2)
         return Z.reshape(len(table), -1)
 

@@ -161,7 +161,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         setting: dict[str, Any] = {
             "kernels": kernels.paper_dictionary(squared_grid),
             "approximation": "features",
-            "n_frequencies": 50,
+            "n_frequencies": 50,  # [1, set:frequencies]
             "magnitude": None,
             "noise_bounds": (1e-5**0.5, 1e5**0.5),  # scikit-learn bounds the variance
             "condition": False,

@@ -1,0 +1,76 @@
+"""How the site is built (`./scripts/docs`). Pages are MyST; their code runs in the build."""
+
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_ext"))
+
+import weal  # noqa: E402
+
+project = "weal"
+author = "The weal developers"
+copyright = "The weal developers, BSD-3-Clause"
+version = release = weal.__version__
+language = "en"
+
+extensions = [
+    "myst_nb",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "mathml",
+    "paper_items",
+]
+exclude_patterns = ["_build", "_ext", "_ipython", "README.md", "learn/notebooks"]
+suppress_warnings = ["mystnb.unknown_mime_type"]
+nitpicky = False
+
+# Pages: a fence ```{code-cell} runs, in a folder of its own for each page.
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "attrs_inline", "substitution"]
+myst_heading_anchors = 3
+myst_substitutions = {"version": release}
+nb_execution_mode = os.environ.get("WEAL_DOCS_EXECUTION", "force")  # cache: what did not change
+nb_execution_cache_path = str(HERE / "_build" / "cache")
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_merge_streams = True
+nb_render_text_lexer = "console"
+os.environ["IPYTHONDIR"] = str(HERE / "_ipython")  # figures as SVG, and the magic %%console
+
+# The reference: docstrings by numpydoc, each public name on a page of its own.
+autosummary_generate = True
+autosummary_imported_members = False
+autodoc_typehints = "none"  # numpydoc prints the types that docstrings give
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+
+# No network while building, or reading: formulas are MathML, and nothing is fetched.
+html_math_renderer = "mathml"
+intersphinx_mapping = {}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "weal"
+html_static_path = ["_static"]
+html_css_files = ["weal.css"]
+html_copy_source = False
+html_show_sourcelink = False
+copybutton_prompt_text = r"\$ |>>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+copybutton_only_copy_prompt_lines = True
+html_theme_options = {
+    "logo": {"text": "weal"},
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "header_links_before_dropdown": 6,
+    "navbar_align": "left",
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
