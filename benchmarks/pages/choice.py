@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from benchmarks.pages.figures import dots
 from benchmarks.pages.kept import Figures, Files, by_realisation, difference, over_tasks, paired
-from benchmarks.pages.markdown import ends, figure, repeat, share, signed, table
+from benchmarks.pages.markdown import ends, figure, repeat, share, signed, table, whole
 from benchmarks.real_labels.tasks import EVERY, NOISY, TABLES
 
 from weal.bench.paired import Interval, interval
@@ -107,7 +107,7 @@ def areas(runs: pd.DataFrame, tasks: list[str], against: list[Interval]) -> str:
     rows: list[list[Any]] = []
     for task, d in zip(tasks, against, strict=True):
         ours, random = (by_realisation(runs, task, who).mean() for who in (DEFAULT, RANDOM))
-        rows.append([task, signed(ours), signed(random), ends(d, count=True)])
+        rows.append([task, signed(ours), signed(random), whole(ends(d, count=True))])
     return table(["task", "default", "random", "difference"], rows, "lrrr")
 
 
@@ -140,14 +140,14 @@ def others(runs: pd.DataFrame, tasks: list[str]) -> str:
     rows = []
     for task in NOISY:
         if _has(runs, task, DEFAULT, EVEN):
-            row = ends(difference(runs, task, DEFAULT, EVEN), count=True)
+            row = whole(ends(difference(runs, task, DEFAULT, EVEN), count=True))
             rows.append(["the six with even weights", task, row])
     for other in (*SINGLE, SIX):
         names = [task for task in tasks if _has(runs, task, DEFAULT, other)]
         if names:
             mean = over_tasks(runs, names, DEFAULT, other)
             where = f"{len(names)} tasks, in the mean"
-            rows.append([other, where, ends(mean, count=True)])
+            rows.append([other, where, whole(ends(mean, count=True))])
     return table(["the default minus", "on", "area"], rows, "llr")
 
 
@@ -167,7 +167,7 @@ def batches(files: Files) -> str:
                 (runs["batch"] > 1, DEFAULT),
             )
         )  # fmt: skip
-        rows.append([task, ends(interval(paired(many, alone)), count=True)])
+        rows.append([task, whole(ends(interval(paired(many, alone)), count=True))])
         gains.append((paired(random, alone).mean(), paired(random, many).mean()))
     gain, left = np.mean(gains, axis=0)
     said = (

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 from benchmarks.pages.figures import dots
 from benchmarks.pages.kept import Figures, Files, by_realisation, difference
-from benchmarks.pages.markdown import bold, ends, figure, plain, repeat, share, signed, table
+from benchmarks.pages.markdown import bold, ends, figure, plain, repeat, share, signed, table, whole
 
 from weal.bench.paired import Interval
 from weal.bench.summary import FLOOR
 from weal.bench.tasks import TASKS
-from weal.bench.titles import task_title
+from weal.bench.titles import number, task_title
 
 OURS, RANDOM = "weal-auto", "weal-random"
 
@@ -40,14 +40,16 @@ in.
 
 {made}
 
-**How to read it.** Tasks are played for {queries}, {seeds}. The *area* is the mean over all
-queries of log10 of the normalised error
-(NMSE, squared error over the variance of the labels; below {floor:g} it counts as {floor:g}):
-lower is better, and a difference of -0.1 is {tenth} less error along the whole curve. All methods
-start from the same first labels of the same splits, so differences are paired; in brackets is the
-95 % interval, by sign flips. *Random* is random choice with our own model: what differs is the
-choice alone. The *best rival* is picked for each task after the fact, the lowest of {rivals}
-methods: that favours the rivals. {refitted}
+**How to read it.** Tasks are played for {queries}, {seeds}.
+
+- The *area* is the mean over all queries of log10 of the normalised error (NMSE: squared error over
+  the variance of the labels; below {floor} it counts as {floor}). Lower is better, and a difference
+  of -0.1 is {tenth} less error along the whole curve.
+- All methods start from the same first labels of the same splits, so differences are paired; in
+  brackets is the 95 % interval, by sign flips.
+- *Random* is random choice with our own model: what differs is the choice alone.
+- The *best rival* is picked for each task after the fact, the lowest of {rivals} methods ({names}):
+  that favours the rivals. All of them are refitted after every fifth label.
 
 {ranks}
 
@@ -63,12 +65,17 @@ deviation: it is low where predictions are good *and* say how good they are.
 ## The first labels
 
 {early}
-"""
 
-REFITTED = """Rivals are scikit-learn's GP (a lengthscale for each input, noise, restarts) asking
-by the largest sd, by iGS and at random; scikit-activeml's greedy sampling on that GP; BoTorch's
-SingleTaskGP asking by the largest variance, by integrated variance and at random. All of them are
-refitted after every fifth label."""
+## Run your own
+
+`weal bench tasks` and `weal bench methods` list what there is; `weal bench paper` repeats the
+paper, `weal bench choice` shows where choosing pays, `weal bench peers` runs other packages'
+methods (`pip install "weal[peers]"`), `weal bench run --tasks a,b --methods x,y` anything else, and
+`weal simulate my.csv --target y` the same on a table of yours. Each writes a folder with
+`report.html`, figures and tables. An interrupted run is resumed by the same command; a changed
+setting, or changed code, never mixes with old results. `--scheduler tcp://...` runs the curves on a
+Dask cluster.
+"""
 
 
 def page(files: Files, figures: Figures) -> str:
@@ -95,10 +102,10 @@ def page(files: Files, figures: Figures) -> str:
         made=note,
         queries=ours.about["what"].split(", ")[-1],
         seeds=ours.about["seeds"],
-        floor=FLOOR,
+        floor=number(FLOOR),
         tenth=f"{1.0 - 10.0**-0.1:.0%}".replace("%", " %"),
         rivals=rivals.frame["method"].nunique(),
-        refitted=REFITTED,
+        names="; ".join(sorted(set(rivals.frame["title"]))),
         ranks=ranks(runs, tasks),
         nplls=nplls(runs, tasks),
         again=note,
@@ -164,7 +171,8 @@ def areas(
     rows: list[list[Any]] = []
     for task, random, rival in zip(tasks, against, beside, strict=True):
         area = by_realisation(runs, task, OURS).mean()
-        rows.append([task_title(task), signed(area), ends(random), ends(rival), titles[best[task]]])
+        differences = [whole(ends(random)), whole(ends(rival))]
+        rows.append([task_title(task), signed(area), *differences, titles[best[task]]])
     header = ["task", "area", "minus random", "minus best rival", "which is"]
     return table(header, rows, "lrrrl")
 
