@@ -24,6 +24,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "mathml",
+    "rooms",
 ]
 exclude_patterns = ["_build", "_ext", "_ipython", "README.md"]
 suppress_warnings = ["mystnb.unknown_mime_type"]
