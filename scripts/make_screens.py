@@ -1,6 +1,6 @@
-"""The pictures of docs/guide/serve.md: a campaign with some labels, served and looked at in Chromium.
+"""The pictures of docs/guide/serve.md: a campaign with some labels, served, seen in Chromium.
 
-python scripts/make_screens.py [FOLDER]      (docs/guide/pictures; needs Debian's chromium and playwright)
+python scripts/make_screens.py [FOLDER]   (docs/guide/pictures; needs chromium and playwright)
 """
 
 import os

@@ -24,15 +24,16 @@ from sphinx.application import Sphinx
 ROOT = Path(__file__).parents[2]
 WORDS = {
     "cli": "the commands of `weal`: options, screens, exit codes",
-    "web": "the pages of `weal serve`: the door, the worker beside the server, a module and a folder "
-    "of templates for each page",
+    "web": "the pages of `weal serve`: the door, the worker beside the server, a module and a "
+    "folder of templates for each page",
     "bench": "the paper's tasks, methods and claims; runs; report",
-    "campaign": "events and rules of a campaign, worksheets and files that come in, replay, status, "
-    "export",
+    "campaign": "events and rules of a campaign, worksheets and files that come in, replay, "
+    "status, export",
     "active_learner": "`ActiveLearner`, the shell around one state",
+    "learner_view": "what an `ActiveLearner` shows of itself: predictions, tables, pictures",
     "plots": "figures",
-    "diagnostics": "leave-one-out, trend, stopping, random choice, inputs that matter and what they "
-    "do, why this row, labels that look wrong",
+    "diagnostics": "leave-one-out, trend, stopping, random choice, inputs that matter and what "
+    "they do, why this row, labels that look wrong",
     "learner": "the state, its events, `apply`; choosing; pools, in memory and in shards; refining "
     "one; the file of a learner",
     "shards": "pools in files: what a file is known by, rows of it, the index of ids, who does a "
@@ -40,8 +41,8 @@ WORDS = {
     "model": "from parameters and labels to experts, the fold of the labels, predictions; the "
     "estimator; files",
     "store": "memory, SQLite, PostgreSQL; the doctor",
-    "core": "the mathematics: pure functions on frozen dataclasses of arrays, numpy and scipy only, "
-    "in the paper's letters",
+    "core": "the mathematics: pure functions on frozen dataclasses of arrays, numpy and scipy "
+    "only, in the paper's letters",
     "table": "tables as people have them, and the plan that makes inputs of them",
     "samples": "the tables that ship",
     "errors": "our few errors",
