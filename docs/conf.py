@@ -26,6 +26,7 @@ extensions = [
     "mathml",
     "paper_items",
     "reference",
+    "rooms",
 ]
 exclude_patterns = [
     "_build", "_ext", "_ipython", "README.md", "learn/notebooks", "reference/api/_*",
