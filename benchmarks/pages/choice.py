@@ -67,7 +67,7 @@ def page(files: Files, figures: Figures) -> str:
     runs = kept.frame[kept.frame["batch"] == 1]
     tasks = [task for task in EVERY if _has(runs, task, DEFAULT, RANDOM)]
     against = [difference(runs, task, DEFAULT, RANDOM) for task in tasks]
-    label = "area, default minus random; left of the line choosing pays"
+    label = "area, default minus random"
     figures |= dots("choice", tasks, {"default minus random": against}, label)
     words = "Default minus random choice, with intervals, task by task"
     return TEXT.format(
@@ -93,12 +93,14 @@ def found(tasks: list[str], against: list[Interval]) -> str:
     worse = [t for t, d in zip(tasks, against, strict=True) if d.low > 0.0]
     mean = float(np.mean([d.mean for d in against]))
     text = (
-        f"Choosing beats random choice in the mean on {share(better, len(tasks))} tasks, beyond "
-        f"doubt on {sure}; over all tasks the error along the curve is {1.0 - 10.0**mean:.0%} "
-        f"lower."
+        f"Choosing beats random choice in the mean on {share(better, len(tasks))} tasks, with the "
+        f"whole interval on {sure}; over all tasks the error along the curve is "
+        f"{1.0 - 10.0**mean:.0%} lower."
     ).replace("%", " %")
     return text + (
-        f" It is worse on {', '.join(worse)}." if worse else " It is surely worse on none."
+        f" It is worse on {', '.join(worse)}."
+        if worse
+        else " On none is the whole interval above 0."
     )
 
 

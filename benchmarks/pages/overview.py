@@ -30,8 +30,6 @@ in.
 {pages}
 ```
 
-{cards}
-
 ## Beside random choice, and beside the best rival
 
 {figure}
@@ -52,6 +50,8 @@ in.
   that favours the rivals. All of them are refitted after every fifth label.
 
 {ranks}
+
+{cards}
 
 ## How likely the labels were
 
@@ -88,9 +88,7 @@ def page(files: Files, figures: Figures) -> str:
     beside = [difference(runs, task, OURS, best[task]) for task in tasks]
     titles = [task_title(task) for task in tasks]
     shown = {"minus random choice": against, "minus the best rival": beside}
-    figures |= dots(
-        "default", titles, shown, "difference of areas; left of the line ours is better"
-    )
+    figures |= dots("default", titles, shown, "difference of areas (left: ours is better)")
     words = "Default minus random choice and minus the best rival, with intervals, task by task"
     note = repeat(ours, rivals)
     return TEXT.format(
@@ -151,10 +149,11 @@ def found(tasks: list[str], against: list[Interval], beside: list[Interval]) -> 
     lost = [task_title(t) for t, d in zip(tasks, beside, strict=True) if d.low > 0.0]
     mean = np.mean([d.mean for d in beside])
     text = (
-        f"With its defaults weal learns faster than random choice on {share(one, n)} tasks ({sure} "
-        f"beyond doubt), and faster than the best of the rival methods on {share(other, n)} "
-        f"({surely} beyond doubt). In the mean over tasks its error along the curve is "
-        f"{abs(1.0 - 10.0**mean):.0%} {'lower' if mean < 0.0 else 'higher'} than the best rival's."
+        f"With its defaults weal learns faster than random choice on {share(one, n)} tasks and "
+        f"faster than the best of the rival methods on {share(other, n)}; on {sure} and on {surely} of "
+        f"them the whole interval says so. In the mean over tasks its error along the curve is "
+        f"{abs(1.0 - 10.0**mean):.0%} {'lower' if mean < 0.0 else 'higher'} than that of the best "
+        "rival of each."
     ).replace("%", " %")
     return text + (f" It is behind on {', '.join(lost)}." if lost else "")
 
@@ -172,7 +171,7 @@ def areas(
     for task, random, rival in zip(tasks, against, beside, strict=True):
         area = by_realisation(runs, task, OURS).mean()
         differences = [whole(ends(random)), whole(ends(rival))]
-        rows.append([task_title(task), signed(area), *differences, titles[best[task]]])
+        rows.append([task_title(task), signed(area), *differences, whole(titles[best[task]])])
     header = ["task", "area", "minus random", "minus best rival", "which is"]
     return table(header, rows, "lrrrl")
 
