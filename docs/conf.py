@@ -28,6 +28,7 @@ extensions = [
     "mathml",
     "paper_items",
     "reference_pages",
+    "rooms",
 ]
 exclude_patterns = [
     "_build", "_ext", "_ipython", "README.md", "learn/notebooks", "reference/api/_*",
