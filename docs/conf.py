@@ -25,8 +25,12 @@ extensions = [
     "sphinx_design",
     "mathml",
     "paper_items",
+    "reference",
+    "rooms",
 ]
-exclude_patterns = ["_build", "_ext", "_ipython", "README.md"]
+exclude_patterns = [
+    "_build", "_ext", "_ipython", "README.md", "learn/notebooks", "reference/api/_*",
+]  # fmt: skip
 suppress_warnings = ["mystnb.unknown_mime_type"]
 nitpicky = False
 
@@ -43,9 +47,9 @@ nb_merge_streams = True
 nb_render_text_lexer = "console"
 os.environ["IPYTHONDIR"] = str(HERE / "_ipython")  # figures as SVG, and the magic %%console
 
-# The reference: docstrings by numpydoc, each public name on a page of its own.
-autosummary_generate = True
-autosummary_imported_members = False
+# The reference: docstrings by numpydoc, each public name on a page of its own (`_ext/reference.py`).
+autosummary_generate = False
+default_role = "py:obj"  # in docstrings `ask` is code, and a link where there is such a name
 autodoc_typehints = "none"  # numpydoc prints the types that docstrings give
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False

@@ -55,3 +55,19 @@ def test_the_reactions_are_those_that_the_script_writes():
     assert np.std(errors) == pytest.approx(reactions.NOISE, rel=0.15)
     with pytest.raises(ValueError, match="no run 'B-1'"):
         reactions.measure("B-1")
+
+
+def test_from_a_shell_a_table_is_copied_and_a_worksheet_filled_in(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    shell = runpy.run_module("weal.samples.__main__")["main"]
+    assert shell(["copy", "reactions.csv"]) == 0
+    before = Path("reactions.csv").read_bytes()
+    assert before == samples.path("reactions.csv").read_bytes()
+    assert shell(["copy", "reactions.csv"]) == shell(["fill", "reactions.csv"]) == 2
+    assert shell(["copy", "../x.csv"]) == shell(["fill", "no.csv"]) == shell(["fill"]) == 2
+    assert Path("reactions.csv").read_bytes() == before
+    Path("batch.csv").write_text("run,yield,note\nR-001,,\nR-002,7.5,by hand\n")
+    assert shell(["fill", "batch.csv"]) == 0
+    y = samples.reactions.measure("R-001")
+    assert Path("batch.csv").read_text() == f"run,yield,note\nR-001,{y},\nR-002,7.5,by hand\n"
+    assert "write: python -m weal.samples copy" in capsys.readouterr().err

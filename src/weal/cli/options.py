@@ -70,6 +70,11 @@ outliers = click.option(
     default=None,
     help="Whether labels may be wrong [default: they may].",
 )
+warp = click.option(
+    "--warp",
+    type=click.Choice(["off", "auto", "asinh"]),
+    help="Bend labels with a long tail: always (asinh), where that helps (auto) [default: off].",
+)
 scheduler = click.option(
     "--scheduler",
     metavar="ADDRESS",

@@ -2,13 +2,16 @@
 
 alloys.csv    300 alloys with mixed columns, 12 of them measured; `alloys.measure` is the
               laboratory that measures the others
+reactions.csv 400 recipes of a reaction, four numbers each, 10 of them run; `reactions.measure`
+
+`python -m weal.samples` copies a table, and fills a worksheet in, from a shell.
 """
 
 from pathlib import Path
 
-from weal.samples import alloys
+from weal.samples import alloys, reactions
 
-__all__ = ["alloys", "path"]
+__all__ = ["alloys", "path", "reactions"]
 
 _HERE = Path(__file__).parent
 

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dtrsm
 
 from weal.core.acquisition import gpm_var, random
 from weal.core.arrays import Array
@@ -117,7 +116,7 @@ class Scoring:
         experts: Any = ens.experts
         q = None
         if self.reference is None and isinstance(experts, ExactExperts):
-            mu, v = in_place(experts, scaled)
+            mu, v = experts.used_up(experts.correlated(scaled))
         else:
             points = self.embedding.points(experts, scaled)
             mu, v = experts.predict(points)
@@ -154,23 +153,6 @@ class Scoring:
             later,
             {n: X[n - shard.start] for n in at},
         )
-
-
-def in_place(experts: ExactExperts, X: Array) -> tuple[Array, Array]:
-    """Means and variances (M, n) of exact experts, as `predict` has them, without a copy.
-
-    V = L^-1 K takes the place of K: as columns of BLAS, V' L' = K'.
-    """
-    K = experts.correlated(X).K
-    mu, v = np.empty((len(K), len(X))), np.empty((len(K), len(X)))
-    for m, kernel in enumerate(experts.kernels):
-        V = K[m]
-        if len(V):
-            V = dtrsm(1.0, experts.L[m].T, V.T, side=1, lower=0, overwrite_b=1).T
-        mu[m] = experts.z[m] @ V
-        np.einsum("tn,tn->n", V, V, out=v[m])
-        np.subtract(kernel.variance, v[m], out=v[m])
-    return mu, np.maximum(v, 0.0, out=v)
 
 
 def best_rows(shard: Shard, scores: Array, free: NDArray[np.bool_], seed: int) -> Best:

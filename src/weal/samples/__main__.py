@@ -1,0 +1,55 @@
+"""The samples from a shell: a copy of a table, and the laboratory that fills a worksheet in.
+
+python -m weal.samples copy reactions.csv     into the folder where you are
+python -m weal.samples fill batch.csv         the worksheet of `weal ask --to batch.csv`
+"""
+
+import csv
+import shutil
+import sys
+from pathlib import Path
+
+from weal.samples import alloys, path, reactions
+
+LABORATORIES = {"sample": ("hardness", alloys.measure), "run": ("yield", reactions.measure)}
+USAGE = "write: python -m weal.samples copy TABLE.csv, or python -m weal.samples fill WORKSHEET.csv"
+
+
+def copy(name: str) -> str:
+    """Copy a sample table here; a file of yours with that name stays as it is."""
+    if Path(name).exists():
+        raise ValueError(f"there is a file {name} already; it was left as it is")
+    shutil.copyfile(path(name), name)
+    return f"{name} copied from the samples of weal"
+
+
+def fill(name: str) -> str:
+    """Measure what a worksheet asks for: its empty cells of the target are filled in."""
+    with Path(name).open(encoding="utf-8-sig", newline="") as file:
+        header, *rows = csv.reader(file)
+    if header[0] not in LABORATORIES or header[-1] != "note":  # the table itself is none
+        raise ValueError(f"{name} is no worksheet of a sample, as `weal ask --to` writes them")
+    target, measure = LABORATORIES[header[0]]
+    at = header.index(target)
+    empty = [row for row in rows if not row[at].strip()]
+    for row in empty:
+        row[at] = str(measure(row[0]))
+    with Path(name).open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([header, *rows])
+    return f"{name}: {target} of {len(empty)} rows measured and filled in"
+
+
+def main(words: list[str]) -> int:
+    """The exit code; what was done is printed."""
+    try:
+        what, name = words
+        print({"copy": copy, "fill": fill}[what](name))
+    except (KeyError, OSError, ValueError) as error:
+        said = error if len(words) == 2 and words[0] in ("copy", "fill") else USAGE
+        print(f"weal.samples: {said}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
