@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from benchmarks.pages.figures import dots
 from benchmarks.pages.kept import Figures, Files, by_realisation, difference, over_tasks, paired
-from benchmarks.pages.markdown import ends, figure, repeat, share, signed, table
+from benchmarks.pages.markdown import ends, figure, repeat, share, signed, table, whole
 from benchmarks.real_labels.tasks import EVERY, NOISY, TABLES
 
 from weal.bench.paired import Interval, interval
@@ -67,7 +67,7 @@ def page(files: Files, figures: Figures) -> str:
     runs = kept.frame[kept.frame["batch"] == 1]
     tasks = [task for task in EVERY if _has(runs, task, DEFAULT, RANDOM)]
     against = [difference(runs, task, DEFAULT, RANDOM) for task in tasks]
-    label = "area, default minus random; left of the line choosing pays"
+    label = "area, default minus random"
     figures |= dots("choice", tasks, {"default minus random": against}, label)
     words = "Default minus random choice, with intervals, task by task"
     return TEXT.format(
@@ -93,12 +93,14 @@ def found(tasks: list[str], against: list[Interval]) -> str:
     worse = [t for t, d in zip(tasks, against, strict=True) if d.low > 0.0]
     mean = float(np.mean([d.mean for d in against]))
     text = (
-        f"Choosing beats random choice in the mean on {share(better, len(tasks))} tasks, beyond "
-        f"doubt on {sure}; over all tasks the error along the curve is {1.0 - 10.0**mean:.0%} "
-        f"lower."
+        f"Choosing beats random choice in the mean on {share(better, len(tasks))} tasks, with the "
+        f"whole interval on {sure}; over all tasks the error along the curve is "
+        f"{1.0 - 10.0**mean:.0%} lower."
     ).replace("%", " %")
     return text + (
-        f" It is worse on {', '.join(worse)}." if worse else " It is surely worse on none."
+        f" It is worse on {', '.join(worse)}."
+        if worse
+        else " On none is the whole interval above 0."
     )
 
 
@@ -107,7 +109,7 @@ def areas(runs: pd.DataFrame, tasks: list[str], against: list[Interval]) -> str:
     rows: list[list[Any]] = []
     for task, d in zip(tasks, against, strict=True):
         ours, random = (by_realisation(runs, task, who).mean() for who in (DEFAULT, RANDOM))
-        rows.append([task, signed(ours), signed(random), ends(d, count=True)])
+        rows.append([task, signed(ours), signed(random), whole(ends(d, count=True))])
     return table(["task", "default", "random", "difference"], rows, "lrrr")
 
 
@@ -140,14 +142,14 @@ def others(runs: pd.DataFrame, tasks: list[str]) -> str:
     rows = []
     for task in NOISY:
         if _has(runs, task, DEFAULT, EVEN):
-            row = ends(difference(runs, task, DEFAULT, EVEN), count=True)
+            row = whole(ends(difference(runs, task, DEFAULT, EVEN), count=True))
             rows.append(["the six with even weights", task, row])
     for other in (*SINGLE, SIX):
         names = [task for task in tasks if _has(runs, task, DEFAULT, other)]
         if names:
             mean = over_tasks(runs, names, DEFAULT, other)
             where = f"{len(names)} tasks, in the mean"
-            rows.append([other, where, ends(mean, count=True)])
+            rows.append([other, where, whole(ends(mean, count=True))])
     return table(["the default minus", "on", "area"], rows, "llr")
 
 
@@ -167,7 +169,7 @@ def batches(files: Files) -> str:
                 (runs["batch"] > 1, DEFAULT),
             )
         )  # fmt: skip
-        rows.append([task, ends(interval(paired(many, alone)), count=True)])
+        rows.append([task, whole(ends(interval(paired(many, alone)), count=True))])
         gains.append((paired(random, alone).mean(), paired(random, many).mean()))
     gain, left = np.mean(gains, axis=0)
     said = (

@@ -33,9 +33,17 @@ def ends(found: Interval, count: bool = False) -> str:
     """
     if not (math.isfinite(found.low) and math.isfinite(found.high)):
         return signed(found.mean)
-    return f"{signed(found.mean)} ({signed(found.low)} to {signed(found.high)})" + (
-        f"; {found.n}" if count else ""
-    )
+    text = f"{signed(found.mean)} ({signed(found.low)} to {signed(found.high)})"
+    return text + (f"; {found.n}" if count else "")
+
+
+def whole(text: str) -> str:
+    """The text as a cell that is never broken into lines.
+
+    >>> whole("-0.126 (-0.200 to -0.050)").count(" ")
+    0
+    """
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def milliseconds(value: float | None) -> str:

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 from benchmarks.pages.figures import dots
 from benchmarks.pages.kept import Figures, Files, by_realisation, difference
-from benchmarks.pages.markdown import bold, ends, figure, plain, repeat, share, signed, table
+from benchmarks.pages.markdown import bold, ends, figure, plain, repeat, share, signed, table, whole
 
 from weal.bench.paired import Interval
 from weal.bench.summary import FLOOR
 from weal.bench.tasks import TASKS
-from weal.bench.titles import task_title
+from weal.bench.titles import number, task_title
 
 OURS, RANDOM = "weal-auto", "weal-random"
 
@@ -30,8 +30,6 @@ in.
 {pages}
 ```
 
-{cards}
-
 ## Beside random choice, and beside the best rival
 
 {figure}
@@ -40,16 +38,20 @@ in.
 
 {made}
 
-**How to read it.** Tasks are played for {queries}, {seeds}. The *area* is the mean over all
-queries of log10 of the normalised error
-(NMSE, squared error over the variance of the labels; below {floor:g} it counts as {floor:g}):
-lower is better, and a difference of -0.1 is {tenth} less error along the whole curve. All methods
-start from the same first labels of the same splits, so differences are paired; in brackets is the
-95 % interval, by sign flips. *Random* is random choice with our own model: what differs is the
-choice alone. The *best rival* is picked for each task after the fact, the lowest of {rivals}
-methods: that favours the rivals. {refitted}
+**How to read it.** Tasks are played for {queries}, {seeds}.
+
+- The *area* is the mean over all queries of log10 of the normalised error (NMSE: squared error over
+  the variance of the labels; below {floor} it counts as {floor}). Lower is better, and a difference
+  of -0.1 is {tenth} less error along the whole curve.
+- All methods start from the same first labels of the same splits, so differences are paired; in
+  brackets is the 95 % interval, by sign flips.
+- *Random* is random choice with our own model: what differs is the choice alone.
+- The *best rival* is picked for each task after the fact, the lowest of {rivals} methods ({names}):
+  that favours the rivals. All of them are refitted after every fifth label.
 
 {ranks}
+
+{cards}
 
 ## How likely the labels were
 
@@ -63,12 +65,17 @@ deviation: it is low where predictions are good *and* say how good they are.
 ## The first labels
 
 {early}
-"""
 
-REFITTED = """Rivals are scikit-learn's GP (a lengthscale for each input, noise, restarts) asking
-by the largest sd, by iGS and at random; scikit-activeml's greedy sampling on that GP; BoTorch's
-SingleTaskGP asking by the largest variance, by integrated variance and at random. All of them are
-refitted after every fifth label."""
+## Run your own
+
+`weal bench tasks` and `weal bench methods` list what there is; `weal bench paper` repeats the
+paper, `weal bench choice` shows where choosing pays, `weal bench peers` runs other packages'
+methods (`pip install "weal[peers]"`), `weal bench run --tasks a,b --methods x,y` anything else, and
+`weal simulate my.csv --target y` the same on a table of yours. Each writes a folder with
+`report.html`, figures and tables. An interrupted run is resumed by the same command; a changed
+setting, or changed code, never mixes with old results. `--scheduler tcp://...` runs the curves on a
+Dask cluster.
+"""
 
 
 def page(files: Files, figures: Figures) -> str:
@@ -81,9 +88,7 @@ def page(files: Files, figures: Figures) -> str:
     beside = [difference(runs, task, OURS, best[task]) for task in tasks]
     titles = [task_title(task) for task in tasks]
     shown = {"minus random choice": against, "minus the best rival": beside}
-    figures |= dots(
-        "default", titles, shown, "difference of areas; left of the line ours is better"
-    )
+    figures |= dots("default", titles, shown, "difference of areas (left: ours is better)")
     words = "Default minus random choice and minus the best rival, with intervals, task by task"
     note = repeat(ours, rivals)
     return TEXT.format(
@@ -95,10 +100,10 @@ def page(files: Files, figures: Figures) -> str:
         made=note,
         queries=ours.about["what"].split(", ")[-1],
         seeds=ours.about["seeds"],
-        floor=FLOOR,
+        floor=number(FLOOR),
         tenth=f"{1.0 - 10.0**-0.1:.0%}".replace("%", " %"),
         rivals=rivals.frame["method"].nunique(),
-        refitted=REFITTED,
+        names="; ".join(sorted(set(rivals.frame["title"]))),
         ranks=ranks(runs, tasks),
         nplls=nplls(runs, tasks),
         again=note,
@@ -144,10 +149,11 @@ def found(tasks: list[str], against: list[Interval], beside: list[Interval]) -> 
     lost = [task_title(t) for t, d in zip(tasks, beside, strict=True) if d.low > 0.0]
     mean = np.mean([d.mean for d in beside])
     text = (
-        f"With its defaults weal learns faster than random choice on {share(one, n)} tasks ({sure} "
-        f"beyond doubt), and faster than the best of the rival methods on {share(other, n)} "
-        f"({surely} beyond doubt). In the mean over tasks its error along the curve is "
-        f"{abs(1.0 - 10.0**mean):.0%} {'lower' if mean < 0.0 else 'higher'} than the best rival's."
+        f"With its defaults weal learns faster than random choice on {share(one, n)} tasks and "
+        f"faster than the best of the rival methods on {share(other, n)}; on {sure} and on {surely} of "
+        f"them the whole interval says so. In the mean over tasks its error along the curve is "
+        f"{abs(1.0 - 10.0**mean):.0%} {'lower' if mean < 0.0 else 'higher'} than that of the best "
+        "rival of each."
     ).replace("%", " %")
     return text + (f" It is behind on {', '.join(lost)}." if lost else "")
 
@@ -164,7 +170,8 @@ def areas(
     rows: list[list[Any]] = []
     for task, random, rival in zip(tasks, against, beside, strict=True):
         area = by_realisation(runs, task, OURS).mean()
-        rows.append([task_title(task), signed(area), ends(random), ends(rival), titles[best[task]]])
+        differences = [whole(ends(random)), whole(ends(rival))]
+        rows.append([task_title(task), signed(area), *differences, whole(titles[best[task]])])
     header = ["task", "area", "minus random", "minus best rival", "which is"]
     return table(header, rows, "lrrrl")
 

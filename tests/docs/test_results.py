@@ -113,7 +113,7 @@ def test_a_difference_on_the_page_is_the_mean_of_the_runs_in_the_file(kept):
         if (name, method) == (task, "auto") and (task, "random", n) in areas
     ]
     line = next(row for row in table_rows(kept["choice.md"]) if row.startswith(f"| {task} |"))
-    assert f"| {np.mean(pairs):+.3f} (" in line
+    assert f"| {np.mean(pairs):+.3f} (" in line.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def test_files_in_the_repository_are_small_and_say_how_they_were_made():
