@@ -111,8 +111,20 @@ def test_a_surprise_between_settlings_is_held_lightly_whatever_the_order():
     assert np.abs(sure.predict(X) - before).max() > 500.0
 
 
+def test_two_labels_that_were_exchanged_are_undecided_and_not_set_aside():
+    y, clean = Y[:40].copy(), fitted(Y[:40])
+    i, j = int(np.argmin(y)), int(np.argsort(y)[-10])
+    y[[i, j]] = y[[j, i]]
+    model = fitted(y)
+    p = model.outlier_probability_
+    assert (p[[i, j]] > 0.2).all()
+    assert clean.outlier_probability_.max() < 0.2
+    sure = EnsembleGPRegressor(random_state=0).fit(X[:40], y, sure=np.isin(np.arange(40), [i, j]))
+    assert (sure.outlier_probability_[[i, j]] == 0.0).all()
+
+
 @pytest.mark.parametrize("off", [-10.0, 10.0])
-@pytest.mark.parametrize("t", [8, 10])
+@pytest.mark.parametrize("t", [10, 12])
 def test_a_label_beyond_the_few_others_is_set_aside_though_it_is_undecided(t, off):
     y = Y[:t].copy()
     y[3] += off * Y.std()
@@ -124,6 +136,15 @@ def test_a_label_beyond_the_few_others_is_set_aside_though_it_is_undecided(t, of
     learner.tell(dict(enumerate(y)))
     (named,) = suspects(learner.state, learner.model)
     assert (named.id, named.aside, named.counted) == (3, True, False)
+
+
+@pytest.mark.parametrize("off", [-10.0, 10.0])
+def test_eight_labels_leave_it_open_and_the_probability_says_so(off):
+    y = Y[:8].copy()
+    y[3] += off * Y.std()
+    p = fitted(y).outlier_probability_
+    assert p[3] > 0.2
+    assert np.delete(p, 3).max() < 0.1
 
 
 def test_labels_at_the_foot_of_a_sharp_peak_are_not_taken_for_wrong():

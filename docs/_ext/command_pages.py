@@ -1,5 +1,6 @@
 """Usage, description and options of each command of `weal`, as Markdown made from click."""
 
+import re
 from collections.abc import Iterator
 from inspect import cleandoc
 
@@ -28,13 +29,21 @@ def text(command: click.Command, context: click.Context) -> str:
     about = cleandoc(command.help or "")
     options = [one for one in command.params if isinstance(one, click.Option)]
     rows = [record for one in options if (record := one.get_help_record(context))]
-    table = [f"| `{_cell(names)}` | {_cell(words)} |" for names, words in rows]
+    table = [f"| `{_cell(names)}` | {_code(_cell(words))} |" for names, words in rows]
     head = ["| option | |", "|---|---|"] if table else []
     return "\n".join(["```text", usage, "```", "", about, "", *head, *table, ""])
 
 
 def _cell(words: str) -> str:
     return " ".join(words.replace("|", "\\|").replace(" RANGE", "").split())
+
+
+def _code(words: str) -> str:
+    """Options, variables and what is written as URLs in a sentence, as code."""
+    parts = words.split("`")  # every second one is code already
+    plain = r"(?<![\w-])(--?[a-z][a-z-]*|WEAL_[A-Z]+|\w+:///?[\w.:]+\w)"
+    parts[::2] = [re.sub(plain, r"`\1`", part) for part in parts[::2]]
+    return "`".join(parts)
 
 
 def pages() -> dict[str, str]:

@@ -30,7 +30,7 @@ WORDS = {
     "campaign": "events and rules of a campaign, worksheets and files that come in, replay, "
     "status, export",
     "active_learner": "`ActiveLearner`, the shell around one state",
-    "learner_view": "what an `ActiveLearner` shows of itself: predictions, tables, pictures",
+    "learner_view": "what can be looked at of a learner, and nothing that changes it",
     "plots": "figures",
     "diagnostics": "leave-one-out, trend, stopping, random choice, inputs that matter and what "
     "they do, why this row, labels that look wrong",

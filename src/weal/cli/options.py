@@ -19,10 +19,14 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def command(brief: str, *examples: str, **options: Any) -> Callable[[Any], click.Command]:
+def examples(*lines: str) -> str:
+    """The end of a command's help."""
+    return "\n".join(["\b", "Example:", *(f"  $ {line}" for line in lines)])
+
+
+def command(brief: str, *lines: str, **options: Any) -> Callable[[Any], click.Command]:
     """A command, with its line in the list of commands, and examples at the end of its help."""
-    lines = "\n".join(f"  $ {example}" for example in examples)
-    return click.command(short_help=brief, epilog=f"\b\nExample:\n{lines}", **options)
+    return click.command(short_help=brief, epilog=examples(*lines), **options)
 
 
 def takes(*parameters: Callable[[Any], Any]) -> Callable[[Function], Function]:

@@ -64,7 +64,9 @@ def plot(name: str, folder: Path | None, store: str | None, as_json: bool) -> No
 )
 @takes(
     line.name,
-    click.option("--what", type=click.Choice(WHAT), default="labels", show_default=True),
+    click.option(
+        "--what", type=click.Choice(WHAT), default="labels", show_default=True, help="Which table."
+    ),
     click.option(
         "--to",
         required=True,

@@ -24,7 +24,7 @@ is weighed against nobody being wrong by the evidence of the whole line-up, stra
 (`bend`): a skewed function is no typo. Each doubt is charged, for no model is true: CHARGE nats, or
 FAR_CHARGE where a label lies beyond all others by more than their range. Such a label is set aside
 where it is undecided whether it is wrong: one in ten that is believed spoils more than one that is
-missing.
+missing. Two labels that are likely exchanged (`swaps`) are not set aside, but undecided.
 
 [2] Box, Tiao: A Bayesian approach to some outlier problems, 1968.
 """
@@ -35,6 +35,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import expit, logit, logsumexp
 
+from weal.core import swaps
 from weal.core.arrays import Array
 from weal.core.bend import STRAIGHT, Bend, bend_of
 from weal.core.ensemble import Ensemble
@@ -53,6 +54,7 @@ from weal.core.tuned import (
 )
 
 HOPELESS = 4.0  # nats by which the grid may be against doubts that fitted experts are asked about
+MOST_EXCHANGED = 0.45  # probability of being wrong of a label that is likely in another's place
 LEAST_BENT = 1e-15  # spread over sd down to which labels may be skewed
 OPEN = 10.0  # nats, and twice what fitted experts add, within which a coarse grid decides nothing
 
@@ -89,8 +91,11 @@ def judge(X: Array, y: Array, extra: Array, sure: Array, settle: Settle) -> Foun
     odds = np.where(sure > 0, -np.inf, case.odds(none, variance))
     nobody = Found(Doubt(expit(odds), everyone, case.slab), lineup, variance)
     if not (alone | (odds + case.charges > SUSPICIOUS)).any():
-        return nobody
-    return case.searched(nobody, far, settle)
+        return _or_exchanged(nobody, none, sure)
+    found = case.searched(nobody, far, settle)
+    if found.doubt.wrong.any():
+        none = case.stand(found.lineup, found.variance, found.doubt.wrong)
+    return _or_exchanged(found, none, sure)
 
 
 def _range(y: Array) -> tuple[float, float]:
@@ -233,6 +238,16 @@ class _Case:
         seen = _Case(self.X[kept], bend.labels(y), noise, self.sure[kept], self.slab)
         slope = float(bend.log_slope(y).sum()) - 0.5 * len(y) * float(np.log(variance))
         return seen.stand(lineup, variance, right).log_z() + slope
+
+
+def _or_exchanged(found: Found, now: Stand, sure: Array) -> Found:
+    """The judgement with labels of pairs that may be exchanged undecided at the least.
+
+    None is set aside for that: what would put it right is known to whoever told them.
+    """
+    exchanged = np.minimum(expit(swaps.log_odds(now, sure)), MOST_EXCHANGED)
+    probability = np.maximum(found.doubt.probability, exchanged)
+    return replace(found, doubt=replace(found.doubt, probability=probability))
 
 
 def _cleared(nobody: Found) -> Found:

@@ -178,8 +178,8 @@ def top_rows(start: int, X: Array, scores: Array, free: NDArray[np.bool_], most:
     return Top(scores[at], at + start, X[at])
 
 
-def merged(a: Summary, b: Summary) -> Summary:
-    """What both found."""
+def merged(a: Summary, b: Summary, most: int = SHORTLIST) -> Summary:
+    """What both found, with the `most` best of each function."""
     best = tuple(merge(one, other) for one, other in zip(a.best, b.best, strict=True))
     here = {entry.position for one in best for entry in one.entries}
     rows = {n: x for n, x in (*a.rows.items(), *b.rows.items()) if n in here}
@@ -188,15 +188,15 @@ def merged(a: Summary, b: Summary) -> Summary:
         np.minimum(a.low, b.low),
         np.maximum(a.high, b.high),
         best,
-        tuple(merged_top(one, other) for one, other in zip(a.top, b.top, strict=True)),
+        tuple(merged_top(one, other, most) for one, other in zip(a.top, b.top, strict=True)),
         None if a.unsure is None or b.unsure is None else merged_unsure(a.unsure, b.unsure),
         a.later + b.later,
         rows,
     )
 
 
-def merged_top(a: Top, b: Top, most: int = SHORTLIST) -> Top:
-    """The best of both."""
+def merged_top(a: Top, b: Top, most: int) -> Top:
+    """The `most` best of both."""
     scores, at = np.concatenate([a.scores, b.scores]), np.concatenate([a.at, b.at])
     order = np.lexsort((at, -scores))[:most]
     return Top(scores[order], at[order], np.concatenate([a.X, b.X])[order])

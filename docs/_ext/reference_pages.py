@@ -104,7 +104,8 @@ def page(module: str, name: str) -> str:
         ("Methods", "Properties"), members(thing), ("automethod", "autoproperty"), strict=True
     ):
         if found:
-            table = [f"   .. rubric:: {title}", "", "   .. autosummary::", ""]
+            table = [f"   .. rubric:: {title}", "", "   .. autosummary::"]
+            table += ["      :nosignatures:", ""]
             lines += [*table, *(f"      ~{name}.{one}" for one in found), ""]
             lines += [line for one in found for line in (f"   .. {directive}:: {one}", "")]
     return "\n".join(lines)
@@ -125,7 +126,10 @@ def _table(title: str, group: list[tuple[str, str]]) -> list[str]:
         said = inspect.getdoc(getattr(import_module(module), name)) or ""
         first = said.partition("\n\n")[0].replace("\n", " ").replace("|", "\\|")
         rows += [f"| [`{name}`](api/{module}.{name}.rst) | {first} |"]
-    return [f"## {title}", "", *INTRODUCED.get(title, []), "| | |", "|---|---|", *rows, ""]
+    pages = [f"api/{module}.{name}" for module, name in group]
+    toctree = ["```{toctree}", ":hidden:", f":caption: {title}", "", *pages, "```", ""]
+    head = [f"## {title}", "", *INTRODUCED.get(title, []), "| name | |", "|---|---|"]
+    return [*head, *rows, "", *toctree]
 
 
 def write(path: Path, text: str) -> None:
