@@ -139,12 +139,13 @@ def seeds_of(options: Any) -> str:
 
 
 def runs_of(results: pd.DataFrame) -> list[dict[str, Any]]:
-    """A row for each run: its area, NPLL after 60 queries and in the end, errors, seconds."""
+    """A row for each run: its area, NPLL half way and in the end, errors, seconds."""
     runs = by_run(results)
+    half = int(results["t"].max()) // 2
     early = results[results["t"].between(1, 10)].groupby(["task", "method", "realisation"])["nmse"]
     found = {
         "area": runs["nmse_area"],
-        "npll 60": at(results, 60, "npll"),
+        "npll half": at(results, half, "npll"),
         "npll": runs["npll"],
         "nmse": runs["nmse"],
         "nmse 10": at(results, 10, "nmse"),

@@ -208,3 +208,19 @@ def test_inputs_beyond_float32_and_constant_columns_give_finite_answers():
     done = make("command", "steel", "pool.csv", target="y")
     assert "1 dropped: constant" in done.out
     finite_ask()
+
+
+@DOORS
+def test_of_a_target_with_decimal_commas_only_the_cell_that_is_wrong_is_named(door):
+    rows = [f"P{n};{n},5;{n},25" for n in range(1, 9)]
+    Path("lab.csv").write_text("\n".join(["sample;x;y", *rows, "P9;9,5;28,4 min"]) + "\n")
+    done = make(door, "lab", "lab.csv", target="y")
+    refused(done, 2, r"must hold numbers, but 1 row does not: P9 \('28,4 min'\)")
+
+
+def test_levels_that_are_perhaps_one_are_asked_about():
+    write(
+        "pool.csv", [["sample", "binder"], *([f"P{n}", "alkyd"] for n in range(9)), ["Q", "Alkyd"]]
+    )
+    done = typed("new", "paints", "--pool", "pool.csv", "--id", "sample")
+    assert "binder: 'Alkyd' (1 row) and 'alkyd' (9 rows) are taken for two levels" in done.err

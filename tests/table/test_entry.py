@@ -41,6 +41,7 @@ def test_numbers_are_taken(text, value):
         ("1,234,567", "without thousands separators: 1234567"),
         ("12 MPa", "is '12 MPa'; write the number alone, without a unit"),
         ("12MPa", "the number alone"),
+        ("12,5 MPa", "is '12,5 MPa'; write the number alone, without a unit"),
         ("12 °C", "the number alone"),
         ("5%", "the number alone"),
         ("0x1F", "is '0x1F'; write a finite number"),

@@ -16,6 +16,7 @@ from weal.cli.screen import passing, say, show, show_json, working
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
+    from weal.table.reading import Table
 
 _file = click.Path(path_type=Path)
 
@@ -65,6 +66,7 @@ _file = click.Path(path_type=Path)
         help="What a label costs: gains are divided by it (acquisition ivr, wvar, qbc, gpm-var).",
     ),
     line.outliers,
+    line.warp,
     click.option("--seed", type=int, help="Decides all that is random [default: 0]."),
     click.option("--n-start", type=int, help="Labels before there is a model."),
     line.by,
@@ -114,9 +116,10 @@ def new(
             made = create(place, name, table, *given, further, copy, progress=progress)
         if not made:
             raise _there_already(name, place.url)
-        for note in [] if in_files else table.notes:
+        campaign = Campaign(name, place, who)
+        for note in [] if in_files else _notes(campaign, table):
             say(note)
-        _show_new(Campaign(name, place, who), as_json)
+        _show_new(campaign, as_json)
 
 
 def _there_already(name: str, place: str) -> ValueError:
@@ -152,6 +155,14 @@ def _columns(features: str) -> str | list[str]:
     import csv
 
     return [name.strip() for row in csv.reader([features]) for name in row if name.strip()]
+
+
+def _notes(campaign: "Campaign", table: "Table") -> list[str]:
+    """What the owner of a table should look at."""
+    from weal.table.alike import alike_levels
+    from weal.table.plan import Plan
+
+    return [*table.notes, *alike_levels(Plan.from_json(campaign.ledger.plan), table)]
 
 
 def _show_new(campaign: "Campaign", as_json: bool) -> None:

@@ -116,12 +116,27 @@ ANOVA = "anova"
 class Kernel:
     """A correlation: a family, its lengthscale (one, or one for each input), and its alpha.
 
-    `alpha` is that of rq, and the strength s of the interactions of anova.
+    Parameters
+    ----------
+    family : {"rbf", "matern12", "matern32", "matern52", "rq", "anova"}
+        Which function of the distance; "anova" is a sum of effects of single inputs and of some
+        together, for exact experts.
+    length_scale : float, or tuple of d floats
+        How far "near" reaches, in units of the scaled inputs, where every input has sd 1.
+    alpha : float
+        That of rq, and the strength of the interactions of anova.
+    offset : float
+        The variance, in units of the magnitude, of an unknown constant added to the function:
+        labels then need no centring, however few there are.
 
-    Lengthscales are in units of the scaled inputs, where every input has sd 1. `offset` is the
-    variance, in units of the magnitude, of an unknown constant added to the function: labels then
-    need no centring, however few there are.
+    Raises
+    ------
+    ValueError
+        Where the family is unknown, or a number is out of its range.
 
+    Examples
+    --------
+    >>> from weal import Kernel
     >>> Kernel("matern52", 0.5)
     Kernel('matern52', 0.5)
     >>> Kernel("rq", (0.5, 2.0), alpha=3.0)

@@ -147,6 +147,11 @@ def read_number(cell: str) -> float | None:
     return None if found is None else found[0]
 
 
+def with_comma(cell: object) -> bool:
+    """Whether a cell is a number where commas are decimal ones."""
+    return isinstance(cell, str) and bool(_COMMA_NUMBER.fullmatch(cell.replace(MINUS, "-")))
+
+
 def _all_as(kind: type[int] | type[float], cells: Sequence[str | None]) -> list[Any] | None:
     try:
         found = [None if cell is None else kind(cell) for cell in cells]

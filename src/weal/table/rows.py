@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from weal.table.cells import cell_text, short, some_of
+from weal.table.cells import Cell, cell_text, short, some_of, with_comma
 from weal.table.columns import as_numbers
 from weal.table.matrix import Matrix
 from weal.table.reading import Table
@@ -38,10 +38,25 @@ def row_labels(table: Table, target: str, ids: Sequence[str]) -> Matrix:
     """Labels (N,), NaN where there is none; ValueError where a cell is no finite number."""
     check_columns(table, [target])
     y, bad = as_numbers(table.columns[target])
-    refuse_rows(bad, table, target, ids, "the target column {} must hold numbers")
+    refuse_rows(
+        _not_for_commas(bad, table.cells(target)),
+        table,
+        target,
+        ids,
+        "the target column {} must hold numbers",
+    )
     infinite = np.flatnonzero(np.isinf(y)).tolist()
     refuse_rows(infinite, table, target, ids, "the target column {} must hold finite numbers")
     return y
+
+
+def _not_for_commas(bad: list[int], cells: Sequence[Cell]) -> list[int]:
+    """Of the rows that are no numbers, those to be mended: where labels are written with decimal
+    commas, one other cell has kept the column from being read so.
+    """
+    others = [n for n in bad if not with_comma(cells[n])]
+    known = sum(cell is not None for cell in cells)
+    return others if others and 2 * (len(bad) - len(others)) > known else bad
 
 
 def check_columns(table: Table, names: Sequence[str]) -> None:

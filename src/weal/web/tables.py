@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from weal.errors import WealError
+from weal.table.alike import alike_levels
 from weal.table.cells import short
 from weal.table.plan import Plan, encode, make_plan
 from weal.table.planning import DECLARED
@@ -108,7 +109,7 @@ def _described(table: Table, plan: Plan | None, given: Arguments) -> dict[str, A
     columns = [_column(table, name, said.get(name)) for name in table.columns]
     return {
         "rows": len(table),
-        "notes": list(table.notes),
+        "notes": [*table.notes, *(alike_levels(plan, table) if plan else [])],
         "columns": columns,
         "said": plan.describe() if plan else None,
         "id": given["id"] or "",

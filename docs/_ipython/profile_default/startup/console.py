@@ -63,13 +63,15 @@ def on_a_terminal(command: str) -> tuple[str, int]:
             break
         printed += chunk
     os.close(screen)
-    text = printed.decode("utf-8", "replace").replace("\r\n", "\n")
+    text = printed.decode("utf-8", "replace").replace("\r", "")
     return "\n".join(map(folded, without_progress(text).split("\n"))), process.wait()
 
 
 def without_progress(text: str) -> str:
     """The text without words and bars that come only where a machine is slow."""
-    text = re.sub(r"(?m)^[a-z ]+ \.\.\.\n|^.*\u2501.*\n\n?", "", text)
+    text = re.sub(
+        r"(?m)^(?:copying|examining|choosing|reading [^\n]*) \.\.\.\n|^.*\u2501.*\n\n?", "", text
+    )
     return re.sub(r"(?m)[ ]+$", "", text)
 
 

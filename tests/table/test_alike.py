@@ -1,0 +1,52 @@
+"""Levels of a category that may be one, and others that are two."""
+
+import itertools
+import string
+
+import pytest
+
+from weal.table.alike import _one_slip, alike_levels
+from weal.table.plan import make_plan
+from weal.table.reading import table_of
+
+
+def said(*levels):
+    cells = [level for level, n in levels for _ in range(n)]
+    table = table_of({"id": [f"r{n}" for n in range(len(cells))], "x": cells})
+    return alike_levels(make_plan(table, id_column="id"), table)
+
+
+@pytest.mark.parametrize("typo", ["acrylc", "acryylic", "acrilic", "arcylic", "crylic", "acrylics"])
+def test_a_rare_word_with_one_letter_wrong_is_asked_about(typo):
+    (words,) = said(("acrylic", 20), ("alkyd", 20), (typo, 2))
+    assert words.startswith(f"x: {typo!r} (2 rows) and 'acrylic' (20 rows)")
+
+
+@pytest.mark.parametrize("same", ["Acrylic", "ACRYLIC", "acryliC"])
+def test_another_case_is_asked_about_however_often_it_comes(same):
+    assert len(said(("acrylic", 8), (same, 8), ("b", 4))) == 1
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        [("S235J", 20), ("S355J", 2)],  # digits
+        [("NaOH", 20), ("KOH", 2)],  # short
+        [("ethanol", 20), ("methanol", 15)],  # both often
+        [("acrylic", 20), ("acrlyci", 2)],  # two slips
+    ],
+)
+def test_words_that_may_well_be_two_are_left_in_peace(levels):
+    assert said(*levels) == []
+
+
+def test_one_slip_is_what_trying_all_of_them_says():
+    letters, word = string.ascii_lowercase[:4], "abca"
+    tried = {word[:n] + word[n + 1 :] for n in range(4)}
+    tried |= {word[:n] + x + word[n:] for n in range(5) for x in letters}
+    tried |= {word[:n] + x + word[n + 1 :] for n in range(4) for x in letters}
+    tried |= {word[:n] + word[n + 1] + word[n] + word[n + 2 :] for n in range(3)}
+    for length in (3, 4, 5):
+        for other in map("".join, itertools.product(letters, repeat=length)):
+            if other != word:
+                assert _one_slip(word, other) == (other in tried) == _one_slip(other, word), other
