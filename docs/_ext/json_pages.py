@@ -42,10 +42,16 @@ def fields(schema: Schema, place: str = "") -> Iterator[Row]:
     """Place, kind and meaning of all fields within; those of parts that are named apart not."""
     for name, one in schema.get("properties", {}).items():
         here = f"{place}.{name}" if place else name
-        yield here, kind(one), one.get("description", "")
+        yield here, kind(one), one.get("description") or _named_part(one).get("description", "")
         yield from within(one, here)
     if schema.get("type") == "array":
         yield from within(schema, place)
+
+
+def _named_part(schema: Schema) -> Schema:
+    """What a schema refers to, of the parts that several have."""
+    named: dict[str, Schema] = SCHEMAS[COMMON]["$defs"]
+    return named.get(schema.get("$ref", "").rpartition("/")[2], {})
 
 
 def within(schema: Schema, place: str) -> Iterator[Row]:

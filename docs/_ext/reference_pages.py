@@ -104,7 +104,8 @@ def page(module: str, name: str) -> str:
         ("Methods", "Properties"), members(thing), ("automethod", "autoproperty"), strict=True
     ):
         if found:
-            table = [f"   .. rubric:: {title}", "", "   .. autosummary::", ""]
+            table = [f"   .. rubric:: {title}", "", "   .. autosummary::"]
+            table += ["      :nosignatures:", ""]
             lines += [*table, *(f"      ~{name}.{one}" for one in found), ""]
             lines += [line for one in found for line in (f"   .. {directive}:: {one}", "")]
     return "\n".join(lines)
