@@ -232,8 +232,10 @@ def main() -> None:
         over_files(table, chosen)
     if chosen.to:
         seeds = range(chosen.seeds) if chosen.batches or chosen.experts else [1, 7]
+        what = "batches from a shortlist" if chosen.batches else "pools beyond memory"
+        what = "experts that a pass is by" if chosen.experts else what
         packages = ("pyarrow", "dask", "distributed")
-        record.write(chosen.to, "pools beyond memory", table.rows, list(seeds), packages)
+        record.write(chosen.to, what, table.rows, list(seeds), packages)
 
 
 def over_files(table: Table, chosen: Any) -> None:

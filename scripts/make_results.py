@@ -23,13 +23,14 @@ PAGES: dict[str, Page] = {
     "cost": cost.page,
     "claims": claims.page,
     "pools": pools.page,
-}
+}  # one whose files are not there is left out (`overview.there`)
 
 
 def made(results: Path) -> dict[str, bytes]:
     """All pages and figures by file name, from a folder of result files."""
     files, figures = load(results), Figures()
-    pages = {f"{name}.md": page(files, figures).encode() for name, page in PAGES.items()}
+    names = ("index", *overview.there(files))
+    pages = {f"{name}.md": PAGES[name](files, figures).encode() for name in names}
     return {**pages, **figures}
 
 

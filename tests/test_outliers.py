@@ -124,7 +124,7 @@ def test_two_labels_that_were_exchanged_are_undecided_and_not_set_aside():
 
 
 @pytest.mark.parametrize("off", [-10.0, 10.0])
-@pytest.mark.parametrize("t", [8, 10])
+@pytest.mark.parametrize("t", [10, 12])
 def test_a_label_beyond_the_few_others_is_set_aside_though_it_is_undecided(t, off):
     y = Y[:t].copy()
     y[3] += off * Y.std()
@@ -136,6 +136,15 @@ def test_a_label_beyond_the_few_others_is_set_aside_though_it_is_undecided(t, of
     learner.tell(dict(enumerate(y)))
     (named,) = suspects(learner.state, learner.model)
     assert (named.id, named.aside, named.counted) == (3, True, False)
+
+
+@pytest.mark.parametrize("off", [-10.0, 10.0])
+def test_eight_labels_leave_it_open_and_the_probability_says_so(off):
+    y = Y[:8].copy()
+    y[3] += off * Y.std()
+    p = fitted(y).outlier_probability_
+    assert p[3] > 0.2
+    assert np.delete(p, 3).max() < 0.1
 
 
 def test_labels_at_the_foot_of_a_sharp_peak_are_not_taken_for_wrong():

@@ -93,7 +93,7 @@ def page(files: Files, figures: Figures) -> str:
     note = repeat(ours, rivals)
     return TEXT.format(
         found=found(tasks, against, beside),
-        pages="\n".join(PAGES),
+        pages="\n".join(there(files)),
         cards=cards(files),
         figure=figure("default", words),
         areas=areas(runs, tasks, against, best, beside),
@@ -111,7 +111,6 @@ def page(files: Files, figures: Figures) -> str:
     )
 
 
-PAGES = ("choice", "labels", "cost", "claims", "pools")
 ABOUT = {
     "choice": ("Does choosing pay?", "The default beside random choice, other functions, batches"),
     "labels": ("Real labels", "Wrong ones, noisy ones, intervals, thousands of them"),
@@ -121,10 +120,24 @@ ABOUT = {
 }
 
 
+# By the beginning of a name of a file: the page that it is on.
+ON = {
+    "choice": "choice", "real": "labels", "coverage": "labels", "cost": "cost", "growth": "cost",
+    "asking": "cost", "foundation": "cost", "steps": "cost", "campaign": "cost", "startup": "cost",
+    "claims": "claims", "pools": "pools",
+}  # fmt: skip
+
+
+def there(files: Files) -> list[str]:
+    """The other pages that there is something to say on."""
+    found = {ON[name.split("-")[0]] for name in files if name.split("-")[0] in ON}
+    return [name for name in ABOUT if name in found]
+
+
 def cards(files: Files) -> str:
     """A card for each of the other pages."""
     one = ":::{{grid-item-card}} {title}\n:link: {name}\n:link-type: doc\n\n{says}\n:::"
-    found = [one.format(name=name, title=title, says=says) for name, (title, says) in ABOUT.items()]
+    found = [one.format(name=n, title=ABOUT[n][0], says=ABOUT[n][1]) for n in there(files)]
     return "::::{grid} 1 2 2 3\n:gutter: 2\n\n" + "\n\n".join(found) + "\n\n::::"
 
 
@@ -150,8 +163,9 @@ def found(tasks: list[str], against: list[Interval], beside: list[Interval]) -> 
     mean = np.mean([d.mean for d in beside])
     text = (
         f"With its defaults weal learns faster than random choice on {share(one, n)} tasks and "
-        f"faster than the best of the rival methods on {share(other, n)}; on {sure} and on {surely} of "
-        f"them the whole interval says so. In the mean over tasks its error along the curve is "
+        f"faster than the best of the rival methods on {share(other, n)}; on {sure} and on "
+        f"{surely} of them the whole interval says so. In the mean over tasks its error along "
+        "the curve is "
         f"{abs(1.0 - 10.0**mean):.0%} {'lower' if mean < 0.0 else 'higher'} than that of the best "
         "rival of each."
     ).replace("%", " %")
