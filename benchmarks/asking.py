@@ -1,6 +1,6 @@
 """Ratios of asking and telling against the bare matrix-vector products, in one run, one thread.
 
-    python benchmarks/asking.py [--quick]
+    python benchmarks/asking.py [--quick] [--to FILE]
 
 "bare" is M products of the cached features (U x F) with a vector, the least that a label costs.
 "per expert" is numpy that recomputes phi' Sigma phi for every candidate and expert at each step.
@@ -16,15 +16,21 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks import record
 
 import weal.learner.memory_pool
 from weal import ActiveLearner, EnsembleGPRegressor
 from weal.core.arrays import Array
 
 M, D, F = 11, 50, 100
+LINES: list[dict[str, Any]] = []  # what was reported
 weal.learner.memory_pool.MemoryPool._wanted = (  # type: ignore[method-assign]
     lambda self, ens: np.arange(len(ens.log_w))  # hold all M experts: nothing is spared
 )
@@ -137,11 +143,19 @@ def report(what: str, ours: float, other: float, asked: str, faster: bool = Fals
     """One line of the table."""
     ratio = other / ours if faster else ours / other
     print(f"{what:<58} {1e3 * ours:9.2f} ms {ratio:8.2f}x   asked {asked}", flush=True)
+    LINES.append({"what": what, "ms": 1e3 * ours, "ratio": ratio, "asked": asked})
 
 
 def main() -> None:
     warnings.simplefilter("error")
-    quick = "--quick" in sys.argv
+    given = record.options(__doc__)
+    measure(given.quick)
+    if given.to:
+        record.write(given.to, "asking and telling, against bare products", LINES, [0, 1, 2])
+
+
+def measure(quick: bool) -> None:
+    """All lines."""
     rng = np.random.default_rng(2)
     X_v = rng.random((50, 3))
     held_apart = (X_v, a_function(X_v))

@@ -1,6 +1,6 @@
 """Times of a campaign on disk, with ratios against the bare thing in the same run, one thread.
 
-    python benchmarks/campaign.py [--quick]
+    python benchmarks/campaign.py [--quick] [--to FILE]
 
 "opening" is from nothing but the store's name to a learner that has been through all labels and
 predicts; with "checkpoint" an earlier ask has left its experts in the store. "bare insert" is one
@@ -28,12 +28,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks import record
+
 from weal import open_campaign
 from weal.campaign.campaign import Campaign
 
 U, LABELS = 10_000, 500
 GROWTH = (62, 125, 250, 500)
 NAME = "alloys"
+LINES: list[dict[str, Any]] = []  # what was reported
 BASE = 'python -c "import click, sqlite3"'
 
 
@@ -132,6 +137,8 @@ def report(what: str, ours: float, asked: str = "", other: float | None = None) 
     """One line of the table."""
     ratio = f"{ours / other:8.2f}x" if other else " " * 9
     print(f"{what:<58} {1e3 * ours:9.2f} ms {ratio}   {asked}".rstrip(), flush=True)
+    beside = ours / other if other else None
+    LINES.append({"what": what, "ms": 1e3 * ours, "ratio": beside, "asked": asked})
 
 
 def report_opening(folder: Path, runs: int) -> None:
@@ -193,12 +200,15 @@ def report_commands(folder: Path, runs: int) -> None:
 
 
 def main() -> None:
-    runs = 1 if "--quick" in sys.argv else 5
+    given = record.options(__doc__)
+    runs = 1 if given.quick else 5
     with tempfile.TemporaryDirectory(dir=".") as name:
         folder = Path(name).absolute()
         report_commands(folder, 3 * runs)
         report_work(folder, runs)
         report_opening(folder, runs)
+    if given.to:
+        record.write(given.to, "a campaign on disk", LINES, [1])
 
 
 if __name__ == "__main__":

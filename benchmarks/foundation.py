@@ -6,7 +6,7 @@
                       computes phi' Sigma phi anew for every point
 
 Competitors take turns and each keeps its best time, so that a busy machine slows all alike.
-Run with `python benchmarks/foundation.py`.
+Run with `python benchmarks/foundation.py [--to FILE]`.
 """
 
 import os
@@ -19,11 +19,16 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks import record
 
 from weal.core import ensemble, evidence, features, kernels
 from weal.core.arrays import Array
@@ -160,6 +165,7 @@ def updates(X: Array, y: Array, X_pool: Array) -> list[Row]:
 
 
 def main() -> None:
+    given = record.options(__doc__)
     warnings.simplefilter("ignore")  # scikit-learn warns when it ends on a bound
     rng = np.random.default_rng(0)
     X, X_pool = rng.normal(size=(LABELS, INPUTS)), rng.normal(size=(POINTS, INPUTS))
@@ -167,8 +173,11 @@ def main() -> None:
     y = (y - y.mean()) / y.std()
     print(f"M = {M} experts, D = {D} frequencies, d = {INPUTS} inputs, one thread")
     print(f"{'ours | theirs':42} {'ours':>12} {'theirs':>12} {'ratio':>8}")
-    for what, ours, theirs in [imports(), hyperparameters(X, y), *updates(X, y, X_pool)]:
+    rows = [imports(), hyperparameters(X, y), *updates(X, y, X_pool)]
+    for what, ours, theirs in rows:
         print(f"{what:42} {1e3 * ours:9.3f} ms {1e3 * theirs:9.3f} ms {theirs / ours:8.1f}")
+    if given.to:
+        record.write(given.to, "the foundation, ours against theirs", map(Row._asdict, rows), [0])
 
 
 if __name__ == "__main__":

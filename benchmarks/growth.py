@@ -1,6 +1,6 @@
 """What the next label costs after t labels: random features, exact experts, a refitted GP.
 
-    python benchmarks/growth.py [--quick] [--to FOLDER]
+    python benchmarks/growth.py [--quick] [--to FILE] [--draw FOLDER]
 
 The paper remarks that a GP needs all t inputs and a t x t inverse, O(t^3), and that random features
 need neither. Here a label is learnt and the belief on U = 500 candidates follows, one kernel (RBF)
@@ -14,8 +14,8 @@ Times are of the processor, the least of several labels in a row, so that a busy
 little; memory is what is kept between labels (candidates included), and the most that is taken
 while one is learnt (by numpy). Exponents are slopes of log-log lines over t >= 1000 (all,
 with --quick). The factor's buffer doubles when it is full: a label then costs a copy, which is
-not in the least. With --to the table is written as growth.csv and drawn as
-growth.png. Nothing is asserted.
+not in the least. With --to the table is kept as a result file (`record`), with --draw
+it is drawn as growth.png. Nothing is asserted.
 """
 
 import os
@@ -23,6 +23,7 @@ import os
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 import argparse
+import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Sequence
@@ -32,6 +33,10 @@ from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks import record
 
 from weal.bench.titles import number
 from weal.core import ensemble
@@ -157,7 +162,7 @@ def cost(learner: Learner, X: Array, y: Array) -> Cost:
     times = []
     for x, label in zip(X[:-1], y[:-1].tolist(), strict=True):
         start = time.process_time()
-        learner.label(x, label)
+        learner.label(x, label)  # [1, claim:cost]
         times.append(time.process_time() - start)
     tracemalloc.start()
     learner.label(X[-1], float(y[-1]))
@@ -269,16 +274,18 @@ def drawn(table: pd.DataFrame, least: int) -> bytes:
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="up to 1,000 labels")
-    parser.add_argument("--to", type=Path, help="folder for growth.csv and growth.png")
+    parser.add_argument("--draw", type=Path, help="folder for growth.png")
+    record.add_option(parser)
     options = parser.parse_args(arguments)
     sizes = [t for t in LABELS if t <= LARGE] if options.quick else list(LABELS)
     least = min(sizes) if options.quick else LARGE
     table = measured(sizes)
     print(in_markdown(table, least))
     if options.to:
-        options.to.mkdir(parents=True, exist_ok=True)
-        table.to_csv(options.to / "growth.csv", index=False)
-        (options.to / "growth.png").write_bytes(drawn(table, least))
+        record.write(options.to, "what a label costs", table.to_dict("records"), [0, 1])
+    if options.draw:
+        options.draw.mkdir(parents=True, exist_ok=True)
+        (options.draw / "growth.png").write_bytes(drawn(table, least))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 Sections, each a module of `real_labels`: outliers, noise, dictionary, many, choice, suspects,
 budget (which needs `--against`, a checkout of another commit). Each prints what was asked and what
-was measured, and may be run alone. Nothing is asserted; one BLAS thread.
+was measured, and may be run alone; `--to FILE` keeps the rows (`record`). Nothing is asserted; one
+BLAS thread.
 """
 
 import os
@@ -15,6 +16,8 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks import record
 
 SECTIONS = ("outliers", "noise", "dictionary", "many", "choice", "suspects")
 
@@ -30,7 +33,9 @@ def main() -> None:
     parser.add_argument("section", nargs="*", choices=[*SECTIONS, "budget"])
     parser.add_argument("--seeds", type=seeds_of, default=range(20), help="first:last, 0:20")
     parser.add_argument("--against", type=Path, help="a checkout of another commit, for budget")
+    record.add_option(parser)
     given = parser.parse_args()
+    found: list[dict[str, str]] = []
     for name in given.section or SECTIONS:
         section = importlib.import_module(f"benchmarks.real_labels.{name}")
         print(f"\n{name}\n{'-' * len(name)}", flush=True)
@@ -39,6 +44,10 @@ def main() -> None:
             parser.error("budget needs --against, a checkout of the commit to compare with")
         for what, asked, measured in section.rows(wanted):
             print(f"{what:70s} {asked:>16s}   {measured}", flush=True)
+            found.append({"section": name, "what": what, "asked": asked, "measured": measured})
+        if given.to:  # after each section: a run that is stopped has kept the others
+            seeds = f"{given.seeds.start}:{given.seeds.stop}"
+            record.write(given.to, "real labels", found, seeds)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
-"""How robust the default model is: tempering, acquisition, coverage, and the table against rivals.
+"""How robust the default model is: tempering, acquisition, coverage, and what a query costs.
 
     python benchmarks/robust.py --what temper        temper 1, 0.7, 0.5, 0.3 of the default
     python benchmarks/robust.py --what acquisition   what to ask by, with and without validation
     python benchmarks/robust.py --what coverage      90 % intervals after 30 and 100 queries
     python benchmarks/robust.py --what cost          CPU against rivals refitted at each step
-    python benchmarks/robust.py --what table FOLDER ..   results of `weal bench run`, side by side
 
-All but `table` play the tasks themselves, with seed 3 unless told otherwise: the seed of reports is
+They play the tasks themselves, with seed 3 unless told otherwise: the seed of reports is
 never used to choose anything. Progress goes to standard error. Ctrl-C prints what is finished; with
-`--out FOLDER` the same call goes on from there. Columns: area is the mean over queries of
+`--out FOLDER` the same call goes on from there, and with `--to FILE` what is found is kept
+(`record`). Columns: area is the mean over queries of
 log10 max(NMSE, 1e-5), npll as in `weal.bench.protocol`; lower is better.
 """
 
@@ -28,11 +28,14 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks import record
+
 import weal.bench
 from weal import ActiveLearner, EnsembleGPRegressor
 from weal.bench import peers_botorch, peers_sklearn
 from weal.bench.methods import Method, with_learner
-from weal.bench.paired import interval
 from weal.bench.peers_loop import FIT, Known, igs, play, variance
 from weal.bench.summary import by_run
 from weal.bench.tasks import TASKS, draw
@@ -110,13 +113,46 @@ def wide(values: pd.Series) -> pd.DataFrame:
     return means.reindex([*order, *sorted(set(means.index) - set(order))])
 
 
-def compare(results: pd.DataFrame, T: int) -> None:
+def compare(methods: list[Method], options: Any) -> None:
     """Areas, ranks and NPLL of methods of our own."""
+    results, T = played(methods, options), options.queries
+    keep(options, methods, results)
     table = wide(areas(results))
     print_table(f"area over {T} queries", table)
     print(f"mean rank\n{table.rank(axis=1).mean().round(2).to_string()}\n")
     for t in sorted({min(60, T), T}):
         print_table(f"NPLL after {t} queries", wide(at(results, t, "npll")))
+
+
+def keep(options: Any, methods: list[Method], results: pd.DataFrame) -> None:
+    """The runs of these methods in a result file, where one is asked for."""
+    if options.to:
+        titles = {one.name: one.title for one in methods}
+        rows = [{**row, "title": titles[row["method"]]} for row in runs_of(results)]
+        what = f"{options.what}, {options.queries} queries"
+        record.write(options.to, what, rows, seeds_of(options), record.RIVALS)
+
+
+def seeds_of(options: Any) -> str:
+    """Seed and realisations in words."""
+    return f"seed {options.seed}, realisations 0:{options.realisations}"
+
+
+def runs_of(results: pd.DataFrame) -> list[dict[str, Any]]:
+    """A row for each run: its area, NPLL half way and in the end, errors, seconds."""
+    runs = by_run(results)
+    half = int(results["t"].max()) // 2
+    early = results[results["t"].between(1, 10)].groupby(["task", "method", "realisation"])["nmse"]
+    found = {
+        "area": runs["nmse_area"],
+        "npll half": at(results, half, "npll"),
+        "npll": runs["npll"],
+        "nmse": runs["nmse"],
+        "nmse 10": at(results, 10, "nmse"),
+        "worst of first 10": early.max(),
+        "seconds": runs["seconds_query"],
+    }
+    return [dict(row) for row in pd.DataFrame(found).reset_index().to_dict("records")]
 
 
 def print_table(title: str, table: pd.DataFrame) -> None:
@@ -136,65 +172,11 @@ def each_step() -> list[Method]:
 
 def cost(options: Any) -> None:
     """Processor time of a query, and what it is of ours."""
-    taken = wide(1e3 * by_run(played(each_step(), options))["seconds_query"])
-    print_table("CPU ms per query, rivals refitted at each step", taken)
-    print_table("CPU, times ours", taken.div(taken[OURS], axis=0))
-
-
-# The table against rivals
-
-
-def read(folders: list[str]) -> pd.DataFrame:
-    """Results of several folders of `weal bench run`, as one table."""
-    files = [Path(folder) / "results.csv" for folder in folders]
-    if missing := [str(file) for file in files if not file.exists()]:
-        raise SystemExit(f"no results yet: {', '.join(missing)}; finish `weal bench run` there")
-    parts = [pd.read_csv(file) for file in files]
-    keys = ["task", "method", "realisation", "t"]
-    return pd.concat(parts, ignore_index=True).drop_duplicates(keys, ignore_index=True)
-
-
-def against(title: str, values: pd.Series, seed: int) -> pd.DataFrame:
-    """Ours, the best rival by its mean, and the 95 % interval of the paired difference."""
-    values = values.sort_index()
-    means, rows = wide(values), {}
-    for task in means.index:
-        rivals = means.loc[task].drop(OURS).dropna()
-        if not len(rivals) or not np.isfinite(means.loc[task, OURS]):
-            continue
-        best = str(rivals.idxmin())
-        pair = (values.loc[task, OURS] - values.loc[task, best]).dropna()
-        found = interval(pair.to_numpy(), seed)
-        verdict = "lower" if found.high < 0 else "higher" if found.low > 0 else "as good"
-        row = (means.loc[task, OURS], best, rivals.min(), found.mean, found.low, found.high)
-        rows[task] = (*row, found.n, verdict)
-    columns = ["ours", "best rival", "its", "difference", "low", "high", "n", "verdict"]
-    table = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
-    good = ((table["difference"] < 0) | (table["verdict"] != "higher")).sum()
-    print(f"{title}\n{table.round(3).to_string()}")
-    print(f"lower, or the interval holds 0: {good} of {len(table)} tasks")
-    print(f"mean rank {means.rank(axis=1).mean().round(2).sort_values().to_dict()}\n")
-    return table
-
-
-def table(options: Any) -> None:
-    """The table of the issue, from folders of results."""
-    results = read(options.folders)
-    if OURS not in set(results["method"]):
-        raise SystemExit(f"none of the folders has results of {OURS}")
-    against("area", areas(results), options.seed)
-    for t in (60, 100):
-        nplls = at(results, t, "npll")
-        against(f"NPLL after {t} queries", nplls, options.seed)
-        print(f"largest of ours, mean over realisations: {wide(nplls)[OURS].max():.3f}\n")
-    early = results[(results["method"] == OURS) & results["t"].between(1, 10)]
-    mean = early.groupby(["task", "t"])["nmse"].mean().groupby("task").max()
-    tenth = early[early["t"] == 10].groupby("task")["nmse"].max()
-    found = {"mean, worst of 10": mean, "single": early.groupby("task")["nmse"].max()}
-    found |= {"single after 10": tenth}
-    print(f"NMSE of ours in the first 10 queries\n{pd.DataFrame(found).round(3).to_string()}\n")
+    methods = each_step()
+    results = played(methods, options)
+    keep(options, methods, results)
     taken = wide(1e3 * by_run(results)["seconds_query"])
-    print_table("CPU ms per query", taken)
+    print_table("CPU ms per query, rivals refitted at each step", taken)
     print_table("CPU, times ours", taken.div(taken[OURS], axis=0))
 
 
@@ -258,6 +240,9 @@ def coverage(options: Any) -> None:
     say("")
     columns = ["task", "who", "queries", "coverage", "width", "score"]
     found = pd.DataFrame(rows, columns=columns)
+    if options.to:
+        what = f"coverage of {LEVEL:.0%} intervals"
+        record.write(options.to, what, found.to_dict("records"), seeds_of(options))
     means = found.groupby(["queries", "task", "who"], sort=False).mean().unstack("who")
     worst = found.groupby(["queries", "task", "who"], sort=False)["coverage"].min().unstack("who")
     print(f"means over realisations\n{means.round(3).to_string()}\n")
@@ -268,7 +253,6 @@ def coverage(options: Any) -> None:
 def options_of(arguments: list[str] | None = None) -> Any:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--what", choices=list(WHAT), required=True)
-    parser.add_argument("folders", nargs="*", help="of results, for --what table")
     parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS))
     parser.add_argument("--realisations", type=int, default=3)
     parser.add_argument("--queries", type=int, help="60; 100 for coverage and cost")
@@ -276,17 +260,17 @@ def options_of(arguments: list[str] | None = None) -> Any:
     parser.add_argument("--data", help="folder of the tables")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", help="folder that keeps finished curves")
+    record.add_option(parser)
     found = parser.parse_args(arguments)
     found.queries = found.queries or (100 if found.what in ("coverage", "cost") else 60)
     return found
 
 
 WHAT: dict[str, Any] = {
-    "temper": lambda options: compare(played(tempered(), options), options.queries),
-    "acquisition": lambda options: compare(played(asking(), options), options.queries),
+    "temper": lambda options: compare(tempered(), options),
+    "acquisition": lambda options: compare(asking(), options),
     "coverage": coverage,
     "cost": cost,
-    "table": table,
 }
 
 

@@ -1,6 +1,6 @@
 """Times of `weal ask` and `weal status`, each in a process of its own, beside bare imports.
 
-    python benchmarks/startup.py [--quick]
+    python benchmarks/startup.py [--quick] [--to FILE]
 
 The unit is `python -c "import numpy, scipy.linalg, scipy.special"`, measured in turn with the
 commands; times are medians of three runs, of the clock on the wall, one thread. Candidates have
@@ -30,6 +30,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks import record
 
 from weal import open_campaign
 from weal.model.fold import last_settled
@@ -123,7 +127,8 @@ def measure(folder: Path, labels: int, U: int, runs: int) -> dict[str, float]:
 
 
 def main() -> None:
-    runs = 1 if "--quick" in sys.argv else 3
+    given = record.options(__doc__)
+    runs, lines = 1 if given.quick else 3, []
     print(f"{'':<52} {'seconds':>8} {'units':>7}   asked")
     with tempfile.TemporaryDirectory(dir=".") as name:
         for (labels, U), asked in CASES.items():
@@ -134,6 +139,10 @@ def main() -> None:
                 what = f"{TITLES[which]}, {labels} labels, U={U:,}"
                 most = "" if asked[which] is None else f"<= {asked[which]}"
                 print(f"{what:<52} {taken:8.2f} {taken / unit:7.2f}   {most}".rstrip(), flush=True)
+                ratio = {"ms": 1e3 * taken, "ratio": taken / unit, "asked": most}
+                lines.append({"what": what, **ratio})
+    if given.to:
+        record.write(given.to, "commands in a process of their own, against imports", lines, [1])
 
 
 if __name__ == "__main__":

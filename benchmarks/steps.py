@@ -1,4 +1,4 @@
-"""Times of tell and ask in an open process, step by step: `python benchmarks/steps.py`.
+"""Times of tell and ask in an open process, step by step: `python benchmarks/steps.py [--to FILE]`.
 
     tell               records the label: nothing is computed
     ask, no settling   follows the label by one column over the pool, and scores it; the slowest
@@ -15,10 +15,17 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 
 import argparse
 import statistics
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks import record
 
 from weal import ActiveLearner
 from weal.core.arrays import Array
@@ -57,6 +64,7 @@ def main() -> None:
     parser.add_argument("--labels", type=int, default=500)
     parser.add_argument("--candidates", type=int, default=10_000)
     parser.add_argument("--steps", type=int, default=90)
+    record.add_option(parser)
     given = parser.parse_args()
     rng = np.random.default_rng(0)
     X = rng.uniform(-1.0, 1.0, (given.candidates, INPUTS))
@@ -82,6 +90,23 @@ def main() -> None:
     )
     for took, work in settled:
         print(f"ask, settling        {took:8.2f} s    bare {work:.2f} s    {took / work:.2f} x")
+    if given.to:
+        size = f"{given.labels:,} labels, {given.candidates:,} candidates"
+        record.write(given.to, f"steps, {size}", lines(tells, plain, settled), [0])
+
+
+def lines(
+    tells: list[float], plain: list[float], settled: list[tuple[float, float]]
+) -> list[dict[str, Any]]:
+    """The lines of the result file."""
+    middle = statistics.median(plain)
+    found: list[dict[str, Any]] = [
+        {"what": "tell", "ms": 1e3 * statistics.median(tells), "ratio": None},
+        {"what": "ask, no settling", "ms": 1e3 * middle, "ratio": max(plain) / middle},
+    ]
+    for took, work in settled:
+        found.append({"what": "ask, settling", "ms": 1e3 * took, "ratio": took / work})
+    return found
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
 
 import weal  # noqa: E402
+from weal.model.archive import FORMAT_VERSION  # noqa: E402
+from weal.store.schema import SQLITE  # noqa: E402
 
 project = "weal"
 author = "The weal developers"
@@ -24,15 +26,25 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "mathml",
+    "paper_items",
+    "reference_pages",
+    "rooms",
 ]
-exclude_patterns = ["_build", "_ext", "_ipython", "README.md", "learn/notebooks"]
+exclude_patterns = [
+    "_build", "_ext", "_ipython", "README.md", "learn/notebooks", "reference/api/_*",
+]  # fmt: skip
 suppress_warnings = ["mystnb.unknown_mime_type"]
 nitpicky = False
+smartquotes = False  # --by stays two hyphens
 
 # Pages: a fence ```{code-cell} runs, in a folder of its own for each page.
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "attrs_inline", "substitution"]
 myst_heading_anchors = 3
-myst_substitutions = {"version": release}
+myst_substitutions = {
+    "version": release,
+    "format_version": FORMAT_VERSION,
+    "store_version": len(SQLITE),
+}
 nb_execution_mode = os.environ.get("WEAL_DOCS_EXECUTION", "force")  # cache: what did not change
 nb_execution_cache_path = str(HERE / "_build" / "cache")
 nb_execution_in_temp = True
@@ -42,9 +54,10 @@ nb_merge_streams = True
 nb_render_text_lexer = "console"
 os.environ["IPYTHONDIR"] = str(HERE / "_ipython")  # figures as SVG, and the magic %%console
 
-# The reference: docstrings by numpydoc, each public name on a page of its own.
-autosummary_generate = True
-autosummary_imported_members = False
+# The reference: docstrings by numpydoc, a page for each public name (`_ext/reference_pages.py`).
+autosummary_generate = False
+toc_object_entries_show_parents = "hide"
+default_role = "py:obj"  # in docstrings `ask` is code, and a link where there is such a name
 autodoc_typehints = "none"  # numpydoc prints the types that docstrings give
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False

@@ -54,6 +54,7 @@ def twins(encoder, acquisition, first=8):
 )
 @pytest.mark.parametrize("orthogonal", [False, True])
 def test_a_whole_campaign_asks_and_predicts_the_same_without_the_inputs(acquisition, orthogonal):
+    # [1, claim:inputs]
     encoder = an_encoder(orthogonal=orthogonal)
     sees, blind = twins(encoder, acquisition)
     for step in range(15):

@@ -105,6 +105,7 @@ def slow_information(ens, mu, var):
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("random", *AIMED)])
 @KINDS
 def test_the_query_is_the_best_by_a_score_computed_anew_from_the_model(name, approximation):
+    # [1, eq:AF_1, alg:1 line 4]
     learner = a_learner(name, approximation)
     for _ in range(6):
         scores = slow_scores(name, learner)
@@ -268,6 +269,7 @@ def test_minus_infinity_of_a_function_alone_means_never():
 
 @KINDS
 def test_the_model_is_that_of_fit_and_partial_fit(approximation):
+    # [1, alg:1 line 3, alg:2 line 4]
     learner = a_learner("wvar", approximation, first=7, n_start=7)
     rest = np.delete(POOL, range(7), axis=0)
     plain = model(approximation).fit(POOL[:7], Y[:7], X_unlabelled=rest)

@@ -99,6 +99,8 @@ def algorithm_2(learner, omega, eta, scaling, loss):
 @JUDGES
 @pytest.mark.parametrize("scaling", ["range", "maximum"])
 def test_every_round_is_that_of_the_slow_loop(approximation, validation, scaling):
+    # [1, eq:AF_k, eq:AF_weight, eq: EGPmultiacq, alg:2 line 2, alg:2 line 4, alg:2 line 5]
+    # [1, alg:2 line 6, alg:2 line 7, alg:2 line 8, alg:2 line 9, alg:2 line 11, alg:2 line 12]
     learner = a_learner(
         "multi", approximation, validation=validation, score_scaling=scaling, eta=6.0
     )

@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from weal import ActiveLearner, EnsembleGPRegressor
 from weal.diagnostics.leave_one_out import left_out
 from weal.diagnostics.outliers import beside_others, judged
+from weal.diagnostics.suspects import suspects
 from weal.errors import AlreadyLabelled
 
 RNG = np.random.default_rng(5)
@@ -108,6 +109,51 @@ def test_a_surprise_between_settlings_is_held_lightly_whatever_the_order():
     sure = EnsembleGPRegressor(random_state=0).fit(X[:20], Y[:20])
     sure.partial_fit(X[21], 50.0 * Y[21], sure=True)
     assert np.abs(sure.predict(X) - before).max() > 500.0
+
+
+def test_two_labels_that_were_exchanged_are_undecided_and_not_set_aside():
+    y, clean = Y[:40].copy(), fitted(Y[:40])
+    i, j = int(np.argmin(y)), int(np.argsort(y)[-10])
+    y[[i, j]] = y[[j, i]]
+    model = fitted(y)
+    p = model.outlier_probability_
+    assert (p[[i, j]] > 0.2).all()
+    assert clean.outlier_probability_.max() < 0.2
+    sure = EnsembleGPRegressor(random_state=0).fit(X[:40], y, sure=np.isin(np.arange(40), [i, j]))
+    assert (sure.outlier_probability_[[i, j]] == 0.0).all()
+
+
+@pytest.mark.parametrize("off", [-10.0, 10.0])
+@pytest.mark.parametrize("t", [10, 12])
+def test_a_label_beyond_the_few_others_is_set_aside_though_it_is_undecided(t, off):
+    y = Y[:t].copy()
+    y[3] += off * Y.std()
+    model = fitted(y)
+    assert model.outlier_probability_[3] > 0.2
+    assert np.flatnonzero(~model.model_.fold.right).tolist() == [3]
+    assert abs(model.predict(X[:1])[0] - Y[0]) < 2.0 * Y.std()
+    learner = ActiveLearner(X, acquisition="gpm-var", n_start=t)
+    learner.tell(dict(enumerate(y)))
+    (named,) = suspects(learner.state, learner.model)
+    assert (named.id, named.aside, named.counted) == (3, True, False)
+
+
+@pytest.mark.parametrize("off", [-10.0, 10.0])
+def test_eight_labels_leave_it_open_and_the_probability_says_so(off):
+    y = Y[:8].copy()
+    y[3] += off * Y.std()
+    p = fitted(y).outlier_probability_
+    assert p[3] > 0.2
+    assert np.delete(p, 3).max() < 0.1
+
+
+def test_labels_at_the_foot_of_a_sharp_peak_are_not_taken_for_wrong():
+    """Most are next to nothing, and the robust sd of all is 1e-4 to 1e-9 of their range."""
+    for seed in range(6):
+        X = np.random.default_rng([seed, 10]).random((10, 1))
+        y = np.exp(-200.0 * (X[:, 0] - 0.4) ** 2)
+        model = EnsembleGPRegressor(random_state=0).fit(X, y)
+        assert not (model.outlier_probability_ > 0.5)[y < 1e-3].any()
 
 
 @pytest.mark.parametrize("kind", ["exact", "features"])

@@ -116,6 +116,7 @@ def log_evidence(C, labels):
 
 
 def test_the_preset_is_the_paper_s():
+    # [1, set:dictionary, set:frequencies]
     model = EnsembleGPRegressor.paper(random_state=0).fit(X, y)
     assert [kernel.family for kernel in model.dictionary_] == ["rbf"] * 11
     assert_allclose([k.length_scale for k in model.dictionary_], 10.0 ** np.arange(-4.0, 7.0))
@@ -139,6 +140,7 @@ def test_the_preset_takes_changes():
 
 
 def test_hyperparameters_and_scaling_stay_as_the_first_fit_left_them():
+    # [1, set:hyperparameters]
     model = EnsembleGPRegressor.paper(random_state=0).fit(X[:10], y[:10])
     fitted, kept = (model.magnitude_, model.noise_), (model.scaling_, model.dictionary_)
     model.partial_fit(X[10:], y[10:] * 3.0)
@@ -149,6 +151,7 @@ def test_hyperparameters_and_scaling_stay_as_the_first_fit_left_them():
 
 
 def test_hyperparameters_are_the_likeliest_of_the_exact_kernel():
+    # [1, set:hyperparameters]
     model = EnsembleGPRegressor.paper(random_state=0).fit(X, y)
     A, b = model.scaling_.inputs(X), model.scaling_.labels(y)
     r2 = cdist(A, A, "sqeuclidean")
@@ -164,6 +167,7 @@ def test_hyperparameters_are_the_likeliest_of_the_exact_kernel():
 
 @pytest.mark.parametrize("prior", [None, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0]])
 def test_the_first_labels_go_through_the_same_weight_update(prior):
+    # [1, eq:w_update, eq:EGP_prior, eq:LF]
     model = EnsembleGPRegressor.paper(prior_weights=prior, random_state=0)
     model.fit(X, y, sample_noise=np.linspace(1.0, 90.0, 25))
     extra = (np.linspace(1.0, 90.0, 25) / model.scaling_.y_sd) ** 2
@@ -205,6 +209,7 @@ def test_the_baseline_s_lengthscale_is_at_least_as_likely_as_scikit_learn_s(sing
 
 
 def test_the_baseline_predicts_as_scikit_learn_with_the_same_hyperparameters(single):
+    # [1, set:baseline]
     (kernel,), (sig2,), (noise,) = single.dictionary_, single.magnitude_, single.noise_**2
     if single.approximation == "exact":
         signal, view = RBF(kernel.length_scale), single.scaling_.inputs

@@ -1,6 +1,9 @@
 """Does choosing pay on noisy labels, and what does a batch cost?
 
-    python -m benchmarks.real_labels.choice --data FOLDER [--seeds 0:20] [--queries 60] [--out FILE]
+    python -m benchmarks.real_labels.choice --data FOLDER [--seeds 0:20] [--queries 60]
+        [--what random,others,batches] [--out FILE] [--to FILE]
+    python -m benchmarks.real_labels.choice --data FOLDER --what runs --out FILE --to FILE
+        [--tasks NAME ...] [--methods auto random ...] [--seeds 0:20] [--batch 8]
 
 Tasks are the ten of `weal bench`, two noisy functions, and tables: those in the data folder, and
 some of their columns. A seed is a realisation: the same points for all methods. The area is the
@@ -10,7 +13,9 @@ the function without noise. A batch of 8 is asked at once and told together; its
 numbers of labels at which a batch ends.
 
 Realisations count from 1000 on, with seed 11: none of them was looked at when anything was chosen.
-With `--out` finished runs are kept, and the same call goes on.
+With `--out` finished runs of the same code are kept, and the same call goes on. `--what runs` plays
+these methods on these tasks, one realisation of all of them after the other, and says nothing.
+`--to` writes the area of every run that is kept as a result file (`record`).
 """
 
 import os
@@ -18,26 +23,32 @@ import os
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 import argparse
-import csv
 import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks import record
+from benchmarks.real_labels.tasks import EVERY, NOISY, TABLES
+
 from weal import ActiveLearner
+from weal.bench.keys import code
 from weal.bench.paired import Interval, interval
-from weal.bench.places import Folder, NotAtHand, data_folders
+from weal.bench.places import Folder
 from weal.bench.summary import FLOOR
-from weal.bench.tasks import TASKS, Points, Task, availability, draw
+from weal.bench.tasks import Task, availability, draw
 from weal.core.arrays import Array
 from weal.learner.functions import EARLIER_AUTO
 
 Row = tuple[str, str, str]  # what, asked, measured
 SEED, FIRST = 11, 1000
 BATCH = 8
+FOR_BATCHES = ("Malaria (stand-in)", "Diabetes", "elevation", "temperature", "Tanzania 2015")
 SINGLE = (
     "mvr-var",
     "mvr",
@@ -52,99 +63,6 @@ METHODS: dict[str, dict[str, Any]] = {
     "six": {"acquisition": list(EARLIER_AUTO)},
     **{name: {"acquisition": name} for name in SINGLE},
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Noisy:
-    """A smooth function with noise, a share of its sd; the last `clean` labels have none."""
-
-    f: Callable[[Array, float], Array]
-    low: float
-    d: int
-    noise: float
-    clean: int
-
-    def sample(
-        self, rng: np.random.Generator, n: int, folder: Folder = None
-    ) -> tuple[Array, Array]:
-        """N labelled points: X (n, d) and y (n,)."""
-        X = rng.uniform(self.low, 1.0, (n, self.d))
-        y = self.f(X, rng.uniform(0.0, 6.0))
-        noise = self.noise * y.std() * rng.standard_normal(n)
-        noise[n - self.clean :] = 0.0
-        return X, y + noise
-
-    def where(self, folder: Folder = None) -> str:
-        """Nowhere to look."""
-        return "computed here"
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """Some columns of a table in the data folder."""
-
-    file: str
-    inputs: tuple[str, ...]
-    target: str
-
-    def sample(
-        self, rng: np.random.Generator, n: int, folder: Folder = None
-    ) -> tuple[Array, Array]:
-        """N rows: X (n, d) and y (n,)."""
-        with Path(self.where(folder)).open() as file:
-            rows = list(csv.DictReader(file))
-        some = [rows[k] for k in rng.permutation(len(rows))[:n]]
-        X = np.array([[float(row[name]) for name in self.inputs] for row in some])
-        return X, np.array([float(row[self.target]) for row in some])
-
-    def where(self, folder: Folder = None) -> str:
-        """The path of the table."""
-        for place in data_folders(folder):
-            if (place / self.file).is_file():
-                return str(place / self.file)
-        raise NotAtHand(f"there is no {self.file} in the data folder")
-
-
-def waves(X: Array, a: float) -> Array:
-    bent = np.sin(3.0 * X[:, 0] + a) + X[:, 1] * X[:, 2] + np.cos(2.0 * X[:, 3] - a) / 2.0
-    return np.asarray(bent + 0.3 * X[:, 4] ** 2)
-
-
-def friedman(X: Array, a: float) -> Array:
-    bent = 10.0 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20.0 * (X[:, 2] - 0.5) ** 2
-    return np.asarray(bent + 10.0 * X[:, 3] + 5.0 * X[:, 4])
-
-
-def task(name: str, number: int, points: Points, d: int, L0: int, U0: int, test: int) -> Task:
-    return Task(name, number, name, "own", "", "", points, d, L0, 0, U0, test, 20.0)
-
-
-CIV, TZ = "malaria_standin_hotspots_civ.csv", "malaria_tz2015_pfpr.csv"
-TZ_INPUTS = ("Long", "Lat", "EVI", "Temperature", "Precipitation", "Population", "ITN", "NTL")
-SITES = ("lng", "lat", "bioclim12", "bioclim15", "dist_to_water_m")
-CLIMATE = ("lng", "lat", "bioclim12", "bioclim15", "bioclim4", "elev_m")
-HOUSES = ("Latitude", "Longitude", "MedInc")
-NOISY = {
-    "waves, noise 10 %": task("waves", 101, Noisy(waves, -1.0, 5, 0.1, 300), 5, 10, 500, 300),
-    "Friedman, noise 10 %": task(
-        "friedman", 102, Noisy(friedman, 0.0, 6, 0.1, 300), 6, 10, 500, 300
-    ),
-}
-TABLES = {
-    "California": TASKS["california"],
-    "Diabetes": TASKS["diabetes"],
-    "Malaria (stand-in)": TASKS["malaria-standin"],
-    "Tanzania 2015": task("tz2015", 104, Columns(TZ, TZ_INPUTS, "PfPR_2_10"), 8, 15, 250, 120),
-    "California, 3 columns": task(
-        "houses", 105, Columns("california.csv", HOUSES, "MedHouseVal"), 3, 15, 500, 500
-    ),
-    "Malaria, place alone": task("place", 106, Columns(CIV, SITES[:2], "theta"), 2, 15, 500, 500),
-    "elevation": task("elevation", 107, Columns(CIV, SITES, "elev_m"), 5, 15, 500, 500),
-    "temperature": task("warmth", 108, Columns(CIV, CLIMATE, "bioclim1"), 6, 15, 500, 500),
-}
-FUNCTIONS = {one.title: one for one in TASKS.values() if one not in TABLES.values()}
-EVERY = {**FUNCTIONS, **NOISY, **TABLES}
-FOR_BATCHES = ("Malaria (stand-in)", "Diabetes", "elevation", "temperature", "Tanzania 2015")
 
 
 def curve(of: Task, realisation: int, queries: int, data: Folder, n: int = 1, **how: Any) -> Array:
@@ -166,12 +84,13 @@ class Runs:
 
     def __init__(self, queries: int, data: Folder, out: Path | None = None) -> None:
         self.queries, self.data, self.out = queries, data, out
+        self.code = code()  # runs of other code are not looked at
         kept = out.read_text().splitlines() if out is not None and out.exists() else []
         self.kept = {key: np.array(values) for key, values in map(json.loads, kept)}
 
     def area(self, name: str, method: str, seed: int, n: int = 1, every: int = 1) -> float:
         """The mean over queries, of those curves that are read at each `every`-th."""
-        key = f"{name}|{method}|{seed}|{n}|{self.queries}"
+        key = f"{name}|{method}|{seed}|{n}|{self.queries}|{self.code}"
         if key not in self.kept:
             how = METHODS[method]
             self.kept[key] = curve(EVERY[name], seed, self.queries, self.data, n, **how)
@@ -179,6 +98,18 @@ class Runs:
                 with self.out.open("a") as file:
                     file.write(json.dumps([key, self.kept[key].tolist()]) + "\n")
         return float(self.kept[key][every - 1 :: every].mean())
+
+    def rows(self) -> list[dict[str, Any]]:
+        """All runs of so many queries: their areas, and those at the ends of batches."""
+        found = []
+        for key, curve in self.kept.items():
+            name, method, seed, n, *rest = key.split("|")
+            if rest != [str(self.queries), self.code]:
+                continue
+            row = {"task": name, "method": method, "realisation": int(seed), "batch": int(n)}
+            ends = curve if int(n) > 1 else curve[BATCH - 1 :: BATCH]
+            found.append({**row, "area": curve.mean(), "area at batches": ends.mean()})
+        return sorted(found, key=lambda row: [list(EVERY).index(row["task"]), *row.values()])
 
     def difference(
         self, name: str, one: str, other: str, seeds: Iterable[int], n: int = 1
@@ -256,18 +187,44 @@ def rows(
     return [row for name in what for row in parts[name](runs, list(seeds))]
 
 
+def write(runs: Runs, to: Path | None, seeds: str) -> None:
+    """The areas of all runs there are, in a result file."""
+    if to is not None:
+        what = f"choice, {runs.queries} queries"
+        record.write(to, what, runs.rows(), f"seed {SEED}, realisations {FIRST} + {seeds}")
+
+
+def play(runs: Runs, given: Any) -> None:
+    """Runs of the tasks and methods named, realisation by realisation."""
+    first, last = map(int, given.seeds.split(":"))
+    for seed in range(first, last):
+        for name in at_hand(runs.data, given.tasks or EVERY):
+            for method in given.methods:
+                runs.area(name, method, seed, given.batch)
+        write(runs, given.to, f"{first}:{seed + 1}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", default="0:6", help="first:last, the last left out")
     parser.add_argument("--queries", type=int, default=60)
     parser.add_argument("--data", default=None)
     parser.add_argument("--out", type=Path, default=None)
-    parser.add_argument("--what", default="random,others,batches")
+    parser.add_argument("--what", default="random,others,batches", help="or runs")
+    parser.add_argument("--tasks", nargs="+", choices=list(EVERY))
+    parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=["auto", "random"])
+    parser.add_argument("--batch", type=int, default=1)
+    record.add_option(parser)
     given = parser.parse_args()
-    first, last = map(int, given.seeds.split(":"))
-    kept = {"queries": given.queries, "data": given.data, "out": given.out}
-    for row in rows(range(first, last), **kept, what=given.what.split(",")):
-        print("  ".join(row))
+    runs = Runs(given.queries, given.data, given.out)
+    if given.what == "runs":
+        return play(runs, given)
+    parts = {"random": against_random, "others": against_others, "batches": batches}
+    seeds = range(*map(int, given.seeds.split(":")))
+    for name in given.what.split(","):
+        for row in parts[name](runs, seeds):
+            print("  ".join(row))
+    write(runs, given.to, given.seeds)
 
 
 if __name__ == "__main__":

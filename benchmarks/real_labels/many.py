@@ -1,17 +1,22 @@
 """Many labels: errors from 500 to 10,000 of them, settling, and a step of the learner.
 
     python benchmarks/real.py many --seeds 10:15
+    python -m benchmarks.real_labels.many --functions "rough, 6 inputs" --seeds 10:11 --to FILE
 
 Noise of 10 %: its sd is a tenth of that of f. Errors are NMSE of f on 1,000 points that nobody
 labelled, and times are of the processor with one BLAS thread, as ratios within one run. Of the
-seeds given, GROWTH_SEEDS grow to 10,000 labels, for that takes minutes.
+seeds given, GROWTH_SEEDS grow to 10,000 labels, for that takes minutes; the second command does
+that alone, says how far it is, and keeps what it has after every function.
 """
 
+import argparse
+import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
+from benchmarks import record
 
 from weal import ActiveLearner, EnsembleGPRegressor
 
@@ -67,24 +72,24 @@ class Data:
         return float(off / self.truth.var())
 
 
-def growth(seeds: Sequence[int]) -> list[Row]:
+def growth(name: str, seeds: Sequence[int], counts: Sequence[int] = COUNTS) -> list[Row]:
     """NMSE by the number of labels, and the largest rise from one number to the next."""
-    found = []
-    for name in FUNCTIONS:
-        errors, took = np.empty((len(seeds), len(COUNTS))), np.empty((len(seeds), len(COUNTS)))
-        for i, seed in enumerate(seeds):
-            data = Data(name, COUNTS[-1], seed)
-            for j, t in enumerate(COUNTS):
-                model, took[i, j] = data.fitted(t)
-                errors[i, j] = data.error(model)
-        mean = np.exp(np.log(errors).mean(axis=0))
-        rise = max(later / sooner for sooner, later in pairwise(mean.tolist()))
-        course = ", ".join(f"{t:,}: {e:.2g}" for t, e in zip(COUNTS, mean, strict=True))
-        found.append((f"NMSE from 500 to 10,000 labels, {name}", "falls", course))
-        found.append(("    largest ratio of one to the one before", "<= 1", f"{rise:.2f}"))
-        seconds = ", ".join(f"{t:,}: {s:.1f}" for t, s in zip(COUNTS, took.mean(0), strict=True))
-        found.append(("    seconds of settling and fitting", "", seconds))
-    return found
+    errors, took = np.empty((len(seeds), len(counts))), np.empty((len(seeds), len(counts)))
+    for i, seed in enumerate(seeds):
+        data = Data(name, counts[-1], seed)
+        for j, t in enumerate(counts):
+            model, took[i, j] = data.fitted(t)
+            errors[i, j] = data.error(model)
+            print(f"  {name}, {t:,}: {errors[i, j]:.2g}, {took[i, j]:.1f} s", file=sys.stderr)
+    mean = np.exp(np.log(errors).mean(axis=0))
+    rise = max(later / sooner for sooner, later in pairwise(mean.tolist()))
+    course = ", ".join(f"{t:,}: {e:.2g}" for t, e in zip(counts, mean, strict=True))
+    seconds = ", ".join(f"{t:,}: {s:.1f}" for t, s in zip(counts, took.mean(0), strict=True))
+    return [
+        (f"NMSE from {counts[0]:,} to {counts[-1]:,} labels, {name}", "falls", course),
+        ("    largest ratio of one to the one before", "<= 1", f"{rise:.2f}"),
+        ("    seconds of settling and fitting", "", seconds),
+    ]
 
 
 def switch(seeds: Sequence[int]) -> list[Row]:
@@ -117,13 +122,35 @@ def step(name: str, seed: int, t: int) -> float:
     return float(np.median(took))
 
 
-def rows(seeds: Sequence[int]) -> list[Row]:
+def rows(seeds: Sequence[int]) -> Iterator[Row]:
     """What was asked, and what was measured."""
     seeds = list(seeds)
-    found = switch(seeds[:SWITCH_SEEDS])
+    yield from switch(seeds[:SWITCH_SEEDS])
     for name in FUNCTIONS:
         few, many = (step(name, seeds[0], t) for t in (50, 5000))
         measured = f"{many / few:.0f} x ({1e3 * few:.0f} and {1e3 * many:.0f} ms)"
         what = f"a step, 5,000 labels against 50, 5,000 candidates, {name}"
-        found.append((what, "<= 100 x", measured))
-    return found + growth(seeds[:GROWTH_SEEDS])
+        yield what, "<= 100 x", measured
+    for name in FUNCTIONS:
+        yield from growth(name, seeds[:GROWTH_SEEDS])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--functions", nargs="+", choices=list(FUNCTIONS), default=list(FUNCTIONS))
+    parser.add_argument("--seeds", default="10:12", help="first:last, the last left out")
+    parser.add_argument("--most", type=int, default=COUNTS[-1], help="labels in the end")
+    record.add_option(parser)
+    given = parser.parse_args()
+    counts, found = [t for t in COUNTS if t <= given.most], []
+    for name in given.functions:
+        for what, asked, measured in growth(name, range(*map(int, given.seeds.split(":"))), counts):
+            print(f"{what:60s} {asked:>8s}   {measured}", flush=True)
+            row = {"section": "many", "what": what, "asked": asked, "measured": measured}
+            found.append(row)
+        if given.to:
+            record.write(given.to, "real labels: many", found, given.seeds)
+
+
+if __name__ == "__main__":
+    main()

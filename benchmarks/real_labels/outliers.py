@@ -9,6 +9,7 @@ that of a model of the same labels without the errors, over three functions and 
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -74,6 +75,7 @@ CASES: list[tuple[str, str, int, Callable[[Task], Spoilt]]] = [
     ("60 labels, a pair swapped", "", 60, swapped),
     ("60 labels, three side by side off by 10 sd", "", 60, side_by_side),
     ("10 labels, one times 1000", "", 10, multiplied(1000.0)),
+    ("10 labels, one off by 10 sd", "", 10, shifted(1)),
 ]
 
 
@@ -108,6 +110,9 @@ CLEAN = {
     "log-normal noise": "<= 2 %",
     "a sharp peak": "<= 2 %",
 }
+SIZES, FEW = (15, 30, 60), (8, 10, 12, 15)  # labels of clean fits
+BINS = (0.1, 0.5, 0.9, 1.0)  # of probabilities
+OFF = (2.0, 3.0, 4.0, 6.0, 10.0)  # sds that the one wrong label of a fit is off by
 
 
 def fitted(task: Task, y: Array, outliers: bool = True) -> EnsembleGPRegressor:
@@ -136,16 +141,35 @@ def errors(t: int, spoil: Callable[[Task], Spoilt], seeds: Sequence[int]) -> str
     )
 
 
-def alarms(kind: str, seeds: Sequence[int]) -> str:
-    """Share of right labels that are doubted, at 15, 30 and 60 labels."""
-    wrong = of = 0
+def alarms(kind: str, seeds: Sequence[int], sizes: Sequence[int] = SIZES) -> str:
+    """Share of right labels that are set aside, and of those that are likelier wrong than right."""
+    aside = named = of = 0
     for name in FUNCTIONS:
-        for t in (15, 30, 60):
+        for t in sizes:
             for seed in seeds:
                 task = Task(name, t, 0.0, seed)
-                wrong += int(fitted(task, clean(kind, task)).model_.fold.doubt.wrong.sum())
+                model = fitted(task, clean(kind, task))
+                aside += int(model.model_.fold.doubt.wrong.sum())
+                named += int((model.outlier_probability_ > 0.5).sum())
                 of += t
-    return f"{100.0 * wrong / of:.2f} % ({wrong} of {of})"
+    return f"{100.0 * aside / of:.2f} % ({aside} of {of}; {named} likelier wrong than right)"
+
+
+def calibration(seeds: Sequence[int], sizes: Sequence[int] = SIZES) -> Iterator[tuple[str, str]]:
+    """Of labels whose probability of being wrong is so large, how many are; one in a fit is."""
+    said, wrong = [], []
+    for name in FUNCTIONS:
+        for t in sizes:
+            for n, seed in enumerate(seeds):
+                task = Task(name, t, NOISE, seed)
+                y, at = shifted(1, OFF[n % len(OFF)])(task)
+                said.append(fitted(task, y).outlier_probability_)
+                wrong.append(np.isin(np.arange(t), at))
+    p, true = np.concatenate(said), np.concatenate(wrong)
+    yield "below 0.1", f"{100.0 * true[p <= BINS[0]].mean():.2f} % of {(p <= BINS[0]).sum()}"
+    for low, high in pairwise(BINS):
+        within = true[(p > low) & (p <= high)]
+        yield f"{low} to {high}", f"{within.sum()} of {len(within)}"
 
 
 def cost(t: int, seeds: Sequence[int]) -> str:
@@ -171,6 +195,9 @@ def measured(seeds: Sequence[int]) -> Iterator[tuple[str, str, str]]:
         yield what, "<= 1.2", cost(t, fewer)
     for kind, asked in CLEAN.items():
         yield f"right labels doubted: {kind}", asked, alarms(kind, fewer)
+        yield f"right labels doubted, 8 to 15: {kind}", "", alarms(kind, fewer, FEW)
+    for what, share in calibration(few):
+        yield f"probability {what}: wrong", "", share
 
 
 def rows(seeds: Sequence[int]) -> list[tuple[str, str, str]]:

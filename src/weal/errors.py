@@ -11,32 +11,93 @@
     ChangedShard      a file of a pool that is not what it was when the pool was opened
     UnreadableShard   a part of a pool that cannot be read; the error names it
     WorkerLost        the processes that do the work went away, or cannot be reached
+    DiskFull          a disk that cannot take what a pass has to keep for a while
 
 Wrong arguments raise ValueError or TypeError.
 """
 
 
 class WealError(Exception):
-    """Anything weal itself refuses to do."""
+    """Anything weal itself refuses to do.
+
+    All errors of ours are of this kind; wrong arguments raise ValueError or TypeError.
+
+    Examples
+    --------
+    >>> import weal
+    >>> try:
+    ...     weal.open_campaign("no-such", "memory:")
+    ... except weal.WealError as error:
+    ...     print(type(error).__name__)
+    UnknownCampaign
+    """
 
 
 class UnreadableFile(WealError, ValueError):
-    """A file that weal did not write, or that was damaged since."""
+    """A file that weal did not write, or that was damaged since.
+
+    Examples
+    --------
+    >>> import os, tempfile, weal
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "notes.txt")
+    ...     with open(path, "w") as file:
+    ...         n = file.write("bread, milk")
+    ...     try:
+    ...         weal.ActiveLearner.load(path)
+    ...     except weal.UnreadableFile as error:
+    ...         print("is not a weal file" in str(error))
+    True
+    """
 
 
 class UnknownId(WealError, KeyError):
-    """An id that is not in the pool."""
+    """An id that is not in the pool.
+
+    Examples
+    --------
+    >>> import weal
+    >>> learner = weal.ActiveLearner([[0.0], [1.0]], ids=["A-1", "A-2"])
+    >>> try:
+    ...     learner.tell("A-3", 312.5)
+    ... except weal.UnknownId as error:
+    ...     print("A-3" in str(error))
+    True
+    """
 
     def __str__(self) -> str:  # KeyError would show the quotes of a repr
         return str(self.args[0])
 
 
 class AlreadyLabelled(WealError, ValueError):
-    """A second, different label for a point that has one."""
+    """A second, different label for a point that has one.
+
+    Examples
+    --------
+    >>> import weal
+    >>> learner = weal.ActiveLearner([[0.0], [1.0]])
+    >>> learner.tell(0, 312.5)
+    >>> learner.tell(0, 321.5)
+    Traceback (most recent call last):
+        ...
+    weal.errors.AlreadyLabelled: 0 has the label 312.5 already, and 321.5 is another; say
+    replace=True to correct it, or repeat=True to add a second measurement
+    """
 
 
 class Exhausted(WealError):
-    """More was asked for than the pool has left."""
+    """More was asked for than the pool has left.
+
+    Examples
+    --------
+    >>> import weal
+    >>> learner = weal.ActiveLearner([[0.0], [1.0]])
+    >>> try:
+    ...     learner.ask(3)
+    ... except weal.Exhausted:
+    ...     print("done")
+    done
+    """
 
 
 class UnknownCampaign(WealError, KeyError):
@@ -51,7 +112,21 @@ class NotAllowed(WealError):
 
 
 class Conflict(WealError):
-    """Somebody else wrote first; read again, and decide again."""
+    """Somebody else wrote first; read again, and decide again.
+
+    Examples
+    --------
+    >>> import pandas as pd, weal
+    >>> pool = pd.DataFrame({"temp": [20, 80, 140]}, index=["a", "b", "c"])
+    >>> campaign = weal.open_campaign("demo", "memory:", pool=pool)
+    >>> campaign.ask_for("b", by="ann")
+    ['b']
+    >>> try:
+    ...     campaign.ask_for("b", by="bo")
+    ... except weal.Conflict as error:
+    ...     print("is out with ann" in str(error))
+    True
+    """
 
 
 class DamagedStore(WealError):
@@ -68,3 +143,7 @@ class UnreadableShard(WealError):
 
 class WorkerLost(WealError):
     """A process that did the work went away, or a cluster cannot be reached."""
+
+
+class DiskFull(WealError):
+    """A disk that cannot take what a pass has to keep for a while."""

@@ -34,6 +34,7 @@ def verdicts(one):
 
 
 def test_there_are_six_claims_about_tasks_and_methods_that_there_are():
+    # [1, claim:1, claim:2, claim:3, claim:4, claim:5, claim:6]
     assert [c.number for c in CLAIMS] == [1, 2, 3, 4, 5, 6]
     for c in CLAIMS:
         every = [one for part in c.parts for one in part.comparisons]
@@ -64,6 +65,7 @@ def test_how_many_are_needed_is_at_least_one_and_at_most_all(n):
 
 
 def test_a_claim_that_the_numbers_bear_out_holds():
+    # [1, claim:3]
     one = found(3, ends(levels(SYNTHETIC, egp_multiafs=0.5)))
     assert (one.verdict, one.area) == ("holds", "holds")
     assert verdicts(one) == {"holds": 30}
@@ -72,6 +74,7 @@ def test_a_claim_that_the_numbers_bear_out_holds():
 
 
 def test_a_claim_that_the_numbers_contradict_does_not_hold():
+    # [1, claim:3]
     one = found(3, ends(levels(SYNTHETIC, egp_multiafs=2.0)))
     assert one.verdict == "does not hold"
     assert verdicts(one) == {"does not hold": 30}
@@ -166,6 +169,7 @@ def test_the_last_reading_decides_and_the_area_is_a_second_opinion():
 
 
 def test_most_means_more_than_half():
+    # [1, claim:1]
     def verdict(better):
         names = {m: 0.5 if i < better else 2.0 for i, m in enumerate(SINGLE)}
         results = ends({("ackley", m): names.get(m, 1.0) for m in PAPER})
@@ -175,6 +179,7 @@ def test_most_means_more_than_half():
 
 
 def test_four_of_five_functions_are_enough_for_npll():
+    # [1, claim:2]
     def verdict(*losing):
         tasks = [task for task in SYNTHETIC if task not in losing]
         good = ends(levels(tasks, gp_var=2.0))
@@ -186,6 +191,7 @@ def test_four_of_five_functions_are_enough_for_npll():
 
 
 def test_five_of_six_are_enough_on_the_stand_in():
+    # [1, claim:5]
     results = ends(levels(["malaria-standin"], gp_var=2.0, egp_qbc=4.0))
     part = next(p for p in found(5, results).parts if "five of six" in p.part.says)
     assert part.verdict == "holds"
@@ -194,6 +200,7 @@ def test_five_of_six_are_enough_on_the_stand_in():
 
 @pytest.mark.parametrize(("start", "verdict"), [(0.5, "holds"), (3.0, "does not hold")])
 def test_npll_rises_when_it_ends_above_its_start(start, verdict):
+    # [1, claim:5]
     results = ends(levels(["malaria-standin"]), start=start)
     part = next(p for p in found(5, results).parts if "rises" in p.part.says)
     assert (part.verdict, part.area, len(part.comparisons)) == (verdict, verdict, 7)

@@ -29,6 +29,7 @@ MOMENTS = {  # mean and sd over the domain
 
 @pytest.mark.parametrize(("name", "x", "value"), CHECKS)
 def test_published_values_come_out(name, x, value):
+    # [1, data:ackley, data:branin, data:currin, data:gramacy, data:higdon]
     assert FUNCTIONS[name].formula(np.array([x], dtype=float)) == pytest.approx(value, abs=1e-6)
 
 

@@ -31,6 +31,7 @@ def test_every_kind_is_measured_after_every_number_of_labels(table):
 
 
 def test_features_keep_the_same_however_many_labels_and_the_others_more_and_more(growth, table):
+    # [1, claim:cost]
     kept = table.pivot(index="labels", columns="kind", values="kept")
     assert kept["features"].nunique() == 1
     t, pool = 160 + 4, growth.U * (growth.d + 2) * 8  # inputs, means and variances

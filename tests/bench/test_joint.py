@@ -27,6 +27,7 @@ def chained(model, X, y):
 @pytest.mark.parametrize("magnitude", ["integrated", None], ids=["integrated", "fitted"])
 @pytest.mark.parametrize("noise", [1e-1, 1e-5])
 def test_it_is_the_product_of_each_label_given_those_before(approximation, magnitude, noise):
+    # [1, metric:npll]
     settings = {"noise_ratios": [noise]} if magnitude == "integrated" else {"noise": noise}
     model = EnsembleGPRegressor(
         kernels=KERNELS,

@@ -5,6 +5,7 @@ import pytest
 
 from weal import ActiveLearner, EnsembleGPRegressor
 from weal.bench.methods import JOINT, METHODS
+from weal.bench.plans import make_plan
 from weal.bench.tasks import TASKS, draw
 
 SPLIT = draw(TASKS["gramacy"], 0, 3)
@@ -29,6 +30,7 @@ def asked(monkeypatch, name, T=6):
     ("name", "scaling"), [("egp-multiafs", "maximum"), ("egp-multiafs-range", "range")]
 )
 def test_under_the_papers_name_scores_are_divided_by_their_maximum(monkeypatch, name, scaling):
+    # [1, alg:2 line 1, set:maximum]
     learner, readings = asked(monkeypatch, name)
     assert learner.state.settings.score_scaling == scaling
     assert learner.state.settings.eta == 100.0
@@ -37,7 +39,32 @@ def test_under_the_papers_name_scores_are_divided_by_their_maximum(monkeypatch, 
     assert readings[0].labels == 10 + 50
 
 
+@pytest.mark.parametrize("name", ["wvar", "went", "qbc", "gpm-var", "gpm-ent"])
+def test_the_papers_methods_ask_by_the_function_in_their_name(monkeypatch, name):
+    # [1, set:methods]
+    learner, _ = asked(monkeypatch, f"egp-{name}")
+    assert list(learner.state.settings.functions) == [name]
+    assert len(learner.model.dictionary_) == 11
+
+
+def test_the_baseline_asks_where_the_variance_of_its_one_expert_is_largest(monkeypatch):
+    # [1, eq: singleGPvaracq, set:baseline]
+    learner, _ = asked(monkeypatch, "gp-var", 3)
+    assert len(learner.model.dictionary_) == 1
+    told = [row["id"] for row in learner.history if row["id"] is not None]
+    free = np.delete(np.arange(len(SPLIT.Xu)), told)
+    _, sd = learner.model.predict(SPLIT.Xu[free], return_std=True)
+    assert learner.ask() == free[sd.argmax()]
+
+
+def test_there_are_ten_realisations_where_nothing_else_is_said():
+    # [1, set:realisations]
+    assert make_plan("gramacy", "random").realisations == 10
+
+
 def test_the_picks_are_those_of_a_learner_told_so_by_hand(monkeypatch):
+    # [1, alg:1 line 1, alg:1 line 2, alg:1 line 5, alg:1 line 6]
+    # [1, alg:2 line 3, alg:2 line 13, alg:2 line 14, alg:2 line 15]
     def picks(scaling):
         learner = ActiveLearner(
             model=EnsembleGPRegressor.paper(random_state=5),

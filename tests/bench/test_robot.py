@@ -45,6 +45,7 @@ def _no_simulation(monkeypatch):
 
 @pytest.mark.parametrize(("spots", "tolerance"), [(SPOTS_3D, 1e-3), (SPOTS_4D, 1e-2)])
 def test_the_disc_ends_where_the_facts_say(spots, tolerance):
+    # [1, data:robot3d, data:robot4d]
     X = np.array([x for x, _ in spots], dtype=float)
     end = simulate(X, np.zeros((3, 2)))
     np.testing.assert_allclose(end, [o for _, o in spots], rtol=0, atol=tolerance)

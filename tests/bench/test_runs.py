@@ -80,10 +80,13 @@ def test_there_is_a_row_for_every_reading_in_the_order_asked_for():
 
 
 def test_a_curve_is_what_the_protocol_says():
+    # [1, metric:nmse, metric:npll]
     table = weal.bench.run("branin", GUESS, realisations=1, T=2, seed=4, jobs=1)
     split = weal.bench.tasks.draw(TASKS["branin"], 0, 4)
     expected = np.mean((split.y0.mean() - split.yt) ** 2) / np.var(split.yt)
     np.testing.assert_array_equal(table["nmse"], expected)
+    log_p = -((split.yt - split.y0.mean()) ** 2)
+    np.testing.assert_allclose(table["npll"], -log_p.mean() - np.log(split.yt.std()), rtol=1e-12)
 
 
 def test_numbers_are_the_same_on_one_and_two_processes_to_the_last_digit(tmp_path):

@@ -52,6 +52,7 @@ def test_a_csv_is_learnt_by_our_methods_and_at_random(simulate):
     methods = {line.split()[0] for line in out.split("\n\n")[0].splitlines()[1:]}
     assert {"weal-random", "weal-auto"} <= methods
     assert Path("weal-out/simulate-mine/report.html").is_file()
+    assert (out + err).count("realisations say nothing") == 1
 
 
 def test_parquet_gives_the_same_as_csv(simulate):

@@ -16,6 +16,7 @@ def california_values(data_folder):
 
 
 def test_california_is_the_table_of_the_provenance(data_folder):
+    # [1, data:california]
     table = datasets.load_california(data_folder)
     means = (3.870671, 28.639486, 5.429000, 1.096675, 1425.4767, 3.070655, 35.631861, -119.569704)
     assert table.X.shape == (20640, 8)
@@ -77,6 +78,7 @@ def test_a_damaged_file_is_refused_with_its_name(tmp_path, text, message):
 
 
 def test_the_malaria_stand_in_has_eight_features_and_a_rate(data_folder):
+    # [1, data:malaria]
     table = datasets.load_malaria_standin(data_folder)
     assert table.X.shape == (1500, 8)
     assert table.target == "theta"
@@ -85,6 +87,7 @@ def test_the_malaria_stand_in_has_eight_features_and_a_rate(data_folder):
 
 
 def test_diabetes_is_scikit_learns():
+    # [1, data:diabetes]
     table = datasets.load_diabetes()
     X, y = sklearn_diabetes(return_X_y=True)
     np.testing.assert_array_equal(table.X, X)

@@ -51,6 +51,8 @@ def drawn(name, data_folder, realisation=0, seed=7):
 
 
 def test_there_are_ten_tasks_with_the_sizes_of_table_1():
+    # [1, data:ackley, data:branin, data:currin, data:gramacy, data:higdon, data:california]
+    # [1, data:malaria, data:diabetes, data:robot3d, data:robot4d]
     got = {t.name: (t.L0, t.V, t.U0, t.test, t.eta, t.d) for t in TASKS.values()}
     assert got == TABLE_1
 

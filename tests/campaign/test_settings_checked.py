@@ -1,5 +1,7 @@
 """Settings are checked when they are given: what is taken can be used."""
 
+import json
+
 import pytest
 
 from campaign.lab import campaign
@@ -58,3 +60,17 @@ def test_a_seed_that_no_model_takes_makes_no_campaign():
     assert "seed is 99999999999999999999999999; it needs a whole number" in done.complaint
     assert typed(*words, "--seed", "4294967295").code == 0
     assert typed("ask", "bare").code == 0
+
+
+@pytest.mark.usefixtures("in_a_folder")
+def test_labels_are_bent_and_unbent_by_a_word():
+    from campaign.alloys import write_pool
+
+    write_pool("bare.csv", told=0)
+    made = typed("new", "bare", "--pool", "bare.csv", "--id", "sample", "--warp", "auto", "--json")
+    assert json.loads(made.out)["settings"]["warp"] == "auto"
+    assert json.loads(typed("settings", "bare", "--warp", "asinh", "--json").out)["warp"] == "asinh"
+    assert json.loads(typed("settings", "bare", "--warp", "off", "--json").out)["warp"] is None
+    refused = typed("settings", "bare", "--warp", "log")
+    assert refused.code == 2
+    assert "'off', 'auto', 'asinh'" in refused.complaint

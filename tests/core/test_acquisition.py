@@ -100,12 +100,14 @@ def experts(bel, which):
 @few
 @given(bel=beliefs())
 def test_the_papers_five_are_its_equations(name, bel):
+    # [1, eq:w_var, eq:w_entropy, eq:QBC, eq:QBC_mean, eq:var-GPM, eq:mix.ent., eq:z]
     close(ACQUISITIONS[name](bel), LOOPS[name](bel.w, bel.mu, bel.var), bel, name)
 
 
 @few
 @given(bel=beliefs())
 def test_the_variance_of_the_mixture_is_that_of_the_experts_and_their_disagreement(bel):
+    # [1, claim:sum]
     close(gpm_var(bel), wvar(bel) + qbc(bel), bel, "gpm-var")
 
 
@@ -118,8 +120,18 @@ def test_certain_experts_give_the_least_finite_entropy(name):
 
 
 @few
+@given(bel=beliefs(scales=(1e-6, 1.0, 1e6), blanks=st.just(False)))
+def test_one_expert_alone_is_as_unsure_by_its_entropy_as_by_its_variance(bel):
+    # [1, claim:entropy]
+    one = replace(bel, w=frozen([1.0]), mu=bel.mu[:1], var=bel.var[:1], noise=bel.noise[:1])
+    for score in (wvar(one), went(one)):
+        assert one.var[0, score.argmax()] == pytest.approx(one.var.max(), rel=1e-12)
+
+
+@few
 @given(bel=beliefs(scales=(1e-6, 1.0, 1e6), unequal=st.floats(0.0, 6.0), blanks=st.just(False)))
 def test_gpm_ent_is_a_lower_bound_of_the_entropy_of_the_mixture(bel):
+    # [1, claim:bound]
     entropy = [
         scores.mixture_entropy(bel.w, bel.mu[:, n], np.sqrt(bel.var[:, n]))
         for n in range(bel.mu.shape[1])

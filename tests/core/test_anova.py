@@ -72,6 +72,24 @@ def test_blocks_of_rows_change_nothing(monkeypatch):
     assert (correlation(kernel, X, X) == whole).all()
 
 
+@pytest.mark.parametrize("s", STRENGTHS)
+@pytest.mark.parametrize("d", [1, 4])
+def test_a_product_and_a_sum_of_positive_terms_are_the_same(d, s, monkeypatch):
+    X, Y = points(6, 20, d), points(7, 33, d)
+    found = anova.correlation(X, Y, s)
+    monkeypatch.setattr(anova, "MOST_EMPTY", -1.0)
+    np.testing.assert_allclose(found, anova.correlation(X, Y, s), rtol=1e-12, atol=1e-13)
+
+
+def test_correlations_depend_on_two_points_alone_to_the_last_bit():
+    X, Y = points(8, 11, 5), points(9, 300, 5)
+    K = anova.correlation(X, Y, 0.4)
+    rows = np.concatenate([anova.correlation(x[None], Y, 0.4) for x in X])
+    columns = np.concatenate([anova.correlation(X, y[None], 0.4) for y in Y], axis=1)
+    assert (rows == K).all()
+    assert (columns == K).all()
+
+
 def additive(t=40):
     X = points(5, t, 4)
     y = np.sin(2.0 * X[:, 0]) + np.cos(X[:, 1]) + 0.5 * X[:, 2] ** 2

@@ -59,6 +59,7 @@ def label_noise(ens, camp, m):
 @few
 @given(camp=campaigns())
 def test_weights_are_exact_model_probabilities(name, prior, camp):
+    # [1, eq:w_update, eq:EGP_prior]
     who, before = start(name, camp, prior=prior)
     evidence = [
         gaussian.gp_log_evidence(
@@ -93,6 +94,7 @@ def test_noise_that_labels_bring_along_is_that_of_the_heteroscedastic_batch(name
 @few
 @given(camp=campaigns(), order=st.randoms(use_true_random=False))
 def test_order_of_labels_is_irrelevant(name, camp, order):
+    # [1, eq:xi_t]
     who, before = start(name, camp)
     shuffled = list(range(len(camp.y)))
     order.shuffle(shuffled)
@@ -193,6 +195,7 @@ def test_a_weight_comes_back_from_beyond_the_range_of_floats():
 @settings(max_examples=50, deadline=None)
 @given(seed=st.integers(0, 10**6), M=st.integers(1, 5))
 def test_the_mixture_is_that_of_the_loops(seed, M):
+    # [1, eq:QBC_mean, eq:var-GPM]
     rng = np.random.default_rng(seed)
     w = frozen(rng.dirichlet(np.full(M, 0.3)))
     mu, var = frozen(3.0 * rng.standard_normal((M, 6))), frozen(rng.exponential(2.0, (M, 6)))
@@ -202,6 +205,7 @@ def test_the_mixture_is_that_of_the_loops(seed, M):
 
 @pytest.mark.parametrize("prior", [PRIOR, frozen([0.0, 0.7, 0.3, 0.0])])
 def test_the_log_density_is_that_of_a_mixture_of_normals(prior):
+    # [1, eq:EGP_post, eq:RF_func_post, eq:LF]
     camp = campaign(3, d=4, t=9)
     who, ens = start("exact", camp, prior=prior)
     ens = folded(who, ens, camp)

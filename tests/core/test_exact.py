@@ -7,7 +7,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, Ration
 
 from reference.cases import LAYOUTS, campaign, frozen, kind, of_kernels
 from reference.gaussian import gp_coefficients
-from weal.core import ensemble
+from weal.core import ensemble, exact
 from weal.core.exact import LEAST_RATIO, ExactExperts
 from weal.core.kernels import Kernel, correlation
 from weal.core.magnitude import Fixed
@@ -21,6 +21,7 @@ PAIRS = (
 
 
 def test_exact_experts_are_scikit_learns():
+    # [1, eq:posterior, eq:mean, eq:variance]
     magnitude, lam = frozen([0.4, 3.0, 9.0, 1.5]), frozen([1e-3, 0.2, 0.05, 1e-2])
     camp = campaign(6, d=3, t=25)
     experts = ExactExperts.prior(tuple(ours for ours, _ in PAIRS), 3)
@@ -58,6 +59,7 @@ def test_chunks_do_not_matter(sizes):
 
 
 def test_the_factor_is_that_of_the_correlations():
+    # [1, eq:joint_pdf]
     camp = campaign(9, d=3, t=10)
     who = kind("exact", 3)
     experts = who.prior()
@@ -137,3 +139,42 @@ def test_a_singular_matrix_of_correlations_is_conditioned_as_at_the_least_ratio(
     assert ((v >= 0.0) & (v < 1e-4)).all()
     if length_scale < 1e6:  # there a slope of 0.1 takes weights of 1e5 and is given up
         np.testing.assert_allclose(mu[0], 1.0 + 0.1 * Z.sum(axis=1), atol=2e-2)
+
+
+def test_points_that_are_used_up_are_predicted_as_any():
+    experts = of_three(30)
+    X = np.random.default_rng(8).standard_normal((50, 3))
+    for n in (1, 50):
+        mu, v = experts.predict(experts.near(X[:n]))
+        found = experts.used_up(experts.correlated(X[:n]))
+        np.testing.assert_allclose(found[0], mu, rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(found[1], v, rtol=1e-10, atol=1e-12)
+
+
+def test_experts_that_differ_in_their_noise_alone_share_correlations():
+    experts = of_three(12)
+    X = np.random.default_rng(9).standard_normal((7, 3))
+    for kernel, K in zip(experts.kernels, experts.correlated(X).K, strict=True):
+        np.testing.assert_array_equal(K, correlation(kernel, experts.X, X))
+
+
+def test_blocks_of_correlations_change_nothing(monkeypatch):
+    experts = of_three(12)
+    X = np.random.default_rng(10).standard_normal((70, 3))
+    whole = experts.correlated(X).K
+    monkeypatch.setattr(exact, "WIDE", 16)
+    monkeypatch.setattr(exact, "AT_A_TIME", 64)
+    assert (whole == experts.correlated(X).K).all()
+
+
+def of_three(t):
+    """Three experts, two of one kernel, after t labels."""
+    rng = np.random.default_rng(7)
+    kernels = (
+        Kernel("matern52", 1.3),
+        Kernel("anova", (0.7, 1.0, 2.0), 0.5),
+        Kernel("matern52", 1.3),
+    )
+    experts, X = ExactExperts.prior(kernels, 3), rng.standard_normal((t, 3))
+    lam = np.array([1e-3, 1e-2, 0.1])[:, None] * np.ones(t)
+    return experts.absorb(experts.near(X), rng.standard_normal(t), lam)[0]

@@ -49,6 +49,7 @@ def check_against_batch(kind, experts, camp, lam, relative):
 @few
 @given(camp=campaigns())
 def test_labels_one_by_one_come_to_the_batch_posterior(name, camp):
+    # [1, eq:mean, eq:variance, eq:mu_check, eq:sigma_check]
     who = kind(name, camp.d, camp.seed)
     experts, _, _ = stepped(who, camp, camp.lam)
     lam = np.repeat(camp.lam[:, None], len(camp.y), axis=1)
@@ -71,6 +72,7 @@ def test_labels_in_chunks_with_noise_of_their_own_come_to_the_batch_posterior(na
 @few
 @given(camp=campaigns())
 def test_weights_of_the_features_have_the_batch_posterior(camp):
+    # [1, eq:f_check, eq:posterior_update_1, eq:theta_Sigma]
     who = kind("features", camp.d, camp.seed)
     experts, _, _ = absorbed(who, camp, camp.lam)
     Phi = who.embed(experts, camp.X)
@@ -120,6 +122,7 @@ def test_a_column_moves_the_belief_on_any_points(name, camp):
 @few
 @given(camp=campaigns())
 def test_covariances_are_those_of_the_batch_posterior(name, camp):
+    # [1, eq:gp_prior]
     who = kind(name, camp.d, camp.seed)
     experts, _, _ = absorbed(who, camp, camp.lam)
     a, b = who.embed(experts, camp.Z), who.embed(experts, camp.Z[:2])

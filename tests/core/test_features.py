@@ -39,6 +39,7 @@ def estimate(X, zeta):
 @pytest.mark.parametrize("d", [1, 3, 8])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_features_stand_for_the_kernel(family, d, orthogonal):
+    # [1, eq:kern_est, eq:bochner]
     kernel, X = kernel_of(family, d), spread_points(d)
     zeta = spectral_draw(kernel, d, D, np.random.default_rng([1, d]), orthogonal)
     error = np.abs(estimate(X, zeta) - correlation(kernel, X, X))

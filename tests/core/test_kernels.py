@@ -34,6 +34,7 @@ def points(N, d, seed=0):
 @pytest.mark.parametrize("length_scale", LENGTHS)
 @pytest.mark.parametrize("family", SKLEARN)
 def test_correlation_is_scikit_learns(family, length_scale):
+    # [1, eq:gp_prior]
     X, Z = points(7, 4), points(5, 4, seed=1)
     theirs = SKLEARN[family](length_scale)(X, Z)
     np.testing.assert_allclose(correlation(Kernel(family, length_scale), X, Z), theirs, rtol=1e-12)
@@ -143,6 +144,7 @@ def test_a_kernel_is_a_value():
 
 
 def test_dictionaries_are_what_they_say():
+    # [1, set:dictionary]
     assert [k.length_scale for k in paper_dictionary()] == pytest.approx(
         [1e-4, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1e3, 1e4, 1e5, 1e6]
     )
@@ -175,6 +177,7 @@ def test_orthogonal_directions_are_orthogonal_within_blocks(d, D):
 @pytest.mark.parametrize("orthogonal", [False, True])
 def test_every_frequency_has_the_law_of_the_spectral_density_by_itself(orthogonal):
     """Each frequency of an orthogonal block, not only their mean, stands for the kernel."""
+    # [1, eq:bochner]
     d, n = 3, 20_000
     kernel, x = Kernel("rbf", (0.5, 1.0, 2.0)), np.array([0.4, -0.9, 1.3])
     zeta = spectral_draw(kernel, d, d * n, np.random.default_rng(4), orthogonal)

@@ -90,6 +90,7 @@ def test_shift_and_unit_of_a_score_are_irrelevant_when_it_is_shifted_and_scaled(
 @few
 @given(seed=st.integers(0, 10**6))
 def test_the_papers_scaling_divides_by_the_maximum_of_the_free_candidates(seed):
+    # [1, set:maximum]
     scores, free = some_scores(seed)
     got = divide_by_maximum(scores, *ranges(scores, free))
     for row, was in zip(got, scores, strict=True):

@@ -10,7 +10,7 @@ from weal.core.lineup import choose, grid
 from weal.core.magnitude import Conjugate
 from weal.core.outlier_search import search, stand
 from weal.core.outliers import judge
-from weal.core.slab import Slab, gross, spread
+from weal.core.slab import Slab, apart, gross, spread
 from weal.core.tuned import RATIOS
 
 PLAYERS = [
@@ -85,6 +85,25 @@ def test_doubted_replicates_that_agree_are_believed_together():
     both = np.isin(np.arange(len(y)), [4, 5])
     start = stand(PLAYERS, LOG_PRIOR, X, y, 0.0 * extra, both)
     assert not search(start, slab, np.zeros(len(y)), X).wrong[4:6].any()
+
+
+def test_a_label_apart_lies_beyond_the_others_by_more_than_their_range():
+    y, none = np.array([3.0, 1.0, 5.1, 2.0]), np.zeros(4)
+    assert np.flatnonzero(apart(y, none)).tolist() == [2]
+    assert np.flatnonzero(apart(-y, none)).tolist() == [2]
+    assert not apart(y, np.array([0.0, 0.0, 1.0, 0.0])).any()  # it is sure
+    y[2] = 4.9
+    assert not apart(y, none).any()
+    assert not apart(np.ones(4), none).any()
+
+
+def test_a_robust_sd_next_to_nothing_is_no_reason_to_doubt_labels_close_to_the_median():
+    peak, bell = Slab(0.0, 1e-9, -0.1, 1.0), Slab(0.0, 1.0, -2.0, 2.0)
+    y = np.array([0.0, 1e-8, 0.5, 1e3])
+    wide = Slab(0.0, 1.1 / 5.0, 0.0, 0.0).log_prior(y)  # as wide as their range
+    assert_allclose(peak.log_prior(y[:2]), wide[:2])
+    assert (peak.log_prior(y[2:]) < wide[2:]).all()  # far from the median the tail is as it was
+    assert_allclose(bell.log_prior(y), Slab(0.0, 1.0, 0.0, 0.0).log_prior(y))
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])

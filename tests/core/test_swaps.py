@@ -5,7 +5,8 @@ import pytest
 
 from weal.core.kernels import Kernel
 from weal.core.outlier_search import stand
-from weal.core.swaps import gains
+from weal.core.swaps import gains, log_odds
+from weal.core.tuned import PRIOR_WRONG
 
 
 @pytest.fixture
@@ -44,3 +45,17 @@ def test_those_that_were_exchanged_gain_most(case):
     pairs = np.array([(i, j) for i in range(9) for j in range(i) if 7 not in (i, j)])
     found = gains(made(y, np.arange(9) == 7), np.zeros(9), pairs)
     assert sorted(pairs[np.argmax(found)].tolist()) == [2, 5]
+
+
+def test_the_log_odds_of_a_label_are_those_of_its_likeliest_exchange(case):
+    made, y = case
+    sure, off = (np.arange(9) == 4).astype(float), np.arange(9) == 7
+    found = log_odds(made(y, off), sure)
+    assert np.isneginf(found[[4, 7]]).all()  # sure, and doubted already
+    prior = np.log(PRIOR_WRONG / (1.0 - PRIOR_WRONG) / 8.0)
+    for i in (0, 2, 5):
+        others = [(i, j) for j in range(9) if j not in (i, 4, 7)]
+        best = gains(made(y, off), np.zeros(9), np.array(others)).max()
+        assert found[i] == pytest.approx(best + prior, abs=1e-9)
+    assert set(np.argsort(found)[-2:].tolist()) == {2, 5}
+    assert np.isneginf(log_odds(made(y, off), np.ones(9))).all()

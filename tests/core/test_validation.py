@@ -74,6 +74,7 @@ class Case:
 @pytest.mark.parametrize("ratio", RATIOS)
 @pytest.mark.parametrize("name", KINDS)
 def test_held_out_errors_are_those_of_algorithm_2(name, ratio, integrated):
+    # [1, eq:pseudo_k, eq:EGP_parameter_k, eq:error_k, eq:y_hat_v]
     case = Case(name, d=4, ratio=ratio, integrated=integrated)
     truth = pseudo.held_out(
         case.who, case.ens, PRIOR, case.X, case.y, case.lam, case.at, case.X_judge, case.y_judge
@@ -87,6 +88,7 @@ def test_held_out_errors_are_those_of_algorithm_2(name, ratio, integrated):
 @pytest.mark.parametrize("name", KINDS)
 def test_held_out_errors_are_those_of_copies_that_learn_the_pseudo_labels(name, layout):
     """With 60 labels, where some weights have fallen to 1e-30."""
+    # [1, alg:2 line 7, alg:2 line 8, alg:2 line 9]
     case = Case(name, t=60, layout=layout)
     errors = []
     for x in case.at:

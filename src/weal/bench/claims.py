@@ -107,8 +107,10 @@ CLAIMS: tuple[Claim, ...] = (
         "Every EGP method with a single acquisition function beats GP-Var in NMSE on Currin and "
         "Gramacy; most do on Ackley, Branin and Higdon.",
         (
+            # [1, claim:1]
             *(_beat_baseline(task, "nmse", SINGLE, _SINGLE) for task in ("currin", "gramacy")),
             *(
+                # [1, claim:1]
                 _beat_baseline(task, "nmse", SINGLE, "most single-AF EGPs", "most")
                 for task in ("ackley", "branin", "higdon")
             ),
@@ -117,24 +119,24 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         2,
         "All EGP methods have lower NPLL than GP-Var on four of the five synthetic functions.",
-        tuple(_beat_baseline(task, "npll", EGP, _EGP) for task in SYNTHETIC),
+        tuple(_beat_baseline(task, "npll", EGP, _EGP) for task in SYNTHETIC),  # [1, claim:2]
         "all but one",
     ),
     Claim(
         3,
         "EGP-multiAFs is the best in NMSE on all five synthetic functions.",
-        tuple(_multi_best(task, "nmse") for task in SYNTHETIC),
+        tuple(_multi_best(task, "nmse") for task in SYNTHETIC),  # [1, claim:3]
     ),
     Claim(
         4,
         "Every EGP method beats GP-Var in NMSE and NPLL on California and Diabetes; EGP-multiAFs "
         "has the lowest NPLL on California.",
         (
-            _beat_baseline("california", "nmse", EGP, _EGP),
-            _beat_baseline("california", "npll", EGP, _EGP),
-            _beat_baseline("diabetes", "nmse", EGP, _EGP),
-            _beat_baseline("diabetes", "npll", EGP, _EGP),
-            _multi_best("california", "npll"),
+            _beat_baseline("california", "nmse", EGP, _EGP),  # [1, claim:4]
+            _beat_baseline("california", "npll", EGP, _EGP),  # [1, claim:4]
+            _beat_baseline("diabetes", "nmse", EGP, _EGP),  # [1, claim:4]
+            _beat_baseline("diabetes", "npll", EGP, _EGP),  # [1, claim:4]
+            _multi_best("california", "npll"),  # [1, claim:4]
         ),
     ),
     Claim(
@@ -143,10 +145,11 @@ CLAIMS: tuple[Claim, ...] = (
         "has the lowest NMSE; five of the six EGP methods have lower NPLL than GP-Var; NPLL rises "
         "with iterations.",
         (
-            _baseline_beats(STAND_IN),
-            _multi_best(STAND_IN, "nmse"),
+            _baseline_beats(STAND_IN),  # [1, claim:5]
+            _multi_best(STAND_IN, "nmse"),  # [1, claim:5]
+            # [1, claim:5]
             _beat_baseline(STAND_IN, "npll", EGP, "five of six EGP methods", "all but one"),
-            _rises(STAND_IN),
+            _rises(STAND_IN),  # [1, claim:5]
         ),
     ),
     Claim(
@@ -154,8 +157,8 @@ CLAIMS: tuple[Claim, ...] = (
         "Every EGP method beats GP-Var in NMSE and NPLL on Robot pushing 3D and 4D, and "
         "EGP-multiAFs is the best.",
         (
-            *(_beat_baseline(task, m, EGP, _EGP) for task in ROBOT for m in _BOTH),
-            *(_multi_best(task, m) for task in ROBOT for m in _BOTH),
+            *(_beat_baseline(task, m, EGP, _EGP) for task in ROBOT for m in _BOTH),  # [1, claim:6]
+            *(_multi_best(task, m) for task in ROBOT for m in _BOTH),  # [1, claim:6]
         ),
     ),
 )

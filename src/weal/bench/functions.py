@@ -28,13 +28,14 @@ def ackley(X: Array) -> Array:
     """
     bowl = np.exp(-0.2 * np.sqrt(np.mean(X**2, axis=1)))
     ripple = np.exp(np.mean(np.cos(2 * np.pi * X), axis=1))
-    return np.asarray(20.0 * (1.0 - bowl) + (np.e - ripple))
+    return np.asarray(20.0 * (1.0 - bowl) + (np.e - ripple))  # [1, data:ackley]
 
 
 def branin(X: Array) -> Array:
     """Values (N,) at X (N, 2); 0.397887 at its three minima."""
     x1, x2 = X.T
     valley = x2 - 5.1 / (4 * np.pi**2) * x1**2 + 5 / np.pi * x1 - 6
+    # [1, data:branin]
     return np.asarray(valley**2 + 10 * (1 - 1 / (8 * np.pi)) * np.cos(x1) + 10)
 
 
@@ -45,18 +46,19 @@ def currin(X: Array) -> Array:
         factor = 1 - np.exp(-1 / (2 * x2))
     above = 2300 * x1**3 + 1900 * x1**2 + 2092 * x1 + 60
     below = 100 * x1**3 + 500 * x1**2 + 4 * x1 + 20
-    return np.asarray(factor * above / below)
+    return np.asarray(factor * above / below)  # [1, data:currin]
 
 
 def gramacy(X: Array) -> Array:
     """Values (N,) at X (N, 1) (Gramacy and Lee 2012)."""
     x = X[:, 0]
-    return np.asarray(np.sin(10 * np.pi * x) / (2 * x) + (x - 1) ** 4)
+    return np.asarray(np.sin(10 * np.pi * x) / (2 * x) + (x - 1) ** 4)  # [1, data:gramacy]
 
 
 def higdon(X: Array) -> Array:
     """Values (N,) at X (N, 1) (Higdon 2002)."""
     x = X[:, 0]
+    # [1, data:higdon]
     return np.asarray(np.sin(2 * np.pi * x / 10) + 0.2 * np.sin(2 * np.pi * x / 2.5))
 
 

@@ -39,7 +39,7 @@ def joint_log_density(model: Model, X: Array, y: Array) -> float:
     parts = ens.log_w + log_p
     top = parts.max()
     slopes = float(np.sum(bend.log_slope(scaled))) - N * float(np.log(scale.y_sd))
-    return float(top + np.log(np.exp(parts - top).sum())) + slopes
+    return float(top + np.log(np.exp(parts - top).sum())) + slopes  # [1, metric:npll]
 
 
 def _forms(experts: Any, points: Any, r: Array, lam: Array) -> list[Form]:

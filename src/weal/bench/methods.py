@@ -84,19 +84,19 @@ def with_learner(
         model=make(seed),
         pool=split.Xu,
         acquisition=acquisition,
-        validation=(split.Xv, split.yv) if validate else None,
+        validation=(split.Xv, split.yv) if validate else None,  # [1, alg:2 line 1]
         eta=0.0 if even else eta,
         score_scaling=score_scaling,
         n_start=1,
         seed=seed,
     )
-    learner.tell_points(split.X0, split.y0)
+    learner.tell_points(split.X0, split.y0)  # [1, alg:1 line 1]
     test = learner.watch(split.Xt)
     spent = len(split.y0) + (len(split.yv) if validate else 0)
-    for t in range(T + 1):
+    for t in range(T + 1):  # [1, alg:1 line 2, alg:2 line 3]
         if t:
             query = learner.ask()
-            learner.tell(query, split.yu[query])
+            learner.tell(query, split.yu[query])  # [1, alg:1 line 5, alg:2 line 13]
         mean, _ = test.predict()
         log_p = test.log_predictive_density(split.yt)
         together = joint and (t % JOINT == 0 or t == T)
@@ -157,9 +157,11 @@ def _table() -> dict[str, Method]:
     played = partial(with_learner, joint=True)
     single, exact = (partial(_single, kind) for kind in ("features", "exact"))
     plays: list[tuple[str, str, Play]] = [
+        # [1, eq: singleGPvaracq, set:baseline]
         ("gp-var", "GP-Var", partial(played, single, "wvar")),
         ("gp-var-exact", "GP-Var (exact)", partial(played, exact, "wvar")),
         ("random", "EGP, random", partial(played, _paper, "random")),
+        # [1, set:methods]
         *((name, title, partial(played, _paper, acq)) for name, (title, acq) in egp.items()),
     ]
     methods = [Method(name, title, play, "paper") for name, title, play in plays]

@@ -43,7 +43,7 @@ def make_plan(
     tasks: Tasks,
     methods: Methods,
     *,
-    realisations: int = 10,
+    realisations: int = 10,  # [1, set:realisations]
     T: int = 100,
     seed: int = 0,
     data: Folder = None,

@@ -49,8 +49,8 @@ def play(
     start = time.process_time()
     rows, experts, acquisitions = [], [], []
     for reading in method.play(split, task.eta, key, T):
-        nmse = np.mean((reading.mean - split.yt) ** 2) / np.var(split.yt)
-        npll = -np.mean(reading.log_density) - np.log(np.std(split.yt))
+        nmse = np.mean((reading.mean - split.yt) ** 2) / np.var(split.yt)  # [1, metric:nmse]
+        npll = -np.mean(reading.log_density) - np.log(np.std(split.yt))  # [1, metric:npll]
         rows.append((reading.labels, nmse, npll, -reading.joint, time.process_time() - start))
         experts.append(reading.experts)
         acquisitions.append(reading.acquisitions)

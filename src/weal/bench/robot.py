@@ -101,6 +101,7 @@ class Pushing:
         """Points X (n, d) i.i.d. uniform on the domain and distances y (n,) to the goal."""
         X = rng.uniform(_LOWER[: self.d], _UPPER[: self.d], (n, self.d))
         dv = self.noise * rng.standard_normal((n, 2))
+        # [1, data:robot3d, data:robot4d]
         return X, np.asarray(np.linalg.norm(ends(X, dv, self.world) - self.goal, axis=1))
 
     def where(self, folder: Folder = None) -> str:

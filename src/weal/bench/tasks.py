@@ -157,6 +157,7 @@ _CALIFORNIA = Task(
     group="real",
     source="Pace and Barry 1997, 1990 US census, in scikit-learn's form",
     get=datasets.GET_CALIFORNIA,
+    # [1, data:california]
     points=datasets.TableRows(datasets.find_california, datasets.load_california),
     d=8,
     L0=50,
@@ -173,6 +174,7 @@ _MALARIA_STANDIN = Task(
     group="real",
     source="stand-in: schistosomiasis in Ivory Coast, from the data of Maddox et al. 2021",
     get=datasets.GET_MALARIA,
+    # [1, data:malaria]
     points=datasets.TableRows(datasets.find_malaria_standin, datasets.load_malaria_standin),
     d=8,
     L0=40,
@@ -190,7 +192,7 @@ _DIABETES = Task(
     group="real",
     source="Efron et al. 2004, scikit-learn's load_diabetes",
     get="nothing to get: ships with scikit-learn",
-    points=datasets.TableRows(datasets.find_diabetes, datasets.load_diabetes),
+    points=datasets.TableRows(datasets.find_diabetes, datasets.load_diabetes),  # [1, data:diabetes]
     d=10,
     L0=15,
     V=55,
@@ -203,15 +205,20 @@ _DIABETES = Task(
 TASKS: dict[str, Task] = {
     task.name: task
     for task in (
+        # [1, data:ackley]
         _synthetic("ackley", 1, "Ackley-5D", 1.0, "Ackley 1987, on [-5, 5]^5"),
+        # [1, data:branin]
         _synthetic("branin", 2, "Branin", 100.0, "Branin 1972"),
+        # [1, data:currin]
         _synthetic("currin", 3, "Currin exponential", 100.0, "Currin et al. 1988"),
+        # [1, data:gramacy]
         _synthetic("gramacy", 4, "Gramacy", 100.0, "Gramacy and Lee 2012"),
+        # [1, data:higdon]
         _synthetic("higdon", 5, "Higdon", 100.0, "Higdon 2002"),
         _CALIFORNIA,
         _MALARIA_STANDIN,
         _DIABETES,
-        _robot(3, 9),
-        _robot(4, 10),
+        _robot(3, 9),  # [1, data:robot3d]
+        _robot(4, 10),  # [1, data:robot4d]
     )
 }

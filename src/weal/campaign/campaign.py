@@ -10,32 +10,22 @@ comes from a learner that has been through the events (`replay`), and is made wh
 numerics.
 """
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from weal.campaign import lookup, rules
-from weal.campaign.entries import distinct, entries, names
+from weal.campaign import rules
+from weal.campaign.entries import distinct, entries
 from weal.campaign.ledger import VERSION
-from weal.campaign.opened import Opened
 from weal.campaign.rules import Entry, Telling
 from weal.campaign.settings import check_changes, check_together
 from weal.campaign.surprise import doubtful
-from weal.diagnostics.progress import Progress
-from weal.errors import UnknownId, WealError
+from weal.campaign.view import CampaignView
 from weal.store.events import Draft
 from weal.store.store import Book
 from weal.table.index import with_ids
 
 if TYPE_CHECKING:
-    from weal.campaign.card import Card
-    from weal.campaign.explaining import Asked
     from weal.campaign.intake import Intake
-    from weal.campaign.status import Status
-    from weal.diagnostics.suspects import Suspect
-    from weal.plots.axes import Plots
 
 
 class Kept(NamedTuple):
@@ -46,18 +36,44 @@ class Kept(NamedTuple):
     doubts: tuple[str, ...] = ()  # on labels far outside what was expected
 
 
-class Campaign(Opened):
-    """Candidates and labels that outlive the program; `weal.open_campaign` opens one."""
+class Campaign(CampaignView):
+    """Candidates and labels that outlive the program; `weal.open_campaign` opens one.
 
-    def __repr__(self) -> str:
-        from weal.campaign.describing import line
+    Every change is one transaction of the store: when a method returns, it is on disk. Use it in a
+    ``with`` block, or `close` it.
 
-        return line(self)
+    Parameters
+    ----------
+    name : str
+        Of the campaign.
+    store : Store
+        Where it is kept, opened.
+    who : str
+        Who is at work, where a method is not told otherwise.
+    scheduler : str, distributed.Client or None
+        Who does passes over candidates in files; see `ActiveLearner`.
+    progress : function or None
+        Called with what is being done, how many rows are done, and of how many.
 
-    def _repr_html_(self) -> str:
-        from weal.campaign.describing import page
+    Raises
+    ------
+    UnknownCampaign
+        Where the store has none of that name.
 
-        return page(self)
+    See Also
+    --------
+    open_campaign : Opens a campaign by the name of its store, or makes it.
+
+    Examples
+    --------
+    >>> import pandas as pd, weal
+    >>> pool = pd.DataFrame({"temp": [20, 80, 140, 200]}, index=["a", "b", "c", "d"])
+    >>> with weal.open_campaign("demo", "memory:", pool=pool, by="ann") as campaign:
+    ...     ids = campaign.ask(2)
+    ...     number = campaign.tell(ids, [312.5, 340.0], note="batch 7")
+    ...     print(campaign)
+    <Campaign 'demo': 4 candidates, 2 labels; memory:>
+    """
 
     def ask(
         self,
@@ -67,12 +83,43 @@ class Campaign(Opened):
         lease: Any = None,
         check: bool = False,
     ) -> Any:
-        """The id of the row to measure next; with `n`, a list of n ids for one batch.
+        """The id of the row to measure next, or the ids of a batch.
 
-        Rows that were asked are out with who asked (`by`) until their label comes or the lease
-        ends (seconds, "3d", or None for the campaign's own), so that each ask offers others. An
-        `ActiveLearner`, which works for one person, says the same again while there is no news.
-        `check` offers rows drawn at random, for an honest test of the predictions.
+        Rows that were asked are out with who asked until their label comes or the lease ends, so
+        that each ask offers others. An `ActiveLearner`, which works for one person, says the same
+        again while there is no news.
+
+        Parameters
+        ----------
+        n : int or None
+            How many; None: one, and its id is returned by itself.
+        by : str or None
+            Who is at work; None: who opened the campaign.
+        lease : str, float or None
+            How long they are out: "3d", "12h", or seconds; None: as the campaign's settings say.
+        check : bool
+            Whether rows are drawn at random, for an honest test of the predictions.
+
+        Returns
+        -------
+        str, or list of str
+            One id without `n`; a list of n ids with it.
+
+        Raises
+        ------
+        Exhausted
+            Where fewer rows are left than are wanted.
+        Conflict
+            Where others were faster, again and again.
+
+        Examples
+        --------
+        >>> import pandas as pd, weal
+        >>> pool = pd.DataFrame({"temp": [20, 80, 140, 200]}, index=["a", "b", "c", "d"])
+        >>> campaign = weal.open_campaign("demo", "memory:", pool=pool, by="ann")
+        >>> first, second = campaign.ask(2)
+        >>> campaign.ask(by="bo") in (first, second)
+        False
         """
         from weal.campaign.asking import ask
 
@@ -82,24 +129,36 @@ class Campaign(Opened):
     def ask_for(self, ids: Any, *, by: str | None = None, lease: Any = None) -> list[str]:
         """Take these very rows, whatever the learner would choose; they are out as if asked.
 
-        An error says where one is labelled, out with somebody or skipped: then none is taken.
+        All are taken, or none.
+
+        Parameters
+        ----------
+        ids : id, or list of ids
+            Which rows.
+        by : str or None
+            Who is at work; None: who opened the campaign.
+        lease : str, float or None
+            As in `ask`.
+
+        Returns
+        -------
+        list of str
+            Their ids.
+
+        Raises
+        ------
+        AlreadyLabelled
+            Where one has a label.
+        Conflict
+            Where one is out with somebody.
+        UnknownId
+            Where there is no such row.
+        ValueError
+            Where one is skipped.
         """
         from weal.campaign.asking import ask_for
 
         return ask_for(self, distinct(ids), by or self.who, lease)
-
-    def asked(self, ids: Iterable[Any] | None = None) -> list["Asked"]:
-        """Rows that are out (or these), with what is expected of them and why they were chosen."""
-        from weal.campaign.explaining import explain
-
-        session = self.session
-        leases = session.ledger.leases
-        if ids is None:
-            return explain(session, session.ledger.open_leases(self.store.now()))
-        wanted = names(list(ids))
-        if missing := [name for name in wanted if name not in leases]:
-            raise ValueError(f"{', '.join(map(repr, missing[:5]))}: not out with anybody")
-        return explain(session, [leases[name] for name in wanted])
 
     def tell(
         self,
@@ -114,16 +173,58 @@ class Campaign(Opened):
         repeat: bool = False,
         key: str | None = None,
     ) -> int:
-        """Keep the label of an id, the labels of several, or of a dict: {id: label}.
+        """Keep the label of a row, or the labels of several.
 
-        Returns the number of its event.
+        When it returns, the label is on disk. The same label again changes nothing. Either all is
+        taken or nothing.
 
-        When it returns, the label is on disk. The same label again changes nothing; another one
-        raises AlreadyLabelled, unless `replace` says that it corrects the old or `repeat` that it
-        is a second measurement. `noise` is the sd of what is known of its noise. A label that is
-        called `sure` is never taken for an outlier; told again as sure, one that is there is
-        confirmed. `key` is a name of your own for this call: a second call with the same key writes
-        nothing. Either all is taken or nothing.
+        Parameters
+        ----------
+        ids : id, list of ids, or dict of id to label
+            Whose labels they are; rows need not have been asked.
+        labels : float, list of floats, or None
+            As many as ids; None where `ids` is a dict.
+        noise : float, list of floats, or None
+            Standard deviation of what is known of a label's noise, in its units.
+        by : str or None
+            Who is at work; None: who opened the campaign.
+        note : str or None
+            Kept with it.
+        sure : bool
+            A label that is sure is never taken for an outlier; told again as sure, one that is
+            there is confirmed.
+        replace : bool
+            Whether it corrects the label that is there.
+        repeat : bool
+            Whether it is a second measurement, beside the label that is there.
+        key : str or None
+            A name of your own for this call: a second call with the same key writes nothing.
+
+        Returns
+        -------
+        int
+            The number of the event that holds the last of them.
+
+        Raises
+        ------
+        AlreadyLabelled
+            Where another label is there, without `replace` or `repeat`.
+        UnknownId
+            Where there is no such row.
+        ValueError
+            Where a label is no finite number, or numbers of ids and labels differ.
+
+        Examples
+        --------
+        >>> import pandas as pd, weal
+        >>> pool = pd.DataFrame({"temp": [20, 80, 140, 200]}, index=["a", "b", "c", "d"])
+        >>> campaign = weal.open_campaign("demo", "memory:", pool=pool, by="ann")
+        >>> campaign.tell("a", 312.5, note="batch 7")
+        3
+        >>> campaign.tell({"b": 320.0, "c": 340.0})
+        5
+        >>> campaign.tell("a", 312.5)  # the same again: nothing is written
+        3
         """
         if isinstance(ids, Mapping) and labels is None:
             ids, labels = list(ids), list(ids.values())
@@ -139,7 +240,36 @@ class Campaign(Opened):
         repeat: bool = False,
         key: str | None = None,
     ) -> Kept:
-        """As `tell`, for labels that were checked already."""
+        """As `tell`, for labels that were checked already.
+
+        Parameters
+        ----------
+        entries : list of Entry
+            Each with `id`, `y`, `noise`, `note` and `sure`.
+        by : str or None
+            Who is at work; None: who opened the campaign.
+        replace : bool
+            As in `tell`.
+        repeat : bool
+            As in `tell`.
+        key : str or None
+            As in `tell`.
+
+        Returns
+        -------
+        Kept
+            `seq`, the number of the last event; how many labels were `new`; and `doubts`, a line on
+            each label that is far outside what was expected.
+
+        Raises
+        ------
+        AlreadyLabelled
+            As in `tell`.
+        UnknownId
+            Where there is no such row.
+        ValueError
+            Where there is no entry, or both `replace` and `repeat`.
+        """
         if replace and repeat:
             raise ValueError("replace corrects a label and repeat adds to it: not both at once")
         if not entries:
@@ -155,45 +285,96 @@ class Campaign(Opened):
         last = events[-1].seq if events else found[-1].seq
         return Kept(last, len(events), tuple(doubts))
 
-    def preview(self, source: Any, **how: Any) -> "Intake":
-        """What `tell_file` would do with these results, line by line; nothing is written."""
-        from weal.campaign.intake_file import preview
-
-        return preview(self, source, **how)
-
     def tell_file(self, source: Any, **how: Any) -> "Intake":
-        """Keep the labels of a results file, all or none; returns what became of each line.
+        """Keep the labels of a results file, all or none.
 
-        `source` is a path, a frame, or the bytes of a file (then with its `name`): CSV, TSV, Excel
-        or Parquet with the id, a column named as the target (or named by `value`), and perhaps
-        noise and note; a worksheet, filled in. `header` is the line that names the columns where
-        that is not clear, `sheet` the name of a sheet. `by`, `replace`, `repeat` and `key` are
-        those of `tell`; the same content told twice changes nothing.
+        The same content told twice changes nothing.
+
+        Parameters
+        ----------
+        source : path, frame, or bytes
+            CSV, TSV, Excel or Parquet with the id, a column named as the target, and perhaps noise
+            and note; a worksheet, filled in.
+        **how
+            `value`, the column of the values, where it is not named as the target; `header`, the
+            line that names the columns, and `sheet`, where that is not clear; `name`, of the file
+            whose bytes these are; `by`, `sure`, `replace`, `repeat` and `key` as in `tell`.
+
+        Returns
+        -------
+        Intake
+            What became of each line (`rows`, with `line`, `id`, `action`, `value` and `message`;
+            `counts` of the actions), `notes` on the file, and the number of the last `event`.
+
+        Raises
+        ------
+        AlreadyLabelled
+            Where another label is there, without `replace` or `repeat`.
+        UnknownId
+            Where a line is of no row of this campaign.
+        ValueError
+            Where a line, or the file, cannot be taken. The message names each line.
+
+        Examples
+        --------
+        >>> import pandas as pd, weal
+        >>> pool = pd.DataFrame({"temp": [20, 80, 140, 200]}, index=["a", "b", "c", "d"])
+        >>> campaign = weal.open_campaign("demo", "memory:", pool=pool, by="ann")
+        >>> results = pd.DataFrame({"id": ["a", "b"], "value": [312.5, None]})
+        >>> campaign.tell_file(results).counts
+        {'told': 1, 'empty': 1}
         """
         from weal.campaign.intake_file import tell_file
 
         return tell_file(self, source, **how)
 
-    def worksheet(self, ids: Any, to: str | os.PathLike[str], *, force: bool = False) -> Path:
-        """Write a worksheet (.csv, .tsv, .xlsx) of rows that are out, to be filled in and told.
-
-        `ids` None: all that are out now. A file that is there stays, unless `force` says so.
-        """
-        from weal.campaign.worksheet import check_worksheet, write_worksheet
-
-        place, created = check_worksheet(to, force), self.created
-        rows = self.asked(None if ids is None else distinct(ids))
-        if not rows:
-            raise ValueError(f"no row of {self.name} is out: ask for some first")
-        write_worksheet(rows, created["plan"], created["id"], created["target"], place, force)
-        return place
-
     def skip(self, ids: Any, *, by: str | None = None, note: str | None = None) -> None:
-        """Leave rows out: not offered until `unskip`, or until a label of theirs is told."""
+        """Leave rows out: not offered until `unskip`, or until a label of theirs is told.
+
+        Parameters
+        ----------
+        ids : id, or list of ids
+            Which rows.
+        by : str or None
+            Who is at work; None: who opened the campaign.
+        note : str or None
+            Kept with it.
+
+        Raises
+        ------
+        AlreadyLabelled
+            Where one has a label.
+        UnknownId
+            Where there is no such row.
+
+        Examples
+        --------
+        >>> import pandas as pd, weal
+        >>> pool = pd.DataFrame({"temp": [20, 80, 140, 200]}, index=["a", "b", "c", "d"])
+        >>> campaign = weal.open_campaign("demo", "memory:", pool=pool, by="ann")
+        >>> campaign.skip("b", note="cracked")
+        >>> "b" in campaign.ask(3)
+        False
+        """
         self._skip(ids, True, by, note)
 
     def unskip(self, ids: Any, *, by: str | None = None, note: str | None = None) -> None:
-        """Let skipped rows be offered again."""
+        """Let skipped rows be offered again.
+
+        Parameters
+        ----------
+        ids : id, or list of ids
+            Which rows.
+        by : str or None
+            Who is at work; None: who opened the campaign.
+        note : str or None
+            Kept with it.
+
+        Raises
+        ------
+        UnknownId
+            Where there is no such row.
+        """
         self._skip(ids, False, by, note)
 
     def _skip(self, ids: Any, on: bool, by: str | None, note: str | None) -> None:
@@ -201,20 +382,67 @@ class Campaign(Opened):
         self.transact(lambda book: rules.skipped(book, found, who, on, note))
 
     def withdraw(self, ids: Any, *, by: str | None = None, note: str | None = None) -> None:
-        """Take back the labels of rows; of rows without one, the lease."""
+        """Take back the labels of rows; of rows without one, the lease.
+
+        What was withdrawn stays in the history.
+
+        Parameters
+        ----------
+        ids : id, or list of ids
+            Which rows.
+        by : str or None
+            Who is at work; None: who opened the campaign.
+        note : str or None
+            Kept with it.
+
+        Raises
+        ------
+        UnknownId
+            Where there is no such row.
+        ValueError
+            Where one is neither labelled nor out.
+
+        Examples
+        --------
+        >>> import pandas as pd, weal
+        >>> pool = pd.DataFrame({"temp": [20, 80, 140, 200]}, index=["a", "b", "c", "d"])
+        >>> campaign = weal.open_campaign("demo", "memory:", pool=pool, by="ann")
+        >>> number = campaign.tell("a", 312.5)
+        >>> campaign.withdraw("a", note="wrong sample")
+        >>> campaign.ledger.n_labels
+        0
+        """
         found, who = distinct(ids), by or self.who
         self.transact(lambda book: rules.withdrawn(book, found, who, note))
 
-    def candidate_ids(self) -> list[str]:
-        """The ids of all candidates, in order."""
-        return lookup.candidate_ids(self)
-
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns that candidates came with."""
-        return lookup.columns(self)
-
     def add(self, pool: Any, *, by: str | None = None) -> int:
-        """Add candidates, read as the first ones were; returns how many."""
+        """Add candidates, read as the first ones were.
+
+        Parameters
+        ----------
+        pool : path or frame
+            As in `open_campaign`; of a campaign on files, more files.
+        by : str or None
+            Who is at work; None: who opened the campaign.
+
+        Returns
+        -------
+        int
+            How many were added.
+
+        Raises
+        ------
+        ValueError
+            Where an id is there already, or a column is missing.
+
+        Examples
+        --------
+        >>> import pandas as pd, weal
+        >>> pool = pd.DataFrame({"temp": [20, 80, 140, 200]}, index=["a", "b", "c", "d"])
+        >>> campaign = weal.open_campaign("demo", "memory:", pool=pool, by="ann")
+        >>> campaign.add(pd.DataFrame({"temp": [260, 320]}, index=["e", "f"]))
+        2
+        """
         from weal.campaign.creating import add, add_files
         from weal.campaign.shard_pool import ShardPool, is_in_files
 
@@ -231,70 +459,47 @@ class Campaign(Opened):
         return add(self.store, self.ledger, created, pool, there.X, by or self.who)
 
     def hide(self, on: bool = True, *, by: str | None = None) -> None:
-        """Leave the campaign out of lists, or bring it back; nothing is deleted."""
+        """Leave the campaign out of lists, or bring it back; nothing is deleted.
+
+        Parameters
+        ----------
+        on : bool
+            Whether it is hidden from now on.
+        by : str or None
+            Who is at work; None: who opened the campaign.
+        """
         draft = Draft("settings", {"v": VERSION, "changes": {"hidden": on}}, who=by or self.who)
         is_so = bool(self.ledger.settings.get("hidden")) == on
         self.store.transact(self.name, lambda book: [] if is_so else [draft])
 
-    def card(self, name: Any) -> "Card":
-        """One row: its inputs, labels, lease, prediction, and why it was asked."""
-        from weal.campaign.card import card
-
-        [found] = names([name])
-        try:
-            return card(self.session, self._events, found, self.store.now())
-        except UnknownId as error:
-            raise self._meant(error) from None
-
-    def far_inputs(self, table: Any) -> list[str]:
-        """Which inputs of new candidates lie far outside what is there, one line each."""
-        import numpy as np
-
-        from weal.campaign.creating import far_inputs
-        from weal.learner.sampling import standing_for
-
-        session = self.session
-        X = session.pool.X
-        if not isinstance(X, np.ndarray):  # in files: those that stand for all
-            _, X = standing_for(session.state.candidates, session.state.settings.seed)
-        return far_inputs(session.pool.plan, table, X)
-
     def change(self, *, by: str | None = None, **settings: Any) -> None:
-        """Change settings: acquisition, goal, lease, warp or outliers."""
+        """Change settings.
+
+        Parameters
+        ----------
+        by : str or None
+            Who is at work; None: who opened the campaign.
+        **settings
+            acquisition (a name, or a list of names), goal (error at which to stop, or None), lease
+            ("3d"), warp (None, "auto" or "asinh"), outliers (whether labels may be wrong).
+
+        Raises
+        ------
+        ValueError
+            Where a setting is unknown, wrong, or cannot change once the campaign has begun (seed,
+            n_start, cost).
+
+        Examples
+        --------
+        >>> import pandas as pd, weal
+        >>> pool = pd.DataFrame({"temp": [20, 80, 140, 200]}, index=["a", "b", "c", "d"])
+        >>> campaign = weal.open_campaign("demo", "memory:", pool=pool, by="ann")
+        >>> campaign.change(goal=5.0, lease="3d")
+        >>> campaign.ledger.settings["goal"]
+        5.0
+        """
         changes = check_changes(settings)
         check_together({**self.ledger.settings, **changes})
         body = {"v": VERSION, "changes": changes}
         draft = Draft("settings", body, who=by or self.who)
         self.store.transact(self.name, lambda book: [draft])
-
-    def status(self, *, goal: float | None = None, progress: Progress | None = None) -> "Status":
-        """How far the campaign is: error estimates and their trend, and whether to go on."""
-        from weal.campaign.status import status
-
-        session = self.session
-        found = status(session, goal, self.store.now(), progress)
-        with suppress(WealError):  # advice for next time may fail
-            session.keep()
-        return found
-
-    def suspects(self) -> "list[Suspect]":
-        """Labels to look at again: those that the model takes to be wrong, the worst first."""
-        from weal.campaign.doubts import doubts
-
-        return list(doubts(self.session).labels)
-
-    @property
-    def plot(self) -> "Plots":
-        """Pictures: `campaign.plot.learning_curve()`, `.predicted()`, `.inputs()`,
-        `.effect(name)`, `.map(a, b)` and `.experts()` return matplotlib axes; `.save(folder)`
-        writes files.
-        """
-        from weal.campaign.pictures import plots
-
-        return plots(lambda: self.session)
-
-    def to_frame(self, what: str = "labels") -> Any:
-        """A pandas frame of labels, predictions, candidates or events."""
-        from weal.campaign.exporting import frame
-
-        return frame(self, what)

@@ -6,10 +6,10 @@ from weal.errors import WealError
 from weal.table.cards import card
 
 if TYPE_CHECKING:
-    from weal.campaign.campaign import Campaign
+    from weal.campaign.view import CampaignView
 
 
-def line(campaign: "Campaign") -> str:
+def line(campaign: "CampaignView") -> str:
     """One line."""
     found = facts(campaign)
     if isinstance(found, str):
@@ -20,14 +20,14 @@ def line(campaign: "Campaign") -> str:
     return f"<Campaign {campaign.name!r}: {', '.join(parts)}; {found['store']}>"
 
 
-def page(campaign: "Campaign") -> str:
+def page(campaign: "CampaignView") -> str:
     """The same as HTML."""
     found = facts(campaign)
     shown = {"state": found} if isinstance(found, str) else found
     return card(f"Campaign {campaign.name}", shown)
 
 
-def facts(campaign: "Campaign") -> dict[str, Any] | str:
+def facts(campaign: "CampaignView") -> dict[str, Any] | str:
     """What there is to say; why not, where the store does not answer."""
     if campaign.closed:
         return "closed"

@@ -29,14 +29,14 @@ from weal.learner.sharded.predicting import check_folder, predictions, write_pre
 from weal.shards.files import pyarrow
 
 if TYPE_CHECKING:
-    from weal.campaign.campaign import Campaign
+    from weal.campaign.view import CampaignView
 
 WHAT = ("labels", "predictions", "candidates", "events")
 PREDICTED_AT_A_TIME = 20_000  # candidates that are predicted at a time
 __all__ = ["WHAT", "export", "frame", "whole"]
 
 
-def frame(campaign: "Campaign", what: str = "labels") -> Any:
+def frame(campaign: "CampaignView", what: str = "labels") -> Any:
     """A pandas frame of labels, predictions, candidates or events."""
     if what not in _FRAMES:
         raise ValueError(f"there is no table of {what!r}; there are {', '.join(WHAT)}")
@@ -48,7 +48,7 @@ def frame(campaign: "Campaign", what: str = "labels") -> Any:
 
 
 def export(
-    campaign: "Campaign", what: str, path: str | os.PathLike[str], *, force: bool = False
+    campaign: "CampaignView", what: str, path: str | os.PathLike[str], *, force: bool = False
 ) -> int:
     """Write such a table to a file, whole or not at all; returns its number of rows.
 
@@ -72,7 +72,7 @@ def _is_folder(path: str | os.PathLike[str]) -> bool:
     return text != "-" and (text.endswith(("/", os.sep)) or Path(text).is_dir())
 
 
-def _streamed(campaign: "Campaign", path: str | os.PathLike[str], force: bool) -> int:
+def _streamed(campaign: "CampaignView", path: str | os.PathLike[str], force: bool) -> int:
     """Predictions as a folder of Parquet files, a shard at a time."""
     session, told = campaign.session, campaign.ledger.labels
     state, known = session.state, {name: _known(told[name]) for name in told}
@@ -111,7 +111,7 @@ def _refuse_many(session: Session, what: str) -> None:
     session.pool.refuse_many(what)
 
 
-def _labels(campaign: "Campaign") -> dict[str, Any]:
+def _labels(campaign: "CampaignView") -> dict[str, Any]:
     told = campaign.ledger.told()
     return {
         "id": [one.id for one in told],
@@ -129,7 +129,7 @@ def _note(note: Any) -> str | None:
     return note if note is None or isinstance(note, str) else json.dumps(note)
 
 
-def _predictions(campaign: "Campaign") -> dict[str, Any]:
+def _predictions(campaign: "CampaignView") -> dict[str, Any]:
     session, labels = campaign.session, campaign.ledger.labels
     _refuse_many(session, "predictions")
     known = {name: _known(labels[name]) for name in labels}
@@ -162,7 +162,7 @@ def _predicted(session: Session) -> Array:
     return np.concatenate(parts, axis=1)
 
 
-def _candidates(campaign: "Campaign") -> dict[str, Any]:
+def _candidates(campaign: "CampaignView") -> dict[str, Any]:
     pool = campaign.session.pool
     if isinstance(pool, ShardPool):
         _refuse_many(campaign.session, "candidates")
@@ -178,7 +178,7 @@ def _candidates(campaign: "Campaign") -> dict[str, Any]:
     }
 
 
-def _events(campaign: "Campaign") -> dict[str, Any]:
+def _events(campaign: "CampaignView") -> dict[str, Any]:
     events = campaign.events()
     return {
         "number": [event.seq for event in events],
@@ -192,7 +192,7 @@ def _events(campaign: "Campaign") -> dict[str, Any]:
     }
 
 
-_FRAMES: dict[str, Callable[["Campaign"], dict[str, Any]]] = {
+_FRAMES: dict[str, Callable[["CampaignView"], dict[str, Any]]] = {
     "labels": _labels,
     "predictions": _predictions,
     "candidates": _candidates,

@@ -31,7 +31,7 @@ from weal.store.store import Book
 from weal.table.results import Result, Results, bad_lines
 
 if TYPE_CHECKING:
-    from weal.campaign.campaign import Campaign
+    from weal.campaign.view import CampaignView
 
 ACTIONS = ("told", "corrected", "repeated", "confirmed", "same", "skipped", "empty", "refused")
 ELSEWHERE = 0.5  # share of lines with other inputs from which the file is another campaign's
@@ -104,7 +104,7 @@ class Plan:
 class Glance:
     """What `Book` shows under a lock, looked at without one."""
 
-    campaign: "Campaign"
+    campaign: "CampaignView"
     events: list[Event] = field(default_factory=list)
 
     @property

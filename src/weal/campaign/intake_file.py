@@ -12,15 +12,15 @@ from weal.store.store import Book
 from weal.table.results import Results
 
 if TYPE_CHECKING:
-    from weal.campaign.campaign import Campaign
+    from weal.campaign.view import CampaignView
 
 
-def preview(campaign: "Campaign", source: Any, **how: Any) -> Intake:
+def preview(campaign: "CampaignView", source: Any, **how: Any) -> Intake:
     """What would become of each line, as things stand now."""
     return _planned(campaign, source, how)(Glance(campaign)).intake
 
 
-def tell_file(campaign: "Campaign", source: Any, **how: Any) -> Intake:
+def tell_file(campaign: "CampaignView", source: Any, **how: Any) -> Intake:
     """The same, decided under the lock and written; ValueError where a line cannot be taken."""
     decided, planned = list[Plan](), _planned(campaign, source, how)
 
@@ -35,7 +35,9 @@ def tell_file(campaign: "Campaign", source: Any, **how: Any) -> Intake:
     return replace(decided[0].intake, event=event)
 
 
-def _planned(campaign: "Campaign", source: Any, given: dict[str, Any]) -> Callable[[Book], Plan]:
+def _planned(
+    campaign: "CampaignView", source: Any, given: dict[str, Any]
+) -> Callable[[Book], Plan]:
     """The file, read; what is left is to look at the book."""
     files = {key: given.pop(key) for key in ("name", "value", "sheet", "header") if key in given}
     who = given.pop("by", None) or campaign.who
@@ -49,7 +51,7 @@ def _planned(campaign: "Campaign", source: Any, given: dict[str, Any]) -> Callab
     return lambda book: plan(campaign.name, book, results, differs, how, lambda: near_ids(campaign))
 
 
-def _differing(campaign: "Campaign", results: Results) -> dict[int, str]:
+def _differing(campaign: "CampaignView", results: Results) -> dict[int, str]:
     """Lines whose inputs are not those of the campaign; without inputs no candidate is read."""
     columns = {name for line in results.lines for name in line.inputs}
     if not columns:

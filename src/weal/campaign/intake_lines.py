@@ -12,12 +12,12 @@ from weal.table.guarding import unguarded
 from weal.table.results import Form, Results, read_results
 
 if TYPE_CHECKING:
-    from weal.campaign.campaign import Campaign
+    from weal.campaign.view import CampaignView
 
 ALIKE = 1e-4  # relative difference of two inputs that are the same, one of them rounded
 
 
-def read(campaign: "Campaign", source: Any, **options: Any) -> Results:
+def read(campaign: "CampaignView", source: Any, **options: Any) -> Results:
     """The lines of a file of results, its ids those of the campaign where they can be found."""
     created = campaign.created
     own = tuple(column["name"] for column in created["plan"]["columns"])

@@ -112,15 +112,54 @@ class Opened:
         return (self._events or self.store.read(self.name, 0))[0].body
 
     def events(self) -> list[Event]:
-        """All that has happened, in order."""
+        """All that has happened.
+
+        Returns
+        -------
+        list of Event
+            In order, each with `seq`, `kind`, `id`, `body`, `who`, `time`, `key` and `hash`.
+
+        Raises
+        ------
+        DamagedStore
+            Where the chain of hashes is broken.
+        """
         return self.store.read(self.name, 0)
 
     def known(self, ids: Iterable[str]) -> set[str]:
-        """Which of these are ids of candidates."""
+        """Which of these are ids of candidates.
+
+        Parameters
+        ----------
+        ids : list of str
+            Ids, or what may be some.
+
+        Returns
+        -------
+        set of str
+            Those that are.
+        """
         return lookup.known(self, set(ids))
 
     def transact(self, decide: Decide) -> tuple[Event, ...]:
-        """Write what is decided; an id that is not there is answered with the one meant."""
+        """Write what is decided under the write lock; for rules of one's own.
+
+        Parameters
+        ----------
+        decide : function
+            Gets the `Book` of the campaign as it is then, and returns drafts of the events.
+            It may be called again, and must do nothing but look and answer.
+
+        Returns
+        -------
+        tuple of Event
+            As they were written.
+
+        Raises
+        ------
+        UnknownId
+            Where the rule says so; the message names the id that may be meant.
+        """
         try:
             return lookup.transact(self, decide)
         except UnknownId as error:

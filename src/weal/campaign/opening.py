@@ -33,31 +33,49 @@ def open_campaign(
     ----------
     name : str
         Of the campaign.
-    store : str, path, or None
+    store : str, path, Store or None
         Where it is kept: sqlite:///weal.db, postgresql://user@host/database or memory: ; None:
         what WEAL_STORE says, else sqlite:///weal.db.
-    pool : path or frame, or None
+    pool : path, frame or None
         Table of candidates: CSV, TSV, Parquet or Excel file; pandas, polars or pyarrow frame. A
         pattern of Parquet files, a folder of them or a pool of `weal.open_pool` stays where it
         is: the store keeps names, sizes and hashes of the files, not their rows.
-    copy : bool
-        Whether the store is to keep the rows of such files too.
-    scheduler
-        Who does passes over such files; see `weal.ActiveLearner`.
-    progress : function or None
-        Called with what is being done, how many rows are done, and of how many.
-    id_column, target
-        Columns with the ids and with labels that are there already (None: neither such column;
-        the index of a pandas frame, where it does not just count the rows, gives the ids).
-    features, types
-        Columns to use ("auto": all that can be); what a column is, where we would guess wrong.
+    id_column : str or None
+        Column with the ids. None: the index of a pandas frame, where it does not just count the
+        rows; else rows are numbered 1, 2, 3, ...
+    target : str or None
+        What is measured; labels that a column of that name has already are taken.
+    features : list of str, or "auto"
+        Columns to learn from; "auto": all that can be.
+    types : dict of column to type, or None
+        What a column is, where we would guess wrong: {"made": "day-first"}.
     missing : dict of column to texts, or None
         Further texts that stand for a missing cell, as {"pressure": ["<0.5"]}.
     by : str or None
         Who is at work; None: WEAL_WHO, else the name of the account.
-    settings
-        acquisition, lease ("7d"), goal (error at which to stop), n_start, seed, warp, outliers,
-        cost (a column: what is gained by a label is divided by it).
+    copy : bool
+        Whether the store is to keep the rows of candidates in many files too.
+    scheduler : str, distributed.Client or None
+        Who does passes over such files; see `weal.ActiveLearner`.
+    progress : function or None
+        Called with what is being done, how many rows are done, and of how many.
+    **settings
+        Of a new campaign: acquisition, lease ("7d"), goal (error at which to stop), n_start, seed,
+        warp, outliers, cost (a column: what is gained by a label is divided by it).
+
+    Returns
+    -------
+    Campaign
+        Open; close it, or use it in a ``with`` block.
+
+    Raises
+    ------
+    UnknownCampaign
+        Where the store has none of that name, and no `pool` was given.
+    ValueError
+        Where the table, a column, a setting or the name of the store cannot be.
+    WealError
+        Where the store cannot be reached, or is of a newer weal.
 
     Examples
     --------

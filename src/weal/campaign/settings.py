@@ -129,9 +129,9 @@ def _said(value: Any) -> str:
 
 
 def _warp(value: Any) -> Any:
-    if value not in (None, "auto", "asinh"):
-        raise ValueError(f"warp is {value!r}; it needs 'auto', 'asinh' or None")
-    return value
+    if value not in (None, "off", "auto", "asinh"):
+        raise ValueError(f"warp is {value!r}; it needs 'auto', 'asinh', or 'off' (None)")
+    return None if value == "off" else value
 
 
 def _outliers(value: Any) -> bool:

@@ -13,6 +13,7 @@ import click
 
 from weal.cli import interrupts
 from weal.cli.bench_screen import progress_shown, show_outcome, show_rows
+from weal.cli.options import examples
 from weal.cli.screen import say
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ CHOICE_METHODS = ("weal-random", "weal-even", "weal-auto")
 SIMULATE_METHODS = ("weal-random", "weal-auto", "weal-gpm-var", "weal-igs")
 BESIDE_PEERS = ("gp-var-exact", "egp-multiafs", "weal-random", "weal-auto", "weal-gpm-var")
 _HOME = Path("weal-out")
+_SIMULATE = "weal simulate measured.csv --target hardness"
+_RUN = "weal bench run --tasks gramacy --methods weal-random,weal-auto --realisations 2 --queries 5"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,13 @@ def _run_options(realisations: int, queries: int) -> Callable[[Function], Functi
         click.option(
             "--queries", type=count, default=queries, show_default=True, help="Labels asked for."
         ),
-        click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
+        click.option(
+            "--seed",
+            type=click.IntRange(min=0),
+            default=0,
+            show_default=True,
+            help="Decides all that is random.",
+        ),
         click.option("--jobs", type=count, help="Processes [default: one for each core]."),
         click.option("--scheduler", metavar="ADDRESS", help="Dask cluster, as tcp://host:8786."),
         click.option(
@@ -96,35 +105,35 @@ def bench() -> None:
     """
 
 
-@bench.command()
+@bench.command(epilog=examples("weal bench paper --out paper"))
 @_run_options(10, 100)
 def paper(**options: Any) -> None:
     """All that is in the paper: ten tasks, its methods, its protocol."""
     _bench("paper", "all", ["paper", "fair"], Options(**options))
 
 
-@bench.command()
+@bench.command(epilog=examples("weal bench quick"))
 @_run_options(4, 50)
 def quick(**options: Any) -> None:
     """A taste of it in under a minute: three tasks, six methods."""
     _bench("quick", QUICK_TASKS, QUICK_METHODS, Options(**options))
 
 
-@bench.command()
+@bench.command(epilog=examples("weal bench choice --realisations 20"))
 @_run_options(10, 100)
 def choice(**options: Any) -> None:
     """Does choosing pay? Our default beside random choice and even weights, task by task."""
     _bench("choice", "all", CHOICE_METHODS, Options(**options))
 
 
-@bench.command()
+@bench.command(epilog=examples("weal bench peers"))
 @_run_options(5, 50)
 def peers(**options: Any) -> None:
     """Other packages' methods beside ours (pip install "weal[peers]")."""
     _bench("peers", "all", [*BESIDE_PEERS, "peers"], Options(**options))
 
 
-@bench.command("run")
+@bench.command("run", epilog=examples(_RUN))
 @click.option("--tasks", required=True, help="Names or groups, with commas: branin,robot.")
 @click.option("--methods", required=True, help="Names or groups, with commas: random,paper.")
 @_run_options(10, 100)
@@ -133,7 +142,10 @@ def run_(tasks: str, methods: str, **options: Any) -> None:
     _bench("run", _names(tasks), _names(methods), Options(**options))
 
 
-@click.command(short_help="Would active learning pay on your table?")
+@click.command(
+    short_help="Would active learning pay on your table?",
+    epilog=examples(_SIMULATE),
+)
 @click.argument("table", type=click.Path(path_type=Path))
 @click.option("--target", required=True, metavar="COLUMN", help="The column to be learnt.")
 @click.option("--methods", default=",".join(SIMULATE_METHODS), help="Names or groups, with commas.")
@@ -159,7 +171,7 @@ def simulate(table: Path, target: str, methods: str, **options: Any) -> None:
     _bench(f"simulate-{task.name}", task, _names(methods), given, answers=True)
 
 
-@bench.command()
+@bench.command(epilog=examples("weal bench tasks"))
 @_data
 @_json
 def tasks(data: Path | None, as_json: bool) -> None:
@@ -182,7 +194,7 @@ def tasks(data: Path | None, as_json: bool) -> None:
     show_rows(rows, as_json)
 
 
-@bench.command()
+@bench.command(epilog=examples("weal bench methods"))
 @_json
 def methods(as_json: bool) -> None:
     """The methods, and whether they can be run here."""
@@ -197,7 +209,7 @@ def methods(as_json: bool) -> None:
     show_rows(rows, as_json)
 
 
-@bench.command()
+@bench.command(epilog=examples("weal bench get california"))
 @click.argument("what", type=click.Choice(["california"]))
 @_data
 def get(what: str, data: Path | None) -> None:

@@ -64,7 +64,7 @@ def _answers(outcome: "Outcome", as_json: bool) -> list[Any]:
     known = [one for one in found if one is not None]
     if as_json:
         return [{**_finite(asdict(one)), "words": one.words} for one in known]
-    return [one.words for one in known]
+    return list(dict.fromkeys(one.words for one in known))
 
 
 def _finite(found: dict[str, Any]) -> dict[str, Any]:

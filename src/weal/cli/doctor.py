@@ -1,7 +1,4 @@
-"""`weal doctor`: what is wrong with a store and what can be saved; what this installation has.
-
-Versions are read from the packages' own records: nothing is imported to be asked for its number.
-"""
+"""`weal doctor`: what is wrong with a store and what can be saved; what this installation has."""
 
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -9,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from weal import __version__
 from weal.cli.options import command, store_named, takes
 from weal.cli.screen import show, show_json, working
 from weal.store.naming import DEFAULT, read_name
@@ -18,17 +14,12 @@ if TYPE_CHECKING:
     from weal.store.doctor import Finding
     from weal.store.rescue import Saved
 
-PACKAGES = ("click", "numpy", "scipy", "scikit-learn")
-EXTRAS = {
-    "campaign": ("matplotlib", "pandas", "pyarrow"),
-    "excel": ("openpyxl",),
-    "postgres": ("psycopg",),
-    "frames": ("pandas", "polars", "pyarrow"),
-    "bench": ("dask", "joblib", "matplotlib", "pandas", "pyarrow"),
-}
 
-
-@command("Look for damage in a store, and save what can be.", "weal doctor --rescue saved")
+@command(
+    "Say what is installed, look for damage in a store, and save what can be.",
+    "weal doctor",
+    "weal doctor --store sqlite:///weal.db --rescue saved",
+)
 @takes(
     click.option(
         "--rescue",
@@ -38,10 +29,10 @@ EXTRAS = {
     )
 )
 def doctor(rescue: Path | None, store: str | None, as_json: bool) -> int:
-    """Look for damage in a store; without --store, say what is installed too."""
+    """Look for damage in a store; without --store, say what is installed first."""
     from weal.store import doctor as ward
 
-    here: dict[str, Any] = {} if store else {"versions": _versions(), "extras": _extras()}
+    here = {} if store else _here()
     name = store_named(store)
     with working("examining"):
         findings = ward.examine(store)
@@ -53,41 +44,26 @@ def doctor(rescue: Path | None, store: str | None, as_json: bool) -> int:
         show_json({**here, "findings": [asdict(one) for one in findings], "saved": [], **told})
     else:
         _show(here, findings, saved)
-    return 1 if any(one.level == "broken" for one in findings) else 0
+    broken = here.get("lacking") or any(one.level == "broken" for one in findings)
+    return 1 if broken else 0
+
+
+def _here() -> dict[str, Any]:
+    from weal.cli import installed  # slow, and in the way of --help
+
+    return installed.here()
 
 
 def _counts(saved: "Saved") -> dict[str, Any]:
     return {key: value for key, value in asdict(saved).items() if key != "paths"}
 
 
-def _versions() -> dict[str, str]:
-    import platform
-    import sqlite3
-
-    ours = {"weal": __version__, "python": platform.python_version()}
-    return {**ours, "sqlite": sqlite3.sqlite_version, **{one: _version(one) for one in PACKAGES}}
-
-
-def _version(package: str) -> str:
-    from importlib.metadata import PackageNotFoundError, version  # slow, and in the way of --help
-
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "missing"
-
-
-def _extras() -> dict[str, bool]:
-    from importlib.util import find_spec
-
-    return {name: all(map(find_spec, modules)) for name, modules in EXTRAS.items()}
-
-
 def _show(here: dict[str, Any], findings: "list[Finding]", saved: "Saved | None") -> None:
-    for name, number in here.get("versions", {}).items():
-        show(f"{name} {number}")
-    for name, there in here.get("extras", {}).items():
-        show(f"weal[{name}] {'is there' if there else 'is not installed'}")
+    if here:
+        from weal.cli.installed import lines
+
+        for line in lines(here):
+            show(line)
     for one in findings:
         show(f"{one.level}: {one.what}" + (f"; {one.advice}" if one.advice else ""))
     for path in saved.paths if saved else []:

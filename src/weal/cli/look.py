@@ -105,7 +105,9 @@ def _since(given: str | None, now: datetime) -> tuple[int, datetime]:
         ) from None
 
 
-@command("Hide a campaign that is done with.", "weal remove alloys", "weal remove alloys --undo")
+@command(
+    "Hide a campaign that is done with.", "weal remove alloys --yes", "weal remove alloys --undo"
+)
 @takes(
     line.name,
     click.option("--yes", is_flag=True, help="Do not ask whether that is meant."),

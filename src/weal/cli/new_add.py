@@ -66,6 +66,7 @@ _file = click.Path(path_type=Path)
         help="What a label costs: gains are divided by it (acquisition ivr, wvar, qbc, gpm-var).",
     ),
     line.outliers,
+    line.warp,
     click.option("--seed", type=int, help="Decides all that is random [default: 0]."),
     click.option("--n-start", type=int, help="Labels before there is a model."),
     line.by,

@@ -19,10 +19,14 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def command(brief: str, *examples: str, **options: Any) -> Callable[[Any], click.Command]:
+def examples(*lines: str) -> str:
+    """The end of a command's help."""
+    return "\n".join(["\b", "Example:", *(f"  $ {line}" for line in lines)])
+
+
+def command(brief: str, *lines: str, **options: Any) -> Callable[[Any], click.Command]:
     """A command, with its line in the list of commands, and examples at the end of its help."""
-    lines = "\n".join(f"  $ {example}" for example in examples)
-    return click.command(short_help=brief, epilog=f"\b\nExample:\n{lines}", **options)
+    return click.command(short_help=brief, epilog=examples(*lines), **options)
 
 
 def takes(*parameters: Callable[[Any], Any]) -> Callable[[Function], Function]:
@@ -69,6 +73,11 @@ outliers = click.option(
     "--outliers/--no-outliers",
     default=None,
     help="Whether labels may be wrong [default: they may].",
+)
+warp = click.option(
+    "--warp",
+    type=click.Choice(["off", "auto", "asinh"]),
+    help="Bend labels with a long tail: always (asinh), where that helps (auto) [default: off].",
 )
 scheduler = click.option(
     "--scheduler",

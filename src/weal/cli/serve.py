@@ -12,7 +12,13 @@ _file = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 @command("Label and watch campaigns in a browser.", "weal serve --open")
 @click.option("--store", metavar="URL", help="Campaigns [default: WEAL_STORE, else weal.db].")
-@click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8765,
+    show_default=True,
+    help="Port of the pages.",
+)
 @click.option("--open", "open_it", is_flag=True, help="Open the page in a browser.")
 @click.option("--read-only", is_flag=True, help="Show, and refuse every write.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")

@@ -64,7 +64,9 @@ def plot(name: str, folder: Path | None, store: str | None, as_json: bool) -> No
 )
 @takes(
     line.name,
-    click.option("--what", type=click.Choice(WHAT), default="labels", show_default=True),
+    click.option(
+        "--what", type=click.Choice(WHAT), default="labels", show_default=True, help="Which table."
+    ),
     click.option(
         "--to",
         required=True,
@@ -98,7 +100,7 @@ def export(
 
 
 @command("Show or change its settings.", "weal settings alloys --lease 3d")
-@takes(line.name, line.lease, line.acquisition, line.goal, line.outliers, line.by)
+@takes(line.name, line.lease, line.acquisition, line.goal, line.outliers, line.warp, line.by)
 def settings(name: str, by: str | None, store: str | None, as_json: bool, **changes: Any) -> None:
     """Show the settings, or change some."""
     given = chosen(**changes)

@@ -25,8 +25,9 @@ Read in this order, the docstrings of the modules are the manual:
     lineup        which experts play, out of all that could
     refining      the same for many labels
     mixture_reduction   what a label would teach about the mixture, its weights included
-    slab, outlier_search, outliers   which labels are wrong, out of all that could be
+    slab, outlier_search   labels that may be wrong, doubted one by one
     swaps         which two labels were exchanged
+    outliers      which labels are wrong, out of all that could be
     acquisition   how much a label of each candidate would be worth
     held          which experts a pool can do without, and no score is changed
     reference     the same with regard to reference points, kept up to date

@@ -94,7 +94,7 @@ def wvar(belief: Belief) -> Array:
 
 
 def went(belief: Belief) -> Array:
-    """[1, eq:w_entropy]."""
+    """[1, eq:w_entropy, claim:entropy]."""
     return 0.5 * (belief.w @ np.log(2.0 * np.pi * np.maximum(belief.var, VAR_FLOOR)))
 
 
@@ -104,12 +104,12 @@ def qbc(belief: Belief) -> Array:
 
 
 def gpm_var(belief: Belief) -> Array:
-    """[1, eq:var-GPM]."""
+    """[1, eq:var-GPM, claim:sum]."""
     return belief.w @ (belief.var + (belief.mu - belief.mean) ** 2)
 
 
 def gpm_ent(belief: Belief) -> Array:
-    """[1, eq:mix.ent.], the pairs m <= m' of experts that are not negligible."""
+    """The pairs m <= m' of experts that are not negligible."""
     w, mu, var = _weighty(belief)
     a, b = np.triu_indices(len(w))
     both = var[a] + var[b]  # (P, N)
@@ -119,11 +119,11 @@ def gpm_ent(belief: Belief) -> Array:
         z /= both
     z *= -0.5
     np.exp(z, out=z)
-    z /= np.sqrt(2.0 * np.pi * both)
+    z /= np.sqrt(2.0 * np.pi * both)  # [1, eq:z]
     other = np.zeros((len(w), len(a)))  # (M, P)  weight of the other of a pair that m is in
     other[a, np.arange(len(a))] = w[b]
     other[b, np.arange(len(a))] = w[a]
-    return -(w @ np.log(other @ z))
+    return -(w @ np.log(other @ z))  # [1, eq:mix.ent., claim:bound]
 
 
 def ivr(belief: Belief) -> Array:

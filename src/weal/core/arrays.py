@@ -32,6 +32,13 @@ class Rows:
         self._buffer = array
         self._filled = [self.t]  # rows of the buffer in use, shared by all values on it
 
+    @classmethod
+    def room(cls, M: int, t: int, n: int) -> Self:
+        """M matrices of t rows that are still to be filled, with room for more."""
+        made = cls(np.empty((M, max(8, t + _more(t)), n)))
+        made.t, made._filled = t, [t]
+        return made
+
     @property
     def array(self) -> Array:  # (M, t, n)
         """The rows so far, as a view."""

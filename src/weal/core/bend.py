@@ -82,12 +82,12 @@ class Bend:
 STRAIGHT = Bend()
 
 
-def bend_of(y: Array) -> Bend:
-    """The bend that labels y (t,) make; none where half of them are equal."""
+def bend_of(y: Array, least: float = LEAST_SPREAD) -> Bend:
+    """The bend that labels y (t,) make; none where half of them are equal, within `least` sds."""
     low, median, high = np.percentile(y, [25, 50, 75]).tolist()
     _, (whole,) = location_scale(y[:, None])
     spread = (high - low) / NORMAL_RANGE
-    if spread <= LEAST_SPREAD * whole:
+    if spread <= least * whole:
         return STRAIGHT
     (mean,), (sd,) = location_scale(Bend(median, spread)._u(y)[:, None])
     return Bend(median, spread, float(mean), float(sd))

@@ -36,7 +36,7 @@ BISECTIONS = 60  # of the interval between the components' quantiles
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ensemble:
-    """Belief of M experts after the labels seen so far."""
+    """Belief of M experts after the labels seen so far [1, eq:xi_t]."""
 
     experts: Experts
     log_w: Array  # (M,)  log weights, normalised
@@ -73,7 +73,7 @@ def step(ens: Ensemble, point: Points, y: float, extra: float = 0.0) -> Any:
 
 
 def advance(ens: Ensemble, told: Any) -> Ensemble:
-    """The ensemble after a step [1, eq:w_update, eq:posterior_update_1]."""
+    """The ensemble after a step [1, eq:posterior_update_1]."""
     return _after(ens, ens.experts.condition(told), told.e[:, None], told.s[:, None])
 
 
@@ -84,26 +84,27 @@ def update(ens: Ensemble, point: Points, y: float, extra: float = 0.0) -> Ensemb
 
 def fold(ens: Ensemble, points: Points, y: Array, extra: Array) -> Ensemble:
     """The ensemble after the labels y (N,) of the points, with extra noise variances (N,)."""
+    # [1, alg:1 line 3, alg:2 line 4]
     return _after(ens, *ens.experts.absorb(points, y, ens.ratios(extra), ens.likelihood))
 
 
 def _after(ens: Ensemble, experts: Experts, e: Array, s: Array) -> Ensemble:
     """The ensemble with experts that have met innovations e (M, N) of variances s."""
     log_p, scale = ens.likelihood.learn(ens.scale, e, s)
-    log_w = normalise(ens.log_w + ens.temper * log_p)
+    log_w = normalise(ens.log_w + ens.temper * log_p)  # [1, eq:w_update]
     return replace(ens, experts=experts, log_w=log_w, scale=scale)
 
 
 def predict(ens: Ensemble, points: Points) -> tuple[Array, Array]:
     """Means and variances (M, N) of f under each expert, in scaled-label units."""
     mu, v = ens.experts.predict(points)
-    return mu, ens.magnitude[:, None] * v
+    return mu, ens.magnitude[:, None] * v  # [1, eq:RF_func_post]
 
 
 def mixture(w: Array, mu: Array, var: Array) -> tuple[Array, Array]:
-    """Mean and variance (N,) of the mixture of N(mu, var) (M, N) [1, eq:QBC_mean, eq:var-GPM]."""
-    mean = w @ mu
-    return mean, w @ (var + (mu - mean) ** 2)
+    """Mean and variance (N,) of the mixture of N(mu, var) (M, N)."""
+    mean = w @ mu  # [1, eq:QBC_mean]
+    return mean, w @ (var + (mu - mean) ** 2)  # [1, eq:var-GPM]
 
 
 def moments(
@@ -128,7 +129,7 @@ def label_spread(ens: Ensemble, var: Array) -> Array:
 def log_density(ens: Ensemble, mu: Array, var: Array, y: Array) -> Array:
     """Log predictive density (N,) of labels y (N,), given `predict`'s means and variances."""
     log_p = ens.likelihood.log_density(ens.scale, *_to_come(ens, mu, var, y))
-    parts = ens.log_w[:, None] + log_p  # (M, N)
+    parts = ens.log_w[:, None] + log_p  # (M, N) [1, eq:EGP_post]
     largest = parts.max(axis=0)
     return np.asarray(largest + np.log(np.exp(parts - largest).sum(axis=0)))
 

@@ -20,6 +20,7 @@ from typing import Self, TypeVar
 
 import numpy as np
 from scipy.linalg import solve_triangular
+from scipy.linalg.blas import dtrsm
 
 from weal.core.arrays import Array, Index, Rows
 from weal.core.kernels import Kernel, correlation
@@ -29,7 +30,8 @@ from weal.core.likelihood import GAUSSIAN, Likelihood
 # out as +- 1e-16 t, and from a factor with pivots as small as its rounding every further row is
 # larger than the last. At 1500 labels 1e-13 fails; this leaves room for some ten thousand.
 LEAST_RATIO = 1e-11
-AT_A_TIME = 1 << 17  # correlations that are taken together: they stay in the processor's cache
+# Correlations that are taken together, and columns of them: they stay in the processor's cache.
+AT_A_TIME, WIDE = 1 << 17, 1 << 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,7 +110,7 @@ class ExactStep:
         return type(points)(points.X, points.rows.append(row))
 
     def _correlation(self, X: Array) -> Array:  # (M, N)
-        return np.stack([correlation(kernel, self.x, X)[0] for kernel in self.kernels])
+        return np.stack([correlations(kernel, self.x, X)[0] for kernel in self.kernels])
 
     def take(self, which: Index) -> Self:
         """The step of some of the experts alone."""
@@ -127,11 +129,14 @@ def product(points: Near | Correlated, w: Array, back: Array) -> Array:
 
 
 def correlations(kernel: Kernel, X: Array, Y: Array, out: Array | None = None) -> Array:
-    """Correlations (N, N') of the rows of X (N, d) and Y (N', d), some rows after the other."""
+    """Correlations (N, N') of the rows of X (N, d) and Y (N', d), some after the other."""
     K = np.empty((len(X), len(Y))) if out is None else out
-    size = max(1, AT_A_TIME // max(1, len(Y)))
-    for start in range(0, len(X), size):
-        K[start : start + size] = correlation(kernel, X[start : start + size], Y)
+    size = max(1, AT_A_TIME // max(1, min(len(Y), WIDE)))
+    for first in range(0, len(Y), WIDE):
+        there = Y[first : first + WIDE]
+        for start in range(0, len(X), size):
+            found = correlation(kernel, X[start : start + size], there)
+            K[start : start + size, first : first + WIDE] = found
     return K
 
 
@@ -167,8 +172,12 @@ class ExactExperts:
     def correlated(self, X: Array) -> Correlated:
         """The points X (N, d) in the form that a pool of these experts keeps."""
         K = np.empty((len(self.kernels), len(self.X), len(X)))
-        for kernel, out in zip(self.kernels, K, strict=True):
-            correlations(kernel, self.X, X, out)
+        for m, kernel in enumerate(self.kernels):
+            first = self.kernels.index(kernel)
+            if first < m:  # they differ in their noise alone
+                K[m] = K[first]
+            else:
+                correlations(kernel, self.X, X, K[m])
         return Correlated(X, Rows(K))
 
     def solved(self, points: Correlated) -> Near:
@@ -190,10 +199,27 @@ class ExactExperts:
         return np.stack(list(solve))
 
     def predict(self, points: Near) -> tuple[Array, Array]:
-        """mu = V'z, v = k(x, x) - V'V; rounding may not take v below 0."""
-        mu = np.matmul(self.z[:, None, :], points.V)[:, 0]
+        """mu = V'z, v = k(x, x) - V'V [1, eq:posterior]; rounding may not take v below 0."""
+        mu = np.matmul(self.z[:, None, :], points.V)[:, 0]  # [1, eq:mean]
         prior = np.array([[kernel.variance] for kernel in self.kernels])  # (M, 1)
+        # [1, eq:variance]
         return mu, np.maximum(prior - np.einsum("mtn,mtn->mn", points.V, points.V), 0.0)
+
+    def used_up(self, points: Correlated) -> tuple[Array, Array]:
+        """What `predict` says of points that are seen once: V takes the place of k.
+
+        As columns of BLAS, V' L' = k': nothing is copied or turned over.
+        """
+        K = points.K
+        mu, v = np.empty((len(K), K.shape[2])), np.empty((len(K), K.shape[2]))
+        for m, kernel in enumerate(self.kernels):
+            V = K[m]
+            if len(V):
+                V = dtrsm(1.0, self.L[m].T, V.T, side=1, lower=0, overwrite_b=1).T
+            mu[m] = self.z[m] @ V
+            np.einsum("tn,tn->n", V, V, out=v[m])
+            np.subtract(kernel.variance, v[m], out=v[m])
+        return mu, np.maximum(v, 0.0, out=v)
 
     def step(
         self, point: Near, y: float, lam: Array, likelihood: Likelihood = GAUSSIAN
@@ -232,7 +258,7 @@ class ExactExperts:
         return after, z * root_s, root_s**2
 
     def prior_covariance(self, a: Near | Correlated, b: Near) -> Array:
-        """K."""
+        """K [1, eq:gp_prior]."""
         return np.stack([correlation(kernel, a.X, b.X) for kernel in self.kernels])
 
     def covariance(self, a: Near, b: Near) -> Array:

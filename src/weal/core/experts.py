@@ -140,7 +140,7 @@ class FeatureExperts:
 
     @classmethod
     def prior(cls, M: int, F: int) -> Self:
-        """Experts that have seen no label: theta = 0, Sigma = I."""
+        """Experts that have seen no label: theta = 0, Sigma = I [1, eq:f_check]."""
         return cls(np.zeros((M, F)), np.broadcast_to(np.eye(F), (M, F, F)).copy())
 
     @property
@@ -149,15 +149,15 @@ class FeatureExperts:
         return self.root @ self.root.transpose(0, 2, 1)
 
     def predict(self, points: Array) -> tuple[Array, Array]:
-        """[1, eq:mu_check, eq:sigma_check]; points are features Phi (M, N, F)."""
-        mu = np.matmul(points, self.theta[:, :, None])[..., 0]
+        """Points are features Phi (M, N, F)."""
+        mu = np.matmul(points, self.theta[:, :, None])[..., 0]  # [1, eq:mu_check]
         U = np.matmul(points, self.root)  # (M, N, F)
-        return mu, np.einsum("mnf,mnf->mn", U, U)
+        return mu, np.einsum("mnf,mnf->mn", U, U)  # [1, eq:sigma_check]
 
     def step(
         self, point: Array, y: float, lam: Array, likelihood: Likelihood = GAUSSIAN
     ) -> FeatureStep:
-        """[1, eq:pred_y] with the vectors that the update needs."""
+        """The label as predicted, with the vectors that the update needs."""
         phi = point[:, 0, :]  # (M, F)
         u = np.matmul(phi[:, None, :], self.root)[:, 0]
         g = np.matmul(self.root, u[:, :, None])[..., 0]
@@ -167,10 +167,10 @@ class FeatureExperts:
     def condition(self, step: FeatureStep) -> "FeatureExperts":
         """[1, eq:posterior_update_1], Sigma by Potter's rule."""
         shrink = 1.0 / (step.s + np.sqrt(step.lam) * np.sqrt(step.s))  # (M,)
-        root = _less_outer(self.root, step.g * shrink[:, None], step.u)
+        root = _less_outer(self.root, step.g * shrink[:, None], step.u)  # [1, eq:theta_Sigma]
         # g / s first: it is at most 1 / (2 sqrt(lam)), where e / s may leave the range of floats.
         gain = step.g / step.s[:, None]  # (M, F)
-        return FeatureExperts(self.theta + gain * step.e[:, None], root)
+        return FeatureExperts(self.theta + gain * step.e[:, None], root)  # [1, eq:theta_Sigma]
 
     def absorb(
         self, points: Array, y: Array, lam: Array, likelihood: Likelihood = GAUSSIAN
@@ -186,7 +186,7 @@ class FeatureExperts:
 
     def prior_covariance(self, a: Array, b: Array) -> Array:
         """Phi Phi'."""
-        k: Array = np.matmul(a, b.transpose(0, 2, 1))
+        k: Array = np.matmul(a, b.transpose(0, 2, 1))  # [1, eq:kern_est]
         return k
 
     def covariance(self, a: Array, b: Array) -> Array:

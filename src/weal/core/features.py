@@ -39,7 +39,7 @@ def features(X: Array, zeta: Array, dtype: DTypeLike = np.float64) -> Array:
     turns -= np.rint(turns)
     angle = (2.0 * np.pi * turns).astype(dtype, copy=False)
     Phi = np.empty((M, len(X), D, 2), dtype)
-    np.sin(angle, out=Phi[..., 0])
+    np.sin(angle, out=Phi[..., 0])  # [1, eq:phi_x]
     np.cos(angle, out=Phi[..., 1])
     Phi /= np.sqrt(D).astype(dtype)
     return Phi.reshape(M, len(X), 2 * D)

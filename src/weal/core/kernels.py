@@ -116,12 +116,27 @@ ANOVA = "anova"
 class Kernel:
     """A correlation: a family, its lengthscale (one, or one for each input), and its alpha.
 
-    `alpha` is that of rq, and the strength s of the interactions of anova.
+    Parameters
+    ----------
+    family : {"rbf", "matern12", "matern32", "matern52", "rq", "anova"}
+        Which function of the distance; "anova" is a sum of effects of single inputs and of some
+        together, for exact experts.
+    length_scale : float, or tuple of d floats
+        How far "near" reaches, in units of the scaled inputs, where every input has sd 1.
+    alpha : float
+        That of rq, and the strength of the interactions of anova.
+    offset : float
+        The variance, in units of the magnitude, of an unknown constant added to the function:
+        labels then need no centring, however few there are.
 
-    Lengthscales are in units of the scaled inputs, where every input has sd 1. `offset` is the
-    variance, in units of the magnitude, of an unknown constant added to the function: labels then
-    need no centring, however few there are.
+    Raises
+    ------
+    ValueError
+        Where the family is unknown, or a number is out of its range.
 
+    Examples
+    --------
+    >>> from weal import Kernel
     >>> Kernel("matern52", 0.5)
     Kernel('matern52', 0.5)
     >>> Kernel("rq", (0.5, 2.0), alpha=3.0)
@@ -187,7 +202,7 @@ def spectral_draw(
     normal = _orthogonal_normal if orthogonal else _independent_normal
     h = FAMILIES[kernel.family].mixing(rng, D, kernel.alpha)  # (D,)
     ell = np.asarray(kernel.length_scale, dtype=np.float64)
-    return normal(rng, D, d) * np.sqrt(h)[:, None] / ell
+    return normal(rng, D, d) * np.sqrt(h)[:, None] / ell  # [1, eq:bochner]
 
 
 def _independent_normal(rng: np.random.Generator, D: int, d: int) -> Array:
@@ -220,7 +235,7 @@ def default_dictionary(d: int) -> tuple[Kernel, ...]:
 
 
 def paper_dictionary(squared: bool = False) -> tuple[Kernel, ...]:
-    """The 11 RBFs of [1], lengthscales 10^-4 .. 10^6.
+    """The 11 RBFs of [1, set:dictionary], lengthscales 10^-4 .. 10^6.
 
     `squared` reads the grid as the squared lengthscale, as earlier code of its first author does.
     """

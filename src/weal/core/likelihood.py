@@ -86,7 +86,7 @@ class Gaussian:
     def in_turn(self, y: Array, mu: Array, B: Array, lam: Array) -> tuple[Array, Array]:
         """C C' = B + diag(lam), and C^-1 (y - mu)."""
         noisy = B.copy()
-        noisy[np.diag_indices(len(y))] += lam
+        noisy[np.diag_indices(len(y))] += lam  # [1, eq:joint_pdf]
         C: Array = np.linalg.cholesky(noisy).astype(np.float64, copy=False)
         return C, solve_triangular(C, y - mu, lower=True, check_finite=False)
 

@@ -24,7 +24,7 @@ def shift_and_scale(scores: Array, low: Array, high: Array) -> Array:
 
 
 def divide_by_maximum(scores: Array, low: Array, high: Array) -> Array:
-    """Scores (K, N) divided by their largest (K,), as the paper has it."""
+    """Scores (K, N) divided by their largest (K,), as the paper has it [1, set:maximum]."""
     return scores / np.where(high == 0.0, 1.0, high)[:, None]
 
 

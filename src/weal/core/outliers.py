@@ -18,11 +18,13 @@ to believe j again, is a rank-one step of A (`Stand`):
     A -= A_i A_i' / A_ii           A += u u' / s_j,    u = A k_j - e_j
 
 `judge` first looks at the odds by the experts that all labels settle. Where none is surprising,
-that is all. Otherwise it searches, forward and backward, from the gross
+and none lies apart, that is all. Otherwise it searches, forward and backward, from the gross
 ones: over a coarse grid of experts, then with experts settled by the labels believed. What it finds
 is weighed against nobody being wrong by the evidence of the whole line-up, straight and bent
 (`bend`): a skewed function is no typo. Each doubt is charged, for no model is true: CHARGE nats, or
-FAR_CHARGE where a label lies beyond all others by more than their range.
+FAR_CHARGE where a label lies beyond all others by more than their range. Such a label is set aside
+where it is undecided whether it is wrong: one in ten that is believed spoils more than one that is
+missing. Two labels that are likely exchanged (`swaps`) are not set aside, but undecided.
 
 [2] Box, Tiao: A Bayesian approach to some outlier problems, 1968.
 """
@@ -33,6 +35,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import expit, logit, logsumexp
 
+from weal.core import swaps
 from weal.core.arrays import Array
 from weal.core.bend import STRAIGHT, Bend, bend_of
 from weal.core.ensemble import Ensemble
@@ -40,15 +43,19 @@ from weal.core.exact import LEAST_RATIO
 from weal.core.kernels import correlation
 from weal.core.lineup import Lineup, grid, log_evidences
 from weal.core.outlier_search import Stand, search, stand
-from weal.core.slab import Doubt, Mask, Slab, gross, spread
+from weal.core.slab import Doubt, Mask, Slab, apart, gross, spread
 from weal.core.tuned import (
     BENT_CHARGE,
+    CHARGE,
     FEWEST_DOUBTED,
     RATIOS,
     SUSPICIOUS,
+    UNDECIDED,
 )
 
 HOPELESS = 4.0  # nats by which the grid may be against doubts that fitted experts are asked about
+MOST_EXCHANGED = 0.45  # probability of being wrong of a label that is likely in another's place
+LEAST_BENT = 1e-15  # spread over sd down to which labels may be skewed
 OPEN = 10.0  # nats, and twice what fitted experts add, within which a coarse grid decides nothing
 
 
@@ -77,13 +84,18 @@ def judge(X: Array, y: Array, extra: Array, sure: Array, settle: Settle) -> Foun
     if s == 0.0 or t < FEWEST_DOUBTED:
         return Found(Doubt(np.zeros(t), everyone), lineup, variance)
     far = gross(y, sure)
+    alone = apart(y, sure) & ~far.any()
+    far |= alone
     case = _Case(X, y, extra, sure, Slab(median, s, *_range(y[~far])))
     none = case.stand(lineup, variance, everyone)
     odds = np.where(sure > 0, -np.inf, case.odds(none, variance))
     nobody = Found(Doubt(expit(odds), everyone, case.slab), lineup, variance)
-    if not (odds + case.charges > SUSPICIOUS).any():
-        return nobody
-    return case.searched(nobody, far, settle)
+    if not (alone | (odds + case.charges > SUSPICIOUS)).any():
+        return _or_exchanged(nobody, none, sure)
+    found = case.searched(nobody, far, settle)
+    if found.doubt.wrong.any():
+        none = case.stand(found.lineup, found.variance, found.doubt.wrong)
+    return _or_exchanged(found, none, sure)
 
 
 def _range(y: Array) -> tuple[float, float]:
@@ -144,7 +156,7 @@ class _Case:
         sorted_case = _Case(X, y, extra, sure, self.slab)
         wrong = sorted_case.on_grid(far[order])[back]
         if not wrong.any():
-            return nobody
+            return _cleared(nobody)
         lineup, variance = settle(~wrong, STRAIGHT)
         case = replace(self, slab=replace(self.slab, **_ends(self.y[~wrong])))
         start = self.stand(lineup, variance, wrong)
@@ -155,24 +167,28 @@ class _Case:
             case = replace(self, slab=replace(self.slab, **_ends(self.y[~wrong])))
             after = case.stand(lineup, variance, wrong)
         if not after.wrong.any():
-            return nobody
+            return _cleared(nobody)
         return case.weighed(nobody, after, lineup, variance, settle)
 
     def weighed(
         self, nobody: Found, now: Stand, lineup: Lineup, variance: float, settle: Settle
     ) -> Found:
-        """The judgement: these are wrong, or nobody is."""
+        """The judgement: these are wrong, or nobody is.
+
+        Labels that lie apart are set aside while it is undecided: what they would spoil is more.
+        """
         wrong, right = now.wrong, ~now.wrong
         everyone = np.ones_like(wrong)
         doubts = float((self.slab.log_prior(self.y) - self.charges)[wrong].sum())
         gain = self.log_z(right, lineup, variance) + doubts
         gain -= self.log_z(everyone, nobody.lineup, nobody.variance)
-        if gain > 0.0:
+        least = UNDECIDED if (self.charges[wrong] < CHARGE).all() else 0.0
+        if gain > least:
             straight = self.log_z(right, lineup, variance) + doubts
             gain = min(gain, self.against_skew(straight, doubts, right, settle))
         odds = np.where(self.sure > 0, -np.inf, self.odds(now, variance))
         probability = expit(np.minimum(np.where(wrong, gain, np.inf), odds))
-        if gain > 0.0:
+        if gain > least:
             return Found(Doubt(probability, wrong, self.slab), lineup, variance)
         log_odds = np.minimum(logit(nobody.doubt.probability), gain)
         kept = expit(np.where(wrong, gain, log_odds))
@@ -198,7 +214,7 @@ class _Case:
     def coarse(self, kept: Mask, bends: bool) -> float:
         """Log evidence of some of the labels by a coarse grid of experts, in units of y."""
         y, extra, X = self.y[kept], self.extra[kept], self.X[kept]
-        bend = bend_of(y) if bends else STRAIGHT
+        bend = bend_of(y, LEAST_BENT) if bends else STRAIGHT
         if bends and not bend.spread:
             return -np.inf
         z, noise = bend.labels(y), bend.variances(extra, y)
@@ -210,7 +226,7 @@ class _Case:
 
     def bent(self, kept: Mask, settle: Settle) -> float:
         """Log evidence of some of the labels, were they bent, which few are."""
-        bend = bend_of(self.y[kept])
+        bend = bend_of(self.y[kept], LEAST_BENT)
         if not bend.spread:
             return -np.inf
         return self.log_z(kept, *settle(kept, bend), bend) - BENT_CHARGE
@@ -222,6 +238,22 @@ class _Case:
         seen = _Case(self.X[kept], bend.labels(y), noise, self.sure[kept], self.slab)
         slope = float(bend.log_slope(y).sum()) - 0.5 * len(y) * float(np.log(variance))
         return seen.stand(lineup, variance, right).log_z() + slope
+
+
+def _or_exchanged(found: Found, now: Stand, sure: Array) -> Found:
+    """The judgement with labels of pairs that may be exchanged undecided at the least.
+
+    None is set aside for that: what would put it right is known to whoever told them.
+    """
+    exchanged = np.minimum(expit(swaps.log_odds(now, sure)), MOST_EXCHANGED)
+    probability = np.maximum(found.doubt.probability, exchanged)
+    return replace(found, doubt=replace(found.doubt, probability=probability))
+
+
+def _cleared(nobody: Found) -> Found:
+    """The judgement where no set of doubts is likely: none of them is likelier than not."""
+    most = np.minimum(nobody.doubt.probability, 0.5)
+    return replace(nobody, doubt=replace(nobody.doubt, probability=most))
 
 
 def _ends(y: Array) -> dict[str, float]:

@@ -26,7 +26,36 @@ ROUNDING = 16 * np.finfo(np.float64).eps
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scaling:
-    """Locations and scales of inputs (d,) and label, in the user's units."""
+    """Locations and scales of inputs and label, in the user's units.
+
+    Given to `EnsembleGPRegressor`, it stays as it is; else it is taken from the data of the first
+    fit.
+
+    Parameters
+    ----------
+    x_mean : array (d,)
+        Location of each input.
+    x_sd : array (d,)
+        Scale of each input, above 0.
+    y_mean : float
+        Location of the labels.
+    y_sd : float
+        Scale of the labels, above 0.
+    x_median : array (d,) or None
+        Of inputs with heavy tails, which are bent by asinh before they are scaled; None: none is.
+    x_spread : array (d,) or None
+        Their spread, 0 for inputs that are not bent.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weal import Scaling
+    >>> scaling = Scaling(np.array([100.0, 0.5]), np.array([50.0, 0.1]), y_mean=300.0, y_sd=20.0)
+    >>> scaling.inputs(np.array([[150.0, 0.4]])).round(6)
+    array([[ 1., -1.]])
+    >>> scaling.means(np.array([0.5]))
+    array([310.])
+    """
 
     x_mean: Array  # (d,)
     x_sd: Array  # (d,)
@@ -36,17 +65,50 @@ class Scaling:
     x_spread: Array | None = None  # (d,)  0 for columns that are not bent
 
     def inputs(self, X: Array) -> Array:  # (N, d) -> (N, d)
-        """Inputs in our units; infinite, without a warning, beyond the range of floats."""
+        """Inputs in our units; infinite, without a warning, beyond the range of floats.
+
+        Parameters
+        ----------
+        X : array (N, d)
+            In the user's units.
+
+        Returns
+        -------
+        array (N, d)
+            Scaled.
+        """
         with np.errstate(over="ignore"):
             return (_bent(X, self.x_median, self.x_spread) - self.x_mean) / self.x_sd
 
     def labels(self, y: Array) -> Array:  # (N,) -> (N,)
-        """Labels in our units, as inputs are."""
+        """Labels in our units, as inputs are.
+
+        Parameters
+        ----------
+        y : array (N,)
+            In the user's units.
+
+        Returns
+        -------
+        array (N,)
+            Scaled.
+        """
         with np.errstate(over="ignore"):
             return (y - self.y_mean) / self.y_sd
 
     def means(self, mean: Array) -> Array:  # (N,) -> (N,)
-        """Scaled means in the user's units; infinite, as inputs are, beyond the range of floats."""
+        """Scaled means in the user's units; infinite, as inputs are, beyond the range of floats.
+
+        Parameters
+        ----------
+        mean : array (N,)
+            Scaled.
+
+        Returns
+        -------
+        array (N,)
+            In the user's units.
+        """
         with np.errstate(over="ignore"):
             return self.y_mean + self.y_sd * mean
 

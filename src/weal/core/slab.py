@@ -30,11 +30,16 @@ class Slab:
     high: float
 
     def log_prior(self, y: Array) -> Array:  # (N,) -> (N,)
-        """Log density of labels that are wrong, times the prior odds of being so."""
-        width = SLAB_WIDTH * self.s
-        z = (y - self.median) / width
+        """Log density of labels that are wrong, times the prior odds of being so.
+
+        Where s is small beside the range of those believed, as with a sharp peak, it is no reason
+        to doubt labels in between that they are close to the median.
+        """
         odds = float(np.log(PRIOR_WRONG) - np.log1p(-PRIOR_WRONG))
-        return np.asarray(-np.log(np.pi * width) - np.log1p(z * z) + odds)
+        wide = SLAB_WIDTH * self.s
+        widths = np.array([wide, max(wide, self.high - self.low)])[:, None]
+        z = (y - self.median) / widths
+        return np.asarray((-np.log(np.pi * widths) - np.log1p(z * z)).min(axis=0) + odds)
 
     def charge(self, y: Array) -> Array:  # (N,) -> (N,)
         """What doubting each of the labels costs."""
@@ -77,3 +82,15 @@ def gross(y: Array, sure: Array, farthest: float = GROSS) -> Mask:
     most = int(MOST_WRONG * len(y))
     limit = max(farthest * s, float(np.sort(away)[-most - 1]))
     return np.asarray(away > limit)
+
+
+def apart(y: Array, sure: Array) -> Mask:
+    """The label, if there is one, that lies beyond all others by more than their range.
+
+    Among few labels it may be within so many robust sds all the same.
+    """
+    found, order = np.zeros(len(y), dtype=np.bool_), np.argsort(y)
+    low, second, high, top = y[order[[0, 1, -2, -1]]].tolist()
+    found[order[-1]] = top - high > high - low
+    found[order[0]] = second - low > top - second
+    return np.asarray(found & (sure == 0.0))

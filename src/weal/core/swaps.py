@@ -8,6 +8,9 @@ changes the square that an expert has of them, in closed form,
 and so its evidence, magnitude integrated out; the mean over experts, by their posterior, is how
 much likelier the two labels are exchanged than as told, given all others. Of labels that are
 doubted, both stories are told in full: they were exchanged, or they tell nothing (`Slab`).
+
+A label is as likely exchanged as wrong before anything is known of it, with any other label alike:
+the log odds of a pair are the gain, with log(p / (1 - p)) - log(t - 1).
 """
 
 import numpy as np
@@ -17,6 +20,7 @@ from scipy.special import logsumexp
 from weal.core.arrays import Array
 from weal.core.magnitude import LEAST_LEFT
 from weal.core.outlier_search import Stand
+from weal.core.tuned import PRIOR_WRONG
 
 Pairs = NDArray[np.intp]  # (P, 2)
 
@@ -50,3 +54,18 @@ def exchanged(now: Stand, pairs: Pairs) -> Array:  # (P,)
     return np.asarray(
         logsumexp(log_z[:, None] - scale.a[:, None] * log_ratio, axis=0) - logsumexp(log_z)
     )
+
+
+def log_odds(now: Stand, sure: Array) -> Array:  # (t,)
+    """Log odds of each label being exchanged with the likeliest other; of those believed, that are
+    not sure (t,).
+    """
+    t, free = len(now.y), np.flatnonzero(~now.wrong & (sure == 0.0))
+    found = np.full(t, -np.inf)
+    if len(free) < 2:
+        return found
+    i, j = (free[n] for n in np.triu_indices(len(free), 1))
+    gain = exchanged(now, np.column_stack([i, j]))
+    np.maximum.at(found, i, gain)
+    np.maximum.at(found, j, gain)
+    return np.asarray(found + np.log(PRIOR_WRONG / (1.0 - PRIOR_WRONG)) - np.log(t - 1.0))

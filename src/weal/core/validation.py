@@ -53,10 +53,10 @@ class Picks:
 
 def _pseudo(ens: Ensemble, picks: Picks) -> tuple[Array, Array, Array]:
     """Innovations e, their variances s and log weights w' (M, K) of the pseudo labels."""
-    y = ens.w @ picks.mu  # [1, eq:pseudo_k]
+    y = ens.w @ picks.mu  # [1, eq:pseudo_k, alg:2 line 7]
     e, s, _ = ens.likelihood.innovation(y, picks.mu, picks.v, ens.noise[:, None])
     log_w = ens.log_w[:, None] + ens.temper * ens.likelihood.log_density(ens.scale, e, s)
-    return e, s, _normalise(log_w)
+    return e, s, _normalise(log_w)  # [1, eq:EGP_parameter_k, alg:2 line 8]
 
 
 def _normalise(log_w: Array) -> Array:
@@ -66,11 +66,12 @@ def _normalise(log_w: Array) -> Array:
 
 
 def held_out_errors(ens: Ensemble, judged: Judged, picks: Picks) -> Array:
-    """Mean squared errors (K,) on labels that were kept apart [1, eq:error_k]."""
+    """Mean squared errors (K,) on labels that were kept apart."""
     e, s, log_w = _pseudo(ens, picks)
     c = ens.experts.covariance(judged.points, picks.points)  # (M, V, K)
     w = np.exp(log_w)
-    y_hat = judged.mu.T @ w + np.einsum("mvk,mk->vk", c, w * e / s)
+    y_hat = judged.mu.T @ w + np.einsum("mvk,mk->vk", c, w * e / s)  # [1, eq:y_hat_v]
+    # [1, eq:error_k, alg:2 line 9]
     return np.asarray(((judged.y[:, None] - y_hat) ** 2).mean(axis=0))
 
 

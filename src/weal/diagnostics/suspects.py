@@ -44,16 +44,12 @@ class Suspect:
     factor: float | None = None  # the label over what it would have to be: 10, 0.01, ..
     swap: Hashable | None = None  # the row whose label this may be
     counted: bool = False  # in error estimates: until experts are settled anew, or where it is kept
+    aside: bool = True  # likelier wrong than right, or left out meanwhile; a pair may still count
 
     @property
     def surprise(self) -> float:
         """How far it is from what the others expect, in sds."""
         return abs(self.label - self.expected) / self.sd if self.sd > 0.0 else np.inf
-
-    @property
-    def aside(self) -> bool:
-        """Whether the model takes it to be wrong; two that are exchanged may still count."""
-        return self.probability >= DOUBTED
 
     @property
     def words(self) -> str:
@@ -100,7 +96,8 @@ def suspects(
     names = [label.name for label in told]
     swaps = swapped(model, [(batches or {}).get(name) for name in names])
     p = model.outlier_probability_
-    named = sorted({*np.flatnonzero(p >= DOUBTED).tolist(), *swaps})
+    aside = ~model.fold.right | (p >= DOUBTED)
+    named = sorted({*np.flatnonzero(aside).tolist(), *swaps})
     if not named:
         return []
     known = [names[n] for n in named if names[n] is not None]
@@ -111,7 +108,8 @@ def suspects(
         one = Suspect(names[n], *seen, near.get(names[n], ()))
         swap = names[swaps[n]] if n in swaps else None
         counted = bool(model.fold.right[n])
-        found.append(replace(one, factor=_factor(one), swap=swap, counted=counted))
+        one = replace(one, swap=swap, counted=counted, aside=bool(aside[n]))
+        found.append(replace(one, factor=_factor(one)))
     return sorted(found, key=lambda one: -one.surprise)
 
 

@@ -62,6 +62,7 @@ def _asked(state: State, event: Asked) -> State:
 def _told(state: State, event: Told) -> State:
     if state.settlement is not None:
         _check_labels(state.settlement, event)
+    # [1, alg:1 line 6, alg:2 line 14]
     labels = state.labels.after(event.dropped, event.labels, event.confirmed)
     names = {label.name for label in event.labels}
     adaptive = state.settings.parameters.setting.adaptive

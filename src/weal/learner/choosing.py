@@ -69,13 +69,14 @@ def _scores(state: State, outlook: Outlook, free: Free, step: int) -> Scores:
 
 
 def _weighed(state: State, beliefs: Beliefs, scores: Scores) -> Array:  # (K,)
-    """Log weights of the functions once each has paid for its pick [1, eq:AF_k, eq:AF_weight]."""
+    """Log weights of the functions once each has paid for its pick."""
     K = len(state.settings.functions)
+    # [1, eq:AF_k, alg:2 line 5, alg:2 line 6]
     picks = [scores.best(Only(k)).position for k in range(K)]
     each = sorted(set(picks))
     losses = dict(zip(each, _losses(state, beliefs, each).tolist(), strict=True))
     paid = np.array([losses[n] for n in picks])
-    return reweigh(state.log_omega, paid, state.settings.eta)
+    return reweigh(state.log_omega, paid, state.settings.eta)  # [1, alg:2 line 11]
 
 
 def _losses(state: State, beliefs: Beliefs, at: Sequence[int]) -> Array:
@@ -90,17 +91,16 @@ def _losses(state: State, beliefs: Beliefs, at: Sequence[int]) -> Array:
 
 
 def chosen(state: State, scores: Scores, omega: Array) -> tuple[int, float, Array]:
-    """The best of the free candidates [1, eq:AF_1, eq: EGPmultiacq], its score, and the parts (K,)
-    that the functions have in it.
-    """
+    """The best of the free candidates, its score, and the parts (K,) of the functions in it."""
     if len(omega) == 1:
-        n = scores.best(Only(0)).position
+        n = scores.best(Only(0)).position  # [1, eq:AF_1, alg:1 line 4]
         return n, float(scores.at(n)[0]), scores.at(n)
     scale, low, high = SCALINGS[state.settings.score_scaling], scores.low, scores.high
 
     def parts(some: Array) -> Array:  # (K, n) -> (K, n)
         return omega[:, None] * scale(some, low, high)
 
+    # [1, eq: EGPmultiacq, alg:2 line 12]
     n = scores.best(lambda some: np.asarray(parts(some).sum(axis=0))).position
     each = parts(scores.at(n)[:, None])
     return n, float(each.sum(axis=0)[0]), each[:, 0]

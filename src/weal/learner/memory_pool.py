@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.core import features
-from weal.core.arrays import Array
+from weal.core.arrays import Array, Rows
 from weal.core.embedding import Embedding, Exact
 from weal.core.ensemble import Ensemble
 from weal.core.exact import Correlated, Near
@@ -41,6 +41,7 @@ SOME = 256  # candidates that decide who is held: the largest score of some is b
 LARGE = 20_000  # candidates from which features are float32
 APART = 4_000  # candidates from which each expert is a group of its own
 BLOCK = 16_384  # candidates of a block: their columns stay in the processor's cache
+CORRELATIONS = 1 << 17  # of a block and an expert, for the same reason
 MEMORY = 4 * 2**30  # bytes for the pool in the form of the experts, unless told otherwise
 
 
@@ -246,19 +247,12 @@ class MemoryPool:
                 )
 
     def _slices(self, group: Group, experts: Any) -> Iterator[slice]:
-        """Blocks whose points fit the memory for one."""
-        width = len(group.members) * self.embedding.width(experts)
-        return features.blocks(len(self.X), 2 * 8 * width)
-
-    def _solved(self, group: Group, experts: Any) -> Iterator[tuple[slice, Points]]:
-        """The pool in a form that these experts predict from."""
-        if not self.exact:
-            yield from self._blocks(group, experts)
-            return
-        for rows in self._slices(group, experts):
-            kept = cast(Correlated | None, group.points)
-            part = experts.correlated(self.X[rows]) if kept is None else kept.at(rows)
-            yield rows, experts.solved(part)
+        """Blocks whose points fit the memory for one; correlations stay in the cache."""
+        width = self.embedding.width(experts)
+        taken = 2 * 8 * len(group.members) * width
+        if self.exact:
+            taken = max(taken, features.BLOCK_BYTES * width // CORRELATIONS)
+        return features.blocks(len(self.X), taken)
 
     def _make_group(self, ens: Ensemble, members: NDArray[np.intp], computed: bool) -> Group:
         which = index_of(members)
@@ -267,21 +261,38 @@ class MemoryPool:
         reference = None if self.reference is None else self.reference.take(which)
         points = self._embed(experts, embedding, len(members)) if self.cached else None
         group = Group(members, which, embedding, points, reference)
-        for rows, part in () if computed else self._solved(group, experts):
+        if self.exact:
+            self._correlate(group, experts, computed)
+            return group
+        for rows, part in () if computed else self._blocks(group, experts):
             self.mu[which, rows], self.v[which, rows] = experts.predict(part)
             if self.q is not None and reference is not None:
                 self.q[which, rows] = reference.relevance(experts, part)
         return group
 
     def _embed(self, experts: Any, embedding: Embedding, H: int) -> Points:
-        """All candidates in the form of these experts, made in blocks."""
-        if self.exact:
-            return experts.correlated(self.X)
+        """All candidates in the form of these experts, made in blocks; of exact ones, room."""
         U, F = len(self.X), embedding.width(experts)
+        if self.exact:
+            return Correlated(self.X, Rows.room(H, len(experts.X), U))
         Phi = np.empty((H, U, F), self.dtype)
         for rows in features.blocks(U, 2 * 8 * H * F):
             Phi[:, rows] = embedding.points(experts, self.X[rows], self.dtype)
         return Phi
+
+    def _correlate(self, group: Group, experts: Any, computed: bool) -> None:
+        """Correlations of exact experts, to be kept where there is room, and what they say."""
+        w, kept = group.which, cast(Correlated | None, group.points)
+        for rows in () if computed and kept is None else self._slices(group, experts):
+            part = experts.correlated(self.X[rows])
+            if kept is not None:
+                kept.K[:, :, rows] = part.K
+            if not computed and self.q is not None and group.reference is not None:
+                near = experts.solved(part)
+                self.mu[w, rows], self.v[w, rows] = experts.predict(near)
+                self.q[w, rows] = group.reference.relevance(experts, near)
+            elif not computed:
+                self.mu[w, rows], self.v[w, rows] = experts.used_up(part)
 
     def _shrunk(self, group: Group, kept: NDArray[np.intp]) -> Group:
         """The group without the experts that no longer matter."""

@@ -51,7 +51,7 @@ class Settings:
     def even(self) -> Array:  # (K,)
         """Log weights of the acquisition functions before they were weighed."""
         K = len(self.functions)
-        return np.full(K, -np.log(K))
+        return np.full(K, -np.log(K))  # [1, alg:2 line 2]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,6 +96,7 @@ class State:
         """Who is neither labelled, asked, skipped nor removed; Exhausted if fewer than wanted."""
         free = self.candidates.present.copy()
         taken = [*self.labels.by_name, *self.asked, *self.skipped]
+        # [1, alg:1 line 6, alg:2 line 15]
         free[[self.candidates.index[name] for name in taken]] = False
         left = int(free.sum())
         if wanted > left:

@@ -39,9 +39,28 @@ class FeatureEncoder(TransformerMixin, BaseEstimator):
     ----------
     kernels : sequence of Kernel, or None
         One expert each; None: the default dictionary of EnsembleGPRegressor.
-    n_frequencies, orthogonal, random_state
-        As in EnsembleGPRegressor; with the same ones the features are the same. The frequencies
-        are the secret: take a random_state that nobody can guess, or None.
+    n_frequencies : int
+        Frequencies of each expert, as in EnsembleGPRegressor.
+    orthogonal : bool
+        As in EnsembleGPRegressor.
+    random_state : int, RandomState or None
+        Decides the frequencies: the same one gives the same features. They are the secret: take one
+        that nobody can guess, or None.
+
+    Attributes
+    ----------
+    dictionary_ : tuple of M Kernels
+        The kernels.
+    scaling_ : Scaling
+        Of the inputs.
+    frequencies_ : array (M, D, d)
+        The secret.
+
+    Notes
+    -----
+    It is not encryption. Rows with equal inputs are equal, near inputs have near rows, and who
+    knows the kernel, or some pairs of input and row, can estimate the frequencies and from them
+    the inputs.
 
     Examples
     --------
@@ -69,7 +88,25 @@ class FeatureEncoder(TransformerMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
-        """Take the scaling from X (N, d), all that is known, and draw the frequencies."""
+        """Take the scaling from the inputs, and draw the frequencies.
+
+        Parameters
+        ----------
+        X : array (N, d)
+            All inputs that are known.
+        y : None
+            Not used; scikit-learn's pipelines give it.
+
+        Returns
+        -------
+        FeatureEncoder
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            Where X is not finite, or a parameter is wrong.
+        """
         X = np.asarray(validate_data(self, X, dtype=np.float64))
         d = X.shape[1]
         check_n_frequencies(self.n_frequencies)
@@ -85,18 +122,57 @@ class FeatureEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: ArrayLike) -> Array:
-        """Rows (N, M F): the features of every expert, one after the other."""
+        """Features of every expert, one after the other.
+
+        Parameters
+        ----------
+        X : array (N, d)
+            Inputs.
+
+        Returns
+        -------
+        array (N, 2 M D)
+            A row for each point, for a model with approximation="encoded".
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            Where X is not finite, or has other columns than `fit` saw.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from weal import FeatureEncoder, Kernel
+        >>> X = np.linspace(0, 6, 25)[:, None]
+        >>> encoder = FeatureEncoder([Kernel("rbf", 1.0)], n_frequencies=50, random_state=7).fit(X)
+        >>> encoder.transform(X).shape
+        (25, 100)
+        """
         check_is_fitted(self)
         table = np.asarray(validate_data(self, X, reset=False, dtype=np.float64))
         M, D, _ = self.frequencies_.shape
         Z = np.empty((len(table), M, 2 * D))
         for rows in features.blocks(len(table), 2 * 8 * M * 2 * D):
             scaled = check_distance("X", self.scaling_.inputs(table[rows]))
+            # [1, claim:inputs], though it is no encryption
             Z[rows] = features.features(scaled, self.frequencies_).transpose(1, 0, 2)
         return Z.reshape(len(table), -1)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the secret to a file, without pickle."""
+        """Write the secret to a file, without pickle.
+
+        Parameters
+        ----------
+        path : path
+            The file; one that is there is replaced, whole or not at all.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        """
         check_is_fitted(self)
         names = [str(name) for name in getattr(self, "feature_names_in_", [])]
         header = {
@@ -113,7 +189,23 @@ class FeatureEncoder(TransformerMixin, BaseEstimator):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """The encoder that `save` wrote."""
+        """The encoder that `save` wrote.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Returns
+        -------
+        FeatureEncoder
+            It gives the features that the one that was saved would.
+
+        Raises
+        ------
+        UnreadableFile
+            Where the file is none of an encoder, was damaged, or is of a newer weal.
+        """
         header, arrays = archive.read(path, KIND)
         try:
             return cls._unpack(header, arrays)

@@ -45,7 +45,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
     kernels : sequence of Kernel, or None
         The dictionary: one expert each (and for each of noise_ratios). None: the experts follow
         the labels, lengthscales of single inputs included.
-    approximation : "auto", "exact", "inducing", "features" or "encoded"
+    approximation : {"auto", "exact", "inducing", "features", "encoded"}
         Exact: no error of approximation, for up to some ten thousand labels. Inducing: some of the
         points labelled at a fit or refresh stand for all. Random features: those of the paper. With
         these two a label costs the same however many came before. Auto: exact, and beyond 2000
@@ -60,14 +60,17 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         Magnitude of the experts, in units of the scaled labels (sd 1). Integrated: it has an
         inverse-gamma prior and adapts with every label. None: what makes the labels of the first
         fit likeliest, as in the paper.
+    noise : float, array of M floats, or None
+        With another magnitude than an integrated one: sd of the noise, in the same units, given or
+        (None) fitted with the magnitude.
     noise_ratios : sequence of floats
         With an integrated magnitude: ratios of noise variance to magnitude, an expert for each.
-    noise : float, array of M floats, or None
-        Otherwise: sd of the noise, in the same units, given or (None) fitted with the magnitude.
     fit_length_scale : bool
         Fit one lengthscale for each kernel too (the single-GP baseline).
-    magnitude_bounds, noise_bounds : pair of floats
-        Bounds of what is fitted: of the magnitude, and of the sd of the noise.
+    magnitude_bounds : pair of floats
+        Bounds of a magnitude that is fitted.
+    noise_bounds : pair of floats
+        Bounds of the sd of the noise, where it is fitted.
     prior_weights : array of M floats, or None
         Weights before the first label; None: equal.
     temper : float
@@ -90,13 +93,27 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
 
     Attributes
     ----------
-    weights_ : (M,) probability of each expert given the labels
-    dictionary_ : tuple of the M kernels
-    magnitude_, noise_ : (M,) as above
-    scaling_ : Scaling in use
-    n_labels_ : number of labels told
-    outlier_probability_ : (n_labels_,) of each label, in the order told, of being wrong
-    model_ : Model, the same as a value that does not need scikit-learn
+    weights_ : array (M,)
+        Probability of each expert given the labels.
+    dictionary_ : tuple of M Kernels
+        The kernels of the experts.
+    magnitude_ : array (M,)
+        Magnitude of each expert, in units of the scaled labels; its mean where integrated.
+    noise_ : array (M,)
+        Noise sd of each expert, in the same units.
+    scaling_ : Scaling
+        The scaling in use.
+    n_labels_ : int
+        Number of labels told.
+    outlier_probability_ : array (t,)
+        The probability of each label, in the order told, of being wrong.
+    model_ : Model
+        The same as a value that does not need scikit-learn.
+
+    See Also
+    --------
+    ActiveLearner : Chooses whose label is worth most, with this model.
+    FeatureEncoder : Inputs that the model does not see.
 
     Examples
     --------
@@ -155,13 +172,31 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         """The setting of the paper: 11 RBFs, lengthscales 10^-4 .. 10^6, 50 frequencies each.
 
         Magnitude and noise come from the first fit, within scikit-learn's default bounds, and
-        stay; the first labels go through the same weight update as all others. `squared_grid`
-        reads the grid as squared lengthscales; `changes` replaces any other parameter.
+        stay; the first labels go through the same weight update as all others.
+
+        Parameters
+        ----------
+        squared_grid : bool
+            Whether the grid is read as squared lengthscales.
+        **changes
+            Any other parameter, in place of the paper's.
+
+        Returns
+        -------
+        EnsembleGPRegressor
+            Not fitted yet.
+
+        Examples
+        --------
+        >>> from weal import EnsembleGPRegressor
+        >>> model = EnsembleGPRegressor.paper(random_state=3)
+        >>> len(model.kernels), model.n_frequencies
+        (11, 50)
         """
         setting: dict[str, Any] = {
             "kernels": kernels.paper_dictionary(squared_grid),
             "approximation": "features",
-            "n_frequencies": 50,
+            "n_frequencies": 50,  # [1, set:frequencies]
             "magnitude": None,
             "noise_bounds": (1e-5**0.5, 1e5**0.5),  # scikit-learn bounds the variance
             "condition": False,
@@ -176,13 +211,42 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         sample_noise: ArrayLike | None = None,
         sure: ArrayLike | None = None,
     ) -> Self:
-        """Forget everything and learn from the labels y (N,) of the points X (N, d).
+        """Forget everything and learn from labels.
 
-        `X_unlabelled` (rows without labels, such as the pool) helps to scale the inputs.
-        `sample_noise` is the sd (N,) of what is known of each label's noise, such as the spread
-        of replicates over the root of their number, in units of y; fitted noise comes on top.
-        `sure` (N,) are labels that are never taken for outliers.
         A fit that is refused leaves the model as it was.
+
+        Parameters
+        ----------
+        X : array (N, d)
+            Points, in the user's units.
+        y : array (N,)
+            Their labels.
+        X_unlabelled : array (U, d) or None
+            Rows without labels, such as the pool: they help to scale the inputs.
+        sample_noise : array (N,) or None
+            Sd of what is known of each label's noise, such as the spread of replicates over the
+            root of their number, in units of y; fitted noise comes on top.
+        sure : array (N,) of bools, or None
+            Labels that are never taken for outliers.
+
+        Returns
+        -------
+        EnsembleGPRegressor
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            Where X or y is not finite, shapes differ, or a parameter is wrong.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from weal import EnsembleGPRegressor
+        >>> X = np.linspace(0, 6, 13)[:, None]
+        >>> model = EnsembleGPRegressor().fit(X, np.sin(X[:, 0]), sample_noise=np.full(13, 0.01))
+        >>> model.n_labels_
+        13
         """
         draft = copy(self)
         draft._learn(X, y, X_unlabelled, sample_noise, sure)
@@ -208,9 +272,24 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         self.model_ = Model(fold, scaling, self._columns())
 
     def parameters(self, d: int, seed: int = 0) -> Parameters:
-        """The parameters as a value, checked for d inputs.
+        """The parameters as a value, checked.
 
-        `seed` stands where there is no random_state; of a generator one number is drawn.
+        Parameters
+        ----------
+        d : int
+            Number of inputs.
+        seed : int
+            Stands where there is no random_state; of a generator one number is drawn.
+
+        Returns
+        -------
+        weal.model.parameters.Parameters
+            What `weal.ActiveLearner` takes of a model.
+
+        Raises
+        ------
+        ValueError
+            Where a parameter is wrong.
         """
         state: Any = self.random_state
         if isinstance(state, np.random.RandomState):
@@ -223,7 +302,28 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
 
     @classmethod
     def of(cls, model: Model) -> Self:
-        """An estimator that holds this model, such as that of an `ActiveLearner`."""
+        """An estimator that holds a model, such as that of an `ActiveLearner`.
+
+        Parameters
+        ----------
+        model : Model
+            As `ActiveLearner.model` and `Campaign.model` give it.
+
+        Returns
+        -------
+        EnsembleGPRegressor
+            Fitted, with the model's parameters.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from weal import ActiveLearner, EnsembleGPRegressor
+        >>> X = np.linspace(0, 6, 13)[:, None]
+        >>> learner = ActiveLearner(X)
+        >>> learner.tell(range(13), np.sin(X[:, 0]))
+        >>> EnsembleGPRegressor.of(learner.model).n_labels_
+        13
+        """
         params = Parameters(model.fold.setting).to_dict()
         estimator = cls(**{**params, "random_state": None})
         estimator._hold(model)
@@ -245,10 +345,40 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         sample_noise: ArrayLike | None = None,
         sure: ArrayLike | None = None,
     ) -> Self:
-        """Learn from more labels; one point (d,) with one label is welcome too.
+        """Learn from more labels.
 
         Scaling stays as the first fit left it, and with given kernels dictionary and noise too;
         without, the experts are settled anew after every seventh or so of the labels.
+
+        Parameters
+        ----------
+        X : array (N, d), or one point (d,)
+            Points, in the user's units.
+        y : array (N,), or float
+            Their labels.
+        sample_noise : array (N,) or None
+            As in `fit`.
+        sure : array (N,) of bools, or None
+            As in `fit`.
+
+        Returns
+        -------
+        EnsembleGPRegressor
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            As in `fit`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from weal import EnsembleGPRegressor
+        >>> X = np.linspace(0, 6, 13)[:, None]
+        >>> model = EnsembleGPRegressor().fit(X, np.sin(X[:, 0]))
+        >>> model.partial_fit([2.2], np.sin(2.2)).n_labels_
+        14
         """
         if np.ndim(y) == 0:
             X, y = np.atleast_2d(X) if np.ndim(X) < 2 else X, np.atleast_1d(y)
@@ -261,22 +391,143 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
-        """Mean (N,) of f at X, and with `return_std` the sd (N,) of f (not of a noisy label)."""
+        """Mean of f, and if wanted its sd.
+
+        Parameters
+        ----------
+        X : array (N, d)
+            Points, in the user's units.
+        return_std : bool
+            Whether the sd of f is wanted too. It is that of f, not of a noisy label.
+
+        Returns
+        -------
+        array (N,), or a pair of them
+            The mean; with `return_std` the pair (mean, sd).
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before the first fit.
+        ValueError
+            Where X is not finite, or has other columns than the labels came with.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from weal import EnsembleGPRegressor
+        >>> X = np.linspace(0, 6, 13)[:, None]
+        >>> model = EnsembleGPRegressor().fit(X, np.sin(X[:, 0]))
+        >>> mean, std = model.predict([[2.2], [3.9]], return_std=True)
+        >>> bool(np.abs(mean - np.sin([2.2, 3.9])).max() < 0.05), std.shape
+        (True, (2,))
+        """
         check_is_fitted(self)
         return self.model_.predict(self._table(X), return_std)
 
     def predict_interval(self, X: ArrayLike, level: float = 0.9) -> tuple[Array, Array]:
-        """Ends (N,), (N,) of intervals that hold a label at X with that probability."""
+        """Intervals that hold a label with some probability, noise included.
+
+        Parameters
+        ----------
+        X : array (N, d)
+            Points, in the user's units.
+        level : float
+            The probability, between 0 and 1.
+
+        Returns
+        -------
+        low : array (N,)
+            Lower ends.
+        high : array (N,)
+            Upper ends.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before the first fit.
+        ValueError
+            Where X is not finite, or has other columns than the labels came with.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from weal import EnsembleGPRegressor
+        >>> X = np.linspace(0, 6, 13)[:, None]
+        >>> model = EnsembleGPRegressor().fit(X, np.sin(X[:, 0]))
+        >>> low, high = model.predict_interval([[2.2]], level=0.95)
+        >>> bool(low[0] < np.sin(2.2) < high[0])
+        True
+        """
         check_is_fitted(self)
         return self.model_.predict_interval(self._table(X), level)
 
     def predict_quantiles(self, X: ArrayLike, levels: ArrayLike) -> Array:
-        """Quantiles (levels, N) of a label at X (N, d), noise included, in units of y."""
+        """Quantiles of a label, noise included.
+
+        Parameters
+        ----------
+        X : array (N, d)
+            Points, in the user's units.
+        levels : list of floats
+            Probabilities, between 0 and 1.
+
+        Returns
+        -------
+        array (levels, N)
+            A row for each level, in units of y.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before the first fit.
+        ValueError
+            Where X is not finite, or has other columns than the labels came with.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from weal import EnsembleGPRegressor
+        >>> X = np.linspace(0, 6, 13)[:, None]
+        >>> model = EnsembleGPRegressor().fit(X, np.sin(X[:, 0]))
+        >>> model.predict_quantiles([[2.2], [3.9]], [0.1, 0.5, 0.9]).shape
+        (3, 2)
+        """
         check_is_fitted(self)
         return self.model_.predict_quantiles(self._table(X), levels)
 
     def log_predictive_density(self, X: ArrayLike, y: ArrayLike) -> Array:
-        """Log density (N,) of the labels y (N,) at X (N, d), noise included, in units of y."""
+        """Log density of labels, noise included: the higher, the better they were predicted.
+
+        Parameters
+        ----------
+        X : array (N, d)
+            Points, in the user's units.
+        y : array (N,)
+            Labels there.
+
+        Returns
+        -------
+        array (N,)
+            In units of y: it changes by a constant where y is rescaled.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before the first fit.
+        ValueError
+            Where X is not finite, or has other columns than the labels came with.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from weal import EnsembleGPRegressor
+        >>> X = np.linspace(0, 6, 13)[:, None]
+        >>> model = EnsembleGPRegressor().fit(X, np.sin(X[:, 0]))
+        >>> near, far = model.log_predictive_density([[2.2], [2.2]], [np.sin(2.2), 5.0])
+        >>> bool(near > far)
+        True
+        """
         check_is_fitted(self)
         return self.model_.log_predictive_density(*self._labelled(X, y))
 
@@ -321,7 +572,18 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         return self.model_.noise_
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to one file, without pickle; `load` reads it."""
+        """Write the fitted model to one file, without pickle; `load` reads it.
+
+        Parameters
+        ----------
+        path : path
+            The file; one that is there is replaced, whole or not at all.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before the first fit.
+        """
         check_is_fitted(self)
         params = model_file.pack_params(self.get_params(deep=False))
         header, arrays = model_file.pack(self.model_)
@@ -329,7 +591,36 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """The model that `save` wrote; UnreadableFile when the file is anything else."""
+        """The model that `save` wrote.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Returns
+        -------
+        EnsembleGPRegressor
+            It predicts what the one that was saved would.
+
+        Raises
+        ------
+        UnreadableFile
+            Where the file is none of a model, was damaged, or is of a newer weal.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import numpy as np
+        >>> from weal import EnsembleGPRegressor
+        >>> X = np.linspace(0, 6, 13)[:, None]
+        >>> model = EnsembleGPRegressor().fit(X, np.sin(X[:, 0]))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(os.path.join(folder, "m.weal"))
+        ...     again = EnsembleGPRegressor.load(os.path.join(folder, "m.weal"))
+        >>> bool((again.predict(X) == model.predict(X)).all())
+        True
+        """
         header, arrays = archive.read(path, model_file.KIND)
         params, model = model_file.unpack_with_params(header, arrays)
         estimator = cls(**params)

@@ -76,11 +76,13 @@ def settle(
     if magnitude is None or noise is None:
         K = _correlations(dictionary, X[rows], M)
         bounds = (setting.magnitude_bounds, setting.noise_variance_bounds)
+        # [1, set:hyperparameters]
         fitted = evidence.fit_hyperparameters(K, y[rows], extra[rows], *bounds, magnitude, noise)
         magnitude, noise = fitted.magnitude, fitted.noise
-    ratio = noise / magnitude
+    ratio = noise / magnitude  # [1, eq:LF], a noise for each expert
     embedding = _embedding(setting, dictionary, ratio, X, seed)
     experts = prior_experts(embedding, dictionary, X.shape[1], M)
+    # [1, eq:EGP_prior]
     ensemble = Ensemble(experts, log_w, Fixed(magnitude), ratio, setting.temper)
     return Prior(dictionary, embedding, ensemble, bend)
 

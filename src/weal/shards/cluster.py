@@ -15,11 +15,12 @@ from asyncio import CancelledError as LoopCancelled
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
+from functools import reduce
 from typing import Any, TypeVar
 
 from weal import __version__
 from weal.errors import UnreadableShard, WealError, WorkerLost
-from weal.shards.crew import Count, Progress
+from weal.shards.crew import Count, Merge, Progress
 from weal.shards.shard import Shard
 
 WAVES = 8  # tasks that each worker gets in a pass, at least, where there are shards enough
@@ -45,9 +46,13 @@ class Cluster:
         shards: Sequence[Shard],
         what: str = "",
         progress: Progress | None = None,
+        merge: Merge[Result] | None = None,
     ) -> Iterator[tuple[int, Result]]:
-        """What `work` finds in every shard; an error or Ctrl-C takes all tasks back."""
-        return _Pass(self, work, shards, Count(what, shards, progress)).run()
+        """What `work` finds in every shard; an error or Ctrl-C takes all tasks back.
+
+        With `merge` a worker sends one result for each of its tasks.
+        """
+        return _Pass(self, work, shards, Count(what, shards, progress), merge).run()
 
     @property
     def client(self) -> Any:
@@ -132,8 +137,11 @@ class Cluster:
 class _Pass:
     """One pass: what is out, and with whom."""
 
-    def __init__(self, crew: Cluster, work: Any, shards: Sequence[Shard], count: Count) -> None:
+    def __init__(
+        self, crew: Cluster, work: Any, shards: Sequence[Shard], count: Count, merge: Any
+    ) -> None:
         self.crew, self.work, self.shards, self.count = crew, work, shards, count
+        self.merge = merge
         self.out: dict[Any, tuple[str, list[int], int]] = {}  # future -> worker, shards, tries
 
     def run(self) -> Iterator[tuple[int, Any]]:
@@ -153,10 +161,10 @@ class _Pass:
                 if found is None:
                     continue
                 address, results = found
-                for n, result in zip(numbers, results, strict=True):
+                for n in numbers:
                     self.crew._had[self.shards[n].start] = address
                     self.count.add(self.shards[n].rows)
-                    yield n, result
+                yield from zip(numbers, results, strict=self.merge is None)
                 self._submit(done, worker if worker in left else address, left)
         finally:
             with suppress(Exception):  # Ctrl-C, or a cluster that is gone
@@ -179,7 +187,7 @@ class _Pass:
     def _out(self, done: Any, worker: str, numbers: list[int], tries: int) -> None:
         shards = [self.shards[n] for n in numbers]
         future = self.crew.client.submit(
-            wave, __version__, self.sent, shards,
+            wave, __version__, self.sent, shards, self.merge,
             workers=[worker], allow_other_workers=True, pure=False,
         )  # fmt: skip
         self.out[future] = (worker, numbers, tries)
@@ -212,15 +220,18 @@ def unpacked(data: bytes) -> Any:
     return _distributed().protocol.pickle.loads(data)  # of the client that the user trusts
 
 
-def wave(client_version: str, work: Callable[[Shard], Any], shards: list[Shard]) -> Any:
-    """What a worker does: its address, and what `work` finds in these shards."""
+def wave(
+    client_version: str, work: Callable[[Shard], Any], shards: list[Shard], merge: Any = None
+) -> Any:
+    """What a worker does: its address, and what `work` finds in these shards, or in them all."""
     from weal.model.blas import one_thread
 
     worker = _distributed().get_worker().address
     if client_version != __version__:
         raise WorkerLost(_other_version(__version__, worker, client_version))
     with one_thread():
-        return worker, [_done(work, shard) for shard in shards]
+        each = (_done(work, shard) for shard in shards)
+        return worker, list(each) if merge is None else [reduce(merge, each)]
 
 
 def _done(work: Callable[[Shard], Any], shard: Shard) -> Any:

@@ -17,6 +17,7 @@ from weal.shards.shard import Shard
 
 Result = TypeVar("Result")
 Progress = Callable[[str, int, int], object]  # what is being done, rows done, of how many
+Merge = Callable[[Result, Result], Result]  # of two results one, in any order and grouping
 LISTEN = 0.5  # seconds after which a pass looks up, so that Ctrl-C is heard
 
 
@@ -29,8 +30,13 @@ class Crew(Protocol):
         shards: Sequence[Shard],
         what: str = "",
         progress: Progress | None = None,
+        merge: Merge[Result] | None = None,
     ) -> Iterator[tuple[int, Result]]:
-        """What `work` finds in every shard, as it comes."""
+        """What `work` finds in every shard, as it comes.
+
+        Whoever does several shards in a row may give what `merge` makes of them, as the result of
+        the first.
+        """
 
     def close(self) -> None:
         """Let go of processes and connections."""
@@ -50,6 +56,7 @@ class Threads:
         shards: Sequence[Shard],
         what: str = "",
         progress: Progress | None = None,
+        merge: Merge[Result] | None = None,
     ) -> Iterator[tuple[int, Result]]:
         """What `work` finds in every shard; an error or Ctrl-C ends all threads first."""
         from weal.model.blas import one_thread

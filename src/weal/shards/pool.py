@@ -107,7 +107,7 @@ def open_pool(
     Parameters
     ----------
     source : str, path, list of them, array or frame
-        Parquet files (a pattern such as "candidates/*.parquet", or a list), a folder of them, a
+        Parquet files (a pattern such as ``"candidates/*.parquet"``, or a list), a folder of them, a
         CSV file (made into Parquet once, in a folder beside it), or what is in memory.
     id_column : str or None
         Column of the ids; None: candidates are numbered 0, 1, 2, ...
@@ -115,11 +115,23 @@ def open_pool(
         Columns to learn from; None: all but that of the ids and those in `drop`.
     ids : list or None
         Ids of the rows of an array.
-    drop : list of str
-        Columns to leave out, where they are there.
     plan : bool
         Whether to read columns by a plan (gaps, categories, dates) even if they look like plain
         numbers. A column that is not of numbers is always read so.
+    drop : list of str
+        Columns to leave out, where they are there.
+
+    Returns
+    -------
+    Shards
+        A description of the pool, with `len()`, `files` and `columns`.
+
+    Raises
+    ------
+    ValueError
+        Where no file is found, the pool is empty, or a column that is named is not there.
+    UnreadableFile
+        Where a file is no Parquet, or its columns are not those of the first.
 
     Examples
     --------

@@ -62,11 +62,38 @@ def box(
     constraint: Callable[[dict[str, Any]], bool] | None = None,
     seed: int = 0,
 ) -> Any:
-    """A pandas frame of n candidates that fill a box of inputs evenly; see `weal.table.box`.
+    """A table of candidates that fill a box of inputs evenly.
 
-    `constraint` gets a row as a dict, and says whether it can be tried; ValueError where next to
-    no row satisfies it. The same seed gives the same rows.
+    For those who can choose their inputs freely, as with a simulator. Numbers are a scrambled Sobol
+    sequence, whose points are spread more evenly than random ones; values of a list come equally
+    often. The same seed gives the same rows.
 
+    Parameters
+    ----------
+    inputs : dict of name to range or values
+        (20, 200) is a number between the bounds; (1, 60, "log") the same, even on a log scale;
+        (1, 10, 0.5) in steps; range(1, 9) whole numbers; ["A", "B"] one of these values.
+    n : int
+        How many candidates.
+    constraint : function or None
+        Gets a row as a dict, and says whether it can be tried; others take the place of those that
+        cannot.
+    seed : int
+        Decides which rows.
+
+    Returns
+    -------
+    pandas.DataFrame
+        n rows, a column for each input.
+
+    Raises
+    ------
+    ValueError
+        Where an input is not written as above, there are fewer than n different rows, or next to no
+        row satisfies the constraint.
+
+    Examples
+    --------
     >>> import weal
     >>> pool = weal.box({"temp": (20, 200), "time": (1, 60, "log"), "catalyst": ["A", "B"]}, n=100,
     ...                 constraint=lambda row: row["temp"] * row["time"] < 4000)

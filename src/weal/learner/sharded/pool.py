@@ -100,7 +100,9 @@ class ShardedPool:
         memo = self.place.memo
         if scoring.key not in memo:
             crew, progress = self.place.crew, self.place.progress
-            found = reduce(merged, (one for _, one in crew.each(scoring, parts, WHAT, progress)))
+            merge = partial(merged, most=scoring.shortlist)
+            each = crew.each(scoring, parts, WHAT, progress, merge)
+            found = reduce(merge, (one for _, one in each))
             aimed = self._aimed(asked, members, found, reference)
             while len(memo) >= MEMO:
                 memo.pop(next(iter(memo)))

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dtrsm
 
 from weal.core.acquisition import gpm_var, random
 from weal.core.arrays import Array
@@ -117,7 +116,7 @@ class Scoring:
         experts: Any = ens.experts
         q = None
         if self.reference is None and isinstance(experts, ExactExperts):
-            mu, v = in_place(experts, scaled)
+            mu, v = experts.used_up(experts.correlated(scaled))
         else:
             points = self.embedding.points(experts, scaled)
             mu, v = experts.predict(points)
@@ -156,23 +155,6 @@ class Scoring:
         )
 
 
-def in_place(experts: ExactExperts, X: Array) -> tuple[Array, Array]:
-    """Means and variances (M, n) of exact experts, as `predict` has them, without a copy.
-
-    V = L^-1 K takes the place of K: as columns of BLAS, V' L' = K'.
-    """
-    K = experts.correlated(X).K
-    mu, v = np.empty((len(K), len(X))), np.empty((len(K), len(X)))
-    for m, kernel in enumerate(experts.kernels):
-        V = K[m]
-        if len(V):
-            V = dtrsm(1.0, experts.L[m].T, V.T, side=1, lower=0, overwrite_b=1).T
-        mu[m] = experts.z[m] @ V
-        np.einsum("tn,tn->n", V, V, out=v[m])
-        np.subtract(kernel.variance, v[m], out=v[m])
-    return mu, np.maximum(v, 0.0, out=v)
-
-
 def best_rows(shard: Shard, scores: Array, free: NDArray[np.bool_], seed: int) -> Best:
     """Who may be taken of a shard's rows; ids are read of those who tie alone."""
     if not free.any():
@@ -196,8 +178,8 @@ def top_rows(start: int, X: Array, scores: Array, free: NDArray[np.bool_], most:
     return Top(scores[at], at + start, X[at])
 
 
-def merged(a: Summary, b: Summary) -> Summary:
-    """What both found."""
+def merged(a: Summary, b: Summary, most: int = SHORTLIST) -> Summary:
+    """What both found, with the `most` best of each function."""
     best = tuple(merge(one, other) for one, other in zip(a.best, b.best, strict=True))
     here = {entry.position for one in best for entry in one.entries}
     rows = {n: x for n, x in (*a.rows.items(), *b.rows.items()) if n in here}
@@ -206,15 +188,15 @@ def merged(a: Summary, b: Summary) -> Summary:
         np.minimum(a.low, b.low),
         np.maximum(a.high, b.high),
         best,
-        tuple(merged_top(one, other) for one, other in zip(a.top, b.top, strict=True)),
+        tuple(merged_top(one, other, most) for one, other in zip(a.top, b.top, strict=True)),
         None if a.unsure is None or b.unsure is None else merged_unsure(a.unsure, b.unsure),
         a.later + b.later,
         rows,
     )
 
 
-def merged_top(a: Top, b: Top, most: int = SHORTLIST) -> Top:
-    """The best of both."""
+def merged_top(a: Top, b: Top, most: int) -> Top:
+    """The `most` best of both."""
     scores, at = np.concatenate([a.scores, b.scores]), np.concatenate([a.at, b.at])
     order = np.lexsort((at, -scores))[:most]
     return Top(scores[order], at[order], np.concatenate([a.X, b.X])[order])

@@ -1,0 +1,81 @@
+"""What is found of the paper's claims: `python benchmarks/claims.py --data FOLDER --to FILE`.
+
+The run of `weal bench paper` (ten tasks, the paper's methods and those that train on validation
+labels too), judged claim by claim, with the variants of each. It goes on where it stopped, given
+`--out`. Rows are claims and other readings of them; how many comparisons hold is corrected for all
+comparisons of a claim, and stands beside what each would say by itself.
+"""
+
+import os
+
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
+
+import argparse
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks import record
+from benchmarks.robust import say, seeds_of, show
+
+import weal.bench
+from weal.bench.compared import HOLDS, MISSING, NOT, UNDECIDED
+from weal.bench.tasks import TASKS
+from weal.bench.verdicts import ClaimFound, judge
+
+METHODS = ("paper", "fair")
+
+
+def rows(found: tuple[ClaimFound, ...]) -> list[dict[str, Any]]:
+    """A row for each claim, and one for each variant of it."""
+    readings = [(f.claim.number, "as it stands", f) for f in found]
+    readings += [(f.claim.number, says, other) for f in found for says, other in f.variants]
+    return [{"claim": number, "reading": says, **_row(f)} for number, says, f in readings]
+
+
+def _row(f: ClaimFound) -> dict[str, Any]:
+    together = Counter(c.verdict for c in f.comparisons)
+    alone = Counter(c.alone for c in f.comparisons if c.verdict != MISSING)
+    return {
+        "says": f.claim.says,
+        "found": f.verdict,
+        "holding parts": [part.part.says for part in f.parts if part.verdict == HOLDS],
+        "corrected": [together[word] for word in (HOLDS, NOT, UNDECIDED)],
+        "each by itself": [alone[word] for word in (HOLDS, NOT, UNDECIDED)],
+        "missing": together[MISSING],
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--realisations", type=int, default=10)
+    parser.add_argument("--queries", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--data", help="folder of the tables")
+    parser.add_argument("--out", help="folder that keeps finished curves")
+    record.add_option(parser)
+    given = parser.parse_args()
+    tables = []
+    for task in TASKS:
+        say(task)
+        tables.append(
+            weal.bench.run(
+                task, list(METHODS), T=given.queries, seed=given.seed, jobs=1, data=given.data,
+                realisations=given.realisations, out=given.out, progress=show,
+            )
+        )  # fmt: skip
+    found = rows(judge(pd.concat(tables), given.seed))
+    for row in found:
+        print(row["claim"], row["reading"], row["found"], row["corrected"], row["each by itself"])
+    if given.to:
+        what = f"the paper's claims, {given.queries} queries"
+        record.write(given.to, what, found, seeds_of(given))
+
+
+if __name__ == "__main__":
+    main()

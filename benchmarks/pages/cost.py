@@ -1,0 +1,141 @@
+"""What it costs: a query beside other packages, a label as labels come, commands."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from benchmarks.pages.figures import growth
+from benchmarks.pages.kept import Figures, Files, Kept
+from benchmarks.pages.markdown import figure, milliseconds, repeat, table
+
+from weal.bench.tasks import TASKS
+from weal.bench.titles import task_title
+
+OURS = "weal-auto"
+KINDS = {"features": "random features", "exact": "exact expert", "refitted": "GP, refitted"}
+
+TEXT = """# What it costs
+
+**{found}**
+
+Times are of the processor, one thread; ratios are measured in one run, so that a busy machine
+counts little. Measuring a label takes minutes or days: what matters is that nobody waits for the
+next question.
+{sections}
+"""
+
+SECTION = """
+## {title}
+
+{says}
+
+{table}
+
+{made}
+"""
+
+
+def page(files: Files, figures: Figures) -> str:
+    """The text; its figure is added to `figures`."""
+    parts = []
+    said = "What a query, a label and a command cost, in ratios."
+    if "cost" in files:
+        said, text = queries(files["cost"].frame)
+        says = "The default, beside GPs of other packages that are refitted after every label."
+        parts.append(_section("A query", says, text, files["cost"]))
+    if "growth" in files:
+        parts.append(of_growth(files["growth"], figures))
+    for name, (title, says) in LINES.items():
+        if name in files:
+            parts.append(_section(title, says, lines(files[name]), files[name]))
+    return TEXT.format(found=said, sections="".join(parts))
+
+
+LINES = {
+    "asking": (
+        "Asking and telling",
+        "Against the bare matrix products that a step cannot do without, and against numpy that "
+        "goes expert by expert.",
+    ),
+    "foundation": ("Under the hood", "Our functions beside the obvious way to write them."),
+    "steps": (
+        "Step by step in an open process",
+        "A tell only records. An ask follows the labels told since; now and then it settles the "
+        "experts anew. The ratio is of "
+        "the slowest to the median, or of an ask that settles to a bare settling and one pass "
+        "over the candidates.",
+    ),
+    "campaign": ("A campaign on disk", "Opening, telling, asking; commands from start to end."),
+    "startup": (
+        "Commands in a process of their own",
+        "Beside the imports of numpy and scipy alone, measured in turn.",
+    ),
+}
+
+
+def _section(title: str, says: str, text: str, kept: Kept) -> str:
+    return SECTION.format(title=title, says=says, table=text, made=repeat(kept))
+
+
+def queries(runs: pd.DataFrame) -> tuple[str, str]:
+    """Milliseconds of a query on each task, and what rivals take; the finding and the table."""
+    taken = 1e3 * runs.groupby(["task", "method"])["seconds"].mean().unstack("method")
+    titles = dict(zip(runs["method"], runs["title"], strict=True))
+    rivals = [name for name in taken if name != OURS]
+    order = [task for task in TASKS if task in taken.index]
+    rows: list[list[Any]] = []
+    for task in order:
+        ratios = [f"{taken.loc[task, name] / taken.loc[task, OURS]:.0f}x" for name in rivals]
+        rows.append([task_title(task), milliseconds(taken.loc[task, OURS]), *ratios])
+    mean = [np.mean(taken.loc[order, name] / taken.loc[order, OURS]) for name in rivals]
+    ours = taken.loc[order, OURS].mean()
+    rows.append(["mean", milliseconds(ours), *(f"{ratio:.0f}x" for ratio in mean)])
+    least, name = min(zip(mean, rivals, strict=True))
+    said = (
+        f"The next question takes {milliseconds(ours)} of processor time in the mean over "
+        f"{len(order)} tasks, refitting and metrics included; the quickest rival that is refitted "
+        f"at "
+        f"each label ({titles[name]}) takes {least:.0f} times as long."
+    )
+    return said, table(["task", "weal", *(titles[r] for r in rivals)], rows, "lrrr")
+
+
+def of_growth(kept: Kept, figures: Figures) -> str:
+    """What the next label costs, as labels come."""
+    frame = kept.frame
+    figures |= growth("growth", frame, KINDS)
+    ms = 1e3 * frame.pivot(index="labels", columns="kind", values="seconds")
+    mib = frame.pivot(index="labels", columns="kind", values="kept") / 2**20
+    rows = [
+        [f"{t:,}", *(milliseconds(ms.loc[t, kind]) for kind in KINDS),
+         *(f"{mib.loc[t, kind]:.3g} MiB" for kind in KINDS)]
+        for t in ms.index
+    ]  # fmt: skip
+    header = ["labels", *KINDS.values(), *(f"kept: {kind}" for kind in KINDS)]
+    text = figure("growth", "Milliseconds of the next label against labels so far")
+    says = (
+        "One kernel, five hundred candidates that follow each label. On random features a label "
+        "costs the same however "
+        "many came before; an exact expert pays a row of its Cholesky factor and makes no error "
+        "of approximation; a GP that "
+        "is fitted anew (scikit-learn's, its optimiser off) pays the whole factor."
+    )
+    return _section(
+        "A label, as labels come", says, f"{text}\n{table(header, rows, 'rrrrrrr')}", kept
+    )
+
+
+def lines(kept: Kept) -> str:
+    """What, time, ratio, and what was asked."""
+    rows = []
+    for row in kept.rows:
+        if "theirs" in row:
+            row = {**row, "ms": 1e3 * row["ours"], "ratio": row["theirs"] / row["ours"]}
+        ratio = "" if row.get("ratio") is None else f"{row['ratio']:.3g}x"
+        asked = row.get("asked", "").removeprefix("asked ")
+        rows.append(
+            [row["what"].replace(" | ", " against "), milliseconds(row["ms"]), ratio, asked]
+        )
+    if not any(row[-1] for row in rows):
+        return table(["what", "time", "ratio"], [row[:-1] for row in rows], "lrr")
+    return table(["what", "time", "ratio", "asked"], rows, "lrrl")

@@ -1,0 +1,178 @@
+"""What a benchmark found, as a file: the numbers, and all that it takes to get them again.
+
+    what        one line: what was measured
+    command     as it was typed, with FOLDER and FILE for paths of the machine
+    seeds       the seeds or realisations: "0:20", or a list of numbers
+    date        of the last number, in UTC
+    commit      of the weal that was measured; a plus sign says that files had been changed since
+    versions    of Python, weal and the packages that take part, by name
+    machine     system, cores and the load (mean number of running programs) when it was written
+    rows        a list of dicts, each a line of a table or a run
+
+`benchmarks/results/` holds the files that the pages of results are made of
+(`scripts/make_results.py`). `read` refuses a file that lacks any of this, or that names a place on
+somebody's machine. Numbers that are not finite are null.
+"""
+
+import argparse
+import datetime
+import json
+import math
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import weal
+
+Rows = Iterable[Mapping[str, Any]]
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+NEEDED = ("what", "command", "seeds", "date", "commit", "versions", "machine", "rows")
+PACKAGES = ("numpy", "scipy", "scikit-learn")
+RIVALS = ("scikit-activeml", "botorch", "gpytorch", "torch")
+DIGITS = 6  # of numbers in a file
+_PLACES = {"--data": "FOLDER", "--out": "FOLDER", "--to": "FILE", "--against": "CHECKOUT"}
+_ABSOLUTE = re.compile(r"(?:^|[\s\"'=:(])(/[\w.-]+/|[A-Za-z]:\\\\)")
+
+
+def add_option(parser: argparse.ArgumentParser) -> None:
+    """The option of every benchmark that can write a file."""
+    parser.add_argument("--to", type=Path, metavar="FILE", help="write what is found as JSON")
+
+
+def options(doc: str) -> Any:
+    """What a benchmark that has nothing else to be told was told: --quick and --to."""
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="fewer runs")
+    add_option(parser)
+    return parser.parse_args()
+
+
+def write(
+    path: Path, what: str, rows: Rows, seeds: str | Sequence[int], packages: Iterable[str] = ()
+) -> None:
+    """Write the file, whole or not at all."""
+    found = {
+        "what": what,
+        "command": command(sys.orig_argv),
+        "seeds": seeds if isinstance(seeds, str) else [int(seed) for seed in seeds],
+        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "commit": commit(),
+        "versions": versions((*PACKAGES, *packages)),
+        "machine": machine(),
+        "rows": [{name: _plain(value) for name, value in row.items()} for row in rows],
+    }
+    check(found, str(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    part.write_text(_text(found), encoding="utf-8")
+    part.replace(path)
+
+
+def read(path: Path) -> dict[str, Any]:
+    """What is in a file; ValueError where it cannot be repeated from what it says."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path.name} is no result file: {error}") from None
+    check(found, path.name)
+    return dict(found)
+
+
+def check(found: Any, name: str) -> None:
+    """Raise ValueError when something is missing, or when it names a place on a machine."""
+    if not isinstance(found, dict):
+        raise ValueError(f"{name} is no result file: it holds no object")
+    if missing := [key for key in NEEDED if not found.get(key)]:
+        raise ValueError(
+            f"{name} lacks {', '.join(missing)}: a result needs {', '.join(NEEDED)}; "
+            "run the benchmark again with --to"
+        )
+    if not {"python", "weal"} <= set(found["versions"]):
+        raise ValueError(f"{name} lacks the versions of Python and weal")
+    if place := _ABSOLUTE.search(_text(found)):
+        raise ValueError(f"{name} names a place on a machine: {place.group(1)}...")
+
+
+def command(words: Sequence[str]) -> str:
+    """A command as one would type it in a clone, with no place of this machine.
+
+    >>> command(["/usr/bin/python3.11", "benchmarks/real.py", "noise", "--to", "/tmp/noise.json"])
+    'python benchmarks/real.py noise --to FILE'
+    >>> command(["python", "-m", "benchmarks.real_labels.choice", "--data=/d", "--seeds", "0:6"])
+    'python -m benchmarks.real_labels.choice --data=FOLDER --seeds 0:6'
+    """
+    shown, after = ["python"], ""
+    for word in words[1:]:
+        option, _, value = word.partition("=")
+        if after in _PLACES:
+            word = _PLACES[after]
+        elif value and option in _PLACES:
+            word = f"{option}={_PLACES[option]}"
+        elif Path(word).is_absolute():
+            inside = Path(word).is_relative_to(ROOT)
+            word = str(Path(word).relative_to(ROOT)) if inside else "FOLDER"
+        shown.append(f'"{word}"' if " " in word else word)
+        after = word
+    return " ".join(shown)
+
+
+def commit() -> str:
+    """The commit of the weal that is imported; of an installed one the hash of its code."""
+    home = Path(weal.__file__).resolve().parent
+    if not (home.parents[1] / ".git").exists():
+        from weal.bench.keys import code
+
+        return code()
+    changed = _git(home, "status", "--porcelain", "--", ".")
+    return _git(home, "rev-parse", "--short=10", "HEAD") + ("+" if changed else "")
+
+
+def _git(folder: Path, *words: str) -> str:
+    done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def versions(packages: Iterable[str]) -> dict[str, str]:
+    """Of Python, weal, and those of the packages that are installed."""
+    found = {"python": platform.python_version(), "weal": weal.__version__}
+    for name in packages:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def machine() -> dict[str, Any]:
+    """The system, its cores, and how busy it is."""
+    load = round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
+    system = f"{platform.system()} {platform.machine()}"
+    return {"system": system, "cores": os.cpu_count(), "load": load}
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it, with DIGITS digits."""
+    if isinstance(value, bool | str) or value is None:
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    number = float(value)
+    if not math.isfinite(number):
+        return None
+    return int(number) if number == int(number) else float(f"{number:.{DIGITS}g}")
+
+
+def _text(found: Mapping[str, Any]) -> str:
+    """One line for each entry, and one for each row: files that can be read and compared."""
+    lines = [f"{json.dumps(key)}: {json.dumps(found[key])}" for key in found if key != "rows"]
+    rows = ",\n".join(json.dumps(row, ensure_ascii=False) for row in found.get("rows", ()))
+    return "{\n" + ",\n".join([*lines, f'"rows": [\n{rows}\n]']) + "\n}\n"

@@ -1,0 +1,54 @@
+"""Write the pages of results from the result files: `python scripts/make_results.py [FOLDER]`.
+
+Reads `benchmarks/results/*.json` and writes `docs/results/*.md` and their figures (or into FOLDER).
+The pages are not kept in the repository: the site makes them anew when it is built. A file that
+does not say how it was made is refused, and nothing is written.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks import record  # noqa: E402
+from benchmarks.pages import choice, claims, cost, labels, overview, pools  # noqa: E402
+from benchmarks.pages.kept import Figures, Page, load  # noqa: E402
+
+PAGES: dict[str, Page] = {
+    "index": overview.page,
+    "choice": choice.page,
+    "labels": labels.page,
+    "cost": cost.page,
+    "claims": claims.page,
+    "pools": pools.page,
+}  # one whose files are not there is left out (`overview.there`)
+
+
+def made(results: Path) -> dict[str, bytes]:
+    """All pages and figures by file name, from a folder of result files."""
+    files, figures = load(results), Figures()
+    names = ("index", *overview.there(files))
+    pages = {f"{name}.md": PAGES[name](files, figures).encode() for name in names}
+    return {**pages, **figures}
+
+
+def main() -> None:
+    """Write them."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "docs" / "results")
+    parser.add_argument("--results", type=Path, default=record.RESULTS, help="the result files")
+    given = parser.parse_args()
+    try:
+        files = made(given.results)
+    except ValueError as error:
+        raise SystemExit(str(error)) from None
+    given.folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (given.folder / name).write_bytes(content)
+    print(f"{len(files)} files in {given.folder}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""What --json gives is an interface: each command has a schema, and what it prints obeys it."""
+
+import json
+import shutil
+from importlib.resources import files
+from pathlib import Path
+
+import click
+import pytest
+from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
+
+from campaign.alloys import begin_alloys, begin_bare, write_pool
+from shell import alone_in, typed
+from weal.cli.main import weal
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+SCHEMAS = {
+    path.name.removesuffix(".json"): json.loads(path.read_text())
+    for path in (files("weal.cli") / "schemas").iterdir()
+}
+REGISTRY = Registry().with_resources(
+    (schema["$id"], Resource.from_contents(schema)) for schema in SCHEMAS.values()
+)
+ALIKE = {"bench-paper", "bench-quick", "bench-choice", "bench-peers"}  # runs like bench-run
+ODD = '=cmd|"\n\x1b[2J'
+
+
+def commands(group=weal, words=()):
+    """All commands, by their words."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from commands(command, (*words, name))
+        else:
+            yield "-".join((*words, name)), command
+
+
+def with_json():
+    return {
+        name for name, command in commands() if any("--json" in one.opts for one in command.params)
+    }
+
+
+def test_every_command_with_json_has_a_schema_and_no_schema_is_left_over():
+    assert with_json() == SCHEMAS.keys() - {"common"}
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_schema_is_one_and_says_what_each_field_means(name):
+    Draft202012Validator.check_schema(SCHEMAS[name])
+    assert SCHEMAS[name]["$id"] == f"{name}.json"
+    for place, schema in _objects(SCHEMAS[name], name):
+        for field, one in schema["properties"].items():
+            assert one.get("description") or "$ref" in one, f"{place}.{field}"
+        assert schema["additionalProperties"] is False, place
+
+
+def _objects(schema, place):
+    """All schemas of objects with fields that are known; not those of conditions."""
+    if isinstance(schema, list):
+        for n, one in enumerate(schema):
+            yield from _objects(one, f"{place}[{n}]")
+    if isinstance(schema, dict):
+        if "properties" in schema and schema.get("type") == "object":
+            yield place, schema
+        for key, one in schema.items():
+            yield from _objects(one, f"{place}.{key}")
+
+
+@pytest.mark.parametrize("name", sorted(ALIKE))
+def test_runs_of_the_benchmark_all_give_the_same(name):
+    assert SCHEMAS[name]["$ref"] == SCHEMAS["simulate"]["$ref"] == "bench-run.json"
+
+
+@pytest.fixture
+def validated(tmp_path, monkeypatch):
+    """Type a command with --json; what it prints must obey the schema of the command."""
+    alone_in(tmp_path, monkeypatch)
+    seen = set()
+
+    def run(*words, code=0):
+        name = "-".join(words[:2]) if words[0] == "bench" else words[0]
+        done = typed(*words, "--json")
+        assert done.code == code, done.err
+        found = json.loads(done.out, parse_constant=pytest.fail)
+        Draft202012Validator(SCHEMAS[name], registry=REGISTRY).validate(found)
+        seen.add(name)
+        return found
+
+    run.seen = seen
+    return run
+
+
+def test_what_campaigns_print_obeys_the_schemas(validated):
+    begin_bare()  # without a model
+    for words in (
+        ["ask", "bare", "-n", "2"], ["ask", "bare", "--again"], ["show", "bare", "A-0003"],
+        ["status", "bare"], ["list"], ["list", "--all"], ["settings", "bare"],
+        ["tell", "bare", "A-0001", "3.5", "--noise", "0.1", "--note", ODD, "--sure"],
+        ["tell", "bare", "A-0001", "3.6", "--repeat", "--key", "k"],
+        ["tell", "bare", "A-0001", "3.7", "--replace"], ["withdraw", "bare", "A-0001"],
+        ["skip", "bare", "A-0002", "--note", ODD], ["show", "bare", "A-0002"],
+        ["skip", "bare", "A-0002", "--undo"], ["remove", "bare", "--yes"],
+        ["settings", "bare", "--acquisition", "igs,ivr", "--goal", "2", "--no-outliers"],
+        ["settings", "bare", "--warp", "asinh"], ["settings", "bare", "--warp", "off"],
+        ["log", "bare"], ["log", "bare", "--id", "nobody"], ["list"],
+    ):  # fmt: skip
+        validated(*words)
+    begin_alloys()  # with one
+    ids = [row["id"] for row in validated("ask", "alloys", "-n", "3", "--lease", "1h")]
+    checked = validated("ask", "alloys", "--check", "2")[0]["id"]
+    validated("tell", "alloys", ids[0], "9999")
+    validated("tell", "alloys", checked, "310", "--sure")
+    Path("r.csv").write_text(f"sample,hardness\n{ids[1]},311\n{ids[2]},failed\nA-0030,\nA-99,1\n")
+    validated("tell", "alloys", "--file", "r.csv", "--dry-run")
+    Path("r.csv").write_text(f"sample,hardness\n{ids[1]},311\n{ids[2]},failed\nA-0030,\n")
+    validated("tell", "alloys", "--file", "r.csv")
+    status = validated("status", "alloys", "--goal", "3")
+    assert status["suspects"]
+    assert status["beliefs"]
+    assert status["check"]
+    validated("show", "alloys", ids[1])
+    validated("settings", "alloys", "--lease", "2d")
+    write_pool("more.csv", n=5, told=2, first=90)
+    validated("add", "alloys", "more.csv")
+    validated("new", "odd", "--pool", "more.csv", "--id", "sample", "--target", "hardness")
+    kinds = {event["kind"] for event in validated("log", "alloys") + validated("log", "bare")}
+    assert kinds == SCHEMAS["log"]["$defs"].keys()
+    validated("export", "alloys", "--to", "labels.csv")
+    validated("plot", "alloys", "--to", "pictures")
+    validated("doctor")
+    validated("doctor", "--store", "weal.db", "--rescue", "saved")
+    validated("doctor", "--store", "none.db", code=1)
+    validated("backup", "copy.db")
+    assert with_json() - validated.seen == {
+        name for name in with_json() if name.startswith("bench-") or name == "simulate"
+    }
+
+
+@pytest.mark.parametrize("store", ["campaigns.db", "more.db"])
+def test_stores_of_older_versions_obey_them_too(validated, store):
+    shutil.copy(GOLDEN / store, "old.db")
+    for row in validated("list", "--all", "--store", "old.db"):
+        for command in ("log", "settings", "status"):
+            validated(command, "--store", "old.db", row["name"])
+
+
+def test_what_the_benchmark_prints_obeys_the_schemas(validated, monkeypatch):
+    monkeypatch.setenv("WEAL_CACHE", "cache")
+    monkeypatch.delenv("WEAL_DATA", raising=False)
+    monkeypatch.setattr("weal.bench.report.write", lambda *_: None)
+    tiny = ["--realisations", "2", "--queries", "2", "--jobs", "1"]
+    validated("bench", "tasks")
+    validated("bench", "methods")
+    methods = ["--methods", "weal-random,weal-auto"]
+    validated("bench", "run", "--tasks", "gramacy,malaria-standin", *methods, *tiny)
+    write_pool("table.csv", n=80, told=80)
+    validated("simulate", "table.csv", "--target", "hardness", *methods, *tiny)
