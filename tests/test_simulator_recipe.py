@@ -11,7 +11,7 @@ RECIPE = Path(__file__).parents[1] / "docs" / "guide" / "simulator.md"
 
 
 def test_the_recipe_runs_and_learns(capsys):
-    blocks = re.findall(r"```python\n(.*?)```", RECIPE.read_text(), re.DOTALL)
+    blocks = re.findall(r"```{code-cell} ipython3\n(.*?)```", RECIPE.read_text(), re.DOTALL)
     assert len(blocks) >= 6
     names = {}
     for block in blocks:

@@ -6,6 +6,7 @@ from docs/contribute/way.toml, whose names are imported: neither can go stale.
     ```{rooms-figure}      the layers, and numbers along the way of a label
     ```{rooms-table}       each room with its sentence
     ```{label-way}         the numbers in words
+    ```{extras-table}      what may be installed with weal
 """
 
 import tomllib
@@ -20,6 +21,8 @@ from typing import Any
 from docutils import nodes
 from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
+
+from weal.cli.installed import EXTRAS, package
 
 ROOT = Path(__file__).parents[2]
 WORDS = {
@@ -177,6 +180,15 @@ def steps() -> str:
     )
 
 
+def extras() -> str:
+    """The extras and what each is for, as Markdown."""
+    lines = ["| `pip install ...` | for | brings |", "|---|---|---|"]
+    for name, (use, packages) in EXTRAS.items():
+        brings = ", ".join(package(one).name for one in packages)
+        lines.append(f"| `weal[{name}]` | {use} | {brings} |")
+    return "\n".join([*lines, "| `weal[all]` | all of these but `peers`, which brings torch | |"])
+
+
 class Figure(Directive):
     """The figure."""
 
@@ -185,12 +197,15 @@ class Figure(Directive):
         return [nodes.raw("", figure(), format="html")]
 
 
+MADE = {"rooms-table": table, "label-way": steps, "extras-table": extras}
+
+
 class Written(Directive):
     """Markdown that is made by a function."""
 
     def run(self) -> list[nodes.Node]:
         """What MyST makes of it."""
-        made = {"rooms-table": table, "label-way": steps}[self.name]()
+        made = MADE[self.name]()
         node = nodes.container()
         self.state.nested_parse(made.splitlines(), self.content_offset, node)  # type: ignore[arg-type]
         return node.children
@@ -199,6 +214,6 @@ class Written(Directive):
 def setup(app: Sphinx) -> dict[str, Any]:
     """Called by Sphinx."""
     app.add_directive("rooms-figure", Figure)
-    app.add_directive("rooms-table", Written)
-    app.add_directive("label-way", Written)
+    for name in MADE:
+        app.add_directive(name, Written)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

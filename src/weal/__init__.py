@@ -8,7 +8,7 @@ Public names load on first use, so that `import weal` costs next to nothing::
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "ActiveLearner": "weal.active_learner",

@@ -11,6 +11,7 @@
     ChangedShard      a file of a pool that is not what it was when the pool was opened
     UnreadableShard   a part of a pool that cannot be read; the error names it
     WorkerLost        the processes that do the work went away, or cannot be reached
+    DiskFull          a disk that cannot take what a pass has to keep for a while
 
 Wrong arguments raise ValueError or TypeError.
 """
@@ -142,3 +143,7 @@ class UnreadableShard(WealError):
 
 class WorkerLost(WealError):
     """A process that did the work went away, or a cluster cannot be reached."""
+
+
+class DiskFull(WealError):
+    """A disk that cannot take what a pass has to keep for a while."""

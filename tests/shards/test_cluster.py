@@ -1,6 +1,8 @@
 """Passes on a real Dask cluster: the same answer, also when a worker is killed in the middle."""
 
+import operator
 import os
+import resource
 import signal
 
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 
 import weal
 from shards.pools import f, inputs, names_of, write
-from weal.errors import ChangedShard, WorkerLost
+from weal.errors import ChangedShard, UnreadableShard, WorkerLost
 from weal.shards import cluster
 from weal.shards import pool as pools
 from weal.shards.shard import FileShard
@@ -44,6 +46,7 @@ def local():
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(pools, "ROWS", 40)
+    monkeypatch.setattr(cluster, "WAVES", 2)  # so that a task has some shards
     return write(tmp_path / "pool", inputs(U), [200, 250], groups=50)
 
 
@@ -72,10 +75,33 @@ class Deadly(FileShard):
         super().check()
 
 
+class Large(FileShard):
+    """A shard whose first reader has not the memory for it."""
+
+    __slots__ = ()
+
+    def check(self):
+        mark = f"{self.file.path}.large"
+        if not os.path.exists(mark) and self.start >= 300:
+            with open(mark, "w"):
+                pass
+            soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+            resource.setrlimit(resource.RLIMIT_AS, (2**34, hard))
+            try:
+                np.ones(2**32)  # 32 GiB
+            finally:
+                resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+        super().check()
+
+
 def told(source, **how):
     learner = weal.ActiveLearner(weal.open_pool(source, id_column="id"), n_start=5, **how)
     learner.tell(names_of(U)[:9], f(inputs(U)[:9]))
     return learner
+
+
+def rows_of(shard):
+    return shard.rows
 
 
 def with_shards(learner, kind):
@@ -118,6 +144,25 @@ def test_a_shard_that_kills_every_worker_is_named(local, folder):
             learner.ask()
         assert not learner.pending
         client.wait_for_workers(2)
+
+
+def test_a_shard_that_a_worker_has_no_memory_for_is_named(local, folder):
+    with distributed.Client(local, set_as_default=False) as client:
+        learner = with_shards(told(folder, scheduler=client), Large)
+        with pytest.raises(UnreadableShard, match=r"part-002.parquet.*has not the memory for it"):
+            learner.ask()
+        assert not learner.pending
+        assert learner.ask() == told(folder).ask()
+
+
+def test_a_worker_sends_one_summary_for_each_of_its_tasks(local, folder):
+    learner = told(folder, scheduler=local.scheduler_address)
+    crew, parts = learner._beliefs.crew, learner.candidates.parts
+    every = list(crew.each(rows_of, parts))
+    merged = list(crew.each(rows_of, parts, "", None, operator.add))
+    assert len(every) == len(parts) > len(merged)
+    assert sum(rows for _, rows in merged) == sum(rows for _, rows in every) == U
+    learner.close()
 
 
 def test_what_is_wrong_with_a_shard_is_said_by_whoever_reads_it(local, folder):

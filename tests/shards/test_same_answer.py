@@ -5,6 +5,7 @@ import pytest
 
 import weal
 from shards.pools import f, inputs, names_of, write
+from weal.errors import DiskFull
 from weal.learner import sampling
 from weal.learner.sharded import kept, scoring
 from weal.shards import pool as pools
@@ -108,6 +109,28 @@ def test_scores_beyond_the_memory_go_to_disk_and_leave_nothing_there(tmp_path, m
     assert len(list(tmp_path.glob("weal-scores-*"))) == 1
     kept.forget()
     assert not list(tmp_path.glob("weal-scores-*"))
+
+
+def test_a_disk_that_is_full_ends_the_pass_and_keeps_nothing(tmp_path, monkeypatch):
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr(kept, "MEMORY", 500)
+    memory, sharded = both(tmp_path, acquisition="multi")
+    follow(memory, sharded, 9)
+    kept.forget()
+    spilled = tmp_path / "spilled"
+    spilled.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(spilled))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300, hard))  # no file may be longer
+    try:
+        with pytest.raises(DiskFull, match=r"spilled cannot take the scores of a pass: File too"):
+            sharded.ask()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not sharded.pending
+    assert not list(spilled.iterdir())
+    follow(memory, sharded, 2)
+    kept.forget()
 
 
 def test_a_batch_begins_with_the_best_and_with_every_shorter_one(tmp_path):

@@ -19,7 +19,7 @@ def show_asked(rows: "list[Asked]", inputs: list[str], again: bool) -> None:
     Rows that are out already are shown with who has them until when.
     """
     below = on_a_terminal()
-    shown = _fitting(rows, inputs) if below else inputs[:MOST_INPUTS]
+    shown = _fitting(rows, inputs, again) if below else inputs[:MOST_INPUTS]
     whose = ["with", "until"] if again else []
     header = ["id", *shown, "expected", *whose, *([] if below else ["why"])]
     cells = [_cells(row, shown, below) for row in rows]
@@ -33,10 +33,13 @@ def show_asked(rows: "list[Asked]", inputs: list[str], again: bool) -> None:
         say(f"and {plural(more, 'input')} more: --json shows all")
 
 
-def _fitting(rows: "list[Asked]", inputs: list[str]) -> list[str]:
-    """The first inputs, as many as a line of the terminal holds beside id and expectation."""
+def _fitting(rows: "list[Asked]", inputs: list[str], again: bool) -> list[str]:
+    """The first inputs, as many as a line of the terminal holds beside all else."""
     edges = [max(len(row.id), len(_cells(row, [], True)[-1])) + PADDING for row in rows]
     left, shown = get_terminal_size().columns - 2 * max(edges, default=0), list[str]()
+    if again:  # and who has it, until when
+        left -= max((len(row.who) for row in rows), default=0) + PADDING
+        left -= len("2026-11-17 09:30") + PADDING
     for name in inputs[:MOST_INPUTS]:
         left -= max(len(name), *(len(_cell(row.row.get(name))) for row in rows)) + PADDING
         if left < 0:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import date, timedelta
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Any
 
 import click
@@ -110,7 +111,7 @@ def _show_rich(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         table.add_column(Text(name), overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell, "bold" if cell.endswith("*") else "") for cell in row))
-    Console().print(table)
+    Console(width=get_terminal_size().columns).print(table)  # of a dumb terminal, too
 
 
 def in_words(seconds: float) -> str:

@@ -2,10 +2,12 @@
 
 A process keeps scores of one pass only, under the key of the state that they belong to (number of
 labels and hash): for another state there is nothing here, and what is missing is computed again.
-So a worker that died, or one that never saw a shard, costs time and changes nothing.
+So a worker that died, or one that never saw a shard, costs time and changes nothing. A disk that
+cannot take them ends the pass, and what was kept on it is deleted at once.
 """
 
 import atexit
+import io
 import shutil
 import tempfile
 import threading
@@ -13,6 +15,8 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+
+from weal.errors import DiskFull
 
 MEMORY = 384 * 2**20  # bytes of scores in memory, in each process
 
@@ -43,20 +47,36 @@ _kept = _Kept()
 
 
 def keep(key: str, start: int, scores: Scores) -> None:
-    """Keep the scores (K, n) of the shard that begins at this position."""
+    """Keep the scores (K, n) of the shard that begins at this position; DiskFull where none may."""
     with _kept.lock:
         _kept.turn_to(key)
         if _kept.bytes + scores.nbytes <= MEMORY:
             _kept.bytes += scores.nbytes
             _kept.scores[start] = scores
             return
-        if _kept.folder is None:
-            _kept.folder = Path(tempfile.mkdtemp(prefix="weal-scores-"))
-        path = _kept.folder / f"{start}.npy"
-    np.save(path, scores)
+    try:
+        path = _written(start, scores)
+    except OSError as error:
+        forget()
+        raise DiskFull(
+            f"the folder {tempfile.gettempdir()} cannot take the scores of a pass: "
+            f"{error.strerror or error}; make room there, or name another with TMPDIR"
+        ) from error
     with _kept.lock:
         if _kept.key == key:
             _kept.files[start] = path
+
+
+def _written(start: int, scores: Scores) -> Path:
+    """The file of the scores. As bytes: `np.save` does not hear of what fails when it closes."""
+    with _kept.lock:
+        if _kept.folder is None:
+            _kept.folder = Path(tempfile.mkdtemp(prefix="weal-scores-"))
+        path = _kept.folder / f"{start}.npy"
+    whole = io.BytesIO()
+    np.save(whole, scores)
+    path.write_bytes(whole.getbuffer())
+    return path
 
 
 def find(key: str, start: int) -> Scores | None:
