@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -54,12 +55,8 @@ def split(task: str, rows: int, seed: int) -> Split:
 @contextmanager
 def length(n: int) -> Iterator[None]:
     """Shortlists of that length, meanwhile."""
-    before = sharded.SHORTLIST, batches.SOME
-    sharded.SHORTLIST, batches.SOME = n, 4 * n  # type: ignore[misc]
-    try:
+    with patch.object(sharded, "SHORTLIST", n), patch.object(batches, "SOME", 4 * n):
         yield
-    finally:
-        sharded.SHORTLIST, batches.SOME = before  # type: ignore[misc]
 
 
 def area(pool: Any, given: Split, seed: int, **how: Any) -> float:

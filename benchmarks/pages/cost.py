@@ -20,7 +20,8 @@ TEXT = """# What it costs
 
 Times are of the processor, one thread; ratios are measured in one run, so that a busy machine
 counts little. Measuring a label takes minutes or days: what matters is that nobody waits for the
-next question. {sections}
+next question.
+{sections}
 """
 
 SECTION = """

@@ -80,7 +80,11 @@ def page(files: Files, figures: Figures) -> str:
             rows = [row for row in kept.rows if row.get("section") == name]
             judged = [_met(row["asked"], row["measured"]) for row in rows]
             met, asked = met + judged.count(True), asked + len(judged) - judged.count(None)
-            cells = [[r["what"].strip(), r["asked"], r["measured"]] for r in rows]
+            marks = ["**missed** " if good is False else "" for good in judged]
+            cells = [
+                [row["what"].strip(), row["asked"], mark + row["measured"]]
+                for row, mark in zip(rows, marks, strict=True)
+            ]
             text = table(["what", "asked", "measured"], cells, "lll")
             parts.append(SECTION.format(title=title, says=says, table=text, made=repeat(kept)))
     if "coverage" in files:

@@ -10,7 +10,8 @@ TEXT = """# Large pools
 Candidates in files, scored without holding them in memory ([how it is used](../guide/pools.md)).
 The bare loop is numpy and pyarrow alone: it reads the same columns and takes the correlations,
 solves and scores that a pass cannot do without. Times are of the processor, except where they say
-that they are of the clock on the wall. {sections}
+that they are of the clock on the wall.
+{sections}
 """
 
 SECTION = """

@@ -104,6 +104,7 @@ def test_what_campaigns_print_obeys_the_schemas(validated):
         ["skip", "bare", "A-0002", "--note", ODD], ["show", "bare", "A-0002"],
         ["skip", "bare", "A-0002", "--undo"], ["remove", "bare", "--yes"],
         ["settings", "bare", "--acquisition", "igs,ivr", "--goal", "2", "--no-outliers"],
+        ["settings", "bare", "--warp", "asinh"], ["settings", "bare", "--warp", "off"],
         ["log", "bare"], ["log", "bare", "--id", "nobody"], ["list"],
     ):  # fmt: skip
         validated(*words)

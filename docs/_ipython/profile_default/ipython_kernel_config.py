@@ -1,6 +1,7 @@
 """Figures of the pages: SVG, so that they are sharp at any width."""
 
 c = get_config()  # type: ignore[name-defined]  # noqa: F821
+c.HistoryManager.enabled = False  # no file of what was typed
 c.InlineBackend.figure_formats = {"svg"}
 c.InlineBackend.rc = {
     "figure.figsize": (7.0, 3.6),

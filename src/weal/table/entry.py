@@ -15,9 +15,8 @@ _NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
 _THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?")
 _BASE = re.compile(r"[+-]?0[xXbBoO].*")
-_UNIT = re.compile(
-    _NUMBER.replace(r"\.", "[.,]") + r"(?:\s+\S*[^\W\d_].*|\s*[^\W\d_].*|\s*[%°‰].*)", re.DOTALL
-)
+_WRITTEN = _NUMBER.replace(r"\.", "[.,]")
+_UNIT = re.compile(_WRITTEN + r"(?:\s+\S*[^\W\d_].*|\s*[^\W\d_].*|\s*[%°‰].*)", re.DOTALL)
 
 
 def number(text: object, field: str) -> float:

@@ -69,9 +69,8 @@ def on_a_terminal(command: str) -> tuple[str, int]:
 
 def without_progress(text: str) -> str:
     """The text without words and bars that come only where a machine is slow."""
-    text = re.sub(
-        r"(?m)^(?:copying|examining|choosing|reading [^\n]*) \.\.\.\n|^.*\u2501.*\n\n?", "", text
-    )
+    text = re.sub(r"(?m)^(?:copying|examining|choosing|reading [^\n]*) \.\.\.\n", "", text)
+    text = re.sub(r"(?m)^.*\u2501.*\n\n?", "", text)
     return re.sub(r"(?m)[ ]+$", "", text)
 
 
