@@ -24,8 +24,9 @@ PYTEST = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", 
 @pytest.fixture
 def project(tmp_path):
     """A copy of what a change of the core touches."""
+    compiled = shutil.ignore_patterns("__pycache__")  # others may be writing there
     for part in ("src", "tests/core", "tests/reference"):
-        shutil.copytree(ROOT / part, tmp_path / part)
+        shutil.copytree(ROOT / part, tmp_path / part, ignore=compiled)
     for file in ("tests/conftest.py", "pyproject.toml"):
         shutil.copy(ROOT / file, tmp_path / file)
     return tmp_path
