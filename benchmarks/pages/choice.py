@@ -40,8 +40,6 @@ was settled.
 
 {others}
 
-{again}
-
 `six` are the paper's five functions and igs, weighed by their losses as in the paper's Algorithm
 2; *even* gives them even weights. A single function is compared in the mean over tasks, on
 realisations that all the tasks have. What the default does, and why: [what to ask
@@ -86,8 +84,7 @@ def page(files: Files, figures: Figures) -> str:
         areas=areas(runs, tasks, against),
         made=repeat(kept),
         summary=summary(runs, tasks, against),
-        others=others(runs, tasks),
-        again=repeat(kept),
+        others=others(files),
         batches=batches(files),
     )
 
@@ -146,20 +143,32 @@ def summary(runs: pd.DataFrame, tasks: list[str], against: list[Interval]) -> st
     return "\n".join(lines)
 
 
-def others(runs: pd.DataFrame, tasks: list[str]) -> str:
-    """The default minus even weights on noisy functions, and minus single functions over tasks."""
-    rows = []
+def others(files: Files) -> str:
+    """The default minus other ways to choose; each pair is of one file."""
+    rows, used = [], []
+    for name, kept in files.items():
+        if name.split("-")[0] == "choice" and (found := _others(kept.frame)):
+            rows += found
+            used.append(kept)
+    if not rows:
+        return "Not measured yet with this model."
+    return table(["the default minus", "on", "area"], rows, "llr") + "\n\n" + repeat(*used)
+
+
+def _others(frame: pd.DataFrame) -> list[list[str]]:
+    """Minus even weights on noisy functions, and minus single functions over tasks."""
+    runs, rows = frame[frame["batch"] == 1], []
     for task in NOISY:
         if _has(runs, task, DEFAULT, EVEN):
-            row = whole(ends(difference(runs, task, DEFAULT, EVEN), count=True))
-            rows.append(["the six with even weights", task, row])
+            found = difference(runs, task, DEFAULT, EVEN)
+            rows.append(["the six with even weights", task, whole(ends(found, count=True))])
     for other in (*SINGLE, SIX):
-        names = [task for task in tasks if _has(runs, task, DEFAULT, other)]
+        names = [task for task in EVERY if _has(runs, task, DEFAULT, other)]
         if names:
             mean = over_tasks(runs, names, DEFAULT, other)
             where = f"{len(names)} tasks, in the mean"
             rows.append([other, where, whole(ends(mean, count=True))])
-    return table(["the default minus", "on", "area"], rows, "llr")
+    return rows
 
 
 def batches(files: Files) -> str:
