@@ -63,11 +63,8 @@ def test_a_recipe_passes_its_conformance_suite(project, recipe):
     apply(project, recipe)
     code, said = conformance(project, recipe)
     assert code == 0, said
-    ruff = [
-        "ruff",
-        "check",
-        *re.findall(r"^\+\+\+ b/(.*)$", diff_of(recipe).read_text(), re.MULTILINE),
-    ]
+    changed = re.findall(r"^\+\+\+ b/(.*)$", diff_of(recipe).read_text(), re.MULTILINE)
+    ruff = [sys.executable, "-m", "ruff", "check", *changed]
     done = subprocess.run(ruff, cwd=project, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 
