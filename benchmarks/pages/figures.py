@@ -15,6 +15,7 @@ import pandas as pd
 from benchmarks.pages.kept import Figures
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from weal.bench.paired import Interval
 
@@ -77,6 +78,7 @@ def dots(
             ax.plot(mean, y, SHAPES[k], color=colour, markersize=5, label=label)
         ax.axvline(0.0, color=ink.text, linewidth=0.9)
         ax.set_yticks(places, rows)
+        ax.xaxis.set_major_locator(MaxNLocator(5))
         ax.set_ylim(len(rows) - 0.4, -0.6)
         ax.set_xlabel(axis)
         _quiet(ax, ink)

@@ -11,13 +11,13 @@ from weal.bench.paired import Interval
 DASH = "-"
 
 
-def signed(value: float) -> str:
-    """A difference in three decimals.
+def signed(value: float, digits: int = 3) -> str:
+    """A difference, in three decimals.
 
     >>> signed(-0.1264), signed(0.0), signed(float("nan"))
     ('-0.126', '+0.000', '-')
     """
-    return f"{value:+.3f}" if math.isfinite(value) else DASH
+    return f"{value:+.{digits}f}" if math.isfinite(value) else DASH
 
 
 def plain(value: float | None, digits: int = 2) -> str:
@@ -25,15 +25,16 @@ def plain(value: float | None, digits: int = 2) -> str:
     return DASH if value is None or not math.isfinite(value) else f"{value:.{digits}f}"
 
 
-def ends(found: Interval, count: bool = False) -> str:
+def ends(found: Interval, count: bool = False, digits: int = 3) -> str:
     """A mean with its interval, and of how many.
 
     >>> ends(Interval(-0.126, -0.2, -0.05, 7)), ends(Interval(0.1, float("nan"), 1.0, 1))
     ('-0.126 (-0.200 to -0.050)', '+0.100')
     """
     if not (math.isfinite(found.low) and math.isfinite(found.high)):
-        return signed(found.mean)
-    text = f"{signed(found.mean)} ({signed(found.low)} to {signed(found.high)})"
+        return signed(found.mean, digits)
+    mean, low, high = (signed(end, digits) for end in (found.mean, found.low, found.high))
+    text = f"{mean} ({low} to {high})"
     return text + (f"; {found.n}" if count else "")
 
 

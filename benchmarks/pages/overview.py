@@ -184,8 +184,8 @@ def areas(
     rows: list[list[Any]] = []
     for task, random, rival in zip(tasks, against, beside, strict=True):
         area = by_realisation(runs, task, OURS).mean()
-        differences = [whole(ends(random)), whole(ends(rival))]
-        rows.append([task_title(task), signed(area), *differences, whole(titles[best[task]])])
+        differences = [whole(ends(d, digits=2)) for d in (random, rival)]
+        rows.append([task_title(task), signed(area, 2), *differences, titles[best[task]]])
     header = ["task", "area", "minus random", "minus best rival", "which is"]
     return table(header, rows, "lrrrl")
 
