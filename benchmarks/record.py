@@ -24,7 +24,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -141,13 +140,10 @@ def _git(folder: Path, *words: str) -> str:
 
 def versions(packages: Iterable[str]) -> dict[str, str]:
     """Of Python, weal, and those of the packages that are installed."""
-    found = {"python": platform.python_version(), "weal": weal.__version__}
-    for name in packages:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+    from weal.bench.keys import installed
+
+    ours = {"python": platform.python_version(), "weal": weal.__version__}
+    return {**ours, **installed(*packages)}
 
 
 def machine() -> dict[str, Any]:

@@ -9,6 +9,7 @@ from weal.diagnostics.leave_one_out import left_out
 from weal.diagnostics.outliers import beside_others, judged
 from weal.diagnostics.suspects import suspects
 from weal.errors import AlreadyLabelled
+from weal.model import picking
 
 RNG = np.random.default_rng(5)
 X = RNG.uniform(-1.0, 1.0, (80, 3))
@@ -247,3 +248,14 @@ def test_every_label_told_stands_beside_what_the_others_expect():
     assert_allclose([found.low[4], found.high[4]], np.ravel(model.predict_interval(X[4:5], 0.9)))
     assert_allclose(found.mean[model.fold.right], left_out(model.fold, model.scaling, 0.9).mean)
     assert np.abs(found.mean - np.sin(X[:, 0])).max() < 0.1
+
+
+def test_where_most_labels_are_equal_none_is_doubted_however_many_there_are(monkeypatch):
+    """Below a limit of detection, say: their robust sd is 0, and tells nothing of the others."""
+    monkeypatch.setattr(picking, "EVIDENCE_LABELS", 20)
+    y = np.where(X[:, 0] > 0.4, Y, 0.0)
+    assert np.median(y) == 0.0
+    model = EnsembleGPRegressor(random_state=0).fit(X[:60], y[:60])
+    assert_array_equal(model.outlier_probability_, np.zeros(60))
+    model.partial_fit(X[60:], y[60:])
+    assert_array_equal(model.outlier_probability_, np.zeros(80))

@@ -71,3 +71,23 @@ def test_from_a_shell_a_table_is_copied_and_a_worksheet_filled_in(tmp_path, monk
     y = samples.reactions.measure("R-001")
     assert Path("batch.csv").read_text() == f"run,yield,note\nR-001,{y},\nR-002,7.5,by hand\n"
     assert "write: python -m weal.samples copy" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\n", "run,yield,note\nR-001\n", "run,note\nR-001,\n", "run\n"]
+)
+def test_a_file_that_is_no_worksheet_is_left_as_it_is(text, tmp_path, capsys):
+    shell = runpy.run_module("weal.samples.__main__")["main"]
+    file = tmp_path / "batch.csv"
+    file.write_text(text)
+    assert shell(["fill", str(file)]) == 2
+    assert "is no worksheet of a sample" in capsys.readouterr().err
+    assert file.read_text() == text
+
+
+def test_a_worksheet_that_a_spreadsheet_has_saved_is_filled_in(tmp_path):
+    shell = runpy.run_module("weal.samples.__main__")["main"]
+    file = tmp_path / "batch.csv"
+    file.write_bytes(b"\xef\xbb\xbfrun,yield,note\r\nR-001,,\r\n\r\n")
+    assert shell(["fill", str(file)]) == 0
+    assert file.read_text() == f"run,yield,note\nR-001,{samples.reactions.measure('R-001')},\n"

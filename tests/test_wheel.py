@@ -47,7 +47,7 @@ def test_the_wheel_has_all_that_the_package_needs_and_nothing_else(wheel):
     ours = {
         str(path.relative_to(ROOT / "src"))
         for path in (ROOT / "src" / "weal").rglob("*")
-        if path.is_file() and path.suffix != ".pyc"
+        if path.is_file() and "__pycache__" not in path.parts
     }
     assert {name for name in names if ".dist-info/" not in name} == ours
     assert {"weal/py.typed", "weal/samples/alloys.csv", "weal/web/templates/base.html"} <= ours

@@ -7,7 +7,7 @@ from typing import Any
 
 Schema = dict[str, Any]
 Row = tuple[str, str, str]
-SOURCES = {path.name: path.read_text() for path in (files("weal.cli") / "schemas").iterdir()}
+SOURCES = {path.name: path.read_text("utf-8") for path in (files("weal.cli") / "schemas").iterdir()}
 SCHEMAS: dict[str, Schema] = {name: json.loads(text) for name, text in SOURCES.items()}
 COMMON = "common.json"
 

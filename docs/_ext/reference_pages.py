@@ -135,8 +135,8 @@ def _table(title: str, group: list[tuple[str, str]]) -> list[str]:
 def write(path: Path, text: str) -> None:
     """Write the text, unless it is there."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    if not path.exists() or path.read_text() != text:
-        path.write_text(text)
+    if not path.exists() or path.read_text("utf-8") != text:
+        path.write_text(text, "utf-8")
 
 
 def generate(app: Any) -> None:

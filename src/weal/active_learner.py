@@ -67,7 +67,8 @@ class ActiveLearner(LearnerView):
         What a column is, where we would guess wrong: {"made": "day-first"}.
     cost : str, function, or one number for each candidate
         What a label costs: a column, or a function of the row (as an oracle gets it). Scores
-        that are amounts of variance (ivr, wvar, qbc, gpm-var) are divided by it; others refuse.
+        that hold an amount of variance (the default, ivr, mvr, mvr-var, wvar, qbc, gpm-var) are
+        divided by it; others refuse.
     validation : (X, y) or None
         Labels kept apart, on which several acquisition functions are judged. None: they are
         judged by leave-one-out on the labels told (ours; needs no labels to spare).
@@ -111,11 +112,12 @@ class ActiveLearner(LearnerView):
     >>> import numpy as np
     >>> from weal import ActiveLearner
     >>> X_pool = np.linspace(0, 6, 61)[:, None]
-    >>> learner = ActiveLearner(X_pool, acquisition="gpm-var")
+    >>> learner = ActiveLearner(X_pool)
     >>> for _ in range(12):
     ...     query = learner.ask()
     ...     learner.tell(query, np.sin(X_pool[query, 0]))
-    >>> bool(np.abs(learner.model.predict(X_pool) - np.sin(X_pool[:, 0])).max() < 0.05)
+    >>> mean, sd = learner.predict(X_pool, return_std=True)
+    >>> bool(np.abs(mean - np.sin(X_pool[:, 0])).max() < 0.05)
     True
     """
 

@@ -1,5 +1,7 @@
 """A pool in shards asks what the pool in memory asks: any shards, threads and functions."""
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -130,6 +132,18 @@ def test_a_disk_that_is_full_ends_the_pass_and_keeps_nothing(tmp_path, monkeypat
     assert not sharded.pending
     assert not list(spilled.iterdir())
     follow(memory, sharded, 2)
+    kept.forget()
+
+
+def test_scores_whose_folder_is_gone_are_computed_again(tmp_path, monkeypatch):
+    """Whoever cleans up temporary files, or another campaign's pass in the same process."""
+    monkeypatch.setattr(kept, "MEMORY", 0)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    kept.keep("a", 0, np.zeros((2, 3), np.float32))
+    [folder] = tmp_path.glob("weal-scores-*")
+    shutil.rmtree(folder)
+    kept.keep("a", 3, np.zeros((2, 3), np.float32))
+    assert kept.find("a", 0) is kept.find("a", 3) is None
     kept.forget()
 
 

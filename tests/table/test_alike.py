@@ -22,6 +22,11 @@ def test_a_rare_word_with_one_letter_wrong_is_asked_about(typo):
     assert words.startswith(f"x: {typo!r} (2 rows) and 'acrylic' (20 rows)")
 
 
+@pytest.mark.parametrize("typo", ["acrylc resin", "acrylicresin", "acrylic  resni"])
+def test_a_slip_in_one_of_several_words_is_asked_about(typo):
+    assert len(said(("acrylic resin", 20), ("alkyd resin", 20), (typo, 2))) == 1
+
+
 @pytest.mark.parametrize("same", ["Acrylic", "ACRYLIC", "acryliC"])
 def test_another_case_is_asked_about_however_often_it_comes(same):
     assert len(said(("acrylic", 8), (same, 8), ("b", 4))) == 1
@@ -32,6 +37,7 @@ def test_another_case_is_asked_about_however_often_it_comes(same):
     [
         [("S235J", 20), ("S355J", 2)],  # digits
         [("NaOH", 20), ("KOH", 2)],  # short
+        [("supplier A", 20), ("supplier B", 2)],  # short, beside a word that is the same
         [("ethanol", 20), ("methanol", 15)],  # both often
         [("acrylic", 20), ("acrlyci", 2)],  # two slips
     ],

@@ -63,7 +63,7 @@ _file = click.Path(path_type=Path)
     click.option(
         "--cost",
         metavar="COLUMN",
-        help="What a label costs: gains are divided by it (acquisition ivr, wvar, qbc, gpm-var).",
+        help="What a label costs: scores are divided by it (not random, igs, bald and entropies).",
     ),
     line.outliers,
     line.warp,

@@ -33,8 +33,10 @@ class Slab:
         """Log density of labels that are wrong, times the prior odds of being so.
 
         Where s is small beside the range of those believed, as with a sharp peak, it is no reason
-        to doubt labels in between that they are close to the median.
+        to doubt labels in between that they are close to the median. Where s is 0, none is doubted.
         """
+        if self.s == 0.0:
+            return np.full(np.shape(y), -np.inf)
         odds = float(np.log(PRIOR_WRONG) - np.log1p(-PRIOR_WRONG))
         wide = SLAB_WIDTH * self.s
         widths = np.array([wide, max(wide, self.high - self.low)])[:, None]

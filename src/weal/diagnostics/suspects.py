@@ -33,7 +33,7 @@ SAME_FACTOR = 0.15  # spread of the logarithms of their factors
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A label that is likelier wrong than right, or in the wrong place."""
+    """A label that is likely wrong and left aside, or likely in the wrong place."""
 
     id: Hashable
     label: float

@@ -26,10 +26,11 @@ def copy(name: str) -> str:
 def fill(name: str) -> str:
     """Measure what a worksheet asks for: its empty cells of the target are filled in."""
     with Path(name).open(encoding="utf-8-sig", newline="") as file:
-        header, *rows = csv.reader(file)
-    if header[0] not in LABORATORIES or header[-1] != "note":  # the table itself is none
+        header, *rows = [row for row in csv.reader(file) if any(row)] or [[""]]
+    target, measure = LABORATORIES.get(header[0], ("", None))
+    lengths = {len(row) for row in (header, *rows)}
+    if measure is None or header[-1] != "note" or target not in header or len(lengths) > 1:
         raise ValueError(f"{name} is no worksheet of a sample, as `weal ask --to` writes them")
-    target, measure = LABORATORIES[header[0]]
     at = header.index(target)
     empty = [row for row in rows if not row[at].strip()]
     for row in empty:

@@ -26,6 +26,7 @@ from weal.shards.shard import Shard
 WAVES = 8  # tasks that each worker gets in a pass, at least, where there are shards enough
 ROWS = 1_000_000  # of a task, at most
 AGAIN = 3  # times that a lost task is given out again
+KEPT = {"MALLOC_TRIM_THRESHOLD_": 1 << 28, "MALLOC_MMAP_THRESHOLD_": 1 << 25}  # bytes, of glibc
 CONNECT = 20  # seconds to wait for a scheduler, and for its first worker
 
 Result = TypeVar("Result")
@@ -105,17 +106,18 @@ class Cluster:
         _, _, number = name.partition(":")
         if number and not (number.isdigit() and int(number)):
             raise ValueError(f"scheduler is {name!r}; write local, or local:4 for four processes")
-        cluster = _distributed().LocalCluster(
-            n_workers=int(number or processors()),
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",  # None would open one on every interface
-            worker_dashboard_address="127.0.0.1:0",
-            scheduler_kwargs={"dashboard": False},
-            memory_limit=0,  # what they take is known, and a limit would kill them for the cache
-            silence_logs=50,
-        )
+        with _keeping_memory():
+            cluster = _distributed().LocalCluster(
+                n_workers=int(number or processors()),
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",  # None would open one on every interface
+                worker_dashboard_address="127.0.0.1:0",
+                scheduler_kwargs={"dashboard": False},
+                memory_limit=0,  # what they take is known; a limit would kill them for the cache
+                silence_logs=50,
+            )
         self._own.append(cluster)
         return cluster
 
@@ -280,6 +282,17 @@ def _other_version(theirs: str, place: str, ours: str | None = None) -> str:
         f"this is weal {ours or __version__}, and the workers at {place} have weal {theirs}: "
         "install the same version on both"
     )
+
+
+def _keeping_memory() -> Any:
+    """Dask tells its processes to give every freed block back to the system; blocks of a pass are
+    made and freed thousands of times, and asking for them anew took 1.3 s of the system for 2.9 s
+    of arithmetic (120,000 rows, 24 labels, one worker; 0.3 s with this; one run each).
+    """
+    import dask
+
+    where = "distributed.nanny.pre-spawn-environ"
+    return dask.config.set({where: {**dask.config.get(where, {}), **KEPT}})
 
 
 def _distributed() -> Any:

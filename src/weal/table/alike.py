@@ -53,11 +53,18 @@ def _of_column(name: str, counts: Counter[str]) -> list[str]:
 
 
 def _alike(rare: str, other: str, counts: Counter[str]) -> bool:
-    a, b = (" ".join(one.casefold().split()) for one in (rare, other))
+    a, b = (one.casefold().split() for one in (rare, other))
     if a == b:
         return True
-    long = min(len(a), len(b)) >= SHORTEST
-    return long and counts[other] >= RARE * counts[rare] and _one_slip(a, b)
+    x, y = _differing(a, b)
+    long = min(len(x), len(y)) >= SHORTEST
+    return long and counts[other] >= RARE * counts[rare] and _one_slip(x, y)
+
+
+def _differing(a: list[str], b: list[str]) -> tuple[str, str]:
+    """The word in which two levels differ; all of them, where there is not just one."""
+    differ = [(x, y) for x, y in zip(a, b, strict=False) if x != y]
+    return differ[0] if len(a) == len(b) and len(differ) == 1 else (" ".join(a), " ".join(b))
 
 
 def _one_slip(a: str, b: str) -> bool:

@@ -56,6 +56,8 @@ def keep(key: str, start: int, scores: Scores) -> None:
             return
     try:
         path = _written(start, scores)
+    except FileNotFoundError:  # another pass began meanwhile, or the disk was emptied under us
+        return
     except OSError as error:
         forget()
         raise DiskFull(
