@@ -15,7 +15,11 @@ from weal.bench.titles import number, task_title
 
 OURS, RANDOM = "weal-auto", "weal-random"
 
-TEXT = """# Results
+TEXT = """---
+html_theme.sidebar_secondary.remove: true
+---
+
+# Results
 
 **{found}**
 
@@ -163,9 +167,8 @@ def found(tasks: list[str], against: list[Interval], beside: list[Interval]) -> 
     mean = np.mean([d.mean for d in beside])
     text = (
         f"With its defaults weal learns faster than random choice on {share(one, n)} tasks and "
-        f"faster than the best of the rival methods on {share(other, n)}; on {sure} and on "
-        f"{surely} of them the whole interval says so. In the mean over tasks its error along "
-        "the curve is "
+        f"faster than the best of the rival methods on {share(other, n)}; the whole interval is "
+        f"below 0 on {sure} and on {surely}. In the mean over tasks its error along the curve is "
         f"{abs(1.0 - 10.0**mean):.0%} {'lower' if mean < 0.0 else 'higher'} than that of the best "
         "rival of each."
     ).replace("%", " %")
