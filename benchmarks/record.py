@@ -124,13 +124,16 @@ def command(words: Sequence[str]) -> str:
 
 def commit() -> str:
     """The commit of the weal that is imported; of an installed one the hash of its code."""
+    from weal.bench.keys import code
+
     home = Path(weal.__file__).resolve().parent
     if not (home.parents[1] / ".git").exists():
-        from weal.bench.keys import code
-
         return code()
-    changed = _git(home, "status", "--porcelain", "--", ".")
-    return _git(home, "rev-parse", "--short=10", "HEAD") + ("+" if changed else "")
+    try:
+        changed = _git(home, "status", "--porcelain", "--", ".")
+        return _git(home, "rev-parse", "--short=10", "HEAD") + ("+" if changed else "")
+    except (OSError, subprocess.CalledProcessError):  # no git here, or a clone of somebody else's
+        return code()
 
 
 def _git(folder: Path, *words: str) -> str:

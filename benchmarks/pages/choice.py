@@ -26,7 +26,8 @@ with noise (a tenth of their sd; errors are against the function itself), and ta
 fewer columns. The area is the mean over {queries} of log10 NMSE ([how to read it](index.md)).
 Differences are paired, in brackets the 95 % interval by sign flips, then the number of
 realisations. Below 0 choosing pays. None of these realisations was looked at before the default
-was settled.
+was settled. They are others than those of [the overview](index.md), so that a task may come out
+otherwise there.
 
 {figure}
 

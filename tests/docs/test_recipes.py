@@ -24,8 +24,9 @@ PYTEST = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", 
 @pytest.fixture
 def project(tmp_path):
     """A copy of what a change of the core touches."""
+    compiled = shutil.ignore_patterns("__pycache__")  # others may be writing there
     for part in ("src", "tests/core", "tests/reference"):
-        shutil.copytree(ROOT / part, tmp_path / part)
+        shutil.copytree(ROOT / part, tmp_path / part, ignore=compiled)
     for file in ("tests/conftest.py", "pyproject.toml"):
         shutil.copy(ROOT / file, tmp_path / file)
     return tmp_path
@@ -62,11 +63,8 @@ def test_a_recipe_passes_its_conformance_suite(project, recipe):
     apply(project, recipe)
     code, said = conformance(project, recipe)
     assert code == 0, said
-    ruff = [
-        "ruff",
-        "check",
-        *re.findall(r"^\+\+\+ b/(.*)$", diff_of(recipe).read_text(), re.MULTILINE),
-    ]
+    changed = re.findall(r"^\+\+\+ b/(.*)$", diff_of(recipe).read_text(), re.MULTILINE)
+    ruff = [sys.executable, "-m", "ruff", "check", *changed]
     done = subprocess.run(ruff, cwd=project, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 

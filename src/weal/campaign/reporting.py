@@ -63,7 +63,7 @@ def _standing(status: "Status") -> list[str]:
     share = percent(status.labelled / status.candidates)
     found = [
         f"{status.name}: {status.labels:,} {_plural(status.labels, 'label')}, "
-        f"{status.candidates:,} candidates ({share} labelled)"
+        f"{status.candidates:,} {_plural(status.candidates, 'candidate')} ({share} labelled)"
     ]
     if status.sampled:
         found.append(f"  a sample         {status.sampled:,} of them stand for all in what follows")

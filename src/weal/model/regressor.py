@@ -77,11 +77,11 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         Power, up to 1, of the densities that the weights are multiplied by; less than 1 keeps
         the weights from settling on one expert.
     condition : bool
-        Bend input columns with heavy tails (`weal.core.scaling`).
+        Transform input columns with heavy tails (`weal.core.scaling`).
     warp : None, "asinh" or "auto"
-        Bend labels too, for those with a long tail: y -> asinh((y - median) / spread), and all that
-        is predicted back. Auto: while 30 labels or more are far likelier so, where experts follow
-        the labels; with given kernels it bends nothing.
+        Transform labels too, those with a long tail: y -> asinh((y - median) / spread), and all
+        that is predicted back. Auto: while 30 labels or more are far likelier so, where experts
+        follow the labels; with given kernels it transforms nothing.
     outliers : bool
         Labels may be wrong (a typo, another unit): where experts follow the labels, those that the
         evidence speaks against are set aside, and come back should it change. False: every label
@@ -348,7 +348,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         """Learn from more labels.
 
         Scaling stays as the first fit left it, and with given kernels dictionary and noise too;
-        without, the experts are settled anew after every seventh or so of the labels.
+        without, the experts are refitted after every seventh or so of the labels.
 
         Parameters
         ----------
