@@ -56,7 +56,7 @@ def brief(how: str, near: Sequence[Neighbour], sd: float | None, usual: float | 
     """Why a candidate was asked, in a few words of its own.
 
     >>> brief("chosen", [Neighbour("A-7", 302.0, 0.4, "close")], 30.0, 10.0)
-    '3 times the usual uncertainty; closest measured: A-7, 302 (close).'
+    '3 times the usual uncertainty; closest measured: A-7 with 302 (close).'
     """
     if how == "check":
         first = wording.CHECK.rstrip(".")
@@ -67,7 +67,7 @@ def brief(how: str, near: Sequence[Neighbour], sd: float | None, usual: float | 
     if not near:
         return f"{first[0].upper()}{first[1:]}."
     label = wording.number(near[0].label)
-    said = f"{first}; closest measured: {near[0].id}, {label} ({near[0].words})."
+    said = f"{first}; closest measured: {near[0].id} with {label} ({near[0].words})."
     return said[0].upper() + said[1:]
 
 
@@ -84,7 +84,7 @@ def _around(near: Sequence[Neighbour]) -> str:
     first = near[0]
     label = wording.number(first.label)
     if first.distance >= wording.FARTHER:
-        return f"Nothing measured nearby (closest: {first.id}, {label}, {first.words})."
+        return f"Nothing measured nearby (closest: {first.id} with {label}, {first.words})."
     near = [one for one in near[1:] if one.distance < wording.FARTHER]
     more = "".join(f"; {one.id}, {wording.number(one.label)}" for one in near)
     return f"Closest measured: {first.id}, {label} ({first.words}){more}."
