@@ -142,9 +142,12 @@ def in_browser(site: Path, program: str) -> list[str]:
     trouble: list[str] = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        page = browser.new_context(viewport=PHONE).new_page()
-        page.on("request", lambda one: trouble.extend(elsewhere(page.url, one.url)))
-        trouble += searched(page, site)  # it asks pages for a line of each, which files do not give
+        context = browser.new_context(viewport=PHONE)
+        context.on("request", lambda one: trouble.extend(elsewhere(one.url)))
+        asking = context.new_page()  # it asks pages for a line of each, which files do not give
+        trouble += searched(asking, site)
+        asking.close()
+        page = context.new_page()
         page.on("pageerror", lambda error: trouble.append(f"{page.url}: {error}"))
         page.on("requestfailed", lambda one: trouble.append(f"{page.url}: {one.url} is missing"))
         for path in pages(site):
@@ -157,9 +160,10 @@ def in_browser(site: Path, program: str) -> list[str]:
     return trouble
 
 
-def elsewhere(page: str, asked: str) -> Iterable[str]:
+def elsewhere(asked: str) -> Iterable[str]:
     """A request that leaves the machine."""
-    return [] if asked.startswith(("file:", "data:", "blob:")) else [f"{page}: asks for {asked}"]
+    local = asked.startswith(("file:", "data:", "blob:"))
+    return [] if local else [f"a page asks for {asked}"]
 
 
 def searched(page: "Tab", site: Path) -> list[str]:
