@@ -22,7 +22,6 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.intersphinx",
     "sphinx_copybutton",
     "sphinx_design",
     "mathml",
@@ -34,7 +33,6 @@ exclude_patterns = [
     "_build", "_ext", "_ipython", "README.md", "learn/notebooks", "reference/api/_*",
 ]  # fmt: skip
 suppress_warnings = ["mystnb.unknown_mime_type"]
-nitpicky = False
 smartquotes = False  # --by stays two hyphens
 
 # Pages: a fence ```{code-cell} runs, in a folder of its own for each page.
@@ -64,7 +62,6 @@ numpydoc_xref_param_type = False
 
 # No network while building, or reading: formulas are MathML, and nothing is fetched.
 html_math_renderer = "mathml"
-intersphinx_mapping = {}
 
 html_theme = "pydata_sphinx_theme"
 html_title = "weal"
