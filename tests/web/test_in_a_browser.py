@@ -119,6 +119,25 @@ def called_so(page, base, text, n):
     assert page.get_by_role("button", name="Make the campaign").is_visible()
 
 
+def test_a_file_chosen_before_the_script_has_come_is_sent(servers, browser, url, tmp_path):
+    """A slow line: the form is there, the script that sends it is not yet. Back is no trap."""
+    table = tmp_path / "steel.csv"
+    table.write_text("id,x,y\na,1,\nb,2,\nc,4,\n")
+    with visit(browser, servers.start(url, worker=True), viewport=PHONE) as page:
+        late = []
+        page.route("**/weal.js*", lambda route: late.append(route), times=1)
+        page.goto(page.url + "new", wait_until="commit")
+        page.set_input_files("input[type=file]", table)
+        page.wait_for_function("() => document.querySelector('input[type=file]').files.length")
+        assert page.url.endswith("/new")
+        late.pop().continue_()
+        page.wait_for_url("**/new/plan**work=*")
+        page.go_back()
+        page.wait_for_function("() => document.readyState === 'complete'")
+        page.wait_for_timeout(300)
+        assert page.url.endswith("/new")
+
+
 def test_the_keys_and_the_dialog_work_without_a_mouse(servers, browser, steel):
     """Keyboard only, on a phone: a comma, a question, a row skipped, one taken back."""
     server = servers.start(steel, worker="here")

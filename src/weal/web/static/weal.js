@@ -95,13 +95,22 @@
     field.dispatchEvent(new Event("change", { bubbles: true }));
   });
   const MOST = 32 * 2 ** 20; // bytes that the server takes
-  document.addEventListener("change", (event) => {
-    const field = event.target;
-    if (!field.matches("input[type=file]")) return;
+  const chosen = (field) => {
     const large = field.files.length && field.files[0].size > MOST;
     field.setCustomValidity(large ? "This file is larger than the 32 MB taken here." : "");
     if (large) field.reportValidity();
-    else if (field.matches("[data-sends]")) field.form.requestSubmit();
+    else if (field.files.length && field.matches("[data-sends]")) field.form.requestSubmit();
+  };
+  document.addEventListener("change", (event) => { if (event.target.matches("input[type=file]")) chosen(event.target); });
+  // A file chosen before this script was here counts; one that "back" brought into its field does not.
+  if (performance.getEntriesByType("navigation")[0].type === "navigate") document.querySelectorAll("input[type=file]").forEach(chosen);
+
+  // A page that only waited leaves no step behind: "back" leads to where the work was asked for.
+  body.addEventListener("htmx:beforeOnLoad", (event) => {
+    const next = event.detail.xhr.getResponseHeader("HX-Redirect");
+    if (!next || event.target.id !== "work" || !location.pathname.startsWith("/work/")) return;
+    event.preventDefault();
+    location.replace(next);
   });
   settle();
 })();
