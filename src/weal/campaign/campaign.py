@@ -87,6 +87,7 @@ class Campaign(CampaignView):
         by: str | None = None,
         lease: Any = None,
         check: bool = False,
+        key: str | None = None,
     ) -> Any:
         """The id of the row to measure next, or the ids of a batch.
 
@@ -104,6 +105,10 @@ class Campaign(CampaignView):
             How long they are out: "3d", "12h", or seconds; None: as the campaign's settings say.
         check : bool
             Whether rows are drawn at random, for an honest test of the predictions.
+        key : str or None
+            A name of your own for this call: a second call with the same key gives the rows of the
+            first, whatever else it says, and asks for none. So a program that was killed before it
+            had the answer can ask again.
 
         Returns
         -------
@@ -125,10 +130,12 @@ class Campaign(CampaignView):
         >>> first, second = campaign.ask(2)
         >>> campaign.ask(by="bo") in (first, second)
         False
+        >>> campaign.ask(key="monday") == campaign.ask(key="monday")
+        True
         """
         from weal.campaign.asking import ask
 
-        ids = ask(self, n, by or self.who, lease, check)
+        ids = ask(self, n, by or self.who, lease, check, key)
         return ids[0] if n is None else ids
 
     def ask_for(self, ids: Any, *, by: str | None = None, lease: Any = None) -> list[str]:

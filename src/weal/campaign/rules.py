@@ -14,7 +14,7 @@ from typing import Any
 from weal.campaign.ledger import VERSION, Ledger, Told, confirmed, fold
 from weal.campaign.surprise import expectation, surprise
 from weal.errors import AlreadyLabelled, Conflict, UnknownId
-from weal.store.events import Draft, Event, check_note
+from weal.store.events import MAX_KEY, Draft, Event, check_note, check_text
 from weal.store.store import Book
 
 NAMED = 5  # ids in an error message
@@ -190,12 +190,15 @@ def withdrawn(book: Book, ids: Sequence[str], who: str, note: str | None) -> lis
 
 def asked(
     book: Book, offers: Sequence[Offer], n: int, who: str, lease: timedelta,
-    common: dict[str, Any] | None,
+    common: dict[str, Any] | None, key: str | None = None,
 ) -> list[Draft]:  # fmt: skip
     """Leases of the first n offers that nobody else took meanwhile; Conflict if too few are left.
 
-    `common` goes with the first: what this ask leaves behind for the next.
+    `common` goes with the first: what this ask leaves behind for the next. None, where rows were
+    asked under this key already.
     """
+    if key is not None and asked_under(book, key):
+        return []
     now = fold(Ledger(""), book.of([offer.id for offer in offers]))
     out = {one.id for one in now.open_leases(book.now)}
     taken = out | now.labels.keys() | now.skipped.keys()
@@ -206,7 +209,23 @@ def asked(
     bodies = [{"v": VERSION, "until": until, **offer.body} for offer in free]
     if common is not None:
         bodies[0]["ask"] = common
-    return [Draft("asked", body, offer.id, who) for offer, body in zip(free, bodies, strict=True)]
+    return [
+        Draft("asked", body, offer.id, who, None if key is None else _ask_key(key, n))
+        for n, (offer, body) in enumerate(zip(free, bodies, strict=True))
+    ]
+
+
+def asked_under(book: Book, key: str) -> list[str]:
+    """The ids of the rows that were asked under this key, in order."""
+    found: list[str] = []
+    while event := book.by_key(_ask_key(key, len(found))):
+        found.append(str(event.id))
+    return found
+
+
+def _ask_key(key: str, n: int) -> str:
+    """Under which the n-th row of an ask is kept; keys of labels have other names."""
+    return f"ask {check_text(key, 'a key', MAX_KEY - 20)}/{n}"
 
 
 def check_free(now: Ledger, ids: Sequence[str], rows: Container[Any], time: datetime) -> None:
