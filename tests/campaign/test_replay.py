@@ -385,7 +385,7 @@ def test_a_candidate_no_model_can_take_is_refused():
     with campaign(rows=20) as one:
         far = pool(20, 22)
         far.loc[21 - 20, "a"] = 1e150
-        with pytest.raises(ValueError, match=r"1 rows have a value.*'r21'"):
+        with pytest.raises(ValueError, match=r"1 row has a value.*'r21'"):
             one.add(far)
         assert one.ledger.rows == 20
 
