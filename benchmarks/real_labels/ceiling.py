@@ -57,7 +57,7 @@ def errors(split: Split, predicted: Array, parts: tuple[Rows, Rows]) -> list[flo
     found = [
         np.mean((predicted[rows] - split.yt[rows]) ** 2) / np.var(split.yt[rows]) for rows in parts
     ]
-    return [float(np.log10(max(one, FLOOR))) for one in found]
+    return [float(np.log10(np.maximum(one, FLOOR))) for one in found]
 
 
 def knowing_all(split: Split, parts: tuple[Rows, Rows]) -> Array:  # (1, 2)
@@ -92,8 +92,9 @@ def curve(name: str, method: str, realisation: int, queries: int, data: Folder) 
     parts = halves(split, realisation)
     if method == "all":
         return knowing_all(split, parts)
-    how = {"acquisition": "auto" if method == "auto" else "random"}
-    learner = ActiveLearner(split.Xu, eta=task.eta, n_start=1, seed=realisation, **how)
+    how = "auto" if method == "auto" else "random"
+    options: dict[str, Any] = {"eta": task.eta, "n_start": 1, "seed": realisation}
+    learner = ActiveLearner(split.Xu, acquisition=how, **options)
     learner.tell_points(split.X0, split.y0)
     ask: Pick = oracle(split, parts[0], realisation) if method == "oracle" else ActiveLearner.ask
     test, found = learner.watch(split.Xt), []
