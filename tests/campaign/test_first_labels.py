@@ -11,6 +11,7 @@ import pytest
 from campaign.alloys import begin_bare
 from campaign.lab import campaign
 from shell import typed
+from weal.campaign import rules
 from weal.campaign.first_labels import ENOUGH, at_first, far_from_labels
 from weal.campaign.ledger import Ledger, Told
 from weal.campaign.rules import Entry, Telling
@@ -155,3 +156,13 @@ def test_what_was_expected_is_what_counts_where_there_is_a_model():
     with pytest.warns(UserWarning, match=rf"{name}: .* is far outside what was expected") as caught:
         one.tell(name, mean + 1000.0)
     assert len(caught) == 1
+
+
+def test_a_long_campaign_is_not_read_for_it(monkeypatch):
+    one = campaign(n_start=9)
+    one.tell({"r1": 1.5, "r2": 1.7, "r3": 1.6})
+    monkeypatch.setattr(rules, "EARLY", one.ledger.seq - 1)
+    one.tell("r4", 1650)
+    monkeypatch.setattr(rules, "EARLY", one.ledger.seq)
+    with pytest.warns(UserWarning, match="r5: 9999 is far from"):
+        one.tell("r5", 9999)

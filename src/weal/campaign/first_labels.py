@@ -7,7 +7,8 @@ labels that were drawn at random one is far by chance in 3 % (normal) to 8 % (lo
 cases, of eight in less than 0.1 and in 1.3 %; of slips by a factor of 10 among labels that vary by
 a seventh, 96 % are found and more.
 
-The first few have too few others when they come: they are looked at again once there are LATER.
+The first few have too few others when they come: they are looked at again once there are LATER. In
+long campaigns (`rules.EARLY`) only the model is asked, by `weal status`.
 Standard library only.
 """
 

@@ -18,6 +18,7 @@ from weal.store.events import MAX_KEY, Draft, Event, check_note, check_text
 from weal.store.store import Book
 
 NAMED = 5  # ids in an error message
+EARLY = 2000  # events up to which labels are looked at beside all others: it takes all events
 CONFIRMED = "confirmed"  # a label that is there and is called sure now: an event "told"
 
 
@@ -49,7 +50,7 @@ class Telling:
     seq: int = 0  # of the event that holds it already
     error: AlreadyLabelled | None = None
     doubt: str | None = None  # why the label may be wrong
-    blind: bool = False  # whether nothing was expected of it
+    blind: bool = False  # whether nothing was expected of it, and it is to be seen beside others
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +110,14 @@ def tellings(
     with `repeat` alone, and only as long as the label that was told under it is still there.
     """
     labels = {name: list(several) for name, several in now.labels.items()}
-    found = []
+    found, early = [], book.last <= EARLY
     for n, entry in enumerate(entries):
         own = key if key is None or (len(entries) == 1 and not content) else f"{key}/{n}"
         past = book.by_key(own) if own is not None else None
         before = labels.setdefault(entry.id, [])
         there = past is not None and any(told.seq == past.seq for told in before)
         doubt = None if entry.sure else surprise(now, entry)
-        blind = not entry.sure and expectation(now, entry.id) is None
+        blind = early and not entry.sure and expectation(now, entry.id) is None
         if past and (there and repeat if content else True):
             found.append(Telling(entry, seq=past.seq, doubt=doubt, blind=blind))
             continue
