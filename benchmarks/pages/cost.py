@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from benchmarks.growth import LARGE, exponents
 from benchmarks.pages.figures import growth
 from benchmarks.pages.kept import Figures, Files, Kept
 from benchmarks.pages.markdown import figure, milliseconds, repeat, table
@@ -70,6 +71,12 @@ LINES = {
         "Commands in a process of their own",
         "Beside the imports of numpy and scipy alone, measured in turn.",
     ),
+    "serve": (
+        "Pages in a browser",
+        "Processor time of the server for each page of `weal serve`, beside the least that a "
+        "request can cost (`/healthz`), and for keeping a label. The first answer is by the clock "
+        "on the wall.",
+    ),
 }
 
 
@@ -111,6 +118,10 @@ def of_growth(kept: Kept, figures: Figures) -> str:
          *(f"{mib.loc[t, kind]:.3g} MiB" for kind in KINDS)]
         for t in ms.index
     ]  # fmt: skip
+    if sum(ms.index >= LARGE) > 1:
+        powers = [exponents(frame, column, LARGE) for column in ("seconds", "kept")]
+        cells = [f"t^{abs(power[kind]):.2f}" for power in powers for kind in KINDS]
+        rows.append([f"grows from {LARGE:,} on as", *cells])
     header = ["labels", *KINDS.values(), *(f"kept: {kind}" for kind in KINDS)]
     text = figure("growth", "Milliseconds of the next label against labels so far")
     says = (
