@@ -116,7 +116,8 @@ def command(words: Sequence[str]) -> str:
             word = f"{option}={_PLACES[option]}"
         elif Path(word).is_absolute():
             inside = Path(word).is_relative_to(ROOT)
-            word = str(Path(word).relative_to(ROOT)) if inside else "FOLDER"
+            outside = "FILE" if Path(word).suffix else "FOLDER"
+            word = str(Path(word).relative_to(ROOT)) if inside else outside
         shown.append(f'"{word}"' if " " in word else word)
         after = word
     return " ".join(shown)

@@ -18,7 +18,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from playwright.sync_api import Error, ViewportSize, sync_playwright
+from playwright.sync_api import Error, Request, ViewportSize, sync_playwright
 from playwright.sync_api import Page as Tab
 
 ROOT = Path(__file__).parents[1]
@@ -39,6 +39,7 @@ LOADED = {  # tag and attribute of what a browser loads by itself
 SHEETS = {"stylesheet", "preload", "modulepreload", "icon", "shortcut icon", "prefetch"}
 PHONE = ViewportSize(width=390, height=844)
 WORD = "outlier"
+PATIENCE = 120_000  # milliseconds: only what hangs meets it
 Link = tuple[str, bool]  # where to, and whether a browser loads it by itself
 
 
@@ -143,13 +144,14 @@ def in_browser(site: Path, program: str) -> list[str]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         context = browser.new_context(viewport=PHONE)
+        context.set_default_timeout(PATIENCE)
         context.on("request", lambda one: trouble.extend(elsewhere(one.url)))
         asking = context.new_page()  # it asks pages for a line of each, which files do not give
         trouble += searched(asking, site)
         asking.close()
         page = context.new_page()
         page.on("pageerror", lambda error: trouble.append(f"{page.url}: {error}"))
-        page.on("requestfailed", lambda one: trouble.append(f"{page.url}: {one.url} is missing"))
+        page.on("requestfailed", lambda one: trouble.extend(missing(page.url, one)))
         for path in pages(site):
             page.goto(path.resolve().as_uri())
             wide = page.evaluate("document.documentElement.scrollWidth")
@@ -158,6 +160,12 @@ def in_browser(site: Path, program: str) -> list[str]:
                 trouble.append(f"{name}: {wide} wide on a phone of {PHONE['width']}")
         browser.close()
     return trouble
+
+
+def missing(url: str, request: Request) -> Iterable[str]:
+    """What a page asked for in vain; what was on its way when the page was left is not meant."""
+    left = request.failure == "net::ERR_ABORTED"
+    return [] if left else [f"{url}: {request.url} is missing"]
 
 
 def elsewhere(asked: str) -> Iterable[str]:
@@ -171,7 +179,7 @@ def searched(page: "Tab", site: Path) -> list[str]:
     page.goto((site / "search.html").resolve().as_uri() + f"?q={WORD}")
     results = page.locator("#search-results ul.search li a")
     try:
-        results.first.wait_for(timeout=30_000)
+        results.first.wait_for()
     except Error:
         return [f"search.html: nothing is found for {WORD!r}"]
     found = urlsplit(str(results.first.get_attribute("href"))).path

@@ -13,13 +13,23 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks import record  # noqa: E402
-from benchmarks.pages import boxes, choice, claims, cost, labels, overview, pools  # noqa: E402
+from benchmarks.pages import (  # noqa: E402
+    boxes,
+    choice,
+    claims,
+    cost,
+    labels,
+    overview,
+    pools,
+    tables,
+)
 from benchmarks.pages.kept import Figures, Page, load  # noqa: E402
 
 PAGES: dict[str, Page] = {
     "index": overview.page,
     "choice": choice.page,
     "labels": labels.page,
+    "tables": tables.page,
     "cost": cost.page,
     "claims": claims.page,
     "pools": pools.page,

@@ -6,6 +6,7 @@ import zipfile
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -13,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from learning import KERNELS, MAGNITUDE, NOISE, OUTSIDE, POOL, Y, beliefs, measure, told
 from weal import ActiveLearner, EnsembleGPRegressor, FeatureEncoder, Scaling, UnreadableFile
 from weal.core import features
+from weal.core.tuned import A0, B0
 
 GIVEN = {"magnitude": MAGNITUDE, "noise": NOISE, "n_frequencies": 30}
 
@@ -72,12 +74,57 @@ def test_a_whole_campaign_asks_and_predicts_the_same_without_the_inputs(acquisit
     assert_allclose(log_p, sees.model.log_predictive_density(OUTSIDE, measure(OUTSIDE)), rtol=1e-7)
 
 
-def test_the_blind_model_fits_its_own_magnitude_and_noise():
+@pytest.mark.parametrize("magnitude", ["integrated", None])
+def test_the_blind_model_finds_its_own_magnitude_and_noise(magnitude):
     encoder = FeatureEncoder(n_frequencies=60, random_state=1).fit(POOL)
-    model = EnsembleGPRegressor(approximation="encoded", n_frequencies=60)
+    model = EnsembleGPRegressor(approximation="encoded", n_frequencies=60, magnitude=magnitude)
     model.fit(encoder.transform(POOL[:45]), Y[:45])
     error = model.predict(encoder.transform(POOL[45:])) - Y[45:]
     assert np.sqrt(np.mean(error**2)) < 0.5 * np.std(Y)
+
+
+def test_magnitudes_of_the_blind_model_are_integrated_out():
+    """By exact algebra: features are a kernel, and every one goes with every noise ratio."""
+    ratios, t = (1e-4, 1e-2, 1.0), 30
+    Z, outside = an_encoder().transform(POOL), an_encoder().transform(OUTSIDE)
+    blind = EnsembleGPRegressor(approximation="encoded", n_frequencies=30, noise_ratios=ratios)
+    blind.fit(Z[:12], Y[:12]).partial_fit(Z[12:t], Y[12:t])
+    z = (Y[:t] - Y[:12].mean()) / Y[:12].std()
+    log_p, means = [], []
+    for m in range(3):
+        Phi, at = (rows[:, 60 * m : 60 * (m + 1)] for rows in (Z[:t], outside))
+        for ratio in ratios:
+            C = Phi @ Phi.T + ratio * np.eye(t)
+            b = B0 + 0.5 * z @ np.linalg.solve(C, z)
+            log_p.append(-(A0 + 0.5 * t) * np.log(b) - 0.5 * np.linalg.slogdet(C)[1])
+            means.append(at @ Phi.T @ np.linalg.solve(C, z))
+    weights = softmax(log_p)
+    assert_allclose(blind.weights_, weights, rtol=1e-6, atol=1e-12)
+    expected = Y[:12].mean() + Y[:12].std() * weights @ np.array(means)
+    assert_allclose(blind.predict(outside), expected, rtol=1e-6)
+
+
+def test_noise_that_is_stated_is_measured_by_how_much_features_vary():
+    Z = an_encoder().transform(POOL)
+    blind = EnsembleGPRegressor(approximation="encoded", n_frequencies=30, noise_ratios=(0.1, 1.0))
+    blind.fit(Z[:20], Y[:20])
+    unit = blind.model_.fold.prior.scale.unit.reshape(3, 2)
+    for m in range(3):
+        K = Z[:20, 60 * m : 60 * (m + 1)] @ Z[:20, 60 * m : 60 * (m + 1)].T
+        varied = np.diag(K).mean() - K.mean()
+        assert_allclose(unit[m] * (varied + np.array([0.1, 1.0])), 1.0)
+
+
+def test_what_looks_at_a_learner_needs_no_kernels():
+    encoded = FeatureEncoder(n_frequencies=10, random_state=0).fit_transform(POOL)
+    blind = ActiveLearner(encoded, EnsembleGPRegressor(approximation="encoded", n_frequencies=10))
+    blind.run(lambda name: Y[name], 16, by_id=True)
+    assert f"{len(blind.model.weights_)} experts" in repr(blind.model)
+    assert "encoded" in blind.model._repr_html_()
+    assert np.isfinite(blind.predicted_error())
+    for plot in (blind.plot.learning_curve, blind.plot.predicted, blind.plot.experts):
+        plot()
+    blind.plot.inputs()
 
 
 def test_a_blind_learner_starts_by_itself():

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from weal import ActiveLearner, EnsembleGPRegressor, Kernel, Scaling
 from weal.core.embedding import Exact
 from weal.core.inducing import Inducing
-from weal.core.stated_noise import expected_units
+from weal.core.stated_noise import expected_units, varying
 from weal.model import approximation, picking
 from weal.model import fold as folds
 from weal.model.fold import refresh_after
@@ -246,7 +246,7 @@ def test_known_noise_adds_to_the_ratio_of_every_expert():
     """A variance of 0.2 in units of y is one of 0.05 in scaled units, where a label has sd 2; and a
     ratio of 0.05 to a magnitude of 1.
     """
-    unit = expected_units(GIVEN[:1], [0.1], 3)[0, 0]
+    unit = expected_units([varying(GIVEN[0], 3)], [0.1])[0, 0]
     told_of = one_expert(0.1).fit(X, y, sample_noise=np.sqrt(0.2))
     built_in = one_expert(0.1 + 0.05 / unit).fit(X, y)
     assert_allclose(told_of.predict(x_new), built_in.predict(x_new), rtol=1e-9)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from benchmarks.pages import ceiling
 from benchmarks.pages.figures import dots
 from benchmarks.pages.kept import Figures, Files, by_realisation, difference, over_tasks, paired
 from benchmarks.pages.markdown import ends, figure, repeat, share, signed, table, whole
@@ -54,7 +55,7 @@ large rate adds that up, and the weight ends on one function. `mvr` times gpm-va
 was best in the mean over tasks; times the root of igs it is the default, for the sake of tables
 where the model is wrong about itself. Also looked at, and no better: `mvr` alone, more weight on
 gpm-var, the distance to the nearest label in place of igs, igs and `mvr` without gpm-var.
-{batches}
+{ceiling}{batches}
 """
 
 BATCHES = """
@@ -86,6 +87,7 @@ def page(files: Files, figures: Figures) -> str:
         made=repeat(kept),
         summary=summary(runs, tasks, against),
         others=others(files),
+        ceiling=ceiling.section(files),
         batches=batches(files),
     )
 

@@ -118,6 +118,10 @@ def page(files: Files, figures: Figures) -> str:
 ABOUT = {
     "choice": ("Does choosing pay?", "The default beside random choice, other functions, batches"),
     "labels": ("Real labels", "Wrong ones, noisy ones, intervals, thousands of them"),
+    "tables": (
+        "Real tables",
+        "Beside a GP, a forest and ridge regression, on tables never tuned on",
+    ),
     "cost": ("What it costs", "A query, a label, a command, beside other packages"),
     "claims": ("The paper's claims", "What is found of them, corrected for many comparisons"),
     "pools": ("Large pools", "Millions of candidates in files"),
@@ -129,7 +133,7 @@ ABOUT = {
 ON = {
     "choice": "choice", "real": "labels", "coverage": "labels", "cost": "cost", "growth": "cost",
     "asking": "cost", "foundation": "cost", "steps": "cost", "campaign": "cost", "startup": "cost",
-    "claims": "claims", "pools": "pools", "boxes": "boxes", "serve": "cost",
+    "claims": "claims", "pools": "pools", "boxes": "boxes", "serve": "cost", "tables": "tables",
 }  # fmt: skip
 
 

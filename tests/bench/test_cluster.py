@@ -10,8 +10,9 @@ import pytest
 import weal.bench
 from weal.bench.workers import WorkerLost, cluster
 
-dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
+clusters = pytest.importorskip("clusters")
+pytestmark = clusters.LEFT
 
 RUN = (["gramacy", "higdon"], ["random", "gp-var", "egp-wvar"])
 SIZES = {"realisations": 3, "T": 8}
@@ -21,18 +22,12 @@ def numbers(table):
     return table.drop(columns="seconds")
 
 
-PATIENT = {f"distributed.comm.timeouts.{what}": "300s" for what in ("connect", "tcp")}
-
-
 @pytest.fixture(scope="module")
 def address():
     """A cluster that takes its time where others are at work."""
     with (
         pytest.MonkeyPatch.context() as patch,
-        dask.config.set(PATIENT),
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=2, processes=True, dashboard_address=None
-        ) as local,
+        clusters.running(n_workers=2, threads_per_worker=2, processes=True) as local,
     ):
         patch.setattr("weal.bench.workers._CONNECT_SECONDS", 300)
         yield local.scheduler_address

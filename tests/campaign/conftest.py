@@ -115,4 +115,4 @@ def small_disk(tmp_path):
     if mounted.returncode:
         pytest.skip("a small disk cannot be mounted here")
     yield folder
-    subprocess.run(["umount", folder], check=True)
+    subprocess.run(["umount", "--lazy", folder], check=True)  # files may be open still

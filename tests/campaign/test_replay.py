@@ -135,9 +135,9 @@ def test_a_checkpoint_is_used_when_it_fits_and_thrown_away_when_not():
             assert checkpoint.read(broken, state) is None
         one.tell("r39", truth(39))
         assert checkpoint.read(data, one.session.state) is not None
-        one.change(warp="auto")
-        assert checkpoint.read(data, one.session.state) is None
         one.change(warp=None)
+        assert checkpoint.read(data, one.session.state) is None
+        one.change(warp="auto")
         assert checkpoint.read(data, one.session.state) is not None
         name = next(iter(one.ledger.labels))
         one.tell(name, 5.0, replace=True)
@@ -385,7 +385,7 @@ def test_a_candidate_no_model_can_take_is_refused():
     with campaign(rows=20) as one:
         far = pool(20, 22)
         far.loc[21 - 20, "a"] = 1e150
-        with pytest.raises(ValueError, match=r"1 rows have a value.*'r21'"):
+        with pytest.raises(ValueError, match=r"1 row has a value.*'r21'"):
             one.add(far)
         assert one.ledger.rows == 20
 

@@ -11,7 +11,7 @@ from reference.kernels import matrix
 from weal.core import stated_noise
 from weal.core.kernels import Kernel, correlation
 from weal.core.lineup import choose, grid, weighed
-from weal.core.stated_noise import expected_units, units
+from weal.core.stated_noise import expected_units, units, varying
 from weal.core.tuned import A0, B0, RATIOS, UNIT_LABELS
 
 KERNELS = (
@@ -100,7 +100,9 @@ def test_expected_units_make_labels_vary_by_one(kernel):
     rng = np.random.default_rng(7)
     X = rng.standard_normal((400, 3))
     K = correlation(kernel, X, X)
-    for ratio, unit in zip(SOME_RATIOS, expected_units([kernel], SOME_RATIOS, 3)[0], strict=True):
+    for ratio, unit in zip(
+        SOME_RATIOS, expected_units([varying(kernel, 3)], SOME_RATIOS)[0], strict=True
+    ):
         variance = unit * (kernel.variance + ratio - K.mean())
         assert 0.5 < variance < 2.0
 

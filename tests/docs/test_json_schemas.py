@@ -130,6 +130,8 @@ def test_what_campaigns_print_obeys_the_schemas(validated):
     assert kinds == SCHEMAS["log"]["$defs"].keys()
     validated("export", "alloys", "--to", "labels.csv")
     validated("plot", "alloys", "--to", "pictures")
+    validated("predict", "alloys", "more.csv")
+    validated("predict", "alloys", "more.csv", "--to", "predicted.csv")
     validated("doctor")
     validated("doctor", "--store", "weal.db", "--rescue", "saved")
     validated("doctor", "--store", "none.db", code=1)

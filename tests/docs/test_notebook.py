@@ -32,7 +32,7 @@ def test_it_runs_in_an_empty_folder(made, tmp_path, monkeypatch):
     work = tmp_path / "work"
     work.mkdir()
     nbclient.NotebookClient(
-        notebook, timeout=300, resources={"metadata": {"path": str(work)}}
+        notebook, timeout=600, resources={"metadata": {"path": str(work)}}
     ).execute()
     with open_campaign("reactions", f"sqlite:///{work}/weal.db") as campaign:
         assert len(campaign.ledger.labels) == 10 + 6 + 1 + 3 * 8 + 6

@@ -178,6 +178,27 @@ def test_the_page_on_choosing_does_with_what_was_run(tmp_path):
     assert "| Branin | -1.500 | -0.500 | -1.000 |" in text
 
 
+def test_the_page_on_choosing_says_what_bounds_the_gain(tmp_path):
+    """Paired with random choice by realisation, on the rows that the oracle does not see."""
+    areas = {"random": -0.1, "auto": -0.2, "twice": -0.3, "all": -0.6, "oracle": -0.5}
+    rows = [
+        {"task": task, "method": who, "realisation": n, "batch": 1, "area": area - n}
+        | {"area seen": 2 * area}
+        for task in ("Diabetes", "elevation")
+        for who, area in areas.items()
+        for n in range(2)
+        if (task, who) != ("elevation", "oracle")
+    ]
+    record.write(tmp_path / "choice.json", "choice, 3 queries", rows, "0:2")
+    assert "bounds the gain" not in choice.page(load(tmp_path), Figures())
+    record.write(tmp_path / "choice-ceiling.json", "ceiling", rows, "0:2")
+    text = choice.page(load(tmp_path), Figures())
+    assert "| Diabetes | -0.100 | -0.200 | -0.500 | -0.400 | -0.800 |" in text
+    assert "| elevation | -0.100 | -0.200 | -0.500 | - | - |" in text
+    assert "50 % of what twice the labels are worth" in text
+    assert "On 1 of them an oracle that looks at labels before it asks gains -0.400" in text
+
+
 @pytest.mark.parametrize("name", ["record", "pages.markdown", "pages.labels"])
 def test_examples_in_the_modules_hold(name):
     assert doctest.testmod(import_module(f"benchmarks.{name}")).failed == 0

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
@@ -196,6 +197,7 @@ def test_worksheets_go_out_and_come_back(tmp_path, folder):
         assert campaign.candidate_ids() == names_of(U)
 
 
+@pytest.mark.filterwarnings("ignore:c00017. .* is far from the labels so far")
 def test_a_label_that_looks_wrong_is_named(tmp_path, folder):
     with opened(tmp_path, folder, target="y") as campaign:
         for k in range(30):
@@ -239,3 +241,21 @@ def test_pages_show_candidates_in_files_or_say_that_they_are_many(
             work("explore")
             found = catalogue.one(shelf.kept.path("screen", catalogue.FILE), "c00200")
             assert list(found["cells"]) == [name for name in campaign.columns() if name != "id"]
+
+
+def test_rows_that_are_in_no_file_are_predicted(tmp_path, folder):
+    with (
+        opened(tmp_path, folder, n_start=6) as there,
+        opened(tmp_path, folder, "copied", n_start=6, copy=True) as here,
+    ):
+        for one in (there, here):
+            one.tell({name: measured(name) for name in names_of(U)[:240:20]})
+        table = pd.DataFrame(inputs(40, seed=9), columns=["x0", "x1", "x2"])
+        found = there.predict(table)
+        np.testing.assert_allclose(
+            found.drop(columns="id"), here.predict(table).drop(columns="id"), rtol=1e-7
+        )
+        with pytest.warns(UserWarning, match=r"id: of candidates \(c00007\)"):
+            there.predict(table.head(1).assign(id="c00007"))
+        with pytest.warns(UserWarning, match="x1: 40 of 40 lie far outside"):
+            there.predict(table.assign(x1=table["x1"] + 1000.0))

@@ -17,30 +17,23 @@ from weal.shards.shard import FileShard
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
+clusters = pytest.importorskip("clusters")
 
 U = 600
-PATIENT = {f"distributed.comm.timeouts.{what}": "300s" for what in ("connect", "tcp")}
-PATIENT["distributed.scheduler.allowed-failures"] = 1  # deaths of workers that a task may cost
-# Asyncio leaves a socket of a worker that was killed to the collector.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
-)
+DEATHS = {"distributed.scheduler.allowed-failures": 1}  # of workers, that a task may cost
+pytestmark = clusters.LEFT
 
 
 @pytest.fixture(scope="module")
 def local():
-    with (
-        dask.config.set(PATIENT),
-        distributed.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address="127.0.0.1:0",  # None is one port, that another run may have
-            worker_dashboard_address="127.0.0.1:0",
-            scheduler_kwargs={"dashboard": False},
-        ) as made,
-    ):
+    with clusters.running(DEATHS, n_workers=2, threads_per_worker=1, processes=True) as made:
         yield made
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """Workers that were killed are waited for however slow the machine is."""
+    monkeypatch.setattr(cluster, "CONNECT", 300)
 
 
 @pytest.fixture
@@ -50,16 +43,22 @@ def folder(tmp_path, monkeypatch):
     return write(tmp_path / "pool", inputs(U), [200, 250], groups=50)
 
 
+def first(mark):
+    """Whether nobody was here before: one of two workers who come at once is the first."""
+    try:
+        os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return False
+    return True
+
+
 class Fatal(FileShard):
     """A shard whose first reader is killed."""
 
     __slots__ = ()
 
     def check(self):
-        mark = f"{self.file.path}.killed"
-        if not os.path.exists(mark) and self.start >= 300:
-            with open(mark, "w"):
-                pass
+        if self.start >= 300 and first(f"{self.file.path}.killed"):
             os.kill(os.getpid(), signal.SIGKILL)
         super().check()
 
@@ -81,10 +80,7 @@ class Large(FileShard):
     __slots__ = ()
 
     def check(self):
-        mark = f"{self.file.path}.large"
-        if not os.path.exists(mark) and self.start >= 300:
-            with open(mark, "w"):
-                pass
+        if self.start >= 300 and first(f"{self.file.path}.large"):
             soft, hard = resource.getrlimit(resource.RLIMIT_AS)
             resource.setrlimit(resource.RLIMIT_AS, (2**34, hard))
             try:
@@ -193,7 +189,7 @@ def test_a_scheduler_that_does_not_answer_is_named(folder, monkeypatch):
 
 
 def test_a_cluster_of_our_own_listens_here_alone_and_ends_with_the_learner(folder):
-    with dask.config.set(PATIENT):
+    with dask.config.set(clusters.PATIENT):
         learner = told(folder, scheduler="local:1")
     own = learner._beliefs.crew._own
     made = next(one for one in own if isinstance(one, distributed.LocalCluster))

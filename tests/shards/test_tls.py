@@ -12,13 +12,12 @@ from weal.shards import cluster
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
+clusters = pytest.importorskip("clusters")
 
 U = 120
 pytestmark = [
     pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate"),
-    pytest.mark.filterwarnings(
-        "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
-    ),
+    clusters.LEFT,
 ]
 
 
@@ -47,22 +46,14 @@ def secured(files):
             for what in ("cert", "key")
         },
     )
-    patient = {f"distributed.comm.timeouts.{what}": "300s" for what in ("connect", "tcp")}
-    with (
-        dask.config.set(patient),
-        distributed.LocalCluster(
-            n_workers=1,
-            threads_per_worker=1,
-            processes=False,
-            protocol="tls",
-            security=security,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            worker_dashboard_address="127.0.0.1:0",
-            scheduler_kwargs={"dashboard": False},
-        ) as made,
-    ):
+    one = {"n_workers": 1, "threads_per_worker": 1, "processes": False}
+    with clusters.running(**one, protocol="tls", security=security, host="127.0.0.1") as made:
         yield made, security
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    monkeypatch.setattr(cluster, "CONNECT", 300)
 
 
 def told(folder, **how):

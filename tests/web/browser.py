@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from web.visiting import PATIENCE
+
 LOST = ("Failed to load resource", "htmx:sendError", "htmx:afterRequest")  # of a server that died
 PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1440, "height": 900}
 
@@ -60,7 +62,7 @@ class Watcher:
 def visit(browser, server, who="ann", **options):
     """A page of a person who has come in, and what went wrong on it (in the end: nothing)."""
     context = browser.new_context(**options)
-    context.set_default_timeout(60_000)
+    context.set_default_timeout(1000 * PATIENCE)
     watcher = Watcher(context)
     page = context.new_page()
     page.goto(server["url"])

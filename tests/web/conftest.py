@@ -32,6 +32,7 @@ class Servers:
         self.process.stdin.write(json.dumps(words) + "\n")
         self.process.stdin.flush()
         found = json.loads(self.process.stdout.readline())
+        assert "error" not in found, found
         self.pids.append(found["pid"])
         return found
 

@@ -5,14 +5,13 @@ import re
 from pathlib import Path
 from urllib.parse import quote
 
-import httpx
 import pytest
 
 from shell import events
 from weal.store.store import open_store
 from weal.web.app import create_app
 from weal.web.guard import POLICY, Door
-from web.visiting import Visitor, token_of
+from web.visiting import Visitor, client_of, token_of
 
 UPS = [
     "..", "../", "..%2f", "%2e%2e", "%2e%2e%2f", "..%5c", "..\\", "%2e%2e%5c", "....//", "..;/",
@@ -52,7 +51,7 @@ def refused(answer):
 
 @pytest.fixture
 def stranger(server):
-    with httpx.Client(base_url=f"http://127.0.0.1:{server['port']}", trust_env=False) as client:
+    with client_of(server) as client:
         yield client
 
 

@@ -9,7 +9,7 @@ import socket
 import stat
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -50,15 +50,12 @@ def serving(tmp_path, *words, before="", **environment):
 
 
 def tree(pid):
-    """The process and all below it."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    threads = [one.name for one in Path(f"/proc/{pid}/task").iterdir()]
-    found = [
-        child
-        for thread in threads
-        for child in Path(f"/proc/{pid}/task/{thread}/children").read_text().split()
-    ]
-    return [pid, *(below for child in {*children, *found} for below in tree(int(child)))]
+    """The process and all below it; threads may end while they are looked at."""
+    found = set()
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):
+            found.update((thread / "children").read_text().split())
+    return [pid, *(below for child in found for below in tree(int(child)))]
 
 
 def listening(pids):
@@ -66,8 +63,9 @@ def listening(pids):
     inodes = set()
     for pid in pids:
         for link in Path(f"/proc/{pid}/fd").iterdir():
-            if found := re.match(r"socket:\[(\d+)\]", os.readlink(link)):
-                inodes.add(found[1])
+            with suppress(FileNotFoundError):  # a line that was just hung up
+                if found := re.match(r"socket:\[(\d+)\]", os.readlink(link)):
+                    inodes.add(found[1])
     lines = [
         line.split()
         for table in ("tcp", "tcp6", "udp", "udp6")
@@ -142,8 +140,9 @@ def everything_said(server, tmp_path, ann):
     pages += [ann.get("/c/nothing/bench"), ann.get("/nothing")]
     found = [page.text + str(page.headers) for page in pages]
     found += [Path(f"/proc/{pid}/cmdline").read_text() for pid in tree(server["pid"])]
-    files = [path for path in (tmp_path / "state").rglob("*") if path.is_file()]
-    found += [path.read_bytes().decode("latin-1") for path in files if path.name != "token"]
+    for path in (tmp_path / "state").rglob("*"):
+        with suppress(FileNotFoundError, IsADirectoryError):  # drafts come and go
+            found += [path.read_bytes().decode("latin-1")] if path.name != "token" else []
     return "\n".join([*found, (tmp_path / "stderr").read_text()])
 
 

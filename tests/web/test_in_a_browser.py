@@ -138,6 +138,23 @@ def test_a_file_chosen_before_the_script_has_come_is_sent(servers, browser, url,
         assert page.url.endswith("/new")
 
 
+def test_a_number_typed_while_the_script_comes_is_whole(servers, browser, steel):
+    """A slow line: whoever has begun to type goes on, and no digit is lost."""
+    server = servers.start(steel)
+    with weal.open_campaign("steel", steel, by="ann") as campaign:
+        campaign.ask(2)
+    with visit(browser, server, viewport=PHONE) as page:
+        late = []
+        page.route("**/weal.js*", lambda route: late.append(route), times=1)
+        page.goto(server["url"].split("?")[0] + "c/steel/bench", wait_until="commit")
+        page.locator("input.value").click()
+        page.keyboard.type("1")
+        late.pop().continue_()
+        page.wait_for_load_state()
+        page.keyboard.type("2.5")
+        assert page.locator("input.value").input_value() == "12.5"
+
+
 def test_the_keys_and_the_dialog_work_without_a_mouse(servers, browser, steel):
     """Keyboard only, on a phone: a comma, a question, a row skipped, one taken back."""
     server = servers.start(steel, worker="here")

@@ -14,7 +14,7 @@ import pytest
 from shell import events
 from weal.web.guard import MOST_FORM, MOST_UPLOAD
 from weal.web.tables import MOST_UNPACKED
-from web.visiting import Visitor
+from web.visiting import PATIENCE, Visitor
 
 MOST_MEMORY = 300 * 2**20  # bytes
 
@@ -35,7 +35,7 @@ def endless(ann, path, head, kind="application/x-www-form-urlencoded", most=2**3
     )
     block = b"x" * 65536
     sent = 0
-    with socket.create_connection((place.hostname, place.port), timeout=60) as line:
+    with socket.create_connection((place.hostname, place.port), timeout=PATIENCE) as line:
         line.sendall(lines.encode())
         line.sendall(b"%x\r\n%s\r\n" % (len(head), head))
         try:
@@ -83,7 +83,7 @@ def test_two_megabytes_are_too_much_for_a_form(ann, server):
 def test_what_says_that_it_is_large_is_not_read(ann):
     """W7: refused by the length that it gives, before anything of it has come."""
     cookies = "; ".join(f"{one.name}={one.value}" for one in ann.client.cookies.jar)
-    connection = http.client.HTTPConnection(urlsplit(ann.base).netloc, timeout=60)
+    connection = http.client.HTTPConnection(urlsplit(ann.base).netloc, timeout=PATIENCE)
     connection.putrequest("POST", "/c/steel/tell")
     form = "application/x-www-form-urlencoded"
     own = {"Origin": ann.base, "Cookie": cookies, "Content-Type": form}
@@ -102,7 +102,8 @@ def upload(ann, name, data, path="/new"):
 
 def shown(ann, answer):
     """The page that an upload ends in."""
-    for _ in range(600):
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
         if not answer.is_redirect:
             if "/work/" not in str(answer.url):
                 return answer

@@ -41,9 +41,13 @@ def enter(page, text):
 
 
 def gone(page, row):
-    """Another row is in focus."""
+    """Another row is in focus, and its field."""
     page.wait_for_function(
-        "row => (document.querySelector('.big-id') || {}).innerText !== row", arg=row
+        """row => {
+            const now = document.querySelector(".big-id");
+            return now && now.innerText !== row && document.activeElement.matches("input.value");
+        }""",
+        arg=row,
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 import weal
 from weal.errors import AlreadyLabelled, Conflict, UnknownId
 from web.conftest import begin
-from web.visiting import Visitor, plain
+from web.visiting import PATIENCE, Visitor, plain
 
 ODD = [
     "sort=c9999", "sort=n;DROP", "after=[1,2]", "after=%00", "least-c0=nan", "most-mean=1e999",
@@ -32,9 +32,9 @@ def eve(servers, labelled):
         yield visitor
 
 
-def until(visitor, path, words, seconds=60.0):
+def until(visitor, path, words):
     """The page once these words are on it."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         text = visitor.get(path, follow_redirects=True).text
         if re.search(words, text):
@@ -54,6 +54,7 @@ def test_watch_says_at_once_that_it_looks_and_then_what_it_found(eve):
     assert "bob" in text
 
 
+@pytest.mark.filterwarnings("ignore:A-20. .* is far from the labels so far")
 def test_a_label_that_looks_wrong_is_pointed_out(servers, url, tmp_path):
     begin(url, tmp_path, rows=60)
     with weal.open_campaign("steel", url, by="bob") as campaign:

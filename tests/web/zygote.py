@@ -91,6 +91,9 @@ def main():
             sys.stdin.close()
             try:
                 serve(json.loads(line), 1)
+            except BaseException as error:
+                os.write(1, json.dumps({"error": repr(error)}).encode() + b"\n")
+                raise
             finally:
                 os._exit(0)
 

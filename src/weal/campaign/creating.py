@@ -133,7 +133,7 @@ def add(
     id_column, target = created["id"], created["target"]
     strict = strict_columns(target, {one["name"]: one["kind"] for one in ledger.plan["columns"]})
     table = _table(source, id_column, ledger.rows if created["numbered"] else None, strict)
-    _refuse_far(encode(Plan.from_json(ledger.plan), table), like, table.cells(id_column))
+    refuse_far(encode(Plan.from_json(ledger.plan), table), like, table.cells(id_column))
     column_costs(table, id_column, ledger.settings.get("cost"))
     chunks = _chunks(table, id_column)
 
@@ -155,18 +155,41 @@ def _cost_aside(
     return {**types, cost: "drop"}
 
 
+class Far:
+    """Which inputs of new rows lie far outside those that are there (U, d), some at a time."""
+
+    def __init__(self, plan: Plan, like: Array) -> None:
+        self.plan, self.low, self.high = plan, like.min(axis=0), like.max(axis=0)
+        self.rows = 0
+        self.count = np.zeros(len(self.low), dtype=np.int64)  # (d,)  rows far outside
+        self.example = np.zeros(len(self.low))  # (d,)  the first of them
+
+    def look_at(self, X: Array) -> None:
+        """Take in more rows (N, d)."""
+        beyond = OUTSIDE * (self.high - self.low)
+        out = (self.low - beyond > X) | (self.high + beyond < X)
+        for n in np.flatnonzero(out.any(axis=0) & (self.count == 0)):
+            self.example[n] = X[out[:, n], n][0]
+        self.count += out.sum(axis=0)
+        self.rows += len(X)
+
+    def lines(self) -> list[str]:
+        """A line for each input of numbers that has such rows."""
+        kinds = {name: column.kind for column in self.plan.columns for name in column.inputs}
+        return [
+            f"{name}: {self.count[n]} of {self.rows} lie far outside what was there "
+            f"({self.low[n]:.6g} to {self.high[n]:.6g}), such as {self.example[n]:.6g}; another "
+            "unit?"
+            for n, name in enumerate(self.plan.names)
+            if kinds[name] == "number" and self.count[n]
+        ]
+
+
 def far_inputs(plan: Plan, table: Table, like: Array) -> list[str]:
     """Inputs of a table that lie far outside those that are there (U, d), in words."""
-    X, low, high = encode(plan, table), like.min(axis=0), like.max(axis=0)
-    beyond = OUTSIDE * (high - low)
-    out = (low - beyond > X) | (high + beyond < X)
-    kinds = {name: column.kind for column in plan.columns for name in column.inputs}
-    return [
-        f"{name}: {int(out[:, n].sum())} of {len(X)} lie far outside what was there "
-        f"({low[n]:.6g} to {high[n]:.6g}), such as {X[out[:, n], n][0]:.6g}; another unit?"
-        for n, name in enumerate(plan.names)
-        if kinds[name] == "number" and out[:, n].any()
-    ]
+    far = Far(plan, like)
+    far.look_at(encode(plan, table))
+    return far.lines()
 
 
 def _refuse_hidden_target(table: Table, plan: Plan, types: Mapping[str, str]) -> None:
@@ -194,14 +217,15 @@ def _refuse_nearly(target: str, names: Sequence[str]) -> None:
         )
 
 
-def _refuse_far(X: Array, like: Array, ids: Sequence[Any]) -> None:
-    """Refuse candidates X (N, d) so far from the others that no model could take them."""
+def refuse_far(X: Array, like: Array, ids: Sequence[Any]) -> None:
+    """Refuse rows X (N, d) so far from the others that no model could take them."""
     mean, sd = location_scale(like)
     far = np.abs(X - mean) > FARTHEST_INPUT * np.where(sd == 0.0, 1.0, sd)
     if rows := np.flatnonzero(far.any(axis=1)).tolist():
         some = ", ".join(repr(ids[n]) for n in rows[:5])
+        have = "1 row has" if len(rows) == 1 else f"{len(rows)} rows have"
         raise ValueError(
-            f"{len(rows)} rows have a value more than {FARTHEST_INPUT:g} standard deviations from "
+            f"{have} a value more than {FARTHEST_INPUT:g} standard deviations from "
             f"those of the campaign, such as {some}; is it in another unit?"
         )
 

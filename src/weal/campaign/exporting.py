@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weal.campaign.ledger import Told
+from weal.campaign.predicting import check_model, frame_of, moments
 from weal.campaign.session import Session
 from weal.campaign.shard_pool import ShardPool
-from weal.campaign.writing import check_place, encodable, whole, write
+from weal.campaign.writing import check_place, whole, write
 from weal.core.arrays import Array
 from weal.diagnostics.coverage import LEVEL
-from weal.errors import WealError
 from weal.learner.sharded.candidates import ShardedCandidates
 from weal.learner.sharded.predicting import check_folder, predictions, write_predictions
 from weal.shards.files import pyarrow
@@ -40,11 +40,7 @@ def frame(campaign: "CampaignView", what: str = "labels") -> Any:
     """A pandas frame of labels, predictions, candidates or events."""
     if what not in _FRAMES:
         raise ValueError(f"there is no table of {what!r}; there are {', '.join(WHAT)}")
-    pandas, columns = _pandas(), _FRAMES[what](campaign)
-    for name, cells in columns.items():
-        if not all(map(encodable, cells)):  # of an old store; pandas keeps such text as objects
-            columns[name] = pandas.Series(cells, dtype=object)
-    return pandas.DataFrame(columns)
+    return frame_of(_FRAMES[what](campaign))
 
 
 def export(
@@ -57,10 +53,8 @@ def export(
     if what == "predictions" and _is_folder(path):
         return _streamed(campaign, path, force)
     place = check_place(path, force)
-    state = campaign.session.state if what == "predictions" else None
-    if state is not None and not state.fitted:
-        more = max(state.settings.n_start - len(state.labels), 1)
-        raise WealError(f"there are no predictions before there is a model: {more} more labels")
+    if what == "predictions":
+        check_model(campaign.session.state)
     table = frame(campaign, what)
     write(table, place, force)
     return len(table)
@@ -154,12 +148,7 @@ def _predicted(session: Session) -> Array:
     blocks = [
         X[start : start + PREDICTED_AT_A_TIME] for start in range(0, len(X), PREDICTED_AT_A_TIME)
     ]
-    model = session.model
-    parts = [
-        np.stack([*model.predict(block, return_std=True), *model.predict_interval(block, LEVEL)])
-        for block in blocks
-    ]
-    return np.concatenate(parts, axis=1)
+    return np.concatenate([moments(session.model, block, LEVEL) for block in blocks], axis=1)
 
 
 def _candidates(campaign: "CampaignView") -> dict[str, Any]:
@@ -198,11 +187,3 @@ _FRAMES: dict[str, Callable[["CampaignView"], dict[str, Any]]] = {
     "candidates": _candidates,
     "events": _events,
 }
-
-
-def _pandas() -> Any:
-    try:
-        import pandas
-    except ModuleNotFoundError as error:
-        raise ValueError('tables need pandas: pip install "weal[frames]"') from error
-    return pandas

@@ -12,7 +12,7 @@ from shlex import quote
 from typing import Any
 
 from weal.campaign.ledger import VERSION, Ledger, Told, confirmed, fold
-from weal.campaign.surprise import surprise
+from weal.campaign.surprise import expectation, surprise
 from weal.errors import AlreadyLabelled, Conflict, UnknownId
 from weal.store.events import Draft, Event, check_note
 from weal.store.store import Book
@@ -48,7 +48,8 @@ class Telling:
     draft: Draft | None = None
     seq: int = 0  # of the event that holds it already
     error: AlreadyLabelled | None = None
-    doubt: str | None = None  # what was expected, where the label is far from it
+    doubt: str | None = None  # why the label may be wrong
+    blind: bool = False  # whether nothing was expected of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +116,9 @@ def tellings(
         before = labels.setdefault(entry.id, [])
         there = past is not None and any(told.seq == past.seq for told in before)
         doubt = None if entry.sure else surprise(now, entry)
+        blind = not entry.sure and expectation(now, entry.id) is None
         if past and (there and repeat if content else True):
-            found.append(Telling(entry, seq=past.seq, doubt=doubt))
+            found.append(Telling(entry, seq=past.seq, doubt=doubt, blind=blind))
             continue
         try:
             kind = _kind(entry, before, replace, repeat)
@@ -124,7 +126,7 @@ def tellings(
             found.append(Telling(entry, error=error))
             continue
         if kind is None:
-            found.append(Telling(entry, seq=before[-1].seq, doubt=doubt))
+            found.append(Telling(entry, seq=before[-1].seq, doubt=doubt, blind=blind))
             continue
         body = told_body(entry, bool(before) and kind != CONFIRMED)
         if kind == CONFIRMED:
@@ -134,7 +136,7 @@ def tellings(
             new = Told(entry.id, entry.y, entry.noise, 0, book.now, who, None, entry.sure)
             labels[entry.id] = [new] if kind == "corrected" else [*before, new]
         draft = Draft(kind, body, entry.id, who, None if past else own)
-        found.append(Telling(entry, draft, doubt=doubt))
+        found.append(Telling(entry, draft, doubt=doubt, blind=blind))
     return found
 
 

@@ -128,16 +128,27 @@ class CampaignView(Opened):
         list of str
             One line for each such input.
         """
+        from weal.campaign.creating import far_inputs
+
+        return far_inputs(self.session.pool.plan, table, self.inputs_there())
+
+    def inputs_there(self) -> Any:
+        """The inputs (S, d) of the candidates, or of those that stand for all that are in files.
+
+        Returns
+        -------
+        array (S, d)
+            By the plan of the campaign.
+        """
         import numpy as np
 
-        from weal.campaign.creating import far_inputs
         from weal.learner.sampling import standing_for
 
         session = self.session
         X = session.pool.X
-        if not isinstance(X, np.ndarray):  # in files: those that stand for all
+        if not isinstance(X, np.ndarray):
             _, X = standing_for(session.state.candidates, session.state.settings.seed)
-        return far_inputs(session.pool.plan, table, X)
+        return X
 
     def status(self, *, goal: float | None = None, progress: Progress | None = None) -> "Status":
         """How far the campaign is: error estimates and their trend, and whether to go on.
@@ -228,6 +239,67 @@ class CampaignView(Opened):
         from weal.campaign.exporting import frame
 
         return frame(self, what)
+
+    def predict(
+        self,
+        table: Any,
+        *,
+        id_column: str | None = None,
+        level: float = 0.9,
+        sheet: str | None = None,
+        header: int | None = None,
+    ) -> Any:
+        """What is expected of rows that are no candidates.
+
+        They are read as the candidates were, and nothing is written. A warning says what may not be
+        meant: columns that are passed over, levels never seen before, inputs far outside those of
+        the campaign.
+
+        Parameters
+        ----------
+        table : path or frame
+            Rows with the columns that the campaign learns from, as in `open_campaign`.
+        id_column : str or None
+            Column with their ids; None: that of the campaign where there is one, or the index of a
+            pandas frame. Rows need no ids: they are then called row 1, row 2, ...
+        level : float
+            Probability with which the interval holds a label.
+        sheet : str or None
+            Of an Excel file; None: the first.
+        header : int or None
+            The line of a file that names the columns; None: it is found.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each, in their order: `id`, `mean` and `sd` of the function, `low` and `high`
+            of a label, as in ``to_frame("predictions")``.
+
+        Raises
+        ------
+        ValueError
+            Where a column is missing, a cell cannot be read, or there are no rows.
+        WealError
+            While labels are too few for a model.
+
+        Examples
+        --------
+        >>> import pandas as pd, weal
+        >>> pool = pd.DataFrame({"temp": [20, 80, 140, 200]}, index=["a", "b", "c", "d"])
+        >>> campaign = weal.open_campaign("demo", "memory:", pool=pool, by="ann", n_start=3)
+        >>> number = campaign.tell({"a": 312.5, "b": 320.0, "d": 340.0})
+        >>> found = campaign.predict(pd.DataFrame({"temp": [50, 110]}))
+        >>> found.columns.tolist(), found["id"].tolist()
+        (['id', 'mean', 'sd', 'low', 'high'], ['row 1', 'row 2'])
+        """
+        import warnings
+
+        from weal.campaign.predicting import frame_of, predict
+
+        found = predict(self, table, id_column, level, sheet, header)
+        for note in found.notes:
+            warnings.warn(note, UserWarning, stacklevel=2)
+        return frame_of(found.columns())
 
     def candidate_ids(self) -> list[str]:
         """The ids of all candidates.

@@ -199,14 +199,15 @@ def _tell_one(
         raise ValueError(f"{value!r} is no number; a row without one is skipped: `{words}`")
     found = entry(id_, value, details["noise"], details["note"], details["sure"])
     how = {name: details[name] for name in ("replace", "repeat", "key")}
-    seq, new, doubts = campaign.tell_entries([found], **how)
-    say(f"{id_}: {value} {'kept' if new else 'was there already'}")
-    for doubt in doubts:
+    kept = campaign.tell_entries([found], **how)
+    say(f"{id_}: {value} {'kept' if kept.new else 'was there already'}")
+    for doubt in kept.doubts:
         say(doubt)
     if as_json:
-        show_json({"event": seq, "labels": 1, "new": new, "doubts": list(doubts)})
+        told = {"event": kept.seq, "labels": 1, "new": kept.new}
+        show_json({**told, "doubts": list(kept.doubts)})
     else:
-        show(seq)
+        show(kept.seq)
 
 
 def _check_usage(

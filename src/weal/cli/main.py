@@ -35,6 +35,7 @@ _SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
         "weal.cli.new_add": ("new", "add"),
         "weal.cli.ask_tell": ("ask", "tell", "skip", "withdraw"),
         "weal.cli.view": ("status", "plot", "export", "settings", "list"),
+        "weal.cli.predict": ("predict",),
         "weal.cli.look": ("show", "log", "remove"),
         "weal.cli.serve": ("serve",),
     },

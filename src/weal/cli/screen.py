@@ -182,9 +182,9 @@ def passing() -> Iterator[Count]:
     def tell(what: str, done: int, total: int) -> None:
         nonlocal due
         now = time.monotonic()
-        if not done:
+        if not done:  # nothing is known yet of how fast it is
             begun[what] = now
-        if now < due or done >= total:
+        if not done or now < due or done >= total:
             return
         from weal.shards.crew import said
 

@@ -78,8 +78,13 @@ class Exact:
 class Encoded:
     """Features made elsewhere."""
 
-    M: int  # experts in a row
-    which: Index = ...  # of them, those in use; an index, or all
+    M: int  # features in a row, each of a kernel
+    which: Index = ...  # of them, those of each expert; an index, or all
+
+    @classmethod
+    def of(cls, M: int, experts: int) -> Self:
+        """For so many experts: one for each features, or as many for each one after the other."""
+        return cls(M) if experts == M else cls(M, np.repeat(np.arange(M), experts // M))
 
     def points(self, experts: Any, X: Array, dtype: DTypeLike = np.float64) -> Array:
         """Features (M, N, F) out of rows of M F numbers."""

@@ -59,16 +59,15 @@ def prior_height(unit: Array) -> Array:
     return -A0 * np.log(unit) - B0 / unit
 
 
-def expected_units(kernels: Sequence[Kernel], ratios: Sequence[float], d: int) -> Array:
-    """Units (kernels, ratios) of experts on d inputs before any label."""
-    varied = np.array([1.0 - _far(kernel, d) for kernel in kernels])
-    return 1.0 / (varied[:, None] + np.maximum(ratios, LEAST_RATIO))
+def expected_units(varied: Sequence[float], ratios: Sequence[float]) -> Array:
+    """Units (experts, ratios) before any label, of experts that vary so much (`varying`)."""
+    return np.asarray(1.0 / (np.array(varied)[:, None] + np.maximum(ratios, LEAST_RATIO)))
 
 
-def _far(kernel: Kernel, d: int) -> float:
-    """Correlation of two points that are as far apart as standardised ones are."""
+def varying(kernel: Kernel, d: int) -> float:
+    """How much of the magnitude is between points as far apart as standardised ones are."""
     plain = replace(kernel, offset=0.0)
-    return float(correlation(plain, np.zeros((1, d)), np.full((1, d), 2.0**0.5))[0, 0])
+    return 1.0 - float(correlation(plain, np.zeros((1, d)), np.full((1, d), 2.0**0.5))[0, 0])
 
 
 def _unit(K: Array, ratio: float, y: Array, extra: Array) -> float:

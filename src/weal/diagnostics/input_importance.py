@@ -25,8 +25,10 @@ LEAST_WEIGHT = 0.05  # of the experts that do
 
 
 def length_scales(model: Model) -> Array:  # (M, d)
-    """Lengthscales of the experts, in scaled inputs."""
+    """Lengthscales of the experts, in scaled inputs; 1 for columns that came encoded."""
     d = model.n_features_in_
+    if not model.dictionary_:
+        return np.ones((len(model.weights_), d))
     return np.array([np.broadcast_to(k.length_scale, (d,)) for k in model.dictionary_])
 
 

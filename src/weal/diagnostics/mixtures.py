@@ -71,7 +71,7 @@ def main_experts(fold: Fold, least: float) -> Fold:
     ens, prior = fold.ensemble, fold.prior
     return replace(
         fold,
-        dictionary=tuple(fold.dictionary[m] for m in which),
+        dictionary=tuple(fold.dictionary[m] for m in which if fold.dictionary),
         embedding=fold.embedding.take(which),
         ensemble=_some(replace(ens, experts=ens.experts.take(which)), which),
         prior=_some(prior, which),

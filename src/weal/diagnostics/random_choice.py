@@ -128,6 +128,6 @@ def _error(
 
 
 def _learnt(fold: Fold, X: Array, z: Array) -> Ensemble:
-    experts = prior_experts(fold.embedding, fold.dictionary, X.shape[1], len(fold.dictionary))
+    experts = prior_experts(fold.embedding, fold.dictionary, X.shape[1], len(fold.prior.log_w))
     start = replace(fold.prior, experts=experts)
     return ensemble.fold(start, fold.embedding.points(experts, X), z, np.zeros(len(z)))

@@ -200,6 +200,8 @@ def fingerprint(model: Model, X: Array, t: int) -> str:
 
 def kinds(fold: Fold) -> dict[str, float]:
     """Weights of the experts by family, and by whether each input has a lengthscale of its own."""
+    if not fold.dictionary:
+        return {"encoded": 1.0}
     found: dict[str, float] = {}
     for kernel, w in zip(fold.dictionary, fold.ensemble.w.tolist(), strict=True):
         single = isinstance(kernel.length_scale, float)

@@ -84,11 +84,12 @@ class Model:
         return f"<Model: {', '.join(counts)}>"
 
     def _repr_html_(self) -> str:
-        experts = [f"{w:.0%} {self.dictionary_[m]}" for m, w in self._heaviest()]
+        known = self.dictionary_ or ["encoded"] * len(self.weights_)
+        experts = [f"{w:.0%} {known[m]}" for m, w in self._heaviest()]
         return card("Model", {**dict(self._facts()), "heaviest": "; ".join(experts)})
 
     def _facts(self) -> list[tuple[str, int]]:
-        d, t, M = self.n_features_in_, self.n_labels_, len(self.dictionary_)
+        d, t, M = self.n_features_in_, self.n_labels_, len(self.weights_)
         return [("labels", t), ("inputs", d), ("experts", M)]
 
     def _heaviest(self) -> list[tuple[int, float]]:

@@ -27,6 +27,7 @@ from weal.model import old_files
 from weal.model.fold import NO_EXPERTS, Fold, Seen, emptied
 from weal.model.model import Model
 from weal.model.parameters import setting_of
+from weal.model.setting import Setting, encoded_experts
 
 KIND = "EnsembleGPRegressor"
 Header = dict[str, Any]
@@ -123,7 +124,7 @@ def unpack_experts(params: Mapping[str, Any], header: Header, arrays: Arrays) ->
         NO_EXPERTS, log_w, _prior_from_arrays(arrays), arrays["ratio"], float(setting.temper)
     )
     nothing = (np.zeros((0, d)), np.zeros(0), np.zeros(0))
-    embedding = _embedding(str(header["embedding"]), dictionary, arrays)
+    embedding = _embedding(setting, d, str(header["embedding"]), dictionary, arrays)
     bend = Bend(**{name: float(part) for name, part in header["bend"].items()})
     seed, settled = int(header["seed"]), int(header["settled"])
     seen = Seen(*nothing, np.zeros(0))
@@ -231,7 +232,11 @@ def _scale_from_arrays(arrays: Arrays, prior: Any) -> Conjugate | Fixed:
     return Fixed(arrays["magnitude"])
 
 
-def _embedding(kind: str, dictionary: tuple[Kernel, ...], arrays: Arrays) -> Embedding:
+def _embedding(
+    setting: Setting, d: int, kind: str, dictionary: tuple[Kernel, ...], arrays: Arrays
+) -> Embedding:
+    if kind == "Encoded":
+        return Encoded.of(encoded_experts(setting, d), len(arrays["prior_log_w"]))
     if kind == "Spectral":
         return Spectral(arrays["zeta"], arrays.get("offset"))
     if kind == "Inducing":
@@ -239,7 +244,7 @@ def _embedding(kind: str, dictionary: tuple[Kernel, ...], arrays: Arrays) -> Emb
         if ends[-1] != len(arrays["inducing"]):
             raise ValueError(f"{len(arrays['inducing'])} inducing points, of {ends[-1]}")
         return Inducing.of(dictionary, np.split(arrays["inducing"], ends[:-1]))
-    return Encoded(len(arrays["prior_log_w"])) if kind == "Encoded" else Exact()
+    return Exact()
 
 
 def _posterior_to_arrays(experts: Any) -> Arrays:

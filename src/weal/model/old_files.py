@@ -1,6 +1,7 @@
 """Files of format 1, as weal 0.1 wrote them, turned into the present format when they are read.
 
 noise, noise_bounds   were variances of the noise, and are standard deviations
+magnitude             of encoded experts was fitted to the first labels, whatever it said
 next_refresh          the number of labels at which experts are settled next; now `settled`,
 the number by which they were settled last
 a learner             kept its model whole; now the experts as they were settled, the labels
@@ -32,6 +33,8 @@ def params(old: Header) -> Header:
         changed["noise"] = np.sqrt(noise).tolist()
     if bounds is not None:
         changed["noise_bounds"] = np.sqrt(bounds).tolist()
+    if old.get("approximation") == "encoded" and isinstance(old.get("magnitude"), str):
+        changed["magnitude"] = None
     return {**old, **changed}
 
 

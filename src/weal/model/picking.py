@@ -11,16 +11,17 @@ import numpy as np
 from weal.core import lineup, outliers, refining, slab
 from weal.core.arrays import Array
 from weal.core.bend import Bend
+from weal.core.embedding import Encoded
 from weal.core.ensemble import normalise
 from weal.core.kernels import Kernel
 from weal.core.lineup import Lineup
 from weal.core.scaling import location_scale
 from weal.core.slab import NO_DOUBT, Doubt
-from weal.core.stated_noise import expected_units
+from weal.core.stated_noise import expected_units, varying
 from weal.model import approximation, warping
 from weal.model.approximation import least_hashes
 from weal.model.checks import check_prior_weights
-from weal.model.setting import Setting, kernels_of
+from weal.model.setting import Setting, encoded_experts, kernels_of
 
 # Labels that the marginal likelihood looks at; what it finds is fitted again to half of the labels,
 # this many at the most. At 1,500 labels, noise 10 %, NMSE was lower by 8 % (se 2) with 600 and by
@@ -49,14 +50,25 @@ def pick(setting: Setting, X: Array, y: Array, extra: Array, sure: Array | None 
     bend = bend_of(setting, X, y, extra)
     if not setting.adaptive:
         dictionary = tuple(kernel for kernel in found for _ in ratios)
-        log_w = check_prior_weights(setting.prior_weights, len(dictionary))
-        unit = expected_units(found, ratios, X.shape[1]).ravel()
-        return Settled(dictionary, np.tile(ratios, len(found)), log_w, 1.0, bend, unit)
+        unit = _units_before(setting, found, X).ravel()
+        log_w = check_prior_weights(setting.prior_weights, len(unit))
+        noise = np.tile(ratios, len(unit) // len(ratios))
+        return Settled(dictionary, noise, log_w, 1.0, bend, unit)
     rows, z, noise = evidence_rows(X, y, extra), bend.labels(y), bend.variances(extra, y)
     variance = _variance(z)
     best = _chosen(setting, X[rows], z[rows], noise[rows], variance)
     best = _refined(setting, best, X, z, noise, variance)
     return _settled(best, variance, bend, NO_DOUBT)
+
+
+def _units_before(setting: Setting, found: tuple[Kernel, ...], X: Array) -> Array:
+    """Units (experts, ratios) before any label, of kernels or of the features that X holds."""
+    if found:
+        varied = [varying(kernel, X.shape[1]) for kernel in found]
+    else:
+        Phi = Encoded(encoded_experts(setting, X.shape[1])).points(None, X)  # (M, t, F)
+        varied = np.where(len(X) > 1, Phi.var(axis=1).sum(axis=1), 1.0).tolist()
+    return expected_units(varied, setting.noise_ratios)
 
 
 def doubting(setting: Setting, X: Array, y: Array, extra: Array, sure: Array) -> Settled:

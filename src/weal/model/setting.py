@@ -41,7 +41,7 @@ class Setting:
     noise_bounds: tuple[float, float] = NOISE_BOUNDS  # of the sd
     prior_weights: ArrayLike | None = None
     temper: float = 1.0
-    warp: str | None = None
+    warp: str | None = "auto"
     outliers: bool = True
 
     def __post_init__(self) -> None:
@@ -62,17 +62,17 @@ class Setting:
 
     @property
     def integrated(self) -> bool:
-        """Whether magnitudes are integrated out; encoded experts fit theirs."""
+        """Whether magnitudes are integrated out."""
         if isinstance(self.magnitude, str) and self.magnitude != INTEGRATED:
             raise ValueError(
                 f"magnitude is {self.magnitude!r}; it must be {INTEGRATED!r}, None or numbers"
             )
-        return isinstance(self.magnitude, str) and self.approximation != "encoded"
+        return isinstance(self.magnitude, str)
 
     @property
     def adaptive(self) -> bool:
-        """Whether the experts themselves follow the labels."""
-        return self.integrated and self.kernels is None
+        """Whether the experts themselves follow the labels; encoded ones are what they are."""
+        return self.integrated and self.kernels is None and self.approximation != "encoded"
 
     @property
     def doubting(self) -> bool:
@@ -98,3 +98,14 @@ def kernels_of(setting: Setting, d: int) -> tuple[Kernel, ...]:
     if setting.kernels is not None:
         return check_dictionary(setting.kernels, d)
     return lineup.grid(d) if setting.integrated else kernels.default_dictionary(d)
+
+
+def encoded_experts(setting: Setting, d: int) -> int:
+    """Experts that rows of d columns hold the features of."""
+    F = 2 * setting.n_frequencies
+    if d % F:
+        raise ValueError(
+            f"encoded inputs have 2 x n_frequencies = {F} columns for each expert; "
+            f"{d} columns are no multiple of that: give the encoder's n_frequencies"
+        )
+    return d // F

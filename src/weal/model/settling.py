@@ -25,7 +25,7 @@ from weal.model.checks import (
     check_prior_weights,
 )
 from weal.model.picking import Settled, bend_of, evidence_rows, pick
-from weal.model.setting import Setting, given_magnitudes, kernels_of
+from weal.model.setting import Setting, encoded_experts, given_magnitudes, kernels_of
 
 LENGTH_BOUNDS = (1e-5, 1e5)  # of a fitted lengthscale, scikit-learn's default
 
@@ -43,11 +43,10 @@ class Prior:
 
 def check(setting: Setting, d: int) -> None:
     """Refuse parameters that do not fit one another, or d inputs; `settle` would refuse them."""
-    found = kernels_of(setting, d)
+    M = len(kernels_of(setting, d)) or encoded_experts(setting, d)
     if setting.integrated:
-        M = len(found) * len(setting.noise_ratios)
+        M *= len(setting.noise_ratios)
     else:
-        M = len(found) or _encoded_experts(setting, d)
         check_fixed("magnitude", given_magnitudes(setting), M)
         check_fixed("noise", setting.noise, M)
     if not setting.adaptive:
@@ -66,7 +65,7 @@ def settle(
     rows, bend = evidence_rows(X, y, extra), bend_of(setting, X, y, extra)
     y, extra = bend.labels(y), bend.variances(extra, y)
     dictionary = kernels_of(setting, X.shape[1])
-    M = len(dictionary) or _encoded_experts(setting, X.shape[1])
+    M = len(dictionary) or encoded_experts(setting, X.shape[1])
     log_w = check_prior_weights(setting.prior_weights, M)
     magnitude = check_fixed("magnitude", given_magnitudes(setting), M)
     noise = _squared(check_fixed("noise", setting.noise, M))
@@ -89,7 +88,7 @@ def settle(
 
 def line_up(setting: Setting, picked: Settled, X: Array, seed: int) -> Prior:
     """The prior of experts that were picked for labels at X (t, d)."""
-    M, d = len(picked.dictionary), X.shape[1]
+    M, d = len(picked.noise), X.shape[1]
     embedding = _embedding(setting, picked.dictionary, picked.noise, X, seed)
     experts = prior_experts(embedding, picked.dictionary, d, M)
     scale = Conjugate.prior(M, picked.variance, picked.unit)
@@ -116,22 +115,12 @@ def _with_fitted_lengths(
     return tuple(fitted)
 
 
-def _encoded_experts(setting: Setting, d: int) -> int:
-    F = 2 * setting.n_frequencies
-    if d % F:
-        raise ValueError(
-            f"encoded inputs have 2 x n_frequencies = {F} columns for each expert; "
-            f"{d} columns are no multiple of that: give the encoder's n_frequencies"
-        )
-    return d // F
-
-
 def _embedding(
     setting: Setting, dictionary: tuple[Kernel, ...], noise: Array, X: Array, seed: int
 ) -> Embedding:
     """How inputs become points of the experts, for noise ratios (M,) and labelled inputs X."""
     if setting.approximation == "encoded":
-        return Encoded(len(noise))
+        return Encoded.of(encoded_experts(setting, X.shape[1]), len(noise))
     if setting.approximation != "features":
         return approximation.chosen(setting.approximation, dictionary, noise, X)
     d = X.shape[1]
@@ -144,7 +133,7 @@ def prior_experts(embedding: Embedding, dictionary: tuple[Kernel, ...], d: int, 
     """Experts that have seen no label."""
     if isinstance(embedding, Exact):
         return ExactExperts.prior(dictionary, d)
-    F = d // M if isinstance(embedding, Encoded) else embedding.width(None)
+    F = d // embedding.M if isinstance(embedding, Encoded) else embedding.width(None)
     if isinstance(embedding, Inducing):
         return InducingExperts.prior(M, F)
     return FeatureExperts.prior(M, F)

@@ -154,11 +154,14 @@ def make_plan(
     return plan
 
 
-def encode(plan: Plan, table: Table) -> Matrix:  # (N, d)
-    """The inputs of all rows, finite; ValueError names the rows that cannot be encoded."""
+def encode(plan: Plan, table: Table, ids: Sequence[str] | None = None) -> Matrix:  # (N, d)
+    """The inputs of all rows, finite; ValueError names the rows that cannot be encoded.
+
+    Rows are called by `ids`, else by what the table has in the column of the ids.
+    """
     used = [column for column in plan.columns if column.kind != "dropped"]
-    there = plan.id_column in table.columns
-    ids = row_ids(table, plan.id_column if there else None)
+    if ids is None:
+        ids = row_ids(table, plan.id_column if plan.id_column in table.columns else None)
     check_columns(table, [column.name for column in used])
     X = np.empty((table.n, len(plan.names)))
     start = 0

@@ -20,7 +20,7 @@ from datetime import datetime
 
 import numpy as np
 
-from weal.table.cells import Cell, short
+from weal.table.cells import Cell, short, with_comma
 from weal.table.columns import (
     MOST_DECLARED,
     Found,
@@ -211,6 +211,8 @@ def _read(column: Column, table: Table, ids: Sequence[str]) -> Matrix:  # (N,)
     }
     read, what = readers[column.kind]
     x, bad = read()
+    if bad and column.kind == "number" and all(with_comma(cells[n]) for n in bad):
+        what = "numbers with decimal points"
     refuse_rows(bad, table, name, ids, "column {} must hold " + what)
     infinite = np.flatnonzero(np.isinf(x)).tolist()
     refuse_rows(infinite, table, name, ids, "column {} must hold finite numbers")

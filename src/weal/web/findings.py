@@ -35,10 +35,10 @@ def measured(shelf: Shelf, given: Arguments, progress: Progress) -> None:
     """Labels beside what the others made of them; nothing before there is a model."""
     campaign = shelf.campaign(given["name"])
     session = campaign.session
+    seq = session.ledger.seq
     if not session.state.fitted:
-        shelf.keep(
-            campaign, "measured", {"points": [], "n": 0, "baseline": None, "explained": None}
-        )
+        nothing = {"points": [], "n": 0, "baseline": None, "explained": None}
+        shelf.keep(campaign, "measured", seq, nothing)
         return
     model = session.model
     alone, right = beside_others(model, LEVEL), model.fold.right
@@ -52,7 +52,7 @@ def measured(shelf: Shelf, given: Arguments, progress: Progress) -> None:
     ]  # fmt: skip
     worth = _worth(y[right], alone.mean[right])  # of the labels that are believed, as in status
     found = {"points": [_finite(point) for point in points], "n": len(y), **worth}
-    shelf.keep(campaign, "measured", found)
+    shelf.keep(campaign, "measured", seq, found)
 
 
 def _worth(y: Any, mean: Any) -> dict[str, float | None]:
@@ -76,11 +76,12 @@ def _finite(point: dict[str, Any]) -> dict[str, Any]:
 def explore(shelf: Shelf, given: Arguments, progress: Progress) -> None:
     """All candidates with cells and predictions, for a page that searches and sorts them."""
     campaign = shelf.campaign(given["name"])
+    seq = campaign.ledger.seq
     progress("predicting the candidates", 0, 2)
     columns, rows = _catalogued(campaign)
     progress("predicting the candidates", 1, 2)
     path = shelf.kept.path(campaign.name, catalogue.FILE)
-    catalogue.write(path, campaign.session.ledger.seq, columns, rows)
+    catalogue.write(path, seq, columns, rows)
 
 
 def _catalogued(campaign: Campaign) -> tuple[list[str], Any]:

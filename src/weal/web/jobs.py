@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from weal.campaign.explaining import explain
 from weal.campaign.ledger import Ledger
 from weal.campaign.shard_pool import MOST_AT_ONCE, ShardPool
 from weal.web import findings, results, tables
@@ -46,16 +47,19 @@ def _cells(pool: Any) -> Iterator[tuple[str, str]]:
 def why(shelf: Shelf, given: Arguments, progress: Progress) -> None:
     """Why the rows that are out were asked, in sentences."""
     campaign = shelf.campaign(given["name"])
-    leases = campaign.ledger.leases
-    found = {str(leases[one.id].seq): list(one.sentences) for one in campaign.asked()}
-    shelf.keep(campaign, "why", found)
+    session = campaign.session
+    ledger = session.ledger
+    asked = explain(session, ledger.open_leases(shelf.store.now()))
+    found = {str(ledger.leases[one.id].seq): list(one.sentences) for one in asked}
+    shelf.keep(campaign, "why", ledger.seq, found)
 
 
 def status(shelf: Shelf, given: Arguments, progress: Progress) -> None:
     """How far the campaign is, as `weal status` has it."""
     campaign = shelf.campaign(given["name"])
+    seq = campaign.ledger.seq
     found = campaign.status(progress=progress)
-    shelf.keep(campaign, "status", {**found.to_dict(), "lines": found.lines()})
+    shelf.keep(campaign, "status", seq, {**found.to_dict(), "lines": found.lines()})
 
 
 def ask(shelf: Shelf, given: Arguments, progress: Progress) -> list[str]:

@@ -1,5 +1,7 @@
 """A table becomes a campaign: dropped, shown column by column, and only then made."""
 
+import hashlib
+import json
 import shutil
 from pathlib import PurePosixPath
 from typing import Annotated, Any
@@ -16,6 +18,14 @@ router = APIRouter()
 ENDINGS = (*TEXT_ENDINGS, ".xlsx")
 File = Annotated[str, Query(pattern="^[0-9a-f]{32}$")]
 Text = Annotated[str, Form(max_length=1000)]
+Once = Annotated[str, Form(pattern="^([0-9a-f]{32})?$")]  # of a form: sent twice, it is one job
+
+
+def once(key: str, *said: Any) -> str | None:
+    """What the job of a form is known by: one for the same key and words; None without a key."""
+    if not key:
+        return None
+    return hashlib.blake2b(json.dumps([key, *said]).encode(), digest_size=16).hexdigest()
 
 
 def stored(seat: Seat, table: UploadFile) -> str:
@@ -77,13 +87,16 @@ class Choices:
 
 @router.post("/new/plan", status_code=303)
 def choose(
-    seat: WritingSeat, choices: Annotated[Choices, Depends()], make: Annotated[bool, Form()] = False
+    seat: WritingSeat,
+    choices: Annotated[Choices, Depends()],
+    make: Annotated[bool, Form()] = False,
+    key: Once = "",
 ) -> Response:
     """Look again with other choices, or make the campaign."""
     given = choices.given
     if make:
         check_name(given["name"])
-        job = seat.submit("make", who=seat.who, **given)
+        job = seat.submit("make", once(key, given, seat.who), who=seat.who, **given)
     else:
         job = seat.submit("look", **given)
     return seat.progress(job, then=f"/new/plan?file={given['file']}")

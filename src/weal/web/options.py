@@ -1,5 +1,6 @@
 """Page 5: settings, further candidates, rows left out, and everything as files."""
 
+import hashlib
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, HTTPException, Query, Response, UploadFile
@@ -9,7 +10,7 @@ from weal.campaign.settings import seconds
 from weal.diagnostics.wording import REASONS
 from weal.store.events import MAX_ID
 from weal.web.desk import At, Here, Writing
-from weal.web.making import stored
+from weal.web.making import Once, once, stored
 from weal.web.places import given_file, new_file
 from weal.web.typed import read_value
 
@@ -63,9 +64,14 @@ def unskip(here: Writing, id: Annotated[str, Form(min_length=1, max_length=MAX_I
 
 
 @router.post("/c/{name}/add", status_code=303)
-def add(here: Writing, table: UploadFile) -> Response:
+def add(here: Writing, table: UploadFile, key: Once = "") -> Response:
     """Add the candidates of a table."""
-    job = here.submit("add", name=here.name, who=here.who, file=stored(here, table))
+    content = hashlib.sha256(table.file.read()).hexdigest()
+    table.file.seek(0)
+    job = here.submit(
+        "add", once(key, here.name, here.who, content),
+        name=here.name, who=here.who, file=stored(here, table),
+    )  # fmt: skip
     return here.progress(job, then=here.url("settings"))
 
 

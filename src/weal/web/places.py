@@ -9,6 +9,7 @@ import hashlib
 import os
 import secrets
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from weal.store.naming import Name
@@ -51,8 +52,9 @@ def given_file(folder: Path, key: str) -> Path | None:
 def sweep(folder: Path) -> None:
     """Delete uploads and downloads of days ago."""
     for path in (folder / "files").glob("*"):
-        if path.stat().st_mtime < time.time() - OLD:
-            path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):  # another server of this store sweeps too
+            if path.stat().st_mtime < time.time() - OLD:
+                path.unlink()
 
 
 def _state() -> Path:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form, Query, Response, UploadFile
 
 from weal.web.desk import Here, Writing
-from weal.web.making import stored
+from weal.web.making import Once, once, stored
 from weal.web.places import new_file
 
 router = APIRouter()
@@ -62,9 +62,11 @@ def keep(
     called: Called = "",
     twice: Annotated[str, Form(pattern="^(|replace|repeat)$")] = "",
     look: Annotated[bool, Form()] = False,
+    key: Once = "",
 ) -> Response:
     """Keep the labels of a sheet, or look at it again with labels that are there seen otherwise."""
     kind = "preview" if look else "tell_file"
     how = {twice: True} if twice else {}
     given: dict[str, Any] = {"name": here.name, "who": here.who, "file": file, "called": called}
-    return here.progress(here.submit(kind, **given, how=how), then=here.url("sheet"))
+    job = here.submit(kind, None if look else once(key, given, how), **given, how=how)
+    return here.progress(job, then=here.url("sheet"))

@@ -37,6 +37,9 @@ class Shelf:
         found.who = who
         return found
 
-    def keep(self, campaign: Campaign, kind: str, data: Any) -> None:
-        """Keep what was found of a campaign, which is up to date."""
-        self.kept.keep(campaign.name, kind, campaign.session.ledger.seq, data)
+    def keep(self, campaign: Campaign, kind: str, seq: int, data: Any) -> None:
+        """Keep what was found of a campaign; `seq` is from before it was looked for.
+
+        Whoever told a label meanwhile makes it old, and it is looked for again.
+        """
+        self.kept.keep(campaign.name, kind, seq, data)

@@ -42,6 +42,8 @@ class Job:
     answer: Any = None
     error: Exception | None = None
     finished: threading.Event = field(default_factory=threading.Event)
+    begun: bool = False
+    later: int | None = None  # the event after which the same is wanted again
 
 
 class Runner(Protocol):
@@ -165,9 +167,14 @@ class Worker:
     def want(self, kind: str, name: str, seq: int) -> None:
         """A result of a campaign, found after `seq` events, when there is time for it."""
         with self._lock:
-            if (kind, name) in self._wanted or self.trouble(kind, name, seq):
-                return
-            job = self._wanted[kind, name] = Job("", kind, {"name": name, "seq": seq})
+            under_way = self._wanted.get((kind, name))
+            if under_way is None and not self.trouble(kind, name, seq):
+                self._want(kind, name, seq)
+            elif under_way is not None and under_way.begun:  # it may have looked too early
+                under_way.later = seq
+
+    def _want(self, kind: str, name: str, seq: int) -> None:
+        job = self._wanted[kind, name] = Job("", kind, {"name": name, "seq": seq})
         self._queue.put((1, next(self._numbers), job))
 
     def trouble(self, kind: str, name: str, seq: int) -> str | None:
@@ -186,6 +193,7 @@ class Worker:
 
     def _work(self) -> None:
         while (job := self._queue.get()[2]) is not None:
+            job.begun = True
             try:
                 job.answer = self._runner(job.kind, job.given, _counter(job))
             except Exception as error:  # noqa: BLE001  whoever waits for the job is told
@@ -194,11 +202,17 @@ class Worker:
 
     def _settle(self, job: Job) -> None:
         if not job.id:
-            wanted = (job.kind, str(job.given["name"]))
-            if job.error is not None:
-                self._failed[wanted] = (job.given["seq"], str(job.error))
-            self._wanted.pop(wanted, None)
+            with self._lock:
+                self._found(job, (job.kind, str(job.given["name"])))
         job.finished.set()
+
+    def _found(self, job: Job, wanted: tuple[str, str]) -> None:
+        """A result is there, or cannot be; it is looked for again where labels came meanwhile."""
+        if job.error is not None:
+            self._failed[wanted] = (job.given["seq"], str(job.error))
+        self._wanted.pop(wanted, None)
+        if job.later is not None and job.later != job.given["seq"]:
+            self._want(*wanted, job.later)
 
 
 def _counter(job: Job) -> Callable[[str, int, int], None]:

@@ -53,11 +53,13 @@
     if (good && form && form.matches("form[data-again]")) forget(form);
   });
 
-  // Where to type next.
+  // Where to type next. Whoever types already, before this script came, goes on: selected digits would be lost.
   const settle = () => {
     recall();
     const field = document.querySelector("[data-focus]");
-    if (field && !document.querySelector("dialog[open]")) { field.focus(); if (field.select) field.select(); }
+    if (!field || document.querySelector("dialog[open]") || (document.activeElement || body).matches("input, textarea, select")) return;
+    field.focus();
+    if (field.select) field.select();
   };
   body.addEventListener("htmx:afterSwap", (event) => { if (event.detail.target.id === "bench") settle(); });
 
@@ -112,5 +114,5 @@
     event.preventDefault();
     location.replace(next);
   });
-  settle();
+  document.addEventListener("DOMContentLoaded", settle); // when htmx listens, and not before
 })();

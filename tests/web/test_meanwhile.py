@@ -1,0 +1,135 @@
+"""What happens while something else does: labels during a job, forms that are sent twice."""
+
+import queue
+
+import pytest
+
+import weal
+from weal.store.store import open_store
+from weal.web import catalogue, jobs
+from weal.web.shelf import Shelf
+from weal.web.worker import Worker
+from web.conftest import begin
+from web.test_sizes import shown, upload
+from web.visiting import Visitor, plain
+
+LABELS = 14
+
+
+def value(k):
+    return (k % 17 - 3.5) ** 2 + k % 5
+
+
+@pytest.fixture
+def shelf(url, tmp_path):
+    """What the worker has at hand, of a campaign with a model and rows that are out."""
+    begin(url, tmp_path, rows=60)
+    with weal.open_campaign("steel", url, by="bob") as campaign:
+        campaign.tell([f"A-{k}" for k in range(LABELS)], [value(k) for k in range(LABELS)])
+        campaign.ask_for(["A-40", "A-41"])
+    (tmp_path / "kept").mkdir()
+    return Shelf(open_store(url), tmp_path / "kept")
+
+
+def once(deed):
+    """The deed, at the first call alone."""
+    left = [deed]
+    return lambda *_: left and left.pop()()
+
+
+def seq_of(shelf, kind):
+    if kind == "explore":
+        return catalogue.written_after(shelf.kept.path("steel", catalogue.FILE))
+    return shelf.kept.found("steel", kind).seq
+
+
+@pytest.mark.parametrize("kind", ["status", "measured", "explore", "why"])
+def test_what_was_found_while_a_label_came_is_not_taken_for_what_it_teaches(
+    shelf, url, kind, monkeypatch
+):
+    def others():
+        with weal.open_campaign("steel", url, by="eve") as campaign:
+            campaign.tell("A-40", 2.5)
+            campaign.ask_for(["A-42"])
+
+    meanwhile, before = once(others), shelf.store.head("steel")[0]
+    for module, name in ((jobs, "explain"), (jobs.findings, "beside_others")):
+        work = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *given, work=work: [work(*given), meanwhile()][0])
+    jobs.run(shelf, kind, {"name": "steel"}, meanwhile)
+    assert shelf.store.head("steel")[0] == before + 2
+    assert seq_of(shelf, kind) == before
+    jobs.run(shelf, kind, {"name": "steel"}, print)
+    assert seq_of(shelf, kind) == before + 2
+
+
+class Slow:
+    """A runner whose jobs end when they are told to."""
+
+    def __init__(self):
+        self.begun, self.ends = queue.Queue(), queue.Queue()
+
+    def __call__(self, kind, given, progress):
+        self.begun.put(given["seq"])
+        self.ends.get()
+
+    def close(self):
+        self.ends.put(None)
+
+
+def test_what_is_wanted_while_it_is_looked_for_is_looked_for_again():
+    runner = Slow()
+    worker = Worker(runner)
+    worker.want("status", "steel", 1)
+    assert runner.begun.get() == 1
+    for seq in (1, 2, 3):
+        worker.want("status", "steel", seq)
+    runner.ends.put(None)
+    assert runner.begun.get() == 3
+    worker.want("status", "steel", 3)
+    again = worker.wanted("status", "steel")
+    runner.ends.put(None)
+    again.finished.wait()
+    assert worker.wanted("status", "steel") is None
+    assert runner.begun.empty()
+    worker.close()
+
+
+@pytest.fixture
+def ann(servers, steel):
+    with Visitor(servers.start(steel, worker="here")) as visitor:
+        yield visitor
+
+
+def sent_twice(ann, path, data, **files):
+    """Two answers to the same form, the second sent before anything came of the first."""
+    send = lambda: ann.client.post(path, data=data, files=files, headers={"Origin": ann.base})  # noqa: E731
+    return [shown(ann, one) for one in [send(), send()]]
+
+
+def test_a_double_click_makes_one_campaign(ann, steel):
+    plan = shown(ann, upload(ann, "alloys.csv", b"id,a,b\nx,1,2\ny,2,4\nz,4,9\n"))
+    fields = {**ann.form(str(plan.url), "/new/plan"), "make": "true", "id": "id"}
+    for page in sent_twice(ann, "/new/plan", fields):
+        assert page.url.path == "/c/alloys/bench"
+    other = shown(ann, ann.post("/new/plan", {**fields, "name": "copper"}))  # "back", another name
+    assert other.url.path == "/c/copper/bench"
+    assert sorted(open_store(steel).campaigns()) == ["alloys", "copper", "steel"]
+
+
+def test_a_double_click_keeps_a_worksheet_once_and_says_so(ann, steel):
+    brought = upload(ann, "back.csv", b"sample,hardness\nA-1,2.5\nA-2,3.5\n", "/c/steel/sheet")
+    fields = ann.form(str(shown(ann, brought).url), "/c/steel/keep")
+    for page in sent_twice(ann, "/c/steel/keep", fields):
+        assert "2 labels kept." in plain(page.text)
+    kinds = [event.kind for event in open_store(steel).read("steel")]
+    assert kinds.count("told") == 2
+
+
+def test_a_double_click_adds_candidates_once_and_says_so(ann, steel):
+    table = ("more.csv", b"sample,temp,hours,hardness\nB-1,2,1,\nB-2,4,2,\n", "text/csv")
+    fields = ann.form("/c/steel/settings", "/c/steel/add")
+    for page in sent_twice(ann, "/c/steel/add", fields, table=table):
+        assert "2 candidates added." in plain(page.text)
+    kinds = [event.kind for event in open_store(steel).read("steel")]
+    assert kinds.count("added") == 2  # with those that it began with
