@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 from benchmarks.pages.curves import curves
 from benchmarks.pages.kept import Figures, Files, Kept
-from benchmarks.pages.markdown import figure, repeat, table
+from benchmarks.pages.markdown import figure, repeat, table, whole
 
 from weal.bench.claims import MULTI, RANGE, SYNTHETIC
 from weal.bench.titles import in_order_of_tasks, number, task_title
@@ -78,11 +78,6 @@ def page(files: Files, figures: Figures) -> str:
     judged = [row for row in kept.rows if "reading" in row]
     own = [row for row in judged if row["reading"] == AS_IT_STANDS]
     claims = [[f"{r['claim']}. {r['says']}", _found(r), *_counts(r)] for r in own]
-    readings = [
-        [row["reading"], row["claim"], _found(row), *_counts(row)]
-        for row in sorted(judged, key=lambda row: row["reading"])
-        if row["reading"] != AS_IT_STANDS
-    ]
     counts = ["hold / do not / undecided", "each by itself"]
     return TEXT.format(
         found=found(own),
@@ -90,26 +85,42 @@ def page(files: Files, figures: Figures) -> str:
         seeds=kept.about["seeds"],
         claims=table(["the paper says", "found", *counts], claims, "llll"),
         made=repeat(kept),
-        readings=table(["reading", "claim", "found", *counts], readings, "lrlll"),
+        readings=table(["reading", "claim", "found", *counts], _readings(judged), "lrlll"),
         again=repeat(kept),
         curves=_curves(kept, figures),
         chance=_chance(files["chance"]) if "chance" in files else "",
     )
 
 
+def _readings(judged: list[dict[str, Any]]) -> list[list[Any]]:
+    """A row for each claim under another reading, whose words stand once."""
+    others = [row for row in judged if row["reading"] != AS_IT_STANDS]
+    rows: list[list[Any]] = []
+    last = ""
+    for row in sorted(others, key=lambda row: str(row["reading"])):
+        words = "" if row["reading"] == last else row["reading"]
+        rows.append([words, row["claim"], _found(row), *_counts(row)])
+        last = row["reading"]
+    return rows
+
+
 def found(claims: list[dict[str, Any]]) -> str:
     """The verdicts, counted."""
     verdicts = [row["found"] for row in claims]
-    counted = [f"{verdicts.count(word)} {says}" for word, says in WORDS.items() if word in verdicts]
+    counted = [
+        f"{n} {one if n == 1 else more}"
+        for word, (one, more) in WORDS.items()
+        if (n := verdicts.count(word))
+    ]
     return f"Of the paper's {len(claims)} claims, {', '.join(counted)}."
 
 
 WORDS = {
-    "holds": "hold",
-    "partly": "hold in part",
-    "does not hold": "do not hold",
-    "undecided": "are undecided",
-    "missing": "were not run",
+    "holds": ("holds", "hold"),
+    "partly": ("holds in part", "hold in part"),
+    "does not hold": ("does not hold", "do not hold"),
+    "undecided": ("is undecided", "are undecided"),
+    "missing": ("was not run", "were not run"),
 }
 
 
@@ -119,7 +130,7 @@ def _found(row: dict[str, Any]) -> str:
 
 
 def _counts(row: dict[str, Any]) -> list[str]:
-    return [" / ".join(map(str, row[which])) for which in ("corrected", "each by itself")]
+    return [whole(" / ".join(map(str, row[which]))) for which in ("corrected", "each by itself")]
 
 
 def _curves(kept: Kept, figures: Figures) -> str:
