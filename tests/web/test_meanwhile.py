@@ -49,7 +49,7 @@ def test_what_was_found_while_a_label_came_is_not_taken_for_what_it_teaches(
 ):
     def others():
         with weal.open_campaign("steel", url, by="eve") as campaign:
-            campaign.tell("A-40", 2.5)
+            campaign.tell("A-40", value(40))
             campaign.ask_for(["A-42"])
 
     meanwhile, before = once(others), shelf.store.head("steel")[0]
