@@ -124,6 +124,49 @@ def test_two_labels_that_were_exchanged_are_undecided_and_not_set_aside():
     assert (sure.outlier_probability_[[i, j]] == 0.0).all()
 
 
+def slipped(t=T):
+    """Labels around 20, some below 0, and one over 10: it is within their range."""
+    y = Y[:t] - 80.0
+    at = int(np.argmin(np.abs(y - 30.0)))
+    y[at] /= 10.0
+    return y, at
+
+
+def test_a_decimal_point_that_slipped_is_found_within_the_range_of_labels():
+    y, at = slipped()
+    assert y.min() < y[at] < np.median(y)
+    one = fitted(y)
+    assert np.flatnonzero(~one.model_.fold.right).tolist() == [at]
+    order = np.random.default_rng(3).permutation(T)
+    other = EnsembleGPRegressor(random_state=0).fit(X[order], y[order])
+    assert_array_equal(one.model_.fold.right[order], other.model_.fold.right)
+    milli = fitted(1e-3 * y)  # another unit of all of them
+    assert_allclose(milli.outlier_probability_, one.outlier_probability_, atol=1e-6)
+    sure = EnsembleGPRegressor(random_state=0).fit(X[:T], y, sure=np.arange(T) == at)
+    assert sure.model_.fold.right.all()
+
+
+def test_a_slip_is_found_among_labels_that_evidence_does_not_look_at(monkeypatch):
+    y, at = slipped(60)
+    monkeypatch.setattr(picking, "EVIDENCE_LABELS", 40)
+    rows = picking.evidence_rows(X[:60], fitted(y).model_.fold.seen.y, np.zeros(60))
+    for one in (at, *np.setdiff1d(np.flatnonzero(y > 30.0), rows)[:2]):
+        told = Y[:60] - 80.0
+        told[one] /= 10.0
+        assert np.flatnonzero(~fitted(told).model_.fold.right).tolist() == [one]
+
+
+def test_a_slip_is_found_by_a_learner_and_by_labels_that_come_later():
+    y, at = slipped(40)
+    later = EnsembleGPRegressor(random_state=0).fit(X[:15], y[:15]).partial_fit(X[15:40], y[15:])
+    learner = told(y)
+    for fold in (later.model_.fold, learner.model.fold):
+        assert fold.settled > at
+        assert np.flatnonzero(~fold.right).tolist() == [at]
+    away = fitted(y + 1e4)  # nobody drops a digit of these and comes out there
+    assert away.outlier_probability_[at] < fitted(y).outlier_probability_[at]
+
+
 @pytest.mark.parametrize("off", [-10.0, 10.0])
 @pytest.mark.parametrize("t", [10, 12])
 def test_a_label_beyond_the_few_others_is_set_aside_though_it_is_undecided(t, off):

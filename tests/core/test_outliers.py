@@ -5,13 +5,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 
+from weal.core import slips
 from weal.core.kernels import Kernel, correlation
 from weal.core.lineup import choose, grid
 from weal.core.magnitude import Conjugate
 from weal.core.outlier_search import search, stand
 from weal.core.outliers import judge
 from weal.core.slab import Slab, apart, gross, spread
-from weal.core.tuned import RATIOS
+from weal.core.tuned import PRIOR_SLIPPED, RATIOS, SLIPS, ZERO_OUT
 
 PLAYERS = [
     (Kernel("rbf", 0.8, offset=10.0), 1e-2, 1.0),
@@ -41,6 +42,11 @@ def evidence(X, y, extra):
     return logsumexp(each)
 
 
+def slabs(y):
+    log_prior = Slab(*spread(y), y.min(), y.max()).log_prior(y)
+    return lambda now: log_prior
+
+
 def test_the_density_of_a_label_is_the_ratio_of_evidences_with_and_without_it():
     X, y, extra = labels()
     wrong = np.isin(np.arange(len(y)), [2, 9])
@@ -54,6 +60,37 @@ def test_the_density_of_a_label_is_the_ratio_of_evidences_with_and_without_it():
         sign = 1.0 if wrong[i] else -1.0
         expected.append(sign * (evidence(X[rows], y[rows], extra[rows]) - whole))
     assert_allclose(found.log_density(), expected, rtol=1e-8, atol=1e-8)
+
+
+def test_the_density_of_a_slip_is_that_of_what_was_meant_given_the_others():
+    X, y, extra = labels()
+    y[7] = -3.0 + (y[7] + 3.0) * 100.0  # zero is at -3
+    wrong = np.isin(np.arange(len(y)), [2, 7])
+    now = stand(PLAYERS, LOG_PRIOR, X, y, extra, wrong)
+    found = slips.log_prior(now.others(), y, -3.0)
+    expected = []
+    for i in range(len(y)):
+        rest = [j for j in np.flatnonzero(~wrong) if j != i]
+
+        def p(value, i=i, rest=rest):
+            rows, told = [*rest, i], np.append(y[rest], value)
+            return np.exp(
+                evidence(X[rows], told, extra[rows]) - evidence(X[rest], y[rest], extra[rest])
+            )
+
+        meant = [(k, -3.0 + (y[i] + 3.0) / 10.0**k) for k in SLIPS]
+        more = [10.0**-k * max(p(v) - np.exp(ZERO_OUT) * p(-3.0), 0.0) for k, v in meant]
+        expected.append(PRIOR_SLIPPED / (1.0 - PRIOR_SLIPPED) * np.sum(more) / len(SLIPS))
+    assert np.argmax(found - now.log_density()) == 7
+    assert_allclose(np.exp(found), expected, rtol=1e-6, atol=1e-300)
+
+
+def test_nothing_has_slipped_where_others_expect_zero_or_nobody_knows_where_it_is():
+    X, y, extra = labels()
+    y[4] = 50.0
+    now = stand(PLAYERS, LOG_PRIOR, X, y, extra, np.arange(len(y)) == 4)
+    assert slips.log_prior(now.others(), y, 0.0)[4] == -np.inf  # labels are -2 to 2
+    assert (slips.log_prior(now.others(), y, np.nan) == -np.inf).all()
 
 
 def test_doubting_and_believing_again_are_steps_of_rank_one():
@@ -71,7 +108,7 @@ def test_doubting_and_believing_again_are_steps_of_rank_one():
 def test_the_search_finds_a_label_far_off_and_leaves_one_that_is_sure():
     X, y, extra = labels()
     y[4] += 8.0
-    slab = Slab(*spread(y), y.min(), y.max()).log_prior(y)
+    slab = slabs(y)
     start = stand(PLAYERS, LOG_PRIOR, X, y, extra, np.zeros(len(y), dtype=bool))
     assert np.flatnonzero(search(start, slab, np.zeros(len(y)), X).wrong).tolist() == [4]
     sure = (np.arange(len(y)) == 4).astype(float)
@@ -81,7 +118,7 @@ def test_the_search_finds_a_label_far_off_and_leaves_one_that_is_sure():
 def test_doubted_replicates_that_agree_are_believed_together():
     X, y, extra = labels()
     X[5], y[4:6] = X[4], 6.0
-    slab = Slab(*spread(y), y.min(), y.max()).log_prior(y)
+    slab = slabs(y)
     both = np.isin(np.arange(len(y)), [4, 5])
     start = stand(PLAYERS, LOG_PRIOR, X, y, 0.0 * extra, both)
     assert not search(start, slab, np.zeros(len(y)), X).wrong[4:6].any()

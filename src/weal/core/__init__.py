@@ -26,8 +26,10 @@ Read in this order, the docstrings of the modules are the manual:
     refining      the same for many labels
     mixture_reduction   what a label would teach about the mixture, its weights included
     slab, outlier_search   labels that may be wrong, doubted one by one
+    slips         which labels have their decimal point elsewhere
     swaps         which two labels were exchanged
     outliers      which labels are wrong, out of all that could be
+    outlier_odds  the same of labels that were not searched
     acquisition   how much a label of each candidate would be worth
     held          which experts a pool can do without, and no score is changed
     reference     the same with regard to reference points, kept up to date

@@ -1,9 +1,10 @@
 """Labels doubted one by one, and believed again, by the evidence of some experts (`outliers`)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.linalg import lapack
 from scipy.special import gammaln, logsumexp
 
 from weal.core.arrays import Array
@@ -35,13 +36,10 @@ class Stand:
     @classmethod
     def of(cls, C: Array, lam: Array, y: Array, log_prior: Array, wrong: Mask) -> "Stand":
         """Experts with covariances C, of whose labels some are doubted."""
-        kept = np.flatnonzero(~wrong)
+        kept = np.ix_(~wrong, ~wrong)
         A, log_det = np.zeros_like(C), np.empty(len(C))
         for m, each in enumerate(C):
-            L = np.linalg.cholesky(each[np.ix_(kept, kept)])
-            R = np.linalg.inv(L)
-            A[m][np.ix_(kept, kept)] = R.T @ R
-            log_det[m] = 2.0 * np.log(np.diag(L)).sum()
+            A[m][kept], log_det[m] = _inverse(each[kept])
         return cls(C, lam, y, log_prior, A, log_det, wrong)
 
     def turned(self, i: int) -> "Stand":
@@ -82,22 +80,57 @@ class Stand:
         """Log evidence of the labels believed."""
         return float(logsumexp(self.weighed()[0]))
 
-    def log_density(self) -> Array:  # (t,)
-        """Log density of each label given the others that are believed."""
+    def others(self) -> "Prediction":
+        """What experts expect of each label from the others that are believed."""
         log_z, scale, Ay = self.weighed()
-        on = ~self.wrong
-        A_ii = self.diagonal()
+        A_ii, on = self.diagonal(), ~self.wrong
         e, s = Ay / A_ii, 1.0 / A_ii
-        log_p = scale.without(e, s).log_density(e, s)
-        found = logsumexp(log_z) - logsumexp(log_z[:, None] - np.where(on, log_p, 0.0), axis=0)
+        less = scale.without(e, s)
+        log_w = log_z[:, None] - np.where(on, less.log_density(e, s), 0.0)
+        a, b = np.where(on, less.a[:, None], scale.a[:, None]), less.b
         off = np.flatnonzero(self.wrong)
         if len(off):
             k = self.C[:, :, off] * on[:, None]  # (m, t, w)
-            s = np.einsum("mtt->mt", self.C)[:, off] - np.einsum("mtw,mtw->mw", k, self.A @ k)
-            e = self.y[off] - np.einsum("mtw,mt->mw", k, Ay)
-            log_p = scale.log_density(e, np.maximum(s, self.lam[:, off]))
-            found[off] = logsumexp(log_z[:, None] + log_p, axis=0) - logsumexp(log_z)
-        return np.asarray(found)
+            left = np.einsum("mtt->mt", self.C)[:, off] - np.einsum("mtw,mtw->mw", k, self.A @ k)
+            s[:, off] = np.maximum(left, self.lam[:, off])
+            e[:, off] = self.y[off] - np.einsum("mtw,mt->mw", k, Ay)
+            b[:, off] = scale.b[:, None]
+        log_w -= logsumexp(log_w, axis=0)
+        return Prediction(log_w, Conjugate(a, b, scale.unit), e, s)
+
+    def log_density(self) -> Array:  # (t,)
+        """Log density of each label given the others that are believed."""
+        return self.others().log_density(np.zeros(len(self.y)))
+
+
+def _inverse(C: Array) -> tuple[Array, float]:
+    """C^-1 of a covariance C (n, n), and the log of its determinant."""
+    L, failed = lapack.dpotrf(C.T, lower=1)
+    if failed:
+        raise np.linalg.LinAlgError("a covariance is not positive definite")
+    log_det = 2.0 * float(np.log(np.diag(L)).sum())
+    lower, _ = lapack.dpotri(L, lower=1)
+    lower = np.tril(lower)
+    return lower + np.tril(lower, -1).T, log_det
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prediction:
+    """What experts expect of labels: a mixture of Student-t."""
+
+    log_w: Array  # (m, t)  their weights
+    scale: Conjugate  # (m, t)
+    e: Array  # (m, t)  labels minus what is expected
+    s: Array  # (m, t)
+
+    def log_density(self, more: Array) -> Array:  # (t,) -> (t,)
+        """Log density of labels that are larger by so much."""
+        log_p = self.log_w + self.scale.log_density(self.e + more, self.s)
+        return np.asarray(logsumexp(log_p, axis=0))
+
+
+# Log density of labels that are wrong, times the odds of being so (t,), where experts stand so.
+Slabs = Callable[[Stand], Array]
 
 
 def stand(
@@ -115,14 +148,14 @@ def stand(
     return Stand.of(C, lam, y, log_prior, wrong)
 
 
-def search(start: Stand, slab: Array, sure: Array, X: Array) -> Stand:
-    """The stand after doubting and believing, one at a time, while the odds (slab, t) say so.
+def search(start: Stand, slab: Slabs, sure: Array, X: Array) -> Stand:
+    """The stand after doubting and believing, one at a time, while the odds say so.
 
     Labels of one point that are doubted are believed together, where they speak for one another.
     """
-    now, most = start, int(MOST_WRONG * len(slab))
+    now, most = start, int(MOST_WRONG * len(start.y))
     for _ in range(4 * most + 4):
-        odds = slab - now.log_density()
+        odds = slab(now) - now.log_density()
         gain = np.where(now.wrong, -odds, np.where(sure > 0, -np.inf, odds))
         if now.wrong.sum() >= most:
             gain[~now.wrong] = -np.inf
@@ -130,7 +163,7 @@ def search(start: Stand, slab: Array, sure: Array, X: Array) -> Stand:
         if gain[best] > 0.0:
             now = now.turned(best)
             continue
-        together = _replicates(now, slab, X)
+        together = _replicates(now, slab(now), X)
         if together is None:
             break
         now = together

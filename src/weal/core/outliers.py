@@ -5,6 +5,9 @@ tells nothing of f and comes from a wide Cauchy around the median of the labels,
 
     slab_i = log Cauchy(y_i; median, WIDTH s) + log(p / (1 - p)),     s = 1.4826 MAD
 
+or its decimal point has slipped, and what was meant is what the others expect (`slips`): slab_i is
+the log of the sum of both.
+
 Which labels are wrong is decided by evidence, as a function of the set of labels. With C = K + lam,
 A = C^-1 over the labels believed and log Z = sum over experts of prior and evidence, magnitude
 integrated out (`magnitude`), every label has a density given all others believed, in closed form:
@@ -19,12 +22,14 @@ to believe j again, is a rank-one step of A (`Stand`):
 
 `judge` first looks at the odds by the experts that all labels settle. Where none is surprising,
 and none lies apart, that is all. Otherwise it searches, forward and backward, from the gross
-ones: over a coarse grid of experts, then with experts settled by the labels believed. What it finds
-is weighed against nobody being wrong by the evidence of the whole line-up, straight and bent
-(`bend`): a skewed function is no typo. Each doubt is charged, for no model is true: CHARGE nats, or
-FAR_CHARGE where a label lies beyond all others by more than their range. Such a label is set aside
-where it is undecided whether it is wrong: one in ten that is believed spoils more than one that is
-missing. Two labels that are likely exchanged (`swaps`) are not set aside, but undecided.
+ones: over a coarse grid of experts, then with experts settled by the labels believed, and again
+without those that have likely slipped, for experts that know a wrong label take it for noise. What
+it finds is weighed against nobody being wrong by the evidence of the whole line-up, straight and
+bent (`bend`): a skewed function is no typo. Each doubt is charged, for no model is true: CHARGE
+nats, or FAR_CHARGE where a label lies beyond all others by more than their range. Such a label is
+set aside where it is undecided whether it is wrong: one in ten that is believed spoils more than
+one that is missing. Two labels that are likely exchanged (`swaps`) are not set aside, but
+undecided.
 
 [2] Box, Tiao: A Bayesian approach to some outlier problems, 1968.
 """
@@ -35,19 +40,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import expit, logit, logsumexp
 
-from weal.core import swaps
+from weal.core import slips, swaps
 from weal.core.arrays import Array
 from weal.core.bend import STRAIGHT, Bend, bend_of
-from weal.core.ensemble import Ensemble
-from weal.core.exact import LEAST_RATIO
-from weal.core.kernels import correlation
 from weal.core.lineup import Lineup, grid, log_evidences
-from weal.core.outlier_search import Stand, search, stand
+from weal.core.outlier_search import Slabs, Stand, search, stand
 from weal.core.slab import Doubt, Mask, Slab, apart, gross, spread
 from weal.core.tuned import (
     BENT_CHARGE,
     CHARGE,
     FEWEST_DOUBTED,
+    MOST_WRONG,
     RATIOS,
     SUSPICIOUS,
     UNDECIDED,
@@ -72,10 +75,13 @@ class Found:
 Settle = Callable[[Mask, Bend], tuple[Lineup, float]]
 
 
-def judge(X: Array, y: Array, extra: Array, sure: Array, settle: Settle) -> Found:
+def judge(
+    X: Array, y: Array, extra: Array, sure: Array, settle: Settle, zero: float = np.nan
+) -> Found:
     """Which of the labels y (t,) at X (t, d) are wrong, and the experts settled by the others.
 
     `extra` (t,) are noise variances of their own; those called `sure` (t,) are believed.
+    `zero` is where the zero of the labels is as they were told, if that is known (`slips`).
     """
     t = len(y)
     everyone = np.zeros(t, dtype=np.bool_)
@@ -86,13 +92,13 @@ def judge(X: Array, y: Array, extra: Array, sure: Array, settle: Settle) -> Foun
     far = gross(y, sure)
     alone = apart(y, sure) & ~far.any()
     far |= alone
-    case = _Case(X, y, extra, sure, Slab(median, s, *_range(y[~far])))
+    case = Case(X, y, extra, sure, Slab(median, s, *_range(y[~far])), zero)
     none = case.stand(lineup, variance, everyone)
     odds = np.where(sure > 0, -np.inf, case.odds(none, variance))
     nobody = Found(Doubt(expit(odds), everyone, case.slab), lineup, variance)
     if not (alone | (odds + case.charges > SUSPICIOUS)).any():
         return _or_exchanged(nobody, none, sure)
-    found = case.searched(nobody, far, settle)
+    found = case.searched(nobody, far, none, settle)
     if found.doubt.wrong.any():
         none = case.stand(found.lineup, found.variance, found.doubt.wrong)
     return _or_exchanged(found, none, sure)
@@ -103,7 +109,7 @@ def _range(y: Array) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Case:
+class Case:
     """Labels that are judged."""
 
     X: Array  # (t, d)
@@ -111,6 +117,7 @@ class _Case:
     extra: Array  # (t,)
     sure: Array  # (t,)
     slab: Slab
+    zero: float = np.nan  # of the labels as they were told
 
     @property
     def charges(self) -> Array:  # (t,)
@@ -124,13 +131,22 @@ class _Case:
         y, extra = self.y / np.sqrt(variance), self.extra / variance
         return stand(players, lineup.log_prior, self.X, y, extra, wrong)
 
-    def slabs(self, variance: float) -> Array:  # (t,)
+    def slabs(self, now: Stand, variance: float) -> Array:  # (t,)
         """Log slab of each label, in units of labels of that variance."""
-        return self.slab.log_prior(self.y) + 0.5 * float(np.log(variance))
+        anything = self.slab.log_prior(self.y) + 0.5 * float(np.log(variance))
+        return np.asarray(np.logaddexp(anything, self.slipped(now, variance)))
+
+    def slipped(self, now: Stand, variance: float) -> Array:  # (t,)
+        """The part of it that is for decimal points."""
+        return slips.log_prior(now.others(), now.y, self.zero / float(np.sqrt(variance)))
 
     def odds(self, now: Stand, variance: float) -> Array:  # (t,)
         """Log odds of each label being wrong, its charge paid."""
-        return self.slabs(variance) - self.charges - now.log_density()
+        return self.slabs(now, variance) - self.charges - now.log_density()
+
+    def charged(self, variance: float) -> Slabs:
+        """The same with charges, wherever experts stand."""
+        return lambda now: self.slabs(now, variance) - self.charges
 
     def on_grid(self, far: Mask) -> Mask:
         """Labels to doubt by a coarse grid of experts, found without a charge; none where with it
@@ -142,54 +158,67 @@ class _Case:
         y, extra = self.y / np.sqrt(variance), self.extra / variance
         even = np.full(len(players), -np.log(len(players)))
         start = stand(players, even, self.X, y, extra, far)
-        found = search(start, self.slabs(variance), self.sure, self.X)
+        found = search(start, lambda now: self.slabs(now, variance), self.sure, self.X)
         nobody = np.zeros_like(far)
-        doubts = (self.slabs(variance) - self.charges)[found.wrong].sum()
-        everyone = Stand.of(start.C, start.lam, y, even, nobody)
+        doubts = (self.slabs(found, variance) - self.charges)[found.wrong].sum()
+        everyone = Stand.of(start.C, start.lam, y, even, nobody) if far.any() else start
         return found.wrong if found.log_z() + doubts > everyone.log_z() - HOPELESS else nobody
 
-    def searched(self, nobody: Found, far: Mask, settle: Settle) -> Found:
-        """The judgement where a label is suspicious."""
+    def searched(self, nobody: Found, far: Mask, none: Stand, settle: Settle) -> Found:
+        """The judgement where a label is suspicious; `none` is the stand that believes all.
+
+        Experts that were settled with a wrong label have made room for it: where its decimal point
+        has likelier slipped than not, but for the charge, they are settled without it as well.
+        """
         order = np.lexsort((*self.X.T, self.y))  # decisions do not hang on rounding
         back = np.argsort(order)
         X, y, extra, sure = (part[order] for part in (self.X, self.y, self.extra, self.sure))
-        sorted_case = _Case(X, y, extra, sure, self.slab)
+        sorted_case = Case(X, y, extra, sure, self.slab, self.zero)
         wrong = sorted_case.on_grid(far[order])[back]
-        if not wrong.any():
+        best = self.side(wrong, settle) if wrong.any() else None
+        now, variance = (none, nobody.variance) if best is None else (best.now, best.variance)
+        close = (self.slipped(now, variance) > now.log_density()) & (self.sure == 0.0)
+        wider = now.wrong | close
+        if (wider != now.wrong).any() and wider.sum() <= MOST_WRONG * len(wider):
+            other = self.side(wider, settle)
+            if best is None or (other is not None and other.log_z > best.log_z):
+                best = other
+        if best is None:
             return _cleared(nobody)
-        lineup, variance = settle(~wrong, STRAIGHT)
-        case = replace(self, slab=replace(self.slab, **_ends(self.y[~wrong])))
-        start = self.stand(lineup, variance, wrong)
-        after = search(start, case.slabs(variance) - case.charges, self.sure, self.X)
-        if after.wrong.any() and (after.wrong != wrong).any():
-            wrong = after.wrong
-            lineup, variance = settle(~wrong, STRAIGHT)
-            case = replace(self, slab=replace(self.slab, **_ends(self.y[~wrong])))
-            after = case.stand(lineup, variance, wrong)
-        if not after.wrong.any():
-            return _cleared(nobody)
-        return case.weighed(nobody, after, lineup, variance, settle)
+        return best.case.weighed(nobody, best, settle)
 
-    def weighed(
-        self, nobody: Found, now: Stand, lineup: Lineup, variance: float, settle: Settle
-    ) -> Found:
+    def side(self, wrong: Mask, settle: Settle) -> "_Side | None":
+        """Which are wrong by experts that some of the labels have not settled; None: nobody."""
+        case, lineup, variance = self.settled(wrong, settle)
+        now = case.stand(lineup, variance, wrong)
+        after = search(now, case.charged(variance), self.sure, self.X).wrong
+        if not after.any():
+            return None
+        if (after != wrong).any():
+            case, lineup, variance = self.settled(after, settle)
+            now = case.stand(lineup, variance, after)
+        return _Side(case, now, lineup, variance)
+
+    def settled(self, wrong: Mask, settle: Settle) -> tuple["Case", Lineup, float]:
+        """The case by the range of the other labels, and experts settled by these."""
+        ends = dict(zip(("low", "high"), _range(self.y[~wrong]), strict=True))
+        return replace(self, slab=replace(self.slab, **ends)), *settle(~wrong, STRAIGHT)
+
+    def weighed(self, nobody: Found, side: "_Side", settle: Settle) -> Found:
         """The judgement: these are wrong, or nobody is.
 
         Labels that lie apart are set aside while it is undecided: what they would spoil is more.
         """
-        wrong, right = now.wrong, ~now.wrong
+        wrong, right = side.now.wrong, ~side.now.wrong
         everyone = np.ones_like(wrong)
-        doubts = float((self.slab.log_prior(self.y) - self.charges)[wrong].sum())
-        gain = self.log_z(right, lineup, variance) + doubts
-        gain -= self.log_z(everyone, nobody.lineup, nobody.variance)
+        gain = side.log_z - self.log_z(everyone, nobody.lineup, nobody.variance)
         least = UNDECIDED if (self.charges[wrong] < CHARGE).all() else 0.0
         if gain > least:
-            straight = self.log_z(right, lineup, variance) + doubts
-            gain = min(gain, self.against_skew(straight, doubts, right, settle))
-        odds = np.where(self.sure > 0, -np.inf, self.odds(now, variance))
+            gain = min(gain, self.against_skew(side.log_z, side.doubts, right, settle))
+        odds = np.where(self.sure > 0, -np.inf, self.odds(side.now, side.variance))
         probability = expit(np.minimum(np.where(wrong, gain, np.inf), odds))
         if gain > least:
-            return Found(Doubt(probability, wrong, self.slab), lineup, variance)
+            return Found(Doubt(probability, wrong, self.slab), side.lineup, side.variance)
         log_odds = np.minimum(logit(nobody.doubt.probability), gain)
         kept = expit(np.where(wrong, gain, log_odds))
         return replace(nobody, doubt=replace(nobody.doubt, probability=kept))
@@ -206,7 +235,7 @@ class _Case:
         if none > max(straight, some):
             return max(straight, some) - none
         fitted = max(straight - doubts - self.coarse(right, bends=False), 0.0)
-        if (room := straight - none - 2.0 * fitted - OPEN) > 0.0:
+        if (room := straight - none - 2.0 * fitted) > OPEN:
             return room
         some = self.bent(right, settle) + doubts
         return max(straight, some) - self.bent(everyone, settle)
@@ -235,9 +264,31 @@ class _Case:
         """Log evidence of some of the labels by a line-up, in units of y."""
         y, right = self.y[kept], np.zeros(int(kept.sum()), dtype=np.bool_)
         noise = bend.variances(self.extra[kept], y)
-        seen = _Case(self.X[kept], bend.labels(y), noise, self.sure[kept], self.slab)
+        seen = Case(self.X[kept], bend.labels(y), noise, self.sure[kept], self.slab)
         slope = float(bend.log_slope(y).sum()) - 0.5 * len(y) * float(np.log(variance))
         return seen.stand(lineup, variance, right).log_z() + slope
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Side:
+    """Labels that may be wrong, and experts settled by the others."""
+
+    case: Case  # by what range the others have
+    now: Stand
+    lineup: Lineup
+    variance: float
+
+    @property
+    def doubts(self) -> float:
+        """Log prior of the labels doubted, with their charges, in units of y."""
+        unit = 0.5 * float(np.log(self.variance))
+        each = self.case.slabs(self.now, self.variance) - unit - self.case.charges
+        return float(each[self.now.wrong].sum())
+
+    @property
+    def log_z(self) -> float:
+        """Log evidence of all labels, in units of y."""
+        return self.case.log_z(~self.now.wrong, self.lineup, self.variance) + self.doubts
 
 
 def _or_exchanged(found: Found, now: Stand, sure: Array) -> Found:
@@ -254,54 +305,3 @@ def _cleared(nobody: Found) -> Found:
     """The judgement where no set of doubts is likely: none of them is likelier than not."""
     most = np.minimum(nobody.doubt.probability, 0.5)
     return replace(nobody, doubt=replace(nobody.doubt, probability=most))
-
-
-def _ends(y: Array) -> dict[str, float]:
-    low, high = _range(y)
-    return {"low": low, "high": high}
-
-
-def judge_others(
-    found: Found, rows: tuple[Array, Array, Array], every: tuple[Array, Array, Array], which: Mask
-) -> Array:
-    """Log odds (N,) of labels that were not looked at, by the experts and labels that were.
-
-    `rows` and `every` are inputs, labels and noise variances: of those judged, and of all.
-    """
-    (X, y, extra), (others, labels, noise) = rows, (part[which] for part in every)
-    root, lineup = float(np.sqrt(found.variance)), found.lineup
-    kept = ~found.doubt.wrong
-    case = _Case(X[kept], y[kept], extra[kept], np.zeros(int(kept.sum())), found.doubt.slab)
-    now = case.stand(lineup, found.variance, np.zeros(int(kept.sum()), dtype=np.bool_))
-    log_z, scale, Ay = now.weighed()
-    e, s = np.empty((2, len(log_z), len(labels)))
-    for m, kernel in enumerate(lineup.kernels):
-        k = correlation(kernel, case.X, others)  # (t, N)
-        own = lineup.noise[m] + noise / found.variance / lineup.unit[m]
-        s[m] = np.maximum(kernel.variance - np.einsum("tn,tn->n", k, now.A[m] @ k), 0.0) + own
-        e[m] = labels / root - Ay[m] @ k
-    log_p = scale.log_density(e, np.maximum(s, LEAST_RATIO))
-    log_p = logsumexp(log_z[:, None] + log_p, axis=0) - logsumexp(log_z) - np.log(root)
-    slab = found.doubt.slab
-    return np.asarray(slab.log_prior(labels) - slab.charge(labels) - log_p)
-
-
-def put(doubt: Doubt, rows: Array, odds: Array, elsewhere: Mask, sure: Array) -> Doubt:
-    """The doubt of all labels, from that of some and the odds of those elsewhere."""
-    probability = np.zeros(len(elsewhere))
-    probability[rows], probability[elsewhere] = doubt.probability, expit(odds)
-    wrong = np.zeros(len(elsewhere), dtype=np.bool_)
-    wrong[rows], wrong[elsewhere] = doubt.wrong, odds > 0.0
-    free = sure == 0.0
-    return replace(doubt, probability=probability * free, wrong=wrong & free)
-
-
-def odds_to_come(
-    ens: Ensemble, slab: Slab, mu: Array, v: Array, z: Array, extra: Array
-) -> tuple[Array, Array]:
-    """Log odds (N,) of labels z (N,) being wrong where f is believed to be mu, v (M, N), v in units
-    of the magnitude; and how far they are from the mean of the mixture.
-    """
-    e, s = ens.likelihood.to_come(z, mu, v, np.maximum(ens.ratios(extra), LEAST_RATIO))
-    log_p = logsumexp(ens.log_w[:, None] + ens.likelihood.log_density(ens.scale, e, s), axis=0)
-    return slab.log_prior(z) - slab.charge(z) - log_p, z - ens.w @ mu

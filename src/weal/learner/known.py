@@ -76,7 +76,8 @@ def _experts(state: State, settlement: Settlement, last: Known | None) -> Fold:
     if last is not None and last.settlement.by is settlement.by:
         return folds.emptied(last.begun)
     by, parameters = units.scaled(settlement.scaling, *settlement.by), state.settings.parameters
-    return folds.settle(parameters.setting, *by, parameters.seed, sure=settlement.sure)
+    sure, zero = settlement.sure, units.zero(settlement.scaling)
+    return folds.settle(parameters.setting, *by, parameters.seed, sure=sure, zero=zero)
 
 
 def followed(known: Known, told: tuple[Label, ...]) -> Known:

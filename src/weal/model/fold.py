@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from weal.core import ensemble, features, outliers
+from weal.core import ensemble, features, outlier_odds
 from weal.core.arrays import Array
 from weal.core.bend import Bend
 from weal.core.embedding import Embedding
@@ -120,16 +120,17 @@ class Fold:
 
 def settle(
     setting: Setting, X: Array, y: Array, extra: Array, seed: int, picked: Settled | None = None,
-    sure: Array | None = None,
+    sure: Array | None = None, zero: float = np.nan,
 ) -> Fold:  # fmt: skip
     """Experts for the labels y (t,) at X (t, d), none of which is folded in yet.
 
     `picked` are the experts, where it is known already which they will be; `sure` (t,) are labels
-    that are not to be doubted, as 1 and 0.
+    that are not to be doubted, as 1 and 0; `zero` is where the zero of the labels is, in the user's
+    units, if that is known.
     """
     if picked is None:
         with one_thread():
-            prior = settling.settle(setting, X, y, extra, seed, sure)
+            prior = settling.settle(setting, X, y, extra, seed, sure, zero)
     else:
         prior = line_up(setting, picked, X, seed)
     bare = replace(prior.ensemble, experts=NO_EXPERTS)
@@ -178,7 +179,7 @@ def odds_since(fold: Fold, X: Array, y: Array, extra: Array) -> tuple[Array, Arr
     base = fold.ensemble if fold.base is None else fold.base
     mu, v = base.experts.predict(fold.embedding.points(base.experts, X))
     z, noise = fold.bend.labels(y), fold.bend.variances(extra, y)
-    return outliers.odds_to_come(base, fold.doubt.slab, mu, v, z, noise)
+    return outlier_odds.odds_to_come(base, fold.doubt.slab, mu, v, z, noise)
 
 
 def held(fold: Fold, X: Array, y: Array, extra: Array, sure: Array | None = None) -> Array:
@@ -211,10 +212,11 @@ def probabilities(fold: Fold) -> Array:  # (n,)
 
 
 def begin(
-    setting: Setting, X: Array, y: Array, extra: Array, seed: int, sure: Array | None = None
-) -> Fold:
+    setting: Setting, X: Array, y: Array, extra: Array, seed: int, sure: Array | None = None,
+    zero: float = np.nan,
+) -> Fold:  # fmt: skip
     """The fold of the labels y (t,) at X (t, d), its experts settled by all of them."""
-    return absorb(settle(setting, X, y, extra, seed, sure=sure), X, y, extra, sure)
+    return absorb(settle(setting, X, y, extra, seed, sure=sure, zero=zero), X, y, extra, sure)
 
 
 def step(fold: Fold, x: Array, y: float, extra: float) -> Any:
@@ -239,7 +241,9 @@ def advance(
     return replace(fold, X=X, y=labels, extra=noise, ensemble=after, seen=seen, base=base)
 
 
-def learn(fold: Fold, X: Array, y: Array, extra: Array, sure: Array | None = None) -> Fold:
+def learn(
+    fold: Fold, X: Array, y: Array, extra: Array, sure: Array | None = None, zero: float = np.nan
+) -> Fold:
     """The fold after more labels, as if they had come one by one; experts settled when due."""
     t, sure = len(fold.seen), np.zeros(len(y)) if sure is None else sure
     due = last_settled(fold.settled, t + len(y)) if fold.setting.adaptive else fold.settled
@@ -247,7 +251,7 @@ def learn(fold: Fold, X: Array, y: Array, extra: Array, sure: Array | None = Non
         return absorb(fold, X, y, extra, sure)
     new = max(due - t, 0)  # only the last settling leaves a trace
     until = fold.seen.joined(X[:new], y[:new], extra[:new], sure[:new])
-    begun = begin(fold.setting, *until.parts, fold.seed, until.sure)
+    begun = begin(fold.setting, *until.parts, fold.seed, until.sure, zero)
     return absorb(begun, X[new:], y[new:], extra[new:], sure[new:])
 
 

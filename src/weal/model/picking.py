@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from weal.core import lineup, outliers, refining, slab
+from weal.core import lineup, outlier_odds, outliers, refining, slab
 from weal.core.arrays import Array
-from weal.core.bend import Bend
+from weal.core.bend import STRAIGHT, Bend
 from weal.core.embedding import Encoded
 from weal.core.ensemble import normalise
 from weal.core.kernels import Kernel
@@ -42,10 +42,13 @@ class Settled:
     doubt: Doubt = NO_DOUBT  # of the labels that they were picked for
 
 
-def pick(setting: Setting, X: Array, y: Array, extra: Array, sure: Array | None = None) -> Settled:
+def pick(
+    setting: Setting, X: Array, y: Array, extra: Array, sure: Array | None = None,
+    zero: float = np.nan,
+) -> Settled:  # fmt: skip
     """The experts that play: all of the user's, or the best of ours for these labels."""
     if setting.doubting:
-        return doubting(setting, X, y, extra, np.zeros(len(y)) if sure is None else sure)
+        return doubting(setting, X, y, extra, np.zeros(len(y)) if sure is None else sure, zero)
     found, ratios = kernels_of(setting, X.shape[1]), tuple(setting.noise_ratios)
     bend = bend_of(setting, X, y, extra)
     if not setting.adaptive:
@@ -71,7 +74,9 @@ def _units_before(setting: Setting, found: tuple[Kernel, ...], X: Array) -> Arra
     return expected_units(varied, setting.noise_ratios)
 
 
-def doubting(setting: Setting, X: Array, y: Array, extra: Array, sure: Array) -> Settled:
+def doubting(
+    setting: Setting, X: Array, y: Array, extra: Array, sure: Array, zero: float = np.nan
+) -> Settled:
     """The same where labels may be wrong: those that are have no say in anything here.
 
     Of more labels than evidence looks at, the others are judged by the experts that it settles.
@@ -90,11 +95,14 @@ def doubting(setting: Setting, X: Array, y: Array, extra: Array, sure: Array) ->
         seen, noise = bent.labels(z_rows[kept]), bent.variances(noise_rows[kept], z_rows[kept])
         return _chosen(setting, x[kept], seen, noise, variance), variance
 
-    found = outliers.judge(x, z_rows, noise_rows, sure[rows], settle)
+    if bend != STRAIGHT:  # powers of ten are none of bent labels
+        zero = np.nan
+    found = outliers.judge(x, z_rows, noise_rows, sure[rows], settle, zero)
     doubt, best, variance = found.doubt, found.lineup, found.variance
     if elsewhere.any():
-        others = outliers.judge_others(found, (x, z_rows, noise_rows), (X, z, noise), elsewhere)
-        doubt = outliers.put(doubt, rows, others, elsewhere, sure)
+        known, every = (x, z_rows, noise_rows), (X, z, noise)
+        others = outlier_odds.judge_others(found, known, every, elsewhere, zero)
+        doubt = outlier_odds.put(doubt, rows, others, elsewhere, sure)
     if setting.warp is not None and (doubt.wrong != far).any():
         kept = ~doubt.wrong
         bend = bend_of(setting, X[kept], y[kept], extra[kept])

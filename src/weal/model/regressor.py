@@ -268,7 +268,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         checked = check_sure(sure, len(y))
         scaling = parameters.scaling_of(known, y, checked)
         scaled = units.scaled(scaling, X, y, sample_noise)
-        fold = begin(parameters.setting, *scaled, seed, checked)
+        fold = begin(parameters.setting, *scaled, seed, checked, units.zero(scaling))
         self.model_ = Model(fold, scaling, self._columns())
 
     def parameters(self, d: int, seed: int = 0) -> Parameters:
@@ -386,7 +386,8 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
             return self.fit(X, y, sample_noise=sample_noise, sure=sure)
         X, y = self._labelled(X, y)
         scaled = units.scaled(self.scaling_, X, y, sample_noise)
-        fold = learn(self.model_.fold, *scaled, check_sure(sure, len(y)))
+        checked, zero = check_sure(sure, len(y)), units.zero(self.model_.scaling)
+        fold = learn(self.model_.fold, *scaled, checked, zero)
         self.model_ = replace(self.model_, fold=fold)
         return self
 

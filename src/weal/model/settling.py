@@ -54,14 +54,15 @@ def check(setting: Setting, d: int) -> None:
 
 
 def settle(
-    setting: Setting, X: Array, y: Array, extra: Array, seed: int, sure: Array | None = None
-) -> Prior:
+    setting: Setting, X: Array, y: Array, extra: Array, seed: int, sure: Array | None = None,
+    zero: float = np.nan,
+) -> Prior:  # fmt: skip
     """The prior for labels y (t,) of scaled inputs X (t, d), with noise variances extra (t,).
 
     Labels that are `sure` (t,) are believed; others may turn out to be wrong.
     """
     if setting.integrated:
-        return line_up(setting, pick(setting, X, y, extra, sure), X, seed)
+        return line_up(setting, pick(setting, X, y, extra, sure, zero), X, seed)
     rows, bend = evidence_rows(X, y, extra), bend_of(setting, X, y, extra)
     y, extra = bend.labels(y), bend.variances(extra, y)
     dictionary = kernels_of(setting, X.shape[1])

@@ -33,6 +33,11 @@ def labels(scale: Scaling, y: Array) -> Array:
     return check_distance("y", scale.labels(y))
 
 
+def zero(scale: Scaling) -> float:
+    """Where a label of 0 lies, scaled."""
+    return -scale.y_mean / scale.y_sd
+
+
 def extra(scale: Scaling, sample_noise: ArrayLike | None, t: int) -> Array:
     """Scaled variances (t,) of what is known of the noise of t labels."""
     sd = check_sample_noise(sample_noise, t)
