@@ -3,7 +3,8 @@
 The run of `weal bench paper` (ten tasks, the paper's methods and those that train on validation
 labels too), judged claim by claim, with the variants of each. It goes on where it stopped, given
 `--out`. Rows are claims and other readings of them; how many comparisons hold is corrected for all
-comparisons of a claim, and stands beside what each would say by itself.
+comparisons of a claim, and stands beside what each would say by itself. Rows with a task are the
+mean curves that the claims are about, every few queries.
 """
 
 import os
@@ -29,6 +30,7 @@ from weal.bench.tasks import TASKS
 from weal.bench.verdicts import ClaimFound, judge
 
 METHODS = ("paper", "fair")
+STEP = 4  # queries between points of a curve
 
 
 def rows(found: tuple[ClaimFound, ...]) -> list[dict[str, Any]]:
@@ -51,6 +53,17 @@ def _row(f: ClaimFound) -> dict[str, Any]:
     }
 
 
+def curves(results: pd.DataFrame) -> list[dict[str, Any]]:
+    """A row for each task and method of the paper: means over realisations, every STEP queries."""
+    shown = results[(results["t"] % STEP == 0) & ~results["method"].str.endswith("+v")]
+    found = []
+    for (task, method), readings in shown.groupby(["task", "method"], sort=False):
+        means = readings.groupby("t")[["nmse", "npll"]].mean()
+        columns = {name: [float(f"{x:.3g}") for x in means[name]] for name in means}
+        found.append({"task": task, "method": method, "t": list(means.index), **columns})
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--realisations", type=int, default=10)
@@ -69,12 +82,13 @@ def main() -> None:
                 realisations=given.realisations, out=given.out, progress=show,
             )
         )  # fmt: skip
-    found = rows(judge(pd.concat(tables), given.seed))
+    results = pd.concat(tables)
+    found = rows(judge(results, given.seed))
     for row in found:
         print(row["claim"], row["reading"], row["found"], row["corrected"], row["each by itself"])
     if given.to:
         what = f"the paper's claims, {given.queries} queries"
-        record.write(given.to, what, found, seeds_of(given))
+        record.write(given.to, what, [*found, *curves(results)], seeds_of(given))
 
 
 if __name__ == "__main__":

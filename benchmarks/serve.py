@@ -1,13 +1,15 @@
 """What the pages of `weal serve` cost, as ratios measured in one run.
 
-    python benchmarks/serve.py [LABELS] [CANDIDATES]      (10000 and 100000)
+    python benchmarks/serve.py [LABELS] [CANDIDATES] [--to FILE]      (10000 and 100000)
 
 A store of that size and a real server; each page is asked for in turn, and medians are compared
 with that of /healthz, the least a request can cost. Predictions for Explore are made up: the pages
 read what the worker has kept, whatever it is. Keeping a label through the page is compared with
 `campaign.tell` on the same disk, and the first answer of `weal serve` with the import of FastAPI.
+Times of pages are of the processor in the file (`record`), those of the clock are printed too.
 """
 
+import argparse
 import csv
 import os
 import random
@@ -16,13 +18,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import httpx
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks import record
 
 import weal
 from weal.store.naming import read_name
@@ -82,16 +88,6 @@ def serving(url: str) -> Iterator[tuple[str, int, float]]:
         process.communicate()
 
 
-def timed(act: Callable[[int], Any], n: int) -> list[float]:
-    """Seconds that each of n calls takes."""
-    found = []
-    for k in range(n):
-        begun = time.perf_counter()
-        act(k)
-        found.append(time.perf_counter() - begun)
-    return found
-
-
 def paths_of(candidates: int) -> dict[str, str]:
     """Pages by name."""
     place = f"/c/{NAME}"
@@ -135,8 +131,8 @@ def busy(client: httpx.Client, pid: int, paths: dict[str, str]) -> dict[str, flo
     return found
 
 
-def keeping(client: httpx.Client, url: str, labels: int) -> tuple[float, float]:
-    """Median seconds to keep a label through the page, and by `campaign.tell`."""
+def keeping(client: httpx.Client, pid: int, url: str, labels: int) -> tuple[float, float]:
+    """Seconds of processor time to keep a label through the page, and by `campaign.tell`."""
     form = re.search(r'name="form" value="(\w+)"', client.get("/new").text)
     assert form is not None
     secret, origin = form[1], {"Origin": str(client.base_url).rstrip("/"), "HX-Request": "true"}
@@ -151,7 +147,14 @@ def keeping(client: httpx.Client, url: str, labels: int) -> tuple[float, float]:
         def by_python(k: int) -> None:
             campaign.tell(f"A-{labels + LABELS_KEPT + k}", 1.5, key=f"t{k}")
 
-        return median(timed(by_page, LABELS_KEPT)), median(timed(by_python, LABELS_KEPT))
+        own = time.process_time()
+        for k in range(LABELS_KEPT):
+            by_python(k)
+        python = time.process_time() - own
+    before = cpu(pid)
+    for k in range(LABELS_KEPT):
+        by_page(k)
+    return (cpu(pid) - before) / LABELS_KEPT, python / LABELS_KEPT
 
 
 def memory(pid: int) -> float:
@@ -166,8 +169,21 @@ def imported(what: str) -> float:
     return time.perf_counter() - begun
 
 
-def main(labels: int = 10_000, candidates: int = 100_000) -> None:
+def main() -> None:
     """Measure, and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("labels", nargs="?", type=int, default=10_000)
+    parser.add_argument("candidates", nargs="?", type=int, default=100_000)
+    record.add_option(parser)
+    given = parser.parse_args()
+    found = measured(given.labels, given.candidates)
+    if given.to:
+        size = f"{given.labels:,} labels, {given.candidates:,} candidates"
+        record.write(given.to, f"pages of weal serve, {size}", found, [0, 1], ("fastapi",))
+
+
+def measured(labels: int, candidates: int) -> list[dict[str, Any]]:
+    """A line for each thing that was measured."""
     with tempfile.TemporaryDirectory() as name:
         os.environ["XDG_STATE_HOME"] = f"{name}/state"
         url = make(Path(name), labels, candidates)
@@ -175,7 +191,7 @@ def main(labels: int = 10_000, candidates: int = 100_000) -> None:
         starts = []
         for _ in range(3):
             with serving(url) as (_, _, seconds):
-                starts.append(seconds / imported("fastapi"))
+                starts.append((seconds / imported("fastapi"), seconds))
         with serving(url) as (address, pid, _):
             base = address.split("/?")[0]
             with httpx.Client(base_url=base, trust_env=False, timeout=600) as client:
@@ -183,17 +199,26 @@ def main(labels: int = 10_000, candidates: int = 100_000) -> None:
                 client.cookies.set("weal-who", "ann")
                 paths = paths_of(candidates)
                 found, spent = pages(client, paths), busy(client, pid, paths)
-                page, python = keeping(client, url, labels)
+                page, python = keeping(client, pid, url, labels)
             most = memory(pid)
     least, cheapest = found["/healthz"], spent["/healthz"]
     print(f"{labels:,} labels, {candidates:,} candidates: median, processor time, times /healthz")
     for one, seconds in found.items():
         both = f"{1e3 * seconds:7.2f} ms {1e3 * spent[one]:7.2f} ms"
         print(f"{one:18} {both}  {seconds / least:6.1f} {spent[one] / cheapest:6.1f}")
-    print(f"keeping a label    {1e3 * page:7.2f} ms  {page / python:6.1f} times campaign.tell")
-    print(f"first answer of weal serve {median(starts):.1f} times the import of FastAPI")
-    print(f"memory of the server {most:.0f} MB at the most")
+    ratio, first = sorted(starts)[1]
+    lines = [_line(one, spent[one], spent[one] / cheapest) for one in found]
+    lines.append(_line("keeping a label | campaign.tell", page, page / python))
+    lines.append(_line("the first answer | import of FastAPI", first, ratio))
+    lines.append(_line(f"memory of the server: {most:.0f} MB at the most", None, None))
+    for line in lines[-3:]:
+        print(*line.values(), sep="  ")
+    return lines
+
+
+def _line(what: str, seconds: float | None, ratio: float | None) -> dict[str, Any]:
+    return {"what": what, "ms": None if seconds is None else 1e3 * seconds, "ratio": ratio}
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main()

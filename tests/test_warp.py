@@ -7,6 +7,7 @@ from scipy import stats
 from scipy.integrate import quad
 
 from weal import ActiveLearner, EnsembleGPRegressor, Kernel
+from weal.core import bend as bends
 from weal.core.bend import STRAIGHT, bend_of
 from weal.model.fold import refresh_after
 from weal.model.warping import FEWEST_BENT
@@ -80,8 +81,13 @@ def test_the_density_integrates_to_one_and_agrees_with_the_quantiles(model):
     assert_allclose(inside, [0.6 - 1e-4, 0.4 - 1e-4], atol=2e-5)
 
 
-def test_mean_and_sd_are_those_of_quadrature(model):
-    """Normal experts of variance `magnitude v`, as everywhere; the label that f makes expected."""
+def test_mean_and_sd_are_those_of_quadrature(model, monkeypatch):
+    """Normal experts of variance `magnitude v`, as everywhere; the label that f makes expected.
+
+    As if the tails of normals were believed: where little is known, means are nearer the medians
+    (`core/test_bend.py`).
+    """
+    monkeypatch.setattr(bends, "RAISED", np.inf)
     plain, back = by_hand(model)
     ens = plain.ensemble_
     mu, v = ens.experts.predict(plain.model_.points(x_new))
@@ -138,9 +144,11 @@ def test_labels_one_by_one_are_labels_together(warp):
     assert_allclose(one.predict(x_new, True), many.predict(x_new, True), rtol=1e-5)
 
 
-def test_the_plain_model_is_the_default():
-    assert EnsembleGPRegressor().warp is None
-    assert EnsembleGPRegressor().fit(X, y).model_.fold.bend == STRAIGHT
+def test_labels_are_bent_by_evidence_unless_somebody_says_no():
+    assert EnsembleGPRegressor().warp == "auto"
+    assert EnsembleGPRegressor().fit(X, y).model_.fold.bend != STRAIGHT
+    plain = EnsembleGPRegressor(warp=None).fit(X, y)
+    assert plain.model_.fold.bend == STRAIGHT
 
 
 @pytest.mark.parametrize("warp", ["log", True, 3])

@@ -2,8 +2,13 @@
 
 from typing import Any
 
-from benchmarks.pages.kept import Figures, Files
-from benchmarks.pages.markdown import repeat, table
+import pandas as pd
+from benchmarks.pages.curves import curves
+from benchmarks.pages.kept import Figures, Files, Kept
+from benchmarks.pages.markdown import figure, repeat, table, whole
+
+from weal.bench.claims import MULTI, RANGE, SYNTHETIC
+from weal.bench.titles import in_order_of_tasks, number, task_title
 
 AS_IT_STANDS = "as it stands"
 
@@ -12,10 +17,10 @@ TEXT = """# The paper's claims
 **{found}**
 
 The experiments of Polyzos, Lu and Giannakis (2022, arXiv 2206.05009), their methods under their
-names. A comparison is decided by flipping the signs of whole realisations; the three counts are
-of comparisons that hold, that do not, and that are undecided, corrected for all comparisons of a
-claim together. In the last column is what each would say by itself. How this is judged, and where
-it differs from the print: [the paper, to the letter](../understand/paper.md).
+names: {what}, {seeds}. A comparison is decided by flipping the signs of whole realisations; the
+three counts are of comparisons that hold, that do not, and that are undecided, corrected for all
+comparisons of a claim together. In the last column is what each would say by itself. How this is
+judged, and where it differs from the print: [the paper, to the letter](../understand/paper.md).
 
 {claims}
 
@@ -28,42 +33,94 @@ Where the text leaves room, or where one would ask the same of something else:
 {readings}
 
 {again}
+{curves}{chance}
+"""
+
+CURVES = """
+## The curves
+
+Means over realisations. Where a method leaves a panel, it says how far it goes: a GP that is
+certain and wrong pays with thousands of nats.
+
+{synthetic}
+{others}
+
+## Two readings of "divided by its maximum"
+
+EGP-multiAFs weighs scores that are "divided by their maximum value, so that to range between 0 and
+1". Where an entropy is negative, dividing reverses its order and leaves that range; *shifted and
+scaled* is what the words after the comma ask for. Mean NMSE after the last query:
+
+{maxima}
+
+{made}
+"""
+
+CHANCE = """
+## How often chance decides
+
+Simulated methods that are equally good, ten realisations each: the share of comparisons, or of
+claims with thirty of them, that are decided at 5 % all the same.
+
+{table}
+
+{made}
+
+The last lines are not promised: differences that are themselves skewed around a mean of 0. No test
+of ten numbers keeps its level for all of these. Two methods that could be exchanged have none such,
+and logarithms take the skew out of NMSE.
 """
 
 
 def page(files: Files, figures: Figures) -> str:
-    """The text."""
+    """The text; its figures are added to `figures`."""
     kept = files["claims"]
-    own = [row for row in kept.rows if row["reading"] == AS_IT_STANDS]
+    judged = [row for row in kept.rows if "reading" in row]
+    own = [row for row in judged if row["reading"] == AS_IT_STANDS]
     claims = [[f"{r['claim']}. {r['says']}", _found(r), *_counts(r)] for r in own]
-    readings = [
-        [row["reading"], row["claim"], _found(row), *_counts(row)]
-        for row in sorted(kept.rows, key=lambda row: row["reading"])
-        if row["reading"] != AS_IT_STANDS
-    ]
     counts = ["hold / do not / undecided", "each by itself"]
     return TEXT.format(
         found=found(own),
+        what=kept.about["what"].split(", ")[-1],
+        seeds=kept.about["seeds"],
         claims=table(["the paper says", "found", *counts], claims, "llll"),
         made=repeat(kept),
-        readings=table(["reading", "claim", "found", *counts], readings, "lrlll"),
+        readings=table(["reading", "claim", "found", *counts], _readings(judged), "lrlll"),
         again=repeat(kept),
+        curves=_curves(kept, figures),
+        chance=_chance(files["chance"]) if "chance" in files else "",
     )
+
+
+def _readings(judged: list[dict[str, Any]]) -> list[list[Any]]:
+    """A row for each claim under another reading, whose words stand once."""
+    others = [row for row in judged if row["reading"] != AS_IT_STANDS]
+    rows: list[list[Any]] = []
+    last = ""
+    for row in sorted(others, key=lambda row: str(row["reading"])):
+        words = "" if row["reading"] == last else row["reading"]
+        rows.append([words, row["claim"], _found(row), *_counts(row)])
+        last = row["reading"]
+    return rows
 
 
 def found(claims: list[dict[str, Any]]) -> str:
     """The verdicts, counted."""
     verdicts = [row["found"] for row in claims]
-    counted = [f"{verdicts.count(word)} {says}" for word, says in WORDS.items() if word in verdicts]
+    counted = [
+        f"{n} {one if n == 1 else more}"
+        for word, (one, more) in WORDS.items()
+        if (n := verdicts.count(word))
+    ]
     return f"Of the paper's {len(claims)} claims, {', '.join(counted)}."
 
 
 WORDS = {
-    "holds": "hold",
-    "partly": "hold in part",
-    "does not hold": "do not hold",
-    "undecided": "are undecided",
-    "missing": "were not run",
+    "holds": ("holds", "hold"),
+    "partly": ("holds in part", "hold in part"),
+    "does not hold": ("does not hold", "do not hold"),
+    "undecided": ("is undecided", "are undecided"),
+    "missing": ("was not run", "were not run"),
 }
 
 
@@ -73,4 +130,39 @@ def _found(row: dict[str, Any]) -> str:
 
 
 def _counts(row: dict[str, Any]) -> list[str]:
-    return [" / ".join(map(str, row[which])) for which in ("corrected", "each by itself")]
+    return [whole(" / ".join(map(str, row[which]))) for which in ("corrected", "each by itself")]
+
+
+def _curves(kept: Kept, figures: Figures) -> str:
+    """Mean curves, and what the two readings of a division come to."""
+    rows = pd.DataFrame([row for row in kept.rows if "task" in row])
+    if rows.empty:
+        return ""
+    tasks = in_order_of_tasks(rows["task"])
+    synthetic = [task for task in tasks if task in SYNTHETIC]
+    others = [task for task in tasks if task not in SYNTHETIC]
+    figures |= curves("claims-synthetic", rows, synthetic) | curves("claims-others", rows, others)
+    last = rows.set_index(["task", "method"])["nmse"].map(lambda curve: curve[-1])
+    maxima = [
+        [task_title(task), *(number(last[task, method]) for method in (MULTI, RANGE))]
+        for task in tasks
+    ]
+    return CURVES.format(
+        synthetic=figure("claims-synthetic", "NMSE and NPLL against queries, synthetic functions"),
+        others=figure("claims-others", "NMSE and NPLL against queries, tables and robots"),
+        maxima=table(["task", "divided, as printed", "shifted and scaled"], maxima, "lrr"),
+        made=repeat(kept),
+    )
+
+
+def _chance(kept: Kept) -> str:
+    """The shares, in per cent."""
+    columns = ("one", "any", "corrected")
+    rows = [[row["kind"], *(_per_cent(row.get(name)) for name in columns)] for row in kept.rows]
+    header = ["each method's error is", "one comparison", "any of a claim, each by itself",
+              "any of a claim, corrected"]  # fmt: skip
+    return CHANCE.format(table=table(header, rows, "lrrr"), made=repeat(kept))
+
+
+def _per_cent(value: float | None) -> str:
+    return "" if value is None else f"{100.0 * value:.1f} %"

@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from benchmarks.growth import LARGE, exponents
 from benchmarks.pages.figures import growth
 from benchmarks.pages.kept import Figures, Files, Kept
-from benchmarks.pages.markdown import figure, milliseconds, repeat, table
+from benchmarks.pages.markdown import figure, milliseconds, repeat, table, whole
 
 from weal.bench.tasks import TASKS
 from weal.bench.titles import task_title
@@ -70,6 +71,12 @@ LINES = {
         "Commands in a process of their own",
         "Beside the imports of numpy and scipy alone, measured in turn.",
     ),
+    "serve": (
+        "Pages in a browser",
+        "Processor time of the server for each page of `weal serve`, beside the least that a "
+        "request can cost (`/healthz`), and for keeping a label. The first answer is by the clock "
+        "on the wall.",
+    ),
 }
 
 
@@ -107,10 +114,14 @@ def of_growth(kept: Kept, figures: Figures) -> str:
     ms = 1e3 * frame.pivot(index="labels", columns="kind", values="seconds")
     mib = frame.pivot(index="labels", columns="kind", values="kept") / 2**20
     rows = [
-        [f"{t:,}", *(milliseconds(ms.loc[t, kind]) for kind in KINDS),
-         *(f"{mib.loc[t, kind]:.3g} MiB" for kind in KINDS)]
+        [f"{t:,}", *(whole(milliseconds(ms.loc[t, kind])) for kind in KINDS),
+         *(whole(f"{mib.loc[t, kind]:.3g} MiB") for kind in KINDS)]
         for t in ms.index
     ]  # fmt: skip
+    if sum(ms.index >= LARGE) > 1:
+        powers = [exponents(frame, column, LARGE) for column in ("seconds", "kept")]
+        cells = [f"t^{abs(power[kind]):.2f}" for power in powers for kind in KINDS]
+        rows.append([f"grows from {LARGE:,} on as", *cells])
     header = ["labels", *KINDS.values(), *(f"kept: {kind}" for kind in KINDS)]
     text = figure("growth", "Milliseconds of the next label against labels so far")
     says = (
@@ -134,7 +145,7 @@ def lines(kept: Kept) -> str:
         ratio = "" if row.get("ratio") is None else f"{row['ratio']:.3g}x"
         asked = row.get("asked", "").removeprefix("asked ")
         rows.append(
-            [row["what"].replace(" | ", " against "), milliseconds(row["ms"]), ratio, asked]
+            [row["what"].replace(" | ", " against "), whole(milliseconds(row["ms"])), ratio, asked]
         )
     if not any(row[-1] for row in rows):
         return table(["what", "time", "ratio"], [row[:-1] for row in rows], "lrr")

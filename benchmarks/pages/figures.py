@@ -41,17 +41,22 @@ SHAPES = ("o", "s", "^")
 
 def both(name: str, height: float, draw: Callable[[Axes, Ink], None]) -> Figures:
     """The figure for light pages and for dark ones."""
-    return {f"{name}-{kind}.svg": _svg(height, draw, ink) for kind, ink in INKS.items()}
+
+    def one(fig: Figure, ink: Ink) -> None:
+        draw(fig.subplots(), ink)
+
+    return {f"{name}-{kind}.svg": svg(height, one, ink) for kind, ink in INKS.items()}
 
 
-def _svg(height: float, draw: Callable[[Axes, Ink], None], ink: Ink) -> bytes:
+def svg(height: float, draw: Callable[[Figure, Ink], None], ink: Ink) -> bytes:
+    """A figure of the page's width in the colours of one kind of page."""
     style: Any = {"svg.hashsalt": "weal", "svg.fonttype": "path", "font.size": LETTERS}
     colours = dict.fromkeys(
         ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), ink.text
     )
     with mpl.rc_context(style | colours):
         fig = Figure(figsize=(WIDE, height), layout="constrained")
-        draw(fig.subplots(), ink)
+        draw(fig, ink)
         buffer = io.BytesIO()
         fig.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     return buffer.getvalue()

@@ -125,6 +125,7 @@ ABOUT = {
     "cost": ("What it costs", "A query, a label, a command, beside other packages"),
     "claims": ("The paper's claims", "What is found of them, corrected for many comparisons"),
     "pools": ("Large pools", "Millions of candidates in files"),
+    "boxes": ("Candidates out of ranges", "How many a simulator needs, refining them, costs"),
 }
 
 
@@ -132,7 +133,7 @@ ABOUT = {
 ON = {
     "choice": "choice", "real": "labels", "coverage": "labels", "cost": "cost", "growth": "cost",
     "asking": "cost", "foundation": "cost", "steps": "cost", "campaign": "cost", "startup": "cost",
-    "claims": "claims", "pools": "pools", "tables": "tables",
+    "claims": "claims", "pools": "pools", "boxes": "boxes", "serve": "cost", "tables": "tables",
 }  # fmt: skip
 
 

@@ -25,8 +25,16 @@ SECTION = """
 {made}
 """
 
+PAPER = """
+## A thousand million rows, on paper
+
+Nobody has run this; it is what the numbers above say. At {us} a row a batch takes {core} core
+seconds: {many} on {cores} cores, {most} on a thousand, if storage keeps up.
+"""
+CORES = 64
+
 SIZE, ASK = "rows, files, labels, threads; experts held", "ask(1) / bare"
-MEMORY = "peak memory"
+MEMORY, A_ROW = "peak memory", "CPU a row"
 
 
 def page(files: Files, figures: Figures) -> str:
@@ -40,7 +48,28 @@ def page(files: Files, figures: Figures) -> str:
         text = table(["what", "asked", "measured"], rows, "lll")
         parts.append(SECTION.format(title=title, table=text, made=repeat(kept)))
     rows_of_all = [row for name in names for row in files[name].rows]
-    return TEXT.format(found=found(rows_of_all), sections="".join(parts))
+    sections = "".join([*parts, on_paper(rows_of_all)])
+    return TEXT.format(found=found(rows_of_all), sections=sections)
+
+
+def on_paper(rows: list[dict[str, str]]) -> str:
+    """What as many rows as nobody has tried would take, by what a row took."""
+    each = next((row["measured"] for row in rows if row["what"].endswith(A_ROW)), None)
+    if each is None:
+        return ""
+    seconds = 1e9 * float(each.split()[0]) * 1e-6
+    many, most = (_time(seconds / cores) for cores in (CORES, 1000))
+    core = f"{float(f'{seconds:.2g}'):,.0f}"
+    return PAPER.format(us=each, core=core, many=many, cores=CORES, most=most)
+
+
+def _time(seconds: float) -> str:
+    """A time in words.
+
+    >>> _time(25.2), _time(391.0)
+    ('25 seconds', '7 minutes')
+    """
+    return f"{seconds:.0f} seconds" if seconds < 90.0 else f"{seconds / 60.0:.0f} minutes"
 
 
 def _cells(what: str, asked: str, measured: str) -> list[str]:

@@ -76,7 +76,11 @@ def in_a_campaign(url, where, deed, *arguments):
     owner, name = where.rsplit(".", 1)
     with open_campaign("lab", url) as one:
         setattr(locate(owner), name, die)
-        deeds = {"ask": one.ask, "export": lambda file: export(one, "labels", file, force=True)}
+        deeds = {
+            "ask": one.ask,
+            "ask_monday": lambda: one.ask(3, key="monday"),
+            "export": lambda file: export(one, "labels", file, force=True),
+        }
         deeds[deed](*arguments)
     return "survived"
 

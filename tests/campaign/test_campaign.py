@@ -203,7 +203,8 @@ def test_what_was_expected_is_kept_with_the_question(url):
 def test_a_label_no_model_can_take_is_kept_and_left_out(url):
     with campaign(url) as one:
         label(one, one.ask(8))
-        one.tell("r39", 1e300)
+        with pytest.warns(UserWarning, match=r"r39: 1e\+300 is far from the labels so far"):
+            one.tell("r39", 1e300)
         assert list(one.session.replay.unusable) == ["r39"]
         assert one.model.n_labels_ == 8
         assert one.ledger.n_labels == 9

@@ -162,7 +162,10 @@ def test_ctrl_c_ends_a_command_with_one_line_and_130(bare, monkeypatch):
 
     monkeypatch.setattr("weal.campaign.campaign.Campaign.ask", interrupted)
     done = typed("ask", "bare")
-    assert (done.code, done.complaint) == (130, "weal: stopped")
+    shown = "weal: stopped; if rows were asked by then, `weal ask bare --again` shows them"
+    assert (done.code, done.complaint) == (130, shown)
+    monkeypatch.setattr("weal.campaign.campaign.Campaign.status", interrupted)
+    assert typed("status", "bare").complaint == "weal: stopped"
 
 
 def test_work_that_takes_a_while_is_spoken_of_and_other_work_is_not(bare, monkeypatch):

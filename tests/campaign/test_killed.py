@@ -20,7 +20,7 @@ def killed(*words):
 def test_killed_again_and_again_it_asks_what_the_unbroken_campaign_asks(quick_sqlite_url):
     url, some = quick_sqlite_url, LABELS[:-8]
     campaign(url).close()
-    [there] = dying.run("killed_tellers", url, 40, program=dying_campaigns.__file__)
+    [there] = dying.run("killed_tellers", url, 30, program=dying_campaigns.__file__)
     assert 10 < len(there) < len(some)
     with campaign() as calm, open_campaign("lab", url) as one:
         for name in some:

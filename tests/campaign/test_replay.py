@@ -135,9 +135,9 @@ def test_a_checkpoint_is_used_when_it_fits_and_thrown_away_when_not():
             assert checkpoint.read(broken, state) is None
         one.tell("r39", truth(39))
         assert checkpoint.read(data, one.session.state) is not None
-        one.change(warp="auto")
-        assert checkpoint.read(data, one.session.state) is None
         one.change(warp=None)
+        assert checkpoint.read(data, one.session.state) is None
+        one.change(warp="auto")
         assert checkpoint.read(data, one.session.state) is not None
         name = next(iter(one.ledger.labels))
         one.tell(name, 5.0, replace=True)

@@ -7,6 +7,7 @@ from campaign.lab import campaign, number, truth
 from weal.campaign.opening import open_campaign
 
 IDS = [f"r{n}" for n in range(14)]
+pytestmark = pytest.mark.filterwarnings("ignore:r4. .* is far from the labels so far")
 
 
 def told(one, wrong="r4"):

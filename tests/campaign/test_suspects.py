@@ -10,7 +10,10 @@ import pytest
 import weal
 from shell import typed
 
-pytestmark = pytest.mark.usefixtures("in_a_folder")
+pytestmark = [
+    pytest.mark.usefixtures("in_a_folder"),
+    pytest.mark.filterwarnings("ignore:.* is far outside what was expected"),
+]
 
 
 def table(n=60):

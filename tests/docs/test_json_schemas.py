@@ -111,6 +111,7 @@ def test_what_campaigns_print_obeys_the_schemas(validated):
     begin_alloys()  # with one
     ids = [row["id"] for row in validated("ask", "alloys", "-n", "3", "--lease", "1h")]
     checked = validated("ask", "alloys", "--check", "2")[0]["id"]
+    assert validated("ask", "alloys", "--key", "k") == validated("ask", "alloys", "--key", "k")
     validated("tell", "alloys", ids[0], "9999")
     validated("tell", "alloys", checked, "310", "--sure")
     Path("r.csv").write_text(f"sample,hardness\n{ids[1]},311\n{ids[2]},failed\nA-0030,\nA-99,1\n")

@@ -24,6 +24,7 @@ from weal.core.magnitude import LOG_2_PI, Conjugate
 from weal.core.stated_noise import even_sample
 
 A0, B0 = 1.5, 0.5
+RAISED = 8.0  # variances, in bent labels, that the mean was raised for
 FITTED_SHARE, MULTIPLES, FEWEST_FITTED = 0.2, (0.6, 1.0, 1.7), 4
 LEAST_POSTERIOR, MOST_EXPERTS = 1e-4, 12
 LENGTH_SPREAD, SOUGHT_LENGTHS, SOUGHT_RATIOS, FIT_ITERATIONS = 1.5, (0.02, 200.0), (1e-11, 10.0), 60

@@ -3,8 +3,9 @@
 `make.py` tells how they were made; `expected.json` is what 0.1 itself read from them. Picks, ids,
 labels and events are the same to the letter; other numbers may differ by rounding.
 
-Experts are chosen otherwise since 0.2, and so is their prior of the magnitude. Where labels settle
-them anew, the numbers are those of 0.1 once that alone is as it was (`experts_of_0_1`).
+Experts are chosen otherwise since 0.2, and so is their prior of the magnitude; means of bent labels
+are nearer their medians. Where labels settle experts anew, the numbers are those of 0.1 once that
+alone is as it was (`experts_of_0_1`).
 """
 
 import json
@@ -18,7 +19,7 @@ import pytest
 import weal
 from golden import experts_of_0_1, reading
 from golden.reading import HERE, asks, campaign_says, learner_says, name_of, status_says
-from weal.core import lineup, magnitude
+from weal.core import bend, lineup, magnitude
 from weal.learner import functions
 
 EXPECTED = json.loads((HERE / "expected.json").read_text("utf-8"))
@@ -36,11 +37,12 @@ EARLIER_AUTO = ("array", "begun", "pandas", "polars")
 
 @pytest.fixture(autouse=True)
 def as_0_1_chose_experts(monkeypatch):
-    """By the code of 0.1, with its prior of the magnitude."""
+    """By the code of 0.1, with its prior of the magnitude and its mean of bent labels."""
     monkeypatch.setattr(lineup, "choose", experts_of_0_1.choose)
     monkeypatch.setattr(lineup, "log_evidences", experts_of_0_1.log_evidences)
     for module in (lineup, magnitude):
         monkeypatch.setattr(module, "A0", experts_of_0_1.A0)
+    monkeypatch.setattr(bend, "RAISED", experts_of_0_1.RAISED)
 
 
 def assert_same(found, expected, rtol, place=""):

@@ -197,6 +197,7 @@ def test_worksheets_go_out_and_come_back(tmp_path, folder):
         assert campaign.candidate_ids() == names_of(U)
 
 
+@pytest.mark.filterwarnings("ignore:c00017. .* is far from the labels so far")
 def test_a_label_that_looks_wrong_is_named(tmp_path, folder):
     with opened(tmp_path, folder, target="y") as campaign:
         for k in range(30):

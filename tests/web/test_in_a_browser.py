@@ -8,6 +8,8 @@ import pytest
 import weal
 from weal.store.store import open_store
 from web.browser import DESKTOP, PHONE, chromium, visit
+from web.test_sizes import shown, upload
+from web.visiting import Visitor
 
 RUN = "alert(1)"
 PAYLOADS = [
@@ -92,7 +94,10 @@ def test_nothing_in_the_data_runs(servers, browser, url):
     name = hostile(url)
     server = servers.start(url, worker="here")
     base, place = server["url"].split("/?")[0], f"/c/{quote(name, safe='')}"
-    with visit(browser, server, who=PAYLOADS[1], viewport=DESKTOP) as page:
+    with (
+        Visitor(server) as hands,
+        visit(browser, server, who=PAYLOADS[1], viewport=DESKTOP) as page,
+    ):
         pages = [f"{place}/{one}" for one in ("watch", "explore", "settings", "print", "effects")]
         for path in ("/", *pages, f"/c/{quote(named(PAYLOADS[3]), safe='')}x/bench"):
             page.goto(base + path)
@@ -106,17 +111,14 @@ def test_nothing_in_the_data_runs(servers, browser, url):
             assert text in page.locator(".big-id").inner_text().replace("\u00a0", " ")
             page.goto(f"{base}{place}/row?id={quote(text, safe='')}")
             assert page.locator("h1").count() == 1
-            called_so(page, base, text, n)
+            page.goto(str(brought(hands, text, n).url))
+            assert page.get_by_role("button", name="Make the campaign").is_visible()
 
 
-def called_so(page, base, text, n):
-    """A table of that name, with the payload in it, is shown before it is made a campaign."""
-    lines = pd.DataFrame({text: [text, "b", "c"], "x": [1, 2, 4]}).to_csv(index=False).encode()
-    page.goto(f"{base}/new")
-    file = {"name": f"{text}{n}.csv", "mimeType": "text/csv", "buffer": lines}
-    page.set_input_files("input[type=file]", file)
-    page.wait_for_url("**/new/plan**work=*")
-    assert page.get_by_role("button", name="Make the campaign").is_visible()
+def brought(hands, text, n):
+    """The plan of a table of that name, with the payload in it."""
+    lines = pd.DataFrame({text: [text, "b", "c"], "x": [1, 2, 4]}).to_csv(index=False)
+    return shown(hands, upload(hands, f"{text}{n}.csv", lines.encode()))
 
 
 def test_a_file_chosen_before_the_script_has_come_is_sent(servers, browser, url, tmp_path):

@@ -54,6 +54,7 @@ def test_watch_says_at_once_that_it_looks_and_then_what_it_found(eve):
     assert "bob" in text
 
 
+@pytest.mark.filterwarnings("ignore:A-20. .* is far from the labels so far")
 def test_a_label_that_looks_wrong_is_pointed_out(servers, url, tmp_path):
     begin(url, tmp_path, rows=60)
     with weal.open_campaign("steel", url, by="bob") as campaign:

@@ -1,4 +1,9 @@
-"""Rows are asked: chosen, and leased to who asks, if nobody was faster."""
+"""Rows are asked: chosen, and leased to who asks, if nobody was faster.
+
+They are out once the transaction has ended, whether or not the answer arrives: who was killed or
+lost the line meanwhile, and asks again, is given others. With a key of the asker's own, a repeat
+gives the rows of the first time, and writes nothing.
+"""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -9,7 +14,8 @@ from weal.campaign import offers, rules
 from weal.campaign.rules import Offer
 from weal.campaign.settings import seconds
 from weal.errors import Conflict, WealError
-from weal.store.events import Event
+from weal.store.events import Draft, Event
+from weal.store.store import Book
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
@@ -17,21 +23,38 @@ if TYPE_CHECKING:
 TRIES = 20  # of an ask that others were faster than
 
 
-def ask(campaign: "Campaign", n: int | None, who: str, lease: Any, check: bool) -> list[str]:
-    """Ids of the rows that are out with who asked from now on."""
+def ask(
+    campaign: "Campaign", n: int | None, who: str, lease: Any, check: bool, key: str | None = None
+) -> list[str]:
+    """Ids of the rows that are out with who asked from now on, or since the key was used first."""
     wanted = _count(n)
     settings = campaign.ledger.settings
     out = timedelta(seconds=seconds(settings["lease"] if lease is None else lease))
+    if key is not None and (past := _under(campaign, key)):
+        return past
     _ = campaign.session  # what takes long, following the labels, is done before it is our turn
     with campaign.store.turn(campaign.name):  # else all who ask now choose the same rows
-        events = _asked(campaign, wanted, out, who, check)
+        events = _asked(campaign, wanted, out, who, check, key)
     with suppress(WealError):  # the rows are asked: advice for next time may fail
         _keep(campaign, check)
-    return [str(event.id) for event in events]
+    ids = [str(event.id) for event in events]
+    return ids if ids or key is None else _under(campaign, key)  # none: asked by its twin just now
+
+
+def _under(campaign: "Campaign", key: str) -> list[str]:
+    """The rows that were asked under this key."""
+    found: list[str] = []
+
+    def look(book: Book) -> list[Draft]:
+        found[:] = rules.asked_under(book, key)
+        return []
+
+    campaign.store.transact(campaign.name, look)
+    return found
 
 
 def _asked(
-    campaign: "Campaign", wanted: int, out: timedelta, who: str, check: bool
+    campaign: "Campaign", wanted: int, out: timedelta, who: str, check: bool, key: str | None
 ) -> tuple[Event, ...]:
     """Rows of those that were chosen that nobody else took; chosen anew where too few are."""
     spare = 0
@@ -41,7 +64,7 @@ def _asked(
         try:
             return campaign.store.transact(
                 campaign.name,
-                lambda book: rules.asked(book, found, wanted, who, out, common),  # noqa: B023
+                lambda book: rules.asked(book, found, wanted, who, out, common, key),  # noqa: B023
             )
         except Conflict:  # rows went to others: next time have as many to spare, and more
             spare = max(wanted, 2 * spare, 2 * (campaign.ledger.asked - before))

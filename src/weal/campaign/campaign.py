@@ -10,16 +10,20 @@ comes from a learner that has been through the events (`replay`), and is made wh
 numerics.
 """
 
+import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from weal.campaign import rules
 from weal.campaign.entries import distinct, entries
+from weal.campaign.first_labels import at_first
 from weal.campaign.ledger import VERSION
 from weal.campaign.rules import Entry, Telling
 from weal.campaign.settings import check_changes, check_together
-from weal.campaign.surprise import doubtful
+from weal.campaign.surprise import doubtful, doubtful_here
 from weal.campaign.view import CampaignView
+from weal.errors import WealError
 from weal.store.events import Draft
 from weal.store.store import Book
 from weal.table.index import with_ids
@@ -33,7 +37,8 @@ class Kept(NamedTuple):
 
     seq: int  # number of the event that holds the last of them
     new: int  # labels that were not there yet
-    doubts: tuple[str, ...] = ()  # on labels far outside what was expected
+    doubts: tuple[str, ...] = ()  # on labels that may be wrong, with the command that corrects them
+    reasons: tuple[tuple[str, str], ...] = ()  # the same: id, and why it may be wrong
 
 
 class Campaign(CampaignView):
@@ -82,6 +87,7 @@ class Campaign(CampaignView):
         by: str | None = None,
         lease: Any = None,
         check: bool = False,
+        key: str | None = None,
     ) -> Any:
         """The id of the row to measure next, or the ids of a batch.
 
@@ -99,6 +105,10 @@ class Campaign(CampaignView):
             How long they are out: "3d", "12h", or seconds; None: as the campaign's settings say.
         check : bool
             Whether rows are drawn at random, for an honest test of the predictions.
+        key : str or None
+            A name of your own for this call: a second call with the same key gives the rows of the
+            first, whatever else it says, and asks for none. So a program that was killed before it
+            had the answer can ask again.
 
         Returns
         -------
@@ -120,10 +130,12 @@ class Campaign(CampaignView):
         >>> first, second = campaign.ask(2)
         >>> campaign.ask(by="bo") in (first, second)
         False
+        >>> campaign.ask(key="monday") == campaign.ask(key="monday")
+        True
         """
         from weal.campaign.asking import ask
 
-        ids = ask(self, n, by or self.who, lease, check)
+        ids = ask(self, n, by or self.who, lease, check, key)
         return ids[0] if n is None else ids
 
     def ask_for(self, ids: Any, *, by: str | None = None, lease: Any = None) -> list[str]:
@@ -176,7 +188,8 @@ class Campaign(CampaignView):
         """Keep the label of a row, or the labels of several.
 
         When it returns, the label is on disk. The same label again changes nothing. Either all is
-        taken or nothing.
+        taken or nothing. A label far from what was expected, or, where nothing was, from the labels
+        so far, is kept as any other; a warning says so.
 
         Parameters
         ----------
@@ -229,7 +242,10 @@ class Campaign(CampaignView):
         if isinstance(ids, Mapping) and labels is None:
             ids, labels = list(ids), list(ids.values())
         found = entries(ids, labels, noise, note, sure)
-        return self.tell_entries(found, by=by, replace=replace, repeat=repeat, key=key).seq
+        kept = self.tell_entries(found, by=by, replace=replace, repeat=repeat, key=key)
+        for one in kept.reasons:
+            warnings.warn(doubtful_here(*one), UserWarning, stacklevel=2)
+        return kept.seq
 
     def tell_entries(
         self,
@@ -259,7 +275,7 @@ class Campaign(CampaignView):
         -------
         Kept
             `seq`, the number of the last event; how many labels were `new`; and `doubts`, a line on
-            each label that is far outside what was expected.
+            each label that is far outside what was expected, or far from the labels so far.
 
         Raises
         ------
@@ -281,9 +297,18 @@ class Campaign(CampaignView):
             return [one.draft for one in found if one.draft]
 
         events = self.transact(decide)
-        doubts = [doubtful(self.name, one.entry, one.doubt) for one in found if one.doubt]
         last = events[-1].seq if events else found[-1].seq
-        return Kept(last, len(events), tuple(doubts))
+        reasons = self._doubted(found)
+        doubts = tuple(doubtful(self.name, *one) for one in reasons)
+        return Kept(last, len(events), doubts, tuple(reasons))
+
+    def _doubted(self, found: Sequence[Telling]) -> list[tuple[str, str]]:
+        """Labels that were just told, or early ones, that may be wrong; and why."""
+        early: list[tuple[str, str]] = []
+        if any(one.blind for one in found):
+            with suppress(WealError):  # the labels are kept: a doubt may fail
+                found, early = at_first(self.ledger, found)
+        return [*((one.entry.id, one.doubt) for one in found if one.doubt), *early]
 
     def tell_file(self, source: Any, **how: Any) -> "Intake":
         """Keep the labels of a results file, all or none.

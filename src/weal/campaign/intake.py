@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from weal.campaign import rules
 from weal.campaign.entries import entry
+from weal.campaign.first_labels import at_first
 from weal.campaign.ledger import VERSION, Ledger, fold
 from weal.campaign.near_ids import meant
 from weal.campaign.rules import Entry, Telling
@@ -137,8 +138,11 @@ class Glance:
 
 
 def plan(campaign: str, book: Book, results: Results, differs: Mapping[int, str], how: How,
-         ids: Callable[[], Sequence[str]]) -> Plan:  # fmt: skip
-    """What becomes of each line: decided by what the book says now."""
+         ids: Callable[[], Sequence[str]], ledger: Ledger) -> Plan:  # fmt: skip
+    """What becomes of each line: decided by what the book says now.
+
+    The ledger has the other labels, beside which those are looked at of which nothing was expected.
+    """
     named = [line.id for line in results.lines if line.says and not line.bad]
     there = book.known(named)
     if unknown := [name for name in dict.fromkeys(named) if name not in there]:
@@ -151,6 +155,7 @@ def plan(campaign: str, book: Book, results: Results, differs: Mapping[int, str]
     told = rules.tellings(
         book, now, list(entries.values()), how.who, how.replace, how.repeat, key, how.key is None
     )
+    told, early = at_first(ledger, told)
     tellings = dict(zip(entries, told, strict=True))
     rows, drafts = [], list[Draft]()
     for n, line in enumerate(results.lines):
@@ -159,7 +164,8 @@ def plan(campaign: str, book: Book, results: Results, differs: Mapping[int, str]
             row = replace(row, message=" ".join(filter(None, [row.message, differs[n]])))
         rows.append(row)
         drafts += [draft] if draft else []
-    intake = Intake(results.where, tuple(rows), _problems(results, differs, how), results.notes)
+    notes = (*results.notes, *(doubtful(campaign, *one) for one in early))
+    intake = Intake(results.where, tuple(rows), _problems(results, differs, how), notes)
     last = told[-1].seq if told else max((one.seq for one in now.told()), default=0)
     labelled = AlreadyLabelled if any(one.error for one in told) else ValueError
     kind = UnknownId if unknown else labelled
@@ -216,7 +222,7 @@ def _becomes(
         return _skipped(row, line, now, how) if line.failed else (row, None)
     if telling.error:
         return replace(row, action="refused", message=str(telling.error)), None
-    message = doubtful(campaign, telling.entry, telling.doubt) if telling.doubt else ""
+    message = doubtful(campaign, line.id, telling.doubt) if telling.doubt else ""
     if telling.draft is None:
         return replace(row, action="same", message=message), None
     kind, again = telling.draft.kind, telling.draft.body["repeat"]

@@ -47,8 +47,13 @@ def _planned(
     results = read(campaign, source, **files)
     if not results.lines:
         raise ValueError(f"{results.where} has no rows below its header: there is no label in it")
-    differs = _differing(campaign, results)
-    return lambda book: plan(campaign.name, book, results, differs, how, lambda: near_ids(campaign))
+    differs, ledger = _differing(campaign, results), campaign.ledger
+
+    def planned(book: Book) -> Plan:
+        ids = lambda: near_ids(campaign)  # noqa: E731
+        return plan(campaign.name, book, results, differs, how, ids, ledger)
+
+    return planned
 
 
 def _differing(campaign: "CampaignView", results: Results) -> dict[int, str]:

@@ -12,12 +12,13 @@ from shlex import quote
 from typing import Any
 
 from weal.campaign.ledger import VERSION, Ledger, Told, confirmed, fold
-from weal.campaign.surprise import surprise
+from weal.campaign.surprise import expectation, surprise
 from weal.errors import AlreadyLabelled, Conflict, UnknownId
-from weal.store.events import Draft, Event, check_note
+from weal.store.events import MAX_KEY, Draft, Event, check_note, check_text
 from weal.store.store import Book
 
 NAMED = 5  # ids in an error message
+EARLY = 2000  # events up to which labels are looked at beside all others: it takes all events
 CONFIRMED = "confirmed"  # a label that is there and is called sure now: an event "told"
 
 
@@ -48,7 +49,8 @@ class Telling:
     draft: Draft | None = None
     seq: int = 0  # of the event that holds it already
     error: AlreadyLabelled | None = None
-    doubt: str | None = None  # what was expected, where the label is far from it
+    doubt: str | None = None  # why the label may be wrong
+    blind: bool = False  # whether nothing was expected of it, and it is to be seen beside others
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,15 +110,16 @@ def tellings(
     with `repeat` alone, and only as long as the label that was told under it is still there.
     """
     labels = {name: list(several) for name, several in now.labels.items()}
-    found = []
+    found, early = [], book.last <= EARLY
     for n, entry in enumerate(entries):
         own = key if key is None or (len(entries) == 1 and not content) else f"{key}/{n}"
         past = book.by_key(own) if own is not None else None
         before = labels.setdefault(entry.id, [])
         there = past is not None and any(told.seq == past.seq for told in before)
         doubt = None if entry.sure else surprise(now, entry)
+        blind = early and not entry.sure and expectation(now, entry.id) is None
         if past and (there and repeat if content else True):
-            found.append(Telling(entry, seq=past.seq, doubt=doubt))
+            found.append(Telling(entry, seq=past.seq, doubt=doubt, blind=blind))
             continue
         try:
             kind = _kind(entry, before, replace, repeat)
@@ -124,7 +127,7 @@ def tellings(
             found.append(Telling(entry, error=error))
             continue
         if kind is None:
-            found.append(Telling(entry, seq=before[-1].seq, doubt=doubt))
+            found.append(Telling(entry, seq=before[-1].seq, doubt=doubt, blind=blind))
             continue
         body = told_body(entry, bool(before) and kind != CONFIRMED)
         if kind == CONFIRMED:
@@ -134,7 +137,7 @@ def tellings(
             new = Told(entry.id, entry.y, entry.noise, 0, book.now, who, None, entry.sure)
             labels[entry.id] = [new] if kind == "corrected" else [*before, new]
         draft = Draft(kind, body, entry.id, who, None if past else own)
-        found.append(Telling(entry, draft, doubt=doubt))
+        found.append(Telling(entry, draft, doubt=doubt, blind=blind))
     return found
 
 
@@ -188,12 +191,15 @@ def withdrawn(book: Book, ids: Sequence[str], who: str, note: str | None) -> lis
 
 def asked(
     book: Book, offers: Sequence[Offer], n: int, who: str, lease: timedelta,
-    common: dict[str, Any] | None,
+    common: dict[str, Any] | None, key: str | None = None,
 ) -> list[Draft]:  # fmt: skip
     """Leases of the first n offers that nobody else took meanwhile; Conflict if too few are left.
 
-    `common` goes with the first: what this ask leaves behind for the next.
+    `common` goes with the first: what this ask leaves behind for the next. None, where rows were
+    asked under this key already.
     """
+    if key is not None and asked_under(book, key):
+        return []
     now = fold(Ledger(""), book.of([offer.id for offer in offers]))
     out = {one.id for one in now.open_leases(book.now)}
     taken = out | now.labels.keys() | now.skipped.keys()
@@ -204,7 +210,23 @@ def asked(
     bodies = [{"v": VERSION, "until": until, **offer.body} for offer in free]
     if common is not None:
         bodies[0]["ask"] = common
-    return [Draft("asked", body, offer.id, who) for offer, body in zip(free, bodies, strict=True)]
+    return [
+        Draft("asked", body, offer.id, who, None if key is None else _ask_key(key, n))
+        for n, (offer, body) in enumerate(zip(free, bodies, strict=True))
+    ]
+
+
+def asked_under(book: Book, key: str) -> list[str]:
+    """The ids of the rows that were asked under this key, in order."""
+    found: list[str] = []
+    while event := book.by_key(_ask_key(key, len(found))):
+        found.append(str(event.id))
+    return found
+
+
+def _ask_key(key: str, n: int) -> str:
+    """Under which the n-th row of an ask is kept; keys of labels have other names."""
+    return f"ask {check_text(key, 'a key', MAX_KEY - 20)}/{n}"
 
 
 def check_free(now: Ledger, ids: Sequence[str], rows: Container[Any], time: datetime) -> None:

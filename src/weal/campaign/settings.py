@@ -14,7 +14,7 @@ DEFAULTS: dict[str, Any] = {
     "outliers": True,  # whether labels may be wrong; False: every label is believed
     "n_start": None,  # labels before there is a model
     "seed": 0,  # decides all that is random
-    "warp": None,  # whether the model bends skewed labels: "auto", "asinh" or None
+    "warp": "auto",  # whether the model bends skewed labels: "auto", "asinh" or None
 }
 FIXED = ("seed", "n_start", "cost")  # what was asked so far follows from these
 MOST_SEEDS = 2**32  # scikit-learn takes no others

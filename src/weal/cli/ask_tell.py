@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from weal.cli import interrupts
 from weal.cli import options as line
-from weal.cli.asked_screen import show_asked
+from weal.cli.asked_screen import say_out, show_asked
 from weal.cli.options import command, opened, plural, takes
 from weal.cli.screen import say, show, show_json, working
 from weal.errors import Exhausted
@@ -49,6 +50,7 @@ _file = click.Path(path_type=Path)
         help="A worksheet (.xlsx, .csv) to be filled in; `weal tell NAME --file FILE` takes it.",
     ),
     click.option("--force", is_flag=True, help="Replace a worksheet that is there."),
+    click.option("--key", help="A name of your own: the same key again shows the same rows."),
     line.scheduler,
     line.by,
 )
@@ -60,6 +62,7 @@ def ask(
     again: bool,
     to: str | None,
     force: bool,
+    key: str | None,
     scheduler: str | None,
     by: str | None,
     store: str | None,
@@ -69,8 +72,10 @@ def ask(
 
     They are out with who asked until their label comes or the lease ends.
     """
-    if again and (n or checks or lease):
-        raise ValueError("--again shows the rows that are out; leave out -n, --check and --lease")
+    if again and (n or checks or lease or key):
+        raise ValueError(
+            "--again shows the rows that are out; leave out -n, --check, --lease and --key"
+        )
     if to is not None:
         from weal.campaign.worksheet import check_worksheet
 
@@ -80,9 +85,15 @@ def ask(
         if again:
             rows = [row for row in campaign.asked() if by in (None, row.who)]
         else:
-            ids, late = _asked(campaign, n, checks, lease)
-            out = campaign.ledger.leases
-            rows = campaign.asked([one for one in ids if one in out])
+            before = campaign.session.ledger.open_leases(campaign.store.now())
+            again_ = f"weal ask {shlex.quote(name)} --again"
+            interrupts.explain(f"stopped; if rows were asked by then, `{again_}` shows them")
+            ids, late = _asked(campaign, n, checks, lease, key)
+            leases, own = campaign.ledger.leases, [one for one in before if one.who == campaign.who]
+            rows = campaign.asked(
+                [one for one in ids if one in leases and leases[one].who == campaign.who]
+            )
+            say_out(campaign, own, ids, rows)
         inputs = _inputs(campaign.ledger.plan)
         for note in campaign.session.beliefs.notes:
             say(note)
@@ -94,12 +105,15 @@ def ask(
 
 
 def _asked(
-    campaign: "Campaign", n: int | None, checks: int | None, lease: str | None
+    campaign: "Campaign", n: int | None, checks: int | None, lease: str | None, key: str | None
 ) -> tuple[list[str], Exhausted | None]:
     """Ids that are out now; with the error where rows for a test were too many."""
-    ids = list(campaign.ask(n or 1, lease=lease)) if n or not checks else []
+    ids = list(campaign.ask(n or 1, lease=lease, key=key)) if n or not checks else []
+    own = None if key is None else f"{key} check"
     try:
-        return ids + (campaign.ask(checks, lease=lease, check=True) if checks else []), None
+        return ids + (
+            campaign.ask(checks, lease=lease, check=True, key=own) if checks else []
+        ), None
     except Exhausted as error:  # those that were asked before are out, and must be shown
         if not ids:
             raise
@@ -199,14 +213,15 @@ def _tell_one(
         raise ValueError(f"{value!r} is no number; a row without one is skipped: `{words}`")
     found = entry(id_, value, details["noise"], details["note"], details["sure"])
     how = {name: details[name] for name in ("replace", "repeat", "key")}
-    seq, new, doubts = campaign.tell_entries([found], **how)
-    say(f"{id_}: {value} {'kept' if new else 'was there already'}")
-    for doubt in doubts:
+    kept = campaign.tell_entries([found], **how)
+    say(f"{id_}: {value} {'kept' if kept.new else 'was there already'}")
+    for doubt in kept.doubts:
         say(doubt)
     if as_json:
-        show_json({"event": seq, "labels": 1, "new": new, "doubts": list(doubts)})
+        told = {"event": kept.seq, "labels": 1, "new": kept.new}
+        show_json({**told, "doubts": list(kept.doubts)})
     else:
-        show(seq)
+        show(kept.seq)
 
 
 def _check_usage(

@@ -1,5 +1,7 @@
 """Rows that were asked, on the screen: inputs, what is expected, who has them, and why."""
 
+import shlex
+from collections.abc import Sequence
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
@@ -7,7 +9,9 @@ from weal.cli.options import plural
 from weal.cli.screen import on_a_terminal, say, show, show_table
 
 if TYPE_CHECKING:
+    from weal.campaign.campaign import Campaign
     from weal.campaign.explaining import Asked
+    from weal.campaign.ledger import Lease
 
 MOST_INPUTS = 12  # columns of a table that is shown
 PADDING = 3  # around a column on a terminal
@@ -31,6 +35,31 @@ def show_asked(rows: "list[Asked]", inputs: list[str], again: bool) -> None:
         show(f"{row.id}: {row.brief}")
     if more := len(inputs) - len(shown):
         say(f"and {plural(more, 'input')} more: --json shows all")
+
+
+def say_out(
+    campaign: "Campaign", before: "Sequence[Lease]", ids: Sequence[str], rows: "Sequence[Asked]"
+) -> None:
+    """Name rows that who asks had out before, and say what came of a key that was used already.
+
+    An ask whose answer was lost has taken its rows; else nobody would look for them.
+    """
+    from weal.table.cells import some_of
+
+    who = f" with {campaign.who}" if campaign.who else ""
+    if others := [one for one in before if one.id not in ids]:
+        are = "1 row is" if len(others) == 1 else f"{len(others):,} rows are"
+        by = f" --by {shlex.quote(campaign.who)}" if who else ""
+        say(
+            f"{are} out{who} already ({some_of([one.id for one in others])}), the last since "
+            f"{others[-1].since:%Y-%m-%d %H:%M} UTC: `weal ask {shlex.quote(campaign.name)} "
+            f"--again{by}` shows them"
+        )
+    if asked := [one.id for one in before if one.id in ids]:
+        were = "1 row was" if len(asked) == 1 else f"{len(asked):,} rows were"
+        say(f"{were} asked under this key before, and no other is asked")
+    if gone := len(ids) - len(rows):
+        say(f"{plural(gone, 'row')} of this key {'is' if gone == 1 else 'are'} not out{who} now")
 
 
 def _fitting(rows: "list[Asked]", inputs: list[str], again: bool) -> list[str]:

@@ -77,7 +77,7 @@ outliers = click.option(
 warp = click.option(
     "--warp",
     type=click.Choice(["off", "auto", "asinh"]),
-    help="Transform labels with a long tail: always (asinh), where it helps (auto) [default: off].",
+    help="Transform labels with a long tail: always (asinh), where it helps (auto), never (off).",
 )
 scheduler = click.option(
     "--scheduler",

@@ -21,8 +21,11 @@ from weal.core.arrays import Array
 from weal.core.scaling import NORMAL_RANGE, location_scale
 
 # u is a Student-t's, of which sinh has no mean: the normal that stands for it is not believed where
-# its variance is larger than this. Nor is sinh taken where squares would leave the range of floats.
-WIDEST, FARTHEST_BENT = 4.0, 150.0
+# its variance is larger than WIDEST, and the mean is not raised for more than RAISED. On 13 tables
+# whose labels were bent, with 80 of them, log10 NMSE was 0.03 below that of labels as they are with
+# RAISED = 4, 0.07 with 0.25, and 0.09 with 0, which is the median. Nor is sinh taken where squares
+# would leave the range of floats.
+WIDEST, RAISED, FARTHEST_BENT = 4.0, 0.25, 150.0
 LEAST_SPREAD = 1e-6  # of the sd; below it, half of the labels are equal
 
 
@@ -66,12 +69,15 @@ class Bend:
         return np.asarray(self.median + self.spread * np.sinh(u))
 
     def moments(self, mu: Array, var: Array, noise: Array) -> tuple[Array, Array]:
-        """Means and variances (...) of g, for those of f in z and noise variances in z."""
+        """Means and variances (...) of g, for those of f in z and noise variances in z.
+
+        Where z is uncertain the mean is nearer the median than that of a normal would be.
+        """
         if not self.spread:
             return mu, var
         a = np.clip(self.mean + self.sd * mu, -FARTHEST_BENT, FARTHEST_BENT)
         b2, n2 = (np.minimum(self.sd**2 * part, WIDEST) for part in (var, noise))
-        mean = self.median + self.spread * np.exp(0.5 * (b2 + n2)) * np.sinh(a)
+        mean = self.median + self.spread * np.exp(0.5 * np.minimum(b2 + n2, RAISED)) * np.sinh(a)
         cosh = np.exp(b2) * np.cosh(2.0 * a) + 1.0
         return mean, 0.5 * self.spread**2 * np.exp(n2) * np.expm1(b2) * cosh
 

@@ -81,7 +81,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
     warp : None, "asinh" or "auto"
         Transform labels too, those with a long tail: y -> asinh((y - median) / spread), and all
         that is predicted back. Auto: while 30 labels or more are far likelier so, where experts
-        follow the labels; with given kernels it transforms nothing.
+        follow the labels; with given kernels it transforms nothing. None: never.
     outliers : bool
         Labels may be wrong (a typo, another unit): where experts follow the labels, those that the
         evidence speaks against are set aside, and come back should it change. False: every label
@@ -144,7 +144,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         prior_weights: ArrayLike | None = None,
         temper: float = 1.0,
         condition: bool = True,
-        warp: str | None = None,
+        warp: str | None = "auto",
         outliers: bool = True,
         scaling: Scaling | None = None,
         random_state: int | np.random.RandomState | None = None,

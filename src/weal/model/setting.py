@@ -41,7 +41,7 @@ class Setting:
     noise_bounds: tuple[float, float] = NOISE_BOUNDS  # of the sd
     prior_weights: ArrayLike | None = None
     temper: float = 1.0
-    warp: str | None = None
+    warp: str | None = "auto"
     outliers: bool = True
 
     def __post_init__(self) -> None:

@@ -83,8 +83,8 @@ def ask(
     key: Annotated[str, Form(pattern="^[0-9a-f]{32}$")],
     check: Yes = False,
 ) -> Response:
-    """Give me n more: the worker chooses, and whoever leaves finds them later."""
-    job = here.submit("ask", key, name=here.name, n=n, who=here.who, check=check)
+    """Give me n more, once, however often the form is sent: whoever leaves finds them later."""
+    job = here.submit("ask", key, name=here.name, n=n, who=here.who, check=check, form=key)
     return here.progress(job, then=here.url("bench"))
 
 

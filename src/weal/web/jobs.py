@@ -65,7 +65,8 @@ def status(shelf: Shelf, given: Arguments, progress: Progress) -> None:
 def ask(shelf: Shelf, given: Arguments, progress: Progress) -> list[str]:
     """Rows to measure next: asked when this returns, whoever still looks."""
     campaign = shelf.campaign(given["name"], given["who"])
-    ids: list[str] = campaign.ask(given["n"], check=given.get("check", False))
+    how = {"check": given.get("check", False), "key": given.get("form")}
+    ids: list[str] = campaign.ask(given["n"], **how)
     return ids
 
 

@@ -5,7 +5,8 @@ twelve hundred and fifty). Whatever else is refused in the words of `weal.table.
 
 What is far is asked about once, so that it may be nearer than what `campaign.surprise` speaks of:
 on the sample of alloys (3 seeds, 48 labels each) none of the right labels was asked about, and all
-that were ten times too large or too small.
+that were ten times too large or too small. Where nothing was expected, the labels so far say what
+is far (`campaign.first_labels`), as they do to `weal tell`.
 """
 
 import re
@@ -13,12 +14,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from weal.campaign.first_labels import far_from_labels
 from weal.diagnostics.wording import number as shown
 from weal.table.entry import number
 
 FAR = 2.0  # times half the width of the 90 % interval: 3.3 sds, once in a thousand labels
-FAR_AT_FIRST = 3.0  # times the range of the labels, while there is no model
-ENOUGH = 3  # labels that have a range
 _COMMA = re.compile(r"\s*[+\-\N{MINUS SIGN}]?(?:0?|[1-9][0-9]*),[0-9]+(?:[eE][+-]?[0-9]+)?\s*")
 _THOUSANDS = re.compile(r"\s*[+\-\N{MINUS SIGN}]?[1-9][0-9]{0,2},[0-9]{3}\s*")
 
@@ -65,9 +65,5 @@ def doubt(y: float, of: Expected | None, others: Sequence[float]) -> str | None:
             return None
         between = f"most likely between {shown(of.low)} and {shown(of.high)}"
         return f"{shown(y)} is far from what was expected: {shown(of.mean)}, {between}."
-    if len(others) < ENOUGH or min(others) == max(others):
-        return None
-    low, high = min(others), max(others)
-    if low - FAR_AT_FIRST * (high - low) <= y <= high + FAR_AT_FIRST * (high - low):
-        return None
-    return f"{shown(y)} is far from the labels so far: {shown(low)} to {shown(high)}."
+    words = far_from_labels(y, others)
+    return f"{words}." if words else None
