@@ -16,6 +16,7 @@ from weal.store.memory import open as open_memory
 ROWS = 12
 ids = st.integers(0, ROWS + 1).map(lambda n: f"r{n}")
 values = st.sampled_from([0.5, -1.25, 3.0, 1e6])
+pytestmark = pytest.mark.filterwarnings("ignore:r.* is far (from|outside):UserWarning")
 
 
 class Machine(RuleBasedStateMachine):
