@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from benchmarks.real_labels.functions import Task
+from benchmarks.real_labels.outliers import shifted
 from numpy.testing import assert_allclose, assert_array_equal
 
 from weal import ActiveLearner, EnsembleGPRegressor
+from weal.core.bend import STRAIGHT
 from weal.diagnostics.leave_one_out import left_out
 from weal.diagnostics.outliers import beside_others, judged
 from weal.diagnostics.suspects import suspects
@@ -302,3 +305,31 @@ def test_where_most_labels_are_equal_none_is_doubted_however_many_there_are(monk
     assert_array_equal(model.outlier_probability_, np.zeros(60))
     model.partial_fit(X[60:], y[60:])
     assert_array_equal(model.outlier_probability_, np.zeros(80))
+
+
+@pytest.mark.parametrize(("name", "seed"), [("friedman", 14), ("hartmann", 11)])
+def test_wrong_labels_up_and_down_do_not_pass_for_a_long_tail(name, seed):
+    """Each is within six robust sds of the median, and bent they would look like labels."""
+    task = Task(name, 60, 0.05, seed)
+    y, at = shifted(5)(task)
+    model = EnsembleGPRegressor(random_state=0).fit(task.X, y)
+    assert np.flatnonzero(model.outlier_probability_ > 0.5).tolist() == sorted(at)
+    assert model.model_.fold.bend == STRAIGHT
+
+
+def test_a_wrong_label_is_found_among_skewed_ones():
+    rng = np.random.default_rng(3)
+    X = rng.uniform(size=(60, 2))
+    y = np.exp(3.0 * np.sin(4.0 * X[:, 0]) + 2.0 * X[:, 1] + 0.05 * rng.standard_normal(60))
+    right = EnsembleGPRegressor(random_state=0).fit(X, y)
+    assert right.model_.fold.bend != STRAIGHT
+    assert right.outlier_probability_.max() < 0.5
+    y[7] *= 1000.0
+    wrong = EnsembleGPRegressor(random_state=0).fit(X, y)
+    assert wrong.model_.fold.bend != STRAIGHT
+    assert np.flatnonzero(wrong.outlier_probability_ > 0.5).tolist() == [7]
+    slab = wrong.model_.fold.doubt.slab  # in units of bent labels, for those that come
+    believed = wrong.model_.fold.bend.labels(
+        (np.delete(y, 7) - wrong.scaling_.y_mean) / wrong.scaling_.y_sd
+    )
+    assert (slab.low, slab.high) == pytest.approx((believed.min(), believed.max()))

@@ -54,6 +54,11 @@ class Slab:
         return Slab(*(part / unit for part in (self.median, self.s, self.low, self.high)))
 
 
+def around(y: Array) -> Slab:
+    """Where wrong ones would come from, by labels y (t,) that are believed."""
+    return Slab(*spread(y), float(y.min()), float(y.max()))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Doubt:
     """What was found of the labels that experts were settled by, in the order told."""

@@ -3,7 +3,7 @@
 A function of the set of labels: neither their order nor experts that were picked before decide.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -79,14 +79,44 @@ def doubting(
 ) -> Settled:
     """The same where labels may be wrong: those that are have no say in anything here.
 
-    Of more labels than evidence looks at, the others are judged by the experts that it settles.
+    Whether labels are bent is asked of those believed as they are, or a few wrong ones would pass
+    for a long tail; bent ones of which none was wrong are judged once more.
     """
-    far = slab.gross(y, sure)
-    bend = bend_of(setting, X[~far], y[~far], extra[~far])
-    rows, z, noise = evidence_rows(X, y, extra), bend.labels(y), bend.variances(extra, y)
+    labels, far = (X, y, extra), slab.gross(y, sure)
+    auto = setting.warp == "auto"
+    bend = STRAIGHT if auto else bend_of(setting, *(part[~far] for part in labels))
+    doubt, best, variance = _judged(setting, bend, labels, sure, zero)
+    after = bend_of(setting, *(part[~doubt.wrong] for part in labels))
+    if auto and after != bend and not doubt.wrong.any():
+        bend = after
+        doubt, best, variance = _judged(setting, bend, labels, sure)
+        after = bend_of(setting, *(part[~doubt.wrong] for part in labels))
+    kept, z, noise = ~doubt.wrong, after.labels(y), after.variances(extra, y)
+    if after != bend:
+        rows, variance = evidence_rows(X, y, extra), _variance(z[kept])
+        seen = kept[rows]
+        best = _chosen(setting, X[rows][seen], z[rows][seen], noise[rows][seen], variance)
+        doubt = replace(doubt, slab=slab.around(z[kept])) if doubt.slab.s else doubt
+    best = _refined(setting, best, X[kept], z[kept], noise[kept], variance)
+    return _settled(best, variance, after, doubt)
+
+
+def _judged(
+    setting: Setting, bend: Bend, labels: tuple[Array, Array, Array], sure: Array,
+    zero: float = np.nan,
+) -> tuple[Doubt, Lineup, float]:  # fmt: skip
+    """Which labels are wrong, seen through a bend, and the line-up of the others.
+
+    Of more labels than evidence looks at, the others are judged by the experts that it settles.
+    Powers of ten (`zero`) are none of bent labels.
+    """
+    X, y, extra = labels
+    far, rows = slab.gross(y, sure), evidence_rows(*labels)
+    z, noise = bend.labels(y), bend.variances(extra, y)
     x, z_rows, noise_rows = X[rows], z[rows], noise[rows]
     elsewhere = np.ones(len(y), dtype=np.bool_)
     elsewhere[rows] = False
+    zero = zero if bend == STRAIGHT else np.nan
 
     def settle(kept: slab.Mask, bent: Bend) -> tuple[Lineup, float]:
         right = ~far
@@ -95,24 +125,13 @@ def doubting(
         seen, noise = bent.labels(z_rows[kept]), bent.variances(noise_rows[kept], z_rows[kept])
         return _chosen(setting, x[kept], seen, noise, variance), variance
 
-    if bend != STRAIGHT:  # powers of ten are none of bent labels
-        zero = np.nan
     found = outliers.judge(x, z_rows, noise_rows, sure[rows], settle, zero)
-    doubt, best, variance = found.doubt, found.lineup, found.variance
+    doubt = found.doubt
     if elsewhere.any():
         known, every = (x, z_rows, noise_rows), (X, z, noise)
         others = outlier_odds.judge_others(found, known, every, elsewhere, zero)
         doubt = outlier_odds.put(doubt, rows, others, elsewhere, sure)
-    if setting.warp is not None and (doubt.wrong != far).any():
-        kept = ~doubt.wrong
-        bend = bend_of(setting, X[kept], y[kept], extra[kept])
-        z, noise = bend.labels(y), bend.variances(extra, y)
-        variance = _variance(z[kept])
-        kept = kept[rows]
-        best = _chosen(setting, x[kept], z[rows][kept], noise[rows][kept], variance)
-    kept = ~doubt.wrong
-    best = _refined(setting, best, X[kept], z[kept], noise[kept], variance)
-    return _settled(best, variance, bend, doubt)
+    return doubt, found.lineup, found.variance
 
 
 def _refined(
