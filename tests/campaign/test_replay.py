@@ -18,6 +18,9 @@ from weal.learner import choosing
 from weal.learner.beliefs import Beliefs
 from weal.learner.memory_pool import MEMORY
 
+# Labels that no model can take are told on purpose; whoever tells them is warned.
+pytestmark = pytest.mark.filterwarnings("ignore:r.* is far (from|outside):UserWarning")
+
 
 def again(one):
     """The session of the same campaign, opened anew."""

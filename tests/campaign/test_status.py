@@ -10,6 +10,9 @@ from weal.diagnostics.coverage import coverage
 from weal.diagnostics.leave_one_out import left_out
 from weal.store.store import open_store
 
+# Labels that no model can take are told on purpose; whoever tells them is warned.
+pytestmark = pytest.mark.filterwarnings("ignore:r.* is far (from|outside):UserWarning")
+
 
 @pytest.fixture(scope="module")
 def one():
