@@ -43,6 +43,7 @@ myst_substitutions = {
     "format_version": FORMAT_VERSION,
     "store_version": len(SQLITE),
 }
+nb_render_markdown_format = "myst"  # tables, too
 nb_execution_mode = os.environ.get("WEAL_DOCS_EXECUTION", "force")  # cache: what did not change
 nb_execution_cache_path = str(HERE / "_build" / "cache")
 nb_execution_in_temp = True
