@@ -218,11 +218,11 @@ def summary(rows: list[Row]) -> Iterator[str]:
         for who in ("scikit-learn", "forest", "ridge"):
             d = by_table["weal"] - by_table[who]
             yield (
-                f"{n} labels, log10 NMSE less that of {who}: {d.mean():+.3f} "
+                f"{int(n)} labels, log10 NMSE less that of {who}: {d.mean():+.3f} "
                 f"(se {d.std() / len(d) ** 0.5:.3f}), lower on {(d < 0).sum()} of {len(d)}"
             )
         inside = group.groupby("who")["inside"].mean().dropna()
-        yield f"{n} labels, inside 90 % intervals: " + ", ".join(
+        yield f"{int(n)} labels, inside 90 % intervals: " + ", ".join(
             f"{who} {share:.1%}" for who, share in inside.items()
         )
     if (chosen := frame[frame["part"] == "choice"]).size:

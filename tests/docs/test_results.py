@@ -70,7 +70,7 @@ def table_rows(text):
 
 
 def test_all_pages_are_made_from_the_files_that_are_kept(kept):
-    assert {"index.md", "choice.md", "labels.md", "cost.md"} <= set(kept)
+    assert {"index.md", "choice.md", "labels.md", "tables.md", "cost.md"} <= set(kept)
     names = {path.stem.split("-")[0] for path in record.RESULTS.glob("*.json")}
     assert ("claims.md" in kept, "pools.md" in kept) == ("claims" in names, "pools" in names)
     assert all(len(table_rows(text)) > 1 for text in kept.values())
@@ -116,6 +116,19 @@ def test_a_difference_on_the_page_is_the_mean_of_the_runs_in_the_file(kept):
     ]
     line = next(row for row in table_rows(kept["choice.md"]) if row.startswith(f"| {task} |"))
     assert f"| {np.mean(pairs):+.3f} (" in line.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_what_tables_say_is_the_mean_over_tables_of_what_is_in_the_file(kept):
+    rows = json.loads((record.RESULTS / "tables.json").read_text())["rows"]
+    error = {}
+    for row in rows:
+        if row["part"] == "fit" and row["labels"] == 80:
+            error.setdefault((row["table"], row["who"]), []).append(row["error"])
+    names = sorted({name for name, _ in error})
+    less = [np.mean(error[n, "weal"]) - np.mean(error[n, "scikit-learn"]) for n in names]
+    below = sum(one < 0.0 for one in less)
+    said = f"on {below} of {len(names)} tables, by {-np.mean(less):.3f} in the mean"
+    assert said in kept["tables.md"]
 
 
 def test_files_in_the_repository_are_small_and_say_how_they_were_made():
