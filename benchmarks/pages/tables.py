@@ -11,7 +11,11 @@ from weal.bench.paired import interval
 OURS, GP = "weal", "scikit-learn"
 OTHERS = {GP: "GP", "forest": "forest", "ridge": "ridge"}
 
-TEXT = """# Real tables
+TEXT = """---
+html_theme.sidebar_secondary.remove: true
+---
+
+# Real tables
 
 **{found}**
 
@@ -21,7 +25,7 @@ others. Errors are log10 of the normalised squared error: lower is better, 0 is 
 
 - *GP* is scikit-learn's: Matern kernel, a lengthscale for each input, three restarts.
 - *Forest* is a random forest, *ridge* a ridge regression with its penalty by cross-validation.
-- *Inside* is the share of new labels within 90 % intervals.
+- *Inside* is the share of new labels within 90 % intervals, of weal and of the GP.
 
 {sections}
 """
@@ -90,7 +94,7 @@ def _fits(n: int, group: pd.DataFrame, kept: Kept) -> tuple[str, str]:
         cells = [bold(plain(row[who]), row[who] == best) for who in (OURS, *OTHERS)]
         shares = [_percent(inside.loc[name, who]) for who in (OURS, GP)]
         rows.append([name, *cells, *shares])
-    header = ["table", "weal", *OTHERS.values(), "inside, weal", "inside, GP"]
+    header = ["table", "weal", *OTHERS.values(), "inside", "inside, GP"]
     text = table(header, rows, "lrrrrrr")
     return head, SECTION.format(n=n, says=says, table=text, made=repeat(kept))
 
