@@ -120,7 +120,7 @@ ABOUT = {
     "labels": ("Real labels", "Wrong ones, noisy ones, intervals, thousands of them"),
     "tables": (
         "Real tables",
-        "Beside a GP, a forest and ridge regression, on tables never tuned on",
+        "Beside a GP, a forest and ridge regression, on public tables",
     ),
     "cost": ("What it costs", "A query, a label, a command, beside other packages"),
     "claims": ("The paper's claims", "What is found of them, corrected for many comparisons"),
