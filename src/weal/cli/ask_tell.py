@@ -160,13 +160,8 @@ def _inputs(plan: dict[str, Any]) -> list[str]:
         "--file", "file", type=_file, help="A table of labels, taken whole or not at all."
     ),
     click.option("--value", "column", metavar="COLUMN", help="Of the file: where the values are."),
-    click.option("--sheet", metavar="NAME", help="Of an Excel file [default: the first]."),
-    click.option(
-        "--header",
-        type=click.IntRange(min=1),
-        metavar="LINE",
-        help="Of the file: the line that names the columns [default: found].",
-    ),
+    line.sheet,
+    line.header,
     click.option("--dry-run", is_flag=True, help="With --file: say what would happen."),
     click.option("--noise", metavar="SD", help="Standard deviation of the measurement."),
     line.note,

@@ -85,6 +85,13 @@ scheduler = click.option(
     help="Dask scheduler for candidates in many files; local for this machine's "
     "[default: WEAL_SCHEDULER, else threads].",
 )
+sheet = click.option("--sheet", metavar="NAME", help="Of an Excel file [default: the first].")
+header = click.option(
+    "--header",
+    type=click.IntRange(min=1),
+    metavar="LINE",
+    help="The line that names the columns, of CSV or Excel [default: found].",
+)
 goal = click.option("--goal", type=float, metavar="ERROR", help="Error at which to stop.")
 
 

@@ -45,13 +45,8 @@ MOST_SHOWN = 10_000  # rows of a table on stdout
         show_default=True,
         help="Probability with which low to high holds a label.",
     ),
-    click.option("--sheet", metavar="NAME", help="Of an Excel file [default: the first]."),
-    click.option(
-        "--header",
-        type=click.IntRange(min=1),
-        metavar="LINE",
-        help="The line that names the columns, of CSV or Excel [default: found].",
-    ),
+    line.sheet,
+    line.header,
 )
 def predict(
     name: str,
