@@ -83,7 +83,7 @@ class Encoded:
 
     @classmethod
     def of(cls, M: int, experts: int) -> Self:
-        """For so many experts: one for each features, or as many for each one after the other."""
+        """For so many experts, as many on each of the M features, one after the other."""
         return cls(M) if experts == M else cls(M, np.repeat(np.arange(M), experts // M))
 
     def points(self, experts: Any, X: Array, dtype: DTypeLike = np.float64) -> Array:

@@ -84,6 +84,12 @@ SUSPICIOUS = -2.0  # log odds, no charge paid, from which a label is suspicious 
 SWAP_CHARGE, SWAP_DOUBTED = 3.0, 0.0
 SCALED_WITHOUT = 10.0  # robust sds beyond which a label has no say in the scaling
 
+# Variance of bent labels for which their mean is raised above the median, at the most (`bend`). On
+# 13 public tables whose labels were bent, with 80 of them, log10 NMSE was 0.03 below that of labels
+# as they are with 4, 0.07 with 0.25 and 0.09 with 0, which is the median; 0.035 with 0.25 on 24
+# tables that had no say.
+RAISED = 0.25
+
 # What a label would teach about the mixture (`mixture_reduction`). Targets that stand for the pool.
 TARGETS = 128
 # Experts that take part have this weight or more, and are the weightiest if there are many: the
