@@ -86,6 +86,11 @@ class Visitor:
     def post(self, path, data, **headers):
         return self.client.post(path, data=data, headers={"Origin": self.base, **headers})
 
+    def session(self):
+        """The cookie with the session, as a header has it."""
+        name = f"weal-{urlsplit(self.base).port}"
+        return f"{name}={self.client.cookies[name]}"
+
     def secret(self):
         """The hidden field that makes a form one of this server's."""
         return re.search(r'name="form" value="([0-9a-f]+)"', self.get("/new").text)[1]

@@ -5,11 +5,14 @@
 and answers with the address and the process id of a real server, on a real port. `dies` makes the
 server kill itself (SIGKILL) when that point of the store is passed for the n-th time. `worker` is
 true for a process of its own, "here" for one in the server's, which starts at once; without it
-nothing is ever found. Servers end when this process is told to, or ends.
+nothing is ever found. `set` changes constants ({"connections.HEADER_SECONDS": 0.5}), `files` is how
+many files the server may open, `breaks` makes every page of a campaign fail. Servers end when this
+process is told to, or ends.
 """
 
 import json
 import os
+import resource
 import signal
 import sys
 import threading
@@ -17,7 +20,7 @@ import time
 
 from weal.store import sqlite_file
 from weal.store.store import open_store
-from weal.web import desk, jobs, serving  # noqa: F401
+from weal.web import access, books, connections, desk, jobs, serving, sessions  # noqa: F401
 from weal.web.serving import Address, Server
 from weal.web.worker import Local
 
@@ -38,6 +41,24 @@ class Idle:
 def here(url, folder, read_only):
     """A worker in the server's own process, which has imported all that it needs."""
     return Local(open_store(url), folder)
+
+
+def broken(*_):
+    raise RuntimeError("a detail that nobody is to see")
+
+
+def change(given):
+    """Make the server another than it is."""
+    for name, value in given.get("set", {}).items():
+        module, _, constant = name.partition(".")
+        assert hasattr(globals()[module], constant)
+        setattr(globals()[module], constant, value)
+    if given.get("files"):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (given["files"], given["files"]))
+    if given.get("breaks"):
+        books.Books.ledger = broken
+    if given.get("dies"):
+        deadly(*given["dies"])
 
 
 def deadly(point, times):
@@ -61,18 +82,20 @@ def serve(given, out):
         serving.Child = here
     elif not worker:
         serving.Child, desk.SOON = Idle, 0.0
-    if given.get("dies"):
-        deadly(*given["dies"])
-    address = Address(port=given.get("port", 0), allowed=tuple(given.get("allowed", ())))
+    change(given)
+    tls = {name: given.get(name) for name in ("certfile", "keyfile")}
+    address = Address(port=given.get("port", 0), allowed=tuple(given.get("allowed", ())), **tls)
     for left in reversed(range(100)):  # the port of a server that was just killed
         try:
-            server = Server(given["url"], address, given.get("read_only", False))
+            kind = {name: given.get(name, False) for name in ("read_only", "new_token")}
+            server = Server(given["url"], address, **kind)
             break
         except ValueError:
             if not left:
                 raise
             time.sleep(0.05)
     said = {"url": server.url, "port": server.address.port, "pid": os.getpid()}
+    said["once"] = server.one_time_url()
     os.write(out, json.dumps(said).encode() + b"\n")
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     server.run()

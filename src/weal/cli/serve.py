@@ -20,12 +20,14 @@ _file = click.Path(path_type=Path, exists=True, dir_okay=False)
     help="Port of the pages.",
 )
 @click.option("--open", "open_it", is_flag=True, help="Open the page in a browser.")
-@click.option("--read-only", is_flag=True, help="Show, and refuse every write.")
+@click.option(
+    "--read-only", is_flag=True, help="Show, with a token of its own; refuse every write."
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
 @click.option("--allow-host", "allowed", multiple=True, metavar="NAME", help="With --host: names.")
 @click.option("--certfile", type=_file, help="TLS certificate.")
 @click.option("--keyfile", type=_file, help="Its key.")
-@click.option("--new-token", is_flag=True, help="Whoever has the old token is locked out.")
+@click.option("--new-token", is_flag=True, help="Make new tokens and end all sessions.")
 def serve(
     store: str | None,
     port: int,
@@ -50,5 +52,5 @@ def serve(
             "before it; the token goes over the wire as it is"
         )
     if open_it:
-        click.launch(server.url)
+        click.launch(server.one_time_url())
     server.run()

@@ -3,20 +3,26 @@
 A page is a view: all state is in the store, so that the command line, other servers and the page
 may be used side by side. Read in this order:
 
-    token      the secret of a server: its file, and the cookie that it becomes
-    places     the folder of a store's server: token, uploads, what the worker has found
-    guard      what every request meets first: host, token, origin, size; headers of every answer
-    books      ledgers of the campaigns, kept up to date with the store
-    jobs       what the worker can do: functions of a campaign that need numerics
-    worker     one process beside the server that does them in turn, what is waited for first
-    kept       what it found, kept as files in the server's folder
-    desk       all of the above in one hand: what views are given
-    app        `create_app(store)`: pages, errors, static files
-    serving    a server for it
+    token         the tokens of a server, their files, and the principal (name, role) of each
+    sessions      what a browser gets for a token: kept as digests, they expire and can be ended
+    access        the visit of a request: its principal, found by token or session; one-time codes
+    request_body  how much of a body is read
+    responses     the security headers of every answer, and refusals
+    guard         what every request meets first: host, login, visit, origin, size
+    connections   a time limit for headers, a cap on connections without credentials
+    places        the folder of a store's server: tokens, uploads, what the worker has found
+    books         ledgers of the campaigns, kept up to date with the store
+    jobs          what the worker can do: functions of a campaign that need numerics
+    worker        one process beside the server that does them in turn, what is waited for first
+    kept          what it found, kept as files in the server's folder
+    desk          all of the above in one hand: what views are given
+    app           `create_app(store)`: pages, errors, static files
+    serving       a server for it
 
 and one module for each page: `campaigns` (with `making`: a table becomes a campaign), `bench`
 (with `sheets`: worksheets), `watch`, `explore`, `options` (settings and export); `news`
-(server-sent events), `work` (how far a job is). Templates are in a folder for each page.
+(server-sent events), `work` (how far a job is), `logout` (the session of this browser). Templates
+are in a folder for each page.
 
 How a view gets what it needs::
 

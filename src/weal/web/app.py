@@ -1,6 +1,6 @@
 """The app of a store: pages, errors as pages, static files.
 
-    app = create_app(open_store("weal.db"), token="...")
+    app = create_app(open_store("weal.db"), door=Door(Access(folder), port))
 
 No page of FastAPI's own is served; `app.openapi()` has the description of all routes, for tests.
 """
@@ -29,7 +29,19 @@ from weal.errors import (
     WealError,
 )
 from weal.store.store import Store
-from weal.web import bench, campaigns, effects, explore, making, news, options, sheets, watch, work
+from weal.web import (
+    bench,
+    campaigns,
+    effects,
+    explore,
+    logout,
+    making,
+    news,
+    options,
+    sheets,
+    watch,
+    work,
+)
 from weal.web.books import Books
 from weal.web.desk import Desk, Seat
 from weal.web.guard import Door, Guard
@@ -37,6 +49,9 @@ from weal.web.kept import Kept
 from weal.web.templating import make_templates
 from weal.web.worker import Local, Worker
 
+PAGES = (
+    campaigns, logout, making, bench, sheets, watch, explore, effects, options, news, work,
+)  # fmt: skip
 STATIC = Path(__file__).with_name("static")
 _STATUS: tuple[tuple[type[Exception], int], ...] = (  # the first that fits
     (UnknownCampaign, 404),
@@ -94,7 +109,7 @@ def create_app(
         responses=_ANSWERS,
     )
     app.state.desk = Desk(store, Books(store), staff, Kept(place), door, make_templates())
-    for page in (campaigns, making, bench, sheets, watch, explore, effects, options, news, work):
+    for page in PAGES:
         app.include_router(page.router)
     app.get("/healthz", response_class=PlainTextResponse)(healthz)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
@@ -114,7 +129,6 @@ def _add_errors(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _not_understood)
     for kind in (WealError, ValueError):
         app.add_exception_handler(kind, _failed)
-    app.add_exception_handler(Exception, _mistake)
 
 
 def _refused(request: Request, error: Exception) -> Response:
@@ -134,11 +148,6 @@ def _not_understood(request: Request, error: Exception) -> Response:
 def _failed(request: Request, error: Exception) -> Response:
     status = next(status for kind, status in _STATUS if isinstance(error, kind))
     return _page(request, status, str(error))
-
-
-def _mistake(request: Request, error: Exception) -> Response:
-    words = f"A mistake in weal: {type(error).__name__}. What was told is safe; please report it."
-    return PlainTextResponse(words, 500)
 
 
 def _page(request: Request, status: int, words: str) -> Response:

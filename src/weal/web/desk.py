@@ -22,14 +22,16 @@ from weal.campaign.campaign import Campaign
 from weal.campaign.ledger import Ledger
 from weal.store.events import MAX_WHO, Event
 from weal.store.store import Store
+from weal.web.access import Visit
 from weal.web.books import Books
 from weal.web.catalogue import FILE, written_after
 from weal.web.guard import Door
 from weal.web.kept import Found, Kept
-from weal.web.token import form_token, same
+from weal.web.token import same
 from weal.web.worker import Job, Worker
 
 WHO = "weal-who"  # the cookie with the name of who sits there
+ADDRESS_MARKS = "/?&=%:;,@+$!*'()~#[]"  # of an address that is quoted already
 SOON = 0.25  # seconds for which a job is waited for before its progress is shown
 
 
@@ -57,6 +59,23 @@ class Seat:
         return unquote(self.request.cookies.get(WHO, ""))[:MAX_WHO].strip()
 
     @property
+    def visit(self) -> Visit | None:
+        """The principal of the request, and its session; None on an address that is open to all."""
+        found: Visit | None = self.request.scope.get("state", {}).get("visit")
+        return found
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether nothing may be written by this request."""
+        may_write = self.visit is not None and self.visit.principal.may_write
+        return self.desk.door.read_only or not may_write
+
+    @property
+    def is_admitted(self) -> bool:
+        """Whether the token or session of the request is valid still."""
+        return self.visit is not None and self.desk.door.access.is_valid(self.visit)
+
+    @property
     def is_part(self) -> bool:
         """Whether a part of a page is asked for, and not all of it."""
         return "hx-request" in self.request.headers
@@ -65,8 +84,8 @@ class Seat:
         """A page, or a part of one, with everything escaped."""
         known = {
             "who": self.who,
-            "read_only": self.desk.door.read_only,
-            "form_token": form_token(self.desk.door.token),
+            "read_only": self.is_read_only,
+            "form_token": self.visit.form_token if self.visit else "",
             "new_key": lambda: secrets.token_hex(16),
             "here": self,
         }
@@ -87,7 +106,8 @@ class Seat:
         return self.go(place) if not self.is_part else self.page("work.html", job=job, then=then)
 
     def go(self, url: str) -> Response:
-        """Go to another page of ours."""
+        """Go to another page of ours; a header takes no control characters and no umlauts."""
+        url = quote(url, safe=ADDRESS_MARKS)
         if self.is_part:
             return Response(status_code=204, headers={"HX-Redirect": url})
         return Response(status_code=303, headers={"Location": url}, media_type="text/html")
@@ -200,9 +220,9 @@ def _here(request: Request, name: Name) -> At:
 
 
 def genuine(request: Request, form: Annotated[str, Form(max_length=100)] = "") -> None:
-    """403 where a form is not one of ours; a program with the token itself needs none."""
-    bearer = "authorization" in request.headers
-    if not bearer and not same(form, form_token(_desk(request).door.token)):
+    """403 where a form is not one of ours; a program that sends the token itself needs none."""
+    visit = Seat(request).visit
+    if visit is None or not (visit.is_bearer or same(form, visit.form_token)):
         raise HTTPException(403, "This form is not one of this server: load the page again.")
 
 

@@ -23,7 +23,7 @@ async def _moves(here: At, request: Request) -> AsyncIterator[str]:
     before = ""
     quiet = 0.0
     yield "retry: 2000\n\n"
-    while not await request.is_disconnected():
+    while not await request.is_disconnected() and here.is_admitted:
         now = await asyncio.to_thread(standing, here.desk, here.name)
         if now != before:
             yield f"event: moved\ndata: {now}\n\n"

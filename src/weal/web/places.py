@@ -1,8 +1,8 @@
-"""The folder of a store's server: its token, uploads, and what the worker has found.
+"""The folder of a store's server: its tokens, sessions, uploads, and what the worker has found.
 
 It is in XDG_STATE_HOME (else ~/.local/state), one for each store, open to its owner alone. Nothing
-in it but the token is missed when it is deleted. Names in it are ours: digests of names of
-campaigns, and random ones; a browser never names a path.
+in it but the tokens is missed when it is deleted; sessions then end. Names in it are ours: digests
+of names of campaigns and of session ids, and random ones; a browser never names a path.
 """
 
 import hashlib

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import ssl
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,13 @@ import uvicorn
 
 from weal.store.naming import DEFAULT, read_name
 from weal.store.store import Store, open_store
+from weal.web.access import Access
 from weal.web.app import create_app
+from weal.web.connections import Connections
 from weal.web.guard import LOOPBACK, Door
 from weal.web.places import server_folder, sweep
 from weal.web.reading_only import reading_only
-from weal.web.token import kept_token
+from weal.web.token import FILES, FULL, READ_ONLY, Principal, kept_token
 from weal.web.worker import Child, Worker
 
 PORT = 8765
@@ -52,6 +55,7 @@ class Server:
     ) -> None:
         self.name = read_name(url)
         check_address(address)
+        tls = _tls(address)
         opened = open_store(url)
         self.store: Store = reading_only(opened) if read_only else opened
         self._socket = _listening(address)
@@ -61,10 +65,13 @@ class Server:
         )
         folder = server_folder(self.name)
         sweep(folder)
-        self.token = kept_token(folder, new_token)
+        self._principal = READ_ONLY if read_only else FULL
+        self.access = Access(folder)
+        self.token = _tokens(folder, self.access, new_token)[self._principal]
         hosts = LOOPBACK | {name.lower() for name in address.allowed}
-        door = Door(self.token, port, frozenset(hosts), read_only, address.certfile is not None)
+        door = Door(self.access, port, frozenset(hosts), read_only, tls is not None)
         worker = Worker(Child(_given(url), folder, read_only))
+        self._connections = Connections(tls)
         self.app = create_app(self.store, door=door, folder=folder, worker=worker)
 
     @property
@@ -72,15 +79,20 @@ class Server:
         """The address with the token, for whoever may come in."""
         return f"{self.address.url}?token={self.token}"
 
+    def one_time_url(self) -> str:
+        """An address that logs in once, within a minute: command lines and histories show it."""
+        return f"{self.address.url}?code={self.access.new_code(self._principal)}"
+
     def run(self) -> None:
         """Answer until Ctrl-C."""
         config: dict[str, Any] = {
             "log_level": "critical",
             "access_log": False,  # the first address has the token in it
+            "http": self._connections.protocol,
+            "loop": "asyncio",
+            "backlog": self._connections.limit,
             "server_header": False,
             "timeout_graceful_shutdown": PATIENCE,
-            "ssl_certfile": self.address.certfile,
-            "ssl_keyfile": self.address.keyfile,
             "lifespan": "on",
             "ws": "none",
         }
@@ -97,6 +109,29 @@ def check_address(address: Address) -> None:
         )
     if bool(address.certfile) != bool(address.keyfile):
         raise ValueError("--certfile and --keyfile go together")
+
+
+def _tokens(folder: Path, access: Access, new: bool) -> dict[Principal, str]:
+    """The token of every principal; new ones end all sessions, on running servers too."""
+    found = {one: kept_token(folder, new, one) for one in FILES}
+    if new:
+        access.sessions.end_all()
+    return found
+
+
+def _tls(address: Address) -> ssl.SSLContext | None:
+    """What the server encrypts with; ValueError where the files are no certificate and key."""
+    if address.certfile is None:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(address.certfile, address.keyfile)
+    except OSError as error:
+        raise ValueError(
+            f"{address.certfile} and {address.keyfile} are no certificate in PEM format with its "
+            f"key ({error.args[-1]})"
+        ) from error
+    return context
 
 
 def _given(url: str | None) -> str:

@@ -1,8 +1,15 @@
-"""The secret of a server: one random token in a file that its owner alone can read.
+"""The tokens of a store's server, and the principal that each of them stands for.
 
-It comes with the first address (`?token=...`), and leaves it at once for a cookie, named by the
-port since browsers share cookies between ports. The file survives a restart, so that a phone on the
-bench need not log in again.
+    token             full access: `weal serve` prints it in its address
+    token-read-only   reading: `weal serve --read-only` prints it in its address
+
+Each is a file with 32 random bytes that its owner alone can read. It survives a restart, since
+`weal serve` prints the same address again, and is the one place where a secret is kept as plain
+text. Of sessions and one-time codes the SHA-256 digest is kept: the secrets are random and long, so
+that a digest without salt cannot be reversed.
+
+A running server reads the files again when they change: `--new-token` of another process counts at
+once.
 """
 
 import hashlib
@@ -10,37 +17,102 @@ import hmac
 import os
 import secrets
 import stat
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 LETTERS = 43  # of a token: 32 random bytes
-FILE = "token"
 
 
-def kept_token(folder: Path, new: bool = False) -> str:
-    """The token of this folder; made if there is none, or if another is wanted."""
-    path = folder / FILE
-    if new or not _is_private(path):
-        path.unlink(missing_ok=True)
-    if not path.exists():
-        _write(path, secrets.token_urlsafe(32))
+class Role(StrEnum):
+    """What a principal may do."""
+
+    READ = "read"
+    MANAGE = "manage"
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """On whose behalf a request is made: the name of a token, and its role."""
+
+    name: str
+    role: Role
+
+    @property
+    def may_write(self) -> bool:
+        """Whether requests of this principal may change the store."""
+        return self.role is not Role.READ
+
+
+FULL = Principal("full", Role.MANAGE)
+READ_ONLY = Principal("read-only", Role.READ)
+FILES = {FULL: "token", READ_ONLY: "token-read-only"}
+
+
+class Tokens:
+    """The valid tokens of a server's folder, by their digests."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._read: dict[Path, tuple[object, str | None]] = {}  # what a file was, and its digest
+
+    def principals(self) -> dict[str, Principal]:
+        """The principal of every valid token, by the digest of the token."""
+        found = {self._digest(self._folder / file): one for one, file in FILES.items()}
+        return {digest: one for digest, one in found.items() if digest is not None}
+
+    def find(self, token: str) -> str | None:
+        """The digest of the token if it is valid; the time taken is the same for every token."""
+        given = digest_of(token)
+        valid = [one for one in self.principals() if hmac.compare_digest(one, given)]
+        return valid[0] if valid else None
+
+    def digest(self, principal: Principal) -> str | None:
+        """The digest of the principal's token; None where it has none."""
+        return self._digest(self._folder / FILES[principal])
+
+    def _digest(self, path: Path) -> str | None:
+        try:
+            found = path.stat()
+            version = (found.st_ino, found.st_mtime_ns, found.st_size)
+            if self._read.get(path, (None, None))[0] != version:
+                token = path.read_text(encoding="ascii").strip()
+                self._read[path] = version, digest_of(token) if len(token) >= LETTERS else None
+            return self._read[path][1]
+        except (OSError, ValueError):  # a file that cannot be read holds no token
+            return None
+
+
+def kept_token(folder: Path, new: bool = False, principal: Principal = FULL) -> str:
+    """The token of a principal in this folder; made if there is none, or if `new` is true."""
+    path = folder / FILES[principal]
+    replace = new or not _is_private(path)
+    if replace or not path.exists():
+        write_private(path, f"{secrets.token_urlsafe(32)}\n", replace)
     found = path.read_text(encoding="ascii").strip()
     if len(found) < LETTERS:
         raise ValueError(f"{path} holds no token of weal's: weal serve --new-token makes another")
     return found
 
 
-def same(given: str, token: str) -> bool:
-    """Whether this is the token, in a time that tells nothing of how much of it is right."""
-    return hmac.compare_digest(given.encode("utf-8", "replace"), token.encode())
+def digest_of(secret: str) -> str:
+    """The digest of a token, a session id or a code: what is kept of it."""
+    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
-def form_token(token: str) -> str:
-    """What a form of ours carries: it follows from the token, and does not give it away."""
-    return hmac.new(token.encode(), b"weal form", hashlib.sha256).hexdigest()
+def same(given: str, secret: str) -> bool:
+    """Whether two secrets are equal, in a time that does not depend on how much of them is."""
+    return hmac.compare_digest(given.encode("utf-8", "replace"), secret.encode())
+
+
+def form_token(secret: str) -> str:
+    """The hidden field of a form: it follows from the session id, and does not give it away."""
+    return hmac.new(secret.encode("utf-8", "replace"), b"weal form", hashlib.sha256).hexdigest()
 
 
 def cookie_name(port: int) -> str:
-    """The cookie of the server at this port."""
+    """The cookie of the server at this port: browsers send cookies to all ports of a host."""
     return f"weal-{port}"
 
 
@@ -52,15 +124,16 @@ def _is_private(path: Path) -> bool:
         return True
 
 
-def _write(path: Path, token: str) -> None:
-    """Write it whole; of two who do so at once, the first is right."""
-    draft = path.with_name(f".{FILE}-{secrets.token_hex(8)}")
+def write_private(path: Path, text: str, replace: bool = True) -> None:
+    """Write a file for its owner alone, as one step; without `replace`, the first writer wins."""
+    draft = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
     try:
         with os.fdopen(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
-            file.write(f"{token}\n")
-        try:
-            os.link(draft, path)
-        except FileExistsError:
+            file.write(text)
+        if replace:
+            draft.replace(path)
             return
+        with suppress(FileExistsError):
+            os.link(draft, path)
     finally:
         draft.unlink(missing_ok=True)

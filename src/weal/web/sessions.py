@@ -1,0 +1,92 @@
+"""Sessions: a browser that has shown a token gets a session id as its cookie, never the token.
+
+A session is a small file in the server's folder, `sessions/SHA-256 OF ITS ID`:
+
+    {"v": 1, "token": digest of the token it was begun with, "began": ..., "expires": ...}
+
+so that sessions survive a restart and hold on every server of the folder, and so that whoever reads
+the folder finds no id to come in with. A session ends when it expires, when somebody logs out, and
+when its token is no longer valid (`--new-token`): the principal of a session is looked up by its
+token for each request. A file that cannot be read is no session.
+"""
+
+import json
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from weal.web.token import digest_of, write_private
+
+VERSION = 1
+SESSION_SECONDS = 30 * 24 * 3600  # from the login on
+MAX_SESSIONS = 1000  # of a folder; the oldest end first
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A login: the digest of its token, and when it began and ends (seconds since 1970)."""
+
+    token: str
+    began: float
+    expires: float
+
+
+class Sessions:
+    """The sessions of a server's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / "sessions"
+
+    def begin(self, token: str) -> str:
+        """The id of a new session of the token with this digest."""
+        self._folder.mkdir(exist_ok=True, mode=0o700)
+        self._remove_old()
+        id_, now = secrets.token_urlsafe(32), time.time()
+        plain = {"v": VERSION, "token": token, "began": now, "expires": now + SESSION_SECONDS}
+        write_private(self._path(id_), json.dumps(plain))
+        return id_
+
+    def find(self, id_: str) -> Session | None:
+        """The session with this id, unless it has ended."""
+        found = _read(self._path(id_))
+        return found if found and found.expires > time.time() else None
+
+    def end(self, id_: str) -> None:
+        """End a session."""
+        self._path(id_).unlink(missing_ok=True)
+
+    def end_all(self, token: str | None = None) -> None:
+        """End every session of the token with this digest; without one, every session."""
+        for path in self._paths():
+            session = _read(path)
+            if token is None or session is None or session.token == token:
+                path.unlink(missing_ok=True)
+
+    def _remove_old(self) -> None:
+        """Remove sessions that have expired, and the oldest where there are too many."""
+        began = {}
+        for path in self._paths():
+            session = _read(path)
+            if session is None or session.expires <= time.time():
+                path.unlink(missing_ok=True)
+            else:
+                began[path] = session.began
+        for path in sorted(began, key=lambda one: began[one])[: len(began) - MAX_SESSIONS + 1]:
+            path.unlink(missing_ok=True)
+
+    def _paths(self) -> Iterator[Path]:
+        return (path for path in self._folder.glob("[0-9a-f]*") if path.is_file())
+
+    def _path(self, id_: str) -> Path:
+        return self._folder / digest_of(id_)
+
+
+def _read(path: Path) -> Session | None:
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        plain = json.loads(path.read_bytes())
+        if plain["v"] == VERSION:
+            return Session(str(plain["token"]), float(plain["began"]), float(plain["expires"]))
+    return None
