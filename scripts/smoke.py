@@ -120,7 +120,7 @@ def web() -> None:
         assert server.stdout is not None
         found = re.search(r"http\S+", server.stdout.readline())
         assert found, "weal serve names no address"
-        visitor = build_opener(HTTPCookieProcessor())  # the token becomes a cookie
+        visitor = build_opener(HTTPCookieProcessor())  # the token becomes a session
         for page in (found[0], f"{found[0].split('/?')[0]}/static/vendor/htmx.min.js"):
             with visitor.open(page) as answer:
                 assert answer.status == 200

@@ -62,6 +62,23 @@ def browser():
         yield found
 
 
+def test_a_one_time_link_comes_in_and_logging_out_leads_out(browser, servers, steel, tmp_path):
+    server = servers.start(steel)
+    with visit(browser, {**server, "url": server["once"]}, viewport=PHONE) as page:
+        assert "code" not in page.url
+        name = f"weal-{server['port']}"
+        cookie = next(one for one in page.context.cookies() if one["name"] == name)
+        assert cookie["httpOnly"]
+        assert cookie["sameSite"] == "Strict"
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        page.get_by_role("link", name="Log out").click()
+        page.get_by_role("button", name="Log out this browser").click()
+        page.get_by_text("Open the address that weal serve printed").wait_for()
+        assert name not in [one["name"] for one in page.context.cookies()]
+        page.goto(server["once"])  # from the history
+        page.get_by_text("works once").wait_for()
+
+
 def named(text):
     """The payload as a campaign can be called; letters that names have not are left out."""
     return text.replace("/", "|").replace("..", ".")[:100]

@@ -107,8 +107,8 @@ class Connection(asyncio.Protocol):
         else:
             self.http.data_received(data)
 
-    def eof_received(self) -> bool | None:
-        return self.http.eof_received()
+    def eof_received(self) -> None:
+        self.http.eof_received()
 
     def pause_writing(self) -> None:
         self.http.pause_writing()

@@ -88,7 +88,8 @@ class Guard:
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            return await self.app(scope, receive, send)
+            await self.app(scope, receive, send)
+            return
         if scope["type"] != "http":  # we speak nothing else
             return await send({"type": "websocket.close", "code": 1008})
         with _answering(scope) as state:
