@@ -3,7 +3,8 @@
 All of the state is kept as it is, and of what follows from it the experts as they were settled: a
 learner that is opened makes the rest anew, and asks what the unbroken one would have asked. A
 function of the user's own cannot be kept: it is given again. A learner that was kept with
-the six functions of an earlier "auto" goes on with the default of now, and says so, unless these are given again.
+the six functions of an earlier "auto" goes on with the default of now,
+and says so, unless these are given again.
 """
 
 import dataclasses

@@ -113,8 +113,8 @@ def _read_header(
         )
     if version < OLDEST_FORMAT:
         raise UnreadableFile(
-            f"{path} was written by weal {header.get('weal_version')} in format {version}, which was "
-            "never released; open it with weal 0.2.0 and save it again"
+            f"{path} was written by weal {header.get('weal_version')} in format {version}, which "
+            "was never released; open it with weal 0.2.0 and save it again"
         )
     if header.get("kind") != kind:
         raise UnreadableFile(f"{path} holds a {header.get('kind')}, not a {kind}")
