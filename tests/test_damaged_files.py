@@ -170,7 +170,7 @@ def test_a_compressed_file_is_refused(tmp_path):
         ({"text": "[" * 100_000}, "damaged"),
         ({"arrays": ["log_w"]}, "its header names"),
         ({}, "not a whole model.*restore it"),
-        ({"format_version": 1}, "not a whole model.*restore it"),
+        ({"format_version": 1}, "open it with weal 0.2.0 and save it again"),
         ({"params": {"colour": "red"}}, "not a whole model.*colour"),
     ],
 )

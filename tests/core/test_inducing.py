@@ -8,7 +8,6 @@ from weal.core.exact import ExactExperts
 from weal.core.experts import moved
 from weal.core.inducing import TOGETHER, Inducing, InducingExperts
 from weal.core.kernels import Kernel, correlation
-from weal.core.likelihood import Gaussian
 from weal.core.pivots import pivots
 
 M = 4
@@ -94,24 +93,6 @@ def test_blocks_and_single_labels_come_to_the_same(ratio):
     new = embedding.points(single, X[:7] + 0.1)
     for part, other in zip(together.predict(new), single.predict(new), strict=True):
         np.testing.assert_allclose(part, other, rtol=1e-6, atol=1e-7)
-
-
-def test_another_likelihood_is_met_label_by_label():
-    class Own(Gaussian):
-        """As good as ours, and not ours."""
-
-        def __eq__(self, other):
-            return self is other
-
-        __hash__ = None
-
-    X, y = rough(4, 30)
-    embedding, lam = some_points(3, X), np.full((M, 30), 0.1)
-    prior = InducingExperts.prior(M, embedding.width(None))
-    points = embedding.points(prior, X)
-    ours, theirs = prior.absorb(points, y, lam), prior.absorb(points, y, lam, Own())
-    np.testing.assert_allclose(ours[0].Sigma, theirs[0].Sigma, atol=1e-12)
-    np.testing.assert_allclose(ours[1], theirs[1], atol=1e-11)
 
 
 def test_a_column_moves_the_belief_on_any_points():

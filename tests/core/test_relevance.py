@@ -9,7 +9,8 @@ from scipy.special import logsumexp
 from reference.cases import frozen
 from reference.gaussian import student_log_evidence
 from reference.kernels import matrix
-from weal.core.kernels import ANOVA, FAMILIES, Kernel
+from weal.core.anova import ANOVA
+from weal.core.kernels import FAMILIES, Kernel
 from weal.core.lineup import evidence_constant
 from weal.core.relevance import Fit, fit, forward
 from weal.core.shapes import shape_of

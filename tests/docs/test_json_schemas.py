@@ -14,7 +14,7 @@ from campaign.alloys import begin_alloys, begin_bare, write_pool
 from shell import alone_in, typed
 from weal.cli.main import weal
 
-GOLDEN = Path(__file__).parents[1] / "golden"
+GOLDEN = Path(__file__).parents[1] / "golden_0_2"
 SCHEMAS = {
     path.name.removesuffix(".json"): json.loads(path.read_text())
     for path in (files("weal.cli") / "schemas").iterdir()
@@ -142,7 +142,7 @@ def test_what_campaigns_print_obeys_the_schemas(validated):
     }
 
 
-@pytest.mark.parametrize("store", ["campaigns.db", "more.db"])
+@pytest.mark.parametrize("store", ["campaigns.db", "backup.db"])
 def test_stores_of_older_versions_obey_them_too(validated, store):
     shutil.copy(GOLDEN / store, "old.db")
     for row in validated("list", "--all", "--store", "old.db"):

@@ -56,3 +56,5 @@ Equations are cited by their label in the source of
 [1] Polyzos, Lu, Giannakis: Weighted Ensembles for Active Learning with Adaptivity, 2022,
     arXiv 2206.05009; for example `# [1, eq:w_update]`.
 """
+
+from weal.core import anova as anova  # registers its family: `Kernel("anova")` works everywhere

@@ -37,12 +37,16 @@ A user's own function takes the same `Belief` and returns one score for each can
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from weal.core.arrays import Array
 from weal.core.distances import squared_distances
-from weal.core.mixture_reduction import Toward, expected_fall
+from weal.core.mixture_reduction import expected_fall
+
+if TYPE_CHECKING:
+    from weal.core.mixture_reduction import Toward
 
 DISTANCES = 1 << 16  # of `igs`, at a time, that they stay in the processor's cache
 # The least variance a score sees: an entropy of certainty is -345 nats a unit of weight, not -inf.
@@ -71,7 +75,7 @@ class Belief:
     y_labelled: Array  # (t,)    their labels
     key: tuple[int, int]  # (seed, step): all that is random comes from it
     reduction: Array | None = None  # (M, N)  r_m of `ivr`; kept only for who needs it
-    toward: Toward | None = None  # beliefs on the targets of `mvr`; made only for who needs them
+    toward: "Toward | None" = None  # beliefs on the targets of `mvr`; made only for who needs them
 
     @property
     def mean(self) -> Array:  # (N,)

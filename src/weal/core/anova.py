@@ -21,6 +21,9 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from weal.core.arrays import Array
+from weal.core.kernels import register_family
+
+ANOVA = "anova"  # the name of the family
 
 CELLS = 1 << 14  # correlations at a time, that they stay in the processor's cache
 # Weight of the empty set up to which k is [prod_i (1 + s k_i)/(1 + s)^d - weight] / (1 - weight):
@@ -113,3 +116,6 @@ def with_slopes(p: Array, D2: Array) -> tuple[Array, Callable[[Array], Array]]:
 
 def _matern52(a: Array) -> Array:
     return np.asarray((1.0 + a + a * a / 3.0) * np.exp(-a))
+
+
+register_family(ANOVA, correlation)

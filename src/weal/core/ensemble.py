@@ -27,7 +27,7 @@ import numpy as np
 from weal.core.arrays import Array, Index
 from weal.core.bend import Bend
 from weal.core.experts import Experts, Points
-from weal.core.likelihood import GAUSSIAN, Likelihood
+from weal.core.likelihood import innovation
 from weal.core.magnitude import Magnitude
 
 CLOSE = 1e-12  # a step, relative to the label and to the bounds, after which none follows
@@ -43,7 +43,6 @@ class Ensemble:
     scale: Magnitude  # what is known of sig2, in squared scaled-label units
     noise: Array  # (M,)  lam, noise variance / magnitude
     temper: float = 1.0  # power of the densities that the weights are multiplied by
-    likelihood: Likelihood = GAUSSIAN  # what a label tells an expert
 
     @property
     def w(self) -> Array:  # (M,)
@@ -69,7 +68,7 @@ def normalise(log_w: Array) -> Array:
 
 def step(ens: Ensemble, point: Points, y: float, extra: float = 0.0) -> Any:
     """What the label y of one point tells; `extra` is noise variance of this label alone."""
-    return ens.experts.step(point, y, ens.ratios(np.array([extra]))[:, 0], ens.likelihood)
+    return ens.experts.step(point, y, ens.ratios(np.array([extra]))[:, 0])
 
 
 def advance(ens: Ensemble, told: Any) -> Ensemble:
@@ -85,12 +84,12 @@ def update(ens: Ensemble, point: Points, y: float, extra: float = 0.0) -> Ensemb
 def fold(ens: Ensemble, points: Points, y: Array, extra: Array) -> Ensemble:
     """The ensemble after the labels y (N,) of the points, with extra noise variances (N,)."""
     # [1, alg:1 line 3, alg:2 line 4]
-    return _after(ens, *ens.experts.absorb(points, y, ens.ratios(extra), ens.likelihood))
+    return _after(ens, *ens.experts.absorb(points, y, ens.ratios(extra)))
 
 
 def _after(ens: Ensemble, experts: Experts, e: Array, s: Array) -> Ensemble:
     """The ensemble with experts that have met innovations e (M, N) of variances s."""
-    log_p, scale = ens.likelihood.learn(ens.scale, e, s)
+    log_p, scale = ens.scale.after(e, s)
     log_w = normalise(ens.log_w + ens.temper * log_p)  # [1, eq:w_update]
     return replace(ens, experts=experts, log_w=log_w, scale=scale)
 
@@ -118,7 +117,7 @@ def moments(
 def _to_come(ens: Ensemble, mu: Array, var: Array, y: Array) -> tuple[Array, Array]:
     """Innovations e and variances s (M, N) of labels y (N,) to come, given `predict`'s beliefs."""
     v = var / ens.magnitude[:, None]
-    return ens.likelihood.to_come(y, mu, v, ens.noise[:, None])
+    return innovation(y, mu, v, ens.noise[:, None])
 
 
 def label_spread(ens: Ensemble, var: Array) -> Array:
@@ -128,7 +127,7 @@ def label_spread(ens: Ensemble, var: Array) -> Array:
 
 def log_density(ens: Ensemble, mu: Array, var: Array, y: Array) -> Array:
     """Log predictive density (N,) of labels y (N,), given `predict`'s means and variances."""
-    log_p = ens.likelihood.log_density(ens.scale, *_to_come(ens, mu, var, y))
+    log_p = ens.scale.log_density(*_to_come(ens, mu, var, y))
     parts = ens.log_w[:, None] + log_p  # (M, N) [1, eq:EGP_post]
     largest = parts.max(axis=0)
     return np.asarray(largest + np.log(np.exp(parts - largest).sum(axis=0)))
@@ -141,7 +140,7 @@ def quantile(ens: Ensemble, mu: Array, var: Array, level: float) -> Array:
     60 steps to some 8, in what is nearly all the time that intervals take.
     """
     # The mixture's quantile lies between its components'.
-    ends = mu + ens.likelihood.quantile(ens.scale, level, label_spread(ens, var))
+    ends = mu + ens.scale.quantile(level, label_spread(ens, var))
     low, high = ends.min(axis=0), ends.max(axis=0)
     y, reach, found = 0.5 * (low + high), high - low, np.zeros(mu.shape[1], dtype=bool)
     for turn in range(3 * BISECTIONS):
@@ -159,4 +158,4 @@ def quantile(ens: Ensemble, mu: Array, var: Array, level: float) -> Array:
 
 def cdf(ens: Ensemble, mu: Array, var: Array, y: Array) -> Array:
     """Probability (N,) of labels below y (N,), given `predict`'s means and variances."""
-    return ens.w @ ens.likelihood.cdf(ens.scale, *_to_come(ens, mu, var, y))
+    return ens.w @ ens.scale.cdf(*_to_come(ens, mu, var, y))

@@ -24,7 +24,7 @@ from scipy.linalg.blas import dtrsm
 
 from weal.core.arrays import Array, Index, Rows
 from weal.core.kernels import Kernel, correlation
-from weal.core.likelihood import GAUSSIAN, Likelihood
+from weal.core.likelihood import cholesky_innovations, innovation
 
 # A noise ratio below it counts as this much: K of a smooth kernel has eigenvalues of 0, which come
 # out as +- 1e-16 t, and from a factor with pivots as small as its rounding every further row is
@@ -221,12 +221,10 @@ class ExactExperts:
             np.subtract(kernel.variance, v[m], out=v[m])
         return mu, np.maximum(v, 0.0, out=v)
 
-    def step(
-        self, point: Near, y: float, lam: Array, likelihood: Likelihood = GAUSSIAN
-    ) -> ExactStep:
+    def step(self, point: Near, y: float, lam: Array) -> ExactStep:
         """The next row [V', sqrt(s)] of L and the next entry e / sqrt(s) of z."""
         mu, v = self.predict(point)
-        e, s, _ = likelihood.innovation(y, mu[:, 0], v[:, 0], np.maximum(lam, LEAST_RATIO))
+        e, s = innovation(y, mu[:, 0], v[:, 0], np.maximum(lam, LEAST_RATIO))
         V = point.V[:, :, 0]
         return ExactStep(e, s, point.X, V, self.back(V), self.kernels)
 
@@ -237,9 +235,7 @@ class ExactExperts:
         z = np.concatenate([self.z, step.e[:, None] / root_s], axis=1)
         return ExactExperts(self.kernels, np.concatenate([self.X, step.x]), rows, z)
 
-    def absorb(
-        self, points: Near, y: Array, lam: Array, likelihood: Likelihood = GAUSSIAN
-    ) -> tuple["ExactExperts", Array, Array]:
+    def absorb(self, points: Near, y: Array, lam: Array) -> tuple["ExactExperts", Array, Array]:
         """The rows that the labels would add one after the other, in blocks."""
         M, t, N = points.V.shape
         mu = np.matmul(self.z[:, None, :], points.V)[:, 0]
@@ -251,7 +247,7 @@ class ExactExperts:
             B = correlations(kernel, points.X, points.X)
             if t:
                 B -= points.V[m].T @ points.V[m]
-            L[m, t:, t:], z[m] = likelihood.in_turn(y, mu[m], B, lam[m])
+            L[m, t:, t:], z[m] = cholesky_innovations(y, mu[m], B, lam[m])
         root_s = np.diagonal(L[:, t:, t:], axis1=1, axis2=2)  # (M, N)
         X = np.concatenate([self.X, points.X])
         after = ExactExperts(self.kernels, X, Rows(L), np.concatenate([self.z, z], axis=1))

@@ -31,7 +31,7 @@ import numpy as np
 from scipy.linalg.blas import dger
 
 from weal.core.arrays import Array, Index
-from weal.core.likelihood import GAUSSIAN, Likelihood
+from weal.core.likelihood import innovation
 
 Points = Any  # Phi (M, N, F) for experts on features and inducing points, Near for exact ones
 
@@ -63,15 +63,13 @@ class Experts(Protocol):
     def predict(self, points: Points) -> tuple[Array, Array]:
         """Means mu and variances v (M, N), v in units of the magnitude."""
 
-    def step(self, point: Points, y: float, lam: Array, likelihood: Likelihood = GAUSSIAN) -> Any:
+    def step(self, point: Points, y: float, lam: Array) -> Any:
         """What the label y of one point (N = 1) tells, at noise ratios lam (M,)."""
 
     def condition(self, step: Any) -> Self:
         """The experts after that label."""
 
-    def absorb(
-        self, points: Points, y: Array, lam: Array, likelihood: Likelihood = GAUSSIAN
-    ) -> tuple[Self, Array, Array]:
+    def absorb(self, points: Points, y: Array, lam: Array) -> tuple[Self, Array, Array]:
         """The experts after the labels y (N,) of N points in turn, with the e and s (M, N) met."""
 
     def prior_covariance(self, a: Points, b: Points) -> Array:
@@ -154,15 +152,13 @@ class FeatureExperts:
         U = np.matmul(points, self.root)  # (M, N, F)
         return mu, np.einsum("mnf,mnf->mn", U, U)  # [1, eq:sigma_check]
 
-    def step(
-        self, point: Array, y: float, lam: Array, likelihood: Likelihood = GAUSSIAN
-    ) -> FeatureStep:
+    def step(self, point: Array, y: float, lam: Array) -> FeatureStep:
         """The label as predicted, with the vectors that the update needs."""
         phi = point[:, 0, :]  # (M, F)
         u = np.matmul(phi[:, None, :], self.root)[:, 0]
         g = np.matmul(self.root, u[:, :, None])[..., 0]
         mu, v = np.einsum("mf,mf->m", phi, self.theta), np.einsum("mf,mf->m", u, u)
-        return FeatureStep(*likelihood.innovation(y, mu, v, lam), u, g)
+        return FeatureStep(*innovation(y, mu, v, lam), lam, u, g)
 
     def condition(self, step: FeatureStep) -> "FeatureExperts":
         """[1, eq:posterior_update_1], Sigma by Potter's rule."""
@@ -172,13 +168,11 @@ class FeatureExperts:
         gain = step.g / step.s[:, None]  # (M, F)
         return FeatureExperts(self.theta + gain * step.e[:, None], root)  # [1, eq:theta_Sigma]
 
-    def absorb(
-        self, points: Array, y: Array, lam: Array, likelihood: Likelihood = GAUSSIAN
-    ) -> tuple["FeatureExperts", Array, Array]:
+    def absorb(self, points: Array, y: Array, lam: Array) -> tuple["FeatureExperts", Array, Array]:
         """One rank-one update for each label."""
         experts, steps = self, []
         for n, label in enumerate(y):
-            told = experts.step(points[:, n : n + 1], label, lam[:, n], likelihood)
+            told = experts.step(points[:, n : n + 1], label, lam[:, n])
             experts = experts.condition(told)
             steps.append((told.e, told.s))
         e, s = np.array(steps).reshape(len(y), 2, len(self.theta)).transpose(1, 2, 0)

@@ -37,7 +37,7 @@ from weal.core.arrays import Array, Index
 from weal.core.exact import LEAST_RATIO, correlations, take_kernels
 from weal.core.experts import FeatureExperts, FeatureStep
 from weal.core.kernels import Kernel
-from weal.core.likelihood import GAUSSIAN, Likelihood
+from weal.core.likelihood import cholesky_innovations, innovation
 
 TOGETHER = 256  # labels of a block
 ROUNDING = 1e-13  # of the prior variance, where an offset makes it large
@@ -124,31 +124,26 @@ class InducingExperts:
         mu, v = self.weights.predict(points)
         return mu, v + self.remainders(points)
 
-    def step(
-        self, point: Array, y: float, lam: Array, likelihood: Likelihood = GAUSSIAN
-    ) -> FeatureStep:
+    def step(self, point: Array, y: float, lam: Array) -> FeatureStep:
         """What the label tells of f, and of theta with r as noise."""
         told, r = self.weights.step(point, y, lam), self.remainders(point)[:, 0]
         mu, v = (part[:, 0] for part in self.predict(point))
-        e, s, noise = likelihood.innovation(y, mu, v, np.maximum(lam, LEAST_RATIO))
-        return FeatureStep(e, s, noise + r, told.u, told.g)
+        noise = np.maximum(lam, LEAST_RATIO)
+        return FeatureStep(*innovation(y, mu, v, noise), noise + r, told.u, told.g)
 
     def condition(self, step: FeatureStep) -> "InducingExperts":
         """The weights after that label."""
         return InducingExperts(self.weights.condition(step))
 
-    def absorb(
-        self, points: Array, y: Array, lam: Array, likelihood: Likelihood = GAUSSIAN
-    ) -> tuple["InducingExperts", Array, Array]:
-        """One update for each block of labels; for each label, where they are not Gaussian."""
-        size = TOGETHER if likelihood == GAUSSIAN else 1
+    def absorb(self, points: Array, y: Array, lam: Array) -> tuple["InducingExperts", Array, Array]:
+        """One update for each block of labels."""
         theta, root = self.theta.copy(), self.root.copy()
         e, s = np.empty_like(lam), np.empty_like(lam)
         lam = np.maximum(lam, LEAST_RATIO)
-        for start in range(0, len(y), size):
-            rows = slice(start, start + size)
+        for start in range(0, len(y), TOGETHER):
+            rows = slice(start, start + TOGETHER)
             for m in range(len(theta)):
-                told = _block(theta[m], root[m], points[m, rows], y[rows], lam[m, rows], likelihood)
+                told = _block(theta[m], root[m], points[m, rows], y[rows], lam[m, rows])
                 theta[m], root[m], e[m, rows], s[m, rows] = told
         return InducingExperts(FeatureExperts(theta, root)), e, s
 
@@ -171,15 +166,15 @@ class InducingExperts:
 
 
 def _block(
-    theta: Array, S: Array, Phi: Array, y: Array, lam: Array, likelihood: Likelihood
+    theta: Array, S: Array, Phi: Array, y: Array, lam: Array
 ) -> tuple[Array, Array, Array, Array]:
     """theta (F,) and S (F, F) of one expert after labels y (N,), with the e and s (N,) met."""
     r, U, mu = Phi[:, -1] ** 2, Phi @ S, Phi @ theta
     v = U @ U.T
     v[np.diag_indices(len(y))] += r
-    C, z = likelihood.in_turn(y, mu, v, lam)
+    C, z = cholesky_innovations(y, mu, v, lam)
     s = np.diag(C) ** 2
-    noise = lam + r if likelihood == GAUSSIAN else s - np.diag(v) + r  # of theta
+    noise = lam + r  # of theta
     back = S @ solve_triangular(C, U, lower=True, check_finite=False).T  # (F, N)  S U'C^-T
     inner = solve_triangular(C + np.diag(np.sqrt(noise)), U, lower=True, check_finite=False)
     return theta + back @ z, S - back @ inner, z * np.diag(C), s

@@ -31,7 +31,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weal.core import anova
 from weal.core.arrays import Array
 from weal.core.distances import squared_distances
 
@@ -109,7 +108,15 @@ FAMILIES = {
 }
 
 
-ANOVA = "anova"
+# Families that are no function of a distance, by name: correlations (N, N') of points that are
+# divided by their lengthscales, at an alpha. Modules beyond the paper add theirs
+# (`register_family`), which `weal.core` imports; they have no random features.
+PAIRWISE_FAMILIES: dict[str, Callable[[Array, Array, float], Array]] = {}
+
+
+def register_family(name: str, function: Callable[[Array, Array, float], Array]) -> None:
+    """Make `function(X, Y, alpha)` the correlation of kernels of that family."""
+    PAIRWISE_FAMILIES[name] = function
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +156,8 @@ class Kernel:
     offset: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.family not in (*FAMILIES, ANOVA):
-            known = ", ".join([*FAMILIES, ANOVA])
+        if self.family not in (*FAMILIES, *PAIRWISE_FAMILIES):
+            known = ", ".join([*FAMILIES, *PAIRWISE_FAMILIES])
             raise ValueError(f"unknown kernel family {self.family!r}; there are {known}")
         scales = np.asarray(self.length_scale, dtype=np.float64)
         if scales.ndim > 1 or scales.size == 0 or not (np.isfinite(scales) & (scales > 0)).all():
@@ -175,7 +182,7 @@ class Kernel:
     def __repr__(self) -> str:
         scale = self.length_scale
         text = f"{scale:g}" if isinstance(scale, float) else f"({', '.join(f'{s}' for s in scale)})"
-        tail = f", alpha={self.alpha}" if self.family in ("rq", ANOVA) else ""
+        tail = f", alpha={self.alpha}" if self.family in ("rq", *PAIRWISE_FAMILIES) else ""
         tail += f", offset={self.offset:g}" if self.offset else ""
         return f"Kernel({self.family!r}, {text}{tail})"
 
@@ -183,8 +190,8 @@ class Kernel:
 def correlation(kernel: Kernel, X: Array, Y: Array) -> Array:
     """Correlations (N, N') of the rows of X (N, d) and Y (N', d)."""
     ell = np.asarray(kernel.length_scale)
-    if kernel.family == ANOVA:
-        k = anova.correlation(X / ell, Y / ell, kernel.alpha)
+    if kernel.family in PAIRWISE_FAMILIES:
+        k = PAIRWISE_FAMILIES[kernel.family](X / ell, Y / ell, kernel.alpha)
     else:
         r2 = squared_distances(X / ell, Y / ell)
         k = FAMILIES[kernel.family].correlation(r2, kernel.alpha)
@@ -195,9 +202,10 @@ def spectral_draw(
     kernel: Kernel, d: int, D: int, rng: np.random.Generator, orthogonal: bool = False
 ) -> Array:
     """D frequency vectors zeta (D, d) from the spectral density of the kernel."""
-    if kernel.family == ANOVA:
+    if kernel.family in PAIRWISE_FAMILIES:
         raise ValueError(
-            "anova has no random features; take approximation='exact' with it, or another family"
+            f"{kernel.family} has no random features; take approximation='exact' with it, or "
+            "another family"
         )
     normal = _orthogonal_normal if orthogonal else _independent_normal
     h = FAMILIES[kernel.family].mixing(rng, D, kernel.alpha)  # (D,)

@@ -80,7 +80,7 @@ def unlearnt(ens: Ensemble, scale: Magnitude, e: Array, s: Array) -> tuple[Magni
     these labels have added to the log weights (M, ...).
     """
     less = scale.without(e, s)
-    return less, ens.temper * ens.likelihood.log_density(less, e, s)
+    return less, ens.temper * less.log_density(e, s)
 
 
 def _root(ens: Ensemble, embedding: Embedding, m: int, X: Array, lam: Array) -> Array:

@@ -30,11 +30,12 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.special import gammaln, logsumexp
 
+from weal.core.anova import ANOVA
 from weal.core.arrays import Array
 from weal.core.draws import draws
 from weal.core.ensemble import normalise
 from weal.core.exact import LEAST_RATIO
-from weal.core.kernels import ANOVA, Kernel, correlation, dictionary
+from weal.core.kernels import Kernel, correlation, dictionary
 from weal.core.magnitude import LOG_2_PI
 from weal.core.relevance import Peak, fit, forward, noise_prior
 from weal.core.stated_noise import prior_height, units

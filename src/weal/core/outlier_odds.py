@@ -12,6 +12,7 @@ from weal.core.arrays import Array
 from weal.core.ensemble import Ensemble, normalise
 from weal.core.exact import LEAST_RATIO
 from weal.core.kernels import correlation
+from weal.core.likelihood import innovation
 from weal.core.outlier_search import Prediction
 from weal.core.outliers import Case, Found
 from weal.core.slab import Doubt, Mask, Slab
@@ -64,6 +65,6 @@ def odds_to_come(
     """Log odds (N,) of labels z (N,) being wrong where f is believed to be mu, v (M, N), v in units
     of the magnitude; and how far they are from the mean of the mixture.
     """
-    e, s = ens.likelihood.to_come(z, mu, v, np.maximum(ens.ratios(extra), LEAST_RATIO))
-    log_p = logsumexp(ens.log_w[:, None] + ens.likelihood.log_density(ens.scale, e, s), axis=0)
+    e, s = innovation(z, mu, v, np.maximum(ens.ratios(extra), LEAST_RATIO))
+    log_p = logsumexp(ens.log_w[:, None] + ens.scale.log_density(e, s), axis=0)
     return slab.log_prior(z) - slab.charge(z) - log_p, z - ens.w @ mu

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from weal.core import anova
+from weal.core.anova import ANOVA
 from weal.core.arrays import Array
-from weal.core.kernels import ANOVA, FAMILIES, Kernel
+from weal.core.kernels import FAMILIES, Kernel
 from weal.core.tuned import (
     ANOVA_LENGTH,
     LENGTH_SPREAD,

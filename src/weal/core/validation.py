@@ -25,6 +25,7 @@ from weal.core.arrays import Array
 from weal.core.ensemble import Ensemble
 from weal.core.exact import LEAST_RATIO
 from weal.core.experts import Points
+from weal.core.likelihood import innovation
 
 # Below this noise ratio lam - v has lost half its digits, for its relative error is 1e-16 / lam^2:
 # the root of A is computed instead, with an error of 1e-15 / lam.
@@ -54,8 +55,8 @@ class Picks:
 def _pseudo(ens: Ensemble, picks: Picks) -> tuple[Array, Array, Array]:
     """Innovations e, their variances s and log weights w' (M, K) of the pseudo labels."""
     y = ens.w @ picks.mu  # [1, eq:pseudo_k, alg:2 line 7]
-    e, s, _ = ens.likelihood.innovation(y, picks.mu, picks.v, ens.noise[:, None])
-    log_w = ens.log_w[:, None] + ens.temper * ens.likelihood.log_density(ens.scale, e, s)
+    e, s = innovation(y, picks.mu, picks.v, ens.noise[:, None])
+    log_w = ens.log_w[:, None] + ens.temper * ens.scale.log_density(e, s)
     return e, s, _normalise(log_w)  # [1, eq:EGP_parameter_k, alg:2 line 8]
 
 

@@ -27,7 +27,7 @@ def in_turn(fold: Fold, X: Array, y: Array, extra: Array) -> tuple[Mixtures, Fol
     ens = fold.ensemble
     z, lam = fold.bend.labels(y), ens.ratios(fold.bend.variances(extra, y))
     points = fold.embedding.points(ens.experts, X)
-    experts, e, s = ens.experts.absorb(points, z, lam, ens.likelihood)
+    experts, e, s = ens.experts.absorb(points, z, lam)
     log_w, scales = _along(ens, e, s)
     spread = s - (lam - ens.noise[:, None])
     known = (weights(log_w[:, :-1]), z - e, np.maximum(s - lam, 0.0), spread)
@@ -47,7 +47,7 @@ def _along(ens: Ensemble, e: Array, s: Array) -> tuple[Array, list[Magnitude]]:
     """Log weights (M, N + 1) and N + 1 magnitudes: before each label met in turn, and after all."""
     log_w, scales = [ens.log_w], [ens.scale]
     for i in range(e.shape[1]):
-        log_p, scale = ens.likelihood.learn(scales[-1], e[:, i : i + 1], s[:, i : i + 1])
+        log_p, scale = scales[-1].after(e[:, i : i + 1], s[:, i : i + 1])
         log_w.append(log_w[-1] + ens.temper * log_p)
         scales.append(scale)
     return np.stack(log_w, axis=1), scales

@@ -33,7 +33,7 @@ def without_each(fold: Fold) -> Mixtures:
     z, extra = bend.labels(fold.y), bend.variances(fold.extra, fold.y)
     e, s, lam = core.left_out(ens, fold.embedding, fold.X, z, extra)
     scale = ens.scale.without(e, s)
-    log_w = ens.log_w[:, None] - ens.temper * ens.likelihood.log_density(scale, e, s)
+    log_w = ens.log_w[:, None] - ens.temper * scale.log_density(e, s)
     return Mixtures(fold, weights(log_w), z - e, np.maximum(s - lam, 0.0), s, scale)
 
 

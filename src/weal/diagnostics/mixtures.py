@@ -49,12 +49,12 @@ class Mixtures:
 
     def levels(self, z: Array) -> Array:  # (N,) -> (N,)
         """Probability of labels below z."""
-        below = self.fold.ensemble.likelihood.cdf(self.scale, z - self.mu, self.s)
+        below = self.scale.cdf(z - self.mu, self.s)
         return np.asarray((self.w * below).sum(axis=0))
 
     def _quantile(self, level: float) -> Array:  # (N,)
         """The label that is exceeded with probability 1 - level, by bisection."""
-        ends = self.mu + self.fold.ensemble.likelihood.quantile(self.scale, level, self.s)
+        ends = self.mu + self.scale.quantile(level, self.s)
         low, high = ends.min(axis=0), ends.max(axis=0)
         for _ in range(BISECTIONS):
             middle = 0.5 * (low + high)

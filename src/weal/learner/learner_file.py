@@ -2,9 +2,9 @@
 
 All of the state is kept as it is, and of what follows from it the experts as they were settled: a
 learner that is opened makes the rest anew, and asks what the unbroken one would have asked. A
-function of the user's own cannot be kept: it is given again. Files of weal 0.1 are turned into the
-present format first (`old_learner_files`). A learner that was kept with the six functions of an
-earlier "auto" goes on with the default of now, and says so, unless these are given again.
+function of the user's own cannot be kept: it is given again. A learner that was kept with
+the six functions of an earlier "auto" goes on with the default of now,
+and says so, unless these are given again.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ import numpy as np
 from weal.core.acquisition import is_ours
 from weal.core.arrays import Array
 from weal.errors import UnreadableFile
-from weal.learner import candidates_file, old_learner_files
+from weal.learner import candidates_file
 from weal.learner.candidates_file import pack_id, unpack_id
 from weal.learner.functions import DEFAULT, EARLIER_AUTO, NOW_AUTO, resolve
 from weal.learner.labels import Label, Labels
@@ -101,8 +101,6 @@ def load(
         header, arrays = _with_auto(header, arrays, path)
     chosen = _chosen(header.get("acquisition"), header.get("own"), acquisition)
     try:
-        if old_learner_files.is_old(header):
-            header, arrays = old_learner_files.learner(header, arrays)
         return _with_cost(_state(header, arrays, chosen), cost), int(header["memory"])
     except UnreadableFile:
         raise

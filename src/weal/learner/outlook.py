@@ -52,7 +52,7 @@ def believing(outlook: Outlook, at: Sequence[int], y: Array) -> Outlook:
     ens, pool, targets = outlook.ens, outlook.pool, outlook.targets
     if len(at) >= TOGETHER_FROM:
         points, lam = outlook.points(at), ens.ratios(np.zeros(len(y)))
-        ens = replace(ens, experts=ens.experts.absorb(points, y, lam, ens.likelihood)[0])
+        ens = replace(ens, experts=ens.experts.absorb(points, y, lam)[0])
         targets = None if targets is None else targets.renewed(ens.experts)  # type: ignore[arg-type]
         outlook = replace(outlook, ens=ens, pool=pool.renewed(ens))
     else:

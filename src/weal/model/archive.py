@@ -26,7 +26,8 @@ from weal import __version__
 from weal.core.arrays import Array
 from weal.errors import UnreadableFile
 
-FORMAT_VERSION = 2  # 1: weal 0.1
+FORMAT_VERSION = 2
+OLDEST_FORMAT = 2  # format 1 was that of weal 0.1, which was never released
 _HEADER = "header.json"
 # The .npy headers that we write, numbers only; numpy's own reader would evaluate the text.
 _NPY_MAGIC = b"\x93NUMPY\x01\x00"
@@ -109,6 +110,11 @@ def _read_header(
         raise UnreadableFile(
             f"{path} was written by weal {header.get('weal_version')} in format {version}; "
             f"this is weal {__version__}, which reads formats up to {FORMAT_VERSION}: upgrade weal"
+        )
+    if version < OLDEST_FORMAT:
+        raise UnreadableFile(
+            f"{path} was written by weal {header.get('weal_version')} in format {version}, which "
+            "was never released; open it with weal 0.2.0 and save it again"
         )
     if header.get("kind") != kind:
         raise UnreadableFile(f"{path} holds a {header.get('kind')}, not a {kind}")

@@ -2,7 +2,6 @@
 
 The header holds what a person would want to read (parameters, dictionary, names of the inputs); the
 arrays hold the state: scaling, experts as they were settled, the labels seen and the posterior.
-Files of format 1 (weal 0.1) are turned into the present format first (`old_files`).
 """
 
 from collections.abc import Mapping
@@ -23,7 +22,6 @@ from weal.core.magnitude import Conjugate, Fixed
 from weal.core.scaling import Scaling
 from weal.core.slab import NO_DOUBT, Doubt, Slab
 from weal.errors import UnreadableFile
-from weal.model import old_files
 from weal.model.fold import NO_EXPERTS, Fold, Seen, emptied
 from weal.model.model import Model
 from weal.model.parameters import setting_of
@@ -85,7 +83,6 @@ def unpack(params: Mapping[str, Any], header: Header, arrays: Arrays) -> Model:
 def unpack_with_params(header: Header, arrays: Arrays) -> tuple[dict[str, Any], Model]:
     """Parameters and model of a file; UnreadableFile where it is not whole."""
     try:
-        header = old_files.model(header, arrays) if old_files.is_old(header) else header
         params = unpack_params(header["params"])
         return params, unpack(params, header, arrays)
     except BROKEN as error:
