@@ -112,7 +112,7 @@ class ByPage:
     def _visit(self) -> Any:
         """A visitor with a session, and the secret of the forms."""
         if self.visitor is None:
-            visiting = import_module("web.visiting")
+            visiting: Any = import_module("web.visiting")
             visiting.PATIENCE = PAGE_SECONDS
             visitor = visiting.Visitor(self.server, who=self.who)
             self.visitor = visitor, visitor.secret()

@@ -1,10 +1,8 @@
 """The judgement of `benchmarks/attack.py` finds what it is to count; the attack itself is long."""
 
-import sys
-
 import pytest
+from benchmarks import attack_people, attack_round
 
-from campaign.dying import TESTS
 from campaign.lab import campaign
 from weal.campaign.opening import open_campaign
 from weal.store.events import Draft
@@ -12,24 +10,14 @@ from weal.store.store import open_store
 
 
 @pytest.fixture
-def benchmarks(monkeypatch):
-    monkeypatch.syspath_prepend(str(TESTS.parent))
-    from benchmarks import attack_people, attack_round
-
-    yield attack_people, attack_round
-    for name in [name for name in sys.modules if name.split(".")[0] == "benchmarks"]:
-        del sys.modules[name]
-
-
-@pytest.fixture
-def judged(benchmarks, sqlite_url):
+def judged(sqlite_url):
     """What is found beside a store where r1 was told, and r1 to r3 were asked."""
     with campaign(sqlite_url) as one:
         one.ask_for(["r1", "r2", "r3"])
         one.tell("r1", 0.5, key="tell r1")
 
     def judge(*lines):
-        found = benchmarks[1].judge(sqlite_url, [list(lines)])
+        found = attack_round.judge(sqlite_url, [list(lines)])
         names = ("acknowledged", "lost", "doubled", "leased twice", "broken")
         return {name: found[name] for name in names}
 
@@ -68,13 +56,12 @@ def test_a_row_that_goes_out_while_it_is_out_is_leased_twice(judged, sqlite_url)
     assert judged(TOLD) == {**FINE, "leased twice": 1}
 
 
-def test_a_person_who_was_killed_repeats_what_was_not_acknowledged(benchmarks, tmp_path):
-    people = benchmarks[0]
-    journal = people.Journal(tmp_path / "0.jsonl")
+def test_a_person_who_was_killed_repeats_what_was_not_acknowledged(tmp_path):
+    journal = attack_people.Journal(tmp_path / "0.jsonl")
     journal.add(op="ask", key="0-0")
-    again = people.Journal(journal.path)
+    again = attack_people.Journal(journal.path)
     assert (again.open_key(), again.rows_to_tell()) == ("0-0", [])
     again.add(op="asked", key="0-0", ids=["r4", "r7"], s=0.1)
     again.add(op="told", id="r4", y=1.0, s=0.1)
-    once_more = people.Journal(journal.path)
+    once_more = attack_people.Journal(journal.path)
     assert (once_more.open_key(), once_more.rows_to_tell(), once_more.asks()) == (None, ["r7"], 1)
