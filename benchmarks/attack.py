@@ -39,6 +39,8 @@ from benchmarks import attack_exits, attack_round, record
 ROOT = Path(__file__).resolve().parents[1]
 KILLS_IN_A_ROUND = 15
 RUNS_IN_A_ROUND = 100
+SECONDS_BETWEEN_LINES = 10.0  # where progress goes to a file
+_silent_until = 0.0
 MUST_BE_ZERO = ("lost", "doubled", "leased twice", "broken", "stuck", "left behind")
 
 
@@ -170,8 +172,13 @@ def rounds(
 
 
 def say(line: str, end: str = "\n") -> None:
-    """A line on stderr; on a terminal the next one may take its place."""
+    """A line on stderr; on a terminal the next one may take its place, else only some are shown."""
+    global _silent_until
     on_terminal = sys.stderr.isatty()
+    if end == "\r" and not on_terminal:
+        if time.monotonic() < _silent_until:
+            return
+        _silent_until = time.monotonic() + SECONDS_BETWEEN_LINES
     text, last = (f"\033[K{line}", end) if on_terminal else (line, "\n")
     print(text, end=last, file=sys.stderr, flush=True)
 

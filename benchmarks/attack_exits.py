@@ -35,15 +35,17 @@ def begin(folder: Path) -> None:
 
 def run(folder: Path, seed: str, size: int, show: Callable[[int], object]) -> dict[str, Any]:
     """How so many commands ended: exit code -> how often; a signal is negative."""
-    done = subprocess.run(
-        [sys.executable, __file__, seed, str(size)],
-        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True,
-        env={**os.environ, "WEAL_STORE": "weal.db"},
-    )  # fmt: skip
-    show(size)
     ends = Counter[str]()
-    for line in done.stdout.splitlines():
-        ends[line] += 1
+    with subprocess.Popen(
+        [sys.executable, __file__, seed, str(size)],
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        env={**os.environ, "WEAL_STORE": "weal.db"},
+    ) as forking:  # fmt: skip
+        for line in forking.stdout or ():
+            ends[line.strip()] += 1
+            show(ends.total())
+    if ends.total() != size:
+        raise RuntimeError(f"{ends.total()} of {size} commands were run")
     return {"ends": dict(ends)}
 
 
