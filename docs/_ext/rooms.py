@@ -49,6 +49,7 @@ WORDS = {
     "table": "tables as people have them, and the plan that makes inputs of them",
     "samples": "the tables that ship",
     "errors": "our few errors",
+    "progress": "the callback of long work, and a bar without a thread",
 }
 WIDE, LEFT, ROW, GAP, TOP = 440, 206, 36, 7, 8  # the unit is a pixel of a phone, and a bit
 FIRST, STEP, RADIUS = 222, 20.6, 9

@@ -7,11 +7,11 @@ comes. Leaving the `with`, by the end of the work or by Ctrl-C, ends the process
 Every job has one BLAS thread: how a sum is split over threads shows in its last digits.
 """
 
+import atexit
 import os
 import queue
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import contextmanager, suppress
@@ -32,6 +32,7 @@ _ONE_THREAD = dict.fromkeys(
     "1",
 )
 _CONNECT_SECONDS = 20
+PARENT_CHECK_SECONDS = 1.0
 _FEEDER_SECONDS = 1.0  # it may hang for good, on a job that nobody reads any more
 _AT_LEAST = 64  # jobs in flight on a cluster, which may grow while it works
 
@@ -136,13 +137,23 @@ def _forget_jobs_in_line(executor: Any) -> None:
 def _follow_parent(parent: int) -> None:
     """Leave Ctrl-C to the parent, and end when it is gone: loky's workers would live on."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    over = threading.Event()
+    watcher = threading.Thread(target=_end_with, args=(parent, over), daemon=True)
+    watcher.start()
+    atexit.register(_stop_watching, watcher, over)
 
 
-def _end_with(parent: int) -> None:
+def _end_with(parent: int, over: threading.Event) -> None:
     while os.getppid() == parent:
-        time.sleep(1.0)
+        if over.wait(PARENT_CHECK_SECONDS):
+            return
     os._exit(1)
+
+
+def _stop_watching(watcher: threading.Thread, over: threading.Event) -> None:
+    """End the thread before Python shuts down."""
+    over.set()
+    watcher.join()
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weal.cli.screen import SECONDS_BETWEEN_LINES, in_words, say, show_table
+from weal.progress import progress_bar
 
 if TYPE_CHECKING:
     from weal.bench.runs import Outcome, Progress, Step
@@ -180,16 +181,14 @@ def _lines() -> "Progress":
 
 @contextmanager
 def _bar() -> Iterator["Progress"]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-    console, clock = Console(stderr=True), Clock()
-    with Progress(*columns, TextColumn("{task.fields[words]}"), console=console) as bar:
-        line = bar.add_task(_STAGES["splits"], total=None, words="")
+    words, clock = TextColumn("{task.fields[words]}"), Clock()
+    with progress_bar(*columns, words, description=_STAGES["splits"], words="") as update:
 
         def tell(step: "Step") -> None:
-            words, what = clock.words(step), _STAGES[step.stage]
-            bar.update(line, description=what, completed=step.done, total=step.total, words=words)
+            what, far = _STAGES[step.stage], {"completed": step.done, "total": step.total}
+            update(description=what, words=clock.words(step), **far)
 
         yield tell

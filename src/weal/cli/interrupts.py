@@ -14,6 +14,7 @@ from typing import Any
 AGAIN = 0.02  # seconds
 _heard = False
 _words = "stopped"
+_repeats: list[threading.Timer] = []  # interrupts that are to be sent again
 
 
 def listen() -> None:
@@ -30,6 +31,10 @@ def ignore() -> None:
     """The command is over: an interrupt has nothing to stop any more."""
     if signal.getsignal(signal.SIGINT) is _interrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while _repeats:
+        repeat = _repeats.pop()
+        repeat.cancel()
+        repeat.join()
 
 
 def heard() -> bool:
@@ -58,6 +63,6 @@ def _unraisable(about: Any) -> None:
     if not issubclass(about.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(about)
         return
-    again = threading.Timer(AGAIN, signal.raise_signal, [signal.SIGINT])
-    again.daemon = True
-    again.start()
+    repeat = threading.Timer(AGAIN, signal.raise_signal, [signal.SIGINT])
+    repeat.start()
+    _repeats.append(repeat)

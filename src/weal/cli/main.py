@@ -24,7 +24,7 @@ import click
 
 from weal import __version__
 from weal.cli import interrupts
-from weal.cli.screen import hide, say
+from weal.cli.screen import hide, say, stop_timers
 from weal.errors import Exhausted, UnknownCampaign, UnknownId, WealError
 
 _SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
@@ -107,6 +107,7 @@ def main(args: Sequence[str] | None = None) -> None:
         code = 130
     finally:
         interrupts.ignore()
+        stop_timers()
     if code == 130:
         _complain(interrupts.words(), code)
     sys.exit(code)

@@ -14,8 +14,8 @@ import sys
 import threading
 import time
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import date, timedelta
 from pathlib import Path
 from shutil import get_terminal_size
@@ -23,12 +23,14 @@ from typing import Any
 
 import click
 
+from weal.progress import Progress, progress_bar
+
 SECONDS_BEFORE_WORDS = 2.0
 SECONDS_BETWEEN_LINES = 10.0
 SHORTEST = 3  # letters of a password that is looked for everywhere: "a" is in every line
 _SCHEDULER = re.compile(r"(tcp|tls|ws|wss|ucx|inproc)://[^@]*", re.IGNORECASE)
 _hidden: dict[str, str] = {}  # what is not to be said -> what is said instead
-Count = Callable[[str, int, int], object]  # what is being done, how far, of how many
+_timers: set[threading.Timer] = set()  # of `working`, while it is under way
 
 
 def say(line: str) -> None:
@@ -125,24 +127,46 @@ def in_words(seconds: float) -> str:
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Says what is being done, if it takes a while."""
-    timer = threading.Timer(SECONDS_BEFORE_WORDS, say, [f"{what} ..."])
-    timer.daemon = True
-    timer.start()
+    """Says what is being done, if it takes a while.
+
+    The thread of the timer has ended afterwards. No daemon thread: one that writes to stderr while
+    Python shuts down ends the process with SIGABRT.
+    """
+    timer = threading.Timer(SECONDS_BEFORE_WORDS, _say_if_possible, [f"{what} ..."])
+    _timers.add(timer)
     try:
+        timer.start()
         yield
     finally:
-        timer.cancel()
+        _stop(timer)
+
+
+def stop_timers() -> None:
+    """Stop the timers whose `working` was left by a second Ctrl-C before it could do so."""
+    for timer in list(_timers):
+        _stop(timer)
+
+
+def _stop(timer: threading.Timer) -> None:
+    timer.cancel()
+    if timer.ident is not None:  # it was started
+        timer.join()
+    _timers.discard(timer)
+
+
+def _say_if_possible(line: str) -> None:
+    with suppress(OSError, ValueError):  # stderr is full, closed or read by nobody
+        say(line)
 
 
 @contextmanager
-def counting() -> Iterator[Count]:
+def counting() -> Iterator[Progress]:
     """A callback that shows how far the work is: a bar on a terminal, else lines."""
     with ExitStack() as stack:
         yield _bar(stack) if sys.stderr and sys.stderr.isatty() else _lines()
 
 
-def _lines() -> Count:
+def _lines() -> Progress:
     due = time.monotonic() + SECONDS_BEFORE_WORDS
 
     def tell(what: str, done: int, total: int) -> None:
@@ -154,26 +178,22 @@ def _lines() -> Count:
     return tell
 
 
-def _bar(stack: ExitStack) -> Count:
+def _bar(stack: ExitStack) -> Progress:
     """A bar that comes up when the work turns out to take a while."""
-    due, bar, line = time.monotonic() + SECONDS_BEFORE_WORDS, None, None
+    due, update = time.monotonic() + SECONDS_BEFORE_WORDS, None
 
     def tell(what: str, done: int, total: int) -> None:
-        nonlocal bar, line
-        if bar is None and time.monotonic() >= due:
-            from rich.console import Console
-            from rich.progress import Progress
-
-            bar = stack.enter_context(Progress(console=Console(stderr=True)))
-            line = bar.add_task(what)
-        if bar is not None and line is not None:
-            bar.update(line, description=what, completed=done, total=total)
+        nonlocal update
+        if update is None and time.monotonic() >= due:
+            update = stack.enter_context(progress_bar(description=what))
+        if update is not None:
+            update(description=what, completed=done, total=total)
 
     return tell
 
 
 @contextmanager
-def passing() -> Iterator[Count]:
+def passing() -> Iterator[Progress]:
     """A callback for passes over many rows: rows a second, and the time left."""
     begun: dict[str, float] = {}
     on_line = bool(sys.stderr and sys.stderr.isatty())

@@ -1,5 +1,3 @@
-"""How far a long computation is: a function of the caller's, called now and then."""
+"""The callback type of progress, which is that of the whole package (`weal.progress`)."""
 
-from collections.abc import Callable
-
-Progress = Callable[[str, int, int], object]  # what is being done, how far, of how many
+from weal.progress import Progress as Progress

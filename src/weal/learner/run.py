@@ -19,6 +19,7 @@ import numpy as np
 
 from weal.errors import Exhausted
 from weal.model.checks import check_count
+from weal.progress import progress_bar
 
 ON_FAILURE = ("raise", "skip")
 
@@ -213,17 +214,9 @@ def _bar(progress: bool | None, n: int) -> Iterator[Callable[[float], None]]:
     if not (sys.stderr.isatty() if progress is None else progress):
         yield lambda error: None
         return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("labels"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     text = TextColumn("expected error {task.fields[error]:.3g}")
-    with Progress(*columns, text, console=Console(stderr=True)) as bar:
-        task = bar.add_task("labels", total=n, error=float("nan"))
-        yield lambda error: bar.update(task, advance=1, error=error)
+    with progress_bar(*columns, text, total=n, error=float("nan")) as update:
+        yield lambda error: update(advance=1, error=error)

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any, Protocol, TypeVar
 
+from weal.progress import Progress as Progress
 from weal.shards.shard import Shard
 
 Result = TypeVar("Result")
-Progress = Callable[[str, int, int], object]  # what is being done, rows done, of how many
 Merge = Callable[[Result, Result], Result]  # of two results one, in any order and grouping
 LISTEN = 0.5  # seconds after which a pass looks up, so that Ctrl-C is heard
 

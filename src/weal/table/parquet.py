@@ -35,7 +35,8 @@ def parquet_to_table(data: bytes, only: Sequence[str] | None = None) -> Table:
     """
     pa, pq = _pyarrow()
     try:
-        arrow = pq.ParquetFile(pa.BufferReader(data)).read(only, use_threads=False).combine_chunks()
+        file = pq.ParquetFile(pa.BufferReader(data), pre_buffer=False)  # no thread holds the data
+        arrow = file.read(only, use_threads=False).combine_chunks()
     except (pa.ArrowException, OSError) as error:
         raise UnreadableFile(f"not Parquet, or damaged since it was written: {error}") from error
     columns = {name: _cells(pa, arrow.column(name)) for name in arrow.column_names}

@@ -9,6 +9,7 @@ import os
 import queue
 import sys
 import threading
+import traceback
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -25,8 +26,14 @@ def main() -> None:
     given = json.loads(sys.stdin.readline())
     store = open_store(given["store"])
     shelf = Shelf(reading_only(store) if given["read_only"] else store, Path(given["folder"]))
-    for job in iter(_lines(sys.stdin).get, None):
-        _answer(shelf, job, out)
+    try:
+        for job in iter(_lines(sys.stdin).get, None):
+            _answer(shelf, job, out)
+    except BrokenPipeError:  # the server is gone
+        os._exit(0)
+    except BaseException:  # noqa: BLE001  shown, and the end of this process
+        traceback.print_exc()
+        os._exit(1)  # Python's own exit would abort: a thread of ours is reading stdin
 
 
 def _lines(source: TextIO) -> "queue.Queue[Any]":
@@ -34,9 +41,11 @@ def _lines(source: TextIO) -> "queue.Queue[Any]":
     lines: queue.Queue[Any] = queue.Queue()
 
     def listen() -> None:
-        for line in source:
-            lines.put(json.loads(line))
-        os._exit(0)
+        try:
+            for line in source:
+                lines.put(json.loads(line))
+        finally:  # also after half a line, of a server that was killed while it wrote
+            os._exit(0)
 
     threading.Thread(target=listen, daemon=True).start()
     return lines

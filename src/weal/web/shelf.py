@@ -4,16 +4,15 @@ Campaigns stay open between jobs, so that a second ask goes on from the first.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from weal.campaign.campaign import Campaign
+from weal.progress import Progress as Progress
 from weal.store.store import Store
 from weal.web.kept import Kept
 
 OPEN = 4  # campaigns that stay open
-Progress = Callable[[str, int, int], object]
 Arguments = dict[str, Any]
 
 

@@ -16,6 +16,7 @@ import secrets
 import subprocess
 import sys
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ from weal.store.store import Store
 from weal.web.shelf import Arguments, Progress, Shelf
 
 REMEMBERED = 200  # jobs that were done
+CLOSE_SECONDS = 2.0  # that a job of this process gets to end; one of a child is killed at once
 STOPPED = "the worker stopped in the middle of this: try again"
 
 
@@ -189,7 +191,10 @@ class Worker:
     def close(self) -> None:
         """Stop; what is under way is given up."""
         self._queue.put((-1, -1, None))
-        self._runner.close()
+        until = time.monotonic() + CLOSE_SECONDS
+        while self._thread.is_alive() and time.monotonic() < until:
+            self._runner.close()  # again, where the thread has started a child meanwhile
+            self._thread.join(0.1)
 
     def _work(self) -> None:
         while (job := self._queue.get()[2]) is not None:
