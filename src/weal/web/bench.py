@@ -57,12 +57,12 @@ def tell(
     typed = {"value": value, "note": note, "again": again}
     try:
         y = read_value(value, here.ledger.target or "the value")
+        told = [entry(id, y, None, note.strip() or None)]
     except ValueError as error:
         return _bench(here, id, code=422, wrong=str(error), typed=typed)
     question = None if sure else doubt(y, _expected(here, id), _labels(here.ledger))
     if question and not _is_there(here.ledger, id, y):
         return _bench(here, id, question=question, typed=typed, key=key)
-    told = [entry(id, y, None, note.strip() or None)]
     try:
         kept = here.campaign().tell_entries(told, repeat=again, key=f"{BENCH}{key}")
     except ReusedKey as error:
