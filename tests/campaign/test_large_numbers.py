@@ -61,7 +61,7 @@ def test_roots_of_mean_squares_are_those_of_numpy():
     assert root_mean_square(np.array([1.0, np.inf])) == np.inf
 
 
-@pytest.mark.parametrize("label", [1.1e300, -1.7e308, "1e301", 10**305])
+@pytest.mark.parametrize("label", [1.1e300, -1.7e308, "1e301", 1e305])
 def test_a_label_beyond_1e300_is_refused(label):
     with campaign() as one:
         before = one.ledger.seq
@@ -91,7 +91,7 @@ def test_a_whole_label_that_would_be_rounded_is_refused(label):
     with campaign() as one:
         with pytest.raises(ValueError, match="it would become") as caught:
             one.tell("r1", label)
-        assert str(int(float(label))) in str(caught.value)
+        assert f"{int(float(label))}" in str(caught.value)
         with pytest.raises(ValueError, match="it would become"):
             one.tell_file(pd.DataFrame({"id": ["r1"], "value": [str(label)]}))
         for exact in (2**53, 2**60, "9007199254740992", 1e17, f"{BEYOND}e0"):
@@ -102,7 +102,7 @@ def test_a_whole_label_that_would_be_rounded_is_refused(label):
 def test_the_command_refuses_it_too():
     done = typed("tell", "bare", "A-0001", f"{BEYOND}")
     assert done.code == 2
-    assert f"it would become {2**53}; round it (9007199254740992.0)" in done.complaint
+    assert f"it would become '{2**53}'; round it (9007199254740992.0)" in done.complaint
 
 
 @pytest.mark.usefixtures("in_a_folder")

@@ -215,9 +215,9 @@ def _tell_one(
     found = entry(id_, value, details["noise"], details["note"], details["sure"])
     how = {name: details[name] for name in ("replace", "repeat", "key")}
     kept = campaign.tell_entries([found], **how)
-    there = kept.superseded or [f"{id_}: {value} was there already"]
-    for words in ([f"{id_}: {value} kept"] if kept.new else there, kept.doubts):
-        [say(one) for one in words]
+    became = [f"{id_}: {value} {'kept' if kept.new else 'was there already'}"]
+    for words in (*(kept.superseded or became), *kept.doubts):
+        say(words)
     if as_json:
         told = {"event": kept.seq, "labels": 1, "new": kept.new}
         show_json({**told, "doubts": list(kept.doubts)})

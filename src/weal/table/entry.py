@@ -42,7 +42,7 @@ def number(text: object, field: str) -> float:
     if _is_rounded(written, value):
         raise ValueError(
             f"{field} is {_said(text)}, which has more digits than can be kept: it would become "
-            f"{int(value)}; round it ({value!r}), or write it in a larger unit"
+            f"{short(int(value))}; round it ({value!r}), or write it in a larger unit"
         )
     return value
 
