@@ -3,6 +3,7 @@
     UnreadableFile    load, of what weal did not write or what was damaged
     UnknownId         tell, skip, .. of an id that is not in the pool
     AlreadyLabelled   tell of another label, without replace or repeat
+    ReusedKey         a key of the client's own, used again for other content
     Exhausted         ask for more than is left
     UnknownCampaign   open_campaign, of a name that is not in the store
     NotAllowed        a store that this user may not write to
@@ -83,6 +84,36 @@ class AlreadyLabelled(WealError, ValueError):
     weal.errors.AlreadyLabelled: 0 has the label 312.5 already, and 321.5 is another; say
     replace=True to correct it, or repeat=True to add a second measurement
     """
+
+
+class ReusedKey(WealError, ValueError):
+    """A key that was used already, for other content; nothing was written.
+
+    Attributes
+    ----------
+    used : str
+        The content that the key was used for, in words.
+    wanted : str
+        The content of the call that was refused.
+
+    Examples
+    --------
+    >>> import pandas as pd, weal
+    >>> from weal.errors import ReusedKey
+    >>> pool = pd.DataFrame({"temp": [20, 80, 140]}, index=["a", "b", "c"])
+    >>> campaign = weal.open_campaign("demo", "memory:", pool=pool, by="ann")
+    >>> campaign.tell("a", 312.5, key="lims-4711") == campaign.tell("a", 312.5, key="lims-4711")
+    True
+    >>> try:
+    ...     campaign.tell("b", 340.0, key="lims-4711")
+    ... except ReusedKey as error:
+    ...     print(error.used, "is not", error.wanted)
+    'a': 312.5 is not 'b': 340.0
+    """
+
+    def __init__(self, message: str, used: str = "", wanted: str = "") -> None:
+        super().__init__(message)
+        self.used, self.wanted = used, wanted
 
 
 class Exhausted(WealError):

@@ -139,6 +139,38 @@ def same_id(url, rounds):
     return crowd(work)
 
 
+def one_key(url, rounds):
+    """All tell another value under the same key in each round; what each was answered."""
+    from weal.campaign.opening import open_campaign
+    from weal.errors import ReusedKey
+
+    def work(k, barrier):
+        answers = []
+        with open_campaign("lab", url) as one:
+            for r in range(int(rounds)):
+                barrier.wait()
+                try:
+                    answers.append(one.tell(f"r{r}", float(k), repeat=True, key=f"K{r}"))
+                except ReusedKey:
+                    answers.append(0)
+        return answers
+
+    return crowd(work)
+
+
+def one_ask_key(url):
+    """All ask for the same rows with one key."""
+    import weal.campaign.asking  # noqa: F401 - the numerics, once for all
+    from weal.campaign.opening import open_campaign
+
+    def work(k, barrier):
+        with open_campaign("lab", url, by="ann") as one:
+            barrier.wait()
+            return one.ask(3, key="K")
+
+    return crowd(work)
+
+
 def when_asked(url):
     """Tell as many labels as each line of stdin says; the numbers that were answered."""
     store = open_store(url)

@@ -27,8 +27,7 @@ def test_a_key_gives_the_rows_of_the_first_time_and_writes_nothing(url):
         ids = one.ask(3, key="monday")
         others = one.ask(2, by="bo")
         before = one.ledger.seq
-        assert one.ask(3, key="monday") == one.ask(5, key="monday", by="bo") == ids
-        assert one.ask(key="monday") == ids[0]
+        assert one.ask(3, key="monday") == ids
         one.tell(ids[1], truth(number(ids[1])))
         assert one.ask(3, key="monday") == ids
         assert one.ledger.seq == before + 1
@@ -105,8 +104,32 @@ def test_the_command_takes_a_key():
     typed("tell", "alloys", ids[0], "310")
     left, said = asked("-n", "2", "--key", "w1")
     assert left == ids[1:2]
-    assert "1 row of this key is not out with mk now\n" in said
-    none, said = asked("-n", "2", "--key", "w1", "--by", "bo")
-    assert none == []
-    assert said == "2 rows of this key are not out with bo now\n"
+    assert "2 rows were asked under this key before, and no other is asked\n" in said
+    assert f"{ids[0]}: labelled since\n" in said
+    other = typed("ask", "alloys", "-n", "2", "--key", "w1", "--by", "bo", "--json")
+    assert other.code == 2
+    assert "2 rows for mk (event" in other.complaint
+    assert "2 rows for bo" in other.complaint
     assert typed("ask", "alloys", "--again", "--key", "w1").code == 2
+
+
+@pytest.mark.usefixtures("in_a_folder")
+def test_a_key_whose_labels_came_says_what_became_of_its_rows():
+    begin_alloys()
+    ids, _ = asked("-n", "3", "--key", "w1")
+    [other], _ = asked("--by", "bo")
+    typed("tell", "alloys", ids[0], "310")
+    typed("tell", "alloys", ids[1], "312")
+    typed("skip", "alloys", ids[2])
+    for form in (["--json"], []):
+        done = typed("ask", "alloys", "-n", "3", "--key", "w1", *form)
+        assert done.code == 0
+        assert done.out.strip() in ("[]", "")
+        assert done.err.splitlines() == [
+            "3 rows were asked under this key before, and no other is asked",
+            f"{ids[0]}, {ids[1]}: labelled since",
+            f"{ids[2]}: skipped since",
+            "no row of the key 'w1' is out with mk any more; `weal ask alloys -n 3 --key OTHER` "
+            "asks for other rows",
+        ]
+    assert asked("--again")[0] == [other]

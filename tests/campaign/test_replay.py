@@ -12,6 +12,7 @@ from weal.active_learner import ActiveLearner
 from weal.campaign import checkpoint, kept_pool, offers
 from weal.campaign.asking import _offers
 from weal.campaign.campaign import Campaign
+from weal.campaign.idempotency import AskCall
 from weal.campaign.replay import follow, replay
 from weal.campaign.rules import asked
 from weal.learner import choosing
@@ -327,8 +328,8 @@ def test_a_change_of_acquisition_during_an_ask_breaks_nothing():
             one.tell(f"r{n}", truth(n))
         found, common = _offers(one, 1, 0, False)
         one.change(acquisition=["wvar", "igs"])
-        lease = timedelta(days=1)
-        one.store.transact("lab", lambda book: asked(book, found, 1, "bob", lease, common))
+        lease, call = timedelta(days=1), AskCall(1, "bob", check=False)
+        one.store.transact("lab", lambda book: asked(book, found, call, lease, common))
         assert one.learner.acquisition_weights == {"wvar": 0.5, "igs": 0.5}
         one.ask()
         assert sorted(one.learner.acquisition_weights) == ["igs", "wvar"]

@@ -184,8 +184,8 @@ def test_a_scheduler_that_does_not_answer_is_named(folder, monkeypatch):
     monkeypatch.setenv("WEAL_SCHEDULER", "tcp://127.0.0.1:9")
     with pytest.raises(WorkerLost, match=r"no Dask scheduler answers at tcp://127.0.0.1:9"):
         told(folder)
-    with pytest.raises(ValueError, match="write local, or local:4"):
-        told(folder, scheduler="local:many")
+    with pytest.raises(WorkerLost, match=r"no Dask scheduler answers at tcp://no-such.invalid:9"):
+        told(folder, scheduler="tcp://no-such.invalid:9")
 
 
 def test_a_cluster_of_our_own_listens_here_alone_and_ends_with_the_learner(folder):

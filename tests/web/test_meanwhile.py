@@ -1,6 +1,7 @@
 """What happens while something else does: labels during a job, forms that are sent twice."""
 
 import queue
+import re
 
 import pytest
 
@@ -115,6 +116,50 @@ def test_a_double_click_makes_one_campaign(ann, steel):
     other = shown(ann, ann.post("/new/plan", {**fields, "name": "copper"}))  # "back", another name
     assert other.url.path == "/c/copper/bench"
     assert sorted(open_store(steel).campaigns()) == ["alloys", "copper", "steel"]
+
+
+def test_a_form_that_is_sent_again_with_something_else_in_it_loses_nothing(ann, steel):
+    form, key = ann.secret(), "0a" * 16
+    assert ann.tell("steel", "A-1", "3", form, key).is_redirect
+    assert ann.tell("steel", "A-1", "3.0", form, key).is_redirect  # the same again
+    kept = open_store(steel).head("steel")
+    sent = [ann.tell("steel", *other, form, key) for other in (("A-2", "4"), ("A-1", "5"))]
+    sent += [ann.post("/c/steel/skip", {"form": form, "key": key, "id": "A-3"})]
+    for answer, wanted in zip(sent, ("'A-2': 4.0", "'A-1': 5.0", "'A-3': skip"), strict=True):
+        assert answer.status_code == 409
+        said = f"This form has saved 'A-1': 3.0 already; {wanted} was not saved"
+        assert said in plain(answer.text)
+    assert open_store(steel).head("steel") == kept
+    new = re.search(r'name="key" value="([0-9a-f]{32})"', sent[0].text)[1]
+    assert 'value="4"' in sent[0].text
+    assert ann.tell("steel", "A-2", "4", form, new).is_redirect  # as the page offers
+    skip = {"form": form, "key": "0b" * 16, "id": "A-3"}
+    for _ in range(2):
+        assert ann.post("/c/steel/skip", skip).is_redirect
+    fields = ann.form("/c/steel/bench", "/c/steel/back")
+    assert fields["id"] == "A-2"  # the last label, though a row was skipped since
+    assert ann.post("/c/steel/back", fields).is_redirect
+    late = ann.tell("steel", "A-2", "4", form, new)  # "back", and sent once more
+    assert late.status_code == 409
+    assert "was not saved" in plain(late.text)
+    kinds = [event.kind for event in open_store(steel).read("steel")]
+    assert kinds[2:] == ["told", "told", "skipped", "withdrawn"]
+
+
+def test_a_form_for_more_rows_is_not_taken_for_the_one_before(ann, steel):
+    given = {"form": ann.secret(), "key": "0c" * 16, "n": 2}
+    for _ in range(2):
+        assert shown(ann, ann.post("/c/steel/ask", given)).status_code == 200
+    page = shown(ann, ann.post("/c/steel/ask", {**given, "n": 5}))
+    assert page.status_code == 409
+    assert "2 rows for ann" in plain(page.text)
+    assert "5 rows for ann" in plain(page.text)
+    take = {"form": given["form"], "key": "0d" * 16, "id": "A-9"}
+    assert shown(ann, ann.post("/c/steel/row/ask", take)).status_code == 200
+    assert ann.post("/c/steel/row/ask", {**take, "id": "A-8"}).status_code == 409
+    asked = [event.id for event in open_store(steel).read("steel") if event.kind == "asked"]
+    assert len(asked) == 3
+    assert asked[2] == "A-9"
 
 
 def test_a_double_click_keeps_a_worksheet_once_and_says_so(ann, steel):

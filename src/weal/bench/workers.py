@@ -21,6 +21,7 @@ from multiprocessing import resource_tracker
 from typing import Any, TypeVar
 
 from weal.errors import WorkerLost as WorkerLost
+from weal.shards.scheduler_address import check_address, check_host
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -170,8 +171,10 @@ def cluster(scheduler: str) -> Iterator[Crew]:
 def _client(scheduler: str) -> Any:
     from distributed import Client
 
+    check_address(scheduler)
     connect: Any = Client  # its annotations are not for the strict
     try:
+        check_host(scheduler)
         return connect(scheduler, timeout=_CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         raise WorkerLost(f"no Dask scheduler answers at {scheduler}: {error}") from error

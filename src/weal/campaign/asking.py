@@ -1,8 +1,8 @@
 """Rows are asked: chosen, and leased to who asks, if nobody was faster.
 
 They are out once the transaction has ended, whether or not the answer arrives: who was killed or
-lost the line meanwhile, and asks again, is given others. With a key of the asker's own, a repeat
-gives the rows of the first time, and writes nothing.
+lost the line meanwhile, and asks again, is given others. With a key of the asker's own, a retry
+gives the rows of the first time, and writes nothing (`idempotency`).
 """
 
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from weal.campaign import offers, rules
+from weal.campaign.idempotency import AskCall, find_asked
 from weal.campaign.rules import Offer
 from weal.campaign.settings import seconds
 from weal.errors import Conflict, WealError
@@ -27,26 +28,33 @@ def ask(
     campaign: "Campaign", n: int | None, who: str, lease: Any, check: bool, key: str | None = None
 ) -> list[str]:
     """Ids of the rows that are out with who asked from now on, or since the key was used first."""
-    wanted = _count(n)
     settings = campaign.ledger.settings
     out = timedelta(seconds=seconds(settings["lease"] if lease is None else lease))
-    if key is not None and (past := _under(campaign, key)):
+    call = ask_call(n, who, lease, check)
+    if key is not None and (past := asked_before(campaign, key, call)):
         return past
     _ = campaign.session  # what takes long, following the labels, is done before it is our turn
     with campaign.store.turn(campaign.name):  # else all who ask now choose the same rows
-        events = _asked(campaign, wanted, out, who, check, key)
+        events = _asked(campaign, call, out, key)
     with suppress(WealError):  # the rows are asked: advice for next time may fail
         _keep(campaign, check)
-    ids = [str(event.id) for event in events]
-    return ids if ids or key is None else _under(campaign, key)  # none: asked by its twin just now
+    if events or key is None:
+        return [str(event.id) for event in events]
+    return asked_before(campaign, key, call)  # none: asked by its twin just now
 
 
-def _under(campaign: "Campaign", key: str) -> list[str]:
-    """The rows that were asked under this key."""
+def ask_call(n: int | None, who: str, lease: Any, check: bool) -> AskCall:
+    """What is wanted, checked."""
+    out = None if lease is None else timedelta(seconds=seconds(lease))
+    return AskCall(_count(n), who, check, out)
+
+
+def asked_before(campaign: "Campaign", key: str, call: AskCall) -> list[str]:
+    """The rows that such a call has asked for with this key; ReusedKey: it was another call."""
     found: list[str] = []
 
     def look(book: Book) -> list[Draft]:
-        found[:] = rules.asked_under(book, key)
+        found[:] = find_asked(book, key, call)
         return []
 
     campaign.store.transact(campaign.name, look)
@@ -54,20 +62,20 @@ def _under(campaign: "Campaign", key: str) -> list[str]:
 
 
 def _asked(
-    campaign: "Campaign", wanted: int, out: timedelta, who: str, check: bool, key: str | None
+    campaign: "Campaign", call: AskCall, out: timedelta, key: str | None
 ) -> tuple[Event, ...]:
     """Rows of those that were chosen that nobody else took; chosen anew where too few are."""
     spare = 0
     for left in reversed(range(TRIES)):
-        found, common = _offers(campaign, wanted, spare, check)
+        found, common = _offers(campaign, call.n, spare, call.check)
         before = campaign.session.ledger.asked
         try:
             return campaign.store.transact(
                 campaign.name,
-                lambda book: rules.asked(book, found, wanted, who, out, common, key),  # noqa: B023
+                lambda book: rules.asked(book, found, call, out, common, key),  # noqa: B023
             )
         except Conflict:  # rows went to others: next time have as many to spare, and more
-            spare = max(wanted, 2 * spare, 2 * (campaign.ledger.asked - before))
+            spare = max(call.n, 2 * spare, 2 * (campaign.ledger.asked - before))
             if not left:
                 raise
     raise AssertionError("the last try ends in rows or in Conflict")
@@ -107,7 +115,6 @@ def ask_for(campaign: "Campaign", ids: list[str], who: str, lease: Any) -> list[
     out = timedelta(seconds=seconds(settings["lease"] if lease is None else lease))
     rules.check_free(session.ledger, ids, session.state.candidates.index, campaign.store.now())
     found = offers.named(session.state, session.beliefs, ids)
-    campaign.store.transact(
-        campaign.name, lambda book: rules.asked(book, found, len(found), who, out, None)
-    )
+    call = AskCall(len(found), who, check=False)
+    campaign.store.transact(campaign.name, lambda book: rules.asked(book, found, call, out, None))
     return ids

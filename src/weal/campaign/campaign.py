@@ -39,6 +39,7 @@ class Kept(NamedTuple):
     new: int  # labels that were not there yet
     doubts: tuple[str, ...] = ()  # on labels that may be wrong, with the command that corrects them
     reasons: tuple[tuple[str, str], ...] = ()  # the same: id, and why it may be wrong
+    superseded: tuple[str, ...] = ()  # of a retry: labels that were corrected or withdrawn since
 
 
 class Campaign(CampaignView):
@@ -106,9 +107,10 @@ class Campaign(CampaignView):
         check : bool
             Whether rows are drawn at random, for an honest test of the predictions.
         key : str or None
-            A name of your own for this call: a second call with the same key gives the rows of the
-            first, whatever else it says, and asks for none. So a program that was killed before it
-            had the answer can ask again.
+            A name of your own for this call: a retry with the same key gives the rows of the first
+            call and asks for none, whatever became of them. So a program that was killed before it
+            had the answer can ask again. The key belongs to the number of rows, to `by`, to `check`
+            and, where it is given, to `lease`.
 
         Returns
         -------
@@ -121,6 +123,8 @@ class Campaign(CampaignView):
             Where fewer rows are left than are wanted.
         Conflict
             Where others were faster, again and again.
+        ReusedKey
+            Where the key was used for another call of `ask`, or by somebody else.
 
         Examples
         --------
@@ -211,7 +215,9 @@ class Campaign(CampaignView):
         repeat : bool
             Whether it is a second measurement, beside the label that is there.
         key : str or None
-            A name of your own for this call: a second call with the same key writes nothing.
+            A name of your own for this call: a retry with the same key and the same content writes
+            nothing. The content is ids, labels, noise and `sure`, in any order; note and `by` may
+            differ.
 
         Returns
         -------
@@ -222,6 +228,8 @@ class Campaign(CampaignView):
         ------
         AlreadyLabelled
             Where another label is there, without `replace` or `repeat`.
+        ReusedKey
+            Where the key was used for other content.
         UnknownId
             Where there is no such row.
         ValueError
@@ -243,8 +251,8 @@ class Campaign(CampaignView):
             ids, labels = list(ids), list(ids.values())
         found = entries(ids, labels, noise, note, sure)
         kept = self.tell_entries(found, by=by, replace=replace, repeat=repeat, key=key)
-        for one in kept.reasons:
-            warnings.warn(doubtful_here(*one), UserWarning, stacklevel=2)
+        for words in (*(doubtful_here(*one) for one in kept.reasons), *kept.superseded):
+            warnings.warn(words, UserWarning, stacklevel=2)
         return kept.seq
 
     def tell_entries(
@@ -281,6 +289,8 @@ class Campaign(CampaignView):
         ------
         AlreadyLabelled
             As in `tell`.
+        ReusedKey
+            As in `tell`.
         UnknownId
             Where there is no such row.
         ValueError
@@ -300,7 +310,8 @@ class Campaign(CampaignView):
         last = events[-1].seq if events else found[-1].seq
         reasons = self._doubted(found)
         doubts = tuple(doubtful(self.name, *one) for one in reasons)
-        return Kept(last, len(events), doubts, tuple(reasons))
+        superseded = tuple(one.superseded for one in found if one.superseded)
+        return Kept(last, len(events), doubts, tuple(reasons), superseded)
 
     def _doubted(self, found: Sequence[Telling]) -> list[tuple[str, str]]:
         """Labels that were just told, or early ones, that may be wrong; and why."""
@@ -335,6 +346,8 @@ class Campaign(CampaignView):
         ------
         AlreadyLabelled
             Where another label is there, without `replace` or `repeat`.
+        ReusedKey
+            Where the key was used for other content; `failed` in place of a value is content too.
         UnknownId
             Where a line is of no row of this campaign.
         ValueError
@@ -353,7 +366,14 @@ class Campaign(CampaignView):
 
         return tell_file(self, source, **how)
 
-    def skip(self, ids: Any, *, by: str | None = None, note: str | None = None) -> None:
+    def skip(
+        self,
+        ids: Any,
+        *,
+        by: str | None = None,
+        note: str | None = None,
+        key: str | None = None,
+    ) -> None:
         """Leave rows out: not offered until `unskip`, or until a label of theirs is told.
 
         Parameters
@@ -364,11 +384,16 @@ class Campaign(CampaignView):
             Who is at work; None: who opened the campaign.
         note : str or None
             Kept with it.
+        key : str or None
+            A name of your own for this call: a retry with the same key and the same ids writes
+            nothing.
 
         Raises
         ------
         AlreadyLabelled
             Where one has a label.
+        ReusedKey
+            Where the key was used for other ids, for `unskip` or for labels.
         UnknownId
             Where there is no such row.
 
@@ -381,9 +406,16 @@ class Campaign(CampaignView):
         >>> "b" in campaign.ask(3)
         False
         """
-        self._skip(ids, True, by, note)
+        self._skip(ids, True, by, note, key)
 
-    def unskip(self, ids: Any, *, by: str | None = None, note: str | None = None) -> None:
+    def unskip(
+        self,
+        ids: Any,
+        *,
+        by: str | None = None,
+        note: str | None = None,
+        key: str | None = None,
+    ) -> None:
         """Let skipped rows be offered again.
 
         Parameters
@@ -394,17 +426,21 @@ class Campaign(CampaignView):
             Who is at work; None: who opened the campaign.
         note : str or None
             Kept with it.
+        key : str or None
+            As in `skip`.
 
         Raises
         ------
+        ReusedKey
+            Where the key was used for other ids, for `skip` or for labels.
         UnknownId
             Where there is no such row.
         """
-        self._skip(ids, False, by, note)
+        self._skip(ids, False, by, note, key)
 
-    def _skip(self, ids: Any, on: bool, by: str | None, note: str | None) -> None:
+    def _skip(self, ids: Any, on: bool, by: str | None, note: str | None, key: str | None) -> None:
         found, who = distinct(ids), by or self.who
-        self.transact(lambda book: rules.skipped(book, found, who, on, note))
+        self.transact(lambda book: rules.skipped(book, found, who, on, note, key))
 
     def withdraw(self, ids: Any, *, by: str | None = None, note: str | None = None) -> None:
         """Take back the labels of rows; of rows without one, the lease.

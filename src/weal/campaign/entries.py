@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from weal.campaign.ledger import LARGEST_LABEL
 from weal.campaign.rules import Entry
 from weal.store.events import check_id, check_note
 from weal.table.entry import number
@@ -36,16 +37,23 @@ def entry(given: Any, value: Any, noise: Any, note: str | None, sure: bool = Fal
     name = check_id(given)
     if not isinstance(sure, bool):
         raise ValueError(f"sure of {name} is {sure!r}; it is True or False")
-    y = number(_plain(value), f"the label of {name}")
+    y = _bounded(value, f"the label of {name}")
     sd = None if noise is None else _noise(noise, name)
     return Entry(name, y, sd, check_note(note, f"the note of {name}"), sure)
 
 
 def _noise(given: Any, name: str) -> float:
-    sd = number(_plain(given), f"the noise of {name}")
+    sd = _bounded(given, f"the noise of {name}")
     if sd < 0.0:
         raise ValueError(f"the noise of {name} is {sd}; it is a standard deviation, at least 0")
     return sd
+
+
+def _bounded(given: Any, field: str) -> float:
+    value = number(_plain(given), field)
+    if abs(value) > LARGEST_LABEL:
+        raise ValueError(f"{field} is {value}, which is too large; check its unit")
+    return value
 
 
 def _plain(value: Any) -> Any:

@@ -7,7 +7,8 @@
     empty       no value: left out             refused     the line cannot be taken, and no line is
 
 `preview` looks only; `tell_file` decides the same under the write lock of the campaign and writes.
-The fingerprint of the labels is their key: the same content told twice changes nothing. Inputs in a
+Without a key of the client's own (`idempotency`), the fingerprint of the labels is their key: the
+same content told twice changes nothing. Inputs in a
 file (a worksheet has them) are compared with those of the campaign. Standard library only, unless
 the file is no text, or has inputs to compare: then the candidates are read.
 """
@@ -16,17 +17,19 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from weal.campaign import rules
 from weal.campaign.entries import entry
 from weal.campaign.first_labels import at_first
+from weal.campaign.idempotency import SKIP, Change, find_call, with_key
 from weal.campaign.ledger import VERSION, Ledger, fold
 from weal.campaign.near_ids import meant
 from weal.campaign.rules import Entry, Telling
 from weal.campaign.surprise import doubtful
-from weal.errors import AlreadyLabelled, UnknownId
+from weal.errors import AlreadyLabelled, ReusedKey, UnknownId
 from weal.store.events import Draft, Event, spell
 from weal.store.store import Book
 from weal.table.results import Result, Results, bad_lines
@@ -128,9 +131,21 @@ class Glance:
 
     def by_key(self, key: str) -> Event | None:
         """The event that was written under this key."""
+        return next(iter(self.by_keys([key])), None)
+
+    def by_keys(self, keys: Any) -> list[Event]:
+        """The events that were written under these keys."""
+        wanted = set(keys)
+        return [event for event in self._all() if event.key in wanted]
+
+    def between(self, first: int, last: int) -> list[Event]:
+        """The events with these numbers and those between them."""
+        return self._all()[first - 1 : last]
+
+    def _all(self) -> list[Event]:
         if not self.events:
             self.events.extend(self.campaign.events())
-        return next((event for event in self.events if event.key == key), None)
+        return self.events
 
     def next_chunk(self) -> int:
         """Nobody asks."""
@@ -150,26 +165,47 @@ def plan(campaign: str, book: Book, results: Results, differs: Mapping[int, str]
     names = [name for name in named if name in there]
     now = fold(Ledger(""), book.of(names))
     found = _entries(results.lines, how.sure)
-    key = how.key or _fingerprint([one for one in found.values() if isinstance(one, Entry)])
     entries = {n: one for n, one in found.items() if isinstance(one, Entry)}
-    told = rules.tellings(
-        book, now, list(entries.values()), how.who, how.replace, how.repeat, key, how.key is None
-    )
+    changes = [rules.label_change(one) for one in entries.values()]
+    changes += [Change(line.id, SKIP) for line in results.lines if line.failed and not line.bad]
+    past, reused = _past(book, how.key, changes, now)
+    if past:
+        told = rules.retold(book, now, list(entries.values()), past)
+    else:
+        content = _fingerprint(list(entries.values())) if how.key is None else None
+        told = rules.tellings(
+            book, now, list(entries.values()), how.who, how.replace, how.repeat, content
+        )
     told, early = at_first(ledger, told)
     tellings = dict(zip(entries, told, strict=True))
     rows, drafts = [], list[Draft]()
     for n, line in enumerate(results.lines):
         row, draft = _becomes(campaign, line, found.get(n), tellings.get(n), now, how)
+        row, draft = (replace(row, action="same"), None) if past and draft else (row, draft)
         if n in differs and row.action != "refused":
             row = replace(row, message=" ".join(filter(None, [row.message, differs[n]])))
         rows.append(row)
         drafts += [draft] if draft else []
     notes = (*results.notes, *(doubtful(campaign, *one) for one in early))
-    intake = Intake(results.where, tuple(rows), _problems(results, differs, how), notes)
+    problems = _problems(results, differs, how) + ((str(reused),) if reused else ())
+    intake = Intake(results.where, tuple(rows), problems, notes)
     last = told[-1].seq if told else max((one.seq for one in now.told()), default=0)
     labelled = AlreadyLabelled if any(one.error for one in told) else ValueError
     kind = UnknownId if unknown else labelled
-    return Plan(intake, tuple(drafts), last, _error(intake, kind))
+    keyed = tuple(with_key(drafts, how.key, changes))
+    return Plan(intake, keyed, last, reused or _error(intake, kind))
+
+
+def _past(
+    book: Book, key: str | None, changes: Sequence[Change], now: Ledger
+) -> tuple[Sequence[Event], ReusedKey | None]:
+    """The events of an earlier call with this key and content; the error where it had another."""
+    if key is None:
+        return (), None
+    try:
+        return find_call(book, key, changes, partial(rules.is_there, now)), None
+    except ReusedKey as error:
+        return (), error
 
 
 def _error(intake: Intake, kind: type[Exception]) -> Exception | None:
@@ -223,6 +259,7 @@ def _becomes(
     if telling.error:
         return replace(row, action="refused", message=str(telling.error)), None
     message = doubtful(campaign, line.id, telling.doubt) if telling.doubt else ""
+    message = telling.superseded or message
     if telling.draft is None:
         return replace(row, action="same", message=message), None
     kind, again = telling.draft.kind, telling.draft.body["repeat"]

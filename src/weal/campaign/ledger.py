@@ -17,6 +17,7 @@ from typing import Any
 from weal.store.events import Event
 
 VERSION = 1  # of the bodies that are written
+LARGEST_LABEL = 1e300  # beyond, sums, differences and intervals overflow a float
 
 
 @dataclass(frozen=True, slots=True)

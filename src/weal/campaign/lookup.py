@@ -4,17 +4,62 @@ The store answers first, as it needs no numerics for it. It knows none of the id
 files: those are looked up in the index beside it (`shard_pool`).
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from weal.campaign import rules
 from weal.errors import UnknownId
 from weal.store.events import Event
-from weal.store.store import Decide
+from weal.store.store import Book, Decide
 
 if TYPE_CHECKING:
     from weal.campaign.opened import Opened
     from weal.campaign.shard_pool import ShardPool
+
+
+@dataclass(frozen=True, slots=True)
+class WiderBook:
+    """A book that knows more candidates: those that stay in files, and those with events."""
+
+    book: Book
+    elsewhere: Callable[[set[str]], set[str]]
+
+    @property
+    def last(self) -> int:
+        """Number of the last event."""
+        return self.book.last
+
+    @property
+    def now(self) -> datetime:
+        """The store's clock."""
+        return self.book.now
+
+    def of(self, ids: Iterable[str]) -> list[Event]:
+        """All events of these ids."""
+        return self.book.of(ids)
+
+    def known(self, ids: Iterable[str]) -> set[str]:
+        """Which of these are candidates."""
+        wanted = set(ids)
+        found = self.book.known(wanted) | {str(event.id) for event in self.book.of(wanted)}
+        return found | self.elsewhere(wanted - found)
+
+    def by_key(self, key: str) -> Event | None:
+        """The event that a client wrote under this key."""
+        return self.book.by_key(key)
+
+    def by_keys(self, keys: Iterable[str]) -> list[Event]:
+        """The events that clients wrote under these keys."""
+        return self.book.by_keys(keys)
+
+    def between(self, first: int, last: int) -> list[Event]:
+        """The events with these numbers and those between them."""
+        return self.book.between(first, last)
+
+    def next_chunk(self) -> int:
+        """The number that the next chunk will have."""
+        return self.book.next_chunk()
 
 
 def transact(campaign: "Opened", decide: Decide) -> tuple[Event, ...]:
@@ -25,7 +70,7 @@ def transact(campaign: "Opened", decide: Decide) -> tuple[Event, ...]:
         if not campaign.ledger.shards:
             raise
     here = lambda ids: _in_files(campaign, ids)  # noqa: E731
-    return campaign.store.transact(campaign.name, lambda book: decide(rules.WiderBook(book, here)))
+    return campaign.store.transact(campaign.name, lambda book: decide(WiderBook(book, here)))
 
 
 def known(campaign: "Opened", ids: set[str]) -> set[str]:

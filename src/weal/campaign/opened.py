@@ -10,6 +10,7 @@ from weal.campaign import lookup
 from weal.campaign.ledger import Ledger, fold
 from weal.diagnostics.progress import Progress
 from weal.errors import UnknownId, WealError
+from weal.shards.scheduler_address import check_scheduler
 from weal.store.events import Event
 from weal.store.store import Decide, Store
 
@@ -31,6 +32,7 @@ class Opened:
         scheduler: Any = None,
         progress: Progress | None = None,
     ) -> None:
+        check_scheduler(scheduler)
         self.name, self.who = name, who
         self._store: Store | None = store
         self.scheduler, self.progress = scheduler, progress  # of passes over files

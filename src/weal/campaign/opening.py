@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from weal.campaign.campaign import Campaign
+from weal.shards.scheduler_address import check_scheduler
 from weal.store.events import check_name
 from weal.store.store import Store, open_store
 from weal.table.index import with_ids
@@ -89,6 +90,7 @@ def open_campaign(
     ...     campaign.ledger.n_labels
     13
     """
+    check_scheduler(scheduler)
     named = store is None or isinstance(store, str | os.PathLike)
     place: Store = open_store(store) if named else store  # type: ignore[arg-type,assignment]
     name, who = check_name(name), by or account()

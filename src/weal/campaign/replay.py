@@ -27,7 +27,7 @@ import numpy as np
 
 from weal.active_learner import ActiveLearner
 from weal.campaign.candidate_table import Pool as Table
-from weal.campaign.ledger import Ledger
+from weal.campaign.ledger import LARGEST_LABEL, Ledger
 from weal.campaign.shard_pool import ShardPool
 from weal.learner import events as happened
 from weal.learner.apply import apply
@@ -168,6 +168,8 @@ def _told(now: Replay, event: Event, pool: Pool) -> Replay:
         return replace(now, state=_confirmed(state, name, *known[:2]))
     label = Label(name, state.candidates.x(name), *known)
     try:
+        if abs(label.y) > LARGEST_LABEL:  # an old store may hold it
+            raise ValueError(f"{label.y} is too large; check its unit, and correct it")
         state = apply(state, happened.Told((label,), dropped))
     except ValueError as error:
         state = _left_out(state, name, dropped)

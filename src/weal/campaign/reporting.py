@@ -122,7 +122,7 @@ def _tested(status: "Status") -> str:
 def _estimate(name: str, estimate: "Estimate | None", how: str) -> str:
     if estimate is None:
         return f"  {name:<13}  none yet   {how}"
-    return f"  {name:<13}  {number(estimate.now):<9}{_fell(estimate):<22}{how}"
+    return f"  {name:<13}  {number(estimate.now):<8} {_fell(estimate):<21} {how}"
 
 
 def _fell(estimate: "Estimate") -> str:

@@ -5,16 +5,30 @@ error and nothing is written. Two people who do the same thing at once are told 
 the second sees what the first has done.
 """
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as dataclass_replace
 from datetime import datetime, timedelta
+from functools import partial
 from shlex import quote
 from typing import Any
 
+from weal.campaign.idempotency import (
+    LABEL,
+    SKIP,
+    UNSKIP,
+    AskCall,
+    Change,
+    ask_keys,
+    change_of,
+    find_asked,
+    find_call,
+    with_key,
+)
 from weal.campaign.ledger import VERSION, Ledger, Told, confirmed, fold
 from weal.campaign.surprise import expectation, surprise
 from weal.errors import AlreadyLabelled, Conflict, UnknownId
-from weal.store.events import MAX_KEY, Draft, Event, check_note, check_text
+from weal.store.events import Draft, Event, check_note
 from weal.store.store import Book
 
 NAMED = 5  # ids in an error message
@@ -51,42 +65,7 @@ class Telling:
     error: AlreadyLabelled | None = None
     doubt: str | None = None  # why the label may be wrong
     blind: bool = False  # whether nothing was expected of it, and it is to be seen beside others
-
-
-@dataclass(frozen=True, slots=True)
-class WiderBook:
-    """A book that knows more candidates: those that stay in files, and those with events."""
-
-    book: Book
-    elsewhere: Callable[[set[str]], set[str]]
-
-    @property
-    def last(self) -> int:
-        """Number of the last event."""
-        return self.book.last
-
-    @property
-    def now(self) -> datetime:
-        """The store's clock."""
-        return self.book.now
-
-    def of(self, ids: Iterable[str]) -> list[Event]:
-        """All events of these ids."""
-        return self.book.of(ids)
-
-    def known(self, ids: Iterable[str]) -> set[str]:
-        """Which of these are candidates."""
-        wanted = set(ids)
-        found = self.book.known(wanted) | {str(event.id) for event in self.book.of(wanted)}
-        return found | self.elsewhere(wanted - found)
-
-    def by_key(self, key: str) -> Event | None:
-        """The event that a client wrote under this key."""
-        return self.book.by_key(key)
-
-    def next_chunk(self) -> int:
-        """The number that the next chunk will have."""
-        return self.book.next_chunk()
+    superseded: str | None = None  # of a retry: what became of the label since
 
 
 def told(
@@ -94,32 +73,34 @@ def told(
 ) -> list[Telling]:
     """What becomes of these labels, all or none; a label that is there is not written again."""
     now = known(book, [entry.id for entry in entries])
-    found = tellings(book, now, entries, who, replace, repeat, key)
+    changes = [label_change(entry) for entry in entries]
+    if key is not None and (past := find_call(book, key, changes, partial(is_there, now))):
+        return retold(book, now, entries, past)
+    found = tellings(book, now, entries, who, replace, repeat)
     if error := next((one.error for one in found if one.error), None):
         raise error
-    return found
+    drafts = iter(with_key([one.draft for one in found if one.draft], key, changes))
+    return [dataclass_replace(one, draft=next(drafts)) if one.draft else one for one in found]
 
 
 def tellings(
     book: Book, now: Ledger, entries: Sequence[Entry], who: str, replace: bool, repeat: bool,
-    key: str | None, content: bool = False,
+    fingerprint: str | None = None,
 ) -> list[Telling]:  # fmt: skip
     """What becomes of each of these labels, in their order, one after the other.
 
-    With `content` the key is a fingerprint of them all: it then stands against telling them twice
+    The fingerprint is a key that is made of all their content. It stands against telling them twice
     with `repeat` alone, and only as long as the label that was told under it is still there.
     """
     labels = {name: list(several) for name, several in now.labels.items()}
-    found, early = [], book.last <= EARLY
+    past = _by_fingerprint(book, fingerprint, len(entries))
+    found = list[Telling]()
     for n, entry in enumerate(entries):
-        own = key if key is None or (len(entries) == 1 and not content) else f"{key}/{n}"
-        past = book.by_key(own) if own is not None else None
-        before = labels.setdefault(entry.id, [])
-        there = past is not None and any(told.seq == past.seq for told in before)
-        doubt = None if entry.sure else surprise(now, entry)
-        blind = early and not entry.sure and expectation(now, entry.id) is None
-        if past and (there and repeat if content else True):
-            found.append(Telling(entry, seq=past.seq, doubt=doubt, blind=blind))
+        own = None if fingerprint is None else f"{fingerprint}/{n}"
+        before, seq = labels.setdefault(entry.id, []), past.get(own, 0)
+        seen = Telling(entry, **_doubts(book, now, entry))
+        if repeat and seq and any(told.seq == seq for told in before):
+            found.append(dataclass_replace(seen, seq=seq))
             continue
         try:
             kind = _kind(entry, before, replace, repeat)
@@ -127,18 +108,86 @@ def tellings(
             found.append(Telling(entry, error=error))
             continue
         if kind is None:
-            found.append(Telling(entry, seq=before[-1].seq, doubt=doubt, blind=blind))
+            found.append(dataclass_replace(seen, seq=before[-1].seq))
             continue
-        body = told_body(entry, bool(before) and kind != CONFIRMED)
-        if kind == CONFIRMED:
-            body, kind = {**body, "confirms": True}, "told"
-            labels[entry.id] = confirmed(before, entry.y, entry.noise)
-        else:
-            new = Told(entry.id, entry.y, entry.noise, 0, book.now, who, None, entry.sure)
-            labels[entry.id] = [new] if kind == "corrected" else [*before, new]
-        draft = Draft(kind, body, entry.id, who, None if past else own)
-        found.append(Telling(entry, draft, doubt=doubt, blind=blind))
+        draft, labels[entry.id] = _draft(entry, kind, before, who, book.now)
+        draft = dataclass_replace(draft, key=None if seq else own)
+        found.append(dataclass_replace(seen, draft=draft))
     return found
+
+
+def _by_fingerprint(book: Book, fingerprint: str | None, rows: int) -> dict[str | None, int]:
+    """Numbers of the events of a file with this fingerprint, by their keys."""
+    if fingerprint is None:
+        return {}
+    events = book.by_keys([f"{fingerprint}/{n}" for n in range(rows)])
+    return {event.key: event.seq for event in events}
+
+
+def _doubts(book: Book, now: Ledger, entry: Entry) -> dict[str, Any]:
+    """Why a label may be wrong, and whether it is to be seen beside others."""
+    if entry.sure:
+        return {}
+    blind = book.last <= EARLY and expectation(now, entry.id) is None
+    return {"doubt": surprise(now, entry), "blind": blind}
+
+
+def _draft(
+    entry: Entry, kind: str, before: list[Told], who: str, time: datetime
+) -> tuple[Draft, list[Told]]:
+    """The event that keeps a label, and the labels of its row after it."""
+    body = told_body(entry, bool(before) and kind != CONFIRMED)
+    if kind == CONFIRMED:
+        after = confirmed(before, entry.y, entry.noise)
+        return Draft("told", {**body, "confirms": True}, entry.id, who), after
+    new = Told(entry.id, entry.y, entry.noise, 0, time, who, None, entry.sure)
+    return Draft(kind, body, entry.id, who), [new] if kind == "corrected" else [*before, new]
+
+
+def retold(
+    book: Book, now: Ledger, entries: Sequence[Entry], past: Sequence[Event]
+) -> list[Telling]:
+    """The answer to a retry of a call with a key: nothing is written.
+
+    A label that is not there any more is said to be superseded: corrected or withdrawn since.
+    """
+    seqs: dict[Change, list[int]] = {}
+    for event in past:
+        seqs.setdefault(change_of(event), []).append(event.seq)
+    found = []
+    for entry in entries:
+        change = label_change(entry)
+        own = seqs.get(change)
+        seq = own.pop(0) if own else past[-1].seq
+        if is_there(now, change):
+            found.append(Telling(entry, seq=seq, **_doubts(book, now, entry)))
+        else:
+            found.append(Telling(entry, seq=seq, superseded=_superseded(now, entry, seq)))
+    return found
+
+
+def _superseded(now: Ledger, entry: Entry, seq: int) -> str:
+    labels = [str(told.y) for told in now.labels.get(entry.id, ())]
+    since = f"its label is {', '.join(labels)} now" if labels else "it was withdrawn since"
+    return (
+        f"{entry.id}: {entry.y} was told under this key before (event {seq}), and {since}. Nothing "
+        "was written: to tell it again, use another key"
+    )
+
+
+def label_change(entry: Entry) -> Change:
+    """What a label says of its row, for a call with a key."""
+    return Change(entry.id, LABEL, entry.y, entry.noise, entry.sure)
+
+
+def is_there(now: Ledger, change: Change) -> bool:
+    """Whether the campaign has this already."""
+    labels = now.labels.get(change.id, ())
+    if change.what == LABEL:
+        said = (change.y, change.noise)
+        same = [told for told in labels if (told.y, told.noise) == said]
+        return any(told.sure or not change.sure for told in same)
+    return bool(labels) or (change.id in now.skipped) == (change.what == SKIP)
 
 
 def _kind(entry: Entry, before: Sequence[Told], replace: bool, repeat: bool) -> str | None:
@@ -171,13 +220,19 @@ def told_body(entry: Entry, again: bool) -> dict[str, Any]:
     }
 
 
-def skipped(book: Book, ids: Sequence[str], who: str, on: bool, note: str | None) -> list[Draft]:
+def skipped(
+    book: Book, ids: Sequence[str], who: str, on: bool, note: str | None, key: str | None = None
+) -> list[Draft]:
     """Events that leave rows out, or bring them back; none where that is so already."""
     now = known(book, ids)
+    changes = [Change(name, SKIP if on else UNSKIP) for name in ids]
+    if key is not None and find_call(book, key, changes, partial(is_there, now)):
+        return []
     if on and (labelled := [name for name in ids if name in now.labels]):
         raise AlreadyLabelled(f"{_some(labelled)}: labelled already, so there is nothing to skip")
     body = {"v": VERSION, "on": on, "note": check_note(note, "a note")}
-    return [Draft("skipped", body, name, who) for name in ids if (name in now.skipped) != on]
+    drafts = [Draft("skipped", body, name, who) for name in ids if (name in now.skipped) != on]
+    return with_key(drafts, key, changes)
 
 
 def withdrawn(book: Book, ids: Sequence[str], who: str, note: str | None) -> list[Draft]:
@@ -190,43 +245,31 @@ def withdrawn(book: Book, ids: Sequence[str], who: str, note: str | None) -> lis
 
 
 def asked(
-    book: Book, offers: Sequence[Offer], n: int, who: str, lease: timedelta,
+    book: Book, offers: Sequence[Offer], call: AskCall, lease: timedelta,
     common: dict[str, Any] | None, key: str | None = None,
 ) -> list[Draft]:  # fmt: skip
-    """Leases of the first n offers that nobody else took meanwhile; Conflict if too few are left.
+    """Leases of the first offers that nobody else took meanwhile; Conflict if too few are left.
 
     `common` goes with the first: what this ask leaves behind for the next. None, where rows were
     asked under this key already.
     """
-    if key is not None and asked_under(book, key):
+    if key is not None and find_asked(book, key, call):
         return []
     now = fold(Ledger(""), book.of([offer.id for offer in offers]))
     out = {one.id for one in now.open_leases(book.now)}
     taken = out | now.labels.keys() | now.skipped.keys()
-    free = [offer for offer in offers if offer.id not in taken][:n]
-    if len(free) < n:
+    free = [offer for offer in offers if offer.id not in taken][: call.n]
+    if len(free) < call.n:
         raise Conflict("somebody else has asked for the same rows; ask again")
     until = (book.now + lease).isoformat()
     bodies = [{"v": VERSION, "until": until, **offer.body} for offer in free]
     if common is not None:
         bodies[0]["ask"] = common
+    keys = [None] * call.n if key is None else ask_keys(key, 0, call.n)
     return [
-        Draft("asked", body, offer.id, who, None if key is None else _ask_key(key, n))
-        for n, (offer, body) in enumerate(zip(free, bodies, strict=True))
+        Draft("asked", body, offer.id, call.who, own)
+        for offer, body, own in zip(free, bodies, keys, strict=True)
     ]
-
-
-def asked_under(book: Book, key: str) -> list[str]:
-    """The ids of the rows that were asked under this key, in order."""
-    found: list[str] = []
-    while event := book.by_key(_ask_key(key, len(found))):
-        found.append(str(event.id))
-    return found
-
-
-def _ask_key(key: str, n: int) -> str:
-    """Under which the n-th row of an ask is kept; keys of labels have other names."""
-    return f"ask {check_text(key, 'a key', MAX_KEY - 20)}/{n}"
 
 
 def check_free(now: Ledger, ids: Sequence[str], rows: Container[Any], time: datetime) -> None:

@@ -22,6 +22,7 @@ from weal.campaign.doubts import Doubts, doubts
 from weal.campaign.kept_trend import trend
 from weal.campaign.ledger import Foretold, Ledger
 from weal.campaign.session import Session
+from weal.core.arrays import root_mean_square
 from weal.diagnostics import input_importance, stopping
 from weal.diagnostics.coverage import LEVEL, Coverage, coverage
 from weal.diagnostics.effects import columns_of
@@ -193,10 +194,11 @@ def honest_test(ledger: Ledger) -> Check | None:
     )
     if not len(errors):
         return None
-    rmse = float(np.sqrt((errors**2).mean()))
+    rmse = root_mean_square(errors)
     error = None
     if len(errors) > 1 and rmse > 0.0:  # of a root: half that of the square, over the root
-        error = float((errors**2).std(ddof=1) / np.sqrt(len(errors)) / (2.0 * rmse))
+        spread = float(((errors / rmse) ** 2).std(ddof=1))
+        error = rmse * spread / np.sqrt(len(errors)) / 2.0
     return Check(len(errors), rmse, error)
 
 

@@ -50,7 +50,9 @@ _file = click.Path(path_type=Path)
         help="A worksheet (.xlsx, .csv) to be filled in; `weal tell NAME --file FILE` takes it.",
     ),
     click.option("--force", is_flag=True, help="Replace a worksheet that is there."),
-    click.option("--key", help="A name of your own: the same key again shows the same rows."),
+    click.option(
+        "--key", help="A name of your own: the same key again shows the same rows, asks for none."
+    ),
     line.scheduler,
     line.by,
 )
@@ -93,7 +95,7 @@ def ask(
             rows = campaign.asked(
                 [one for one in ids if one in leases and leases[one].who == campaign.who]
             )
-            say_out(campaign, own, ids, rows)
+            say_out(campaign, own, ids, rows, key)
         inputs = _inputs(campaign.ledger.plan)
         for note in campaign.session.beliefs.notes:
             say(note)
@@ -108,8 +110,12 @@ def _asked(
     campaign: "Campaign", n: int | None, checks: int | None, lease: str | None, key: str | None
 ) -> tuple[list[str], Exhausted | None]:
     """Ids that are out now; with the error where rows for a test were too many."""
-    ids = list(campaign.ask(n or 1, lease=lease, key=key)) if n or not checks else []
     own = None if key is None else f"{key} check"
+    if own is not None and checks:  # a key that cannot be used is refused before rows are out
+        from weal.campaign.asking import ask_call, asked_before
+
+        asked_before(campaign, own, ask_call(checks, campaign.who, lease, check=True))
+    ids = list(campaign.ask(n or 1, lease=lease, key=key)) if n or not checks else []
     try:
         return ids + (
             campaign.ask(checks, lease=lease, check=True, key=own) if checks else []
@@ -137,7 +143,7 @@ def _show(rows: "list[Asked]", inputs: list[str], name: str, again: bool, as_jso
         show_json([{**asdict(row), "why": row.why} for row in rows])
     elif rows:
         show_asked(rows, inputs, again)
-    else:
+    elif again:
         say(f"no row of {name} is out; `weal ask {shlex.quote(name)}` asks for one")
 
 
@@ -168,7 +174,7 @@ def _inputs(plan: dict[str, Any]) -> list[str]:
     click.option("--sure", is_flag=True, help="It was checked: never take it for an outlier."),
     click.option("--replace", is_flag=True, help="It corrects the label that is there."),
     click.option("--repeat", is_flag=True, help="It is a second measurement."),
-    click.option("--key", help="A name of your own: the same key again writes nothing."),
+    click.option("--key", help="A name of your own: the same key and labels again write nothing."),
     line.by,
 )
 def tell(
@@ -209,9 +215,9 @@ def _tell_one(
     found = entry(id_, value, details["noise"], details["note"], details["sure"])
     how = {name: details[name] for name in ("replace", "repeat", "key")}
     kept = campaign.tell_entries([found], **how)
-    say(f"{id_}: {value} {'kept' if kept.new else 'was there already'}")
-    for doubt in kept.doubts:
-        say(doubt)
+    became = [f"{id_}: {value} {'kept' if kept.new else 'was there already'}"]
+    for words in (*(kept.superseded or became), *kept.doubts):
+        say(words)
     if as_json:
         told = {"event": kept.seq, "labels": 1, "new": kept.new}
         show_json({**told, "doubts": list(kept.doubts)})
@@ -238,6 +244,7 @@ def _check_usage(
     line.ids,
     click.option("--undo", is_flag=True, help="Let them be asked again."),
     line.note,
+    click.option("--key", help="A name of your own: the same key and rows again write nothing."),
     line.by,
 )
 def skip(
@@ -245,14 +252,23 @@ def skip(
     ids: tuple[str, ...],
     undo: bool,
     note: str | None,
+    key: str | None,
     by: str | None,
     store: str | None,
     as_json: bool,
 ) -> None:
     """Leave rows out: they are not asked, until --undo or until a label of theirs comes."""
     with opened(name, store, by) as campaign:
-        (campaign.unskip if undo else campaign.skip)(ids, note=note)
+        (campaign.unskip if undo else campaign.skip)(ids, note=note, key=key)
+        since = [] if key is None else _changed(campaign, ids, not undo)
     _done(ids, "back" if undo else "skipped", as_json)
+    for one in since:
+        say(f"{one}: that was under this key before, and has changed since; nothing was written")
+
+
+def _changed(campaign: "Campaign", ids: tuple[str, ...], on: bool) -> list[str]:
+    """Rows of a retry that were skipped, or brought back, otherwise since."""
+    return [one for one in ids if (one in campaign.ledger.skipped) != on]
 
 
 @command(

@@ -38,7 +38,11 @@ def show_asked(rows: "list[Asked]", inputs: list[str], again: bool) -> None:
 
 
 def say_out(
-    campaign: "Campaign", before: "Sequence[Lease]", ids: Sequence[str], rows: "Sequence[Asked]"
+    campaign: "Campaign",
+    before: "Sequence[Lease]",
+    ids: Sequence[str],
+    rows: "Sequence[Asked]",
+    key: str | None,
 ) -> None:
     """Name rows that who asks had out before, and say what came of a key that was used already.
 
@@ -55,11 +59,32 @@ def say_out(
             f"{others[-1].since:%Y-%m-%d %H:%M} UTC: `weal ask {shlex.quote(campaign.name)} "
             f"--again{by}` shows them"
         )
-    if asked := [one.id for one in before if one.id in ids]:
+    out = {row.id for row in rows}
+    gone = [one for one in ids if one not in out and key is not None]
+    if asked := [one.id for one in before if one.id in ids] + gone:
         were = "1 row was" if len(asked) == 1 else f"{len(asked):,} rows were"
         say(f"{were} asked under this key before, and no other is asked")
-    if gone := len(ids) - len(rows):
-        say(f"{plural(gone, 'row')} of this key {'is' if gone == 1 else 'are'} not out{who} now")
+    for words, names in _by_outcome(campaign, gone).items():
+        say(f"{some_of(names)}: {words}")
+    if gone and not rows:
+        again = f"weal ask {shlex.quote(campaign.name)} -n {len(ids)} --key OTHER"
+        say(f"no row of the key {key!r} is out{who} any more; `{again}` asks for other rows")
+
+
+def _by_outcome(campaign: "Campaign", ids: Sequence[str]) -> dict[str, list[str]]:
+    """Rows that were asked and are not out with who asked any more, by what became of them."""
+    ledger, found = campaign.ledger, dict[str, list[str]]()
+    leases = {lease.id: lease for lease in ledger.open_leases(campaign.store.now())}
+    for name in ids:
+        words = "not out any more, as the lease ended or was withdrawn"
+        if name in ledger.labels:
+            words = "labelled since"
+        elif name in ledger.skipped:
+            words = "skipped since"
+        elif name in leases:
+            words = f"out with {leases[name].who} now"
+        found.setdefault(words, []).append(name)
+    return found
 
 
 def _fitting(rows: "list[Asked]", inputs: list[str], again: bool) -> list[str]:

@@ -53,6 +53,14 @@ _data = click.option(
 _json = click.option("--json", "as_json", is_flag=True, help="JSON on stdout instead of a table.")
 
 
+def _checked_address(_: click.Context, __: click.Parameter, given: str | None) -> str | None:
+    """The address of a cluster, refused before any run begins where it can be none."""
+    from weal.shards.scheduler_address import check_address
+
+    check_address(given)
+    return given
+
+
 def _run_options(realisations: int, queries: int) -> Callable[[Function], Function]:
     """The options of a run, with these defaults."""
     count = click.IntRange(min=1)
@@ -78,7 +86,12 @@ def _run_options(realisations: int, queries: int) -> Callable[[Function], Functi
             help="Decides all that is random.",
         ),
         click.option("--jobs", type=count, help="Processes [default: one for each core]."),
-        click.option("--scheduler", metavar="ADDRESS", help="Dask cluster, as tcp://host:8786."),
+        click.option(
+            "--scheduler",
+            metavar="ADDRESS",
+            callback=_checked_address,
+            help="Dask cluster, as tcp://host:8786.",
+        ),
         click.option(
             "--bands",
             type=click.Choice(["few", "all"]),

@@ -79,9 +79,20 @@ warp = click.option(
     type=click.Choice(["off", "auto", "asinh"]),
     help="Transform labels with a long tail: always (asinh), where it helps (auto), never (off).",
 )
+
+
+def checked_scheduler(_: click.Context, __: click.Parameter, given: str | None) -> str | None:
+    """The name of a scheduler, refused before any work begins where it can be none."""
+    from weal.shards.scheduler_address import check_scheduler
+
+    check_scheduler(given)
+    return given
+
+
 scheduler = click.option(
     "--scheduler",
     metavar="ADDRESS",
+    callback=checked_scheduler,
     help="Dask scheduler for candidates in many files; local for this machine's "
     "[default: WEAL_SCHEDULER, else threads].",
 )

@@ -1,4 +1,9 @@
-"""What an array is here: numpy, floating, its shape in a trailing comment; and arrays that grow."""
+"""What an array is here: numpy, floating, its shape in a trailing comment; and arrays that grow.
+
+`root_mean_square` and `standard_deviation` are those of values of any size: labels of 1e300 have
+squares that no float holds, and those of 1e-300 squares of 0. Values are divided by a power of two
+before they are squared, which is exact, so that ordinary values give the bits that numpy gives.
+"""
 
 from typing import Any, Self
 
@@ -10,6 +15,32 @@ Array = NDArray[np.float64]  # float32 where a docstring says so
 
 
 MANY_ROWS = 1024  # from which on there is room for a quarter as many, and not for as many again
+
+
+def root_mean_square(values: Array) -> float:
+    """The root of the mean of the squares; 0 of no values.
+
+    >>> root_mean_square(np.array([3e300, 4e300])) / 1e300 == root_mean_square(np.array([3.0, 4.0]))
+    True
+    """
+    if not len(values):
+        return 0.0
+    exponent = _exponent(values)
+    return float(np.ldexp(np.sqrt((np.ldexp(values, -exponent) ** 2).mean()), exponent))
+
+
+def standard_deviation(values: Array) -> float:
+    """As numpy's `std`; 0 of no values."""
+    if not len(values):
+        return 0.0
+    exponent = _exponent(values)
+    return float(np.ldexp(np.ldexp(values, -exponent).std(), exponent))
+
+
+def _exponent(values: Array) -> int:
+    """The power of two that the largest value is near; 0 where there is none."""
+    largest = float(np.abs(values).max())
+    return int(np.frexp(largest)[1]) if np.isfinite(largest) else 0
 
 
 def _more(n: int) -> int:

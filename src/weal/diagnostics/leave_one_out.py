@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weal.core import leave_one_out as core
-from weal.core.arrays import Array
+from weal.core.arrays import Array, standard_deviation
 from weal.core.scaling import Scaling
 from weal.diagnostics.mixtures import Mixtures, weights
 from weal.model.fold import Fold
@@ -60,4 +60,4 @@ def baseline(y: Array) -> float:
     3.24
     """
     t = len(y)
-    return float(y.std() * t / (t - 1)) if t > 1 else 0.0
+    return standard_deviation(y) * t / (t - 1) if t > 1 else 0.0

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.core import ensemble
-from weal.core.arrays import Array
+from weal.core.arrays import Array, root_mean_square
 from weal.core.ensemble import Ensemble
 from weal.core.magnitude import Conjugate
 from weal.core.scaling import Scaling
@@ -123,8 +123,7 @@ def _error(
     points = fold.embedding.points(after.experts, rows[test])
     mean, _ = in_units(replace(fold, ensemble=after), scale, *ensemble.predict(after, points))
     truth = scale.means(fold.bend.moments(f[test], np.zeros(len(test)), noise)[0])
-    error = np.sqrt(((mean - truth) ** 2).mean())
-    return float(max(error, TINY * (np.ptp(truth) or 1.0)))
+    return float(max(root_mean_square(mean - truth), TINY * (np.ptp(truth) or 1.0)))
 
 
 def _learnt(fold: Fold, X: Array, z: Array) -> Ensemble:

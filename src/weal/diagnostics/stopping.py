@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weal.core.arrays import Array
+from weal.core.arrays import Array, root_mean_square
 from weal.diagnostics.trend import Mark, Surprise, Trend, fold_after
 from weal.diagnostics.wording import number, percent
 from weal.model.model import Model
@@ -84,8 +84,8 @@ def changed(model: Model, n_start: int, X: Array, k: int) -> Change | None:
     mean, sd = model.predict(X, return_std=True)
     scale = model.scaling
     before, sd_before = mean_sd(fold_after(model, n_start, t - k), scale, scale.inputs(X))
-    spread, after = _rms(sd_before), _rms(sd)
-    return Change(k, _rms(mean - before) / spread if spread else 0.0, spread, after)
+    spread, after = root_mean_square(sd_before), root_mean_square(sd)
+    return Change(k, root_mean_square(mean - before) / spread if spread else 0.0, spread, after)
 
 
 def needed(trend: Trend, goal: float, left: int, seed: int) -> Needed:
@@ -199,10 +199,6 @@ def _count(more: float, limit: int) -> int | None:
 
 def _middle(log_error: Array) -> float:
     return float(np.exp(np.median(log_error)))
-
-
-def _rms(values: Array) -> float:
-    return float(np.sqrt((values**2).mean())) if len(values) else 0.0
 
 
 def _signed(share: float) -> str:

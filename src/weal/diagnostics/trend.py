@@ -31,7 +31,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from weal.core.arrays import Array
+from weal.core.arrays import Array, root_mean_square
 from weal.core.scaling import Scaling
 from weal.core.slab import NO_DOUBT
 from weal.diagnostics.coverage import LEVEL
@@ -94,7 +94,7 @@ class Trend:
         """The prequential error after so many labels, or after all."""
         before = [one for one in self.surprises if labels is None or one.labels < labels]
         errors = np.array([one.error for one in before[-WINDOW:]])
-        return float(np.sqrt((errors**2).mean())) if len(errors) else None
+        return root_mean_square(errors) if len(errors) else None
 
 
 def expected_over(state: State) -> Array:  # (N, d)
@@ -226,8 +226,7 @@ def _rows(fold: Fold, start: int, end: int) -> Rows:
 def _mark(fold: Fold, scale: Scaling, X: Array, y: Array) -> Mark:
     errors = y - left_out_means(fold, scale)
     _, sd = mean_sd(fold, scale, X)
-    rms = [float(np.sqrt((part**2).mean())) for part in (errors, sd)]
-    return Mark(len(y), rms[0], rms[1], kinds(fold))
+    return Mark(len(y), root_mean_square(errors), root_mean_square(sd), kinds(fold))
 
 
 def _surprises(expected: Mixtures, scale: Scaling, y: Array, before: int) -> list[Surprise]:

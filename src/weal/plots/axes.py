@@ -5,10 +5,10 @@ notebook shows, or those given as `ax`. Nothing is drawn before there is a model
 """
 
 import os
+import secrets
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any, Protocol
 
 import numpy as np
@@ -176,7 +176,11 @@ def _png(ax: Axes) -> bytes:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """The file, whole or not at all."""
-    with NamedTemporaryFile(dir=path.parent, suffix=".draft", delete=False) as draft:
-        draft.write(data)
-    Path(draft.name).replace(path)
+    """The file, whole or not at all, with the mode that the umask gives."""
+    draft = path.with_name(f".weal-{secrets.token_hex(8)}.draft")
+    try:
+        with draft.open("xb") as file:
+            file.write(data)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)

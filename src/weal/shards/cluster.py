@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 from weal import __version__
 from weal.errors import UnreadableShard, WealError, WorkerLost
 from weal.shards.crew import Count, Merge, Progress
+from weal.shards.scheduler_address import check_host, check_scheduler
 from weal.shards.shard import Shard
 
 WAVES = 8  # tasks that each worker gets in a pass, at least, where there are shards enough
@@ -36,6 +37,7 @@ class Cluster:
     """A Dask cluster by name ("local", "local:4"), address or client; connected to when needed."""
 
     def __init__(self, scheduler: Any) -> None:
+        check_scheduler(scheduler)
         self.scheduler = scheduler
         self._client: Any = None
         self._own: list[Any] = []  # to close
@@ -93,6 +95,7 @@ class Cluster:
         atexit.register(self.close)
         place = self._local(name) if name.split(":")[0] == "local" else name
         try:
+            check_host(name)
             client = distributed.Client(place, timeout=CONNECT, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
             self.close()
@@ -104,8 +107,6 @@ class Cluster:
         from weal.shards.crew import processors
 
         _, _, number = name.partition(":")
-        if number and not (number.isdigit() and int(number)):
-            raise ValueError(f"scheduler is {name!r}; write local, or local:4 for four processes")
         with _keeping_memory():
             cluster = _distributed().LocalCluster(
                 n_workers=int(number or processors()),

@@ -10,7 +10,8 @@ from weal.shards.crew import Crew, Threads
 def crew_of(scheduler: Any = None, threads: int | None = None) -> Crew:
     """Who does passes: threads, or a Dask cluster by name, address or client.
 
-    None: what WEAL_SCHEDULER says, else threads. A cluster is connected to when it is needed.
+    None: what WEAL_SCHEDULER says, else threads. A cluster is connected to when it is needed;
+    ValueError at once for text that names none.
     """
     if scheduler is None and threads is None:
         scheduler = os.environ.get("WEAL_SCHEDULER") or None

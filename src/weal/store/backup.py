@@ -30,7 +30,7 @@ def backup(
     _check(source, place, name.shown, force)
     draft = place.with_name(f".weal-{secrets.token_hex(8)}.draft")
     try:
-        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # as the umask wants
+        sqlite_file.create_file(draft)
         with in_our_words(name.shown):
             sqlite_file.copy_pages(source, draft)
         found = examine_file(draft, f"the copy of {name.shown}")

@@ -30,6 +30,7 @@ EVENT_KINDS = ("created", "added", "asked", "told", "skipped", "corrected", "wit
 AHEAD = timedelta(minutes=5)  # by which clocks may differ without a word
 MAX_KEY = 200  # characters of a client's key; databases limit what they can index
 MAX_DIGITS = 4000  # of an id that is given as a number
+WHOLE = 2.0**53  # beyond, a float does not hold every whole number
 MAX_ID, MAX_NOTE, MAX_WHO = 10_000, 10_000, 200  # characters
 # What a store keeps of an event: the fields of Event in order, body and time as text.
 Row = tuple[str, int, str, str | None, str, str, str, str | None, str]
@@ -131,6 +132,11 @@ def check_id(given: Any) -> str:
         return str(int(given))
     if isinstance(given, Real) and not isinstance(given, bool):
         value = float(given)
+        if abs(value) >= WHOLE and value.is_integer():
+            raise ValueError(
+                f"{given!r} cannot be an id: above 2^53 a number with a point is rounded, and may "
+                "be another id; write it as text, or as a whole number"
+            )
         if math.isfinite(value):
             return str(int(value)) if value.is_integer() else repr(value)
     raise ValueError(f"{given!r} cannot be an id; an id is text or a number: write it as text")

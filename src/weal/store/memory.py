@@ -44,7 +44,14 @@ class _Shelf:
         return self.ids.intersection(ids)
 
     def by_key(self, key: str) -> Event | None:
-        return next((self.event(row[1]) for row in self.rows if row[7] == key), None)
+        return next(iter(self.by_keys([key])), None)
+
+    def by_keys(self, keys: Iterable[str]) -> list[Event]:
+        wanted = set(keys)
+        return [self.event(row[1]) for row in self.rows if row[7] in wanted]
+
+    def between(self, first: int, last: int) -> list[Event]:
+        return [self.event(seq) for seq in range(first, min(last, self.last) + 1)]
 
     def next_chunk(self) -> int:
         return len(self.chunks)

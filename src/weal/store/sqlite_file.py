@@ -8,6 +8,9 @@
     sync        synchronous = EXTRA: FULL, and the folder is synced when a rollback journal goes,
                 without which a power cut could bring the journal, and the old state, back
 
+    mode        as the umask says, group-writable under umask 007: SQLite alone would take away the
+                right of others to write. Its journal, log and index of the log have the file's mode
+
 Nothing here opens the file except through SQLite: closing it elsewhere in the same process would
 drop SQLite's locks on it.
 """
@@ -17,7 +20,7 @@ import sqlite3
 import stat
 import warnings
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from weal.errors import WealError
@@ -74,6 +77,9 @@ def filesystem(path: Path, mounts: str = "/proc/mounts") -> str:
 
 def connect(path: Path, place: str, make: bool = True) -> sqlite3.Connection | None:
     """A connection to the file, upgraded where needed; an empty one is made a store, or is None."""
+    if make:
+        with suppress(OSError):  # SQLite says what is wrong with the folder, or the disk
+            create_file(path)
     connection = sqlite3.connect(
         f"{path.as_uri()}?mode={'rwc' if make else 'rw'}",
         timeout=PATIENCE,
@@ -100,6 +106,16 @@ def connect(path: Path, place: str, make: bool = True) -> sqlite3.Connection | N
         connection.close()
         raise
     return connection
+
+
+def create_file(path: Path) -> None:
+    """Make an empty file with the mode that the umask gives, unless something is there."""
+    with suppress(FileExistsError):
+        if hasattr(os, "mknod"):
+            with suppress(PermissionError):  # macOS: for root alone
+                os.mknod(path, 0o666 | stat.S_IFREG)  # opens nothing, so that no lock is dropped
+                return
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
 
 
 def version(connection: sqlite3.Connection, place: str) -> int:
@@ -169,6 +185,7 @@ def _copy(path: Path, number: int) -> Path:
     """A copy of the file beside it, before its tables change; other copies stay."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:
+        create_file(draft)
         copy_pages(path, draft)
         trace("after the copy")
         kept = path.with_name(f"{path.name}.v{number}")

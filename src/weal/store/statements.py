@@ -74,8 +74,14 @@ class TableBook:
         return known(self.sql, self.name, ids)
 
     def by_key(self, key: str) -> Event | None:
-        found = _select(self.sql, self.name, "e.key = ?", key)
-        return found[0] if found else None
+        return next(iter(self.by_keys([key])), None)
+
+    def by_keys(self, keys: Iterable[str]) -> list[Event]:
+        wanted = self.sql.listed(list(keys))
+        return _select(self.sql, self.name, f"e.key {self.sql.among}", wanted)
+
+    def between(self, first: int, last: int) -> list[Event]:
+        return _select(self.sql, self.name, "e.seq >= ? AND e.seq <= ?", first, last)
 
     def next_chunk(self) -> int:
         text = "SELECT count(*) FROM weal_chunk WHERE campaign = ?"

@@ -65,6 +65,12 @@ class Book(Protocol):
     def by_key(self, key: str) -> Event | None:
         """The event that a client wrote under this key of its own."""
 
+    def by_keys(self, keys: Iterable[str]) -> list[Event]:
+        """The events that clients wrote under these keys, in order."""
+
+    def between(self, first: int, last: int) -> list[Event]:
+        """The events with these numbers and those between them, in order."""
+
     def next_chunk(self) -> int:
         """The number that the next chunk will have."""
 
@@ -162,7 +168,7 @@ def check_write(book: Book, drafts: Sequence[Draft], chunks: Sequence[Chunk]) ->
         raise ValueError("chunks need an event that says they were added; none was written")
     keys = [draft.key for draft in drafts if draft.key is not None]
     taken = {key for key, times in Counter(keys).items() if times > 1}
-    taken |= {key for key in keys if book.by_key(key)}
+    taken |= {event.key for event in book.by_keys(keys) if event.key} if keys else set()
     if taken:
         raise ValueError(f"the key {min(taken)!r} was used already; a key is for one event")
     for chunk in chunks:

@@ -26,6 +26,9 @@ MISSING = frozenset(
     | {"NULL", "Null", "null", "None", "-", "?"}
 )
 MINUS = "\N{MINUS SIGN}"
+WHOLE = 2.0**53  # beyond, a float does not hold every whole number
+_FEWEST_DIGITS, _MOST_DIGITS = 16, 300  # of whole numbers that a float rounds, but can hold
+_LARGEST_WHOLE = 10**_MOST_DIGITS
 _COMMA_NUMBER = re.compile(r"\s*[+-]?[0-9]+(,[0-9]+)?([eE][+-]?[0-9]+)?\s*")
 _NUMBER = r"[+-]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?"
 _DIGIT = re.compile("[0-9]")
@@ -63,6 +66,26 @@ def cell_text(cell: Any) -> str:
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < 1e16:
         return str(int(cell))
     return cell.isoformat(" ") if isinstance(cell, datetime) else str(cell)
+
+
+def rounded(cells: Iterable[Any]) -> list[int]:
+    """Whole numbers among cells, or written in them, that a float does not hold.
+
+    >>> rounded(["9007199254740993", 2**53, 2.0**60, "1e17", None])
+    [9007199254740993]
+    """
+    whole = (_whole(cell) for cell in cells)
+    return [one for one in whole if one is not None and one != int(float(one))]
+
+
+def _whole(cell: Any) -> int | None:
+    """A whole number that is written with all its digits, and may have too many for a float."""
+    if isinstance(cell, int):
+        return cell if abs(cell) < _LARGEST_WHOLE else None
+    if not isinstance(cell, str) or not _FEWEST_DIGITS <= len(cell) <= _MOST_DIGITS:
+        return None
+    text = cell.strip()
+    return int(text) if text.lstrip("+-").isdecimal() else None
 
 
 def read_numbers(cells: Sequence[str | None], decimal_comma: bool = False) -> list[Any] | None:

@@ -2,13 +2,14 @@
 
 Taken: 312.5, " 3.1e2 ", .5, -4, and the typographic minus. Refused, rather than guessed at: blank,
 n/a, nan, inf, 1e400 (too large for a float), decimal commas and thousands separators, units,
-hexadecimal, 1_000.
+hexadecimal, 1_000, and whole numbers that a float would round: above 2^53 = 9007199254740992 it
+holds every second one at the most.
 """
 
 import math
 import re
 
-from weal.table.cells import MINUS, short
+from weal.table.cells import MINUS, WHOLE, short
 
 MOST_DIGITS = 400  # digits: a float has 309
 _NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
@@ -38,7 +39,20 @@ def number(text: object, field: str) -> float:
     value = float(written)
     if not math.isfinite(value):
         raise ValueError(f"{field} is {_said(text)}, which is too large; check its unit")
+    if _is_rounded(written, value):
+        raise ValueError(
+            f"{field} is {_said(text)}, which has more digits than can be kept: it would become "
+            f"{short(int(value))}; round it ({value!r}), or write it in a larger unit"
+        )
     return value
+
+
+def _is_rounded(written: str, value: float) -> bool:
+    """Whether a whole number, written with all its digits, is another one as a float."""
+    whole, _, rest = written.partition(".")
+    if abs(value) < WHOLE or rest.strip("0") or not whole.lstrip("+-").isdigit():
+        return False
+    return int(whole) != int(value)
 
 
 def _said(text: object) -> str:

@@ -24,11 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.table.cells import (
+    WHOLE,
     Cell,
     Nearly,
     cell_text,
     nearly_numbers,
     read_numbers,
+    rounded,
     short,
     some_of,
     without_markers,
@@ -134,7 +136,7 @@ def table_of(
             tidy[name] = _as_text(cells)
         else:
             tidy[name], nearly = _tidy(cells, (missing or {}).get(name, ()), name in strict)
-            said += _note(name, nearly)
+            said += _note(name, nearly) + _rounded_note(name, cells, tidy[name])
     lengths = {name: len(cells) for name, cells in tidy.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"the columns have different lengths: {lengths}")
@@ -183,7 +185,7 @@ def _of_records(
             columns[name] = _as_text(cells)
         else:
             columns[name], nearly = _tidy_text(cells, comma, missing.get(name, ()), name in strict)
-            notes += _note(name, nearly)
+            notes += _note(name, nearly) + _rounded_note(name, cells, columns[name])
     return Table(columns, len(columns[file.names[0]]), tuple(notes))
 
 
@@ -252,6 +254,23 @@ def _note(name: str, nearly: Nearly | None) -> list[str]:
             "column as text"
         )
     return notes
+
+
+def _rounded_note(name: str, cells: Any, column: Cells) -> list[str]:
+    """What is to be said of whole numbers that become others when they are inputs."""
+    if isinstance(column, list):
+        column = np.array([cell for cell in column if type(cell) is int], dtype=np.float64)
+    if column.dtype.kind not in "if" or not (np.abs(column.astype(np.float64)) >= WHOLE).any():
+        return []
+    found = rounded(cells.tolist() if isinstance(cells, np.ndarray) else cells)
+    if not found:
+        return []
+    count = "1 whole number" if len(found) == 1 else f"{len(found):,} whole numbers"
+    kind = quote(f"{name}=drop")
+    return [
+        f"{name}: {count} above 2^53 rounded, such as {found[0]} to {int(float(found[0]))}; where "
+        f"these are names, --type {kind} leaves the column out"
+    ]
 
 
 def _packed(cells: list[Any]) -> Cells:

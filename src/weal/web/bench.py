@@ -1,7 +1,9 @@
 """Page 2, of the one who measures: my rows as cards, one in focus, and a field for its number.
 
-Keeping a label carries a key of its form, so that a form that is sent again, after the server died
-or the line was lost, writes nothing twice; taking one back names the event that is meant.
+Keeping a label, or skipping a row, carries a key of its form, so that a form that is sent again,
+after the server died or the line was lost, writes nothing twice; a form that is sent again with
+something else in it is refused, and shown with a new key. Taking a label back names the event that
+is meant.
 """
 
 from collections.abc import Sequence
@@ -13,19 +15,22 @@ from fastapi import APIRouter, Form, Query, Response
 from weal.campaign.entries import entry
 from weal.campaign.ledger import Ledger, Told, fold
 from weal.campaign.rules import withdrawn
-from weal.errors import UnknownId
+from weal.errors import ReusedKey, UnknownId
 from weal.store.events import MAX_ID, MAX_KEY, MAX_NOTE
 from weal.store.store import Book
 from weal.web.desk import At, Here, Writing
+from weal.web.making import once
 from weal.web.typed import Expected, doubt, expected, read_value
 
 router = APIRouter()
 BENCH = "bench-"  # keys of labels that were typed here begin so: those are taken back here
 MOST_AT_ONCE = 500  # rows of one ask
+_AGAIN = "Look at the row, and send it once more if it is right."  # the form has a new key then
 
 Id = Annotated[str, Form(min_length=1, max_length=MAX_ID)]
 Note = Annotated[str, Form(max_length=MAX_NOTE)]
 Key = Annotated[str, Form(min_length=1, max_length=MAX_KEY - 8)]
+FormKey = Annotated[str, Form(max_length=MAX_KEY - 8)]
 Value = Annotated[str, Form(max_length=400)]
 Yes = Annotated[bool, Form()]
 
@@ -52,21 +57,37 @@ def tell(
     typed = {"value": value, "note": note, "again": again}
     try:
         y = read_value(value, here.ledger.target or "the value")
+        told = [entry(id, y, None, note.strip() or None)]
     except ValueError as error:
         return _bench(here, id, code=422, wrong=str(error), typed=typed)
     question = None if sure else doubt(y, _expected(here, id), _labels(here.ledger))
     if question and not _is_there(here.ledger, id, y):
         return _bench(here, id, question=question, typed=typed, key=key)
-    told = [entry(id, y, None, note.strip() or None)]
-    here.campaign().tell_entries(told, repeat=again, key=f"{BENCH}{key}")
+    try:
+        kept = here.campaign().tell_entries(told, repeat=again, key=f"{BENCH}{key}")
+    except ReusedKey as error:
+        return _bench(here, id, code=409, wrong=_sent_before(error), typed=typed)
+    if kept.superseded:  # a form from before the label was taken back: a new key, and it counts
+        words = f"{value} was not saved: this form saved it before, and the label changed since."
+        return _bench(here, id, code=409, wrong=f"{words} {_AGAIN}", typed=typed)
     return _next(here)
 
 
 @router.post("/c/{name}/skip")
-def skip(here: Writing, id: Id, note: Note = "") -> Response:
-    """A row that could not be measured: it is not asked again."""
-    here.campaign().skip(id, note=note.strip() or None)
+def skip(here: Writing, id: Id, note: Note = "", key: FormKey = "") -> Response:
+    """A row that could not be measured: it is not asked again; once for each form."""
+    try:
+        own = f"{BENCH}{key}" if key else None
+        here.campaign().skip(id, note=note.strip() or None, key=own)
+    except ReusedKey as error:
+        typed = {"value": "", "note": note, "again": False}
+        return _bench(here, id, code=409, wrong=_sent_before(error), typed=typed)
     return _next(here)
+
+
+def _sent_before(error: ReusedKey) -> str:
+    """What to say of a form that was sent before with something else in it."""
+    return f"This form has saved {error.used} already; {error.wanted} was not saved. {_AGAIN}"
 
 
 @router.post("/c/{name}/back")
@@ -83,8 +104,12 @@ def ask(
     key: Annotated[str, Form(pattern="^[0-9a-f]{32}$")],
     check: Yes = False,
 ) -> Response:
-    """Give me n more, once, however often the form is sent: whoever leaves finds them later."""
-    job = here.submit("ask", key, name=here.name, n=n, who=here.who, check=check, form=key)
+    """Give me n more, once, however often the form is sent: whoever leaves finds them later.
+
+    A form that was used already and says something else now is refused by the campaign.
+    """
+    given = {"name": here.name, "n": n, "who": here.who, "check": check, "form": key}
+    job = here.submit("ask", once(key, given), **given)
     return here.progress(job, then=here.url("bench"))
 
 
@@ -182,6 +207,8 @@ def _is_there(ledger: Ledger, id_: str, y: float) -> bool:
 def _last_label(here: At) -> Told | None:
     """The label that I kept last, if it still counts."""
     for event in here.events(200):
+        if event.kind == "skipped":
+            continue
         if event.who == here.who and (event.key or "").startswith(BENCH):
             several = here.ledger.labels.get(str(event.id), ())
             return next((told for told in several if told.seq == event.seq), None)

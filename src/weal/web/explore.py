@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 from fastapi import APIRouter, Form, HTTPException, Query, Response
 
+from weal.errors import ReusedKey
 from weal.store.events import MAX_ID
 from weal.web import catalogue
 from weal.web.catalogue import FIXED, Page, Wish
@@ -139,6 +140,8 @@ def take(here: Writing, id: Annotated[str, Form(min_length=1, max_length=MAX_ID)
          key: Annotated[str, Form(pattern="^[0-9a-f]{32}$")]) -> Response:  # fmt: skip
     """Ask for this very row."""
     job = here.submit("take", key, name=here.name, who=here.who, id=id)
+    if job.given["id"] != id:
+        raise ReusedKey(f"This form has asked for {job.given['id']!r} already, not for {id!r}.")
     return here.progress(job, then=f"{here.url('row')}?id={quote(id, safe='')}")
 
 

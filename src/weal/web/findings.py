@@ -15,10 +15,11 @@ import numpy as np
 from weal.campaign.campaign import Campaign
 from weal.campaign.exporting import frame
 from weal.campaign.session import Session
-from weal.core.arrays import Array
+from weal.core.arrays import Array, root_mean_square
 from weal.diagnostics.coverage import LEVEL
 from weal.diagnostics.effects import Axis, axis_of, effect, surface
 from weal.diagnostics.explain import neighbours, sample
+from weal.diagnostics.leave_one_out import baseline
 from weal.diagnostics.outliers import beside_others
 from weal.learner.sampling import standing_for
 from weal.web import catalogue
@@ -60,8 +61,8 @@ def _worth(y: Any, mean: Any) -> dict[str, float | None]:
     t = len(y)
     if t < 2 or not float(np.ptp(y)):
         return {"baseline": None, "explained": None}
-    guess = float(np.std(y) * t / (t - 1))
-    explained = 1.0 - float(np.mean((y - mean) ** 2)) / guess**2
+    guess = baseline(y)
+    explained = 1.0 - (root_mean_square(y - mean) / guess) ** 2
     return {"baseline": guess, "explained": max(explained, 0.0)}
 
 

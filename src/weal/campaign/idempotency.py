@@ -1,0 +1,190 @@
+"""Idempotency keys: a client's name for a call, so that a retry of the call writes nothing.
+
+    tell, tell_file, skip   content: labels (id, value, noise, sure) and rows to skip
+    ask                     content: number of rows, who asks, whether rows are drawn at random
+
+The same key with the same content is a retry; with other content it raises ReusedKey, and nothing
+is written. The order of rows, notes and who tells are not content. Keys belong to one campaign;
+those of `ask` are apart from those of `tell` and `skip`. A call that has nothing to write, because
+all of it is there already, leaves its key unused.
+
+How keys are stored: the first event of a call has the key, and `call` in its body,
+
+    rows     rows that the call was about
+    events   events that it wrote, this one first: rows that were there already have none
+    digest   of the content
+
+weal 0.2 wrote no `call`, and the keys `KEY/0`, `KEY/1`, ... for several labels. There the content
+is what those events hold; a row that is not among them must be in the campaign as the retry has it.
+Rows that were asked have the keys `ask KEY/0`, `ask KEY/1`, ...
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from hashlib import blake2b
+from typing import NamedTuple
+
+from weal.errors import ReusedKey
+from weal.store.events import MAX_KEY, Draft, Event, check_text, spell
+from weal.store.store import Book
+
+MAX_NAMED = 5  # rows in an error message
+BLOCK_ROWS = 64  # keys of a call of weal 0.2 that are looked up at once
+LABEL, SKIP, UNSKIP = "label", "skip", "undo skip"
+
+
+class Change(NamedTuple):
+    """What a call says of one row."""
+
+    id: str
+    what: str  # LABEL, SKIP or UNSKIP
+    y: float | None = None
+    noise: float | None = None
+    sure: bool = False
+
+    def __str__(self) -> str:
+        if self.what != LABEL:
+            return f"{self.id!r}: {self.what}"
+        noise = "" if self.noise is None else f", noise {self.noise}"
+        return f"{self.id!r}: {self.y}{noise}{', sure' if self.sure else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class AskCall:
+    """What a call of `ask` wants."""
+
+    n: int
+    who: str
+    check: bool
+    lease: timedelta | None = None  # None: as the settings say
+
+    def __str__(self) -> str:
+        rows = f"{self.n} {'row' if self.n == 1 else 'rows'}"
+        drawn = " drawn at random" if self.check else ""
+        lease = "" if self.lease is None else f" for {self.lease}"
+        return f"{rows}{drawn}{lease} for {self.who or 'nobody by name'}"
+
+
+def find_call(
+    book: Book, key: str, changes: Sequence[Change], is_there: Callable[[Change], bool]
+) -> list[Event]:
+    """The events of an earlier call with this key and content; none: the key is unused.
+
+    `is_there` says whether the campaign has a change as it is; it decides on calls of weal 0.2.
+    """
+    events = _events_of_call(book, check_text(key, "a key", MAX_KEY), len(changes))
+    if not events or _same(events, changes, is_there):
+        return events
+    raise _reused(key, events, changes)
+
+
+def with_key(drafts: Sequence[Draft], key: str | None, changes: Sequence[Change]) -> list[Draft]:
+    """The drafts of a call, the first of them with the key and what the call was."""
+    if key is None or not drafts:
+        return list(drafts)
+    first, *others = drafts
+    call = {"rows": len(changes), "events": len(drafts), "digest": _digest(changes)}
+    return [replace(first, key=key, body={**first.body, "call": call}), *others]
+
+
+def change_of(event: Event) -> Change:
+    """What an event says of its row."""
+    name, body = str(event.id), event.body
+    if event.kind in ("told", "corrected"):
+        return Change(name, LABEL, body["y"], body["noise"], bool(body.get("sure", False)))
+    if event.kind == "skipped":
+        return Change(name, SKIP if body["on"] else UNSKIP)
+    return Change(name, event.kind)
+
+
+def _events_of_call(book: Book, key: str, rows: int) -> list[Event]:
+    size = max(BLOCK_ROWS, rows)
+    found = book.by_keys([key, *_numbered(key, 0, size)])
+    if own := [event for event in found if event.key == key]:
+        count = own[0].body.get("call", {}).get("events", 1)
+        return book.between(own[0].seq, own[0].seq + count - 1)
+    found = block = [event for event in found if "call" not in event.body]  # else of another key
+    first = size
+    while block:
+        block = book.by_keys(_numbered(key, first, first + size))
+        found, first = [*found, *block], first + size
+    return found
+
+
+def _numbered(key: str, start: int, stop: int) -> list[str]:
+    return [f"{key}/{n}" for n in range(start, stop)]
+
+
+def _same(
+    events: Sequence[Event], changes: Sequence[Change], is_there: Callable[[Change], bool]
+) -> bool:
+    """Whether the call that wrote these events had this content."""
+    if call := events[0].body.get("call"):
+        return bool(call["digest"] == _digest(changes))
+    past, now = Counter(map(change_of, events)), Counter(changes)
+    return not past - now and all(map(is_there, now - past))
+
+
+def _digest(changes: Sequence[Change]) -> str:
+    """A digest of the content; rows in any order, numbers however they were typed."""
+    plain = sorted(
+        spell([one.id, one.what, _plain(one.y), _plain(one.noise), one.sure]) for one in changes
+    )
+    return blake2b("\n".join(plain).encode(), digest_size=16).hexdigest()
+
+
+def _plain(value: float | None) -> float | None:
+    return None if value is None else float(value) + 0.0  # -0.0 is 0.0
+
+
+def _reused(key: str, events: Sequence[Event], changes: Sequence[Change]) -> ReusedKey:
+    before, now = Counter(map(change_of, events)), Counter(changes)
+    rows = events[0].body.get("call", {}).get("rows", len(events))
+    used, wanted = _content(rows, before - now), _content(len(changes), now - before)
+    return _refusal(key, events[0], used, wanted)
+
+
+def _refusal(key: str, first: Event, used: str, wanted: str) -> ReusedKey:
+    by = f" by {first.who}" if first.who else ""
+    message = (
+        f"the key {key!r} was used for {used} (event {first.seq}{by}), and this call is for "
+        f"{wanted}. Nothing was written: give other content another key (--key)"
+    )
+    return ReusedKey(message, used, wanted)
+
+
+def _content(rows: int, others: "Counter[Change]") -> str:
+    """How many rows, and those that the other content lacks."""
+    named = [str(one) for one in others.elements()]
+    if rows == len(named) == 1:
+        return named[0]
+    count = f"{rows:,} {'row' if rows == 1 else 'rows'}"
+    more = f" and {len(named) - MAX_NAMED} more" if len(named) > MAX_NAMED else ""
+    return f"{count} with {'; '.join(named[:MAX_NAMED])}{more}" if named else count
+
+
+def find_asked(book: Book, key: str, call: AskCall) -> list[str]:
+    """The ids of rows that an earlier call asked for with this key; ReusedKey: another call."""
+    events = _asked(book, key)
+    if not events:
+        return []
+    first = events[0]
+    lease = datetime.fromisoformat(first.body["until"]) - first.time
+    past = AskCall(len(events), first.who, bool(first.body["check"]), call.lease and lease)
+    if past != call:
+        raise _refusal(key, first, str(past), str(call))
+    return [str(event.id) for event in events]
+
+
+def _asked(book: Book, key: str) -> list[Event]:
+    found: list[Event] = []
+    while len(block := book.by_keys(ask_keys(key, len(found), BLOCK_ROWS))) == BLOCK_ROWS:
+        found += block
+    return [*found, *block]
+
+
+def ask_keys(key: str, first: int, count: int) -> list[str]:
+    """Under which rows of an ask are kept, from the row with the number `first` on."""
+    return _numbered(f"ask {check_text(key, 'a key', MAX_KEY - 20)}", first, first + count)
