@@ -6,8 +6,8 @@ files where a folder is given, under the digest of the pool, and mapped into mem
 """
 
 import json
-import os
-import shutil
+import re
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.core.hashing import Hashes, hash_ids, keyed, least
+from weal.errors import ForeignFile
+from weal.files import FolderKind, atomic_folder
 from weal.shards.pool import Shards
 from weal.shards.shard import Shard
 
 VERSION = 1
 NAMED = 5  # ids in a message
 LOOKED_AT = 10_000  # equal hashes that are compared; one is found among so many if there is one
+
+FOLDER = FolderKind(
+    "index of a pool",
+    re.compile(r"hashes\.npy|positions\.npy|index\.json"),
+    made_by_0_2=lambda place: re.fullmatch("index-[0-9a-f]{32}", place.name) is not None,
+)
 
 Positions = NDArray[np.int64]
 Each = Callable[[Callable[[Shard], Hashes], Sequence[Shard]], Iterable[tuple[int, Hashes]]]
@@ -136,19 +144,16 @@ def _read(place: Path, pool: Shards) -> Index | None:
 
 def _keep(place: Path, index: Index, pool: Shards) -> None:
     """Write it whole or not at all; where nothing may be written, it is made again next time."""
-    making = place.with_name(f"{place.name}.{os.getpid()}")
     try:
-        making.mkdir(parents=True)
-        np.save(making / "hashes.npy", index.hashes)
-        np.save(making / "positions.npy", index.positions)
-        (making / "index.json").write_text(json.dumps(_note(pool)))
-        if place.exists():
-            shutil.rmtree(place, ignore_errors=True)
-        making.rename(place)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_folder(place, FOLDER) as draft:
+            np.save(draft / "hashes.npy", index.hashes)
+            np.save(draft / "positions.npy", index.positions)
+            (draft / "index.json").write_text(json.dumps(_note(pool)))
+    except ForeignFile as error:
+        warnings.warn(f"the index of the pool is not kept: {error}", stacklevel=2)
     except OSError:
         pass
-    finally:
-        shutil.rmtree(making, ignore_errors=True)
 
 
 def _note(pool: Shards) -> dict[str, object]:

@@ -8,9 +8,13 @@ bench need not log in again.
 import hashlib
 import hmac
 import os
+import re
 import secrets
 import stat
+from contextlib import suppress
 from pathlib import Path
+
+from weal.files import write_atomically
 
 LETTERS = 43  # of a token: 32 random bytes
 FILE = "token"
@@ -19,10 +23,10 @@ FILE = "token"
 def kept_token(folder: Path, new: bool = False) -> str:
     """The token of this folder; made if there is none, or if another is wanted."""
     path = folder / FILE
-    if new or not _is_private(path):
-        path.unlink(missing_ok=True)
-    if not path.exists():
-        _write(path, secrets.token_urlsafe(32))
+    if new or not _is_private(path) or not path.exists():
+        text = f"{secrets.token_urlsafe(32)}\n".encode()
+        with suppress(FileExistsError):  # of two who make the first one, the first is right
+            write_atomically(path, text, is_token if os.path.lexists(path) else False, 0o600)
     found = path.read_text(encoding="ascii").strip()
     if len(found) < LETTERS:
         raise ValueError(f"{path} holds no token of weal's: weal serve --new-token makes another")
@@ -52,15 +56,7 @@ def _is_private(path: Path) -> bool:
         return True
 
 
-def _write(path: Path, token: str) -> None:
-    """Write it whole; of two who do so at once, the first is right."""
-    draft = path.with_name(f".{FILE}-{secrets.token_hex(8)}")
-    try:
-        with os.fdopen(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
-            file.write(f"{token}\n")
-        try:
-            os.link(draft, path)
-        except FileExistsError:
-            return
-    finally:
-        draft.unlink(missing_ok=True)
+def is_token(path: Path) -> bool:
+    """Whether a file holds a token, or what is left of one: a word of at most LETTERS letters."""
+    with path.open("rb") as file:
+        return re.fullmatch(rb"[\w-]{0,43}\n?", file.read(2 * LETTERS)) is not None
