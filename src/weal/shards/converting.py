@@ -16,7 +16,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from weal.files import FolderKind, atomic_folder, check_folder, is_plain_file, read_mark
+from weal.files import (
+    FolderKind,
+    atomic_folder,
+    changed_file,
+    check_folder,
+    is_plain_file,
+    read_mark,
+)
 from weal.shards.files import pyarrow
 from weal.table.cells import read_numbers, without_markers
 from weal.table.delimited import Delimited, look_at
@@ -50,15 +57,10 @@ def _problem(folder: Path, source: dict[str, int]) -> str | None:
         return f"its {NOTE} is missing or damaged"
     if note != source:
         return ""
-    sums = read_mark(folder, FOLDER.name)
-    if sums is None:  # made by weal 0.2
+    if read_mark(folder, FOLDER.name) is None:  # made by weal 0.2, which kept no checksums
         return None
-    for name, (said,) in sums.items():
-        one = folder / name
-        size = one.stat().st_size if is_plain_file(one) else None
-        if size != int(said.split()[0]):
-            return f"{name} is missing" if size is None else f"{name} has {size} bytes, not {said}"
-    return None
+    name = changed_file(folder, FOLDER)
+    return None if name is None else f"{name} is missing or damaged, as its checksum says"
 
 
 def _read_note(folder: Path) -> dict[str, int] | None:
