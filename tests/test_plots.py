@@ -180,7 +180,13 @@ def test_axes_of_the_user_are_drawn_on_in_their_style(learner):
 def test_the_same_files_are_written_again(learner, tmp_path):
     first = [path.read_bytes() for path in learner.plot.save(tmp_path / "deep")]
     names = sorted(path.name for path in (tmp_path / "deep").iterdir())
-    assert names == ["experts.png", "inputs.png", "learning-curve.png", "predicted.png"]
+    assert names == [
+        ".weal-folder",
+        "experts.png",
+        "inputs.png",
+        "learning-curve.png",
+        "predicted.png",
+    ]
     assert [path.read_bytes() for path in learner.plot.save(tmp_path / "deep")] == first
 
 

@@ -13,6 +13,7 @@
     UnreadableShard   a part of a pool that cannot be read; the error names it
     WorkerLost        the processes that do the work went away, or cannot be reached
     DiskFull          a disk that cannot take what a pass has to keep for a while
+    ForeignFile       a file, folder or link of somebody else's stands where weal would write
 
 Wrong arguments raise ValueError or TypeError.
 """
@@ -178,3 +179,7 @@ class WorkerLost(WealError):
 
 class DiskFull(WealError):
     """A disk that cannot take what a pass has to keep for a while."""
+
+
+class ForeignFile(WealError, ValueError):
+    """A file, folder or link that weal did not write stands where weal would write."""

@@ -182,7 +182,8 @@ def test_saved_figures_are_png_for_print_and_svg(tmp_path):
     with Image.open(png) as image:
         assert image.width >= 150 * WIDTH - 1
     assert ET.parse(svg).getroot().tag.endswith("svg")
-    assert sorted(p.name for p in png.parent.iterdir()) == ["real.png", "real.svg"]
+    there = sorted(p.name for p in png.parent.iterdir())
+    assert there == [".weal-folder", "real.png", "real.svg"]
     first = svg.read_bytes(), png.read_bytes()
     save(curves(TWO), tmp_path / "new", "real")
     assert (svg.read_bytes(), png.read_bytes()) == first

@@ -57,6 +57,7 @@ def test_the_folder_has_the_report_its_figures_and_its_tables(folder):
     names = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     figures = ("synthetic", "real", "expert-weights", "acquisition-weights")
     assert names == {
+        ".weal-folder",
         "report.html",
         "results.csv",
         "results.parquet",

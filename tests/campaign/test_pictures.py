@@ -19,7 +19,10 @@ def test_four_pictures_are_written_and_nothing_else(tmp_path):
     one.change(goal=0.2)
     paths = one.plot.save(tmp_path / "deep" / "down")
     assert [path.name for path in paths] == NAMES
-    assert sorted(path.name for path in paths[0].parent.iterdir()) == sorted(NAMES)
+    assert sorted(path.name for path in paths[0].parent.iterdir()) == [
+        ".weal-folder",
+        *sorted(NAMES),
+    ]
     first = [path.read_bytes() for path in paths]
     assert all(data.startswith(b"\x89PNG") and len(data) > 5000 for data in first)
     assert [path.read_bytes() for path in one.plot.save(paths[0].parent)] == first

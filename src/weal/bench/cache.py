@@ -21,6 +21,7 @@ import numpy as np
 
 from weal.bench.places import cache_folder
 from weal.core.arrays import Array
+from weal.errors import ForeignFile
 from weal.model import archive
 
 _turns = threading.Lock()
@@ -67,8 +68,8 @@ def _read(path: Path, name: str, shape: tuple[int, ...]) -> Array | None:
 def _write(path: Path, name: str, array: Array) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        archive.write(path, f"cached {name}", {}, {"array": array})
-    except OSError as error:
+        archive.write(path, f"cached {name}", {}, {"array": array}, replaces_any_file=True)
+    except (OSError, ForeignFile) as error:
         warnings.warn(
             f"cannot keep simulated points in {path.parent} ({error}); "
             "set WEAL_CACHE to a folder that can be written",

@@ -25,7 +25,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from weal.bench.places import write_whole
 from weal.bench.styles import Bands, look_of, nmse_limits, npll_limits, wants_log, with_bands
 from weal.bench.titles import (
     ALL_METRICS,
@@ -37,6 +36,7 @@ from weal.bench.titles import (
     task_title,
 )
 from weal.core.arrays import Array
+from weal.files import write_files
 from weal.plots.canvas import (
     EDGE,
     TEXT,
@@ -152,12 +152,14 @@ def _panels(tasks: list[str]) -> tuple[Plot, list[Axes]]:
 
 
 def save(fig: Figure, folder: str | os.PathLike[str], name: str) -> tuple[Path, Path]:
-    """Write NAME.png and NAME.svg into the folder, each whole or not at all; their paths."""
+    """Write NAME.png and NAME.svg into the folder, each whole or not at all; their paths.
+
+    Pictures that were written there before are replaced, and no other file (ForeignFile).
+    """
     paths = Path(folder) / f"{name}.png", Path(folder) / f"{name}.svg"
     contents = [as_bytes(fig, path.suffix[1:]) for path in paths]
-    paths[0].parent.mkdir(parents=True, exist_ok=True)
-    for path, content in zip(paths, contents, strict=True):
-        write_whole(path, content)
+    files = {path.name: content for path, content in zip(paths, contents, strict=True)}
+    write_files(Path(folder), files)
     return paths
 
 

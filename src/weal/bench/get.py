@@ -25,8 +25,9 @@ from weal.bench.datasets import (
     fetched_california,
     parse_csv,
 )
-from weal.bench.places import Folder, NotAtHand, default_data_folder, write_whole
+from weal.bench.places import Folder, NotAtHand, default_data_folder
 from weal.core.arrays import Array
+from weal.files import write_atomically
 
 KNOWN_RELEASE = "shapiq==1.4.1"
 PIP_SECONDS = 300  # a wheel of 6 MB; beyond this the line is dead
@@ -50,7 +51,7 @@ def get_california(folder: Folder = None, progress: Progress = _silent) -> Path:
         progress(f"{path} is there already, and right")
         return path
     values = _first_that_works(progress)
-    write_whole(path, to_csv(values).encode())
+    _write(path, to_csv(values).encode())
     progress(f"wrote {path}: {len(values)} rows, checked")
     return path
 
@@ -126,6 +127,15 @@ def _room_for(folder: Path) -> Path:
     except OSError as error:
         raise ValueError(f"cannot write into {folder}: {error.strerror or error}") from error
     return folder / CALIFORNIA_FILE
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        write_atomically(path, content, replace=False)
+    except FileExistsError as error:
+        raise ValueError(
+            f"there is something at {path} already; it was left as it is: move it away first"
+        ) from error
 
 
 def _check_file(path: Path) -> None:

@@ -8,7 +8,6 @@ A folder that is named but does not exist is a mistake, and said; the cache is m
 """
 
 import os
-import tempfile
 from pathlib import Path
 
 from weal.errors import WealError
@@ -44,17 +43,3 @@ def data_folders(folder: Folder = None) -> list[Path]:
             raise ValueError(f"{what} is {str(value)!r}, but there is no such folder")
         found.append(path)
     return [*found, cache_folder() / "data"]
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that whoever reads the path finds the old content or the new, whole."""
-    handle, draft = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".draft", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(draft).chmod(0o644)  # mkstemp gives 0600; a data file is for everyone
-        Path(draft).replace(path)
-    finally:
-        Path(draft).unlink(missing_ok=True)

@@ -8,7 +8,8 @@
     choice.csv         one row a task: what choosing gave beside random choice and even weights
 
 Everything is made before anything is written, and each file is whole or not there; report.html
-comes last, so that a folder with a report has all that it speaks of. The claims are left out when
+comes last, so that a folder with a report has all that it speaks of. A report of weal's that is
+there is replaced, and no other file (`weal.files`). The claims are left out when
 no task of the paper was asked for, and so is what choosing gave where nothing tells it.
 """
 
@@ -19,19 +20,23 @@ from pathlib import Path
 import pandas as pd
 
 from weal.bench.page import Html, page, picture, tag
-from weal.bench.places import write_whole
 from weal.bench.report_choice import choice_csv, choice_section
 from weal.bench.report_claims import claims_section, differences, with_variants
 from weal.bench.report_figures import pictures
 from weal.bench.report_setting import Setting, in_words, shared, versions, what_was_run
 from weal.bench.report_tables import areas, final_tables, labels_tables, times
+from weal.bench.results_file import made_by_0_2
 from weal.bench.styles import Bands
 from weal.bench.summary import FLOOR, check
 from weal.bench.tasks import TASKS
 from weal.bench.titles import number
 from weal.bench.verdicts import ClaimFound, judge
+from weal.files import check_files, write_files
 from weal.plots.canvas import WIDTH, as_bytes
 
+TABLES = (
+    "results.parquet", "results.csv", "weights.parquet", "claims.csv", "choice.csv", "report.html",
+)  # fmt: skip
 _LABELS = (
     "Labels spent when NMSE is first at or below a level, those kept for validation included: "
     "median over realisations. In brackets how many realisations got there, where not all did; "
@@ -77,14 +82,14 @@ def write(
         files |= {f"figures/{one.name}.svg": svg, f"figures/{one.name}.png": png}
         shown.append(picture(svg, one.caption, one.plot.get_figwidth() / WIDTH))
     files["report.html"] = _html(results, setting, found, shown).encode()
-    return _write_all(Path(folder), files)
+    place = Path(folder)
+    write_files(place, files, made_by_0_2(place))
+    return place / "report.html"
 
 
-def _write_all(folder: Path, files: dict[str, bytes]) -> Path:
-    (folder / "figures").mkdir(parents=True, exist_ok=True)
-    for name, content in files.items():
-        write_whole(folder / name, content)
-    return folder / "report.html"
+def check_place(folder: Path) -> None:
+    """ForeignFile where the folder has a file of another's with the name of one of the report."""
+    check_files(folder, TABLES, made_by_0_2(folder))
 
 
 def _parquet(frame: pd.DataFrame) -> bytes:

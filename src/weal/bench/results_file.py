@@ -26,10 +26,12 @@ import numpy as np
 from weal.bench.places import Folder
 from weal.bench.protocol import Curve
 from weal.errors import UnreadableFile
+from weal.files import MARK, write_files
 
 FILE = "curves.sqlite"
 _OURS = 0x7765616C  # "weal", SQLite's application_id
 _VERSION = 1
+_MEMORY = ":memory:"
 Row = tuple[str, str, int, str, bytes]  # task, method, realisation, names, numbers
 _PATIENCE = 60.0  # seconds to wait for another process that writes
 _SCHEMA = """
@@ -115,7 +117,7 @@ def open_store(folder: Folder) -> Iterator[Store]:
     ...     store.has(["a key"])
     set()
     """
-    where = ":memory:" if folder is None else str(_in_folder(Path(folder).expanduser()))
+    where = _MEMORY if folder is None else str(_in_folder(Path(folder).expanduser()))
     with closing(_connect(where)) as db:
         _make_or_check(db, where)
         yield Store(db, where)
@@ -136,6 +138,11 @@ def check_room(folder: Folder) -> None:
     if (path / FILE).exists():
         with open_store(path):
             pass
+
+
+def made_by_0_2(folder: Path) -> bool:
+    """Whether weal 0.2 kept curves in this folder: it wrote no mark (`weal.files`)."""
+    return (folder / FILE).is_file() and not (folder / MARK).exists()
 
 
 def _in_folder(folder: Path) -> Path:
@@ -161,6 +168,8 @@ def _make_or_check(db: sqlite3.Connection, where: str) -> None:
             if not _is_new(db):
                 _refuse_others(db, where)
                 return
+            if where != _MEMORY:
+                write_files(Path(where).parent, {})  # the mark: from now on files here are listed
             for statement in _SCHEMA.split(";"):
                 db.execute(statement)
             db.execute(f"PRAGMA application_id = {_OURS}")

@@ -21,7 +21,7 @@ from weal.campaign.ledger import Told
 from weal.campaign.predicting import check_model, frame_of, moments
 from weal.campaign.session import Session
 from weal.campaign.shard_pool import ShardPool
-from weal.campaign.writing import check_place, whole, write
+from weal.campaign.writing import check_place, write
 from weal.core.arrays import Array
 from weal.diagnostics.coverage import LEVEL
 from weal.learner.sharded.candidates import ShardedCandidates
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 WHAT = ("labels", "predictions", "candidates", "events")
 PREDICTED_AT_A_TIME = 20_000  # candidates that are predicted at a time
-__all__ = ["WHAT", "export", "frame", "whole"]
+__all__ = ["WHAT", "export", "frame"]
 
 
 def frame(campaign: "CampaignView", what: str = "labels") -> Any:

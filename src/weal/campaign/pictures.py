@@ -9,11 +9,9 @@ Each is written whole, or not at all.
 """
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
-from weal.campaign.exporting import whole
 from weal.campaign.kept_trend import trend
 from weal.campaign.ledger import Ledger
 from weal.campaign.session import Session
@@ -28,7 +26,7 @@ from weal.plots.view import View, checked_model
 
 def plots(session: Callable[[], Session]) -> Plots:
     """The pictures of a campaign, up to date when they are drawn."""
-    return Plots(lambda: view_of(session()), _write)
+    return Plots(lambda: view_of(session()))
 
 
 def view_of(session: Session) -> View:
@@ -62,8 +60,3 @@ def _when_asked(ledger: Ledger, check: bool) -> Array:  # (n, 2)
     known = [past for past in ledger.foretold if past.body["mean"] is not None]
     pairs = [(past.told.y, past.body["mean"]) for past in known if past.body["check"] == check]
     return np.array(pairs).reshape(len(pairs), 2)
-
-
-def _write(path: Path, data: bytes) -> None:
-    with whole(path) as draft:
-        draft.write_bytes(data)

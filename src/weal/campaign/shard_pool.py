@@ -27,8 +27,9 @@ from weal.learner.sharded.rows import ShardedIds, ShardedRows
 from weal.shards.crew import Crew, Progress, Threads
 from weal.shards.description import describe, described
 from weal.shards.encoding import Numbers, Planned, rows_as_table
-from weal.shards.pool import Shards, find_files, open_pool
+from weal.shards.pool import Shards, open_pool
 from weal.shards.shard import FileShard
+from weal.shards.sources import find_files
 from weal.store.events import Draft, check_id
 from weal.store.naming import read_name
 from weal.store.store import Store
@@ -119,9 +120,10 @@ def whole_table(source: Any) -> Any:
     from weal.shards.files import pyarrow
 
     arrow, parquet = pyarrow()
-    files = [file.path for file in source.files] if isinstance(source, Shards) else None
-    paths = files or [str(path) for path in find_files(source)]
-    tables = [parquet.read_table(path) for path in paths]
+    pool = source if isinstance(source, Shards) else open_pool(find_files(source))
+    pool.check()
+    tables = [parquet.read_table(file.path) for file in pool.files]
+    pool.check()  # else one was written while it was read
     return arrow.concat_tables(tables, promote_options="default")
 
 
@@ -168,7 +170,7 @@ def begin(
     table = rows_as_table(found.cells(np.sort(found.places.first(seed, most))).select(names))
     plan = make_plan(table, id_column=id_column, features=features, types=types)
     encode(plan, table)  # refuses what cannot be used before anything is written
-    drafts = _drafts(pool, target, who, progress)
+    drafts = _drafts(found.pool, target, who, progress)
     there = any(isinstance(one, FileShard) and target in columns_of(one) for one in pool.parts)
     return Begun(replace(plan, target=target), table, drafts, there)
 
@@ -179,8 +181,8 @@ def more(created: Mapping[str, Any], source: Any, who: str, before: ShardPool) -
     id_column = None if created["numbered"] else created["id"]
     pool = _opened(source, id_column, columns, None)
     grown = replace(before, pieces=(*before.pieces, pool), made={})
-    grown.candidates  # noqa: B018, the index of all ids finds those that repeat
-    return _drafts(pool, created["target"], who, before.progress)
+    all_of_them = grown.candidates.pool  # the index of all ids finds those that repeat
+    return _drafts(pool.with_sums(all_of_them.sums), created["target"], who, before.progress)
 
 
 def known(pool: ShardPool, ids: Iterable[str]) -> set[str]:

@@ -15,7 +15,6 @@ import io
 import json
 import os
 import re
-import secrets
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from weal.files import atomic_file
 from weal.table.guarding import guarded, spelt
 
 _HALF = re.compile("[\ud800-\udfff]")
@@ -59,34 +59,14 @@ def check_place(path: str | os.PathLike[str], force: bool) -> Path:
 @contextmanager
 def whole(path: Path, replace: bool = True) -> Iterator[Path]:
     """A draft that becomes the file at the path, once it is written and on disk."""
-    draft = path.with_name(f".weal-{secrets.token_hex(8)}.draft{path.suffix}")
     try:
-        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # as the umask wants
-        yield draft
-        with draft.open("rb+") as file:
-            os.fsync(file.fileno())
-        _move(draft, path, replace)
+        with atomic_file(path, replace) as draft:
+            yield draft
     except FileExistsError:
         raise _there(path) from None
     except OSError as error:
         reason = error.strerror or str(error)
         raise OSError(error.errno or 0, f"{reason}; it was not written", str(path)) from error
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _move(draft: Path, path: Path, replace: bool) -> None:
-    """Move the draft to its place; without `replace` nobody else can be there, however fast."""
-    if not replace:
-        try:
-            os.link(draft, path, follow_symlinks=False)
-            return
-        except FileExistsError:
-            raise
-        except OSError:  # a drive without hard links
-            if os.path.lexists(path):
-                raise FileExistsError(path) from None
-    draft.replace(path)
 
 
 def _there(path: Path) -> ValueError:
@@ -162,7 +142,7 @@ def save_sheet(table: Iterable[Sequence[Any]], path: Path, header: bool = False)
         from openpyxl.cell import WriteOnlyCell
         from openpyxl.styles import Font
     except ModuleNotFoundError as error:
-        raise ValueError(f'{path.suffix} needs openpyxl: pip install "weal[excel]"') from error
+        raise ValueError('.xlsx needs openpyxl: pip install "weal[excel]"') from error
     rows = [[_for_a_cell(value) for value in row] for row in table]
     book, packed = Workbook(write_only=True), io.BytesIO()
     sheet = book.create_sheet("weal")

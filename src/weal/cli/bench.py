@@ -247,6 +247,7 @@ def _bench(
         data=options.data,
     )
     folder = options.out or _HOME / name
+    _check_place(folder)
     _announce(plan, folder)
     outcome = _carried_out(plan, folder, options)
     _report(folder, outcome, options.bands)
@@ -281,6 +282,13 @@ def _carried_out(plan: "Plan", folder: Path, options: Options) -> "Outcome":
     except BaseException:  # said only of Ctrl-C, which may end in another error
         interrupts.explain("stopped; what is finished is kept, and the same command resumes")
         raise
+
+
+def _check_place(folder: Path) -> None:
+    """Refuse a folder with files of others before hours of work, and not after."""
+    from weal.bench import report
+
+    report.check_place(folder)
 
 
 def _report(folder: Path, outcome: "Outcome", bands: Literal["few", "all"]) -> None:

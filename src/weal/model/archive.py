@@ -6,15 +6,14 @@
 
 No pickle is written, and none is read. Nothing is compressed, so that no small file unpacks into
 a large one, and an array is read only when its header says what its size on disk is; every byte
-is covered by the checksums of the zip. A file is written beside its place, synced and then moved
-there: whoever reads the path finds the old file or the new one, whole.
+is covered by the checksums of the zip. A file is written whole, and replaces only a file of weal's
+(`weal.files`).
 """
 
 import json
 import math
 import os
 import re
-import uuid
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,6 +24,7 @@ import numpy as np
 from weal import __version__
 from weal.core.arrays import Array
 from weal.errors import UnreadableFile
+from weal.files import atomic_file, is_plain_file
 
 FORMAT_VERSION = 2
 OLDEST_FORMAT = 2  # format 1 was that of weal 0.1, which was never released
@@ -38,26 +38,36 @@ _NPY_HEADER = re.compile(
 
 
 def write(
-    path: str | os.PathLike[str], kind: str, header: Mapping[str, Any], arrays: Mapping[str, Array]
+    path: str | os.PathLike[str],
+    kind: str,
+    header: Mapping[str, Any],
+    arrays: Mapping[str, Array],
+    replaces_any_file: bool = False,
 ) -> None:
-    """Write a file of that kind; `header` holds what JSON can say."""
+    """Write a file of that kind; `header` holds what JSON can say.
+
+    A file that weal wrote is replaced; ForeignFile where another's is there. At a path that weal
+    itself chose, under a hash, any plain file is a damaged one of ours (`replaces_any_file`).
+    """
     path = Path(path)
     stamp = {"format": "weal", "format_version": FORMAT_VERSION, "weal_version": __version__}
     about = {**stamp, "kind": kind, "arrays": sorted(arrays)}
     text = json.dumps({**about, **header}, allow_nan=False, indent=1)
-    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}.draft")  # two threads may write
-    try:
-        with draft.open("wb") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as bundle:
-                bundle.writestr(_HEADER, text)
-                for name, array in arrays.items():
-                    with bundle.open(f"{name}.npy", "w", force_zip64=True) as member:
-                        np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+    with (
+        atomic_file(path, is_plain_file if replaces_any_file else may_replace) as draft,
+        zipfile.ZipFile(draft, "w", zipfile.ZIP_STORED) as bundle,
+    ):
+        bundle.writestr(_HEADER, text)
+        for name, array in arrays.items():
+            with bundle.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)
+
+
+def may_replace(path: Path) -> bool:
+    """Whether a file is empty, or begins as the files that weal writes do."""
+    with path.open("rb") as file:
+        start = file.read(30 + len(_HEADER))
+    return not start or (start[:4] == b"PK\3\4" and start[30:] == _HEADER.encode())
 
 
 def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, Array]]:

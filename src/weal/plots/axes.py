@@ -9,7 +9,7 @@ import secrets
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -21,6 +21,7 @@ from weal.diagnostics.explain import sample
 from weal.diagnostics.leave_one_out import baseline
 from weal.diagnostics.outliers import beside_others
 from weal.diagnostics.progress import Progress
+from weal.files import check_files, write_files
 from weal.learner.sampling import standing_for
 from weal.plots import effect_figures, learner_figures
 from weal.plots.canvas import as_bytes, figure_of, paper
@@ -29,12 +30,6 @@ from weal.plots.view import View
 AVERAGED, AVERAGED_MAP = 100, 30  # candidates that effects and maps are averaged over
 MAP_POINTS = 31  # values along each side of a map
 _DRAWN = 13  # part of the random key of these candidates
-
-
-class Writer(Protocol):
-    """Puts the bytes of a picture at a path, whole or not at all."""
-
-    def __call__(self, path: Path, data: bytes, /) -> None: ...
 
 
 class Plots:
@@ -49,8 +44,8 @@ class Plots:
     'measured height [mm]'
     """
 
-    def __init__(self, view: Callable[[], View], write: Writer | None = None) -> None:
-        self._view, self._write = view, write or _write
+    def __init__(self, view: Callable[[], View]) -> None:
+        self._view = view
 
     def __repr__(self) -> str:
         return f"<Plots: {', '.join(NAMES)}, effect, map; save>"
@@ -116,22 +111,27 @@ class Plots:
             return effect_figures.surface(a, b, mean, *points, target=view.target, ax=ax)
 
     def save(self, folder: str | os.PathLike[str], progress: Progress | None = None) -> list[Path]:
-        """Write learning-curve, predicted, experts and inputs as PNG; their paths."""
+        """Write learning-curve, predicted, experts and inputs as PNG; their paths.
+
+        Pictures that were written there before are replaced, and no other file (ForeignFile).
+        """
+        place, names = Path(folder), [f"{name.replace('_', '-')}.png" for name in NAMES]
+        check_files(place, names)
         view = self._view()  # what cannot be drawn leaves no folder
-        same, place, paths = Plots(lambda: view), Path(folder), list[Path]()
+        same = Plots(lambda: view)
         plots = {
             "learning-curve": same.learning_curve(progress=progress),
             "predicted": same.predicted(),
             "experts": same.experts(progress=progress),
             "inputs": same.inputs(),
         }
-        place.mkdir(parents=True, exist_ok=True)
+        drawn = {}
         for n, (name, ax) in enumerate(plots.items()):
-            paths.append(place / f"{name}.png")
-            self._write(paths[-1], _png(ax))
+            drawn[f"{name}.png"] = _png(ax)
             if progress:
                 progress("pictures", n + 1, len(plots))
-        return paths
+        write_files(place, drawn)
+        return [place / name for name in drawn]
 
 
 NAMES = ("learning_curve", "predicted", "experts", "inputs")
@@ -173,14 +173,3 @@ def _png(ax: Axes) -> bytes:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")  # an emoji in a name is a box then
         return as_bytes(figure_of(ax), "png")
-
-
-def _write(path: Path, data: bytes) -> None:
-    """The file, whole or not at all, with the mode that the umask gives."""
-    draft = path.with_name(f".weal-{secrets.token_hex(8)}.draft")
-    try:
-        with draft.open("xb") as file:
-            file.write(data)
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)

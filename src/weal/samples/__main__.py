@@ -5,10 +5,11 @@ python -m weal.samples fill batch.csv         the worksheet of `weal ask --to ba
 """
 
 import csv
-import shutil
+import io
 import sys
 from pathlib import Path
 
+from weal.files import write_atomically
 from weal.samples import alloys, path, reactions
 
 LABORATORIES = {"sample": ("hardness", alloys.measure), "run": ("yield", reactions.measure)}
@@ -17,9 +18,10 @@ USAGE = "write: python -m weal.samples copy TABLE.csv, or python -m weal.samples
 
 def copy(name: str) -> str:
     """Copy a sample table here; a file of yours with that name stays as it is."""
-    if Path(name).exists():
-        raise ValueError(f"there is a file {name} already; it was left as it is")
-    shutil.copyfile(path(name), name)
+    try:
+        write_atomically(Path(name), path(name).read_bytes(), replace=False)
+    except FileExistsError:
+        raise ValueError(f"there is a file {name} already; it was left as it is") from None
     return f"{name} copied from the samples of weal"
 
 
@@ -35,8 +37,9 @@ def fill(name: str) -> str:
     empty = [row for row in rows if not row[at].strip()]
     for row in empty:
         row[at] = str(measure(row[0]))
-    with Path(name).open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([header, *rows])
+    filled = io.StringIO(newline="")
+    csv.writer(filled, lineterminator="\n").writerows([header, *rows])
+    write_atomically(Path(name).resolve(), filled.getvalue().encode())
     return f"{name}: {target} of {len(empty)} rows measured and filled in"
 
 

@@ -2,19 +2,28 @@
 
 Cells are read as `weal.table` reads any CSV (encoding, separator, numbers, what is missing), a
 part of the file at a time. The file is read twice: what a column holds shows in its last record at
-the latest. The note keeps size and time of the CSV: as long as they are the same, the folder is
-used as it is.
+the latest. The note (`converted.json`) keeps size and time of the CSV: as long as they are the
+same, and the parts are what the mark of the folder says (`weal.files`), the folder is used as it
+is. Otherwise it is made anew beside its place and moved there. A folder, file or link of that name
+that weal did not make is left as it is (ForeignFile).
 """
 
 import json
-import os
 import re
-import shutil
+import warnings
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from weal.files import (
+    FolderKind,
+    atomic_folder,
+    changed_file,
+    check_folder,
+    is_plain_file,
+    read_mark,
+)
 from weal.shards.files import pyarrow
 from weal.table.cells import read_numbers, without_markers
 from weal.table.delimited import Delimited, look_at
@@ -23,6 +32,7 @@ RECORDS = 200_000  # of a part
 NOTE = "converted.json"
 KINDS = ("whole", "number", "text")
 _LEADING_ZERO = re.compile(r"\s*-?0\d")
+_PART = re.compile(r"part-\d{5,}\.parquet")
 
 
 def converted(path: Path) -> list[Path]:
@@ -30,27 +40,54 @@ def converted(path: Path) -> list[Path]:
     folder = path.absolute().with_name(f"{path.name}.parquet")
     stat = path.stat()
     source = {"size": stat.st_size, "changed": stat.st_mtime_ns}
-    note = folder / NOTE
-    if not (note.is_file() and json.loads(note.read_text()) == source):
+    if (problem := _problem(folder, source)) is not None:
+        check_folder(folder, FOLDER)
+        if problem:
+            warnings.warn(f"{folder} is made anew from {path}: {problem}", stacklevel=2)
         _convert(path, folder, source)
-    return sorted(folder.glob("part-*.parquet"))
+    return sorted(one for one in folder.iterdir() if _PART.fullmatch(one.name))
+
+
+def _problem(folder: Path, source: dict[str, int]) -> str | None:
+    """Why the folder cannot be used for this CSV: "" where it is not there, or of an older CSV."""
+    if not folder.is_dir():
+        return ""
+    note = _read_note(folder)
+    if note is None:
+        return f"its {NOTE} is missing or damaged"
+    if note != source:
+        return ""
+    if read_mark(folder, FOLDER.name) is None:  # made by weal 0.2, which kept no checksums
+        return None
+    name = changed_file(folder, FOLDER)
+    return None if name is None else f"{name} is missing or damaged, as its checksum says"
+
+
+def _read_note(folder: Path) -> dict[str, int] | None:
+    """Size and time of the CSV that the folder was made of; None where it does not say."""
+    try:
+        if not is_plain_file(folder / NOTE):
+            return None
+        note = json.loads((folder / NOTE).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return note if isinstance(note, dict) and set(note) == {"size", "changed"} else None
+
+
+FOLDER = FolderKind(
+    "converted pool",
+    re.compile(rf"{re.escape(NOTE)}|{_PART.pattern}"),
+    made_by_0_2=lambda folder: _read_note(folder) is not None,
+)
 
 
 def _convert(path: Path, folder: Path, source: dict[str, int]) -> None:
-    making = folder.with_name(f"{folder.name}.{os.getpid()}")
-    shutil.rmtree(making, ignore_errors=True)
-    making.mkdir()
-    try:
+    with atomic_folder(folder, FOLDER, lambda: _problem(folder, source) is None) as draft:
         file = look_at(path)
         kinds = _kinds(file)
         for n, rows in enumerate(_parts(file)):
-            _write(making / f"part-{n:05d}.parquet", file, rows, kinds)
-        (making / NOTE).write_text(json.dumps(source))
-        if folder.exists():
-            shutil.rmtree(folder)
-        making.rename(folder)
-    finally:
-        shutil.rmtree(making, ignore_errors=True)
+            _write(draft / f"part-{n:05d}.parquet", file, rows, kinds)
+        (draft / NOTE).write_text(json.dumps(source))
 
 
 def _parts(file: Delimited) -> Iterator[list[list[str]]]:

@@ -1,7 +1,8 @@
 """The description of a pool in files as JSON: names, sizes and hashes of the files, not their rows.
 
 What a learner's file and a store keep of a pool. Who opens it again looks at the files first: one
-that changed, or is gone, is named (`files.File.check`).
+that changed, or is gone, is named (`files.File.check`), and so is one whose row groups are not
+those that were hashed, as soon as they are read (`row_groups`).
 """
 
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from typing import Any
 from weal.shards.encoding import Encoder, Numbers, Planned
 from weal.shards.files import File
 from weal.shards.pool import Shards, parts_of
+from weal.shards.row_groups import sums_from_json, sums_to_json
 from weal.table.plan import Plan
 
 VERSION = 1
@@ -21,7 +23,13 @@ def describe(pool: Shards) -> dict[str, Any]:
     return {
         "version": VERSION,
         "files": [
-            {"path": one.path, "size": one.size, "footer": one.footer, "groups": list(one.groups)}
+            {
+                "path": one.path,
+                "size": one.size,
+                "footer": one.footer,
+                "groups": list(one.groups),
+                "sums": sums_to_json(one.sums),
+            }
             for one in pool.files
         ],
         "id": pool.id_column,
@@ -40,7 +48,13 @@ def described(given: Mapping[str, Any]) -> Shards:
             f"description, not {VERSION}); use that one, or a newer"
         )
     files = [
-        File(str(one["path"]), int(one["size"]), str(one["footer"]), tuple(one["groups"]))
+        File(
+            str(one["path"]),
+            int(one["size"]),
+            str(one["footer"]),
+            tuple(one["groups"]),
+            sums=sums_from_json(one.get("sums")),  # weal 0.2 wrote none
+        )
         for one in given["files"]
     ]
     columns, kinds = tuple(given["columns"]), tuple(given["kinds"])

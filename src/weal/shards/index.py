@@ -1,30 +1,43 @@
 """Where an id is, without reading the pool: hashes of all ids, sorted, and the positions they have.
 
 The index is made in one pass over the column of ids, and finds what repeats: equal ids have equal
-hashes, and the few equal hashes are compared by the ids themselves. 16 bytes a candidate; kept as
-files where a folder is given, under the digest of the pool, and mapped into memory, not read.
+hashes, and the few equal hashes are compared by the ids themselves. In the same pass the row groups
+are hashed (`row_groups`). 16 bytes a candidate; kept as files where a folder is given, under the
+digest of the pool, with checksums: an index that is damaged is made anew, and a warning says so.
 """
 
 import json
-import os
-import shutil
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+import re
+import warnings
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weal.core.hashing import Hashes, hash_ids, keyed, least
+from weal.errors import ForeignFile
+from weal.files import FolderKind, atomic_folder, changed_file, check_folder, read_mark
+from weal.shards.files import File, Sums
 from weal.shards.pool import Shards
-from weal.shards.shard import Shard
+from weal.shards.row_groups import merged_sums, sums_from_json, sums_to_json
+from weal.shards.shard import FileShard, Shard
 
-VERSION = 1
+VERSION = 2  # 1: weal 0.2, without checksums
 NAMED = 5  # ids in a message
 LOOKED_AT = 10_000  # equal hashes that are compared; one is found among so many if there is one
 
+FOLDER = FolderKind(
+    "index of a pool",
+    re.compile(r"hashes\.npy|positions\.npy|index\.json"),
+    made_by_0_2=lambda place: re.fullmatch("index-[0-9a-f]{32}", place.name) is not None,
+)
+
 Positions = NDArray[np.int64]
-Each = Callable[[Callable[[Shard], Hashes], Sequence[Shard]], Iterable[tuple[int, Hashes]]]
+Looked = tuple[Hashes, Sums | None]
+Each = Callable[[Callable[[Shard], Looked], Sequence[Shard]], Iterable[tuple[int, Looked]]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,31 +61,54 @@ class Index:
         return np.asarray(self.positions[at[np.argsort(mixed[at], kind="stable")]])
 
 
-def make_index(pool: Shards, each: Each) -> Index:
-    """The index of a pool; ValueError names ids that come more than once."""
-    hashes = np.empty(len(pool), np.uint64)
-    for n, found in each(hashes_of, pool.parts):
+@dataclass(frozen=True, slots=True)
+class FirstLook:
+    """The first pass over a shard: hashes of its ids, and of its row groups where they have none.
+
+    The ids are read from the very bytes that were hashed.
+    """
+
+    columns: tuple[str, ...]
+
+    def __call__(self, shard: Shard) -> tuple[Hashes, Sums | None]:
+        """Hashes (rows,) of the ids, and the sums of its row groups."""
+        shard.check()
+        if not isinstance(shard, FileShard) or shard.file.sums is not None:
+            return shard.hashes(), None
+        sums = shard.sums(self.columns)
+        return replace(shard, file=replace(shard.file, sums=sums)).hashes(), sums
+
+
+def make_index(pool: Shards, each: Each) -> tuple[Index, Shards]:
+    """The index of a pool, and the pool with the hashes of its row groups.
+
+    ValueError names ids that come more than once.
+    """
+    hashes, sums = np.empty(len(pool), np.uint64), dict[str, list[Sums]]()
+    for n, (found, of_groups) in each(FirstLook(pool.used_columns), pool.parts):
         part = pool.parts[n]
         hashes[part.start : part.start + part.rows] = found
+        if of_groups is not None and isinstance(part, FileShard):
+            sums.setdefault(part.file.path, []).append(of_groups)
+    pool.check()  # else a file was written between opening and hashing it
+    pool = pool.with_sums({path: merged_sums(parts) for path, parts in sums.items()})
     order = np.argsort(hashes, kind="stable")
     index = Index(hashes[order], order.astype(np.int64, copy=False))
     _refuse_twins(pool, index)
-    return index
+    return index, pool
 
 
-def hashes_of(shard: Shard) -> Hashes:
-    """The hashes of the ids of a shard that is what it was."""
-    shard.check()
-    return shard.hashes()
+def kept_index(folder: Path, pool: Shards, each: Each) -> tuple[Index, Shards]:
+    """The index in the folder, if it is of this pool; else made, and kept there.
 
-
-def kept_index(folder: Path, pool: Shards, each: Each) -> Index:
-    """The index in the folder, if it is of this pool; else made, and kept there."""
+    With it the pool, with the hashes of its row groups: they are kept beside the index.
+    """
     place = folder / f"index-{pool.digest}"
     found = _read(place, pool)
     if found is None:
-        found = make_index(pool, each)
-        _keep(place, found, pool)
+        index, pool = make_index(pool, each)
+        _keep(place, index, pool)
+        return index, pool
     return found
 
 
@@ -124,34 +160,70 @@ def _where(pool: Shards, position: int) -> str:
     return pool.parts[part_of(pool.parts, position)].name
 
 
-def _read(place: Path, pool: Shards) -> Index | None:
-    try:
-        note = json.loads((place / "index.json").read_text())
-        parts = [np.load(place / f"{one}.npy", mmap_mode="r") for one in ("hashes", "positions")]
-    except (OSError, ValueError):
+def _read(place: Path, pool: Shards) -> tuple[Index, Shards] | None:
+    """The index of this pool; None where there is none, with a warning where it is damaged."""
+    if not _is_there(place):
         return None
-    whole = note == _note(pool) and all(part.shape == (len(pool),) for part in parts)
-    return Index(*parts) if whole else None
+    if (name := changed_file(place, FOLDER)) is not None:
+        warnings.warn(f"{place / name} is damaged: the index of ids is made anew", stacklevel=2)
+        return None
+    note = json.loads((place / "index.json").read_bytes())
+    if {**note, "files": None} != {**_note(pool), "files": None}:
+        return None
+    pairs = zip(pool.files, note["files"], strict=True)
+    sums = {file.path: _adopted(file, one) for file, one in pairs}
+    if None in sums.values():
+        return None
+    parts = [np.load(place / f"{one}.npy", mmap_mode="r") for one in ("hashes", "positions")]
+    return Index(*parts), pool.with_sums({path: one for path, one in sums.items() if one})
+
+
+def _is_there(place: Path) -> bool:
+    """Whether an index with checksums is there; those of weal 0.2 have none, and are made anew."""
+    try:
+        if not check_folder(place, FOLDER):
+            return False
+    except ForeignFile:  # `_keep` will say so
+        return False
+    if read_mark(place, FOLDER.name) is not None:
+        return True
+    try:
+        return json.loads((place / "index.json").read_bytes())["version"] != 1
+    except (OSError, ValueError, KeyError, TypeError):
+        return True
+
+
+def _adopted(file: File, kept: Mapping[str, Any]) -> Sums | None:
+    """The sums that are kept of a file, if they are of this content.
+
+    A file that a store describes without its sums (weal 0.2) has those that were kept first: its
+    row groups are compared with them when they are read. One that the user has just opened has
+    them if it was not written since.
+    """
+    sums = sums_from_json(kept["sums"])
+    if file.sums is not None:
+        return file.sums if file.sums == sums else None
+    same = file.stamp is None or list(file.stamp) == kept["stamp"]
+    return sums if same else None
 
 
 def _keep(place: Path, index: Index, pool: Shards) -> None:
     """Write it whole or not at all; where nothing may be written, it is made again next time."""
-    making = place.with_name(f"{place.name}.{os.getpid()}")
     try:
-        making.mkdir(parents=True)
-        np.save(making / "hashes.npy", index.hashes)
-        np.save(making / "positions.npy", index.positions)
-        (making / "index.json").write_text(json.dumps(_note(pool)))
-        if place.exists():
-            shutil.rmtree(place, ignore_errors=True)
-        making.rename(place)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_folder(place, FOLDER) as draft:
+            np.save(draft / "hashes.npy", index.hashes)
+            np.save(draft / "positions.npy", index.positions)
+            (draft / "index.json").write_text(json.dumps(_note(pool)))
+    except ForeignFile as error:
+        warnings.warn(f"the index of the pool is not kept: {error}", stacklevel=2)
     except OSError:
         pass
-    finally:
-        shutil.rmtree(making, ignore_errors=True)
 
 
 def _note(pool: Shards) -> dict[str, object]:
     starts = [[part.start, part.rows] for part in pool.parts]
     texts = any(getattr(part, "as_text", False) for part in pool.parts)
-    return {"version": VERSION, "pool": pool.digest, "parts": starts, "texts": texts}
+    files = [{"stamp": one.stamp, "sums": sums_to_json(one.sums)} for one in pool.files]
+    about = {"version": VERSION, "pool": pool.digest, "parts": starts, "texts": texts}
+    return {**about, "files": files}

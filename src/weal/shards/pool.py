@@ -9,9 +9,8 @@ Shards are whole files, or row groups of large ones, in the order of their paths
 have the columns that are used, with types that agree.
 """
 
-import glob
 import os
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -21,14 +20,14 @@ import numpy as np
 
 from weal.errors import UnreadableFile
 from weal.shards.encoding import holds_numbers
-from weal.shards.files import File, look
+from weal.shards.files import File, Sums, look
+from weal.shards.row_groups import hashed_if_new
 from weal.shards.shard import ArrayShard, FileShard, Shard
+from weal.shards.sources import find_files
 from weal.table.matrix import read_numbers
 
 ROWS = 131_072  # of a shard, at least, where a file has more than one row group
 BLOCKS = 65_536  # rows of a shard in memory
-PARQUET = (".parquet", ".pq")
-CONVERTED = (".csv", ".tsv", ".txt")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,13 +53,36 @@ class Shards:
     @property
     def files(self) -> tuple[File, ...]:
         """The files, in order."""
-        found = (part.file for part in self.parts if isinstance(part, FileShard))
-        return tuple(dict.fromkeys(found))
+        found = {part.file.path: part.file for part in self.parts if isinstance(part, FileShard)}
+        return tuple(found.values())
+
+    @property
+    def used_columns(self) -> tuple[str, ...]:
+        """The columns that are read: inputs and ids."""
+        return (*(() if self.id_column is None else (self.id_column,)), *self.columns)
 
     def check(self) -> None:
         """ChangedShard where a file is no longer what it was."""
         for file in self.files:
             file.check()
+            file.check_stamp()
+
+    def with_sums(self, sums: Mapping[str, Sums]) -> "Shards":
+        """The same pool, with the hashes of row groups of these files (by path)."""
+        known = {
+            file.path: replace(file, sums=sums[file.path]) for file in self.files
+            if file.path in sums
+        }  # fmt: skip
+        parts = [
+            replace(part, file=known.get(part.file.path, part.file))
+            if isinstance(part, FileShard) else part for part in self.parts
+        ]  # fmt: skip
+        return replace(self, parts=tuple(parts))
+
+    @property
+    def sums(self) -> dict[str, Sums]:
+        """The hashes of row groups, by path, of files that have them."""
+        return {file.path: file.sums for file in self.files if file.sums is not None}
 
     @property
     def digest(self) -> str:
@@ -68,6 +90,14 @@ class Shards:
         found = blake2b(repr((self.columns, self.id_column, self.kinds)).encode(), digest_size=16)
         for file in self.files:
             found.update(f"{Path(file.path).name} {file.size} {file.footer}".encode())
+        return found.hexdigest()
+
+    @property
+    def content(self) -> str:
+        """A hash of what is in the pool, where its row groups are hashed; else its digest."""
+        found = blake2b(self.digest.encode(), digest_size=16)
+        for file in self.files:
+            found.update(repr(sorted((file.sums or {}).items())).encode())
         return found.hexdigest()
 
     def with_more(self, other: "Shards") -> "Shards":
@@ -150,44 +180,12 @@ def open_pool(
     for path, (_, schema) in zip(paths, looked, strict=True):
         _check_schema(path, schema, paths[0], first, names, id_column)
     kinds = [first.field(name).type for name in names]
-    parts = parts_of([file for file, _ in looked], id_column)
+    used = [*([] if id_column is None else [id_column]), *names]
+    parts = parts_of([hashed_if_new(file, used) for file, _ in looked], id_column)
     if not parts:
         raise ValueError(f"the pool is empty: {len(paths)} files, and not one row")
     numbers = all(map(holds_numbers, kinds))
     return Shards(parts, names, id_column, tuple(map(str, kinds)), numbers, plan)
-
-
-def find_files(source: Any) -> list[Path]:
-    """The files that a pattern, a folder, a path or a list of these means, in order."""
-    if isinstance(source, list | tuple):
-        found = [path for one in source for path in find_files(one)]
-        if twice := [path for path in dict.fromkeys(found) if found.count(path) > 1]:
-            raise ValueError(f"{twice[0]} is named twice")
-        return found
-    text = os.fspath(source)
-    place = Path(text)
-    if place.is_dir():
-        every = (path for path in place.rglob("*") if path.suffix.lower() in PARQUET)
-        found = sorted(path for path in every if not path.name.startswith(("_", ".")))
-        if not found:
-            raise ValueError(f"the folder {place} has no Parquet file in it")
-    elif place.is_file():
-        found = [place]
-    else:
-        found = sorted(map(Path, glob.glob(text, recursive=True)))
-        if not found:
-            raise ValueError(f"no file matches {text!r} (from the folder {Path.cwd()})")
-    return [part for path in found for part in _as_parquet(path)]
-
-
-def _as_parquet(path: Path) -> list[Path]:
-    if path.is_dir():
-        return find_files(path)
-    if path.suffix.lower() in CONVERTED:
-        from weal.shards.converting import converted
-
-        return converted(path)
-    return [Path(os.path.abspath(path))]
 
 
 def _names_files(source: Any) -> bool:

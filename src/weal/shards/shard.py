@@ -3,7 +3,7 @@
 Rows of a pool are numbered through its shards, in their order: a shard has the positions from
 `start` on. It is read in blocks, so that a file of any size takes little memory; and again for a
 few of its rows. A shard is a small value that travels to whoever does the work, and carries the
-identity of its file, which is checked before every pass.
+identity and the sums of its file: every row group that is read is compared with them first.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from weal.core.arrays import Array
 from weal.core.hashing import Hashes, hash_ids, hash_numbers, hash_texts
-from weal.errors import UnreadableShard
+from weal.errors import UnreadableFile, UnreadableShard
 from weal.shards.encoding import Encoder, Later
-from weal.shards.files import File, pyarrow
+from weal.shards.files import File, Sums, changed, pyarrow
+from weal.shards.row_groups import hashed, opened
 from weal.table.cells import cell_text
 
 BLOCK = 32_768  # rows of a block, at most
@@ -174,20 +175,29 @@ class FileShard:
     def batches(
         self, columns: Sequence[str] | None, groups: Sequence[int] | None = None
     ) -> Iterator[Any]:
-        """Record batches of these columns."""
-        arrow, parquet = pyarrow()
-        wanted = self.groups if groups is None else groups
+        """Record batches of these columns; ChangedShard where one is not what it was."""
+        arrow, _ = pyarrow()
+        wanted = list(self.groups if groups is None else groups)
+        names = None if columns is None else list(columns)
+        how: dict[str, Any] = {"row_groups": wanted, "columns": names, "use_threads": False}
         try:
-            with parquet.ParquetFile(self.file.path, memory_map=False) as file:
-                yield from file.iter_batches(
-                    BLOCK,
-                    row_groups=list(wanted),
-                    columns=None if columns is None else list(columns),
-                    use_threads=False,
-                )
+            with opened(self.file) as (reader, file):
+                wrong = reader.load(file.metadata, wanted, names)
+                if wrong is not None:
+                    for _ in file.iter_batches(BLOCK, **how):  # damaged, if this fails
+                        pass
+                    raise changed(self.name, f"it has other values in the column {wrong!r}")
+                yield from file.iter_batches(BLOCK, **how)
         except (arrow.ArrowException, OSError, ValueError) as error:
             why = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise UnreadableShard(f"{self.name} cannot be read: {why}") from error
+
+    def sums(self, columns: Sequence[str]) -> Sums:
+        """Hashes of these columns in its row groups, as they are now."""
+        try:
+            return hashed(self.file, self.groups, columns)
+        except (OSError, UnreadableFile) as error:
+            raise UnreadableShard(f"{self.name} cannot be read: {error}") from error
 
     def _taken(self, columns: Sequence[str] | None, rows: Rows) -> Iterator[tuple[Rows, Any]]:
         """Parts of the rows: which they are (places in `rows`), and their cells."""

@@ -1,15 +1,16 @@
 """A copy of a store in SQLite, of one moment, while others write; restoring it is opening it.
 
 SQLite copies the pages (its backup API, never a file copy), the doctor looks at the copy, and only
-a sound one gets its name. A server's own tools make the dumps of PostgreSQL.
+a sound one gets its name. With `force` a store that is there is replaced, and no other file. A
+server's own tools make the dumps of PostgreSQL.
 """
 
 import os
-import secrets
 from os import PathLike
 from pathlib import Path
 
 from weal.errors import DamagedStore, WealError
+from weal.files import atomic_file
 from weal.store import sqlite_file
 from weal.store.doctor import Finding, examine_file
 from weal.store.naming import read_name
@@ -28,23 +29,26 @@ def backup(
         )
     source = Path(name.address)
     _check(source, place, name.shown, force)
-    draft = place.with_name(f".weal-{secrets.token_hex(8)}.draft")
     try:
-        sqlite_file.create_file(draft)
-        with in_our_words(name.shown):
-            sqlite_file.copy_pages(source, draft)
-        found = examine_file(draft, f"the copy of {name.shown}")
-        if wrong := [str(one) for one in found if one.level == "broken"]:
-            raise DamagedStore(f"{name.shown} was not copied, since it is damaged: {wrong[0]}")
-        with draft.open("rb+") as file:
-            os.fsync(file.fileno())
-        _move(draft, place, force)
-        sqlite_file.sync_folder(place)
+        with atomic_file(place, sqlite_file.is_store if force else False) as draft:
+            try:
+                return _copied(source, draft, name.shown)
+            finally:
+                for end in ("-journal", "-wal", "-shm"):  # SQLite's own, beside the draft
+                    Path(f"{draft}{end}").unlink(missing_ok=True)
+    except FileExistsError:
+        raise _there(place) from None
     except OSError as error:
         raise OSError(error.errno or 0, error.strerror or str(error), str(place)) from error
-    finally:
-        for end in ("", "-journal", "-wal", "-shm"):
-            Path(f"{draft}{end}").unlink(missing_ok=True)
+
+
+def _copied(source: Path, draft: Path, shown: str) -> list[Finding]:
+    """What the doctor found in a copy that it says is sound."""
+    with in_our_words(shown):
+        sqlite_file.copy_pages(source, draft)
+    found = examine_file(draft, f"the copy of {shown}")
+    if wrong := [str(one) for one in found if one.level == "broken"]:
+        raise DamagedStore(f"{shown} was not copied, since it is damaged: {wrong[0]}")
     return found
 
 
@@ -57,12 +61,6 @@ def _check(source: Path, place: Path, shown: str, force: bool) -> None:
         raise ValueError(f"{place} is the store itself: name another file for the copy")
     if os.path.lexists(place) and not force:
         raise _there(place)
-
-
-def _move(draft: Path, place: Path, force: bool) -> None:
-    if not force and os.path.lexists(place):
-        raise _there(place)
-    draft.replace(place)
 
 
 def _there(place: Path) -> ValueError:

@@ -137,7 +137,7 @@ class DatabaseStore:
         )
 
     def snapshot(self, name: str, kind: str) -> tuple[int, str, bytes] | None:
-        return self.engine.read(lambda sql: statements.snapshot(sql, name, kind))
+        return self.engine.read(lambda sql: statements.snapshot(sql, name, kind, warn=True))
 
     def keep_snapshot(self, name: str, kind: str, seq: int, hash: str, data: bytes) -> None:
         with suppress(NotAllowed):  # advice: who may only read goes without

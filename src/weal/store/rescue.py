@@ -221,5 +221,6 @@ def _write_chunks(folder: Path, chunks: Rows) -> Iterator[Path]:
             continue
         right = hashlib.sha256(data).hexdigest() == expected
         path = folder / f"chunk-{number}{'' if right else '-changed'}.parquet"
-        path.write_bytes(data)
+        with path.open("xb") as file:
+            file.write(data)
         yield path

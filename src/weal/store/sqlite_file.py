@@ -24,6 +24,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from weal.errors import WealError
+from weal.files import atomic_file, sync_folder
 from weal.store import schema
 from weal.store.events import damaged
 
@@ -153,15 +154,15 @@ def roll_back(connection: sqlite3.Connection) -> None:
         connection.execute("ROLLBACK")
 
 
-def sync_folder(path: Path) -> None:
-    """Make a new name in the folder of this path last."""
-    if os.name == "nt":  # folders cannot be opened there
-        return
-    folder = os.open(path.parent, os.O_RDONLY)
+def is_store(path: Path) -> bool:
+    """Whether a file is empty, or a store by what its first page says; nothing is written."""
+    if not path.stat().st_size:
+        return True
     try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)) as found:
+            return pragma(found, "application_id") == schema.APPLICATION_ID
+    except sqlite3.Error:
+        return False
 
 
 def _bring_up(connection: sqlite3.Connection, path: Path, place: str) -> None:
@@ -176,27 +177,20 @@ def _bring_up(connection: sqlite3.Connection, path: Path, place: str) -> None:
     except BaseException:
         roll_back(connection)
         raise
-    sync_folder(path)
+    sync_folder(path.parent)
     if not before and log_is_safe(path):
         _attempt(lambda: connection.execute("PRAGMA journal_mode=WAL"))
 
 
 def _copy(path: Path, number: int) -> Path:
     """A copy of the file beside it, before its tables change; other copies stay."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
-    try:
-        create_file(draft)
+    kept, extra = path.with_name(f"{path.name}.v{number}"), 2
+    while os.path.lexists(kept):
+        kept = path.with_name(f"{path.name}.v{number}-{extra}")
+        extra += 1
+    with atomic_file(kept, replace=False) as draft:
         copy_pages(path, draft)
         trace("after the copy")
-        kept = path.with_name(f"{path.name}.v{number}")
-        extra = 2
-        while kept.exists():
-            kept = path.with_name(f"{path.name}.v{number}-{extra}")
-            extra += 1
-        draft.rename(kept)
-    finally:
-        draft.unlink(missing_ok=True)
-    sync_folder(path)
     return kept
 
 

@@ -12,6 +12,7 @@ weal_campaign is read first and nothing is ever deleted, so that readers need no
 """
 
 import hashlib
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -204,13 +205,19 @@ def chunk(sql: Sql, name: str, number: int) -> bytes:
     return bytes(data)
 
 
-def snapshot(sql: Sql, name: str, kind: str) -> tuple[int, str, bytes] | None:
-    """The snapshot of that kind, if there is one and it is whole."""
+def snapshot(sql: Sql, name: str, kind: str, warn: bool = False) -> tuple[int, str, bytes] | None:
+    """The snapshot of that kind, if there is one and it is whole; a damaged one is warned of."""
     head(sql, name)
     text = "SELECT seq, hash, data, digest FROM weal_snapshot WHERE campaign = ? AND kind = ?"
     for seq, tip, data, digest in sql.rows(text, (name, kind)):
         if isinstance(data, bytes) and _digest(seq, tip, data) == digest:
             return seq, tip, data
+        if warn:
+            warnings.warn(
+                f"the snapshot {kind!r} of {name!r} is damaged, as its checksum says: it is "
+                "computed anew",
+                stacklevel=2,
+            )
     return None
 
 

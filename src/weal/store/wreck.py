@@ -67,7 +67,6 @@ def _new_front(copy: Path) -> None:
 
 def _front(path: Path, size: int) -> bytes:
     """The first page of a new store."""
-    path.unlink(missing_ok=True)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute(f"PRAGMA page_size={size}")
         sqlite_file.build(connection)

@@ -19,7 +19,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from weal.web.kept import opened, replaced
+from weal.files import atomic_file
+from weal.web.kept import is_result, opened
 
 FILE = "explore.db"
 PAGE = 50  # rows
@@ -56,7 +57,7 @@ def write(path: Path, seq: int, columns: Sequence[str], rows: Iterable[Sequence[
     names = [*FIXED, *(f"c{k}" for k in range(len(columns)))]
     spelt = ", ".join(names)
     with (
-        replaced(path) as draft,
+        atomic_file(path, is_result) as draft,
         closing(sqlite3.connect(draft, isolation_level=None)) as base,
     ):
         base.execute("PRAGMA journal_mode = OFF")

@@ -3,20 +3,20 @@
     KIND.json      {"v": 1, "seq": number of the event it was found after, "data": ...}
     rows.db        the cells of all candidates by id, for pages that show a few of them
 
-A file is written beside its place and moved there, so that whoever reads finds a whole one; two
-servers on one store write the same. What cannot be read is not there.
+A file is written whole, in place of one of ours alone (`weal.files`); two servers on one store
+write the same. What cannot be read is not there.
 """
 
 import json
 import os
-import secrets
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Iterable, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from weal.files import atomic_file, write_atomically
 from weal.web.places import campaign_folder
 
 VERSION = 1
@@ -52,8 +52,7 @@ class Kept:
     def keep(self, name: str, kind: str, seq: int, data: Any) -> None:
         """Keep this result in place of the last one."""
         text = json.dumps({"v": VERSION, "seq": seq, "data": data}, allow_nan=False)
-        with replaced(self.path(name, f"{kind}.json")) as draft:
-            draft.write_text(text, encoding="utf-8")
+        write_atomically(self.path(name, f"{kind}.json"), text.encode(), is_result)
 
     def stamps(self, name: str) -> dict[str, int]:
         """When each result was kept: what is different now is news."""
@@ -63,7 +62,7 @@ class Kept:
     def keep_rows(self, name: str, seq: int, rows: Iterable[tuple[str, str]]) -> None:
         """Keep the cells of all candidates: pairs of id and JSON, in the order of the table."""
         with (
-            replaced(self.path(name, ROWS)) as draft,
+            atomic_file(self.path(name, ROWS), is_result) as draft,
             closing(sqlite3.connect(draft, isolation_level=None)) as base,
         ):
             base.execute("PRAGMA journal_mode = OFF")
@@ -100,20 +99,16 @@ class Kept:
             return 0
 
 
+def is_result(path: Path) -> bool:
+    """Whether a file is empty, or begins as the results do that are kept here."""
+    with path.open("rb") as file:
+        start = file.read(16)
+    return not start or start.startswith(b'{"v": ') or start == b"SQLite format 3\0"
+
+
 def opened(path: Path) -> sqlite3.Connection:
     """A file of results, to read from; sqlite3.Error where there is none."""
     return sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
-
-
-@contextmanager
-def replaced(path: Path) -> Iterator[Path]:
-    """A draft that becomes the file at the path once it is written."""
-    draft = path.with_name(f".{secrets.token_hex(8)}{path.suffix}")
-    try:
-        yield draft
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def plain_cells(row: Mapping[str, Any]) -> dict[str, Any]:

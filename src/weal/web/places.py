@@ -7,15 +7,18 @@ of names of campaigns and of session ids, and random ones; a browser never names
 
 import hashlib
 import os
+import re
 import secrets
 import time
 from contextlib import suppress
 from pathlib import Path
 
+from weal.files import is_plain_file
 from weal.store.naming import Name
 
 OLD = 2 * 24 * 3600.0  # seconds after which uploads and downloads are swept away
 LETTERS = 32  # of a random name
+_RANDOM_NAME = re.compile(rf"[0-9a-f]{{{LETTERS}}}(\.[a-z]+)?")
 
 
 def server_folder(name: Name) -> Path:
@@ -50,10 +53,11 @@ def given_file(folder: Path, key: str) -> Path | None:
 
 
 def sweep(folder: Path) -> None:
-    """Delete uploads and downloads of days ago."""
+    """Delete uploads and downloads of days ago: plain files with random names as we give them."""
     for path in (folder / "files").glob("*"):
         with suppress(FileNotFoundError):  # another server of this store sweeps too
-            if path.stat().st_mtime < time.time() - OLD:
+            ours = _RANDOM_NAME.fullmatch(path.name) and is_plain_file(path)
+            if ours and path.stat().st_mtime < time.time() - OLD:
                 path.unlink()
 
 

@@ -18,6 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from weal.files import is_plain_file
 from weal.web.token import digest_of, write_private
 
 VERSION = 1
@@ -46,7 +47,7 @@ class Sessions:
         self._remove_old()
         id_, now = secrets.token_urlsafe(32), time.time()
         plain = {"v": VERSION, "token": token, "began": now, "expires": now + SESSION_SECONDS}
-        write_private(self._path(id_), json.dumps(plain))
+        write_private(self._path(id_), json.dumps(plain), replace=False)
         return id_
 
     def find(self, id_: str) -> Session | None:
@@ -56,35 +57,43 @@ class Sessions:
 
     def end(self, id_: str) -> None:
         """End a session."""
-        self._path(id_).unlink(missing_ok=True)
+        _remove(self._path(id_))
 
     def end_all(self, token: str | None = None) -> None:
         """End every session of the token with this digest; without one, every session."""
         for path in self._paths():
             session = _read(path)
-            if token is None or session is None or session.token == token:
-                path.unlink(missing_ok=True)
+            if session is not None and token in (None, session.token):
+                _remove(path)
 
     def _remove_old(self) -> None:
         """Remove sessions that have expired, and the oldest where there are too many."""
         began = {}
         for path in self._paths():
             session = _read(path)
-            if session is None or session.expires <= time.time():
-                path.unlink(missing_ok=True)
-            else:
+            if session is not None and session.expires <= time.time():
+                _remove(path)
+            elif session is not None:
                 began[path] = session.began
         for path in sorted(began, key=lambda one: began[one])[: len(began) - MAX_SESSIONS + 1]:
-            path.unlink(missing_ok=True)
+            _remove(path)
 
     def _paths(self) -> Iterator[Path]:
-        return (path for path in self._folder.glob("[0-9a-f]*") if path.is_file())
+        return self._folder.glob("[0-9a-f]" * 64)
 
     def _path(self, id_: str) -> Path:
         return self._folder / digest_of(id_)
 
 
+def _remove(path: Path) -> None:
+    """Remove the file of a session, and no other: the file says that it is one."""
+    if _read(path) is not None:
+        path.unlink(missing_ok=True)
+
+
 def _read(path: Path) -> Session | None:
+    if not is_plain_file(path):
+        return None
     with suppress(OSError, ValueError, KeyError, TypeError):
         plain = json.loads(path.read_bytes())
         if plain["v"] == VERSION:

@@ -14,13 +14,15 @@ once.
 
 import hashlib
 import hmac
-import os
+import re
 import secrets
 import stat
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+
+from weal.files import Replace, write_atomically
 
 LETTERS = 43  # of a token: 32 random bytes
 
@@ -89,7 +91,7 @@ def kept_token(folder: Path, new: bool = False, principal: Principal = FULL) -> 
     path = folder / FILES[principal]
     replace = new or not _is_private(path)
     if replace or not path.exists():
-        write_private(path, f"{secrets.token_urlsafe(32)}\n", replace)
+        write_private(path, f"{secrets.token_urlsafe(32)}\n", is_token if replace else False)
     found = path.read_text(encoding="ascii").strip()
     if len(found) < LETTERS:
         raise ValueError(f"{path} holds no token of weal's: weal serve --new-token makes another")
@@ -124,16 +126,13 @@ def _is_private(path: Path) -> bool:
         return True
 
 
-def write_private(path: Path, text: str, replace: bool = True) -> None:
-    """Write a file for its owner alone, as one step; without `replace`, the first writer wins."""
-    draft = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
-    try:
-        with os.fdopen(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
-            file.write(text)
-        if replace:
-            draft.replace(path)
-            return
-        with suppress(FileExistsError):
-            os.link(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
+def is_token(path: Path) -> bool:
+    """Whether a file holds a token, or what is left of one: a word of at most LETTERS letters."""
+    with path.open("rb") as file:
+        return re.fullmatch(rb"[\w-]{0,43}\n?", file.read(2 * LETTERS)) is not None
+
+
+def write_private(path: Path, text: str, replace: Replace) -> None:
+    """Write a file for its owner alone, whole; with `replace` False the first writer wins."""
+    with suppress(FileExistsError):
+        write_atomically(path, text.encode(), replace, 0o600)

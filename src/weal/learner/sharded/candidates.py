@@ -22,7 +22,7 @@ from weal.learner.sharded.rows import Places, ShardedIds, ShardedRows
 from weal.shards.crew import Crew, Progress, Threads
 from weal.shards.encoding import Encoder, Later, Numbers, Planned, rows_as_table
 from weal.shards.files import pyarrow
-from weal.shards.index import Index, by_part, kept_index, make_index
+from weal.shards.index import Each, Index, by_part, kept_index, make_index
 from weal.shards.pool import Shards, open_pool
 from weal.shards.shard import FileShard, Shard
 from weal.table.matrix import as_frame, plain_id
@@ -277,14 +277,13 @@ def _made(
     pool: Shards, encoder: Encoder, crew: Crew, folder: Path | None, progress: Progress | None,
     before: ShardedCandidates | None = None, same: bool = False,
 ) -> ShardedCandidates:  # fmt: skip
+    each: Each = lambda work, parts: crew.each(work, parts, "ids", progress)  # noqa: E731
     if same and before is not None:
-        index = before.places
+        index, pool = before.places, before.pool
     elif folder is not None:
-        index = kept_index(
-            folder, pool, lambda work, parts: crew.each(work, parts, "ids", progress)
-        )
+        index, pool = kept_index(folder, pool, each)
     else:
-        index = make_index(pool, lambda work, parts: crew.each(work, parts, "ids", progress))
+        index, pool = make_index(pool, each)
     ids = ShardedIds(pool.parts)
     rows, places = ShardedRows(pool.parts, encoder), Places(index, ids)
     made = ShardedCandidates(pool, encoder, index, rows, ids, places)

@@ -8,15 +8,16 @@ cannot take them ends the pass, and what was kept on it is deleted at once.
 
 import atexit
 import io
-import shutil
 import tempfile
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weal.errors import DiskFull
+from weal.files import remove_folder
 
 MEMORY = 384 * 2**20  # bytes of scores in memory, in each process
 
@@ -31,6 +32,7 @@ class _Kept:
         self.key, self.bytes = "", 0
         self.scores: dict[int, Scores] = {}
         self.files: dict[int, Path] = {}
+        self.written: set[int] = set()  # begun, whole or not
         self.folder: Path | None = None
 
     def turn_to(self, key: str) -> None:
@@ -39,8 +41,9 @@ class _Kept:
             return
         self.key, self.bytes, self.scores, self.files = key, 0, {}, {}
         if self.folder is not None:
-            shutil.rmtree(self.folder, ignore_errors=True)
-            self.folder = None
+            with suppress(OSError):  # the disk was emptied under us
+                remove_folder(self.folder, [f"{start}.npy" for start in self.written])
+            self.folder, self.written = None, set()
 
 
 _kept = _Kept()
@@ -75,6 +78,7 @@ def _written(start: int, scores: Scores) -> Path:
         if _kept.folder is None:
             _kept.folder = Path(tempfile.mkdtemp(prefix="weal-scores-"))
         path = _kept.folder / f"{start}.npy"
+        _kept.written.add(start)
     whole = io.BytesIO()
     np.save(whole, scores)
     path.write_bytes(whole.getbuffer())

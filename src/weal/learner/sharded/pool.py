@@ -172,7 +172,7 @@ class ShardedPool:
 
     def _key(self, whole: Pass, asked: Pass, taken: Positions) -> str:
         """Number of labels, and a hash of all that the scores follow from."""
-        found = blake2b(self.place.candidates.pool.digest.encode(), digest_size=16)
+        found = blake2b(self.place.candidates.pool.content.encode(), digest_size=16)
         names = [(name, id(function)) for name, function in whole.functions.items()]
         closed = sorted(self.place.candidates.closed)
         found.update(repr((names, asked.key, closed, self.reference_points is None)).encode())

@@ -2,11 +2,12 @@
 
     predictions/part-00000.parquet    id, mean, sd, low, high; one file for each shard, in order
 
-Written beside its place and then moved there: there is a whole folder, or none.
+Written beside its place and then moved there: there is a whole folder, or none. With `force` a
+folder of predictions that weal wrote is replaced, and no other (`weal.files`).
 """
 
 import os
-import shutil
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,15 +15,18 @@ from typing import Any
 
 import numpy as np
 
+from weal import files
 from weal.core.arrays import Array
+from weal.errors import UnreadableFile
 from weal.learner.sharded.candidates import ShardedCandidates
 from weal.model.model import Model
 from weal.shards.crew import Crew, Progress
 from weal.shards.encoding import Encoder, Later
-from weal.shards.files import pyarrow
+from weal.shards.files import metadata, pyarrow
 from weal.shards.shard import Shard
 
 AT_A_TIME = 8192  # rows
+MARK = {b"weal": b"predictions"}  # metadata of each file
 
 Columns = dict[str, Any]
 More = Callable[[Columns], Mapping[str, Any]]  # further columns of a shard
@@ -71,22 +75,28 @@ def write_predictions(
 ) -> int:
     """Write predictions into a folder, a file for each shard; returns how many rows."""
     arrow, parquet = pyarrow()
-    place = check_folder(folder, force)
-    making = place.with_name(f"{place.name}.{os.getpid()}")
-    shutil.rmtree(making, ignore_errors=True)
-    making.mkdir()
-    rows = 0
-    try:
+    place, rows = check_folder(folder, force), 0
+    with files.atomic_folder(place, FOLDER) as draft:
         for n, columns in found:
-            table = arrow.table({**columns, **(more(columns) if more else {})})
-            parquet.write_table(table, making / f"part-{n:05d}.parquet", compression="zstd")
+            table = arrow.table({**columns, **(more(columns) if more else {})}, metadata=MARK)
+            parquet.write_table(table, draft / f"part-{n:05d}.parquet", compression="zstd")
             rows += table.num_rows
-        if place.exists():
-            shutil.rmtree(place)
-        making.rename(place)
-    finally:
-        shutil.rmtree(making, ignore_errors=True)
     return rows
+
+
+def _carries_mark(path: Path) -> bool:
+    try:
+        return (metadata(path).metadata or {}).get(b"weal") == MARK[b"weal"]
+    except UnreadableFile:
+        return False
+
+
+FOLDER = files.FolderKind(
+    "folder of predictions",
+    re.compile(r"part-\d{5,}\.parquet"),
+    fills_empty=True,
+    carries_mark=_carries_mark,
+)
 
 
 def check_folder(folder: str | os.PathLike[str], force: bool) -> Path:
@@ -94,12 +104,8 @@ def check_folder(folder: str | os.PathLike[str], force: bool) -> Path:
     place = Path(folder).expanduser().absolute()
     if not place.parent.is_dir():
         raise ValueError(f"there is no folder {place.parent} to make {place.name} in")
-    if place.is_dir() and not force and any(place.iterdir()):
+    if files.check_folder(place, FOLDER) and not force:
         raise ValueError(f"the folder {place} is not empty; choose another, or say force (--force)")
-    others = [one for one in place.iterdir() if one.suffix != ".parquet"] if place.is_dir() else []
-    if others or (place.exists() and not place.is_dir()):
-        what = others[0] if others else place
-        raise ValueError(f"{what} is there, and is no prediction: it is not replaced")
     return place
 
 

@@ -1,0 +1,185 @@
+"""Row groups of a Parquet file, read into memory and hashed before anything decodes them.
+
+A column of a row group is one run of bytes (a column chunk) whose place the footer gives. `Reader`
+is a file for pyarrow that has the footer and the chunks in memory: each chunk was compared with
+the hash that was taken of it in the first pass over the pool (`files.File.sums`). So the numbers
+that come out are those of the file as it was, or ChangedShard is raised. Bytes that are compared
+and bytes that are decoded are the same: a file that is written meanwhile cannot slip in between.
+"""
+
+import hashlib
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from weal.errors import UnreadableFile
+from weal.shards.files import (
+    File,
+    Sums,
+    changed,
+    check_is_file,
+    footer_hash,
+    is_settled,
+    pyarrow,
+    read_tail,
+)
+
+DIGEST_LETTERS = 16  # of a hash: 64 bits
+
+
+class Reader(io.RawIOBase):
+    """A Parquet file for pyarrow: what was loaded from memory, the rest from the file."""
+
+    def __init__(self, file: File) -> None:
+        check_is_file(Path(file.path))
+        self._raw = open(file.path, "rb", buffering=0)  # noqa: SIM115, closed in `close`
+        self._at, self._loaded, self.file = 0, dict[int, bytes](), file
+        try:
+            size, tail = read_tail(self._raw, file.path)
+            if (size, footer_hash(tail)) != (file.size, file.footer):
+                raise changed(file.path, f"{file.size:,} bytes then, {size:,} now")
+        except BaseException:
+            self._raw.close()
+            raise
+        self._loaded[size - len(tail)] = tail
+
+    def chunk(self, start: int, length: int) -> bytes:
+        """The bytes of a column chunk, from the file."""
+        self._raw.seek(start)
+        parts, left = [], length
+        while left and (part := self._raw.read(left)):
+            parts.append(part)
+            left -= len(part)
+        if left:
+            raise UnreadableFile(f"{self.file.path} ends within a column")
+        return b"".join(parts)
+
+    def load(self, layout: Any, groups: Iterable[int], columns: Sequence[str] | None) -> str | None:
+        """Take row groups into memory; the first column that is not what it was, if any."""
+        wrong = None
+        for group in groups:
+            for name, places in chunks(layout, group, columns).items():
+                parts = {start: self.chunk(start, length) for start, length in places}
+                self._loaded.update(parts)
+                sums = (self.file.sums or {}).get(name)
+                if wrong is None and sums is not None and sums[group] != digest(parts.values()):
+                    wrong = name
+        return wrong
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def seekable(self) -> bool:
+        """Yes."""
+        return True
+
+    def tell(self) -> int:
+        """Where the next read begins."""
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a place."""
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self.file.size}[whence]
+        self._at = base + offset
+        return self._at
+
+    def read(self, size: int | None = -1) -> bytes:
+        """The next bytes."""
+        end = self.file.size if size is None or size < 0 else min(self._at + size, self.file.size)
+        start, self._at = self._at, max(self._at, end)
+        for begin, data in self._loaded.items():
+            if begin <= start and end <= begin + len(data):
+                return data[start - begin : end - begin]
+        return self._pieced(start, end)
+
+    def _pieced(self, start: int, end: int) -> bytes:
+        """Bytes that lie in more than one part: from the file, and over them what was loaded."""
+        self._raw.seek(start)
+        found = bytearray(self._raw.read(max(end - start, 0)))
+        for begin, data in self._loaded.items():
+            first, last = max(start, begin), min(end, begin + len(data))
+            if first < last:
+                found[first - start : last - start] = data[first - begin : last - begin]
+        return bytes(found)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._raw.close()
+        self._loaded.clear()
+        super().close()
+
+
+def chunks(
+    layout: Any, group: int, columns: Sequence[str] | None
+) -> dict[str, list[tuple[int, int]]]:
+    """Places (start, length) of the column chunks of a row group, by the name of the column."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    wanted = None if columns is None else set(columns)
+    row_group = layout.row_group(group)
+    for n in range(layout.num_columns):
+        name = layout.schema.column(n).path.split(".")[0]
+        if wanted is None or name in wanted:
+            chunk = row_group.column(n)
+            start = chunk.data_page_offset
+            if chunk.has_dictionary_page and 0 < chunk.dictionary_page_offset < start:
+                start = chunk.dictionary_page_offset
+            found.setdefault(name, []).append((start, chunk.total_compressed_size))
+    return found
+
+
+def digest(parts: Iterable[bytes]) -> str:
+    """A hash of the bytes of a column in a row group."""
+    found = hashlib.sha256()
+    for part in parts:
+        found.update(part)
+    return found.hexdigest()[:DIGEST_LETTERS]
+
+
+@contextmanager
+def opened(file: File) -> Iterator[tuple[Reader, Any]]:
+    """The file to load row groups from, and as pyarrow reads it; ChangedShard by its footer."""
+    _, parquet = pyarrow()
+    with Reader(file) as reader, parquet.ParquetFile(reader, pre_buffer=False) as found:
+        yield reader, found
+
+
+def hashed(file: File, groups: Sequence[int], columns: Sequence[str]) -> Sums:
+    """The sums of these row groups; "" for the others."""
+    sums = {name: [""] * len(file.groups) for name in columns}
+    with opened(file) as (reader, found):
+        for group in groups:
+            for name, places in chunks(found.metadata, group, columns).items():
+                sums[name][group] = digest(reader.chunk(*place) for place in places)
+    return {name: tuple(each) for name, each in sums.items()}
+
+
+def merged_sums(parts: Iterable[Sums]) -> Sums:
+    """The sums of a file, of those of its shards."""
+    found: dict[str, tuple[str, ...]] = {}
+    for sums in parts:
+        for name, each in sums.items():
+            before = found.get(name, each)
+            found[name] = tuple(a or b for a, b in zip(before, each, strict=True))
+    return found
+
+
+def hashed_if_new(file: File, columns: Sequence[str]) -> File:
+    """The file, with its sums where it was written a moment ago: its stamp shows nothing yet."""
+    if is_settled(file):
+        return file
+    groups = [n for n, rows in enumerate(file.groups) if rows]
+    return replace(file, sums=hashed(file, groups, columns))
+
+
+def sums_to_json(sums: Sums | None) -> dict[str, str] | None:
+    """Sums as JSON: one text for each column."""
+    return None if sums is None else {name: " ".join(each) for name, each in sums.items()}
+
+
+def sums_from_json(given: Mapping[str, str] | None) -> Sums | None:
+    """The sums that `sums_to_json` wrote."""
+    return None if given is None else {name: tuple(each.split(" ")) for name, each in given.items()}
