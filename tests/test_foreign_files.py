@@ -419,10 +419,11 @@ def test_a_token_replaces_a_token_alone(tmp_path):
     assert (tmp_path / "token").read_bytes() == NOTES
 
 
+@pytest.mark.parametrize("stranger", STRANGERS)
 def test_sessions_remove_sessions_alone(tmp_path, stranger):
     """Whatever its name: a file that does not say that it is a session stays."""
     (tmp_path / "sessions").mkdir()
-    stranger(tmp_path / "sessions" / ("ab" * 32))
+    STRANGERS[stranger](tmp_path / "sessions" / ("ab" * 32))
     before = contents(tmp_path)
     some = sessions.Sessions(tmp_path)
     some.end(some.begin("a digest"))
