@@ -25,9 +25,10 @@ from weal.store.store import Store
 from weal.web.books import Books
 from weal.web.catalogue import FILE, written_after
 from weal.web.guard import Door
+from weal.web.job_queue import Job
 from weal.web.kept import Found, Kept
 from weal.web.token import form_token, same
-from weal.web.worker import Job, Worker
+from weal.web.worker import Worker, title_of
 
 WHO = "weal-who"  # the cookie with the name of who sits there
 SOON = 0.25  # seconds for which a job is waited for before its progress is shown
@@ -69,6 +70,7 @@ class Seat:
             "form_token": form_token(self.desk.door.token),
             "new_key": lambda: secrets.token_hex(16),
             "here": self,
+            "jobs": len(self.desk.worker.unfinished()),
         }
         return self.desk.templates.TemplateResponse(
             self.request, template, {**known, **context}, status_code=code
@@ -76,7 +78,7 @@ class Seat:
 
     def submit(self, kind: str, key: str | None = None, **given: Any) -> Job:
         """A job that somebody waits for."""
-        return self.desk.worker.submit(kind, given, key)
+        return self.desk.worker.submit(kind, given, key, self.who)
 
     def progress(self, job: Job, then: str) -> Response:
         """Where the job ends: `then`, with its id as ?work=; until then, how far it is."""
@@ -84,7 +86,13 @@ class Seat:
         if job.finished.wait(SOON):
             return self.go(target)
         place = f"/work/{job.id}?then={quote(then, safe='')}"
-        return self.go(place) if not self.is_part else self.page("work.html", job=job, then=then)
+        return self.work("work.html", job, then) if self.is_part else self.go(place)
+
+    def work(self, template: str, job: Job, then: str) -> Response:
+        """How far a job is, and how many come before it."""
+        worker = self.desk.worker
+        shown = {"ahead": worker.ahead(job), "limit": worker.seconds, "title": title_of(job)}
+        return self.page(template, job=job, then=then, **shown)
 
     def go(self, url: str) -> Response:
         """Go to another page of ours."""
@@ -92,10 +100,16 @@ class Seat:
             return Response(status_code=204, headers={"HX-Redirect": url})
         return Response(status_code=303, headers={"Location": url}, media_type="text/html")
 
-    def done(self, work: str | None) -> Any:
-        """The answer of a job that has ended, its error raised; None: no such job."""
+    def done(self, work: str | None, *kinds: str, **given: Any) -> Any:
+        """The answer of a job that has ended, its error raised; None: no such job.
+
+        A job of another kind than these, or that was not given this, is not meant: addresses are
+        copied, and typed.
+        """
         job = self.desk.worker.job(work) if work else None
-        if job is None or not job.finished.is_set():
+        if job is None or not job.finished.is_set() or job.kind not in kinds:
+            return None
+        if any(job.given.get(name) != value for name, value in given.items()):
             return None
         if job.error is not None:
             raise job.error

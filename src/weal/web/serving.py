@@ -3,6 +3,7 @@
 import os
 import socket
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from weal.web.app import create_app
 from weal.web.guard import LOOPBACK, Door
 from weal.web.places import server_folder, sweep
 from weal.web.reading_only import reading_only
+from weal.web.runners import Child
 from weal.web.token import kept_token
-from weal.web.worker import Child, Worker
+from weal.web.worker import Worker
 
 PORT = 8765
 PATIENCE = 1  # seconds that open pages get when the server ends
@@ -64,7 +66,7 @@ class Server:
         self.token = kept_token(folder, new_token)
         hosts = LOOPBACK | {name.lower() for name in address.allowed}
         door = Door(self.token, port, frozenset(hosts), read_only, address.certfile is not None)
-        worker = Worker(Child(_given(url), folder, read_only))
+        worker = Worker(partial(Child, _given(url), folder, read_only))
         self.app = create_app(self.store, door=door, folder=folder, worker=worker)
 
     @property

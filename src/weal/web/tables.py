@@ -4,7 +4,6 @@ A table is known by the random name of its upload. It is looked at as often as c
 `make` writes, all or nothing.
 """
 
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from weal.table.reading import Table, read_table
 from weal.web.places import given_file
 from weal.web.shelf import Arguments, Progress, Shelf
 
-MOST_UNPACKED = 200 * 2**20  # bytes of a workbook
 EXAMPLES = 3  # cells that are shown of a column
 MOSTLY_EMPTY = 0.5  # share of missing cells from which a column of numbers may be what is measured
 _IDS = ("id", "ids", "name", "sample", "sample_id", "code")
@@ -28,21 +26,7 @@ def upload(shelf: Shelf, given: Arguments) -> Path:
     path = given_file(shelf.kept.folder, given["file"])
     if path is None:
         raise WealError("this upload is not there any more: bring the file again")
-    check_unpacked(path)
     return path
-
-
-def check_unpacked(path: Path) -> None:
-    """ValueError where a workbook would unpack to more than we read."""
-    if path.suffix != ".xlsx":
-        return
-    try:
-        with zipfile.ZipFile(path) as packed:
-            size = sum(one.file_size for one in packed.infolist())
-    except (zipfile.BadZipFile, OSError) as error:
-        raise ValueError("this is no Excel file (.xlsx): save it as such, or as CSV") from error
-    if size > MOST_UNPACKED:
-        raise ValueError(f"this workbook unpacks to {size // 2**20:,} MB: save the sheet as CSV")
 
 
 def look(shelf: Shelf, given: Arguments, progress: Progress) -> dict[str, Any]:
