@@ -18,6 +18,8 @@ from weal.limits import variable
 from weal.web.runners import Runner
 from weal.web.shelf import Arguments
 
+STOP_TRIES, STOP_PAUSE = 100, 0.02  # how often a runner is told to stop, and seconds in between
+
 
 class Cancelled(WealError):
     """A job that somebody has cancelled."""
@@ -81,16 +83,26 @@ class JobQueue:
     def stop(self, job: Job, error: Exception) -> bool:
         """End a job with this error, whether it waits or is under way; False: it has ended."""
         with self._change:
-            if job is self._running:
-                job.error = error
-                self._runner.stop()
-                return True
-            if job not in self._waiting:
+            if job is not self._running and job not in self._waiting:
                 return False
-            self._waiting.remove(job)
-        job.error = error
-        self._settle(job)
+            job.error = error
+            waits = job in self._waiting
+            if waits:
+                self._waiting.remove(job)
+        if waits:
+            self._settle(job)
+        else:
+            self._stop_runner(job)
         return True
+
+    def _stop_runner(self, job: Job) -> None:
+        """Stop the runner until the job has ended: it may only be about to begin."""
+        for _ in range(STOP_TRIES):
+            with self._change:
+                if job is not self._running:
+                    return
+                self._runner.stop()
+            time.sleep(STOP_PAUSE)
 
     def close(self) -> None:
         """Stop; what is under way is given up."""

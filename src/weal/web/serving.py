@@ -20,6 +20,7 @@ from weal.web.token import kept_token
 from weal.web.worker import Worker
 
 PORT = 8765
+LOST = 3.0  # seconds for which a page waits for a store that cannot be reached
 PATIENCE = 1  # seconds that open pages get when the server ends
 
 
@@ -54,7 +55,7 @@ class Server:
     ) -> None:
         self.name = read_name(url)
         check_address(address)
-        opened = open_store(url)
+        opened = open_store(url, LOST)
         self.store: Store = reading_only(opened) if read_only else opened
         self._socket = _listening(address)
         port = self._socket.getsockname()[1]
