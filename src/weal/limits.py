@@ -1,18 +1,18 @@
 """Limits of what is read and of how long the server works, each with its reason.
 
-A limit is an environment variable: `WEAL_MAX_` and the name below in capitals. It holds for the
-commands, for Python and for the jobs of `weal serve`. Whatever exceeds one is refused while it is
-read, with the limit and its variable named; a table of a million rows and twenty columns passes.
+A limit is an environment variable. It holds for the commands, for Python and for the jobs of `weal
+serve`. Whatever exceeds one is refused while it is read, with the limit and its variable named; a
+table of a million rows and twenty columns passes.
 
-    rows            lines of a text file (those inside quoted cells too), rows of a sheet
-    columns         cells of a row
-    cells           rows times columns of a text or Parquet file, empty cells included
-    sheet_cells     the same of a sheet of a workbook, which takes ten times as long to read
-    cell_length     characters of one cell
-    bytes           size of a text file
-    workbook_bytes  size of a workbook once it is decompressed
-    result_bytes    size of a file of labels, which is read into memory whole
-    job_seconds     time that a job of `weal serve` may take
+    WEAL_MAX_ROWS             lines of a text file (those inside quoted cells too), rows of a sheet
+    WEAL_MAX_COLUMNS          cells of a row
+    WEAL_MAX_CELLS            rows times columns of a text or Parquet file, with empty cells
+    WEAL_MAX_SHEET_CELLS      the same of a sheet of a workbook, which is ten times slower to read
+    WEAL_MAX_CELL_LENGTH      characters of one cell
+    WEAL_MAX_BYTES            size of a text file
+    WEAL_MAX_WORKBOOK_BYTES   size of a workbook once it is decompressed
+    WEAL_MAX_RESULT_BYTES     size of a file of labels, which is read into memory whole
+    WEAL_MAX_JOB_SECONDS      time that a job of `weal serve` may take
 
 A pool in Parquet files (`weal.open_pool`) stays on disk: it has no limit of rows or cells.
 """
@@ -22,7 +22,6 @@ from dataclasses import dataclass, fields
 
 from weal.errors import TooLarge
 
-PREFIX = "WEAL_MAX_"
 BYTES_PER_COLUMN = 128  # of a row of text, on average over as many columns as are allowed
 
 
@@ -62,7 +61,7 @@ def variable(name: str) -> str:
     >>> variable("rows")
     'WEAL_MAX_ROWS'
     """
-    return f"{PREFIX}{name.upper()}"
+    return "_".join(("WEAL", "MAX", name.upper()))
 
 
 def too_large(where: str, found: str, name: str, advice: str) -> TooLarge:

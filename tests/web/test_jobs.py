@@ -130,6 +130,7 @@ def test_a_job_ends_at_the_limit_of_its_time(gated, monkeypatch):
 
 def test_nobody_fills_the_queue_nor_the_memory_of_jobs(gated, monkeypatch):
     monkeypatch.setattr(jobs, "REMEMBERED", 6)
+    monkeypatch.setattr(jobs, "UNFINISHED_EACH", 20)
     worker = Worker(gated)
     mine = submitted(worker, 0, who="bob")
     gated.let_go(0)

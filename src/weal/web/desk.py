@@ -91,7 +91,11 @@ class Seat:
     def work(self, template: str, job: Job, then: str) -> Response:
         """How far a job is, and how many come before it."""
         worker = self.desk.worker
-        shown = {"ahead": worker.ahead(job), "limit": worker.seconds, "title": title_of(job)}
+        shown: dict[str, Any] = {
+            "ahead": worker.ahead(job),
+            "limit": worker.seconds,
+            "title": title_of(job),
+        }
         return self.page(template, job=job, then=then, **shown)
 
     def go(self, url: str) -> Response:

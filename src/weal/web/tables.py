@@ -4,6 +4,8 @@ A table is known by the random name of its upload. It is looked at as often as c
 `make` writes, all or nothing.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +53,9 @@ def make(shelf: Shelf, given: Arguments, progress: Progress) -> dict[str, Any]:
         if name in shelf.store.campaigns():
             raise ValueError(f"there is a campaign {name!r} already: choose another name")
         roles, who = (given["id"] or None, given["target"] or None), given["who"]
-        if not create(shelf.store, name, path, *roles, "auto", types, {}, who):
+        with _without_path(path):
+            made = create(shelf.store, name, path, *roles, "auto", types, {}, who)
+        if not made:
             raise ValueError(f"somebody has just made a campaign {name!r}: choose another name")
     except ValueError as error:
         return {**look(shelf, given, progress), "problem": str(error)}
@@ -61,13 +65,22 @@ def make(shelf: Shelf, given: Arguments, progress: Progress) -> dict[str, Any]:
 def add(shelf: Shelf, given: Arguments, progress: Progress) -> int:
     """Add the candidates of a table to a campaign; how many there were."""
     path = upload(shelf, given)
-    return shelf.campaign(given["name"], given["who"]).add(path)
+    campaign = shelf.campaign(given["name"], given["who"])
+    with _without_path(path):
+        return campaign.add(path)
 
 
 def _read(path: Path, id_column: str | None) -> Table:
-    try:
+    with _without_path(path):
         return read_table(path, text=[id_column] if id_column else [])
-    except ValueError as error:  # the file has a name that nobody gave it
+
+
+@contextmanager
+def _without_path(path: Path) -> Iterator[None]:
+    """Errors without the name of the file, which nobody gave it."""
+    try:
+        yield
+    except ValueError as error:
         raise ValueError(str(error).replace(str(path), "this file")) from error
 
 

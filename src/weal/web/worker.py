@@ -3,10 +3,10 @@
 There are three queues, each with a runner of its own (`job_queue`), started with its first job:
 
     model     what needs a model: asks, exports, pictures, and what the pages want to show
-    tables    tables and worksheets that people bring, looked at before anything is kept
-    labels    labels of a worksheet that are kept: they wait for no table, and for no model
+    tables    tables of candidates that people bring
+    labels    worksheets that come back, checked and kept: they wait for no table and no model
 
-A person has 20 unfinished jobs at the most, and all have 200. Of those that have ended, the last
+A person has 50 unfinished jobs at the most, and all have 200. Of those that have ended, the last
 are remembered: pictures apart, since they are made again in a moment; and of the others, whoever
 has most loses the oldest.
 """
@@ -22,11 +22,11 @@ from weal.web.job_queue import Cancelled, Job, JobQueue
 from weal.web.runners import Runner
 from weal.web.shelf import Arguments
 
-QUEUES = {"look": "tables", "make": "tables", "add": "tables", "preview": "tables",
+QUEUES = {"look": "tables", "make": "tables", "add": "tables", "preview": "labels",
           "tell_file": "labels"}  # fmt: skip
 PICTURES = ("near", "effect", "map")
 REMEMBERED = 200  # jobs that have ended, and as many pictures
-UNFINISHED_EACH, UNFINISHED = 20, 200  # jobs of one person, and of all
+UNFINISHED_EACH, UNFINISHED = 50, 200  # jobs of one person, and of all
 
 
 TITLES = {
