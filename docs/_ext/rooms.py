@@ -48,6 +48,7 @@ WORDS = {
     "only, in the paper's letters",
     "table": "tables as people have them, and the plan that makes inputs of them",
     "samples": "the tables that ship",
+    "limits": "how much is read, and how long a job of the server may take",
     "errors": "our few errors",
     "progress": "the callback of long work, and a bar without a thread",
 }

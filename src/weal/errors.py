@@ -12,8 +12,9 @@
     ChangedShard      a file of a pool that is not what it was when the pool was opened
     UnreadableShard   a part of a pool that cannot be read; the error names it
     WorkerLost        the processes that do the work went away, or cannot be reached
-    DiskFull          a disk that cannot take what a pass has to keep for a while
+    DiskFull          a disk that has no room for what is to be written
     ForeignFile       a file, folder or link of somebody else's stands where weal would write
+    TooLarge          a file with more rows, columns, .. than are read (`weal.limits`)
 
 Wrong arguments raise ValueError or TypeError.
 """
@@ -178,8 +179,17 @@ class WorkerLost(WealError):
 
 
 class DiskFull(WealError):
-    """A disk that cannot take what a pass has to keep for a while."""
+    """A disk that has no room for what is to be written."""
 
 
 class ForeignFile(WealError, ValueError):
     """A file, folder or link that weal did not write stands where weal would write."""
+
+
+class TooLarge(WealError, ValueError):
+    """A file with more rows, columns, characters or bytes than are read.
+
+    The error names the limit, and the environment variable that raises it.
+    """
+
+    limit = ""  # its name in `weal.limits`

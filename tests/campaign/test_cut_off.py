@@ -209,6 +209,8 @@ def test_a_workbook_that_explodes_is_an_ordinary_error(door):
 
 
 def test_a_workbook_that_unpacks_into_gigabytes_is_refused(monkeypatch):
-    monkeypatch.setattr("weal.table.excel.LARGEST_WORKBOOK", 100_000)
+    monkeypatch.setenv("WEAL_MAX_WORKBOOK_BYTES", "100000")
     bombed("big.xlsx", " " * 200_000)
-    assert "unpacks into" in make("command", "steel", "big.xlsx").complaint
+    complaint = make("command", "steel", "big.xlsx").complaint
+    assert "once decompressed" in complaint
+    assert complaint.endswith("raise the limit: set WEAL_MAX_WORKBOOK_BYTES")

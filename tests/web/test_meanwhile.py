@@ -74,13 +74,16 @@ class Slow:
         self.begun.put(given["seq"])
         self.ends.get()
 
+    def stop(self):
+        self.ends.put(None)
+
     def close(self):
         self.ends.put(None)
 
 
 def test_what_is_wanted_while_it_is_looked_for_is_looked_for_again():
     runner = Slow()
-    worker = Worker(runner)
+    worker = Worker(lambda: runner)
     worker.want("status", "steel", 1)
     assert runner.begun.get() == 1
     for seq in (1, 2, 3):

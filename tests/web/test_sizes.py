@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from shell import events
+from weal.limits import Limits
 from weal.web.guard import MOST_FORM, MOST_UPLOAD
-from weal.web.tables import MOST_UNPACKED
 from web.visiting import PATIENCE, Visitor
 
 MOST_MEMORY = 300 * 2**20  # bytes
@@ -131,10 +131,10 @@ def test_bombs_are_refused(servers, steel):
             zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as book,
             book.open("xl/worksheets/sheet1.xml", "w", force_zip64=True) as sheet,
         ):
-            for _ in range(MOST_UNPACKED // 2**20 + 1):
+            for _ in range(Limits().workbook_bytes // 2**20 + 1):
                 sheet.write(b"\0" * 2**20)
         answer = shown(ann, upload(ann, "bomb.xlsx", packed.getvalue()))
         assert answer.status_code == 422
-        assert "unpacks to" in answer.text
+        assert "WEAL_MAX_WORKBOOK_BYTES" in answer.text
         assert ann.get("/").status_code == 200
         assert memory(server) < MOST_MEMORY

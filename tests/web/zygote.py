@@ -21,8 +21,8 @@ import time
 from weal.store import sqlite_file
 from weal.store.store import open_store
 from weal.web import access, books, connections, desk, jobs, serving, sessions  # noqa: F401
+from weal.web.runners import Local
 from weal.web.serving import Address, Server
-from weal.web.worker import Local
 
 
 class Idle:
@@ -33,6 +33,9 @@ class Idle:
 
     def __call__(self, kind, given, progress):
         threading.Event().wait()
+
+    def stop(self):
+        pass
 
     def close(self):
         pass

@@ -5,7 +5,6 @@ notebook shows, or those given as `ax`. Nothing is drawn before there is a model
 """
 
 import os
-import secrets
 import warnings
 from collections.abc import Callable
 from pathlib import Path

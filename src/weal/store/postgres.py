@@ -2,13 +2,15 @@
 
 A writer locks the row of its campaign (SELECT ... FOR UPDATE) until its commit, so that writers
 of one campaign queue and those of others are not disturbed. A connection that is lost is made
-again, with pauses that grow, for half a minute; a transaction that was under way is tried again,
-and looks first, under the lock, whether its token is there already: then its commit came through.
-The clock is the server's. Tables are made by the first write; until then readers see an empty
-store. A password is in no message, log or repr: what libpq says about an
-address that it cannot read is not passed on, since it quotes it.
+again, with pauses that grow, for half a minute, or as long as whoever opened the store has
+patience; while the server is away, that time passes once for all threads, and not for each. A
+transaction that was under way is tried again, and looks first, under the lock, whether its token
+is there already: then its commit came through. The clock is the server's. Tables are made by the
+first write; until then readers see an empty store. A password is in no message, log or repr: what
+libpq says about an address that it cannot read is not passed on, since it quotes it.
 """
 
+import math
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -89,9 +91,11 @@ class PostgresSql:
 class PostgresEngine:
     """Transactions on one database of a server."""
 
-    def __init__(self, name: Name) -> None:
+    def __init__(self, name: Name, patience: float | None = None) -> None:
         self.place = name.shown
-        self._login = _login(name)
+        self._login = _login(name, patience)
+        self._patience = patience
+        self._gave_up = -math.inf  # when a connection was last tried in vain for all that time
         self._held: Held[Connection] = Held()
         self._built: Connection | None = None  # to a database that was seen to have our tables
         with self._held.turn() as held, self._in_our_words():
@@ -136,18 +140,29 @@ class PostgresEngine:
 
     def _persist(self, work: Callable[[PostgresSql, bool], T]) -> T:
         """The answer of the work, tried again while the connection is lost."""
-        deadline = time.monotonic() + PATIENCE
         with self._held.turn() as held, self._in_our_words():
+            deadline = self._deadline()
             for again, pause in enumerate(_pauses()):
                 try:
                     held.connection = held.connection or self._connect()
-                    return work(PostgresSql(self.place, held.connection), again > 0)
+                    answer = work(PostgresSql(self.place, held.connection), again > 0)
                 except (psycopg.OperationalError, psycopg.InterfaceError):
-                    if not _is_lost(held.connection) or time.monotonic() > deadline:
+                    if not _is_lost(held.connection):
                         raise
                     self._held.drop()
+                    if time.monotonic() > deadline:
+                        self._gave_up = time.monotonic()
+                        raise
                     time.sleep(pause)
+                else:
+                    self._gave_up = -math.inf
+                    return answer
         raise AssertionError("the pauses never end")
+
+    def _deadline(self) -> float:
+        """Until when to try: once, where somebody has just tried for long."""
+        now, patience = time.monotonic(), PATIENCE if self._patience is None else self._patience
+        return now if now - self._gave_up < patience else now + patience
 
     def _connect(self) -> Connection:
         connection = psycopg.connect(**self._login)
@@ -187,7 +202,7 @@ class PostgresEngine:
         return kind(f"{self.place}: {advice} ({reason}); what was told before is safe")
 
 
-def _login(name: Name) -> dict[str, Any]:
+def _login(name: Name, patience: float | None) -> dict[str, Any]:
     """What psycopg needs to connect; our wishes give way to those in the address."""
     try:
         given: dict[str, Any] | None = dict(conninfo_to_dict(name.address))
@@ -199,7 +214,8 @@ def _login(name: Name) -> dict[str, Any]:
             "postgresql://user:password@host/database, with %40 for @, %3A for : and %2F for / in "
             "a password"
         )
-    wishes = {"connect_timeout": 10, "application_name": "weal"}
+    seconds = 10 if patience is None else max(2, int(patience))
+    wishes = {"connect_timeout": seconds, "application_name": "weal"}
     fixed = {"client_encoding": "UTF8", "autocommit": True, "prepare_threshold": None}
     return {**wishes, **given, **fixed}
 
@@ -248,6 +264,6 @@ def _statement(text: str) -> "LiteralString":
     return text.replace("?", "%s")
 
 
-def open(name: Name) -> DatabaseStore:
-    """The store in this database."""
-    return DatabaseStore(PostgresEngine(name))
+def open(name: Name, patience: float | None = None) -> DatabaseStore:
+    """The store in this database; a lost connection is tried again for `patience` seconds."""
+    return DatabaseStore(PostgresEngine(name, patience))

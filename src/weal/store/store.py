@@ -28,7 +28,7 @@ from typing import Protocol
 
 from weal.errors import Conflict, UnknownCampaign
 from weal.store.events import Draft, Event
-from weal.store.naming import Name, read_name
+from weal.store.naming import read_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,15 +144,17 @@ def append(store: Store, name: str, expected: int, drafts: Sequence[Draft]) -> t
     return store.transact(name, decide)
 
 
-def open_store(url: str | os.PathLike[str] | None = None) -> Store:
+def open_store(url: str | os.PathLike[str] | None = None, patience: float | None = None) -> Store:
     """The store of that name; None: what WEAL_STORE names, else weal.db in this folder.
+
+    A server whose connection is lost is tried again for `patience` seconds (None: half a minute).
 
     >>> open_store("memory:").campaigns()
     []
     """
     name = read_name(url)
-    found: Callable[[Name], Store] = import_module(f"weal.store.{name.kind}").open
-    return found(name)
+    found: Callable[..., Store] = import_module(f"weal.store.{name.kind}").open
+    return found(name, patience) if name.kind == "postgres" else found(name)
 
 
 def unknown(name: str, there: Sequence[str], place: str) -> UnknownCampaign:

@@ -1,6 +1,7 @@
 """CSV and its like, as records of text: encoding and separator are found, not asked for.
 
     encoding     UTF-8 with or without a byte order mark, UTF-16 with one; else Latin-1, with a note
+                 (`text_records`, which also keeps within the limits of `weal.limits`)
     separator    of , ; tab and |, the one that divides the header, and the first records into as
                  many cells each; of a .tsv it is the tab
     records      as RFC 4180: quoted cells may hold separators, quotes (doubled) and line breaks;
@@ -13,28 +14,18 @@ below), or the line of the header is given. Names are kept as they are; empty an
 refused.
 """
 
-import codecs
-import csv
-import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from statistics import median
-from typing import IO
 
+from weal.errors import TooLarge
 from weal.table.cells import read_number
-from weal.table.guarding import unguarded
+from weal.table.text_records import SEPARATORS, TextScan, read_records, scan_text
 
-SEPARATORS = ",;\t|"
 LATIN = "{} is not UTF-8; it was read as Latin-1: check letters such as é and µ"
 _LOOKED_AT = 20  # records that choose the separator
-_BLOCK = 1 << 20
-_MARKS = {
-    codecs.BOM_UTF8: "utf-8-sig",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +38,12 @@ class Delimited:
     names: tuple[str, ...]
     notes: tuple[str, ...]
     header: int = 1  # the line that names the columns
+    lines: int = 0  # of the file, with those inside quoted cells
+    quotes: bool = True  # whether there is a quotation mark anywhere
 
     def records(self) -> Iterator[tuple[int, list[str]]]:
         """Every record after the header, with the line it begins on."""
-        for line, row in _rows(self.path, self.encoding, self.separator):
+        for line, row in _rows(self.path, self.encoding, self.separator, self.quotes):
             if line <= self.header or not any(map(str.strip, row)):
                 continue
             if len(row) != len(self.names):
@@ -61,15 +54,20 @@ class Delimited:
             yield line, row
 
 
-def look_at(path: Path, header: int | None = None) -> Delimited:
-    """Encoding, separator and column names of a file, which may be told to stand on some line."""
+def look_at(path: Path, header: int | None = None, max_lines: int | None = None) -> Delimited:
+    """Encoding, separator and column names of a file, which may be told to stand on some line.
+
+    TooLarge where the file has more lines than `max_lines`, or a line beyond the limits.
+    """
     if not path.is_file():
         raise ValueError(f"there is no file {path}")
     with path.open("rb") as start:
-        encoding = _encoding(start, str(path))
+        scan = scan_text(start, str(path), max_lines)
+    encoding = scan.encoding
     separators = "\t" if path.suffix.lower() == ".tsv" else SEPARATORS
-    separator = max(separators, key=lambda one: _fit(path, encoding, one, header))
-    rows = list(islice(_rows(path, encoding, separator), _LOOKED_AT + (header or 0)))
+    separator = max(separators, key=lambda one: _fit(path, scan, one, header))
+    found = _rows(path, encoding, separator, scan.quotes)
+    rows = list(islice(found, _LOOKED_AT + (header or 0)))
     if not rows:
         raise ValueError(f"{path} is empty; its first line must name the columns")
     if header is not None and header not in [line for line, _ in rows]:
@@ -78,7 +76,9 @@ def look_at(path: Path, header: int | None = None) -> Delimited:
     notes = [LATIN.format(path.name)] if encoding == "latin-1" else []
     if header is None and line != rows[0][0]:
         notes.append(f"{path.name}: the header was found on line {line}")
-    return Delimited(path, encoding, separator, check_names(names, str(path)), tuple(notes), line)
+    checked = check_names(names, str(path))
+    counted = (scan.lines, scan.quotes)
+    return Delimited(path, encoding, separator, checked, tuple(notes), line, *counted)
 
 
 def _header(rows: Sequence[tuple[int, list[str]]], given: int | None) -> int:
@@ -111,49 +111,23 @@ def check_names(names: Sequence[str], where: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def encoding_of(data: bytes, where: str) -> str:
-    """The encoding of a text file that is at hand whole."""
-    return _encoding(io.BytesIO(data), where)
-
-
-def _encoding(file: IO[bytes], where: str) -> str:
-    start = file.read(_BLOCK)
-    for mark, encoding in _MARKS.items():
-        if start.startswith(mark):
-            return encoding
-    if b"\0" in start:
-        raise ValueError(f"{where} is not a text file, whatever its name says")
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    try:
-        while start:
-            decoder.decode(start)
-            start = file.read(_BLOCK)
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        return "latin-1"
-    return "utf-8"
-
-
-def _rows(path: Path, encoding: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+def _rows(
+    path: Path, encoding: str, separator: str, quotes: bool
+) -> Iterator[tuple[int, list[str]]]:
     """All records that are not blank, with the line each begins on."""
-    try:
-        with path.open(encoding=encoding, newline="") as file:
-            reader = csv.reader(file, delimiter=separator, strict=True)
-            line = 1
-            for row in reader:
-                if row:
-                    yield line, list(map(unguarded, row))
-                line = reader.line_num + 1
-    except csv.Error as error:
-        raise ValueError(f"{path} cannot be read: line {reader.line_num}: {error}") from error
-    except UnicodeDecodeError as error:  # a broken UTF-16
-        raise ValueError(f"{path} cannot be read: {error}") from error
+    with path.open(encoding=encoding, newline="") as file:
+        for line, row in read_records(file, separator, str(path), quotes):
+            if row:
+                yield line, row
 
 
-def _fit(path: Path, encoding: str, separator: str, header: int | None) -> tuple[bool, float, int]:
+def _fit(path: Path, scan: TextScan, separator: str, header: int | None) -> tuple[bool, float, int]:
     """How well it separates: the header at all, then as many cells in each record, then many."""
     try:
-        rows = list(islice(_rows(path, encoding, separator), _LOOKED_AT + (header or 0)))
+        found = _rows(path, scan.encoding, separator, scan.quotes)
+        rows = list(islice(found, _LOOKED_AT + (header or 0)))
+    except TooLarge as error:  # into too many columns: it is the separator
+        return error.limit == "columns", 1.0, 0
     except ValueError:
         return False, 0.0, 0
     lengths = [len(row) for _, row in rows[_header(rows, header) :]]

@@ -5,35 +5,43 @@ refused. Without the name of a sheet, the first is read. As columns: title lines
 are passed over where it is clear which row that is (the first of nothing but text that is about as
 long as those below), or `header` says on which line it stands; so are a row of units below it,
 empty rows, and columns without a name that are empty all the way down. Needs openpyxl, unless the
-sheet is a plain one (`plain_sheet`).
+sheet is a plain one (`plain_sheet`). What is too large (`weal.limits`) is refused while it is read.
 """
 
 import io
-import re
+from collections.abc import Sequence
 from contextlib import closing
 from itertools import zip_longest
 from pathlib import Path
 from statistics import median
 from typing import Any
-from zipfile import ZipFile
 
+from weal.errors import TooLarge
+from weal.limits import read_limits
 from weal.table.cells import cell_text, read_number
 from weal.table.delimited import check_names
 from weal.table.frames import plain_cell, plain_cells
 from weal.table.grid import Grid
 from weal.table.guarding import unspelt
 from weal.table.plain_sheet import FAILS, Rows, plain_rows
+from weal.table.text_records import (
+    check_cells,
+    check_size,
+    too_long_cell,
+    too_many_columns,
+    too_many_rows,
+)
+from weal.table.workbook_scan import scan_workbook
 
-LARGEST_WORKBOOK = 2 << 30  # bytes of a workbook, unpacked
 LOOKED_AT = 20  # rows that say how long a row is
 NEARLY = 0.8  # of that: cells of a header
-_FORMULA = re.compile(rb"<(?:\w+:)?f[ >/]")
 
 
 def sheet_columns(
     path: Path, sheet: str | None = None, header: int | None = None
 ) -> tuple[dict[str, list[Any]], tuple[str, ...]]:
     """Columns of a sheet by name, and notes on what was passed over."""
+    check_size(str(path), path.stat().st_size, read_limits().workbook_bytes, "workbook_bytes")
     grid = sheet_grid(path.read_bytes(), str(path), sheet)
     rows, notes = grid.rows, list(grid.notes)
     if not rows:
@@ -52,10 +60,11 @@ def sheet_grid(data: bytes, where: str, sheet: str | None = None) -> Grid:
     """The rows of a sheet, and a note where there are more sheets and none was named."""
     titles, rows = plain_rows(data, sheet) or _read(data, where, sheet)
     rows = [(n, [_cell(cell) for cell in row]) for n, row in rows]
+    _check_lengths(rows, where)
     title = titles[0] if sheet is None else sheet
     more = f"read the first sheet of {Path(where).name}, {title!r}, of {len(titles)}"
     several = sheet is None and len(titles) > 1
-    return Grid(where, rows, False, (more,) if several else ())
+    return Grid(where, rows, False, (more,) if several else (), ragged=True)
 
 
 def _read(data: bytes, where: str, sheet: str | None) -> tuple[list[str], Rows]:
@@ -67,17 +76,19 @@ def _read(data: bytes, where: str, sheet: str | None) -> tuple[list[str], Rows]:
         raise ValueError(
             f'{where} is Excel, which needs openpyxl: pip install "weal[excel]", or save it as CSV'
         ) from error
-    formulas = _look_through(data, where)
+    formulas = _has_formulas(data, where)
     try:
         with closing(load_workbook(io.BytesIO(data), True, data_only=True)) as book:
             titles = list(book.sheetnames)
             title = _title(titles, sheet, where)
-            rows = _filled_rows(book[title])
+            rows = _filled_rows(book[title], where)
         if formulas:
             with closing(load_workbook(io.BytesIO(data), True)) as book:
-                _refuse_formulas(_filled_rows(book[title]), rows, where)
+                _refuse_formulas(_filled_rows(book[title], where), rows, where)
     except _Wrong as error:
         raise ValueError(str(error)) from None
+    except TooLarge:
+        raise
     except (InvalidFileException, *FAILS) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ValueError(f"{where} cannot be read as Excel: {reason}") from error
@@ -97,15 +108,40 @@ def _title(there: list[str], wanted: str | None, where: str) -> str:
     return wanted
 
 
-def _filled_rows(sheet: Any) -> Rows:
-    rows = enumerate(sheet.iter_rows(values_only=True), start=1)
-    return [(n, list(row)) for n, row in rows if any(map(_filled, row))]
+def _filled_rows(sheet: Any, where: str) -> Rows:
+    """Rows up to their last cell that is filled; TooLarge beyond the limits, gaps included."""
+    limits = read_limits()
+    sheet.reset_dimensions()  # what the sheet says of its size may be wrong
+    rows, width = Rows(), 0
+    for line, row in enumerate(sheet.iter_rows(values_only=True), start=1):
+        if line > limits.rows:
+            raise too_many_rows(where, limits.rows)
+        if last := _last_filled(row):
+            rows.append((line, list(row[:last])))
+            width = max(width, last)
+            check_cells(where, len(rows), width, limits.sheet_cells, "sheet_cells")
+    if width > limits.columns:
+        raise too_many_columns(where, limits)
+    return rows
+
+
+def _last_filled(row: Sequence[Any]) -> int:
+    """How many cells there are up to the last that is filled."""
+    return next((n for n in range(len(row), 0, -1) if _filled(row[n - 1])), 0)
 
 
 def _cell(value: Any) -> Any:
     """A cell as others have it; control characters that weal has spelt, as they were."""
     plain = plain_cell(value)
     return unspelt(plain) if isinstance(plain, str) else plain
+
+
+def _check_lengths(rows: Rows, where: str) -> None:
+    limits = read_limits()
+    for line, row in rows:
+        for cell in row:
+            if type(cell) is str and len(cell) > limits.cell_length:
+                raise too_long_cell(where, limits, f"line {line}")
 
 
 def _refuse_formulas(written: Rows, computed: Rows, where: str) -> None:
@@ -166,17 +202,12 @@ def _columns(rows: list[list[Any]], where: str) -> dict[str, list[Any]]:
     return dict(zip(check_names(names, where), cells, strict=True))
 
 
-def _look_through(data: bytes, where: str) -> bool:
-    """Whether a sheet has formulas; refuses a small file that unpacks into a huge one."""
+def _has_formulas(data: bytes, where: str) -> bool:
+    """Whether a sheet has formulas; refuses what is not to be read."""
     try:
-        with ZipFile(io.BytesIO(data)) as bundle:
-            size = sum(info.file_size for info in bundle.infolist())
-            if size > LARGEST_WORKBOOK:
-                raise _Wrong(f"{where} unpacks into {size:,} bytes: save it as CSV or Parquet")
-            sheets = [name for name in bundle.namelist() if "worksheets/" in name]
-            return any(_FORMULA.search(bundle.read(name)) for name in sheets)
-    except _Wrong as error:
-        raise ValueError(str(error)) from None
+        return scan_workbook(data, where)
+    except TooLarge:
+        raise
     except FAILS as error:
         raise ValueError(f"{where} cannot be read as Excel: {error}") from error
 

@@ -8,7 +8,6 @@ below it. Rows that are blank are left out; the others keep the number they have
 standard library alone, but for Excel, so that `weal tell` starts at once.
 """
 
-import csv
 import io
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -16,12 +15,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from weal.errors import TooLarge
+from weal.limits import read_limits
 from weal.table.cells import cell_text, read_number
-from weal.table.delimited import LATIN, SEPARATORS, encoding_of
-from weal.table.guarding import unguarded
+from weal.table.delimited import LATIN
+from weal.table.text_records import SEPARATORS, TextScan, check_cells, read_records, scan_text
 
 LOOKED_AT = 40  # rows among which the header is looked for
-LARGEST = 64 << 20  # bytes of a file of results
 _UNITLESS = re.compile(r"(?i)[\[(]?\s*(-|units?|einheit(en)?|unité|1)?\s*[\])]?")
 Wants = Callable[[Sequence[str]], bool]  # whether these could be the names of the columns
 
@@ -34,18 +34,19 @@ class Grid:
     rows: list[tuple[int, list[Any]]]
     comma: bool  # whether 12,5 may be a number
     notes: tuple[str, ...]
+    ragged: bool = False  # whether rows end with their last cell that is filled
 
 
 def text_grid(data: bytes, where: str, ending: str, wants: Wants) -> Grid:
     """The grid of a text file; of separators, that which shows a header is taken."""
-    encoding = encoding_of(data, where)
-    try:
-        text = data.decode(encoding)
-    except UnicodeDecodeError as error:  # a broken UTF-16
-        raise ValueError(f"{where} cannot be read: {error}") from error
+    limits = read_limits()
+    scan = scan_text(io.BytesIO(data), where, limits.rows)
+    encoding = scan.encoding
     separators = "\t" if ending == ".tsv" else SEPARATORS
-    separator = max(separators, key=lambda one: _fit(text, one, where, wants))
-    rows = [row for row in _records(text, separator, where) if any(c.strip() for c in row[1])]
+    separator = max(separators, key=lambda one: _fit(data, scan, one, where, wants))
+    columns = data.count(separator.encode()) // max(scan.lines, 1) + 1  # on average
+    check_cells(where, scan.lines, columns, limits.cells)
+    rows = [row for row in _records(data, scan, separator, where) if any(map(str.strip, row[1]))]
     notes = (LATIN.format(where),) if encoding == "latin-1" else ()
     return Grid(where, rows, separator == ";", notes)
 
@@ -85,22 +86,22 @@ def are_units(row: Sequence[str], id_at: int) -> bool:
     return no_id and bool(some) and all(read_number(cell) is None for cell in some)
 
 
-def _records(text: str, separator: str, where: str) -> Iterator[tuple[int, list[str]]]:
+def _records(
+    data: bytes, scan: TextScan, separator: str, where: str
+) -> Iterator[tuple[int, list[str]]]:
     """All records, with the line each begins on."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    line = 1
-    try:
-        for row in reader:
-            yield line, list(map(unguarded, row))
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise ValueError(f"{where} cannot be read: line {reader.line_num}: {error}") from error
+    text = io.TextIOWrapper(io.BytesIO(data), scan.encoding, newline="")
+    return read_records(text, separator, where, scan.quotes)
 
 
-def _fit(text: str, separator: str, where: str, wants: Wants) -> tuple[bool, bool, float, int]:
+def _fit(
+    data: bytes, scan: TextScan, separator: str, where: str, wants: Wants
+) -> tuple[bool, bool, float, int]:
     """How well it separates: into a header, at all, into as many cells each, into many."""
     try:
-        rows = [row for _, row in islice(_records(text, separator, where), LOOKED_AT) if row]
+        rows = [row for _, row in islice(_records(data, scan, separator, where), LOOKED_AT) if row]
+    except TooLarge as error:  # into too many columns: it is the separator
+        return error.limit == "columns", True, 1.0, 0
     except ValueError:
         return False, False, 0.0, 0
     lengths = [len(row) for row in rows] or [0]

@@ -1,7 +1,7 @@
 """A plain sheet of an Excel workbook, read with the standard library: quicker than openpyxl starts.
 
 Only what is sure to be read as openpyxl would: numbers, texts and truth values, without formulas,
-dates or anything else. None for all others, damaged ones included: then openpyxl is asked.
+dates or anything else. None for all others, damaged and huge ones included: then openpyxl is asked.
 """
 
 import io
@@ -11,11 +11,15 @@ from xml.etree import ElementTree
 from zipfile import BadZipFile, ZipFile
 from zlib import error as ZlibError
 
+from weal.limits import read_limits
+from weal.table.text_records import check_cells, too_many_rows
+
 _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _LINK = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 _PLACE = re.compile(r"([A-Z]{1,3})[1-9][0-9]*")
 _GENERAL = {*range(14), *range(37, 45), 48, 49}  # numbers of formats that come with Excel: no dates
 LARGEST = 4 << 20  # bytes of a sheet or of its texts; larger ones are worth a slower start
+MOST_TAGS = 400_000  # of such a part, which is held in memory whole
 
 # What openpyxl, zipfile and the reader of XML can end with, such as on entities that grow.
 FAILS = (
@@ -47,22 +51,25 @@ def _rows(bundle: ZipFile, wanted: str | None) -> tuple[list[str], Rows] | None:
     names = bundle.namelist()
     texts = _texts(_tree(bundle, "xl/sharedStrings.xml")) if "xl/sharedStrings.xml" in names else []
     sheet, general = _tree(bundle, place), _general(_tree(bundle, "xl/styles.xml"))
-    rows: Rows = []
+    limits, rows, width = read_limits(), Rows(), 0
     for row in sheet.iter(f"{_MAIN}row"):
         line = int(row.attrib["r"])
         rows.append((line, _cells(row, texts, general)))
+        width = max(width, len(rows[-1][1]))
+        check_cells("", len(rows), width, limits.sheet_cells)
+        if line > limits.rows:
+            raise too_many_rows("", limits.rows)
     if [line for line, _ in rows] != sorted({line for line, _ in rows}):
         return None
-    width = max((len(cells) for _, cells in rows), default=0)
-    padded = [(line, cells + [None] * (width - len(cells))) for line, cells in rows]
-    filled = [(line, cells) for line, cells in padded if any(c not in (None, "") for c in cells)]
+    filled = [(line, cells) for line, cells in rows if any(c not in (None, "") for c in cells)]
     return list(sheets), filled
 
 
 def _tree(bundle: ZipFile, name: str) -> Any:
-    if bundle.getinfo(name).file_size > LARGEST:
+    with bundle.open(name) as part:
+        text = part.read(LARGEST + 1)  # never all: what an archive says of its sizes may be wrong
+    if len(text) > LARGEST or text.count(b"<") > MOST_TAGS:
         raise ValueError(name)
-    text = bundle.read(name)
     if b"<!" in text:  # entities, or sections that are no element
         raise ValueError(name)
     return ElementTree.fromstring(text)

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from weal.limits import read_limits
 from weal.table.cells import (
     WHOLE,
     Cell,
@@ -39,6 +40,7 @@ from weal.table.delimited import Delimited, check_names, look_at
 from weal.table.excel import sheet_columns
 from weal.table.frames import frame_columns, plain_cells
 from weal.table.grid import are_units
+from weal.table.text_records import check_cells, check_size
 
 Cells = NDArray[Any] | list[Any]
 Missing = Mapping[str, Collection[str]]  # texts that mean missing, by column
@@ -156,7 +158,13 @@ def _delimited(source: Any, header: int | None) -> Delimited | None:
     if not isinstance(source, str | os.PathLike):
         return None
     path = _file(source)
-    return look_at(path, header) if path.suffix.lower() in ENDINGS[:3] else None
+    if path.suffix.lower() not in ENDINGS[:3]:
+        return None
+    limits = read_limits()
+    check_size(str(path), path.stat().st_size, limits.bytes)
+    file = look_at(path, header, limits.rows)
+    check_cells(str(path), file.lines, len(file.names), limits.cells)
+    return file
 
 
 def _of_records(
@@ -198,6 +206,8 @@ def _parquet_columns(path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
             f'{path} is Parquet, which needs pyarrow: pip install "weal[campaign]"'
         ) from error
     try:
+        about = pq.read_metadata(path)
+        check_cells(str(path), about.num_rows, about.num_columns, read_limits().cells)
         return frame_columns(pq.read_table(path))
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{path} cannot be read as Parquet: {error}") from error

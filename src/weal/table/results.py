@@ -20,10 +20,12 @@ from pathlib import Path
 from shlex import quote
 from typing import Any, NamedTuple
 
+from weal.limits import read_limits
 from weal.table.cells import read_numbers, some_of
 from weal.table.delimited import check_names
 from weal.table.entry import number
-from weal.table.grid import LARGEST, Grid, are_units, header_at, names_of, text_grid, text_of
+from weal.table.grid import Grid, are_units, header_at, names_of, text_grid, text_of
+from weal.table.text_records import check_size
 
 TEXT_ENDINGS = (".csv", ".tsv", ".txt")
 ENDINGS = (*TEXT_ENDINGS, ".xlsx", ".parquet", ".pq")
@@ -150,9 +152,9 @@ def _grid(source: Any, form: Form, name: str | None, sheet: str | None) -> Grid:
         if isinstance(source, bytes):
             raise ValueError(f"{where} is Parquet, which is read from a file: send CSV or Excel")
         return _of_frame(_there(path), where, first=1)
-    data = source if isinstance(source, bytes) else _there(path).read_bytes()
-    if len(data) > LARGEST:
-        raise ValueError(f"{where} has {len(data):,} bytes: labels come in smaller files; split it")
+    size = len(source) if isinstance(source, bytes) else _there(path).stat().st_size
+    check_size(where, size, read_limits().result_bytes, "result_bytes")
+    data = source if isinstance(source, bytes) else path.read_bytes()
     if ending in TEXT_ENDINGS:
         return text_grid(data, where, ending, form.wants)
     from weal.table.excel import sheet_grid
@@ -185,15 +187,19 @@ def _table(
     """Names of columns and records of text as long; columns without a name and cells are cut."""
     names = names_of(header)
     rows = [(line, list(map(text_of, row))) for line, row in below]
+    if grid.ragged:
+        names += [""] * (max((len(row) for _, row in rows), default=0) - len(names))
     for line, row in rows:
-        if len(row) < len(names) or any(cell.strip() for cell in row[len(names) :]):
+        short = len(row) < len(names) and not grid.ragged
+        if short or any(cell.strip() for cell in row[len(names) :]):
             raise ValueError(
                 f"line {line} of {grid.where} has {len(row)} cells, not {len(names)} as its "
                 "header; quote cells that hold the separator"
             )
-    kept = [n for n, name in enumerate(names) if name or any(row[n].strip() for _, row in rows)]
+    filled = {n for _, row in rows for n, cell in enumerate(row) if cell.strip()}
+    kept = [n for n, name in enumerate(names) if name or n in filled]
     found = check_names([names[n] for n in kept], grid.where)
-    return found, [(line, [row[n] for n in kept]) for line, row in rows]
+    return found, [(line, [row[n] if n < len(row) else "" for n in kept]) for line, row in rows]
 
 
 def _roles(names: Sequence[str], form: Form, where: str) -> tuple[dict[str, int], list[str]]:

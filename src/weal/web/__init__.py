@@ -13,7 +13,9 @@ may be used side by side. Read in this order:
     places        the folder of a store's server: tokens, uploads, what the worker has found
     books         ledgers of the campaigns, kept up to date with the store
     jobs          what the worker can do: functions of a campaign that need numerics
-    worker        one process beside the server that does them in turn, what is waited for first
+    runners       who does a job: a process beside the server, or this one
+    job_queue     jobs in turn, what is waited for first; their time limit, and their end by request
+    worker        the queues of a server: for models, for tables, for labels of worksheets
     kept          what it found, kept as files in the server's folder
     desk          all of the above in one hand: what views are given
     app           `create_app(store)`: pages, errors, static files
@@ -39,12 +41,14 @@ How a view gets what it needs::
     here.rows(ids)           cells of candidates by id; {} until the worker has read the table
     here.campaign()          a `Campaign` to write with, in the name of who sits there
     here.submit(kind, ...)   a job that somebody waits for: answer `here.progress(job, then=url)`,
-                             and at that url `here.done(work)` has its answer, or raises its error
+                             and at that url `here.done(work, kind)` has its answer, or raises its
+                             error; None where the id is that of another kind of job
     here.page(template, **)  a page, or a part of one (`here.is_part`: htmx asks), escaped
 
-A new kind of result is a function in `jobs` listed in `jobs.KINDS`. The server imports no
-numerics: whatever needs numpy, pandas or a model is a job. Writing views are POSTs that begin with
-`here: Writing`, which checks the form's token and who it is. In templates: `macros.html` has the
+A new kind of result is a function in `jobs` listed in `jobs.KINDS`, with a title in
+`worker.TITLES`. The server imports no numerics: whatever needs numpy, pandas or a model is a job.
+Writing views are POSTs that begin with `here: Writing`, which checks the form's token and who it
+is. In templates: `macros.html` has the
 hidden fields of a form, spark lines, intervals and cells; parts that are to be asked for again when
 anything moves have hx-trigger="moved from:body" (server-sent events, `static/weal.js`).
 Styles are classes in `static/weal.css`, listed at its top: the policy of the pages allows no

@@ -8,6 +8,7 @@ No page of FastAPI's own is served; `app.openapi()` has the description of all r
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from weal.errors import (
     AlreadyLabelled,
     Conflict,
     DamagedStore,
+    DiskFull,
     Exhausted,
     NotAllowed,
     ReusedKey,
@@ -46,9 +48,12 @@ from weal.web import (
 from weal.web.books import Books
 from weal.web.desk import Desk, Seat
 from weal.web.guard import Door, Guard
+from weal.web.job_queue import Cancelled
 from weal.web.kept import Kept
+from weal.web.places import NO_ROOM, is_disk_full
+from weal.web.runners import Local
 from weal.web.templating import make_templates
-from weal.web.worker import Local, Worker
+from weal.web.worker import TooManyJobs, Worker
 
 PAGES = (
     campaigns, logout, making, bench, sheets, watch, explore, effects, options, news, work,
@@ -62,6 +67,9 @@ _STATUS: tuple[tuple[type[Exception], int], ...] = (  # the first that fits
     (ReusedKey, 409),
     (Conflict, 409),
     (Exhausted, 409),
+    (Cancelled, 409),
+    (TooManyJobs, 429),
+    (DiskFull, 507),
     (DamagedStore, 503),
     (ValueError, 422),
     (WealError, 503),
@@ -80,6 +88,9 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
         409: "somebody else was faster, there is a label already, or the form was used already",
         413: "too large",
         422: "not understood",
+        429: "too many jobs that have not ended",
+        503: "the store, or the worker, cannot be reached",
+        507: "the disk of the server is full",
     }.items()
 }
 
@@ -90,7 +101,7 @@ def create_app(
     """The app of this store; results are kept in the folder, found by the worker (else here)."""
     own = None if folder else tempfile.TemporaryDirectory(prefix="weal-serve-")
     place = folder or Path(own.name if own else "")
-    staff = worker or Worker(Local(store, place))
+    staff = worker or Worker(partial(Local, store, place))
 
     @asynccontextmanager
     async def open_hours(_: FastAPI) -> AsyncIterator[None]:
@@ -131,10 +142,13 @@ def _add_errors(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _not_understood)
     for kind in (WealError, ValueError):
         app.add_exception_handler(kind, _failed)
+    app.add_exception_handler(OSError, _not_written)
 
 
 def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, AnyHTTPException)
+    if error.__cause__ is not None and is_disk_full(error.__cause__):  # while a form was read
+        return _page(request, 507, NO_ROOM)
     said = {404: "There is no such page.", 405: "That cannot be done here."}
     plain = error.detail in ("Not Found", "Method Not Allowed")
     words = said[error.status_code] if plain else error.detail
@@ -150,6 +164,12 @@ def _not_understood(request: Request, error: Exception) -> Response:
 def _failed(request: Request, error: Exception) -> Response:
     status = next(status for kind, status in _STATUS if isinstance(error, kind))
     return _page(request, status, str(error))
+
+
+def _not_written(request: Request, error: Exception) -> Response:
+    if is_disk_full(error):
+        return _page(request, 507, NO_ROOM)
+    raise error
 
 
 def _page(request: Request, status: int, words: str) -> Response:

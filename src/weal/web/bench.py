@@ -42,7 +42,7 @@ def bench(
     work: Annotated[str, Query(max_length=64)] = "",
 ) -> Response:
     """My rows, one in focus."""
-    here.done(work)  # an ask that failed says why
+    here.done(work, "ask", name=here.name)  # an ask that failed says why
     if id and not here.campaign().known([id]):
         raise UnknownId(f"no candidate has the id {id!r}")
     return _bench(here, id)

@@ -13,8 +13,10 @@ import traceback
 from pathlib import Path
 from typing import Any, TextIO
 
+from weal.errors import WealError
 from weal.store.store import open_store
 from weal.web.jobs import run
+from weal.web.places import NO_ROOM, is_disk_full
 from weal.web.reading_only import reading_only
 from weal.web.shelf import Shelf
 
@@ -60,7 +62,8 @@ def _answer(shelf: Shelf, job: dict[str, Any], out: TextIO) -> None:
         answer = run(shelf, job["kind"], job["given"], lambda *far: say(progress=far))
         say(answer=answer)
     except Exception as error:  # noqa: BLE001  the server says it to whoever waits
-        say(error=[type(error).__name__, str(error)])
+        full = is_disk_full(error) and not isinstance(error, WealError)
+        say(error=["DiskFull", NO_ROOM] if full else [type(error).__name__, str(error)])
 
 
 if __name__ == "__main__":

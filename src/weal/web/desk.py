@@ -26,9 +26,10 @@ from weal.web.access import Visit
 from weal.web.books import Books
 from weal.web.catalogue import FILE, written_after
 from weal.web.guard import Door
+from weal.web.job_queue import Job
 from weal.web.kept import Found, Kept
 from weal.web.token import same
-from weal.web.worker import Job, Worker
+from weal.web.worker import Worker, title_of
 
 WHO = "weal-who"  # the cookie with the name of who sits there
 ADDRESS_MARKS = "/?&=%:;,@+$!*'()~#[]"  # of an address that is quoted already
@@ -88,6 +89,7 @@ class Seat:
             "form_token": self.visit.form_token if self.visit else "",
             "new_key": lambda: secrets.token_hex(16),
             "here": self,
+            "jobs": len(self.desk.worker.unfinished()),
         }
         return self.desk.templates.TemplateResponse(
             self.request, template, {**known, **context}, status_code=code
@@ -95,7 +97,7 @@ class Seat:
 
     def submit(self, kind: str, key: str | None = None, **given: Any) -> Job:
         """A job that somebody waits for."""
-        return self.desk.worker.submit(kind, given, key)
+        return self.desk.worker.submit(kind, given, key, self.who)
 
     def progress(self, job: Job, then: str) -> Response:
         """Where the job ends: `then`, with its id as ?work=; until then, how far it is."""
@@ -103,7 +105,17 @@ class Seat:
         if job.finished.wait(SOON):
             return self.go(target)
         place = f"/work/{job.id}?then={quote(then, safe='')}"
-        return self.go(place) if not self.is_part else self.page("work.html", job=job, then=then)
+        return self.work("work.html", job, then) if self.is_part else self.go(place)
+
+    def work(self, template: str, job: Job, then: str) -> Response:
+        """How far a job is, and how many come before it."""
+        worker = self.desk.worker
+        shown: dict[str, Any] = {
+            "ahead": worker.ahead(job),
+            "limit": worker.seconds,
+            "title": title_of(job),
+        }
+        return self.page(template, job=job, then=then, **shown)
 
     def go(self, url: str) -> Response:
         """Go to another page of ours; a header takes no control characters and no umlauts."""
@@ -112,10 +124,16 @@ class Seat:
             return Response(status_code=204, headers={"HX-Redirect": url})
         return Response(status_code=303, headers={"Location": url}, media_type="text/html")
 
-    def done(self, work: str | None) -> Any:
-        """The answer of a job that has ended, its error raised; None: no such job."""
+    def done(self, work: str | None, *kinds: str, **given: Any) -> Any:
+        """The answer of a job that has ended, its error raised; None: no such job.
+
+        A job of another kind than these, or that was not given this, is not meant: addresses are
+        copied, and typed.
+        """
         job = self.desk.worker.job(work) if work else None
-        if job is None or not job.finished.is_set():
+        if job is None or not job.finished.is_set() or job.kind not in kinds:
+            return None
+        if any(job.given.get(name) != value for name, value in given.items()):
             return None
         if job.error is not None:
             raise job.error

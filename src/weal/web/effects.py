@@ -39,7 +39,7 @@ def picture(here: Here, x: Name, y: Name = "") -> Response:
     job = here.submit(kind, job_key(here, kind, x, y), name=here.name, **given)
     if not job.finished.wait(0.25):
         return here.page("explore/wait.html", again=_address(here, x, y))
-    found = here.done(job.id)
+    found = here.done(job.id, "map", "effect")
     if found is None:
         return here.page("explore/no_model.html")
     shown = {"found": found, "width": WIDTH, "height": HEIGHT, "target": here.ledger.target}

@@ -4,6 +4,8 @@ A wish (`catalogue.Wish`) is in the address, so that it can be kept as a bookmar
 are c0, c1, ..: names of the user's never become part of a query.
 """
 
+import hashlib
+import json
 import re
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, quote, urlencode
@@ -109,7 +111,7 @@ def inputs_of(here: At) -> list[str]:
 @router.get("/c/{name}/row")
 def row(here: Here, id: Id, work: Text = "") -> Response:
     """A row: inputs, what is expected of it, what happened to it."""
-    here.done(work)  # an ask that failed says why
+    here.done(work, "take", name=here.name)  # an ask that failed says why
     story = here.story(id)
     known, ledger = catalogue.one(here.catalogue(), id), here.ledger
     if known is None and not story and not here.campaign().known([id]):
@@ -131,7 +133,9 @@ def near(here: Here, id: Id) -> Response:
     if not job.finished.wait(0.25):
         return here.page("explore/wait.html", again=again)
     return here.page(
-        "explore/near.html", near=here.done(job.id), known=catalogue.one(here.catalogue(), id)
+        "explore/near.html",
+        near=here.done(job.id, "near"),
+        known=catalogue.one(here.catalogue(), id),
     )
 
 
@@ -147,4 +151,5 @@ def take(here: Writing, id: Annotated[str, Form(min_length=1, max_length=MAX_ID)
 
 def job_key(here: At, kind: str, *what: str) -> str:
     """The same work on the same campaign is one job."""
-    return " ".join([kind, here.name, str(here.ledger.seq), *what])
+    words = json.dumps([kind, here.name, here.ledger.seq, *what])
+    return hashlib.blake2b(words.encode(), digest_size=16).hexdigest()

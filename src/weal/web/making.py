@@ -34,8 +34,12 @@ def stored(seat: Seat, table: UploadFile) -> str:
     if ending not in ENDINGS:
         raise HTTPException(422, f"A table is a file that ends in {', '.join(ENDINGS)}.")
     path = new_file(seat.desk.kept.folder, ending)
-    with path.open("xb") as file:
-        shutil.copyfileobj(table.file, file)
+    try:
+        with path.open("xb") as file:
+            shutil.copyfileobj(table.file, file)
+    except OSError:  # half a table would fill a disk that is full
+        path.unlink(missing_ok=True)
+        raise
     return path.stem
 
 
@@ -57,7 +61,7 @@ def bring(seat: WritingSeat, table: UploadFile) -> Response:
 @router.get("/new/plan")
 def plan(seat: Sitting, file: File, work: Annotated[str, Query(max_length=64)] = "") -> Response:
     """The plan, column by column; the campaign, once it is made."""
-    found = seat.done(work)
+    found = seat.done(work, "look", "make", file=file)
     if found is None:  # a server that has started again looks at it anew
         job = seat.submit("look", file=file, name="")
         return seat.progress(job, then=f"/new/plan?file={file}")

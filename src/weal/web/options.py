@@ -26,7 +26,7 @@ Short = Annotated[str, Form(max_length=200)]
 @router.get("/c/{name}/settings")
 def settings(here: Here, work: Work = "") -> Response:
     """Settings, and what can be had as a file."""
-    found = here.done(work)
+    found = here.done(work, "export", "worksheet", "change", "add", name=here.name)
     if isinstance(found, dict) and "file" in found:
         return here.go(here.url(f"file?key={found['file']}&work={work}"))
     added = found if isinstance(found, int) else None
@@ -97,7 +97,7 @@ def file(here: Here, key: Annotated[str, Query(max_length=64)], work: Work = "")
 
 
 def _called(here: At, work: str, ending: str) -> str:
-    found = here.done(work)
+    found = here.done(work, "export", "worksheet", name=here.name)
     return found["called"] if found else f"{here.name}{ending}"
 
 

@@ -5,6 +5,7 @@ in it but the tokens is missed when it is deleted; sessions then end. Names in i
 of names of campaigns and of session ids, and random ones; a browser never names a path.
 """
 
+import errno
 import hashlib
 import os
 import re
@@ -19,6 +20,8 @@ from weal.store.naming import Name
 OLD = 2 * 24 * 3600.0  # seconds after which uploads and downloads are swept away
 LETTERS = 32  # of a random name
 _RANDOM_NAME = re.compile(rf"[0-9a-f]{{{LETTERS}}}(\.[a-z]+)?")
+NO_ROOM = "the disk of this server is full: make room on it, and try again; nothing was saved"
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def server_folder(name: Name) -> Path:
@@ -50,6 +53,18 @@ def given_file(folder: Path, key: str) -> Path | None:
     if len(key) != LETTERS or not set(key) <= set("0123456789abcdef"):
         return None
     return next((folder / "files").glob(f"{key}.*"), None)
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Whether an error says that nothing more can be written.
+
+    >>> is_disk_full(OSError(errno.ENOSPC, "No space left on device")), is_disk_full(OSError())
+    (True, False)
+    """
+    if isinstance(error, OSError) and error.errno in _FULL:
+        return True
+    words = str(error).lower()
+    return "no space left" in words or "disk is full" in words  # of pyarrow, and of SQLite
 
 
 def sweep(folder: Path) -> None:

@@ -4,6 +4,7 @@ import os
 import socket
 import ssl
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,12 @@ from weal.web.connections import Connections
 from weal.web.guard import LOOPBACK, Door
 from weal.web.places import server_folder, sweep
 from weal.web.reading_only import reading_only
+from weal.web.runners import Child
 from weal.web.token import FILES, FULL, READ_ONLY, Principal, kept_token
-from weal.web.worker import Child, Worker
+from weal.web.worker import Worker
 
 PORT = 8765
+LOST = 3.0  # seconds for which a page waits for a store that cannot be reached
 PATIENCE = 1  # seconds that open pages get when the server ends
 
 
@@ -56,7 +59,7 @@ class Server:
         self.name = read_name(url)
         check_address(address)
         tls = _tls(address)
-        opened = open_store(url)
+        opened = open_store(url, LOST)
         self.store: Store = reading_only(opened) if read_only else opened
         self._socket = _listening(address)
         port = self._socket.getsockname()[1]
@@ -70,7 +73,7 @@ class Server:
         self.token = _tokens(folder, self.access, new_token)[self._principal]
         hosts = LOOPBACK | {name.lower() for name in address.allowed}
         door = Door(self.access, port, frozenset(hosts), read_only, tls is not None)
-        worker = Worker(Child(_given(url), folder, read_only))
+        worker = Worker(partial(Child, _given(url), folder, read_only))
         self._connections = Connections(tls)
         self.app = create_app(self.store, door=door, folder=folder, worker=worker)
 

@@ -49,7 +49,7 @@ def bring(here: Writing, table: UploadFile) -> Response:
 @router.get("/c/{name}/sheet")
 def sheet(here: Here, work: Work = "") -> Response:
     """What will become of each line, or what has."""
-    found = here.done(work)
+    found = here.done(work, "preview", "tell_file", name=here.name)
     if found is None:
         return here.go(here.url("bench"))
     return here.page("bench/sheet.html", sheet=found)

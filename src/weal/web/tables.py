@@ -4,7 +4,8 @@ A table is known by the random name of its upload. It is looked at as often as c
 `make` writes, all or nothing.
 """
 
-import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from weal.table.reading import Table, read_table
 from weal.web.places import given_file
 from weal.web.shelf import Arguments, Progress, Shelf
 
-MOST_UNPACKED = 200 * 2**20  # bytes of a workbook
 EXAMPLES = 3  # cells that are shown of a column
 MOSTLY_EMPTY = 0.5  # share of missing cells from which a column of numbers may be what is measured
 _IDS = ("id", "ids", "name", "sample", "sample_id", "code")
@@ -28,21 +28,7 @@ def upload(shelf: Shelf, given: Arguments) -> Path:
     path = given_file(shelf.kept.folder, given["file"])
     if path is None:
         raise WealError("this upload is not there any more: bring the file again")
-    check_unpacked(path)
     return path
-
-
-def check_unpacked(path: Path) -> None:
-    """ValueError where a workbook would unpack to more than we read."""
-    if path.suffix != ".xlsx":
-        return
-    try:
-        with zipfile.ZipFile(path) as packed:
-            size = sum(one.file_size for one in packed.infolist())
-    except (zipfile.BadZipFile, OSError) as error:
-        raise ValueError("this is no Excel file (.xlsx): save it as such, or as CSV") from error
-    if size > MOST_UNPACKED:
-        raise ValueError(f"this workbook unpacks to {size // 2**20:,} MB: save the sheet as CSV")
 
 
 def look(shelf: Shelf, given: Arguments, progress: Progress) -> dict[str, Any]:
@@ -67,7 +53,9 @@ def make(shelf: Shelf, given: Arguments, progress: Progress) -> dict[str, Any]:
         if name in shelf.store.campaigns():
             raise ValueError(f"there is a campaign {name!r} already: choose another name")
         roles, who = (given["id"] or None, given["target"] or None), given["who"]
-        if not create(shelf.store, name, path, *roles, "auto", types, {}, who):
+        with _without_path(path):
+            made = create(shelf.store, name, path, *roles, "auto", types, {}, who)
+        if not made:
             raise ValueError(f"somebody has just made a campaign {name!r}: choose another name")
     except ValueError as error:
         return {**look(shelf, given, progress), "problem": str(error)}
@@ -77,13 +65,22 @@ def make(shelf: Shelf, given: Arguments, progress: Progress) -> dict[str, Any]:
 def add(shelf: Shelf, given: Arguments, progress: Progress) -> int:
     """Add the candidates of a table to a campaign; how many there were."""
     path = upload(shelf, given)
-    return shelf.campaign(given["name"], given["who"]).add(path)
+    campaign = shelf.campaign(given["name"], given["who"])
+    with _without_path(path):
+        return campaign.add(path)
 
 
 def _read(path: Path, id_column: str | None) -> Table:
-    try:
+    with _without_path(path):
         return read_table(path, text=[id_column] if id_column else [])
-    except ValueError as error:  # the file has a name that nobody gave it
+
+
+@contextmanager
+def _without_path(path: Path) -> Iterator[None]:
+    """Errors without the name of the file, which nobody gave it."""
+    try:
+        yield
+    except ValueError as error:
         raise ValueError(str(error).replace(str(path), "this file")) from error
 
 

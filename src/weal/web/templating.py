@@ -36,6 +36,7 @@ def make_templates() -> Jinja2Templates:
         "ago": ago,
         "json": lambda value: json.dumps(value, allow_nan=False),
         "cell": cell,
+        "duration": duration,
     }
     return Jinja2Templates(env=env)
 
@@ -62,6 +63,18 @@ def cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
+def duration(seconds: float) -> str:
+    """A length of time, in one unit.
+
+    >>> duration(4.2), duration(90), duration(600), duration(7200)
+    ('4 s', '90 s', '10 min', '2 h')
+    """
+    for size, unit in ((7200, "h"), (120, "min")):
+        if seconds >= size:
+            return f"{seconds / {'h': 3600, 'min': 60}[unit]:.0f} {unit}"
+    return f"{seconds:.0f} s"
 
 
 def ago(time: datetime, now: datetime) -> str:

@@ -1,170 +1,108 @@
-"""One worker beside the server: jobs in turn, those that somebody waits for before the others.
+"""The jobs of a server: submitted, wanted, looked up, cancelled.
 
-`Worker` has a thread that takes jobs from a queue and hands each to a runner,
+There are three queues, each with a runner of its own (`job_queue`), started with its first job:
 
-    Local      runs it in this process: for stores in memory, and for tests
-    Child      hands it to a process of its own (`python -m weal.web.child`), by lines of JSON
+    model     what needs a model: asks, exports, pictures, and what the pages want to show
+    tables    tables of candidates that people bring
+    labels    worksheets that come back, checked and kept: they wait for no table and no model
 
-A child that dies fails the job it was at, and the next job gets another. It ends with the server,
-however that ends: its input is closed then.
+A person has 50 unfinished jobs at the most, and all have 200. Of those that have ended, the last
+are remembered: pictures apart, since they are made again in a moment; and of the others, whoever
+has most loses the oldest.
 """
 
-import itertools
-import json
-import queue
 import secrets
-import subprocess
-import sys
 import threading
-import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Protocol
 
-from weal import errors
-from weal.errors import WealError
-from weal.store.store import Store
-from weal.web.shelf import Arguments, Progress, Shelf
+from weal.errors import NotAllowed, WealError
+from weal.limits import read_limits
+from weal.web.job_queue import Cancelled, Job, JobQueue
+from weal.web.runners import Runner
+from weal.web.shelf import Arguments
 
-REMEMBERED = 200  # jobs that were done
-CLOSE_SECONDS = 2.0  # that a job of this process gets to end; one of a child is killed at once
-STOPPED = "the worker stopped in the middle of this: try again"
-
-
-@dataclass(slots=True, eq=False)
-class Job:
-    """Something to be done: how far it is, and what came of it."""
-
-    id: str
-    kind: str
-    given: Arguments
-    progress: tuple[str, int, int] | None = None
-    answer: Any = None
-    error: Exception | None = None
-    finished: threading.Event = field(default_factory=threading.Event)
-    begun: bool = False
-    later: int | None = None  # the event after which the same is wanted again
+QUEUES = {"look": "tables", "make": "tables", "add": "tables", "preview": "labels",
+          "tell_file": "labels"}  # fmt: skip
+PICTURES = ("near", "effect", "map")
+REMEMBERED = 200  # jobs that have ended, and as many pictures
+UNFINISHED_EACH, UNFINISHED = 50, 200  # jobs of one person, and of all
 
 
-class Runner(Protocol):
-    """Who does a job."""
-
-    def __call__(self, kind: str, given: Arguments, progress: Progress) -> Any:
-        """The answer of a job, or an error."""
-
-    def close(self) -> None:
-        """Let go."""
-
-
-class Local:
-    """Jobs in this process."""
-
-    def __init__(self, store: Store, folder: Path) -> None:
-        self._shelf = Shelf(store, folder)
-
-    def __call__(self, kind: str, given: Arguments, progress: Progress) -> Any:
-        from weal.web.jobs import run  # numerics, which the server does without
-
-        return json.loads(json.dumps(run(self._shelf, kind, given, progress)))
-
-    def close(self) -> None:
-        pass
+TITLES = {
+    "ask": "Choosing rows",
+    "take": "Asking for a row",
+    "change": "Changing settings",
+    "export": "Writing a file",
+    "worksheet": "Writing a worksheet",
+    "look": "Reading a table",
+    "make": "Creating a campaign",
+    "add": "Adding candidates",
+    "preview": "Checking a worksheet",
+    "tell_file": "Saving the labels of a worksheet",
+    "near": "Finding the nearest measured rows",
+    "effect": "Drawing the effect of an input",
+    "map": "Drawing a map of two inputs",
+    "rows": "Reading the candidates",
+    "why": "Explaining the suggestions",
+    "status": "Updating the status",
+    "measured": "Comparing labels with predictions",
+    "explore": "Predicting all candidates",
+}
 
 
-class Child:
-    """Jobs in a process of their own; the store's name goes there by a pipe, for it is secret."""
-
-    def __init__(self, store: str, folder: Path, read_only: bool = False) -> None:
-        self._greeting = {"store": store, "folder": str(folder), "read_only": read_only}
-        self._process: subprocess.Popen[str] | None = None
-
-    def __call__(self, kind: str, given: Arguments, progress: Progress) -> Any:
-        try:
-            child = self._started()
-            _say(child, {"kind": kind, "given": given})
-            return _heard(child, progress)
-        except (OSError, EOFError) as error:
-            self.close()
-            raise WealError(STOPPED) from error
-
-    def _started(self) -> "subprocess.Popen[str]":
-        if self._process is None or self._process.poll() is not None:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "weal.web.child"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-                encoding="utf-8",
-                start_new_session=True,  # Ctrl-C is for the server, which then ends this
-            )
-            _say(self._process, self._greeting)
-        return self._process
-
-    def close(self) -> None:
-        child, self._process = self._process, None
-        if child is not None:
-            child.kill()
-            child.communicate()
+class TooManyJobs(WealError):
+    """A person who has too many jobs that have not ended."""
 
 
-def _say(child: "subprocess.Popen[str]", words: Any) -> None:
-    assert child.stdin is not None
-    child.stdin.write(json.dumps(words) + "\n")
-    child.stdin.flush()
-
-
-def _heard(child: "subprocess.Popen[str]", progress: Progress) -> Any:
-    """What the child answers; meanwhile it says how far it is."""
-    assert child.stdout is not None
-    while line := child.stdout.readline():
-        words = json.loads(line)
-        if "progress" in words:
-            progress(*words["progress"])
-        elif "error" in words:
-            raise _error(*words["error"])
-        else:
-            return words["answer"]
-    raise EOFError
-
-
-def _error(kind: str, message: str) -> Exception:
-    """An error of the child's, as ours."""
-    known = {"ValueError": ValueError, "TypeError": TypeError, "RuntimeError": RuntimeError}
-    found = getattr(errors, kind, None) or known.get(kind)
-    return found(message) if found else WealError(f"a mistake in weal: {kind}: {message}")
+def title_of(job: Job) -> str:
+    """What a job does, in a few words."""
+    return TITLES.get(job.kind, "Working")
 
 
 class Worker:
-    """A queue of jobs, and the thread that sees to them."""
+    """The jobs of a server, in their queues."""
 
-    def __init__(self, runner: Runner) -> None:
-        self._runner = runner
-        self._queue: queue.PriorityQueue[tuple[int, int, Job | None]] = queue.PriorityQueue()
-        self._numbers = itertools.count()
-        self._lock = threading.Lock()
+    def __init__(self, make_runner: Callable[[], Runner]) -> None:
+        self._make_runner, self.seconds = make_runner, read_limits().job_seconds
+        self._lock = threading.RLock()
+        self._queues: dict[str, JobQueue] = {}
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._wanted: dict[tuple[str, str], Job] = {}  # results that are on their way
         self._failed: dict[tuple[str, str], tuple[int, str]] = {}
-        self._thread = threading.Thread(target=self._work, name="weal worker", daemon=True)
-        self._thread.start()
 
-    def submit(self, kind: str, given: Arguments, key: str | None = None) -> Job:
+    def submit(self, kind: str, given: Arguments, key: str | None = None, who: str = "") -> Job:
         """A job that somebody waits for; the same key again is the same job."""
         with self._lock:
             id_ = key or secrets.token_hex(16)
             if id_ in self._jobs:
                 return self._jobs[id_]
-            job = self._jobs[id_] = Job(id_, kind, given)
-            while len(self._jobs) > REMEMBERED:
-                self._jobs.popitem(last=False)
-        self._queue.put((0, next(self._numbers), job))
-        return job
+            self._check_room(who)
+            job = self._jobs[id_] = Job(id_, kind, given, who, QUEUES.get(kind, "model"))
+            self._queue(job.queue).put(job)
+            return job
 
     def job(self, id_: str) -> Job | None:
         """The job with this id, if it is still remembered."""
         return self._jobs.get(id_)
+
+    def unfinished(self) -> list[Job]:
+        """All jobs that have not ended, queue by queue, in the order in which they are done."""
+        with self._lock:
+            queues = list(self._queues.values())
+        return [job for queue in queues for job in queue.jobs()]
+
+    def ahead(self, job: Job) -> int:
+        """How many jobs come before this one in its queue."""
+        jobs = self._queue(job.queue).jobs()
+        return jobs.index(job) if job in jobs else 0
+
+    def cancel(self, job: Job, who: str) -> bool:
+        """End a job that this person started; False: it had ended. NotAllowed for another's."""
+        if not job.id or job.who != who:
+            raise NotAllowed("only the person who started a job can cancel it")
+        words = "this job was cancelled: what it had saved by then is kept, the rest is not"
+        return self._queue(job.queue).stop(job, Cancelled(words))
 
     def want(self, kind: str, name: str, seq: int) -> None:
         """A result of a campaign, found after `seq` events, when there is time for it."""
@@ -172,12 +110,13 @@ class Worker:
             under_way = self._wanted.get((kind, name))
             if under_way is None and not self.trouble(kind, name, seq):
                 self._want(kind, name, seq)
-            elif under_way is not None and under_way.begun:  # it may have looked too early
+            elif under_way is not None and under_way.started:  # it may have looked too early
                 under_way.later = seq
 
     def _want(self, kind: str, name: str, seq: int) -> None:
-        job = self._wanted[kind, name] = Job("", kind, {"name": name, "seq": seq})
-        self._queue.put((1, next(self._numbers), job))
+        given = {"name": name, "seq": seq}
+        job = self._wanted[kind, name] = Job("", kind, given, queue="model")
+        self._queue(job.queue).put(job)
 
     def trouble(self, kind: str, name: str, seq: int) -> str | None:
         """Why there is no such result after these events; None: nothing went wrong."""
@@ -190,26 +129,39 @@ class Worker:
 
     def close(self) -> None:
         """Stop; what is under way is given up."""
-        self._queue.put((-1, -1, None))
-        until = time.monotonic() + CLOSE_SECONDS
-        while self._thread.is_alive() and time.monotonic() < until:
-            self._runner.close()  # again, where the thread has started a child meanwhile
-            self._thread.join(0.1)
+        for queue in self._queues.values():
+            queue.close()
 
-    def _work(self) -> None:
-        while (job := self._queue.get()[2]) is not None:
-            job.begun = True
-            try:
-                job.answer = self._runner(job.kind, job.given, _counter(job))
-            except Exception as error:  # noqa: BLE001  whoever waits for the job is told
-                job.error = error
-            self._settle(job)
+    def _queue(self, name: str) -> JobQueue:
+        with self._lock:
+            if name not in self._queues:
+                self._queues[name] = JobQueue(self._make_runner(), self._settle, self.seconds)
+            return self._queues[name]
+
+    def _check_room(self, who: str) -> None:
+        waiting = [job for job in self._jobs.values() if not job.finished.is_set()]
+        mine = sum(job.who == who for job in waiting)
+        if mine >= UNFINISHED_EACH or len(waiting) >= UNFINISHED:
+            whose = f"you have {mine}" if mine >= UNFINISHED_EACH else f"there are {len(waiting)}"
+            raise TooManyJobs(f"{whose} jobs that have not ended: wait, or cancel some (page Jobs)")
 
     def _settle(self, job: Job) -> None:
-        if not job.id:
-            with self._lock:
+        with self._lock:
+            if not job.id:
                 self._found(job, (job.kind, str(job.given["name"])))
-        job.finished.set()
+            job.finished.set()
+            self._forget(job.kind in PICTURES)
+
+    def _forget(self, pictures: bool) -> None:
+        """Forget jobs that have ended beyond those that are remembered."""
+        ended = [
+            job
+            for job in self._jobs.values()
+            if job.finished.is_set() and (job.kind in PICTURES) == pictures
+        ]
+        if len(ended) > REMEMBERED:
+            [(most, _)] = Counter(job.who for job in ended).most_common(1)
+            del self._jobs[next(job.id for job in ended if job.who == most)]
 
     def _found(self, job: Job, wanted: tuple[str, str]) -> None:
         """A result is there, or cannot be; it is looked for again where labels came meanwhile."""
@@ -218,10 +170,3 @@ class Worker:
         self._wanted.pop(wanted, None)
         if job.later is not None and job.later != job.given["seq"]:
             self._want(*wanted, job.later)
-
-
-def _counter(job: Job) -> Callable[[str, int, int], None]:
-    def count(what: str, done: int, total: int) -> None:
-        job.progress = (what, done, total)
-
-    return count
