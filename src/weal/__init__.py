@@ -5,9 +5,7 @@ Public names load on first use, so that `import weal` costs next to nothing::
     from weal import EnsembleGPRegressor, Kernel
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # as of `typing`, which takes time to load: Ctrl-C may come meanwhile
 __version__ = "0.2.0"
 
 _HOMES = {
@@ -47,6 +45,8 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from weal.active_learner import ActiveLearner
     from weal.campaign.campaign import Campaign
     from weal.campaign.opening import open_campaign
@@ -66,9 +66,11 @@ if TYPE_CHECKING:
     from weal.table.box import box
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in _HOMES:
         raise AttributeError(f"weal has no {name!r}; it has {', '.join(__all__)}")
+    from importlib import import_module
+
     value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value

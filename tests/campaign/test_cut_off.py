@@ -57,6 +57,36 @@ def test_ctrl_c_is_one_line_and_130_imports_included(steel, words, event, at):
         assert (done.returncode, done.stderr) == (130, b"weal: stopped\n"), (n, done.stderr)
 
 
+# The program `weal` as it is installed, with Ctrl-C at the n-th import since that of its commands.
+PROGRAM = """
+import os, signal, sys
+left = int(os.environ["LEFT"])
+def hook(name, args):
+    global left
+    if name == "import" and "weal.cli" in sys.modules:
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.addaudithook(hook)
+from weal.cli.main import main
+main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
+def test_ctrl_c_while_the_program_is_imported_is_one_line_and_130(tmp_path):
+    (tmp_path / "weal").write_text(PROGRAM)
+    for n in (1, 2, 3, 8, 20, 40):
+        done = run(["--help"], program=(str(tmp_path / "weal"),), env={"LEFT": str(n)})
+        assert (done.returncode, done.stderr) == (130, b"weal: stopped\n"), (n, done.stderr)
+    assert run(["--help"], program=(str(tmp_path / "weal"),), env={"LEFT": "-1"}).returncode == 0
+
+
+def test_a_program_that_imports_the_commands_keeps_its_own_ctrl_c():
+    words = "import signal, weal.cli.main; print(signal.getsignal(signal.SIGINT).__name__)"
+    assert run([], program=("-c", words)).stdout == b"default_int_handler\n"
+
+
 # Ctrl-C while the command waits for another program to let the file go.
 WAITING = """
 import os, signal, time

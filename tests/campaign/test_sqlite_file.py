@@ -12,7 +12,7 @@ import pytest
 from campaign import dying
 from campaign.telling import NAME, labels, make, names, opened, sound, tell, version
 from weal.errors import WealError
-from weal.store import schema, sqlite_file
+from weal.store import schema, sqlite_file, statements
 from weal.store.store import open_store
 
 KEPT = Path(__file__).parent / "kept"
@@ -187,3 +187,21 @@ def test_a_safe_sqlite_uses_the_log_and_an_older_one_goes_back(sqlite_url, monke
 def test_addresses_without_a_file_are_refused(url):
     with pytest.raises(ValueError, match="names no file"):
         open_store(url)
+
+
+def test_events_of_some_keys_are_found_by_their_index(sqlite_url):
+    with opened(sqlite_url) as store:
+        make(store, names(5))
+
+        def plans(sql, again):
+            said = []
+            with pytest.MonkeyPatch.context() as patch:
+                rows = type(sql).rows
+                patch.setattr(type(sql), "rows", lambda *given: said.append(given) or rows(*given))
+                statements.TableBook(sql, NAME, 2, "", sql.now()).by_keys(["k", "k/0"])
+            found = [rows(sql, f"EXPLAIN QUERY PLAN {text}", *more) for _, text, *more in said]
+            return " ".join(step[3] for plan in found for step in plan)
+
+        plan = store.engine.write(plans)
+        assert "INDEX weal_event_key (campaign=? AND key=?)" in plan
+        assert "PRIMARY KEY (campaign=?) " not in f"{plan} "  # else all events are read

@@ -127,6 +127,8 @@ def test_the_book_shows_what_is_there(store):
     def decide(book):
         seen.update(last=book.last, now=book.now, of=book.of(["id1", "id3", "id8", "id3"]))
         seen.update(known=book.known(["id8", "id9"]), key=book.by_key("k"), no=book.by_key("q"))
+        seen.update(keys=book.by_keys(["q", "k", "k"]), no_keys=book.by_keys([]))
+        seen.update(two=book.between(2, 3), beyond=book.between(9, 9))
         seen.update(chunks=book.next_chunk(), none=(book.of([]), book.known([])))
         return []
 
@@ -136,6 +138,8 @@ def test_the_book_shows_what_is_there(store):
     assert seen["of"] == store.of(NAME, ["id3", "id1"])
     assert (seen["known"], seen["key"].seq, seen["no"]) == ({"id8"}, 5, None)
     assert (seen["chunks"], seen["none"]) == (1, ([], set()))
+    assert ([event.seq for event in seen["keys"]], seen["no_keys"]) == ([5], [])
+    assert ([event.seq for event in seen["two"]], seen["beyond"]) == ([2, 3], [])
     assert seen["now"] >= store.read(NAME)[-1].time
 
 

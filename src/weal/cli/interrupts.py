@@ -1,7 +1,8 @@
 """Ctrl-C, heard whatever is under way.
 
-An interrupt raises KeyboardInterrupt, as ever, and is remembered: an import that it hits may end in
-another error, or in none. Where Python would print it and go on, as in the callback of a weak
+Until `listen`, the handler of the package (`weal.cli`) ends the program. From then on an interrupt
+raises KeyboardInterrupt, as ever, and is remembered: an import that it hits may end in another
+error, or in none. Where Python would print it and go on, as in the callback of a weak
 reference, it is sent again a moment later.
 """
 
@@ -10,6 +11,8 @@ import sys
 import threading
 from types import FrameType
 from typing import Any
+
+from weal.cli import end_at_once
 
 AGAIN = 0.02  # seconds
 _heard = False
@@ -22,7 +25,7 @@ def listen() -> None:
     global _heard, _words
     _heard, _words = False, "stopped"
     in_main = threading.current_thread() is threading.main_thread()
-    if in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    if in_main and signal.getsignal(signal.SIGINT) in (signal.default_int_handler, end_at_once):
         signal.signal(signal.SIGINT, _interrupt)
         sys.unraisablehook = _unraisable
 

@@ -79,7 +79,9 @@ class TableBook:
 
     def by_keys(self, keys: Iterable[str]) -> list[Event]:
         wanted = self.sql.listed(list(keys))
-        return _select(self.sql, self.name, f"e.key {self.sql.among}", wanted)
+        among = f"k.campaign = ? AND k.key {self.sql.among}"
+        by_index = f"e.seq IN (SELECT k.seq FROM weal_event k WHERE {among})"  # SQLite needs a hint
+        return _select(self.sql, self.name, by_index, self.name, wanted)
 
     def between(self, first: int, last: int) -> list[Event]:
         return _select(self.sql, self.name, "e.seq >= ? AND e.seq <= ?", first, last)
