@@ -206,7 +206,7 @@ def print_table(rows: list[dict[str, Any]]) -> None:
     """The rows as columns, a line for each thing counted."""
     for key in rows[0]:
         cells = [cell(row[key]) for row in rows]
-        print(f"{key:24}" + "".join(f"{text:>34}" for text in cells))
+        print(f"{key:24}" + "".join(f"  {text:>44}" for text in cells))
 
 
 def cell(value: Any) -> str:
