@@ -94,7 +94,7 @@ def _errors(status: "Status", beliefs: "Beliefs") -> list[str]:
     before = f"last {beliefs.window} labels, each predicted before it was told"
     found = [
         "Error estimates, in units of the label",
-        _estimate("leave-one-out", beliefs.left_out, "each label predicted from the others"),
+        _estimate("leave-one-out", beliefs.left_out, _left_out(status, beliefs.left_out)),
         f"  {'':<13}  guessing the mean gives {number(beliefs.baseline)}: "
         f"{percent(max(beliefs.explained, 0.0))} of the variance explained",
         _estimate("prequential", beliefs.prequential, before),
@@ -117,6 +117,14 @@ def _errors(status: "Status", beliefs: "Beliefs") -> list[str]:
 def _tested(status: "Status") -> str:
     n = status.check.n if status.check else 0
     return f"{n} {_plural(n, 'row')} drawn at random, as predicted when asked"
+
+
+def _left_out(status: "Status", estimate: "Estimate") -> str:
+    """How the error was found, and how well it is known where some labels stand for all."""
+    if estimate.over is None:
+        return "each label predicted from the others"
+    error = f", +- {number(estimate.error, 2)}" if estimate.error else ""
+    return f"{estimate.over:,} of {status.labels:,} labels, each predicted from the others{error}"
 
 
 def _estimate(name: str, estimate: "Estimate | None", how: str) -> str:

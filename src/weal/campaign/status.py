@@ -26,7 +26,7 @@ from weal.diagnostics import input_importance, stopping
 from weal.diagnostics.coverage import LEVEL, Coverage, coverage
 from weal.diagnostics.effects import columns_of
 from weal.diagnostics.explain import sample
-from weal.diagnostics.leave_one_out import baseline, left_out_levels
+from weal.diagnostics.leave_one_out import baseline, left_out_levels, some_labels
 from weal.diagnostics.progress import Progress
 from weal.diagnostics.random_choice import Comparison, beside_random
 from weal.diagnostics.stopping import Change, Needed
@@ -57,6 +57,8 @@ class Estimate:
 
     now: float
     course: tuple[tuple[int, float], ...]
+    error: float | None = None  # standard error of `now`, where a sample stands for all
+    over: int | None = None  # how many labels that sample has
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +157,7 @@ def status(
     left = ledger.rows - len(ledger.labels)
     seed = state.settings.seed
     needed = stopping.needed(course, goal, left, seed) if course and goal else None
-    out = [Out(lease.id, lease.who, lease.until) for lease in ledger.leases.values()]
+    out, lapsed = rows_out(ledger, now)
     doubted = doubts(session) if course else Doubts()
     return Status(
         name=ledger.name,
@@ -163,8 +165,8 @@ def status(
         labels=ledger.n_labels,
         labelled=len(ledger.labels),
         repeats=ledger.n_labels - len(ledger.labels),
-        out=tuple(one for one in out if one.until > now),
-        lapsed=tuple(one for one in out if one.until <= now),
+        out=out,
+        lapsed=lapsed,
         skipped=len(ledger.skipped),
         unusable=dict(session.replay.unusable),
         missing=missing,
@@ -180,6 +182,13 @@ def status(
         other_units=doubted.units,
         chosen=_chosen(ledger),
     )
+
+
+def rows_out(ledger: Ledger, now: datetime) -> tuple[tuple[Out, ...], tuple[Out, ...]]:
+    """Rows that are out, and those whose lease has lapsed."""
+    every = [Out(lease.id, lease.who, lease.until) for lease in ledger.leases.values()]
+    out, lapsed = ([one for one in every if (one.until > now) is on] for on in (True, False))
+    return tuple(out), tuple(lapsed)
 
 
 def honest_test(ledger: Ledger) -> Check | None:
@@ -210,14 +219,20 @@ def _beliefs(session: Session, course: Trend, progress: Progress | None) -> Beli
     model, state = session.model, session.state
     t, X, n_start = len(model.fold.y), sample(state, POOL), state.settings.n_start
     last = max(LAST, int(LAST_SHARE * t))
-    inside = np.abs(left_out_levels(model.fold) - 0.5) <= 0.5 * LEVEL
+    which = some_labels(t)
+    inside = np.abs(left_out_levels(model.fold, which) - 0.5) <= 0.5 * LEVEL
     pool = model.scaling.inputs(standing_for(state.candidates, state.settings.seed)[1])
     chosen = _chosen(session.ledger) > 0
     guessed = baseline(model.scaling.means(model.fold.y))
     return Beliefs(
         baseline=guessed,
         explained=1.0 - (course.now.left_out / guessed) ** 2 if guessed > 0.0 else 0.0,
-        left_out=Estimate(course.now.left_out, tuple((m.labels, m.left_out) for m in course.marks)),
+        left_out=Estimate(
+            course.now.left_out,
+            tuple((m.labels, m.left_out) for m in course.marks),
+            course.now.left_out_error,
+            None if which is None else len(which),
+        ),
         prequential=_prequential(course),
         expected=Estimate(course.now.expected, tuple((m.labels, m.expected) for m in course.marks)),
         expected_over=course.candidates,
