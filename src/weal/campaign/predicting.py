@@ -83,8 +83,7 @@ def predict(
 
 def moments(model: Model, X: Array, level: float) -> Array:  # (4, N)
     """Mean, sd and the ends of intervals of rows of inputs (N, d)."""
-    mean, sd = model.predict(X, return_std=True)
-    return np.stack([mean, sd, *model.predict_interval(X, level)])
+    return model.summary(X, level)
 
 
 def check_model(state: State) -> None:

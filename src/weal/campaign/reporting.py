@@ -65,8 +65,7 @@ def _standing(status: "Status") -> list[str]:
         f"{status.name}: {status.labels:,} {_plural(status.labels, 'label')}, "
         f"{status.candidates:,} {_plural(status.candidates, 'candidate')} ({share} labelled)"
     ]
-    if status.sampled:
-        found.append(f"  a sample         {status.sampled:,} of them stand for all in what follows")
+    found += _samples(status)
     if status.repeats:
         found.append(f"  measured again   {status.repeats}")
     if status.out:
@@ -81,6 +80,19 @@ def _standing(status: "Status") -> list[str]:
     if status.missing:
         more = f"{status.missing} more {_plural(status.missing, 'label')}"
         found.append(f"  no model yet     {more} to come before there is one")
+    return found
+
+
+def _samples(status: "Status") -> list[str]:
+    """How many candidates stand for all in what is said, and how many an ask compares."""
+    found = []
+    if status.sampled:
+        found.append(f"  a sample         {status.sampled:,} of them stand for all in what follows")
+    if status.compared and status.best_share:
+        found.append(
+            f"  compared         {status.compared:,} of them, drawn at random, at each ask: the "
+            f"row asked is among the best {100 * status.best_share:.2g} % of all (99 times of 100)"
+        )
     return found
 
 

@@ -32,6 +32,7 @@ from weal.diagnostics.random_choice import Comparison, beside_random
 from weal.diagnostics.stopping import Change, Needed
 from weal.diagnostics.suspects import OtherUnit, Suspect
 from weal.diagnostics.trend import POOL, WINDOW, Trend
+from weal.learner.candidate_sample import best_share, compared
 from weal.learner.functions import NOW_AUTO
 from weal.learner.sampling import LARGE, SAMPLE, standing_for
 from weal.model.model import Model
@@ -124,6 +125,8 @@ class Status:
     other_units: tuple[OtherUnit, ...] = ()
     chosen: int = 0  # labels whose row the model has chosen
     sampled: int | None = None  # candidates that stand for all in what is said; None: all do
+    compared: int | None = None  # candidates that one ask compares; None: all
+    best_share: float | None = None  # of all, that the row asked is then among (99 %)
 
     def to_dict(self) -> dict[str, Any]:
         """As what JSON can say; labels that no model can take are "aside" there."""
@@ -159,6 +162,7 @@ def status(
     needed = stopping.needed(course, goal, left, seed) if course and goal else None
     out, lapsed = rows_out(ledger, now)
     doubted = doubts(session) if course else Doubts()
+    n = compared(state, session.model) if course else None
     return Status(
         name=ledger.name,
         candidates=ledger.rows,
@@ -181,6 +185,8 @@ def status(
         suspects=doubted.labels,
         other_units=doubted.units,
         chosen=_chosen(ledger),
+        compared=n,
+        best_share=None if n is None else best_share(n),
     )
 
 

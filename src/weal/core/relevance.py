@@ -29,8 +29,9 @@ import numpy as np
 from scipy.linalg import lapack
 from scipy.special import erfcx
 
+from weal.core import wide_hessian
 from weal.core.arrays import Array
-from weal.core.kernels import FAMILIES, Kernel
+from weal.core.kernels import ANOVA, FAMILIES, Kernel
 from weal.core.shapes import Shape, shape_of
 from weal.core.stated_noise import even_sample
 from weal.core.tuned import (
@@ -52,6 +53,7 @@ LOG_RATIOS = float(np.log(SOUGHT_RATIOS[1] / SOUGHT_RATIOS[0]))
 # No direction counts as wider than the prior of log lam, which has no peak where it is no matter.
 LEAST_CURVATURE = 2.0 * np.pi / LOG_RATIOS**2
 DIFFERENCE = 1e-3  # of the finite differences of the gradient that H is made of
+WIDE = 100  # inputs from which the columns of H are found together
 IMPOSSIBLE = 1e100  # the loss where C is singular in double precision
 
 
@@ -223,7 +225,32 @@ def _log_volume(H: Array, slope: Array) -> float:
 
 def _hessian(problem: Fit, p: Array, at: Array) -> Array:
     """Second derivatives of the loss, by differences of its gradient, which is `at` at p."""
+    if len(problem.D2) > WIDE:
+        return _wide_hessian(problem, p, at)
     steps = DIFFERENCE * np.eye(len(p))
     H = np.array([(problem.loss(p + step)[1] - at) / DIFFERENCE for step in steps])
     symmetric: Array = 0.5 * (H + H.T)
     return symmetric
+
+
+def _wide_hessian(problem: Fit, p: Array, at: Array) -> Array:
+    """The same for many inputs, whose columns are found together (`wide_hessian`)."""
+    shape, d, t = problem.shape, len(problem.D2), len(problem.y)
+    H = np.empty((len(p), len(p)))
+    _, pull = problem.log_prior(p)
+    lam, offset = float(np.exp(p[-1])), shape.like.offset
+    known = (problem.pairs, problem.y, 1.0 + offset + lam + problem.extra, offset, lam)
+    size = max(1, wide_hessian.NUMBERS // max(t * t, d))
+    for start in range(0, d, size):
+        which = np.arange(start, min(start + size, d))
+        if shape.like.family == ANOVA:
+            steps = wide_hessian.anova_steps(p[:-1], problem.D2, which, DIFFERENCE)
+        else:
+            given = (shape.like, p[:-1], problem.D2, which)
+            steps = wide_hessian.family_steps(*given, DIFFERENCE)
+        H[which] = -(wide_hessian.gradients(steps, *known) + pull + at) / DIFFERENCE
+    H[:d, : len(shape.mean)] += shape.precision[:d]
+    for n in range(d, len(p)):  # strength of anova, and noise
+        step = DIFFERENCE * (np.arange(len(p)) == n)
+        H[n] = (problem.loss(p + step)[1] - at) / DIFFERENCE
+    return np.asarray(0.5 * (H + H.T))

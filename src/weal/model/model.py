@@ -63,6 +63,15 @@ class Model:
         low, high = self.predict_quantiles(X, [0.5 - 0.5 * level, 0.5 + 0.5 * level])
         return low, high
 
+    def summary(self, X: Any, level: float = 0.9) -> Array:  # (4, N)
+        """Mean and sd of f, and the ends of intervals of a label, for many points at once.
+
+        As `predict` and `predict_interval`, whose ends it has to 1e-8 of the sd of a label.
+        """
+        if not 0.0 < level < 1.0:
+            raise ValueError(f"level is {level!r}; it must be a probability between 0 and 1")
+        return prediction.summary(self.fold, self.scaling, self._inputs(X), level)
+
     def predict_quantiles(self, X: Any, levels: ArrayLike) -> Array:
         """Quantiles (levels, N) of a label at X (N, d), noise included, in units of y."""
         X = self._inputs(X)

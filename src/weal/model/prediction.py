@@ -5,7 +5,7 @@ All walk the points in blocks that fit the memory for one (`Fold.beliefs`).
 
 import numpy as np
 
-from weal.core import ensemble
+from weal.core import ensemble, mixture_quantiles
 from weal.core.arrays import Array, Index
 from weal.core.scaling import Scaling
 from weal.model.fold import Fold
@@ -49,3 +49,15 @@ def quantiles(fold: Fold, scale: Scaling, X: Array, levels: Array) -> Array:
         for _, mu, var in fold.beliefs(X)
     ]
     return scale.means(fold.bend.unbent(np.concatenate(parts, axis=1)))
+
+
+def summary(fold: Fold, scale: Scaling, X: Array, level: float) -> Array:  # (4, N)
+    """Mean and sd of f, and the ends of the interval of a label, from one pass over the experts.
+
+    The ends are those of `quantiles` to 1e-8 of the sd of a label (`core.mixture_quantiles`).
+    """
+    levels, parts = 0.5 + 0.5 * level * np.array([-1.0, 1.0]), []
+    for _, mu, var in fold.beliefs(X):
+        ends = mixture_quantiles.quantiles(fold.ensemble, mu, var, levels)
+        parts.append([*in_units(fold, scale, mu, var), *scale.means(fold.bend.unbent(ends))])
+    return np.concatenate(parts, axis=1)

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from weal.core.arrays import Array
 from weal.learner.sharded.candidates import ShardedCandidates
 from weal.model.model import Model
 from weal.shards.crew import Crew, Progress
@@ -40,17 +39,13 @@ class Predicting:
         """Ids, means, sds and the ends of intervals."""
         shard.check()
         parts = [
-            self._predicted(X[start : start + AT_A_TIME])
+            self.model.summary(X[start : start + AT_A_TIME], self.level)
             for X in shard.blocks(self.encoder, Later())
             for start in range(0, len(X), AT_A_TIME)
         ]
         mean, sd, low, high = np.concatenate(parts, axis=1)
         ids = shard.ids(np.arange(shard.rows))
         return {"id": ids, "mean": mean, "sd": sd, "low": low, "high": high}
-
-    def _predicted(self, X: Array) -> Array:  # (4, n)
-        mean, sd = self.model.predict(X, return_std=True)
-        return np.stack([mean, sd, *self.model.predict_interval(X, self.level)])
 
 
 def predictions(
