@@ -31,7 +31,7 @@ from weal.diagnostics.progress import Progress
 from weal.diagnostics.random_choice import Comparison, beside_random
 from weal.diagnostics.stopping import Change, Needed
 from weal.diagnostics.suspects import OtherUnit, Suspect
-from weal.diagnostics.trend import POOL, WINDOW, Trend
+from weal.diagnostics.trend import WINDOW, Trend, most_candidates
 from weal.learner.candidate_sample import best_share, compared
 from weal.learner.functions import NOW_AUTO
 from weal.learner.sampling import LARGE, SAMPLE, standing_for
@@ -223,7 +223,8 @@ def _asked_coverage(foretold: Sequence[Foretold]) -> Coverage | None:
 
 def _beliefs(session: Session, course: Trend, progress: Progress | None) -> Beliefs:
     model, state = session.model, session.state
-    t, X, n_start = len(model.fold.y), sample(state, POOL), state.settings.n_start
+    t, n_start = len(model.fold.y), state.settings.n_start
+    X = sample(state, most_candidates(state))
     last = max(LAST, int(LAST_SHARE * t))
     which = some_labels(t)
     inside = np.abs(left_out_levels(model.fold, which) - 0.5) <= 0.5 * LEVEL

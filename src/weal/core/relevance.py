@@ -32,7 +32,7 @@ from scipy.special import erfcx
 from weal.core import wide_hessian
 from weal.core.arrays import Array
 from weal.core.kernels import ANOVA, FAMILIES, Kernel
-from weal.core.shapes import Shape, shape_of
+from weal.core.shapes import WIDE, Shape, shape_of
 from weal.core.stated_noise import even_sample
 from weal.core.tuned import (
     A0,
@@ -53,7 +53,6 @@ LOG_RATIOS = float(np.log(SOUGHT_RATIOS[1] / SOUGHT_RATIOS[0]))
 # No direction counts as wider than the prior of log lam, which has no peak where it is no matter.
 LEAST_CURVATURE = 2.0 * np.pi / LOG_RATIOS**2
 DIFFERENCE = 1e-3  # of the finite differences of the gradient that H is made of
-WIDE = 100  # inputs from which the columns of H are found together
 IMPOSSIBLE = 1e100  # the loss where C is singular in double precision
 
 
@@ -184,16 +183,31 @@ def forward(kernel: Kernel, X: Array, y: Array, extra: Array) -> Kernel:
     r2 = off * D2.sum(axis=0)
     height = _height(r2, kernel, y, extra)
     for _ in range(d):
-        heights = [
-            -np.inf if inverse[i] == on else _height(r2 + (on - off) * D2[i], kernel, y, extra)
-            for i in range(d)
-        ]
+        heights = _heights(r2, (on - off) * D2, inverse == on, kernel, y, extra)
         best = int(np.argmax(heights))
         if heights[best] < height + FORWARD_GAIN:
             break
         height, inverse[best] = heights[best], on
         r2 = r2 + (on - off) * D2[best]
     return Kernel(kernel.family, tuple((inverse**-0.5).tolist()), kernel.alpha, kernel.offset)
+
+
+def _heights(
+    r2: Array, more: Array, taken: Array, kernel: Kernel, y: Array, extra: Array
+) -> Array:  # (d,)
+    """L with each of more (d, t, t) added to r2 (t, t); -inf for those that are taken."""
+    found = np.full(len(more), -np.inf)
+    if len(more) <= WIDE:
+        for i in np.flatnonzero(~taken).tolist():
+            found[i] = _height(r2 + more[i], kernel, y, extra)
+        return found
+    size = max(1, wide_hessian.NUMBERS // r2.size)
+    for start in range(0, len(more), size):
+        rows = slice(start, start + size)
+        C = FAMILIES[kernel.family].correlation(r2 + more[rows], kernel.alpha) + kernel.offset
+        C[:, np.arange(len(y)), np.arange(len(y))] += FORWARD_RATIO + extra
+        found[rows] = wide_hessian.heights(C, y)
+    return np.where(taken, -np.inf, found)
 
 
 def _height(r2: Array, kernel: Kernel, y: Array, extra: Array) -> float:

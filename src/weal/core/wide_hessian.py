@@ -90,3 +90,10 @@ def gradients(steps: Steps, pairs: tuple[Array, Array], y: Array, diagonal: Arra
     W = ratio[:, None] * C_y[:, pairs[0]] * C_y[:, pairs[1]] - inverse[:, pairs[0], pairs[1]]
     trace = ratio * np.einsum("nt,nt->n", C_y, C_y) - np.trace(inverse, axis1=1, axis2=2)
     return np.column_stack([steps.slopes(W), 0.5 * lam * trace])
+
+
+def heights(C: Array, y: Array) -> Array:  # (n,)
+    """Log evidences of the labels y (t,) for covariances C (n, t, t), up to a constant."""
+    square = np.linalg.solve(C, np.broadcast_to(y[:, None], (len(C), len(y), 1)))[..., 0] @ y
+    log_det = np.linalg.slogdet(C)[1]
+    return np.asarray(-(A0 + 0.5 * len(y)) * np.log(B0 + 0.5 * square) - 0.5 * log_det)

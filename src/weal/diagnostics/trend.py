@@ -23,9 +23,10 @@ model itself.
 
 Where there are more than MANY labels, the past beyond REPLAYED of them is that of the experts of
 now, told these labels in the same order: one pass over the labels, whose work is bounded
-(`model.approximation`). Lengthscales and noise are then those that all labels settled, so that
-estimates of the past are somewhat lower than they were then. Left-out errors are taken over some of
-the labels (`leave_one_out.some_labels`), and have a standard error.
+(`model.approximation`). With more than MANY_INPUTS inputs that is so for all of the past.
+Lengthscales and noise are then those that all labels settled, so that estimates of the past are
+somewhat lower than they were then. Left-out errors are taken over some of the labels
+(`leave_one_out.some_labels`), and have a standard error.
 
 Who keeps the course, with the fingerprint of all that it depends on, need not start from the
 beginning: it goes on from the last time that experts were settled.
@@ -59,7 +60,9 @@ PAST = 120  # labels up to which the past is settled as it was, and all experts 
 AS_IT_WAS, COARSE = 40, 1.5  # beyond: settled as it was up to so many; then ratio of labels between
 SETTLED_BY, COUNTS_FROM = 120, 1e-4  # and labels that settle, weight of an expert that counts
 MANY, REPLAYED = 2000, 400  # labels: beyond MANY, the past from REPLAYED on is of experts of now
+MANY_INPUTS = 100  # from which a settling takes seconds, and all of the past is of experts of now
 POOL = 500  # candidates, at most, that the expected error is taken over
+POOL_NUMBERS, FEWEST_POOL = 50_000, 100  # inputs of them all, and candidates at the least
 _DRAWN = 11  # part of the random key of these candidates
 Rows = tuple[Array, Array, Array]  # inputs (N, d), labels and noise variances (N,), scaled
 _NORMAL = 1.6449  # half the width of the interval at LEVEL, in sds of a normal
@@ -107,8 +110,14 @@ class Trend:
 
 
 def expected_over(state: State) -> Array:  # (N, d)
-    """The candidates that the expected error of a learner is taken over."""
-    return sample(state, POOL, _DRAWN)
+    """The candidates that the expected error of a learner is taken over; fewer of many inputs."""
+    return sample(state, most_candidates(state), _DRAWN)
+
+
+def most_candidates(state: State) -> int:
+    """How many candidates stand for all in error estimates."""
+    d = state.candidates.X.shape[1]
+    return max(FEWEST_POOL, min(POOL, POOL_NUMBERS // d))
 
 
 def course(
@@ -125,7 +134,7 @@ def course(
     fold, scale, t = believing(model.fold), model.scaling, len(model.fold.y)
     X, y, first = scale.inputs(X), scale.means(fold.y), min(n_start, t)
     known = known if known and (known.now.labels > MANY) == (t > MANY) else None
-    replayed = t if t <= MANY else max(REPLAYED, first)
+    replayed = _replayed(fold, first)
     settled = [n for n in _settlings(fold, first, t) if n <= replayed]
     wanted = set(_wanted(first, t))
     until = min(known.now.labels, replayed) if known else first
@@ -135,13 +144,13 @@ def course(
     marks = [one for one in marks if one.labels in wanted]
     surprises = [one for one in known.surprises if one.labels < start] if known else []
     stops = sorted(n for n in {*wanted, *settled, replayed} if n >= start)
-    now = fold_of(fold, start)
+    now = fold
     for i, end in pairwise([*stops, t]):
-        if i == t > PAST:
+        if i == t and (t > PAST or replayed < t):
             now = fold
         elif i == replayed < t:
             now = _told_anew(fold, i)
-        elif i in settled and i > start:
+        elif i in settled or i == start:
             now = fold_of(fold, i)
         now = main_experts(now, COUNTS_FROM) if i > PAST else now
         if i in wanted:
@@ -152,6 +161,17 @@ def course(
         if progress:
             progress("error estimates", i, t)
     return Trend(tuple(marks), tuple(surprises), len(X))
+
+
+def _replayed(fold: Fold, first: int) -> int:
+    """Labels up to which experts of the past are settled as they were; then they are those of now.
+
+    All of them; REPLAYED where there are MANY; none with MANY_INPUTS, whose settling takes long.
+    """
+    t, d = fold.X.shape
+    if d > MANY_INPUTS:
+        return first
+    return t if t <= MANY else max(REPLAYED, first)
 
 
 def _settlings(fold: Fold, first: int, t: int) -> Iterator[int]:
@@ -167,10 +187,10 @@ def _settlings(fold: Fold, first: int, t: int) -> Iterator[int]:
 def fold_after(model: Model, n_start: int, k: int) -> Fold:
     """The fold of the first k labels, its experts settled when they would have been.
 
-    Where there are more than PAST labels now, its experts are those of now.
+    Where there are more than PAST labels or MANY_INPUTS inputs, its experts are those of now.
     """
     fold = believing(model.fold)
-    if len(fold.y) > PAST:
+    if len(fold.y) > PAST or fold.X.shape[1] > MANY_INPUTS:
         return _told_anew(fold, k)
     start = max(_settlings(fold, min(n_start, k), k))
     return absorb(fold_of(fold, start), *_rows(fold, start, k))
