@@ -96,12 +96,12 @@ def quantiles(ens: Ensemble, mu: Array, var: Array, levels: Array) -> Array:  # 
 
 def _solved(w: Array, known: Table, ends: Array, mu: Array, width: Array, level: float) -> Array:
     """The quantile (N,) of mixtures of components (M, N), whose own quantiles are `ends`."""
-    low, high, found = ends.min(axis=0), ends.max(axis=0), w @ ends
+    low, high, found = ends.min(axis=0), ends.max(axis=0), _mean(w, ends)
     close, left = LAST_STEP * width.min(axis=0), np.arange(mu.shape[1])
     for turn in range(MOST_STEPS):
         y = found[left]
         cdf, density = known.cdf((y - mu) / width)
-        above, slope = w @ cdf - level, w @ (density / width)
+        above, slope = _mean(w, cdf) - level, _mean(w, density / width)
         low, high = np.where(above < 0.0, y, low), np.where(above < 0.0, high, y)
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # halved instead
             newton = y - above / slope
@@ -116,3 +116,8 @@ def _solved(w: Array, known: Table, ends: Array, mu: Array, width: Array, level:
             left, low, high, close = left[going], low[going], high[going], close[going]
             mu, width = mu[:, going], width[:, going]
     return found
+
+
+def _mean(w: Array, each: Array) -> Array:  # (M,), (M, N) -> (N,)
+    """The mean over experts; not by BLAS, whose last bits depend on how many rows there are."""
+    return np.asarray((w[:, None] * each).sum(axis=0))

@@ -34,12 +34,13 @@ class Predicting:
     model: Model
     encoder: Encoder
     level: float
+    of: int  # rows of all shards
 
     def __call__(self, shard: Shard) -> Columns:
         """Ids, means, sds and the ends of intervals."""
         shard.check()
         parts = [
-            self.model.summary(X[start : start + AT_A_TIME], self.level)
+            self.model.summary(X[start : start + AT_A_TIME], self.level, self.of)
             for X in shard.blocks(self.encoder, Later())
             for start in range(0, len(X), AT_A_TIME)
         ]
@@ -53,7 +54,7 @@ def predictions(
 ) -> Iterator[tuple[int, Columns]]:
     """Predictions for every shard, as they come, each with its number."""
     plain = _unnamed(model)
-    work = Predicting(plain, candidates.encoder, level)
+    work = Predicting(plain, candidates.encoder, level, len(candidates))
     return crew.each(work, candidates.parts, "predicting", progress)
 
 
