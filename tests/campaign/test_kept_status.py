@@ -79,7 +79,7 @@ def test_what_is_new_is_in_the_status(one, what):
         assert one.status(goal=0.5).needed is not None
         assert one.status() == first
     else:
-        one.set(goal=0.25)
+        one.change(goal=0.25)
         assert one.status().goal == 0.25
 
 

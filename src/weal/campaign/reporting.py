@@ -103,6 +103,8 @@ def _out(out: "Out") -> str:
 
 def _errors(status: "Status", beliefs: "Beliefs") -> list[str]:
     over = f"by the model itself, over {beliefs.expected_over:,} candidates"
+    if status.sampled and beliefs.expected.error:
+        over += f", +- {number(beliefs.expected.error, 2)}"
     before = f"last {beliefs.window} labels, each predicted before it was told"
     found = [
         "Error estimates, in units of the label",

@@ -26,12 +26,12 @@ from weal.diagnostics import input_importance, stopping
 from weal.diagnostics.coverage import LEVEL, Coverage, coverage
 from weal.diagnostics.effects import columns_of
 from weal.diagnostics.explain import sample
-from weal.diagnostics.leave_one_out import baseline, left_out_levels, some_labels
+from weal.diagnostics.leave_one_out import baseline, left_out_levels, rms, some_labels
 from weal.diagnostics.progress import Progress
 from weal.diagnostics.random_choice import Comparison, beside_random
 from weal.diagnostics.stopping import Change, Needed
 from weal.diagnostics.suspects import OtherUnit, Suspect
-from weal.diagnostics.trend import WINDOW, Trend, most_candidates
+from weal.diagnostics.trend import WINDOW, Trend, expected_over, most_candidates
 from weal.learner.candidate_sample import best_share, compared
 from weal.learner.functions import NOW_AUTO
 from weal.learner.sampling import LARGE, SAMPLE, standing_for
@@ -59,7 +59,7 @@ class Estimate:
     now: float
     course: tuple[tuple[int, float], ...]
     error: float | None = None  # standard error of `now`, where a sample stands for all
-    over: int | None = None  # how many labels that sample has
+    over: int | None = None  # labels, or candidates, of that sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +241,7 @@ def _beliefs(session: Session, course: Trend, progress: Progress | None) -> Beli
             None if which is None else len(which),
         ),
         prequential=_prequential(course),
-        expected=Estimate(course.now.expected, tuple((m.labels, m.expected) for m in course.marks)),
+        expected=_expected(session, course),
         expected_over=course.candidates,
         window=WINDOW,
         left_out_coverage=coverage(int(inside.sum()), len(inside)),
@@ -254,6 +254,14 @@ def _beliefs(session: Session, course: Trend, progress: Progress | None) -> Beli
         if chosen
         else None,
     )
+
+
+def _expected(session: Session, course: Trend) -> Estimate:
+    """The error that the model expects of itself, and how well some candidates tell that of all."""
+    _, sd = session.model.predict(expected_over(session.state), return_std=True)
+    now, error = course.now.expected, rms(sd, session.ledger.rows)[1]
+    marks = tuple((mark.labels, mark.expected) for mark in course.marks)
+    return Estimate(now, marks, error, None if error is None else len(sd))
 
 
 def _chosen(ledger: Ledger) -> int:
