@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.special import erfcx
 
@@ -193,7 +194,7 @@ def forward(kernel: Kernel, X: Array, y: Array, extra: Array) -> Kernel:
 
 
 def _heights(
-    r2: Array, more: Array, taken: Array, kernel: Kernel, y: Array, extra: Array
+    r2: Array, more: Array, taken: NDArray[np.bool_], kernel: Kernel, y: Array, extra: Array
 ) -> Array:  # (d,)
     """L with each of more (d, t, t) added to r2 (t, t); -inf for those that are taken."""
     found = np.full(len(more), -np.inf)
@@ -257,11 +258,11 @@ def _wide_hessian(problem: Fit, p: Array, at: Array) -> Array:
     size = max(1, wide_hessian.NUMBERS // max(t * t, d))
     for start in range(0, d, size):
         which = np.arange(start, min(start + size, d))
+        given = (p[:-1], problem.D2, which, DIFFERENCE)
         if shape.like.family == ANOVA:
-            steps = wide_hessian.anova_steps(p[:-1], problem.D2, which, DIFFERENCE)
+            steps = wide_hessian.anova_steps(*given)
         else:
-            given = (shape.like, p[:-1], problem.D2, which)
-            steps = wide_hessian.family_steps(*given, DIFFERENCE)
+            steps = wide_hessian.family_steps(shape.like, *given)
         H[which] = -(wide_hessian.gradients(steps, *known) + pull + at) / DIFFERENCE
     H[:d, : len(shape.mean)] += shape.precision[:d]
     for n in range(d, len(p)):  # strength of anova, and noise

@@ -17,12 +17,14 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weal.core.arrays import Array
 from weal.core.kernels import FAMILIES, Kernel
 from weal.core.tuned import A0, B0
 
 NUMBERS = 2**22  # of the matrices (steps, T) and (steps, t, t) that are at hand at a time
+Places = NDArray[np.intp]
 
 
 class Steps(NamedTuple):
@@ -32,7 +34,7 @@ class Steps(NamedTuple):
     slopes: Callable[[Array], Array]  # w (n, T) -> (n, P)
 
 
-def family_steps(kernel: Kernel, p: Array, D2: Array, which: Array, by: float) -> Steps:
+def family_steps(kernel: Kernel, p: Array, D2: Array, which: Places, by: float) -> Steps:
     """Steps of the log lengthscales `which` (n,), from p (d,), for squared distances D2 (d, T)."""
     family, alpha = FAMILIES[kernel.family], kernel.alpha
     inverse = np.exp(-2.0 * p)
@@ -48,7 +50,7 @@ def family_steps(kernel: Kernel, p: Array, D2: Array, which: Array, by: float) -
     return Steps(family.correlation(r2, alpha), slopes)
 
 
-def anova_steps(p: Array, D2: Array, which: Array, by: float) -> Steps:
+def anova_steps(p: Array, D2: Array, which: Places, by: float) -> Steps:
     """The same of anova, for p (d + 1,); its last parameter is not among these steps."""
     d, s = len(D2), float(np.exp(p[-1]))
     full = -np.expm1(-d * np.log1p(s))

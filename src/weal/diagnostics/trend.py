@@ -116,7 +116,7 @@ def expected_over(state: State) -> Array:  # (N, d)
 
 def most_candidates(state: State) -> int:
     """How many candidates stand for all in error estimates."""
-    d = state.candidates.X.shape[1]
+    d = int(state.candidates.X.shape[1])
     return max(FEWEST_POOL, min(POOL, POOL_NUMBERS // d))
 
 

@@ -44,12 +44,17 @@ _last: WeakKeyDictionary[Any, _Sample] = WeakKeyDictionary()  # of each pool
 
 def compared(state: State, model: Model) -> int | None:
     """How many candidates one ask compares; None: all of them."""
-    pool, t = state.candidates, len(state.labels)
-    if not isinstance(pool, Candidates) or t <= SAMPLED_FROM:
+    if not _is_large(state):
         return None
     width = model.embedding_.width(model.ensemble_.experts)
     most = max(LEAST_COMPARED, ASK_WORK // (len(model.weights_) * width**2))
-    return most if most < len(pool) else None
+    return most if most < len(state.candidates) else None
+
+
+def _is_large(state: State) -> bool:
+    """Whether there may be too many labels and candidates, in memory, to compare all of them."""
+    in_memory, U = isinstance(state.candidates, Candidates), len(state.candidates)
+    return in_memory and len(state.labels) > SAMPLED_FROM and U > LEAST_COMPARED
 
 
 def best_share(n: int) -> float:
@@ -63,7 +68,7 @@ def best_share(n: int) -> float:
 
 def sampled(state: State, beliefs: Beliefs, wanted: int) -> State:
     """The state whose candidates are those that an ask for so many rows compares."""
-    n = compared(state, beliefs.model(state)) if state.fitted else None
+    n = compared(state, beliefs.model(state)) if state.fitted and _is_large(state) else None
     if n is None:
         return state
     few = _sampled(state, n)
