@@ -138,6 +138,9 @@ def test_a_large_pool_is_sampled_by_the_state_alone():
         few = sampled(learner.state, learner._beliefs, 1)
         assert int(few.free().sum()) <= 50
         assert sampled(learner.state, learner._beliefs, 1).candidates is few.candidates
+        _, sd = learner.model.predict(X, return_std=True)
+        assert learner.predicted_error() == pytest.approx(np.sqrt((sd**2).mean()), rel=1e-6)
+        assert learner._beliefs._known.pool is None  # nobody has looked at all candidates
         one = [learner.ask(more=True) for _ in range(3)]
         answers.append((one, sorted(map(str, few.candidates.ids))))
         assert set(one) <= set(few.candidates.ids)

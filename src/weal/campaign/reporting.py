@@ -103,12 +103,12 @@ def _out(out: "Out") -> str:
 
 def _errors(status: "Status", beliefs: "Beliefs") -> list[str]:
     over = f"by the model itself, over {beliefs.expected_over:,} candidates"
-    if status.sampled and beliefs.expected.error:
-        over += f", +- {number(beliefs.expected.error, 2)}"
+    if status.sampled and beliefs.expected_error:
+        over += f", +- {number(beliefs.expected_error, 2)}"
     before = f"last {beliefs.window} labels, each predicted before it was told"
     found = [
         "Error estimates, in units of the label",
-        _estimate("leave-one-out", beliefs.left_out, _left_out(status, beliefs.left_out)),
+        _estimate("leave-one-out", beliefs.left_out, _left_out(status, beliefs)),
         f"  {'':<13}  guessing the mean gives {number(beliefs.baseline)}: "
         f"{percent(max(beliefs.explained, 0.0))} of the variance explained",
         _estimate("prequential", beliefs.prequential, before),
@@ -133,12 +133,12 @@ def _tested(status: "Status") -> str:
     return f"{n} {_plural(n, 'row')} drawn at random, as predicted when asked"
 
 
-def _left_out(status: "Status", estimate: "Estimate") -> str:
+def _left_out(status: "Status", beliefs: "Beliefs") -> str:
     """How the error was found, and how well it is known where some labels stand for all."""
-    if estimate.over is None:
+    if beliefs.left_out_error is None:
         return "each label predicted from the others"
-    error = f", +- {number(estimate.error, 2)}" if estimate.error else ""
-    return f"{estimate.over:,} of {status.labels:,} labels, each predicted from the others{error}"
+    of = f"{beliefs.left_out_over:,} of {status.labels:,} labels"
+    return f"{of}, each predicted from the others, +- {number(beliefs.left_out_error, 2)}"
 
 
 def _estimate(name: str, estimate: "Estimate | None", how: str) -> str:

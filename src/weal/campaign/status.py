@@ -58,8 +58,6 @@ class Estimate:
 
     now: float
     course: tuple[tuple[int, float], ...]
-    error: float | None = None  # standard error of `now`, where a sample stands for all
-    over: int | None = None  # labels, or candidates, of that sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +96,9 @@ class Beliefs:
     inputs: dict[str, float] | None  # shares by column; None: labels do not tell yet
     change: Change | None
     random: Comparison | None
+    left_out_over: int  # labels that stand for all in leave-one-out
+    left_out_error: float | None  # standard error of it; None: all labels are looked at
+    expected_error: float | None  # the same of the expected error, by its candidates
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,14 +235,9 @@ def _beliefs(session: Session, course: Trend, progress: Progress | None) -> Beli
     return Beliefs(
         baseline=guessed,
         explained=1.0 - (course.now.left_out / guessed) ** 2 if guessed > 0.0 else 0.0,
-        left_out=Estimate(
-            course.now.left_out,
-            tuple((m.labels, m.left_out) for m in course.marks),
-            course.now.left_out_error,
-            None if which is None else len(which),
-        ),
+        left_out=Estimate(course.now.left_out, tuple((m.labels, m.left_out) for m in course.marks)),
         prequential=_prequential(course),
-        expected=_expected(session, course),
+        expected=Estimate(course.now.expected, tuple((m.labels, m.expected) for m in course.marks)),
         expected_over=course.candidates,
         window=WINDOW,
         left_out_coverage=coverage(int(inside.sum()), len(inside)),
@@ -253,15 +249,16 @@ def _beliefs(session: Session, course: Trend, progress: Progress | None) -> Beli
         random=beside_random(model.fold, model.scaling, pool, state.settings.seed, progress)
         if chosen
         else None,
+        left_out_over=len(inside),
+        left_out_error=course.now.left_out_error,
+        expected_error=_expected_error(session),
     )
 
 
-def _expected(session: Session, course: Trend) -> Estimate:
-    """The error that the model expects of itself, and how well some candidates tell that of all."""
+def _expected_error(session: Session) -> float | None:
+    """The standard error of the expected error, where some candidates stand for all."""
     _, sd = session.model.predict(expected_over(session.state), return_std=True)
-    now, error = course.now.expected, rms(sd, session.ledger.rows)[1]
-    marks = tuple((mark.labels, mark.expected) for mark in course.marks)
-    return Estimate(now, marks, error, None if error is None else len(sd))
+    return rms(sd, session.ledger.rows)[1]
 
 
 def _chosen(ledger: Ledger) -> int:
