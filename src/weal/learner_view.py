@@ -12,6 +12,7 @@ import numpy as np
 from weal.core.arrays import Array
 from weal.learner import describing
 from weal.learner.beliefs import Beliefs
+from weal.learner.candidate_sample import compared
 from weal.learner.history import History
 from weal.learner.labels import Labels
 from weal.learner.predicting import inputs_at
@@ -218,11 +219,14 @@ class LearnerView:
         Returns
         -------
         float
-            In units of the labels; infinite before there is a model. Of a large pool in files, that
-            of a sample.
+            In units of the labels; infinite before there is a model. Of a large pool in files, or
+            of one with thousands of labels, that of a sample.
         """
         if not self.fitted:
             return float("inf")
+        if compared(self._state, self.model) is not None:
+            _, sd = self.model.predict(standing_for(self.candidates, self.seed)[1], return_std=True)
+            return float(np.sqrt((sd**2).mean()))
         at = np.flatnonzero(self.candidates.present)
         if isinstance(self.candidates, ShardedCandidates):  # a sample of a large one
             at, _ = standing_for(self.candidates, self.seed)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weal.campaign.ledger import Told
-from weal.campaign.predicting import check_model, frame_of, moments
+from weal.campaign.predicting import check_model, frame_of
 from weal.campaign.session import Session
 from weal.campaign.shard_pool import ShardPool
 from weal.campaign.writing import check_place, write
@@ -148,7 +148,8 @@ def _predicted(session: Session) -> Array:
     blocks = [
         X[start : start + PREDICTED_AT_A_TIME] for start in range(0, len(X), PREDICTED_AT_A_TIME)
     ]
-    return np.concatenate([moments(session.model, block, LEVEL) for block in blocks], axis=1)
+    model = session.model
+    return np.concatenate([model.summary(block, LEVEL, len(X)) for block in blocks], axis=1)
 
 
 def _candidates(campaign: "CampaignView") -> dict[str, Any]:

@@ -16,7 +16,8 @@ from weal.diagnostics.progress import Progress
 from weal.diagnostics.trend import Mark, Surprise, Trend, course, expected_over, fingerprint
 from weal.errors import WealError
 
-KIND, VERSION = "trend", 2  # of the snapshot; 1: weal 0.1, settled as often whatever the labels
+# Of the snapshot; 1: weal 0.1, settled as often whatever the labels; 2: errors of all labels.
+KIND, VERSION = "trend", 3
 
 
 def trend(session: Session, progress: Progress | None = None) -> Trend | None:

@@ -22,7 +22,6 @@ from weal.campaign.writing import encodable
 from weal.core.arrays import Array
 from weal.errors import WealError
 from weal.learner.state import State
-from weal.model.model import Model
 from weal.table.cells import cell_text, some_of
 from weal.table.index import with_ids
 from weal.table.plan import Plan, encode, notes
@@ -74,17 +73,11 @@ def predict(
         X = encode(plan, part, names)
         refuse_far(X, like, names)
         far.look_at(X)
-        parts.append(moments(model, X, level))
+        parts.append(model.summary(X, level, len(table)))
     said = [*table.notes, *_passed_over(campaign, plan, table, id_column), *remarks]
     said += [*_candidates(campaign, ids, id_column), *notes(plan, table), *far.lines()]
     mean, sd, low, high = np.concatenate(parts, axis=1)
     return Predicted(ids, mean, sd, low, high, tuple(said))
-
-
-def moments(model: Model, X: Array, level: float) -> Array:  # (4, N)
-    """Mean, sd and the ends of intervals of rows of inputs (N, d)."""
-    mean, sd = model.predict(X, return_std=True)
-    return np.stack([mean, sd, *model.predict_interval(X, level)])
 
 
 def check_model(state: State) -> None:

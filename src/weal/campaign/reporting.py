@@ -65,8 +65,7 @@ def _standing(status: "Status") -> list[str]:
         f"{status.name}: {status.labels:,} {_plural(status.labels, 'label')}, "
         f"{status.candidates:,} {_plural(status.candidates, 'candidate')} ({share} labelled)"
     ]
-    if status.sampled:
-        found.append(f"  a sample         {status.sampled:,} of them stand for all in what follows")
+    found += _samples(status)
     if status.repeats:
         found.append(f"  measured again   {status.repeats}")
     if status.out:
@@ -84,6 +83,19 @@ def _standing(status: "Status") -> list[str]:
     return found
 
 
+def _samples(status: "Status") -> list[str]:
+    """How many candidates stand for all in what is said, and how many an ask compares."""
+    found = []
+    if status.sampled:
+        found.append(f"  a sample         {status.sampled:,} of them stand for all in what follows")
+    if status.compared and status.best_share:
+        found.append(
+            f"  compared         {status.compared:,} of them, drawn at random, at each ask: the "
+            f"row asked is among the best {100 * status.best_share:.2g} % of all (99 times of 100)"
+        )
+    return found
+
+
 def _out(out: "Out") -> str:
     who = f" ({out.who}," if out.who else " ("
     return f"{out.id}{who} until {out.until:%Y-%m-%d})".replace("( ", "(")
@@ -91,10 +103,12 @@ def _out(out: "Out") -> str:
 
 def _errors(status: "Status", beliefs: "Beliefs") -> list[str]:
     over = f"by the model itself, over {beliefs.expected_over:,} candidates"
+    if status.sampled and beliefs.expected_error:
+        over += f", +- {number(beliefs.expected_error, 2)}"
     before = f"last {beliefs.window} labels, each predicted before it was told"
     found = [
         "Error estimates, in units of the label",
-        _estimate("leave-one-out", beliefs.left_out, "each label predicted from the others"),
+        _estimate("leave-one-out", beliefs.left_out, _left_out(status, beliefs)),
         f"  {'':<13}  guessing the mean gives {number(beliefs.baseline)}: "
         f"{percent(max(beliefs.explained, 0.0))} of the variance explained",
         _estimate("prequential", beliefs.prequential, before),
@@ -117,6 +131,14 @@ def _errors(status: "Status", beliefs: "Beliefs") -> list[str]:
 def _tested(status: "Status") -> str:
     n = status.check.n if status.check else 0
     return f"{n} {_plural(n, 'row')} drawn at random, as predicted when asked"
+
+
+def _left_out(status: "Status", beliefs: "Beliefs") -> str:
+    """How the error was found, and how well it is known where some labels stand for all."""
+    if beliefs.left_out_error is None:
+        return "each label predicted from the others"
+    of = f"{beliefs.left_out_over:,} of {status.labels:,} labels"
+    return f"{of}, each predicted from the others, +- {number(beliefs.left_out_error, 2)}"
 
 
 def _estimate(name: str, estimate: "Estimate | None", how: str) -> str:

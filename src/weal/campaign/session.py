@@ -14,6 +14,7 @@ from weal.campaign.ledger import Ledger
 from weal.campaign.replay import Pool, Replay, choosable, follow, goes_on, replay
 from weal.campaign.shard_pool import read_shard_pool
 from weal.learner.beliefs import Beliefs
+from weal.learner.candidate_sample import compared
 from weal.learner.memory_pool import MEMORY
 from weal.learner.state import Settlement, State
 from weal.model.model import Model
@@ -99,6 +100,8 @@ class Session:
         state, labels = self.state, len(self.state.labels)
         settlement, before = self._kept_pool
         if not state.fitted or (state.settlement is settlement and labels - before < OFTEN):
+            return
+        if compared(state, self.model) is not None:  # then nobody has looked at all candidates
             return
         if (found := self.beliefs.snapshot(state)) is not None:
             kept_pool.keep(self.store, self.ledger, state, found)

@@ -27,12 +27,13 @@ from weal.diagnostics import input_importance, stopping
 from weal.diagnostics.coverage import LEVEL, Coverage, coverage
 from weal.diagnostics.effects import columns_of
 from weal.diagnostics.explain import sample
-from weal.diagnostics.leave_one_out import baseline, left_out_levels
+from weal.diagnostics.leave_one_out import baseline, left_out_levels, rms, some_labels
 from weal.diagnostics.progress import Progress
 from weal.diagnostics.random_choice import Comparison, beside_random
 from weal.diagnostics.stopping import Change, Needed
 from weal.diagnostics.suspects import OtherUnit, Suspect
-from weal.diagnostics.trend import POOL, WINDOW, Trend
+from weal.diagnostics.trend import WINDOW, Trend, expected_over, most_candidates
+from weal.learner.candidate_sample import best_share, compared
 from weal.learner.functions import NOW_AUTO
 from weal.learner.sampling import LARGE, SAMPLE, standing_for
 from weal.model.model import Model
@@ -96,6 +97,9 @@ class Beliefs:
     inputs: dict[str, float] | None  # shares by column; None: labels do not tell yet
     change: Change | None
     random: Comparison | None
+    left_out_over: int  # labels that stand for all in leave-one-out
+    left_out_error: float | None  # standard error of it; None: all labels are looked at
+    expected_error: float | None  # the same of the expected error, by its candidates
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +127,8 @@ class Status:
     other_units: tuple[OtherUnit, ...] = ()
     chosen: int = 0  # labels whose row the model has chosen
     sampled: int | None = None  # candidates that stand for all in what is said; None: all do
+    compared: int | None = None  # candidates that one ask compares; None: all
+    best_share: float | None = None  # of all, that the row asked is then among (99 %)
 
     def to_dict(self) -> dict[str, Any]:
         """As what JSON can say; labels that no model can take are "aside" there."""
@@ -156,16 +162,17 @@ def status(
     left = ledger.rows - len(ledger.labels)
     seed = state.settings.seed
     needed = stopping.needed(course, goal, left, seed) if course and goal else None
-    out = [Out(lease.id, lease.who, lease.until) for lease in ledger.leases.values()]
+    out, lapsed = rows_out(ledger, now)
     doubted = doubts(session) if course else Doubts()
+    n = compared(state, session.model) if course else None
     return Status(
         name=ledger.name,
         candidates=ledger.rows,
         labels=ledger.n_labels,
         labelled=len(ledger.labels),
         repeats=ledger.n_labels - len(ledger.labels),
-        out=tuple(one for one in out if one.until > now),
-        lapsed=tuple(one for one in out if one.until <= now),
+        out=out,
+        lapsed=lapsed,
         skipped=len(ledger.skipped),
         unusable=dict(session.replay.unusable),
         missing=missing,
@@ -180,7 +187,16 @@ def status(
         suspects=doubted.labels,
         other_units=doubted.units,
         chosen=_chosen(ledger),
+        compared=n,
+        best_share=None if n is None else best_share(n),
     )
+
+
+def rows_out(ledger: Ledger, now: datetime) -> tuple[tuple[Out, ...], tuple[Out, ...]]:
+    """Rows that are out, and those whose lease has lapsed."""
+    every = [Out(lease.id, lease.who, lease.until) for lease in ledger.leases.values()]
+    out, lapsed = ([one for one in every if (one.until > now) is on] for on in (True, False))
+    return tuple(out), tuple(lapsed)
 
 
 def honest_test(ledger: Ledger) -> Check | None:
@@ -210,9 +226,11 @@ def _asked_coverage(foretold: Sequence[Foretold]) -> Coverage | None:
 
 def _beliefs(session: Session, course: Trend, progress: Progress | None) -> Beliefs:
     model, state = session.model, session.state
-    t, X, n_start = len(model.fold.y), sample(state, POOL), state.settings.n_start
+    t, n_start = len(model.fold.y), state.settings.n_start
+    X = sample(state, most_candidates(state))
     last = max(LAST, int(LAST_SHARE * t))
-    inside = np.abs(left_out_levels(model.fold) - 0.5) <= 0.5 * LEVEL
+    which = some_labels(t)
+    inside = np.abs(left_out_levels(model.fold, which) - 0.5) <= 0.5 * LEVEL
     pool = model.scaling.inputs(standing_for(state.candidates, state.settings.seed)[1])
     chosen = _chosen(session.ledger) > 0
     guessed = baseline(model.scaling.means(model.fold.y))
@@ -233,7 +251,16 @@ def _beliefs(session: Session, course: Trend, progress: Progress | None) -> Beli
         random=beside_random(model.fold, model.scaling, pool, state.settings.seed, progress)
         if chosen
         else None,
+        left_out_over=len(inside),
+        left_out_error=course.now.left_out_error,
+        expected_error=_expected_error(session),
     )
+
+
+def _expected_error(session: Session) -> float | None:
+    """The standard error of the expected error, where some candidates stand for all."""
+    _, sd = session.model.predict(expected_over(session.state), return_std=True)
+    return rms(sd, session.ledger.rows)[1]
 
 
 def _chosen(ledger: Ledger) -> int:

@@ -176,12 +176,17 @@ class CampaignView(Opened):
         >>> found.candidates, found.labels, found.beliefs is None
         (4, 2, True)
         """
+        from weal.campaign import kept_status
         from weal.campaign.status import status
 
+        now = self.store.now()
+        if (kept := kept_status.read(self.store, self.ledger, goal, now)) is not None:
+            return kept
         session = self.session
-        found = status(session, goal, self.store.now(), progress)
+        found = status(session, goal, now, progress)
         with suppress(WealError):  # advice for next time may fail
             session.keep()
+        kept_status.keep(self.store, session.ledger, goal, found)
         return found
 
     def suspects(self) -> "list[Suspect]":

@@ -29,6 +29,7 @@ CELLS = 1 << 14  # correlations at a time, that they stay in the processor's cac
 # Weight of the empty set up to which k is [prod_i (1 + s k_i)/(1 + s)^d - weight] / (1 - weight):
 # the difference leaves all digits but one.
 MOST_EMPTY = 0.9
+WIDE = 100  # inputs from which slopes are taken from the product
 
 
 def correlation(X: Array, Y: Array, s: float) -> Array:
@@ -88,6 +89,16 @@ def joined(each: Iterable[Array], s: float, d: int) -> Array:
     return np.asarray(total / -np.expm1(-d * np.log1p(s)))
 
 
+def _product(each: Array, s: float) -> Array:
+    """The same for correlations (d, T) of many inputs, at once where that leaves the digits."""
+    d = len(each)
+    empty = float(np.exp(-d * np.log1p(s)))
+    if empty > MOST_EMPTY:
+        return joined(each, s, d)
+    f = (1.0 + s * each) / (1.0 + s)
+    return np.asarray((f.prod(axis=0) - empty) / (1.0 - empty))
+
+
 def with_slopes(p: Array, D2: Array) -> tuple[Array, Callable[[Array], Array]]:
     """K (T,) at p = (log l_1 .. log l_d, log s), for squared distances D2 (d, T) by input.
 
@@ -101,7 +112,7 @@ def with_slopes(p: Array, D2: Array) -> tuple[Array, Callable[[Array], Array]]:
     a = np.sqrt(5.0 * D2) * np.exp(-p[:-1])[:, None]  # (d, T)
     decay = np.exp(-a)
     each = (1.0 + a + a * a / 3.0) * decay
-    k = joined(each, s, d)
+    k = _product(each, s) if d > WIDE else joined(each, s, d)
 
     def slopes(w: Array) -> Array:
         f = (1.0 + s * each) / (1.0 + s)

@@ -13,6 +13,8 @@ is from the approximation there, exp(L + log prior) over what the normal says, t
 than HEAVIEST. Parameters on a bound stay there.
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 from weal.core.arrays import Array
@@ -44,11 +46,14 @@ def draws(peak: Peak) -> tuple[Array, Array, Array, Array]:
     return points, normalise(np.clip(ratio, -LIGHTEST, HEAVIEST)), L, b
 
 
+@lru_cache(maxsize=8)
 def directions(P: int) -> Array:
     """Points (n, P) around 0 in pairs, sqrt(P) away; the same in every run."""
     Q = np.linalg.qr(np.random.default_rng(P).standard_normal((P, P))).Q
     half = P**0.5 * Q[: min(P, N_PAIRS)]
-    return np.concatenate([half, -half])
+    found = np.concatenate([half, -half])
+    found.flags.writeable = False
+    return found
 
 
 def _root(H: Array) -> Array:

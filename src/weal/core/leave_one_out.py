@@ -19,19 +19,27 @@ and from the posterior at the labels, which costs next to nothing where that is 
 
     a = (y - mu) / lam        A_ii = (lam - v) / lam^2
 
-but where lam is tiny v comes too close to it, and the factor is needed.
+but where lam is tiny v comes too close to it, and the factor is needed. Experts on features and on
+inducing points have it from the posterior beyond ROOT_LABELS labels, with lam + r for lam (r as in
+`inducing`): there are then several labels for each feature, v is well below lam, and a factor of
+all labels would take t^2 numbers.
 """
 
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from weal.core import features
 from weal.core.arrays import Array
 from weal.core.embedding import Embedding
 from weal.core.ensemble import Ensemble, normalise
 from weal.core.exact import LEAST_RATIO, ExactExperts
 from weal.core.magnitude import Magnitude
+
+ROOT_LABELS = 2000  # labels up to which every kind of expert goes by a Cholesky factor
+Which = NDArray[np.intp] | None  # positions of labels; None: all
 
 
 def innovations(a: Array, A_ii: Array) -> tuple[Array, Array]:
@@ -55,15 +63,50 @@ def by_root(R: Array, y: Array) -> tuple[Array, Array]:
 
 
 def left_out(
-    ens: Ensemble, embedding: Embedding, X: Array, y: Array, extra: Array
+    ens: Ensemble, embedding: Embedding, X: Array, y: Array, extra: Array, which: Which = None
 ) -> tuple[Array, Array, Array]:
     """Innovations e, variances s and noise ratios lam (M, t) of the labels y (t,) at X (t, d), each
-    left out of the others; `extra` (t,) is what is known of their noise.
+    left out of the others; `extra` (t,) is what is known of their noise. Of some of the labels, all
+    others count, where `which` has their positions.
     """
     lam = np.maximum(ens.ratios(extra), LEAST_RATIO)
-    pairs = [by_root(_root(ens, embedding, m, X, lam[m]), y) for m in range(len(lam))]
-    a, A_ii = (np.stack(part) for part in zip(*pairs, strict=True))
-    return *innovations(a, A_ii), lam
+    if isinstance(ens.experts, ExactExperts) or len(y) <= ROOT_LABELS:
+        pairs = [_by_factor(ens, embedding, m, X, y, lam[m], which) for m in range(len(lam))]
+        a, A_ii = (np.stack(part) for part in zip(*pairs, strict=True))
+    else:
+        a, A_ii = _by_weights(ens, embedding, X, y, lam, which)
+    return *innovations(a, A_ii), lam if which is None else lam[:, which]
+
+
+def _by_factor(
+    ens: Ensemble, embedding: Embedding, m: int, X: Array, y: Array, lam: Array, which: Which
+) -> tuple[Array, Array]:
+    """a and A_ii (t,) of expert m."""
+    if which is None or not isinstance(ens.experts, ExactExperts):
+        a, A_ii = by_root(_root(ens, embedding, m, X, lam), y)
+        return (a, A_ii) if which is None else (a[which], A_ii[which])
+    L, alone = ens.experts.L[m], np.zeros((len(y), len(which)))
+    alone[which, np.arange(len(which))] = 1.0
+    R = solve_triangular(L, alone, lower=True, check_finite=False)
+    z = solve_triangular(L, y, lower=True, check_finite=False)
+    return R.T @ z, np.einsum("ji,ji->i", R, R)
+
+
+def _by_weights(
+    ens: Ensemble, embedding: Embedding, X: Array, y: Array, lam: Array, which: Which
+) -> tuple[Array, Array]:
+    """a and A_ii (M, t) of experts on features or inducing points, some labels at a time."""
+    if which is not None:
+        X, y, lam = X[which], y[which], lam[:, which]
+    a, A_ii = np.empty_like(lam), np.empty_like(lam)
+    for rows in features.blocks(len(y), 2 * 8 * len(lam) * embedding.width(ens.experts)):
+        points = embedding.points(ens.experts, X[rows])
+        r, (mu, v) = ens.experts.remainders(points), ens.experts.predict(points)
+        noise = lam[:, rows] + r
+        a[:, rows], found = by_posterior(y[rows], mu, v - r, noise)
+        prior = np.einsum("mnf,mnf->mn", points, points)  # A_ii is 1 / C_ii at the least
+        A_ii[:, rows] = np.maximum(found, 1.0 / (prior + noise))
+    return a, A_ii
 
 
 def without(ens: Ensemble, e: Array, s: Array) -> Ensemble:

@@ -52,6 +52,13 @@ class Magnitude(Protocol):
     def unit(self) -> Array:
         """What turns a noise variance in label units into a ratio (M,); no label changes it."""
 
+    @property
+    def freedom(self) -> Array:
+        """Degrees of freedom (M,) of the Student-t of an innovation; inf of a normal."""
+
+    def width(self, s: Array) -> Array:
+        """The scale of that distribution, elementwise."""
+
     def log_density(self, e: Array, s: Array) -> Array:
         """Log density of an innovation e whose variance is sig2 s, elementwise."""
 
@@ -104,6 +111,15 @@ class Fixed:
         """Sig2."""
         return self.variance
 
+    @property
+    def freedom(self) -> Array:  # (M,)
+        """A normal."""
+        return np.full(len(self.variance), np.inf)
+
+    def width(self, s: Array) -> Array:
+        """Sd of an innovation."""
+        return np.asarray(np.sqrt(_along(self.variance, s) * s))
+
     def log_density(self, e: Array, s: Array) -> Array:
         """N(0, sig2 s)."""
         return log_normal(e, _along(self.variance, e) * s)
@@ -146,6 +162,16 @@ class Conjugate:
         """Before the first label, for labels of that variance; the unit is that unless told."""
         b = np.full(M, variance * B0)
         return cls(np.full(M, A0), b, b / A0 if unit is None else unit)
+
+    @property
+    def freedom(self) -> Array:  # (M,)
+        """2 a."""
+        return 2.0 * self.a
+
+    def width(self, s: Array) -> Array:
+        """The scale of the Student-t of an innovation."""
+        a, b = _along(self.a, s), _along(self.b, s)
+        return np.asarray(np.sqrt(b / a) * np.sqrt(s))
 
     @property
     def variance(self) -> Array:  # (M,)

@@ -26,12 +26,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.special import erfcx
 
+from weal.core import wide_hessian
 from weal.core.arrays import Array
-from weal.core.kernels import FAMILIES, Kernel
-from weal.core.shapes import Shape, shape_of
+from weal.core.kernels import ANOVA, FAMILIES, Kernel
+from weal.core.shapes import WIDE, Shape, shape_of
 from weal.core.stated_noise import even_sample
 from weal.core.tuned import (
     A0,
@@ -182,16 +184,31 @@ def forward(kernel: Kernel, X: Array, y: Array, extra: Array) -> Kernel:
     r2 = off * D2.sum(axis=0)
     height = _height(r2, kernel, y, extra)
     for _ in range(d):
-        heights = [
-            -np.inf if inverse[i] == on else _height(r2 + (on - off) * D2[i], kernel, y, extra)
-            for i in range(d)
-        ]
+        heights = _heights(r2, (on - off) * D2, inverse == on, kernel, y, extra)
         best = int(np.argmax(heights))
         if heights[best] < height + FORWARD_GAIN:
             break
         height, inverse[best] = heights[best], on
         r2 = r2 + (on - off) * D2[best]
     return Kernel(kernel.family, tuple((inverse**-0.5).tolist()), kernel.alpha, kernel.offset)
+
+
+def _heights(
+    r2: Array, more: Array, taken: NDArray[np.bool_], kernel: Kernel, y: Array, extra: Array
+) -> Array:  # (d,)
+    """L with each of more (d, t, t) added to r2 (t, t); -inf for those that are taken."""
+    found = np.full(len(more), -np.inf)
+    if len(more) <= WIDE:
+        for i in np.flatnonzero(~taken).tolist():
+            found[i] = _height(r2 + more[i], kernel, y, extra)
+        return found
+    size = max(1, wide_hessian.NUMBERS // r2.size)
+    for start in range(0, len(more), size):
+        rows = slice(start, start + size)
+        C = FAMILIES[kernel.family].correlation(r2 + more[rows], kernel.alpha) + kernel.offset
+        C[:, np.arange(len(y)), np.arange(len(y))] += FORWARD_RATIO + extra
+        found[rows] = wide_hessian.heights(C, y)
+    return np.where(taken, -np.inf, found)
 
 
 def _height(r2: Array, kernel: Kernel, y: Array, extra: Array) -> float:
@@ -223,7 +240,32 @@ def _log_volume(H: Array, slope: Array) -> float:
 
 def _hessian(problem: Fit, p: Array, at: Array) -> Array:
     """Second derivatives of the loss, by differences of its gradient, which is `at` at p."""
+    if len(problem.D2) > WIDE:
+        return _wide_hessian(problem, p, at)
     steps = DIFFERENCE * np.eye(len(p))
     H = np.array([(problem.loss(p + step)[1] - at) / DIFFERENCE for step in steps])
     symmetric: Array = 0.5 * (H + H.T)
     return symmetric
+
+
+def _wide_hessian(problem: Fit, p: Array, at: Array) -> Array:
+    """The same for many inputs, whose columns are found together (`wide_hessian`)."""
+    shape, d, t = problem.shape, len(problem.D2), len(problem.y)
+    H = np.empty((len(p), len(p)))
+    _, pull = problem.log_prior(p)
+    lam, offset = float(np.exp(p[-1])), shape.like.offset
+    known = (problem.pairs, problem.y, 1.0 + offset + lam + problem.extra, offset, lam)
+    size = max(1, wide_hessian.NUMBERS // max(t * t, d))
+    for start in range(0, d, size):
+        which = np.arange(start, min(start + size, d))
+        given = (p[:-1], problem.D2, which, DIFFERENCE)
+        if shape.like.family == ANOVA:
+            steps = wide_hessian.anova_steps(*given)
+        else:
+            steps = wide_hessian.family_steps(shape.like, *given)
+        H[which] = -(wide_hessian.gradients(steps, *known) + pull + at) / DIFFERENCE
+    H[:d, : len(shape.mean)] += shape.precision[:d]
+    for n in range(d, len(p)):  # strength of anova, and noise
+        step = DIFFERENCE * (np.arange(len(p)) == n)
+        H[n] = (problem.loss(p + step)[1] - at) / DIFFERENCE
+    return np.asarray(0.5 * (H + H.T))

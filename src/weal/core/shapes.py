@@ -30,6 +30,7 @@ from weal.core.tuned import (
     STRENGTH_SPREAD,
 )
 
+WIDE = 100  # inputs from which formulas for many are used; the last digits of others stay
 Slopes = Callable[[Array], Array]  # w (T,) -> w'dk/dp (P,)
 
 
@@ -81,19 +82,37 @@ def shape_of(like: Kernel, d: int) -> Shape:
     """The shape of a kernel's family on d inputs."""
     is_anova = like.family == ANOVA
     level = np.log(ANOVA_LENGTH) if is_anova else np.log(LEVEL_LENGTH) + 0.5 * np.log(d)
-    covariance = LENGTH_SPREAD**2 * np.eye(d) + LEVEL_SPREAD**2
+    precision, log_norm = _lengths_prior(d, is_anova) if d > WIDE else _prior(d, is_anova)
     mean, low, high = (
         np.full(d, value)
         for value in (level, np.log(SOUGHT_LENGTHS[0]), np.log(SOUGHT_LENGTHS[1] * d**0.5))
     )
     if is_anova:
-        covariance = np.pad(covariance, (0, 1))
-        covariance[d, d] = STRENGTH_SPREAD**2
         mean = np.append(mean, -0.5 * np.log(d))
         low, high = (
             np.append(ends, np.log(s))
             for ends, s in zip((low, high), SOUGHT_STRENGTHS, strict=True)
         )
-    log_norm = -0.5 * float(np.linalg.slogdet(2.0 * np.pi * covariance)[1])
-    precision = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
     return Shape(like, mean, precision, log_norm, low, high)
+
+
+def _prior(d: int, is_anova: bool) -> tuple[Array, float]:
+    """The precision (P, P) of the prior, and the log of what its density is divided by."""
+    covariance = LENGTH_SPREAD**2 * np.eye(d) + LEVEL_SPREAD**2
+    if is_anova:
+        covariance = np.pad(covariance, (0, 1))
+        covariance[d, d] = STRENGTH_SPREAD**2
+    log_norm = -0.5 * float(np.linalg.slogdet(2.0 * np.pi * covariance)[1])
+    return np.asarray(np.linalg.inv(covariance), dtype=np.float64), log_norm
+
+
+def _lengths_prior(d: int, is_anova: bool) -> tuple[Array, float]:
+    """The same in closed form (Sherman and Morrison), for many inputs."""
+    own, level = LENGTH_SPREAD**2, LEVEL_SPREAD**2
+    precision = np.eye(d) / own - level / (own * (own + d * level))
+    log_det = d * np.log(2.0 * np.pi) + (d - 1) * np.log(own) + np.log(own + d * level)
+    if is_anova:
+        precision = np.pad(precision, (0, 1))
+        precision[d, d] = STRENGTH_SPREAD**-2
+        log_det += np.log(2.0 * np.pi * STRENGTH_SPREAD**2)
+    return precision, -0.5 * float(log_det)

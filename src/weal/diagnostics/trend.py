@@ -11,7 +11,8 @@ The first two include the noise of the labels; the third does not. The past of a
 of its labels in their order: they are folded once more from the beginning, experts settled anew
 when the learner would (`model.fold`). Each label is predicted on the way; the other two estimates
 are taken after every label at first, later after every twentieth part more, and after the last.
-From FINE labels on the steps are longer, and not every label is kept.
+From FINE labels on, and where there are more than MANY, the steps are longer; not every label is
+kept.
 
 Settling costs t^3, and the learner settles some five times while labels double. So where there are
 more than PAST labels, experts of the past are, from AS_IT_WAS labels on, settled each time that
@@ -19,6 +20,13 @@ half as many have come, by at most SETTLED_BY of them, evenly spread. These are 
 than those that the learner had then: on three functions, 400 labels each, estimates of the past
 came out 0 to 4 % too high in the middle, a few by up to 37 %. The last estimate is that of the
 model itself.
+
+Where there are more than MANY labels, the past beyond REPLAYED of them is that of the experts of
+now, told these labels in the same order: one pass over the labels, whose work is bounded
+(`model.approximation`). With more than MANY_INPUTS inputs that is so for all of the past.
+Lengthscales and noise are then those that all labels settled, so that estimates of the past are
+somewhat lower than they were then. Left-out errors are taken over some of the labels
+(`leave_one_out.some_labels`), and have a standard error.
 
 Who keeps the course, with the fingerprint of all that it depends on, need not start from the
 beginning: it goes on from the last time that experts were settled.
@@ -37,7 +45,7 @@ from weal.core.slab import NO_DOUBT
 from weal.diagnostics.coverage import LEVEL
 from weal.diagnostics.explain import sample
 from weal.diagnostics.in_turn import in_turn
-from weal.diagnostics.leave_one_out import left_out_means
+from weal.diagnostics.leave_one_out import left_out_means, rms, some_labels
 from weal.diagnostics.mixtures import Mixtures, main_experts
 from weal.diagnostics.progress import Progress
 from weal.learner.state import State
@@ -51,7 +59,10 @@ FINE = 400  # labels up to which each is kept; of twice as many every second, an
 PAST = 120  # labels up to which the past is settled as it was, and all experts count
 AS_IT_WAS, COARSE = 40, 1.5  # beyond: settled as it was up to so many; then ratio of labels between
 SETTLED_BY, COUNTS_FROM = 120, 1e-4  # and labels that settle, weight of an expert that counts
+MANY, REPLAYED = 2000, 400  # labels: beyond MANY, the past from REPLAYED on is of experts of now
+MANY_INPUTS = 100  # from which a settling takes seconds, and all of the past is of experts of now
 POOL = 500  # candidates, at most, that the expected error is taken over
+POOL_NUMBERS, FEWEST_POOL = 50_000, 100  # inputs of them all, and candidates at the least
 _DRAWN = 11  # part of the random key of these candidates
 Rows = tuple[Array, Array, Array]  # inputs (N, d), labels and noise variances (N,), scaled
 _NORMAL = 1.6449  # half the width of the interval at LEVEL, in sds of a normal
@@ -65,6 +76,7 @@ class Mark:
     left_out: float
     expected: float
     experts: dict[str, float]  # weights of the kinds of experts
+    left_out_error: float | None = None  # standard error, where some labels stand for all
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +110,14 @@ class Trend:
 
 
 def expected_over(state: State) -> Array:  # (N, d)
-    """The candidates that the expected error of a learner is taken over."""
-    return sample(state, POOL, _DRAWN)
+    """The candidates that the expected error of a learner is taken over; fewer of many inputs."""
+    return sample(state, most_candidates(state), _DRAWN)
+
+
+def most_candidates(state: State) -> int:
+    """How many candidates stand for all in error estimates."""
+    d = int(state.candidates.X.shape[1])
+    return max(FEWEST_POOL, min(POOL, POOL_NUMBERS // d))
 
 
 def course(
@@ -115,20 +133,24 @@ def course(
     """
     fold, scale, t = believing(model.fold), model.scaling, len(model.fold.y)
     X, y, first = scale.inputs(X), scale.means(fold.y), min(n_start, t)
-    settled = list(_settlings(fold, first, t))
+    known = known if known and (known.now.labels > MANY) == (t > MANY) else None
+    replayed = _replayed(fold, first)
+    settled = [n for n in _settlings(fold, first, t) if n <= replayed]
     wanted = set(_wanted(first, t))
-    until = known.now.labels if known else first
+    until = min(known.now.labels, replayed) if known else first
     until = min(until, AS_IT_WAS) if until <= PAST < t else until  # it was settled otherwise since
     start = max((n for n in settled if n <= until), default=first)
     marks = [one for one in known.marks if one.labels < start] if known else []
     marks = [one for one in marks if one.labels in wanted]
     surprises = [one for one in known.surprises if one.labels < start] if known else []
-    stops = sorted(n for n in {*wanted, *settled} if n >= start)
-    now = fold_of(fold, start)
+    stops = sorted(n for n in {*wanted, *settled, replayed} if n >= start)
+    now = fold
     for i, end in pairwise([*stops, t]):
-        if i == t > PAST:
+        if i == t and (t > PAST or replayed < t):
             now = fold
-        elif i in settled and i > start:
+        elif i == replayed < t:
+            now = _told_anew(fold, i)
+        elif i in settled or i == start:
             now = fold_of(fold, i)
         now = main_experts(now, COUNTS_FROM) if i > PAST else now
         if i in wanted:
@@ -139,6 +161,17 @@ def course(
         if progress:
             progress("error estimates", i, t)
     return Trend(tuple(marks), tuple(surprises), len(X))
+
+
+def _replayed(fold: Fold, first: int) -> int:
+    """Labels up to which experts of the past are settled as they were; then they are those of now.
+
+    All of them; REPLAYED where there are MANY; none with MANY_INPUTS, whose settling takes long.
+    """
+    t, d = fold.X.shape
+    if d > MANY_INPUTS:
+        return first
+    return t if t <= MANY else max(REPLAYED, first)
 
 
 def _settlings(fold: Fold, first: int, t: int) -> Iterator[int]:
@@ -154,13 +187,18 @@ def _settlings(fold: Fold, first: int, t: int) -> Iterator[int]:
 def fold_after(model: Model, n_start: int, k: int) -> Fold:
     """The fold of the first k labels, its experts settled when they would have been.
 
-    Where there are more than PAST labels now, its experts are those of now.
+    Where there are more than PAST labels or MANY_INPUTS inputs, its experts are those of now.
     """
     fold = believing(model.fold)
-    if len(fold.y) > PAST:
-        return absorb(emptied(main_experts(fold, COUNTS_FROM)), *_rows(fold, 0, k))
+    if len(fold.y) > PAST or fold.X.shape[1] > MANY_INPUTS:
+        return _told_anew(fold, k)
     start = max(_settlings(fold, min(n_start, k), k))
     return absorb(fold_of(fold, start), *_rows(fold, start, k))
+
+
+def _told_anew(fold: Fold, k: int) -> Fold:
+    """The main experts of now after the first k labels alone."""
+    return absorb(emptied(main_experts(fold, COUNTS_FROM)), *_rows(fold, 0, k))
 
 
 def believing(fold: Fold) -> Fold:
@@ -214,7 +252,7 @@ def _wanted(first: int, t: int) -> Iterator[int]:
     """Numbers of labels after which estimates are taken."""
     while first < t:
         yield first
-        step = STEP if first < FINE else LONG_STEP
+        step = STEP if first < FINE and t <= MANY else LONG_STEP
         first = max(first + 1, int(first * (1.0 + step)))
     yield t
 
@@ -224,9 +262,11 @@ def _rows(fold: Fold, start: int, end: int) -> Rows:
 
 
 def _mark(fold: Fold, scale: Scaling, X: Array, y: Array) -> Mark:
-    errors = y - left_out_means(fold, scale)
+    which = some_labels(len(y))
+    alone = left_out_means(fold, scale, which)
+    left_out, error = rms((y if which is None else y[which]) - alone, len(y))
     _, sd = mean_sd(fold, scale, X)
-    return Mark(len(y), root_mean_square(errors), root_mean_square(sd), kinds(fold))
+    return Mark(len(y), left_out, root_mean_square(sd), kinds(fold), error)
 
 
 def _surprises(expected: Mixtures, scale: Scaling, y: Array, before: int) -> list[Surprise]:

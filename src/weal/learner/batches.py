@@ -8,6 +8,7 @@ pass, in memory:
     the best SHORTLIST of every acquisition function, and of their weighted sum
     SOME of the sample that stands for all (`sampling`), which carry the ranges of the scores
 
+Of a pool in memory that is too large for its labels, a sample is compared (`candidate_sample`).
 So the shortlist follows from the state in which the batch was opened, whether its candidates were
 asked for at once or in turn.
 """
@@ -19,6 +20,7 @@ import numpy as np
 from weal.core.tuned import TARGETS
 from weal.learner.apply import apply
 from weal.learner.beliefs import Beliefs
+from weal.learner.candidate_sample import sampled
 from weal.learner.choosing import chosen, next_query, scores_of
 from weal.learner.events import Asked, Released
 from weal.learner.sampling import standing_for
@@ -33,6 +35,7 @@ def queries(state: State, beliefs: Beliefs, wanted: int, opens: bool) -> list[As
     """The events of asking for so many candidates more; `opens` if a batch begins with them."""
     found: list[Asked] = []
     in_shards = isinstance(state.candidates, ShardedCandidates) and state.fitted
+    state = sampled(state, beliefs, wanted)
     while len(found) < wanted and (opens or not in_shards):
         event = next_query(state, beliefs, opens)
         found.append(event)

@@ -18,6 +18,7 @@ import numpy as np
 from weal.core.arrays import Array
 from weal.learner.apply import apply
 from weal.learner.beliefs import Beliefs
+from weal.learner.candidate_sample import sampled
 from weal.learner.choosing import next_query
 from weal.learner.sharded.candidates import ShardedCandidates
 from weal.learner.state import State
@@ -69,10 +70,11 @@ def near(state: State, beliefs: Beliefs, n: int, constraint: Callable[[Any], boo
 
 def _parents(state: State, beliefs: Beliefs, k: int) -> list[int]:
     """Positions of the candidates that would be asked next; the state stays as it is."""
-    chosen = []
+    chosen, index = [], state.candidates.index
+    state = sampled(state, beliefs, k)
     for _ in range(min(k, int(state.free(1).sum()))):
         event = next_query(state, beliefs, opens=False)
-        chosen.append(state.candidates.index[event.id])
+        chosen.append(index[event.id])
         state = apply(state, event)
     return chosen
 

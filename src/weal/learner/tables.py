@@ -57,7 +57,7 @@ def _predictions(state: State, beliefs: Beliefs) -> dict[str, Any]:
     pool, model = state.candidates, beliefs.model(state)
     at = np.flatnonzero(pool.present)
     parts = [
-        np.stack([*model.predict(X, return_std=True), *model.predict_interval(X, LEVEL)])
+        model.summary(X, LEVEL, len(at))
         for X in (pool.X[at[n : n + AT_A_TIME]] for n in range(0, len(at), AT_A_TIME))
     ]
     mean, sd, low, high = np.concatenate([np.zeros((4, 0)), *parts], axis=1)

@@ -1,15 +1,16 @@
 """Which kind of experts, for how many labels: exact ones as long as they fit, then inducing points.
 
 With t labels an exact expert takes t^2 numbers and t^3 / 3 multiplications. That is next to nothing
-up to SURELY_EXACT labels, and bearable while M of them take BYTES at the most: to 3,300 labels for
-12 experts, to 11,500 for one. With many labels few experts are left that matter, and as many play
-as can be exact (`most_experts`).
+up to SURELY_EXACT labels, and bearable while M of them take BYTES at the most, to 3,300 labels for
+12 experts, and up to MOST_EXACT labels: 10,000 would take 3.4 GB and minutes for each ask. With
+many labels few experts are left that matter, and as many play as can be exact (`most_experts`).
 
 Inducing points (`core.inducing`) cost t m^2 with m of them. A smooth function is known through few:
 where an eighth of the labels, or fewer, leave remainders whose mean is ENOUGH of the noise, they do
 as well as exact experts for a fraction of the cost, and are taken. A rough one needs more than
 pays: with half of the labels as inducing points an exact expert is cheaper. So it stays exact
-while that fits, and has the most points that do beyond.
+while that fits. Beyond MOST_EXACT labels it has the most points whose work t m^2 is LABEL_WORK, so
+that the time of a fold is bounded however many labels there are: 926 points for 10,000 labels.
 
 Points are chosen among the labelled inputs, of more than CHOSEN_FROM among so many, taken evenly in
 the order of their values: so the set of inputs decides, and not the order in which they came nor
@@ -30,7 +31,9 @@ from weal.core.pivots import pivots
 
 SURELY_EXACT = 2000  # labels up to which nothing is approximated
 BYTES = 2**30  # for the factors of all experts
+MOST_EXACT = 4000  # labels of exact experts, above SURELY_EXACT
 MOST_POINTS = 4000  # inducing points of an expert
+LABEL_WORK = 2**33  # labels times squared inducing points, of all experts, beyond MOST_EXACT labels
 FEW = 8  # labels for each inducing point from which these are few
 ENOUGH = 1e-3  # mean remainder, as a share of the noise ratio
 CHOSEN_FROM = 8000
@@ -38,12 +41,15 @@ CHOSEN_FROM = 8000
 
 def most_exact(M: int) -> int:
     """Labels up to which M experts may be exact ones."""
-    return max(SURELY_EXACT, int((BYTES / (8 * M)) ** 0.5))
+    return max(SURELY_EXACT, min(MOST_EXACT, int((BYTES / (8 * M)) ** 0.5)))
 
 
-def most_points(M: int) -> int:
-    """Inducing points that M experts may have each: a factor and a root take their square."""
-    return min(MOST_POINTS, int((BYTES / (2 * 8 * M)) ** 0.5))
+def most_points(M: int, t: int = 0) -> int:
+    """Inducing points that M experts of t labels may have each: a factor and a root take their
+    square, and so does the work of a label.
+    """
+    fit = min(MOST_POINTS, int((BYTES / (2 * 8 * M)) ** 0.5))
+    return fit if t <= MOST_EXACT else max(1, min(fit, int((LABEL_WORK / (M * t)) ** 0.5)))
 
 
 def most_experts(t: int) -> int:
@@ -61,7 +67,7 @@ def chosen(
     if approximation == "auto" and t <= most_exact(M):
         few = _inducing(dictionary, noise, X, min(t // FEW, most_points(M)), whole=True)
         return few or Exact()
-    return _inducing(dictionary, noise, X, most_points(M)) or Exact()
+    return _inducing(dictionary, noise, X, most_points(M, t)) or Exact()
 
 
 def _inducing(

@@ -5,10 +5,12 @@ All walk the points in blocks that fit the memory for one (`Fold.beliefs`).
 
 import numpy as np
 
-from weal.core import ensemble
+from weal.core import ensemble, mixture_quantiles
 from weal.core.arrays import Array, Index
 from weal.core.scaling import Scaling
 from weal.model.fold import Fold
+
+EXACT_ROWS = 5000  # rows of a table whose intervals are solved to the last bit, in seconds
 
 
 def mean_sd(fold: Fold, scale: Scaling, X: Array) -> tuple[Array, Array]:
@@ -49,3 +51,23 @@ def quantiles(fold: Fold, scale: Scaling, X: Array, levels: Array) -> Array:
         for _, mu, var in fold.beliefs(X)
     ]
     return scale.means(fold.bend.unbent(np.concatenate(parts, axis=1)))
+
+
+def summary(fold: Fold, scale: Scaling, X: Array, level: float, of: int) -> Array:  # (4, N)
+    """Mean and sd of f, and the ends of the interval of a label, from one pass over the experts.
+
+    X are some of `of` rows. Of more than EXACT_ROWS the ends are those of `quantiles` to 1e-8 of
+    the sd of a label (`core.mixture_quantiles`); of fewer, to the last bit.
+    """
+    levels, parts = 0.5 + 0.5 * level * np.array([-1.0, 1.0]), []
+    for _, mu, var in fold.beliefs(X):
+        ends = _ends(fold, mu, var, levels, of)
+        parts.append([*in_units(fold, scale, mu, var), *scale.means(fold.bend.unbent(ends))])
+    return np.concatenate(parts, axis=1)
+
+
+def _ends(fold: Fold, mu: Array, var: Array, levels: Array, of: int) -> Array:  # (2, N)
+    """Quantiles of labels as experts see them."""
+    if of > EXACT_ROWS:
+        return mixture_quantiles.quantiles(fold.ensemble, mu, var, levels)
+    return np.stack([ensemble.quantile(fold.ensemble, mu, var, one) for one in levels.tolist()])

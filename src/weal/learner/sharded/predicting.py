@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from weal import files
-from weal.core.arrays import Array
 from weal.errors import UnreadableFile
 from weal.learner.sharded.candidates import ShardedCandidates
 from weal.model.model import Model
@@ -39,12 +38,13 @@ class Predicting:
     model: Model
     encoder: Encoder
     level: float
+    of: int  # rows of all shards
 
     def __call__(self, shard: Shard) -> Columns:
         """Ids, means, sds and the ends of intervals."""
         shard.check()
         parts = [
-            self._predicted(X[start : start + AT_A_TIME])
+            self.model.summary(X[start : start + AT_A_TIME], self.level, self.of)
             for X in shard.blocks(self.encoder, Later())
             for start in range(0, len(X), AT_A_TIME)
         ]
@@ -52,17 +52,13 @@ class Predicting:
         ids = shard.ids(np.arange(shard.rows))
         return {"id": ids, "mean": mean, "sd": sd, "low": low, "high": high}
 
-    def _predicted(self, X: Array) -> Array:  # (4, n)
-        mean, sd = self.model.predict(X, return_std=True)
-        return np.stack([mean, sd, *self.model.predict_interval(X, self.level)])
-
 
 def predictions(
     candidates: ShardedCandidates, model: Model, level: float, crew: Crew, progress: Progress | None
 ) -> Iterator[tuple[int, Columns]]:
     """Predictions for every shard, as they come, each with its number."""
     plain = _unnamed(model)
-    work = Predicting(plain, candidates.encoder, level)
+    work = Predicting(plain, candidates.encoder, level, len(candidates))
     return crew.each(work, candidates.parts, "predicting", progress)
 
 

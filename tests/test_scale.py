@@ -1,0 +1,190 @@
+"""Thousands of labels: work that is bounded, met here with tens; and what is said of its error."""
+
+import numpy as np
+import pytest
+
+from weal import ActiveLearner, EnsembleGPRegressor
+from weal.core import leave_one_out as core_leave_one_out
+from weal.core.embedding import Exact
+from weal.core.inducing import Inducing
+from weal.diagnostics import leave_one_out, trend
+from weal.diagnostics.leave_one_out import left_out_means, rms, some_labels, without_each
+from weal.diagnostics.trend import course, fold_after
+from weal.learner import candidate_sample
+from weal.learner.candidate_sample import best_share, compared, sampled
+from weal.model import approximation, prediction
+
+
+def labels(n, seed=0, d=4, noise=0.1):
+    """A smooth function of some inputs, with noise."""
+    rng = np.random.default_rng([seed, n])
+    X = rng.uniform(-1.0, 1.0, (n, d))
+    f = np.sin(3.0 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * X[:, 3] ** 2
+    return X, f + noise * rng.standard_normal(n)
+
+
+@pytest.fixture
+def soon(monkeypatch):
+    """The limits of thousands of labels and candidates, met with tens of them."""
+    for module, name, value in (
+        (approximation, "SURELY_EXACT", 40),
+        (approximation, "MOST_EXACT", 60),
+        (core_leave_one_out, "ROOT_LABELS", 40),
+        (leave_one_out, "ALL_LABELS", 60),
+        (leave_one_out, "SOME_LABELS", 30),
+        (trend, "PAST", 15),
+        (trend, "AS_IT_WAS", 12),
+        (trend, "MANY", 60),
+        (trend, "REPLAYED", 20),
+        (candidate_sample, "SAMPLED_FROM", 40),
+        (candidate_sample, "LEAST_COMPARED", 50),
+        (candidate_sample, "ASK_WORK", 1),
+    ):
+        monkeypatch.setattr(module, name, value)
+
+
+@pytest.fixture(scope="module")
+def model():
+    """A model of 90 labels, whose experts know f through inducing points."""
+    X, y = labels(90)
+    given = EnsembleGPRegressor(approximation="inducing", random_state=1, outliers=False)
+    return given.fit(X, y).model_
+
+
+@pytest.mark.usefixtures("soon")
+def test_beyond_some_labels_no_expert_is_exact_and_the_work_of_labels_is_bounded(monkeypatch):
+    monkeypatch.setattr(approximation, "LABEL_WORK", 300 * 25**2)
+    X, y = labels(300, noise=1e-5)
+    fitted = EnsembleGPRegressor(random_state=1, outliers=False).fit(X, y).model_
+    assert isinstance(fitted.embedding_, Inducing)
+    points = [len(Z) for Z in fitted.embedding_.Z]
+    assert 300 * len(points) * max(points) ** 2 <= approximation.LABEL_WORK
+    few = EnsembleGPRegressor(random_state=1, outliers=False).fit(X[:50], y[:50]).model_
+    assert isinstance(few.embedding_, Exact)
+
+
+def test_ten_thousand_labels_are_within_the_memory_that_is_promised():
+    m = approximation.most_points(1, 10_000)
+    assert approximation.most_exact(1) < 10_000
+    assert 2 * 8 * m**2 + 8 * 10_000 * m < 200e6  # bytes of a factor, a root and features
+    assert approximation.most_points(1, 4000) == approximation.MOST_POINTS  # as before
+
+
+def test_labels_left_out_by_the_posterior_are_those_left_out_by_the_factor(model, monkeypatch):
+    by_root = without_each(model.fold)
+    monkeypatch.setattr(core_leave_one_out, "ROOT_LABELS", 40)
+    by_weights = without_each(model.fold)
+    assert isinstance(model.embedding_, Inducing)
+    np.testing.assert_allclose(by_weights.mu, by_root.mu, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(by_weights.s, by_root.s, rtol=1e-6)
+
+
+@pytest.mark.parametrize("approximation", ["inducing", "exact", "features"])
+@pytest.mark.parametrize("most", [40, 2000])
+def test_some_labels_are_left_out_of_all_others(approximation, most, monkeypatch):
+    monkeypatch.setattr(core_leave_one_out, "ROOT_LABELS", most)
+    X, y = labels(90)
+    given = {"approximation": approximation, "random_state": 1, "outliers": False}
+    model = EnsembleGPRegressor(**given).fit(X, y).model_
+    which = np.array([3, 17, 80])
+    every = left_out_means(model.fold, model.scaling)
+    some = left_out_means(model.fold, model.scaling, which)
+    np.testing.assert_allclose(some, every[which], rtol=1e-8)
+
+
+def test_the_error_of_a_sample_is_stated_and_right():
+    rng = np.random.default_rng(5)
+    every = rng.standard_normal(3000)
+    truth = rms(every, 3000)
+    assert truth[1] is None
+    off = []
+    for _ in range(200):
+        found, error = rms(rng.choice(every, 300, replace=False), 3000)
+        off.append((found - truth[0]) / error)
+    assert 0.8 < np.std(off) < 1.2
+    assert some_labels(2000) is None
+    assert len(some_labels(10_000)) == 1000
+    assert some_labels(10_000)[[0, -1]].tolist() == [0, 9999]
+
+
+@pytest.mark.usefixtures("soon")
+def test_the_past_of_many_labels_is_that_of_the_experts_of_now(model):
+    X, _ = labels(40, 9)
+    found = course(model, 10, X)
+    now = found.now
+    assert now.labels == 90
+    assert now.left_out_error > 0.0
+    assert now.expected == pytest.approx(np.sqrt((model.predict(X, True)[1] ** 2).mean()), rel=1e-3)
+    past = {mark.labels: mark for mark in found.marks}
+    later = [n for n in past if 20 < n < 90]
+    for n in later:
+        early = fold_after(model, 10, n)
+        sd = prediction.mean_sd(early, model.scaling, model.scaling.inputs(X))[1]
+        assert past[n].expected == pytest.approx(np.sqrt((sd**2).mean()), rel=1e-3)
+    assert later
+    assert now.expected < past[later[0]].expected
+    assert course(model, 10, X, found) == found
+
+
+@pytest.mark.usefixtures("soon")
+def test_a_large_pool_is_sampled_by_the_state_alone():
+    X, y = labels(300, 4)
+    order = np.random.default_rng(2).permutation(300)
+    answers = []
+    for rows in (np.arange(300), order):
+        learner = ActiveLearner(X[rows], ids=[f"r{n}" for n in rows.tolist()])
+        learner.tell([f"r{n}" for n in range(70)], y[:70])
+        assert compared(learner.state, learner.model) == 50
+        few = sampled(learner.state, learner._beliefs, 1)
+        assert int(few.free().sum()) <= 50
+        assert sampled(learner.state, learner._beliefs, 1).candidates is few.candidates
+        _, sd = learner.model.predict(X, return_std=True)
+        assert learner.predicted_error() == pytest.approx(np.sqrt((sd**2).mean()), rel=1e-6)
+        assert learner._beliefs._known.pool is None  # nobody has looked at all candidates
+        one = [learner.ask(more=True) for _ in range(3)]
+        answers.append((one, sorted(map(str, few.candidates.ids))))
+        assert set(one) <= set(few.candidates.ids)
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.usefixtures("soon")
+def test_a_batch_is_the_same_at_once_and_in_turn_and_goes_on_beyond_the_sample():
+    X, y = labels(200, 6)
+    at_once, in_turn, all_of_them = (ActiveLearner(X) for _ in range(3))
+    for learner in (at_once, in_turn, all_of_them):
+        learner.tell(range(70), y[:70])
+    assert at_once.ask(4) == [in_turn.ask(more=True) for _ in range(4)]
+    assert len(set(all_of_them.ask(130))) == 130  # more than the sample has
+
+
+@pytest.mark.usefixtures("soon")
+def test_few_labels_or_few_candidates_are_never_sampled():
+    X, y = labels(300, 4)
+    learner = ActiveLearner(X)
+    learner.tell(range(40), y[:40])
+    assert compared(learner.state, learner.model) is None
+    assert sampled(learner.state, learner._beliefs, 1) is learner.state
+
+
+def test_the_best_of_a_sample_is_among_the_best_as_often_as_is_said():
+    rng = np.random.default_rng(7)
+    share = best_share(100)
+    ranks = np.array([rng.choice(20_000, 100, replace=False).min() for _ in range(2000)])
+    assert abs((ranks < share * 20_000).mean() - candidate_sample.SURE) < 0.01
+
+
+def test_a_summary_of_many_rows_is_what_predictions_and_intervals_say(monkeypatch):
+    X, y = labels(30, 8)
+    model = EnsembleGPRegressor(random_state=1).fit(X, 50.0 * y).model_
+    new, _ = labels(200, 3)
+    mean, sd = model.predict(new, return_std=True)
+    low, high = model.predict_interval(new, 0.8)
+    np.testing.assert_array_equal(model.summary(new, 0.8), [mean, sd, low, high])
+    monkeypatch.setattr(prediction, "EXACT_ROWS", 199)
+    found = model.summary(new, 0.8)
+    np.testing.assert_array_equal(found[:2], [mean, sd])
+    assert np.abs(found[2:] - [low, high]).max() < 1e-8 * (high - low).max()
+    parts = [model.summary(new[n : n + 7], 0.8, of=200) for n in range(0, 200, 7)]
+    np.testing.assert_allclose(np.concatenate(parts, axis=1), found, rtol=1e-9)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        model.summary(new, 1.0)
