@@ -19,10 +19,12 @@ import numpy as np
 
 from weal.campaign import reporting
 from weal.campaign.doubts import Doubts, doubts
+from weal.campaign.kept_contradictions import contradicted
 from weal.campaign.kept_trend import trend
 from weal.campaign.ledger import Foretold, Ledger
 from weal.campaign.session import Session
 from weal.diagnostics import input_importance, stopping
+from weal.diagnostics.contradictions import Contradiction
 from weal.diagnostics.coverage import LEVEL, Coverage, coverage
 from weal.diagnostics.effects import columns_of
 from weal.diagnostics.explain import sample
@@ -122,6 +124,7 @@ class Status:
     other_units: tuple[OtherUnit, ...] = ()
     chosen: int = 0  # labels whose row the model has chosen
     sampled: int | None = None  # candidates that stand for all in what is said; None: all do
+    contradictions: tuple[Contradiction, ...] = ()  # labels that count, and the others contradict
 
     def to_dict(self) -> dict[str, Any]:
         """As what JSON can say; labels that no model can take are "aside" there."""
@@ -130,6 +133,8 @@ class Status:
             body |= {"words": one.words, "aside": one.aside}
         for body, unit in zip(plain["other_units"], self.other_units, strict=True):
             body["words"] = unit.words
+        for body, found in zip(plain["contradictions"], self.contradictions, strict=True):
+            body["words"] = found.words
         return {"aside" if name == "unusable" else name: one for name, one in plain.items()}
 
     def lines(self) -> list[str]:
@@ -179,6 +184,7 @@ def status(
         suspects=doubted.labels,
         other_units=doubted.units,
         chosen=_chosen(ledger),
+        contradictions=contradicted(session) if course else (),
     )
 
 

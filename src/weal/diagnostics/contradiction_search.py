@@ -26,7 +26,7 @@ MOST_LABELS = 120  # that one question looks at
 RUN_GAIN, GROUP_GAIN, SURE_GAIN = 5.0, 5.0, 6.0  # nats from which a set is named
 REGION_GAIN = 3.0  # nats by which a group has to be likelier than any region of the inputs
 TIE_GAIN = 1.0  # nats
-FAR_SDS, PEAK_SDS, COMPACT = 2.5, 8.0, 0.5  # the last: spread of a peak over that of all labels
+FAR_SDS, PEAK_SDS, COMPACT = 2.5, 8.0, 0.33  # the last: spread of a peak over that of all labels
 FEWEST_ASIDE = 3  # labels of a group that the model has set aside, from which they count as its own
 MOST_FOUND = 3  # sets of each kind
 KERNELS, LEAST_WEIGHT = 4, 0.05  # of the model that weigh with the grid
@@ -55,13 +55,15 @@ class Search:
         self._known: dict[bytes, tuple[Evidence, float]] = {}
 
     def found(self) -> Iterator[Found]:
-        """What is named, in turn."""
-        for kind in (self._run, self._group, self._sure):
+        """What is named, in turn: runs, and then groups and sure labels, the likeliest first."""
+        for kinds in ((self._run,), (self._group, self._sure)):
             for _ in range(MOST_FOUND):
-                if (one := kind()) is None:
+                every = [one for kind in kinds if (one := kind()) is not None]
+                if not every:
                     break
-                yield replace(one, before=~self.left)
-                self.left &= ~one.out
+                best = max(every, key=lambda one: one.gain)
+                yield replace(best, before=~self.left)
+                self.left &= ~best.out
 
     def _run(self) -> Found | None:
         """The run of equal labels that is least likely right."""

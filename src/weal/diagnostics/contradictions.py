@@ -83,7 +83,7 @@ class Contradiction:
 def contradictions(
     state: State, model: Model, groupings: Mapping[str, Sequence[Hashable | None]] | None = None
 ) -> list[Contradiction]:
-    """Sets of labels that the others contradict: runs, then groups, then sure labels.
+    """Sets of labels that the others contradict: runs, then groups and sure labels.
 
     `groupings` has, for each way to group the labels, the group of each label in the order told;
     its name, such as "told by", comes before that of a group.
