@@ -61,7 +61,7 @@ class Search:
                 every = [one for kind in kinds if (one := kind()) is not None]
                 if not every:
                     break
-                best = max(every, key=lambda one: one.gain)
+                best = _likeliest(every)
                 yield replace(best, before=~self.left)
                 self.left &= ~best.out
 
@@ -134,6 +134,15 @@ class Search:
             labels = evidence(self.kernels, self.X[rows], y, extra)
             self._known = {key: (labels, labels.log_z())}
         return rows, *self._known[key]
+
+
+def _likeliest(found: Sequence[Found]) -> Found:
+    """The one with the largest gain; of a group that is part of a set of sure labels, that set.
+
+    Who confirmed labels that are wrong need not differ in anything else.
+    """
+    best = max(found, key=lambda one: one.gain)
+    return next((one for one in found if one.kind == "sure" and one.out[best.out].all()), best)
 
 
 def _kernels(fold: Fold) -> list[Kernel]:
