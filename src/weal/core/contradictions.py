@@ -57,15 +57,39 @@ class Evidence:
 
     def log_z(self) -> float:
         """Log of the mean evidence of all experts, in all ways."""
-        each = self.each()
-        return float(logsumexp(each) - np.log(each.size))
+        return _log_mean(self.each())
 
     def each(self) -> Array:  # (m, w)
         """Log evidence of each expert in each way."""
-        t, slope = len(self.Y), self.log_slope.sum(axis=0)
-        found = [_factored(C, self.Y) for C in self.C]
-        square, log_det = np.stack([one[0] for one in found]), np.array([one[1] for one in found])
-        return _log_evidence(t, square, log_det[:, None]) + slope
+        square, log_det = zip(*[_squares(C, self.Y) for C in self.C], strict=True)
+        return self._weighed(np.stack(square), np.array(log_det))
+
+    def shifted(self, group: Mask) -> Array:  # (m, w)
+        """The same where all labels of a group are shifted by one unknown amount, and C has SHIFT
+        more within it: a step of rank one.
+        """
+        square, log_det, g = np.empty((len(self.C), self.Y.shape[1])), np.empty(len(self.C)), group
+        for m, C in enumerate(self.C):
+            Z, log_det[m] = _factored(C, np.column_stack([self.Y, np.sqrt(SHIFT) * g]))
+            u, more = Z[:, -1], 1.0 + float(Z[:, -1] @ Z[:, -1])
+            square[m] = np.einsum("tw,tw->w", Z, Z)[:-1] - (u @ Z[:, :-1]) ** 2 / more
+            log_det[m] += np.log(more)
+        return self._weighed(square, log_det)
+
+    def apart(self, group: Mask) -> Array:  # (m, w)
+        """The same where a group is of another function, and C has 0 between it and the rest."""
+        square, log_det = np.zeros((len(self.C), self.Y.shape[1])), np.zeros(len(self.C))
+        for kept in (group, ~group):
+            part = self.some(kept)
+            for m, C in enumerate(part.C):
+                more, det = _squares(C, part.Y)
+                square[m] += more
+                log_det[m] += det
+        return self._weighed(square, log_det)
+
+    def _weighed(self, square: Array, log_det: Array) -> Array:
+        log_p = _log_evidence(len(self.Y), square, log_det[:, None])
+        return np.asarray(log_p + self.log_slope.sum(axis=0))
 
     def some(self, kept: Mask) -> "Evidence":
         """The same of some of the labels."""
@@ -82,12 +106,22 @@ class Evidence:
 
 
 def _factored(C: Array, Y: Array) -> tuple[Array, float]:
-    """y'C^-1 y of each column of Y, and log |C|."""
+    """L^-1 Y, and log |C|, for C = L L'."""
     L, failed = lapack.dpotrf(C.T, lower=1, clean=0)  # symmetric: its transpose needs no copy
     if failed:
         raise np.linalg.LinAlgError("a covariance is not positive definite")
     Z, _ = lapack.dtrtrs(L, Y, lower=1)
-    return np.einsum("tw,tw->w", Z, Z), 2.0 * float(np.log(np.diag(L)).sum())
+    return Z, 2.0 * float(np.log(np.diag(L)).sum())
+
+
+def _squares(C: Array, Y: Array) -> tuple[Array, float]:
+    """y'C^-1 y of each column of Y, and log |C|."""
+    Z, log_det = _factored(C, Y)
+    return np.einsum("tw,tw->w", Z, Z), log_det
+
+
+def _log_mean(log_p: Array) -> float:
+    return float(logsumexp(log_p) - np.log(log_p.size))
 
 
 def _log_evidence(t: int, square: Array, log_det: Array) -> Array:
@@ -124,10 +158,8 @@ def group_gain(labels: Evidence, group: Mask, log_z: float) -> float:
 
     `log_z` is that of the labels.
     """
-    across = group[:, None] != group[None, :]
-    apart = replace(labels, C=np.where(across, 0.0, labels.C)).log_z()
-    shifted = replace(labels, C=labels.C + SHIFT * np.outer(group, group)).log_z()
-    return float(np.logaddexp(apart, shifted) - np.log(2.0)) - log_z
+    both = np.stack([labels.apart(group), labels.shifted(group)])
+    return _log_mean(both) - log_z
 
 
 def run_gain(labels: Evidence, run: Mask, bound: int = 0) -> float:

@@ -22,7 +22,7 @@ from weal.core.slab import Mask
 from weal.diagnostics.label_groups import Group, equal_runs
 from weal.model.fold import Fold
 
-MOST_LABELS = 120  # that one question looks at
+MOST_LABELS = 90  # that one question looks at
 RUN_GAIN, GROUP_GAIN, SURE_GAIN = 5.0, 5.0, 6.0  # nats from which a set is named
 REGION_GAIN = 3.0  # nats by which a group has to be likelier than any region of the inputs
 TIE_GAIN = 1.0  # nats
@@ -30,6 +30,7 @@ FAR_SDS, PEAK_SDS, COMPACT = 2.5, 8.0, 0.33  # the last: spread of a peak over t
 FEWEST_ASIDE = 3  # labels of a group that the model has set aside, from which they count as its own
 MOST_FOUND = 3  # sets of each kind
 KERNELS, LEAST_WEIGHT = 4, 0.05  # of the model that weigh with the grid
+FINE_LABELS, FINE, COARSE = 60, 2, 4  # every second kernel of the grid weighs, or every fourth
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,10 +147,11 @@ def _likeliest(found: Sequence[Found]) -> Found:
 
 
 def _kernels(fold: Fold) -> list[Kernel]:
-    """Kernels that weigh: every second of the grid, and the weightiest of the model."""
+    """Kernels that weigh: some of the grid, and the weightiest of the model."""
+    step = FINE if len(fold.seen) <= FINE_LABELS else COARSE
     order = np.argsort(-fold.ensemble.w, kind="stable").tolist()
     own = [fold.dictionary[m] for m in order if fold.ensemble.w[m] >= LEAST_WEIGHT]
-    return [*grid(fold.X.shape[1])[::2], *dict.fromkeys(own[:KERNELS])]
+    return [*grid(fold.X.shape[1])[::step], *dict.fromkeys(own[:KERNELS])]
 
 
 def looked_at(X: Array, which: Mask, every: Mask) -> Array:
