@@ -10,6 +10,8 @@ import pytest
 import weal
 from shell import typed
 from weal.campaign import kept_contradictions
+from weal.diagnostics.contradiction_search import MOST_LABELS
+from weal.diagnostics.label_groups import equal_runs, groups_of
 from weal.store import memory
 
 pytestmark = [
@@ -202,3 +204,37 @@ def test_few_or_equal_labels_contradict_nothing(ready):
     told(one, ids[:12], np.full(12, 7.0))
     assert one.contradictions() == []
     assert one.status().contradictions == ()
+
+
+def test_of_many_labels_a_stated_sample_is_looked_at():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.0, 1.0, (140, 2))
+    y = np.sin(5.0 * X[:, 0]) + X[:, 1]
+    who = {n: "bob" if n % 5 == 2 else "ann" for n in range(140)}
+    y[[n for n in who if who[n] == "bob"]] += 0.5
+    learner = weal.ActiveLearner(X, seed=0)
+    learner.tell(range(140), y)
+    [found] = learner.contradictions({"measured by": who})
+    assert (found.group, len(found.ids)) == (("measured by bob",), 28)
+    assert found.looked_at <= MOST_LABELS < found.of == 140
+    assert f"(by {found.looked_at} of 140 labels)" in found.words
+
+
+def test_of_two_people_the_one_with_fewer_labels_is_named():
+    names = ["ann"] * 7 + ["bob"] * 4
+    [found] = groups_of({"told by": names, "told on": ["1"] * 7 + ["2"] * 4}, 11)
+    assert found.names == ("told by bob", "told on 2")
+    assert found.which.tolist() == [False] * 7 + [True] * 4
+    [half] = groups_of({"told by": ["ann"] * 5 + ["bob"] * 5}, 10)
+    assert half.which.sum() == 5
+    assert groups_of({"told by": ["ann"] * 9 + ["bob"] * 2}, 11) == []
+    assert groups_of({"told by": [None] * 11}, 11) == []
+
+
+def test_a_row_that_is_measured_again_is_no_run():
+    X = np.array([[0.0], [1.0], [1.0], [1.0], [1.0], [2.0]])
+    y = np.array([5.0, 3.0, 3.0, 3.0, 3.0, 4.0])
+    assert equal_runs(X, y, []) == []
+    [run] = equal_runs(np.arange(6.0)[:, None], y, [])
+    assert run.which.tolist() == [False, True, True, True, True, False]
+    assert equal_runs(np.arange(6.0)[:, None], np.sort(y), []) == []

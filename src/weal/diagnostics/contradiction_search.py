@@ -25,7 +25,8 @@ from weal.model.fold import Fold
 MOST_LABELS = 90  # that one question looks at
 RUN_GAIN, GROUP_GAIN, SURE_GAIN = 5.0, 5.0, 6.0  # nats from which a set is named
 REGION_GAIN = 3.0  # nats by which a group has to be likelier than any region of the inputs
-TIE_GAIN = 1.0  # nats
+TIE_GAIN = 1.5  # nats of an equal label, where labels are distinct otherwise
+PLATEAU = 0.6  # share of a run whose nearest label is in it, from which it may be a plateau
 FAR_SDS, PEAK_SDS, COMPACT = 2.5, 8.0, 0.33  # the last: spread of a peak over that of all labels
 FEWEST_ASIDE = 3  # labels of a group that the model has set aside, from which they count as its own
 MOST_FOUND = 3  # sets of each kind
@@ -77,11 +78,18 @@ class Search:
         rows, labels, _ = self._evidence(one.which)
         y, v = self.y[self.left], self.y[one.which][0]
         bound = int(v == y.max()) - int(v == y.min())
-        others = self.y[self.left & ~one.which]
-        distinct = len(np.unique(others)) == len(others)
-        ties = 0.0 if bound or not distinct else TIE_GAIN * (int(one.which.sum()) - 1)
-        gain = run_gain(labels, one.which[rows], bound) + ties
-        return Found("run", one.which, gain, len(rows), one.names)
+        gain = run_gain(labels, one.which[rows], bound)
+        ties = int(one.which.sum()) - 1 if not bound and self._scattered(one.which) else 0
+        return Found("run", one.which, gain + TIE_GAIN * ties, len(rows), one.names)
+
+    def _scattered(self, run: Mask) -> bool:
+        """Whether no labels but those of a run are equal, and its rows are no neighbours."""
+        own, rows = np.flatnonzero(run), np.flatnonzero(self.left)
+        others = self.y[rows][~run[rows]]
+        r2 = squared_distances(self.X[own], self.X[rows])
+        r2[own[:, None] == rows] = np.inf
+        near = run[rows[r2.argmin(axis=1)]]
+        return len(np.unique(others)) == len(others) and float(near.mean()) < PLATEAU
 
     def _group(self) -> Found | None:
         """The group that differs most from the rest."""

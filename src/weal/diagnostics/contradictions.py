@@ -5,8 +5,9 @@ cannot set aside a third of them. So three kinds of sets are weighed by evidence
 right (`core.contradictions`), with what the error would be without them:
 
     run      equal labels in a row, in the order told, by everybody or within one group: an
-             instrument that was stuck. Labels that are equal where none is elsewhere, within the
-             range of the others, speak for it with TIE_GAIN nats each.
+             instrument that was stuck. Equal labels of rows that are no neighbours, within the
+             range of the others and where no others are equal, speak for it with TIE_GAIN nats
+             each.
     group    labels of one person, day or instrument that differ from the rest. Where a region of
              the inputs explains the difference about as well (`core.partitions`), the group was
              measured elsewhere, and nothing is said of it.

@@ -9,6 +9,7 @@ from weal.core.arrays import Array
 from weal.core.slab import Mask
 
 FEWEST_OF_GROUP, FEWEST_EQUAL = 3, 3  # labels of a group, rows of a run
+SORTED = 0.8  # steps up less steps down, over all: sorted labels may have a few added later
 MOST_GROUPS, MOST_RUNS = 16, 8  # that are looked at, the largest first
 
 
@@ -44,16 +45,30 @@ def groups_of(groupings: Mapping[str, Sequence[Hashable | None]], t: int) -> lis
 def equal_runs(X: Array, y: Array, groups: Sequence[Group]) -> list[Group]:
     """Runs of equal labels y (t,) in a row, among all labels or within a group, the longest first.
 
-    Rows that are measured again count once.
+    Rows that are measured again count once. Labels that are told sorted by their values, as from a
+    table, have equal ones in a row whatever the instrument does, and no runs.
     """
     every = Group((), np.ones(len(y), dtype=np.bool_))
     found: dict[bytes, Group] = {}
     for one in (every, *groups):
         at = np.flatnonzero(one.which)
+        if _sorted(y[at]):
+            continue
         ends = np.flatnonzero(np.diff(y[at]) != 0.0) + 1
         for rows in np.split(at, ends):
-            if len(np.unique(X[rows], axis=0)) >= FEWEST_EQUAL:
+            if len(rows) >= FEWEST_EQUAL and _distinct(X[rows]) >= FEWEST_EQUAL:
                 which = np.zeros(len(y), dtype=np.bool_)
                 which[rows] = True
                 found.setdefault(which.tobytes(), replace(one, which=which))
     return sorted(found.values(), key=lambda one: -int(one.which.sum()))[:MOST_RUNS]
+
+
+def _sorted(y: Array) -> bool:
+    """Whether nearly all steps from one label to the next go the same way."""
+    steps = np.sign(np.diff(y))
+    steps = steps[steps != 0.0]
+    return len(steps) > 0 and abs(float(steps.mean())) >= SORTED
+
+
+def _distinct(X: Array) -> int:
+    return len(np.unique(X, axis=0))
