@@ -174,7 +174,7 @@ def clean(name: str, noise: float, seed: int) -> Campaign:
 
     X, y = _design(measured, d, t, rng, seed)
     scores = 1.0 + np.searchsorted(np.quantile(y, [0.2, 0.4, 0.6, 0.8]), y)
-    y = [y, y, np.round(y / sd * 5.0) * sd / 5.0, scores][int(rng.integers(4))]
+    y = np.stack([y, y, np.round(y / sd * 5.0) * sd / 5.0, scores])[int(rng.integers(4))]
     days = [f"2026-03-0{1 + 3 * n // t}" for n in range(t)]
     instruments = ["A" if one < 0.5 else "B" for one in rng.random(t)]
     groups = {"told by": _people(rng, X), "told on": days, "instrument": instruments}

@@ -68,6 +68,21 @@ def test_sure_labels_that_the_others_contradict_are_named(ready):
     assert plain["words"] == found.words
 
 
+def test_a_single_sure_label_is_named_where_its_decimal_point_slipped(ready):
+    one, ids, y = ready
+    y[7] *= 10.0
+    told(one, ids, y, sure=True)
+    [found] = one.contradictions()
+    assert (found.kind, found.ids) == ("sure", (ids[7],))
+
+
+def test_a_single_peak_that_is_sure_is_no_contradiction(ready):
+    one, ids, y = ready
+    y[7] = 530.0
+    told(one, ids, y, sure=True)
+    assert one.contradictions() == []
+
+
 def test_a_run_of_equal_values_is_named(ready):
     one, ids, y = ready
     y[10:16] = y[9]

@@ -50,7 +50,7 @@ def _columns(session: Session) -> Groupings:
     if not names:
         return {}
     rows = [pool.row(state.candidates.index[label.name]) for label in state.labels]
-    found = {name: [_cell(row.get(name)) for row in rows] for name in names}
+    found: Groupings = {name: [_cell(row.get(name)) for row in rows] for name in names}
     return {name: values for name, values in found.items() if len(set(values)) <= MOST_LEVELS}
 
 

@@ -200,7 +200,7 @@ def _wrong_sets(labels: Evidence, free: Mask) -> list[Mask]:
     """The sets of labels that single experts leave out, those of the most evidence."""
     most = min(int(MOST_SHARE * len(free)), MOST_WRONG, int(free.sum()))
     found: dict[bytes, tuple[float, Mask]] = {}
-    inverse = np.linalg.inv(labels.C)
+    inverse: Array = np.linalg.inv(labels.C).astype(np.float64, copy=False)
     for w in range(labels.Y.shape[1]):
         for score, wrong in _left_out(labels, inverse, w, free, most):
             key = wrong.tobytes()

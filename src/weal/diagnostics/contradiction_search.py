@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weal.core.arrays import Array
 from weal.core.contradictions import (
@@ -19,15 +20,18 @@ from weal.core.kernels import Kernel
 from weal.core.lineup import grid
 from weal.core.partitions import regions
 from weal.core.slab import Mask
+from weal.core.tuned import SLIPS
 from weal.diagnostics.label_groups import Group, equal_runs
 from weal.model.fold import Fold
 
+Rows = NDArray[np.intp]  # numbers of labels, as told
 MOST_LABELS = 90  # that one question looks at
 RUN_GAIN, GROUP_GAIN, SURE_GAIN = 5.0, 5.0, 6.0  # nats from which a set is named
 REGION_GAIN = 3.0  # nats by which a group has to be likelier than any region of the inputs
 TIE_GAIN = 1.5  # nats of an equal label, where labels are distinct otherwise
 PLATEAU = 0.6  # share of a run whose nearest label is in it, from which it may be a plateau
 FAR_SDS, PEAK_SDS, COMPACT = 2.5, 8.0, 0.33  # the last: spread of a peak over that of all labels
+SLIP_SDS, ZERO_SDS = 0.5, 3.0  # of a slipped label without its slip, and of what is expected
 FEWEST_ASIDE = 3  # labels of a group that the model has set aside, from which they count as its own
 MOST_FOUND = 3  # sets of each kind
 KERNELS, LEAST_WEIGHT = 4, 0.05  # of the model that weigh with the grid
@@ -49,10 +53,10 @@ class Found:
 class Search:
     """Labels of a model, of which fewer and fewer are left to look at."""
 
-    def __init__(self, fold: Fold, groups: Sequence[Group]) -> None:
-        self.fold, self.groups = fold, groups
+    def __init__(self, fold: Fold, groups: Sequence[Group], zero: float = np.nan) -> None:
+        self.fold, self.groups, self.zero = fold, groups, zero
         self.X, self.y, self.extra = fold.seen.parts
-        self.left = np.ones(len(self.y), dtype=np.bool_)
+        self.left = np.isfinite(self.extra)
         self.kernels = _kernels(fold)
         self._known: dict[bytes, tuple[Evidence, float]] = {}
 
@@ -122,8 +126,16 @@ class Search:
         if gain < SURE_GAIN:
             return None
         wrong = np.zeros_like(free)
-        wrong[rows[_no_peak(self.X[rows], labels, inside)]] = True
+        slipped = _slipped(labels, inside, self._standard_zero(rows, labels))
+        wrong[rows[_no_peak(self.X[rows], labels, inside) | slipped]] = True
         return Found("sure", wrong, gain, len(rows)) if wrong.any() else None
+
+    def _standard_zero(self, rows: Rows, labels: Evidence) -> float:
+        """Where the zero of the labels is among standardised ones."""
+        y, u = self.y[rows], labels.Y[:, 0]
+        far = int(np.abs(u).argmax())
+        unit = (y[far] - np.median(y)) / u[far]
+        return float((self.zero - np.median(y)) / unit)
 
     def _farthest(self, free: Mask) -> Mask:
         """The sure labels that are farthest from the middle, where there are many."""
@@ -131,7 +143,7 @@ class Search:
         most = np.sort(away)[-min(MOST_LABELS // 3, len(away))]
         return np.asarray(free & (away >= most))
 
-    def _evidence(self, which: Mask) -> tuple[Array, Evidence, float]:
+    def _evidence(self, which: Mask) -> tuple[Rows, Evidence, float]:
         """Labels to look at for the sake of some, what experts make of them, and its log Z."""
         right = self.fold.right
         aside = which & ~right
@@ -162,7 +174,7 @@ def _kernels(fold: Fold) -> list[Kernel]:
     return [*grid(fold.X.shape[1])[::step], *dict.fromkeys(own[:KERNELS])]
 
 
-def looked_at(X: Array, which: Mask, every: Mask) -> Array:
+def looked_at(X: Array, which: Mask, every: Mask) -> Rows:
     """Rows to look at for the sake of some: all, or these, the nearest and some evenly spread."""
     rows = np.flatnonzero(every)
     if len(rows) <= MOST_LABELS:
@@ -175,7 +187,7 @@ def looked_at(X: Array, which: Mask, every: Mask) -> Array:
     return np.sort(np.concatenate([own, near, far]))
 
 
-def _even(rows: Array, most: int) -> Array:
+def _even(rows: Rows, most: int) -> Rows:
     """At most so many of the rows, evenly spread."""
     at = np.linspace(0, len(rows) - 1, min(most, len(rows))).round().astype(np.intp)
     return np.asarray(rows[at])
@@ -199,6 +211,20 @@ def _no_peak(X: Array, labels: Evidence, wrong: Mask) -> Mask:
     if high or (far.sum() > 1 and _spread(X[far]) < COMPACT * _spread(X)):
         far &= ~(wrong[nearest] & (away[nearest] * away > 0.0))
     return far if far.sum() > 1 or not high else np.zeros_like(far)
+
+
+def _slipped(labels: Evidence, wrong: Mask, zero: float) -> Mask:
+    """The wrong label whose decimal point has slipped, if it is a single one: over or times 10, 100
+    or 1000 it would be what the others let expect, which is not close to zero.
+    """
+    found, y = np.zeros_like(wrong), labels.Y[:, 0]
+    if wrong.sum() != 1:
+        return found
+    sd, meant = float(y[~wrong].std()), float(labels.expected(wrong)[0, 0])
+    size = float(y[wrong][0]) - zero
+    off = min(abs(zero + size / 10.0**k - meant) for k in SLIPS)
+    found[wrong] = off <= SLIP_SDS * sd and abs(meant - zero) >= ZERO_SDS * sd
+    return found
 
 
 def _spread(X: Array) -> float:

@@ -13,7 +13,7 @@ right (`core.contradictions`), with what the error would be without them:
              measured elsewhere, and nothing is said of it.
     sure     labels told as sure that are FAR_SDS or more from what the others let expect, in sds of
              the others. Labels of a peak are no errors: next to one another, or a single one
-             beyond PEAK_SDS.
+             beyond PEAK_SDS, unless its decimal point has slipped.
 
 Nothing is changed. A set that is found is left out before the next is looked for. Of more than
 MOST_LABELS labels, so many are looked at for each question: some of the set, those nearest to them
@@ -25,9 +25,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weal.core.arrays import Array
 from weal.core.slab import Mask
-from weal.diagnostics.contradiction_search import MOST_LABELS, Found, Search, looked_at
+from weal.diagnostics.contradiction_search import MOST_LABELS, Found, Rows, Search, looked_at
 from weal.diagnostics.label_groups import groups_of
 from weal.diagnostics.leave_one_out import left_out_means
 from weal.diagnostics.wording import number, some
@@ -93,7 +92,7 @@ def contradictions(
     if not model.fold.dictionary or t < FEWEST_LABELS or np.ptp(model.fold.seen.y) == 0.0:
         return []
     groups = groups_of(groupings or {}, t)
-    found = list(Search(model.fold, groups).found())
+    found = list(Search(model.fold, groups, units.zero(model.scaling)).found())
     names = [label.name for label in state.labels]
     return [_reported(model, one, names) for one in found]
 
@@ -122,7 +121,7 @@ def _errors(model: Model, before: Mask, one: Found) -> tuple[float, float, tuple
     then.
     """
     seen, rest = model.fold.seen, ~one.out & ~before
-    rows = np.flatnonzero(rest)
+    rows: Rows = np.flatnonzero(rest)
     if len(rows) > MOST_LABELS:
         rows = looked_at(seen.X, one.out, rest | one.out)
         rows = rows[rest[rows]]
@@ -139,7 +138,7 @@ def _errors(model: Model, before: Mask, one: Found) -> tuple[float, float, tuple
     )
 
 
-def _begun(model: Model, rows: Array) -> Fold:
+def _begun(model: Model, rows: Rows) -> Fold:
     """The fold of some of the labels alone, its experts settled by these."""
     fold, seen = model.fold, model.fold.seen
     parts = (seen.X[rows], seen.y[rows], seen.extra[rows])
@@ -150,4 +149,5 @@ def _begun(model: Model, rows: Array) -> Fold:
 def _left_out_error(model: Model, fold: Fold, kept: Mask) -> float:
     """Root mean square error of those of the labels that are kept, each left out."""
     errors = model.scaling.means(fold.y) - left_out_means(fold, model.scaling)
-    return float(np.sqrt((errors[kept[fold.right]] ** 2).mean()))
+    counted = errors[kept[fold.right]]
+    return float(np.sqrt((counted**2).mean())) if len(counted) else np.nan
