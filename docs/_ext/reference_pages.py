@@ -42,6 +42,7 @@ VALUES = {  # what public methods give back, or take: pages of their own too
     "Intake": "weal.campaign.intake",
     "Status": "weal.campaign.status",
     "Suspect": "weal.diagnostics.suspects",
+    "Contradiction": "weal.diagnostics.contradictions",
     "Event": "weal.store.events",
     "Shards": "weal.shards.pool",
 }

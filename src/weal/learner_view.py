@@ -25,6 +25,7 @@ from weal.model.model import Model
 from weal.table.plan import Plan
 
 if TYPE_CHECKING:
+    from weal.diagnostics.contradictions import Contradiction
     from weal.plots.axes import Plots
 
 
@@ -118,6 +119,44 @@ class LearnerView:
         from weal.plots.view import view_of
 
         return Plots(lambda: view_of(self._state, self._beliefs))
+
+    def contradictions(
+        self, groups: Mapping[str, Mapping[Hashable, Hashable]] | None = None
+    ) -> "list[Contradiction]":
+        """Labels that count although the others contradict them; nothing is changed.
+
+        These are labels told as sure, runs of equal labels in a row, and labels of one group.
+
+        Parameters
+        ----------
+        groups : mapping of mappings, optional
+            For each way to group labels, such as "measured by", the group of each id.
+
+        Returns
+        -------
+        list of Contradiction
+            With `kind` ("sure", "run" or "group"), `ids`, the error with these labels and without,
+            and `words`; none before there is a model.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from weal import ActiveLearner
+        >>> X = np.random.default_rng(0).uniform(0, 6, (40, 1))
+        >>> y = np.sin(X[:, 0])
+        >>> y[10:15] = 0.3  # the instrument was stuck
+        >>> learner = ActiveLearner(X)
+        >>> learner.tell(range(40), y)
+        >>> [(found.kind, found.ids) for found in learner.contradictions()]
+        [('run', (10, 11, 12, 13, 14))]
+        """
+        from weal.diagnostics.contradictions import contradictions
+
+        if not self._state.fitted:
+            return []
+        names = [label.name for label in self._state.labels]
+        each = {how: [of.get(name) for name in names] for how, of in (groups or {}).items()}
+        return contradictions(self._state, self.model, each)
 
     def predict(self, x: Any, return_std: bool = False) -> Any:
         """Mean of f, and if wanted its sd: of candidates by their ids, or of rows.

@@ -68,6 +68,22 @@ def test_a_label_that_looks_wrong_is_pointed_out(servers, url, tmp_path):
     assert "10 times too large?" in text
 
 
+def test_labels_that_contradict_the_others_are_pointed_out(servers, url, tmp_path):
+    begin(url, tmp_path, rows=60)
+    with weal.open_campaign("steel", url, by="bob") as campaign:
+        for k in range(40):
+            right = 100.0 + (k % 17 - 3.5) ** 2 + k % 5
+            campaign.tell(f"A-{k}", 111.25 if 20 <= k < 27 else right)
+    with Visitor(servers.start(url, worker="here")) as eve:
+        text = until(eve, "/c/steel/watch", "Look at these again")
+    assert re.search(r"7 labels in a row are 111.25, which the others contradict", plain(text))
+    assert re.search(
+        r"error of the other labels [\d.]+ with them, [\d.]+ without them", plain(text)
+    )
+    part = text[text.index("Look at these again") :]
+    assert 'href="/c/steel/row?id=A-23"' in part[: part.index("</section>")]
+
+
 def test_explore_sorts_filters_and_pages(eve):
     until(eve, "/c/steel/explore", "60 rows")
     down = eve.get("/c/steel/explore", params={"sort": "c0", "down": "true", "only": "open"}).text

@@ -31,6 +31,8 @@ def lines(status: "Status") -> list[str]:
         found += ["", *_errors(status, status.beliefs), "", *_model(status.beliefs, status.chosen)]
     if status.suspects:
         found += ["", *_suspects(status)]
+    if status.contradictions:
+        found += ["", *_contradictions(status)]
     found += ["", *_stopping(status)]
     return found
 
@@ -49,6 +51,16 @@ def _suspects(status: "Status") -> list[str]:
         *([f"  and {more} more: --json has all"] if more > 0 else []),
         *([still] if counted else []),
         f"  {fix} corrects one; --sure says that it is right",
+    ]
+
+
+def _contradictions(status: "Status") -> list[str]:
+    """Labels that the others contradict and that count all the same, and what to do about them."""
+    first = status.contradictions[0].ids[0]
+    return [
+        "Labels that contradict the others: they count as they are",
+        *(f"  {one.words}" for one in status.contradictions),
+        f"  `{command(status.name, str(first))}` corrects a label; nothing is changed by itself",
     ]
 
 

@@ -19,11 +19,13 @@ import numpy as np
 
 from weal.campaign import reporting
 from weal.campaign.doubts import Doubts, doubts
+from weal.campaign.kept_contradictions import contradicted
 from weal.campaign.kept_trend import trend
 from weal.campaign.ledger import Foretold, Ledger
 from weal.campaign.session import Session
 from weal.core.arrays import root_mean_square
 from weal.diagnostics import input_importance, stopping
+from weal.diagnostics.contradictions import Contradiction
 from weal.diagnostics.coverage import LEVEL, Coverage, coverage
 from weal.diagnostics.effects import columns_of
 from weal.diagnostics.explain import sample
@@ -129,6 +131,7 @@ class Status:
     sampled: int | None = None  # candidates that stand for all in what is said; None: all do
     compared: int | None = None  # candidates that one ask compares; None: all
     best_share: float | None = None  # of all, that the row asked is then among (99 %)
+    contradictions: tuple[Contradiction, ...] = ()  # labels that count, and the others contradict
 
     def to_dict(self) -> dict[str, Any]:
         """As what JSON can say; labels that no model can take are "aside" there."""
@@ -137,6 +140,8 @@ class Status:
             body |= {"words": one.words, "aside": one.aside}
         for body, unit in zip(plain["other_units"], self.other_units, strict=True):
             body["words"] = unit.words
+        for body, found in zip(plain["contradictions"], self.contradictions, strict=True):
+            body["words"] = found.words
         return {"aside" if name == "unusable" else name: one for name, one in plain.items()}
 
     def lines(self) -> list[str]:
@@ -189,6 +194,7 @@ def status(
         chosen=_chosen(ledger),
         compared=n,
         best_share=None if n is None else best_share(n),
+        contradictions=contradicted(session) if course else (),
     )
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from weal.campaign.explaining import Asked
     from weal.campaign.intake import Intake
     from weal.campaign.status import Status
+    from weal.diagnostics.contradictions import Contradiction
     from weal.diagnostics.suspects import Suspect
     from weal.plots.axes import Plots
 
@@ -201,6 +202,22 @@ class CampaignView(Opened):
         from weal.campaign.doubts import doubts
 
         return list(doubts(self.session).labels)
+
+    def contradictions(self) -> "list[Contradiction]":
+        """Labels that count although the others contradict them; nothing is changed.
+
+        These are labels told as sure, runs of equal labels in a row, and labels of one person, one
+        day, or one value of a column that is no input, such as an instrument.
+
+        Returns
+        -------
+        list of Contradiction
+            With `kind` ("sure", "run" or "group"), `ids`, the error with these labels and without,
+            and `words`; none before there is a model.
+        """
+        from weal.campaign.kept_contradictions import contradicted
+
+        return list(contradicted(self.session))
 
     @property
     def plot(self) -> "Plots":

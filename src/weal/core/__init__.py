@@ -30,6 +30,7 @@ Read in this order, the docstrings of the modules are the manual:
     swaps         which two labels were exchanged
     outliers      which labels are wrong, out of all that could be
     outlier_odds  the same of labels that were not searched
+    contradictions, partitions   sets of labels that the others contradict: stuck, shifted, wrong
     acquisition   how much a label of each candidate would be worth
     held          which experts a pool can do without, and no score is changed
     reference     the same with regard to reference points, kept up to date

@@ -12,6 +12,7 @@ router = APIRouter()
 LATELY = 12  # events that are shown
 WIDTH, HEIGHT, LEFT, BOTTOM = 460, 380, 56, 44  # of the picture of predicted against measured
 FEW = 12  # inputs that are shown
+SHOWN_ROWS = 10  # of a set of labels that the others contradict
 
 
 @router.get("/c/{name}/watch")
@@ -28,6 +29,7 @@ def watch(here: Here) -> Response:
         curve=_curve(here, status.data, measured) if status else None,
         lately=[(one, told(one)) for one in here.events(LATELY)],
         suspects=_suspects(status.data if status else None),
+        contradictions=_contradictions(status.data if status else None),
         **_shares(here, status.data if status else None),
     )
 
@@ -40,6 +42,12 @@ def _suspects(status: dict[str, Any] | None) -> list[dict[str, Any]]:
         for one in found
         if "words" in one
     ]
+
+
+def _contradictions(status: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """Labels that the others contradict: some of the rows, and what is the matter."""
+    found = status.get("contradictions", []) if status else []
+    return [{"ids": one["ids"][:SHOWN_ROWS], "text": str(one["words"])} for one in found]
 
 
 def _shares(here: At, status: dict[str, Any] | None) -> dict[str, Any]:

@@ -1,0 +1,231 @@
+"""The search for sets of labels that the others contradict (`contradictions`)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weal.core.arrays import Array
+from weal.core.contradictions import (
+    Evidence,
+    evidence,
+    group_gain,
+    run_gain,
+    standardised,
+    wrong_labels,
+)
+from weal.core.distances import squared_distances
+from weal.core.kernels import Kernel
+from weal.core.lineup import grid
+from weal.core.partitions import regions
+from weal.core.slab import Mask
+from weal.core.tuned import SLIPS
+from weal.diagnostics.label_groups import Group, equal_runs
+from weal.model.fold import Fold
+
+Rows = NDArray[np.intp]  # numbers of labels, as told
+MOST_LABELS = 90  # that one question looks at
+RUN_GAIN, GROUP_GAIN, SURE_GAIN = 5.0, 5.0, 6.0  # nats from which a set is named
+REGION_GAIN = 3.0  # nats by which a group has to be likelier than any region of the inputs
+TIE_GAIN = 1.5  # nats of an equal label, where labels are distinct otherwise
+PLATEAU = 0.6  # share of a run whose nearest label is in it, from which it may be a plateau
+FAR_SDS, PEAK_SDS, COMPACT = 2.5, 8.0, 0.33  # the last: spread of a peak over that of all labels
+SLIP_SDS, ZERO_SDS = 0.5, 3.0  # of a slipped label without its slip, and of what is expected
+FEWEST_ASIDE = 3  # labels of a group that the model has set aside, from which they count as its own
+MOST_FOUND = 3  # sets of each kind
+KERNELS, LEAST_WEIGHT = 4, 0.05  # of the model that weigh with the grid
+FINE_LABELS, FINE, COARSE = 60, 2, 4  # every second kernel of the grid weighs, or every fourth
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """A set of labels, as told."""
+
+    kind: str
+    out: Mask  # (t,)
+    gain: float
+    looked_at: int
+    group: tuple[str, ...] = ()
+    before: Mask | None = None  # (t,)  labels that were left out when it was found
+
+
+class Search:
+    """Labels of a model, of which fewer and fewer are left to look at."""
+
+    def __init__(self, fold: Fold, groups: Sequence[Group], zero: float = np.nan) -> None:
+        self.fold, self.groups, self.zero = fold, groups, zero
+        self.X, self.y, self.extra = fold.seen.parts
+        self.left = np.isfinite(self.extra)
+        self.kernels = _kernels(fold)
+        self._known: dict[bytes, tuple[Evidence, float]] = {}
+
+    def found(self) -> Iterator[Found]:
+        """What is named, in turn: runs, and then groups and sure labels, the likeliest first."""
+        for kinds in ((self._run,), (self._group, self._sure)):
+            for _ in range(MOST_FOUND):
+                every = [one for kind in kinds if (one := kind()) is not None]
+                if not every:
+                    break
+                best = _likeliest(every)
+                yield replace(best, before=~self.left)
+                self.left &= ~best.out
+
+    def _run(self) -> Found | None:
+        """The run of equal labels that is least likely right."""
+        runs = equal_runs(self.X, self.y, self.groups)
+        runs = [one for one in runs if self.left[one.which].all()]
+        found = [self._weighed_run(one) for one in runs]
+        return _best(found, RUN_GAIN + np.log(max(len(runs), 1)))
+
+    def _weighed_run(self, one: Group) -> Found:
+        rows, labels, _ = self._evidence(one.which)
+        y, v = self.y[self.left], self.y[one.which][0]
+        bound = int(v == y.max()) - int(v == y.min())
+        gain = run_gain(labels, one.which[rows], bound)
+        ties = int(one.which.sum()) - 1 if not bound and self._scattered(one.which) else 0
+        return Found("run", one.which, gain + TIE_GAIN * ties, len(rows), one.names)
+
+    def _scattered(self, run: Mask) -> bool:
+        """Whether no labels but those of a run are equal, and its rows are no neighbours."""
+        own, rows = np.flatnonzero(run), np.flatnonzero(self.left)
+        others = self.y[rows][~run[rows]]
+        r2 = squared_distances(self.X[own], self.X[rows])
+        r2[own[:, None] == rows] = np.inf
+        near = run[rows[r2.argmin(axis=1)]]
+        return len(np.unique(others)) == len(others) and float(near.mean()) < PLATEAU
+
+    def _group(self) -> Found | None:
+        """The group that differs most from the rest."""
+        half = 0.5 * int(self.left.sum())
+        sets = [replace(one, which=one.which & self.left) for one in self.groups]
+        sets = [one for one in sets if 3 <= one.which.sum() <= half]
+        found = [self._weighed_group(one) for one in sets]
+        least = GROUP_GAIN + np.log(max(len(sets), 1))
+        found = [one for one in found if one.gain < least or not self._region(one)]
+        return _best(found, least)
+
+    def _weighed_group(self, one: Group) -> Found:
+        rows, labels, log_z = self._evidence(one.which)
+        gain = group_gain(labels, one.which[rows], log_z)
+        return Found("group", one.which, gain, len(rows), one.names)
+
+    def _region(self, one: Found) -> bool:
+        """Whether a region of the inputs explains the difference about as well."""
+        rows, labels, log_z = self._evidence(one.out)
+        near = regions(self.X[rows], one.out[rows])
+        return any(group_gain(labels, r, log_z) > one.gain - REGION_GAIN for r in near)
+
+    def _sure(self) -> Found | None:
+        """The sure labels that the others contradict most."""
+        free = self.left & (self.fold.seen.sure > 0.0)
+        if not free.any():
+            return None
+        rows, labels, _ = self._evidence(self._farthest(free))
+        inside, gain = wrong_labels(labels, free[rows])
+        if gain < SURE_GAIN:
+            return None
+        wrong = np.zeros_like(free)
+        slipped = _slipped(labels, inside, self._standard_zero(rows, labels))
+        wrong[rows[_no_peak(self.X[rows], labels, inside) | slipped]] = True
+        return Found("sure", wrong, gain, len(rows)) if wrong.any() else None
+
+    def _standard_zero(self, rows: Rows, labels: Evidence) -> float:
+        """Where the zero of the labels is among standardised ones."""
+        y, u = self.y[rows], labels.Y[:, 0]
+        far = int(np.abs(u).argmax())
+        unit = (y[far] - np.median(y)) / u[far]
+        return float((self.zero - np.median(y)) / unit)
+
+    def _farthest(self, free: Mask) -> Mask:
+        """The sure labels that are farthest from the middle, where there are many."""
+        away = np.where(free, np.abs(self.y - np.median(self.y)), -1.0)
+        most = np.sort(away)[-min(MOST_LABELS // 3, len(away))]
+        return np.asarray(free & (away >= most))
+
+    def _evidence(self, which: Mask) -> tuple[Rows, Evidence, float]:
+        """Labels to look at for the sake of some, what experts make of them, and its log Z."""
+        right = self.fold.right
+        aside = which & ~right
+        aside &= aside.sum() >= FEWEST_ASIDE
+        rows = looked_at(self.X, which & self.left, self.left & (right | aside))
+        key = rows.tobytes()
+        if key not in self._known:
+            y, extra = standardised(self.y[rows], self.extra[rows])
+            labels = evidence(self.kernels, self.X[rows], y, extra)
+            self._known = {key: (labels, labels.log_z())}
+        return rows, *self._known[key]
+
+
+def _likeliest(found: Sequence[Found]) -> Found:
+    """The one with the largest gain; of a group that is part of a set of sure labels, that set.
+
+    Who confirmed labels that are wrong need not differ in anything else.
+    """
+    best = max(found, key=lambda one: one.gain)
+    return next((one for one in found if one.kind == "sure" and one.out[best.out].all()), best)
+
+
+def _kernels(fold: Fold) -> list[Kernel]:
+    """Kernels that weigh: some of the grid, and the weightiest of the model."""
+    step = FINE if len(fold.seen) <= FINE_LABELS else COARSE
+    order = np.argsort(-fold.ensemble.w, kind="stable").tolist()
+    own = [fold.dictionary[m] for m in order if fold.ensemble.w[m] >= LEAST_WEIGHT]
+    return [*grid(fold.X.shape[1])[::step], *dict.fromkeys(own[:KERNELS])]
+
+
+def looked_at(X: Array, which: Mask, every: Mask) -> Rows:
+    """Rows to look at for the sake of some: all, or these, the nearest and some evenly spread."""
+    rows = np.flatnonzero(every)
+    if len(rows) <= MOST_LABELS:
+        return rows
+    own = _even(np.flatnonzero(which), MOST_LABELS // 3)
+    rest = np.flatnonzero(every & ~which)
+    near = squared_distances(X[own], X[rest]).argsort(axis=1, kind="stable").T.ravel()
+    near = rest[np.array(list(dict.fromkeys(near.tolist()))[: MOST_LABELS // 3], dtype=np.intp)]
+    far = _even(np.setdiff1d(rest, near), MOST_LABELS - len(own) - len(near))
+    return np.sort(np.concatenate([own, near, far]))
+
+
+def _even(rows: Rows, most: int) -> Rows:
+    """At most so many of the rows, evenly spread."""
+    at = np.linspace(0, len(rows) - 1, min(most, len(rows))).round().astype(np.intp)
+    return np.asarray(rows[at])
+
+
+def _best(found: Sequence[Found], least: float) -> Found | None:
+    """The one with the largest gain, if that is enough."""
+    best = max(found, key=lambda one: one.gain, default=None)
+    return best if best is not None and best.gain >= least else None
+
+
+def _no_peak(X: Array, labels: Evidence, wrong: Mask) -> Mask:
+    """Those of the labels taken for wrong that are far from what is expected and on no peak."""
+    y, away = labels.Y[:, 0], np.zeros(len(wrong))
+    away[wrong] = (y[wrong] - labels.expected(wrong)[:, 0]) / (y[~wrong].std() or 1.0)
+    far = wrong & (np.abs(away) >= FAR_SDS)
+    r2 = squared_distances(X, X)
+    np.fill_diagonal(r2, np.inf)
+    nearest = r2.argmin(axis=1)
+    high = bool((np.abs(away) > PEAK_SDS).any())
+    if high or (far.sum() > 1 and _spread(X[far]) < COMPACT * _spread(X)):
+        far &= ~(wrong[nearest] & (away[nearest] * away > 0.0))
+    return far if far.sum() > 1 or not high else np.zeros_like(far)
+
+
+def _slipped(labels: Evidence, wrong: Mask, zero: float) -> Mask:
+    """The wrong label whose decimal point has slipped, if it is a single one: over or times 10, 100
+    or 1000 it would be what the others let expect, which is not close to zero.
+    """
+    found, y = np.zeros_like(wrong), labels.Y[:, 0]
+    if wrong.sum() != 1:
+        return found
+    sd, meant = float(y[~wrong].std()), float(labels.expected(wrong)[0, 0])
+    size = float(y[wrong][0]) - zero
+    off = min(abs(zero + size / 10.0**k - meant) for k in SLIPS)
+    found[wrong] = off <= SLIP_SDS * sd and abs(meant - zero) >= ZERO_SDS * sd
+    return found
+
+
+def _spread(X: Array) -> float:
+    return float(X.std(axis=0).mean())
