@@ -3,7 +3,8 @@
 A process that has imported everything forks one for each command. The fork runs the command with
 the real `main` and leaves as every Python process does. The timer that says "examining ..." after
 two seconds is set to a random part of what the command took before, so that in some runs it writes
-while Python shuts down. Before that was repaired, 1 of 20 runs of `weal doctor` ended with SIGABRT.
+while Python shuts down. Before this was fixed, 2 to 6 % of such runs of `weal doctor` ended with
+SIGABRT.
 """
 
 import os
