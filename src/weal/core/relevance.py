@@ -31,8 +31,9 @@ from scipy.linalg import lapack
 from scipy.special import erfcx
 
 from weal.core import wide_hessian
+from weal.core.anova import ANOVA
 from weal.core.arrays import Array
-from weal.core.kernels import ANOVA, FAMILIES, Kernel
+from weal.core.kernels import FAMILIES, Kernel
 from weal.core.shapes import WIDE, Shape, shape_of
 from weal.core.stated_noise import even_sample
 from weal.core.tuned import (
