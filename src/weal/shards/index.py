@@ -188,7 +188,7 @@ def _is_there(place: Path) -> bool:
     if read_mark(place, FOLDER.name) is not None:
         return True
     try:
-        return json.loads((place / "index.json").read_bytes())["version"] != 1
+        return bool(json.loads((place / "index.json").read_bytes())["version"] != 1)
     except (OSError, ValueError, KeyError, TypeError):
         return True
 
