@@ -48,6 +48,7 @@ WORDS = {
     "only, in the paper's letters",
     "table": "tables as people have them, and the plan that makes inputs of them",
     "samples": "the tables that ship",
+    "files": "the one writer of files: whole or not at all, and only over what weal wrote",
     "errors": "our few errors",
 }
 WIDE, LEFT, ROW, GAP, TOP = 440, 206, 36, 7, 8  # the unit is a pixel of a phone, and a bit
