@@ -37,7 +37,8 @@ def _in_a_folder_of_its_own(tmp_path, monkeypatch):
 def light(monkeypatch):
     """The report has tests of its own, and takes seconds."""
     monkeypatch.setattr(
-        "weal.bench.report.write", lambda folder, *rest: Path(folder, "report.html").touch()
+        "weal.bench.report.write",
+        lambda folder, *rest: write_files(Path(folder), {"report.html": b""}),
     )
 
 
