@@ -290,6 +290,7 @@ INTERRUPTED = """
 import os, signal
 from weal.bench.results_file import Store
 from weal.cli.main import main
+from weal.files import write_files
 keep, kept = Store.keep, []
 def keep_two(store, *curve):
     keep(store, *curve)
