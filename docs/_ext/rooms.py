@@ -49,6 +49,7 @@ WORDS = {
     "table": "tables as people have them, and the plan that makes inputs of them",
     "samples": "the tables that ship",
     "limits": "how much is read, and how long a job of the server may take",
+    "files": "the one writer of files: whole or not at all, and only over what weal wrote",
     "errors": "our few errors",
     "progress": "the callback of long work, and a bar without a thread",
 }

@@ -14,13 +14,15 @@ import weal
 from weal.bench.plans import make_plan
 from weal.bench.results_file import FILE, open_store
 from weal.cli import bench, main
+from weal.files import write_files
 
 WEAL = [sys.executable, "-c", "from weal.cli.main import main; main()"]
 LIGHT = """
 import pathlib, sys
 from weal.bench import report
 from weal.cli.main import main
-report.write = lambda folder, *rest: pathlib.Path(folder, "report.html").touch()
+from weal.files import write_files
+report.write = lambda folder, *rest: write_files(pathlib.Path(folder), {"report.html": b""})
 main()
 """  # the report has tests of its own, and takes seconds
 TINY = ["--realisations", "2", "--queries", "3", "--jobs", "1"]
@@ -37,7 +39,8 @@ def _in_a_folder_of_its_own(tmp_path, monkeypatch):
 def light(monkeypatch):
     """The report has tests of its own, and takes seconds."""
     monkeypatch.setattr(
-        "weal.bench.report.write", lambda folder, *rest: Path(folder, "report.html").touch()
+        "weal.bench.report.write",
+        lambda folder, *rest: write_files(Path(folder), {"report.html": b""}),
     )
 
 

@@ -5,6 +5,7 @@ import json
 import random
 import shutil
 import sqlite3
+import warnings
 
 import pytest
 
@@ -96,7 +97,10 @@ def _read(url, events):
         store = open_store(url)
         assert store.read(NAME) == events
         assert list(store.chunks(NAME)) == [chunk(names(400)).data]
-        assert store.snapshot(NAME, "mind") in (None, (*store.head(NAME), bytes(range(256)) * 40))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "the snapshot .* is damaged")
+            kept = store.snapshot(NAME, "mind")
+        assert kept in (None, (*store.head(NAME), bytes(range(256)) * 40))
         assert tell(store, "id7", 1.0) == 10
     except WealError as error:
         return str(error)

@@ -34,8 +34,9 @@ def stored(seat: Seat, table: UploadFile) -> str:
     if ending not in ENDINGS:
         raise HTTPException(422, f"A table is a file that ends in {', '.join(ENDINGS)}.")
     path = new_file(seat.desk.kept.folder, ending)
+    file = path.open("xb")
     try:
-        with path.open("xb") as file:
+        with file:
             shutil.copyfileobj(table.file, file)
     except OSError:  # half a table would fill a disk that is full
         path.unlink(missing_ok=True)
