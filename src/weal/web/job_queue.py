@@ -18,7 +18,7 @@ from weal.limits import variable
 from weal.web.runners import Runner
 from weal.web.shelf import Arguments
 
-STOP_TRIES, STOP_PAUSE = 100, 0.02  # how often a runner is told to stop, and seconds in between
+STOP_TRIES, STOP_PAUSE = 500, 0.02  # how often a runner is told to stop, and seconds in between
 
 
 class Cancelled(WealError):
