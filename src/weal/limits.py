@@ -42,7 +42,7 @@ class Limits:
     @property
     def row_length(self) -> int:
         """Characters of one row of text: beyond, it has too many columns, or a cell is too long."""
-        return max(BYTES_PER_COLUMN * self.columns, 8 * self.cell_length)
+        return BYTES_PER_COLUMN * max(self.columns, self.cell_length // 16)
 
 
 def read_limits() -> Limits:

@@ -141,6 +141,13 @@ def test_a_cell_may_be_longer_than_the_csv_module_has_it(tmp_path, monkeypatch):
     assert len(read_table(path).cells("note")[0]) == 200_000
 
 
+def test_a_row_that_is_too_long_is_told_from_a_cell_that_is(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("id,a\n" + ",".join(["x" * 90_000] * 30) + "\n")
+    with pytest.raises(TooLarge, match=r"a row of more than 2,097,152 characters, 128 for each of"):
+        read_table(path)
+
+
 def test_lines_are_counted_in_every_encoding_and_with_every_end(tmp_path):
     lines = ["id,名", "上,1", "ਅ,2", "x,3", ""]
     for n, end in enumerate(("\n", "\r\n", "\r")):
