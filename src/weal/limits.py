@@ -31,18 +31,18 @@ class Limits:
 
     rows: int = 2_000_000  # twice the million that a table in memory is made for
     columns: int = 16_384  # as many as a spreadsheet has (A to XFD)
-    cells: int = 50_000_000  # 1 to 2 GB of text in memory
+    cells: int = 50_000_000  # 2.4 GB: 10^6 rows of 20 columns take 0.95 (benchmarks/reading.py)
     sheet_cells: int = 4_000_000  # 100,000 rows of 40 columns: half a minute with openpyxl
     cell_length: int = 131_072  # that of Python's csv module; a spreadsheet has 32,767
     bytes: int = 1 << 30  # 2,000,000 rows of 20 columns of 25 characters
     workbook_bytes: int = 512 << 20  # 4,000,000 cells of 128 bytes of XML
     result_bytes: int = 64 << 20  # about 10^6 labels
-    job_seconds: int = 600  # ten times what the slowest job of the benchmarks takes
+    job_seconds: int = 600  # an ask with 10^4 labels and 10^6 candidates has taken 140
 
     @property
     def row_length(self) -> int:
         """Characters of one row of text: beyond, it has too many columns, or a cell is too long."""
-        return max(BYTES_PER_COLUMN * self.columns, 8 * self.cell_length)
+        return BYTES_PER_COLUMN * max(self.columns, self.cell_length // 16)
 
 
 def read_limits() -> Limits:

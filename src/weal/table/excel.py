@@ -116,7 +116,7 @@ def _filled_rows(sheet: Any, where: str) -> Rows:
     for line, row in enumerate(sheet.iter_rows(values_only=True), start=1):
         if line > limits.rows:
             raise too_many_rows(where, limits.rows)
-        if last := _last_filled(row):
+        if row and (last := _last_filled(row)):  # a gap has no cells
             rows.append((line, list(row[:last])))
             width = max(width, last)
             check_cells(where, len(rows), width, limits.sheet_cells, "sheet_cells")

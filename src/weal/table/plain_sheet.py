@@ -66,6 +66,8 @@ def _rows(bundle: ZipFile, wanted: str | None) -> tuple[list[str], Rows] | None:
 
 
 def _tree(bundle: ZipFile, name: str) -> Any:
+    if bundle.getinfo(name).file_size > LARGEST:
+        raise ValueError(name)
     with bundle.open(name) as part:
         text = part.read(LARGEST + 1)  # never all: what an archive says of its sizes may be wrong
     if len(text) > LARGEST or text.count(b"<") > MOST_TAGS:

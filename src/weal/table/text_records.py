@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from weal.errors import TooLarge
-from weal.limits import Limits, read_limits, too_large
+from weal.limits import BYTES_PER_COLUMN, Limits, read_limits, too_large
 from weal.table.guarding import unguarded
 
 SEPARATORS = ",;\t|"
@@ -67,7 +67,8 @@ class _LineCounter:
 
     def __init__(self, where: str, limits: Limits, max_lines: int | None) -> None:
         self.where, self.limits, self.max_lines = where, limits, max_lines
-        self.lines, self.length, self.separators = 0, 0, 0
+        self.lines = 0
+        self.length = self.separators = self.plain = 0  # of a line that fills whole blocks
         self.quotes = self.carriage = False
 
     def count(self, block: bytes) -> None:
@@ -81,17 +82,26 @@ class _LineCounter:
         self.carriage = block.endswith(b"\r")
         self.quotes = self.quotes or b'"' in block
         self.lines += ends
-        self.length = 0 if ends else self.length + len(block)
-        self.separators = 0 if ends else self.separators + _most_separators(block)
-        self._check()
-
-    def _check(self) -> None:
+        if ends:
+            self.length = self.separators = self.plain = 0
+        else:
+            self._go_on(block)
         if self.max_lines is not None and self.lines > self.max_lines:
             raise too_many_rows(self.where, self.max_lines)
-        if self.length > self.limits.row_length:
-            if self.separators > self.limits.columns:
-                raise too_many_columns(self.where, self.limits)
+
+    def _go_on(self, block: bytes) -> None:
+        """A block within a line; TooLarge where it has become too long, and why."""
+        separators = max(block.count(one) for one in SEPARATORS.encode())
+        self.length += len(block)
+        self.separators += separators
+        self.plain = 0 if separators else self.plain + len(block)
+        if self.length <= self.limits.row_length:
+            return
+        if self.separators > self.limits.columns:
+            raise too_many_columns(self.where, self.limits)
+        if self.plain > self.limits.cell_length:
             raise too_long_cell(self.where, self.limits, f"line {self.lines + 1}")
+        raise too_long_row(self.where, self.limits)
 
 
 def read_records(
@@ -132,7 +142,7 @@ class _RecordLines:
         for line in self.file:
             self.length += len(line)
             if self.length > most:
-                raise too_many_columns(self.where, self.limits)
+                raise too_long_row(self.where, self.limits)
             yield line
 
 
@@ -162,6 +172,13 @@ def too_many_columns(where: str, limits: Limits) -> TooLarge:
     return too_large(where, found, "columns", "delete those that are not needed")
 
 
+def too_long_row(where: str, limits: Limits) -> TooLarge:
+    """The refusal of a file with a row that is too long, whatever is in it."""
+    each = f"{BYTES_PER_COLUMN} for each of {limits.columns:,} columns"
+    found = f"a row of more than {limits.row_length:,} characters, {each}"
+    return too_large(where, found, "columns", "delete columns that are not needed")
+
+
 def too_long_cell(where: str, limits: Limits, place: str) -> TooLarge:
     """The refusal of a file with a cell that is too long."""
     found = f"a cell of more than {limits.cell_length:,} characters ({place})"
@@ -179,7 +196,3 @@ def check_size(where: str, size: int, most: int, name: str = "bytes") -> None:
     """TooLarge where a file has more bytes than the limit of that name."""
     if size > most:
         raise too_large(where, f"{size:,} bytes, more than {most:,}", name, "split it")
-
-
-def _most_separators(block: bytes) -> int:
-    return max(block.count(one) for one in SEPARATORS.encode())

@@ -19,7 +19,7 @@ from weal.web.runners import Runner
 from weal.web.shelf import Arguments
 
 CLOSE_SECONDS = 2.0  # that a job of this process gets to end; one of a child is killed at once
-STOP_TRIES, STOP_PAUSE = 100, 0.02  # how often a runner is told to stop, and seconds in between
+STOP_TRIES, STOP_PAUSE = 500, 0.02  # how often a runner is told to stop, and seconds in between
 
 
 class Cancelled(WealError):
