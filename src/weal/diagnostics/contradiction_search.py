@@ -28,6 +28,7 @@ Rows = NDArray[np.intp]  # numbers of labels, as told
 MOST_LABELS = 90  # that one question looks at
 RUN_GAIN, GROUP_GAIN, SURE_GAIN = 5.0, 5.0, 6.0  # nats from which a set is named
 REGION_GAIN = 3.0  # nats by which a group has to be likelier than any region of the inputs
+STEEPEST = 3  # pairs of a label of a group and another that a difference may not hang on
 TIE_GAIN = 1.5  # nats of an equal label, where labels are distinct otherwise
 PLATEAU = 0.6  # share of a run whose nearest label is in it, from which it may be a plateau
 FAR_SDS, PEAK_SDS, COMPACT = 2.5, 8.0, 0.33  # the last: spread of a peak over that of all labels
@@ -102,7 +103,8 @@ class Search:
         sets = [one for one in sets if 3 <= one.which.sum() <= half]
         found = [self._weighed_group(one) for one in sets]
         least = GROUP_GAIN + np.log(max(len(sets), 1))
-        found = [one for one in found if one.gain < least or not self._region(one)]
+        found = [one for one in found if one.gain >= least]
+        found = [one for one in found if not (self._region(one) or self._jump(one, least))]
         return _best(found, least)
 
     def _weighed_group(self, one: Group) -> Found:
@@ -115,6 +117,22 @@ class Search:
         rows, labels, log_z = self._evidence(one.out)
         near = regions(self.X[rows], one.out[rows])
         return any(group_gain(labels, r, log_z) > one.gain - REGION_GAIN for r in near)
+
+    def _jump(self, one: Found, least: float) -> bool:
+        """Whether all hangs on the STEEPEST pairs of labels: the function may jump in between."""
+        rows, labels, _ = self._evidence(one.out)
+        X, y, group = self.X[rows], self.y[rows], one.out[rows]
+        r2 = squared_distances(X[group], X[~group])
+        steep = np.abs(y[group][:, None] - y[~group]) / np.sqrt(
+            np.maximum(r2, r2[r2 > 0.0].min(initial=np.inf))
+        )
+        pairs = np.unravel_index(np.argsort(-steep, axis=None)[:STEEPEST], steep.shape)
+        kept = np.ones(len(rows), dtype=np.bool_)
+        kept[np.flatnonzero(group)[pairs[0]]] = kept[np.flatnonzero(~group)[pairs[1]]] = False
+        if not (group[kept].any() and (~group[kept]).any()):
+            return True
+        less = labels.some(kept)
+        return group_gain(less, group[kept], less.log_z()) < least
 
     def _sure(self) -> Found | None:
         """The sure labels that the others contradict most."""
