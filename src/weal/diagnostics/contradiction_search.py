@@ -32,6 +32,7 @@ STEEPEST = 3  # pairs of a label of a group and another that a difference may no
 TIE_GAIN = 1.5  # nats of an equal label, where labels are distinct otherwise
 PLATEAU = 0.6  # share of a run whose nearest label is in it, from which it may be a plateau
 FAR_SDS, PEAK_SDS, COMPACT = 2.5, 8.0, 0.33  # the last: spread of a peak over that of all labels
+FEWEST_BEYOND = 3  # sure labels beyond some value of an input that are no errors
 SLIP_SDS, ZERO_SDS = 0.5, 3.0  # of a slipped label without its slip, and of what is expected
 FEWEST_ASIDE = 3  # labels of a group that the model has set aside, from which they count as its own
 MOST_FOUND = 3  # sets of each kind
@@ -228,7 +229,16 @@ def _no_peak(X: Array, labels: Evidence, wrong: Mask) -> Mask:
     high = bool((np.abs(away) > PEAK_SDS).any())
     if high or (far.sum() > 1 and _spread(X[far]) < COMPACT * _spread(X)):
         far &= ~(wrong[nearest] & (away[nearest] * away > 0.0))
+    if far.sum() >= FEWEST_BEYOND and _beyond(X, far):
+        return np.zeros_like(far)
     return far if far.sum() > 1 or not high else np.zeros_like(far)
+
+
+def _beyond(X: Array, which: Mask) -> bool:
+    """Whether these are all labels beyond some value of an input, where the function may jump."""
+    some, rest = X[which], X[~which]
+    above, below = some.min(axis=0) > rest.max(axis=0), some.max(axis=0) < rest.min(axis=0)
+    return bool((above | below).any())
 
 
 def _slipped(labels: Evidence, wrong: Mask, zero: float) -> Mask:
