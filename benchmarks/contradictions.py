@@ -17,7 +17,7 @@ two people, on three days, with two instruments, of which some differ in the reg
 measure; none, a fifth or all of them are sure.
 
 Asked for: each kind is named in 9 of 10 campaigns; of the clean ones, 1 in 200 is given a warning.
-The thresholds were chosen with seeds below 300; report with others.
+The thresholds were chosen with seeds below 500; report with others.
 """
 
 import sys
@@ -230,7 +230,7 @@ def warned(seed: int) -> Iterator[tuple[str, float, list[Any]]]:
 def main() -> None:
     """Print what was asked for and measured."""
     warnings.simplefilter("ignore")
-    seeds = [int(word) for word in sys.argv[1:]] or list(range(300, 312))
+    seeds = [int(word) for word in sys.argv[1:]] or list(range(500, 512))
     for kind in KINDS:
         hits = [found(kind, PLANTED * seed + n) for seed in seeds for n in range(PLANTED)]
         print(f"{kind}: named in {sum(hits)} of {len(hits)} (asked: 9 of 10)", flush=True)

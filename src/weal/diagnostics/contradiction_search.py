@@ -28,9 +28,11 @@ Rows = NDArray[np.intp]  # numbers of labels, as told
 MOST_LABELS = 90  # that one question looks at
 RUN_GAIN, GROUP_GAIN, SURE_GAIN = 5.0, 5.0, 6.0  # nats from which a set is named
 REGION_GAIN = 3.0  # nats by which a group has to be likelier than any region of the inputs
+STEEPEST = 3  # pairs of a label of a group and another that a difference may not hang on
 TIE_GAIN = 1.5  # nats of an equal label, where labels are distinct otherwise
 PLATEAU = 0.6  # share of a run whose nearest label is in it, from which it may be a plateau
 FAR_SDS, PEAK_SDS, COMPACT = 2.5, 8.0, 0.33  # the last: spread of a peak over that of all labels
+FEWEST_BEYOND = 3  # sure labels beyond some value of an input that are no errors
 SLIP_SDS, ZERO_SDS = 0.5, 3.0  # of a slipped label without its slip, and of what is expected
 FEWEST_ASIDE = 3  # labels of a group that the model has set aside, from which they count as its own
 MOST_FOUND = 3  # sets of each kind
@@ -102,7 +104,8 @@ class Search:
         sets = [one for one in sets if 3 <= one.which.sum() <= half]
         found = [self._weighed_group(one) for one in sets]
         least = GROUP_GAIN + np.log(max(len(sets), 1))
-        found = [one for one in found if one.gain < least or not self._region(one)]
+        found = [one for one in found if one.gain >= least]
+        found = [one for one in found if not (self._region(one) or self._jump(one, least))]
         return _best(found, least)
 
     def _weighed_group(self, one: Group) -> Found:
@@ -115,6 +118,22 @@ class Search:
         rows, labels, log_z = self._evidence(one.out)
         near = regions(self.X[rows], one.out[rows])
         return any(group_gain(labels, r, log_z) > one.gain - REGION_GAIN for r in near)
+
+    def _jump(self, one: Found, least: float) -> bool:
+        """Whether all hangs on the STEEPEST pairs of labels: the function may jump in between."""
+        rows, labels, _ = self._evidence(one.out)
+        X, y, group = self.X[rows], self.y[rows], one.out[rows]
+        r2 = squared_distances(X[group], X[~group])
+        steep = np.abs(y[group][:, None] - y[~group]) / np.sqrt(
+            np.maximum(r2, r2[r2 > 0.0].min(initial=np.inf))
+        )
+        pairs = np.unravel_index(np.argsort(-steep, axis=None)[:STEEPEST], steep.shape)
+        kept = np.ones(len(rows), dtype=np.bool_)
+        kept[np.flatnonzero(group)[pairs[0]]] = kept[np.flatnonzero(~group)[pairs[1]]] = False
+        if not (group[kept].any() and (~group[kept]).any()):
+            return True
+        less = labels.some(kept)
+        return group_gain(less, group[kept], less.log_z()) < least
 
     def _sure(self) -> Found | None:
         """The sure labels that the others contradict most."""
@@ -210,7 +229,16 @@ def _no_peak(X: Array, labels: Evidence, wrong: Mask) -> Mask:
     high = bool((np.abs(away) > PEAK_SDS).any())
     if high or (far.sum() > 1 and _spread(X[far]) < COMPACT * _spread(X)):
         far &= ~(wrong[nearest] & (away[nearest] * away > 0.0))
+    if far.sum() >= FEWEST_BEYOND and _beyond(X, far):
+        return np.zeros_like(far)
     return far if far.sum() > 1 or not high else np.zeros_like(far)
+
+
+def _beyond(X: Array, which: Mask) -> bool:
+    """Whether these are all labels beyond some value of an input, where the function may jump."""
+    some, rest = X[which], X[~which]
+    above, below = some.min(axis=0) > rest.max(axis=0), some.max(axis=0) < rest.min(axis=0)
+    return bool((above | below).any())
 
 
 def _slipped(labels: Evidence, wrong: Mask, zero: float) -> Mask:

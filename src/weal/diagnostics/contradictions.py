@@ -10,10 +10,12 @@ right (`core.contradictions`), with what the error would be without them:
              each.
     group    labels of one person, day or instrument that differ from the rest. Where a region of
              the inputs explains the difference about as well (`core.partitions`), the group was
-             measured elsewhere, and nothing is said of it.
+             measured elsewhere; where all hangs on a few steep pairs of labels, the function may
+             jump there. Then nothing is said of it.
     sure     labels told as sure that are FAR_SDS or more from what the others let expect, in sds of
              the others. Labels of a peak are no errors: next to one another, or a single one
-             beyond PEAK_SDS, unless its decimal point has slipped.
+             beyond PEAK_SDS, unless its decimal point has slipped. Nor are all labels beyond some
+             value of an input, where the function may jump.
 
 Nothing is changed. A set that is found is left out before the next is looked for. Of more than
 MOST_LABELS labels, so many are looked at for each question: some of the set, those nearest to them
