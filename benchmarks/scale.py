@@ -164,7 +164,9 @@ class Bench:
         before = unit()
         found = run(words, self.source, self.limit)
         each = 0.5 * (before + unit())
-        asked = ("" if most is None else f"<= {most}") + (f", {megabytes} MB" if megabytes else "")
+        asked = ", ".join(
+            [f"<= {most}"] * (most is not None) + [f"{megabytes} MB"] * (megabytes is not None)
+        )
         if found is None:
             print(f"{what:<60} over {self.limit:.0f} s            {asked}", flush=True)
             self.rows.append({"what": what, "ms": None, "ratio": None, "asked": asked})
@@ -211,6 +213,7 @@ class Bench:
             ratio = None if seconds is None else seconds / bare
             line = "over the limit" if ratio is None else f"{seconds:7.1f} s {ratio:7.2f}"
             line += f" times the bare pass ({bare:.1f} s)   <= {PREDICT_TIMES}"
+            line += f"   {found[1]:.0f} MB" if found and what == "weal predict" else ""
             print(f"{f'{what}, {rows:,} rows':<60} {line}", flush=True)
             row = {"what": f"{what}, {rows:,} rows, over the bare pass", "ratio": ratio}
             self.rows.append({**row, "asked": f"<= {PREDICT_TIMES}"})

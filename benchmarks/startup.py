@@ -11,7 +11,8 @@ eight numeric columns, settings are the default ones.
     status, first            nothing was computed before but the experts of an ask
     status, nothing new      the status again
 
-Every run starts from a copy of the same store. Nothing is asserted.
+Every run starts from a copy of the same store. Nothing is asserted. `scale` has 10,000 labels, a
+million candidates and a thousand inputs.
 """
 
 import os

@@ -9,7 +9,7 @@ Read in this order:
     session      candidates, replay and beliefs of an open campaign
     checkpoint   experts as they were settled, kept in the store
     offers       rows to be asked next;  `explaining`: why these
-    status       how far it is (`weal.diagnostics`);  `kept_trend`, `reporting`, `pictures`
+    status       how far it is (`weal.diagnostics`);  `kept_trend`, `kept_status`, `reporting`
 
 and, for the border: `opening`, `creating`, `entries`, `settings`, `candidate_table`, `exporting`.
 """

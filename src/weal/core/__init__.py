@@ -17,9 +17,11 @@ Read in this order, the docstrings of the modules are the manual:
     inducing      the kind that knows f through such points
     embedding     inputs in the form that a kind of expert works on
     ensemble      Bayes weights over the experts; their mixture
+    mixture_quantiles   quantiles of that mixture for many points, from a table
     evidence      marginal likelihood: magnitude, noise and lengthscale
     stated_noise  noise that is known in label units, as a ratio to the magnitude
     shapes        what is fitted of a kernel, and how likely it is beforehand
+    wide_hessian  the curvature of such a fit with many inputs, all columns at once
     relevance     one lengthscale for each input, fitted to the labels
     draws         a peak as several experts, for what labels leave open
     lineup        which experts play, out of all that could
