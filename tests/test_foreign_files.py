@@ -5,6 +5,7 @@ import ast
 import json
 import os
 import re
+import runpy
 import time
 from collections import Counter
 from pathlib import Path
@@ -25,7 +26,6 @@ from weal.errors import ForeignFile
 from weal.learner.sharded import kept as kept_scores
 from weal.model import archive
 from weal.plots.canvas import figure
-from weal.samples import __main__ as samples
 from weal.store.backup import backup
 from weal.store.rescue import rescue
 from weal.web import catalogue, places, sessions, token
@@ -363,7 +363,7 @@ def test_a_sample_is_not_copied_over_anything(tmp_path, monkeypatch, stranger):
     STRANGERS[stranger](tmp_path / "alloys.csv")
     before = contents(tmp_path)
     with pytest.raises(ValueError, match=r"alloys\.csv already; it was left as it is"):
-        samples.copy("alloys.csv")
+        runpy.run_module("weal.samples.__main__")["copy"]("alloys.csv")
     assert contents(tmp_path) == before
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from weal.cli import main
+from weal.files import write_files
 
 TINY = ["--realisations", "2", "--queries", "3", "--jobs", "1"]
 
@@ -17,7 +18,8 @@ def _in_a_folder_of_its_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "work")
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     monkeypatch.setattr(  # it has tests of its own, and takes seconds
-        "weal.bench.report.write", lambda folder, *rest: Path(folder, "report.html").touch()
+        "weal.bench.report.write",
+        lambda folder, *rest: write_files(Path(folder), {"report.html": b""}),
     )
 
 

@@ -20,7 +20,8 @@ from shell import typed
 from weal import ActiveLearner
 from weal.bench.workers import _end_with
 from weal.cli import interrupts, screen
-from weal.web.worker import Child, Worker
+from weal.web.runners import Child
+from weal.web.worker import Worker
 
 # Commands in one process; after each its exit code and the threads of the system it has left.
 THREADS = """
@@ -182,10 +183,12 @@ def test_a_worker_process_whose_server_is_gone_ends_quietly(steel, tmp_path):
 
 
 def test_a_server_that_closes_waits_for_the_thread_of_its_worker(steel, tmp_path):
-    worker = Worker(Child(f"sqlite:///{tmp_path}/weal.db", tmp_path))
+    before = set(threading.enumerate())
+    worker = Worker(lambda: Child(f"sqlite:///{tmp_path}/weal.db", tmp_path))
     worker.submit("rows", {"name": "steel"})
+    assert set(threading.enumerate()) - before
     worker.close()
-    assert not worker._thread.is_alive()
+    assert set(threading.enumerate()) <= before
 
 
 def test_a_worker_of_a_benchmark_stops_to_watch_its_parent():

@@ -14,7 +14,7 @@ from weal.campaign.opening import open_campaign
 from weal.errors import AlreadyLabelled, ReusedKey, UnknownId
 from weal.store.events import Draft
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "campaigns.db"
+GOLDEN = Path(__file__).parents[1] / "golden_0_2" / "campaigns.db"
 
 
 def table(labels, **more):
@@ -221,16 +221,16 @@ def test_keys_that_weal_0_2_wrote_give_the_right_answer(url):
 
 def test_a_store_of_weal_0_2_gives_the_right_answer(tmp_path):
     place = shutil.copy(GOLDEN, tmp_path / "weal.db")
-    with open_campaign("alloys", place, by="ann") as one:
+    with open_campaign("boards", place, by="ann") as one:
         told = {
-            one.id: one.body["y"] for one in one.events() if (one.key or "").startswith("monday")
+            one.id: one.body["y"] for one in one.events() if (one.key or "").startswith("tuesday")
         }
         assert len(told) == 3
         seq = one.ledger.seq
-        assert one.tell(told, key="monday") == 22
+        assert one.tell(told, key="tuesday") == 15
         first = next(iter(told))
         with pytest.raises(ReusedKey, match=f"3 rows with '{first}': {told[first]}"):
-            one.tell(told | {first: 1.0}, key="monday", replace=True)
+            one.tell(told | {first: 1.0}, key="tuesday", replace=True)
         assert one.ledger.seq == seq
 
 

@@ -43,7 +43,7 @@ def schema(servers, steel, tmp_path):
 def test_no_request_breaks_the_server(schema, steel):
     found, headers = schema
     operations = [one.ok() for one in found.get_all_operations()]
-    each = -(-CASES // len(operations))
+    each = -(-CASES * 5 // (4 * len(operations)))  # pages without parameters take one case each
     count = 0
 
     def run(operation):

@@ -20,7 +20,7 @@ from weal.core.arrays import Array
 
 def innovation(y: Array | float, mu: Array, v: Array, lam: Array) -> tuple[Array, Array]:
     """The innovation e = y - mu of labels y and its variance s = v + lam, elementwise."""
-    return y - mu, v + lam
+    return y - mu, v + lam  # [1, eq:pred_y]
 
 
 def cholesky_innovations(y: Array, mu: Array, B: Array, lam: Array) -> tuple[Array, Array]:
