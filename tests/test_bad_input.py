@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 
 from three_inputs import ALL, MODELS, X, y
 from weal import EnsembleGPRegressor, Kernel, Scaling
-from weal.core import ensemble
+from weal.core.paper import ensemble
 
 
 def regressor(kind="features", **changes):
@@ -213,7 +213,9 @@ def test_data_absurdly_far_away_is_refused_and_changes_nothing(kind):
 
 @ALL
 def test_a_fold_that_breaks_off_changes_nothing(kind, monkeypatch):
-    monkeypatch.setattr("weal.core.features.BLOCK_BYTES", 1)  # one label for each block
+    monkeypatch.setattr(
+        "weal.core.paper.random_features.BLOCK_BYTES", 1
+    )  # one label for each block
     folds = []
 
     def interrupted(*arguments):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from learning import OUTSIDE, POOL, a_learner, measure, model, outlook, teach
-from weal.core import features
+from weal.core.paper import random_features
 from weal.learner import memory_pool, scores
 
 KINDS = pytest.mark.parametrize("approximation", ["features", "exact", "inducing"])
@@ -27,7 +27,7 @@ def lower(monkeypatch):
         for owner, name in ((memory_pool, "APART"), (memory_pool, "BLOCK"), (scores, "SCORED")):
             if name in options:
                 monkeypatch.setattr(owner, name, options.pop(name))
-        monkeypatch.setattr(features, "BLOCK_BYTES", 9_000)
+        monkeypatch.setattr(random_features, "BLOCK_BYTES", 9_000)
         return options
 
     return apply

@@ -13,8 +13,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from learning import KERNELS, MAGNITUDE, NOISE, OUTSIDE, POOL, Y, beliefs, measure, told
 from weal import ActiveLearner, EnsembleGPRegressor, FeatureEncoder, Scaling, UnreadableFile
-from weal.core import features
-from weal.core.tuned import A0, B0
+from weal.core.constants import A0, B0
+from weal.core.paper import random_features
 
 GIVEN = {"magnitude": MAGNITUDE, "noise": NOISE, "n_frequencies": 30}
 
@@ -143,7 +143,7 @@ def test_a_row_holds_the_features_of_every_expert_one_after_the_other():
     Z = encoder.transform(OUTSIDE)
     assert Z.shape == (9, 3 * 60)
     scaled = encoder.scaling_.inputs(OUTSIDE)
-    expected = features.features(scaled, encoder.frequencies_)  # (M, N, F)
+    expected = random_features.features(scaled, encoder.frequencies_)  # (M, N, F)
     for m in range(3):
         assert_array_equal(Z[:, 60 * m : 60 * (m + 1)], expected[m])
     assert_allclose((Z**2).sum(axis=1), 3.0)
@@ -152,7 +152,7 @@ def test_a_row_holds_the_features_of_every_expert_one_after_the_other():
 def test_rows_do_not_depend_on_the_blocks_they_are_made_in(monkeypatch):
     encoder = an_encoder()
     whole = encoder.transform(POOL)
-    monkeypatch.setattr(features, "BLOCK_BYTES", 40_000)
+    monkeypatch.setattr(random_features, "BLOCK_BYTES", 40_000)
     assert_allclose(encoder.transform(POOL), whole, rtol=0, atol=1e-12)
 
 

@@ -7,9 +7,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from weal import ActiveLearner, EnsembleGPRegressor, Kernel, Scaling
-from weal.core.embedding import Exact
-from weal.core.inducing import Inducing
-from weal.core.stated_noise import expected_units, varying
+from weal.core.extensions.embeddings import Exact
+from weal.core.extensions.inducing_gp import Inducing
+from weal.core.extensions.label_noise import expected_units, varying
 from weal.model import approximation, picking
 from weal.model import fold as folds
 from weal.model.fold import refresh_after

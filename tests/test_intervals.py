@@ -10,8 +10,8 @@ from scipy.optimize import brentq
 from sklearn.base import clone
 
 from weal import EnsembleGPRegressor, Kernel
-from weal.core import features
-from weal.core.kernels import correlation
+from weal.core.paper import random_features
+from weal.core.paper.kernels import correlation
 
 rng = np.random.default_rng(8)
 X = rng.normal(size=(22, 3)) * [1.0, 40.0, 0.1]
@@ -88,7 +88,7 @@ def test_more_probable_intervals_hold_the_less_probable(levels):
 
 def test_blocks_change_nothing(model, monkeypatch):
     whole = model.predict_quantiles(x_new, [0.05, 0.7])
-    monkeypatch.setattr(features, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(random_features, "BLOCK_BYTES", 1)
     assert_allclose(model.predict_quantiles(x_new, [0.05, 0.7]), whole, rtol=1e-12)
 
 

@@ -6,8 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from learning import KERNELS, OUTSIDE, POOL, Y, a_learner, everything, measure, model, teach
 from weal import ActiveLearner, EnsembleGPRegressor
-from weal.core import acquisition as ours
-from weal.core import ensemble
+from weal.core.extensions.more_acquisitions import ACQUISITIONS
+from weal.core.paper import acquisition as ours
+from weal.core.paper import ensemble
 
 AIMED = ("mvr", "mvr-var", "mvr-var-igs")
 NAMES = ("random", "wvar", "went", "qbc", "gpm-var", "gpm-ent", "ivr", *AIMED, "bald", "igs")
@@ -163,7 +164,7 @@ def test_random_asks_by_the_seed_and_nothing_else():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_function_given_asks_what_the_name_asks(name):
-    function = ours.ACQUISITIONS[name]
+    function = ACQUISITIONS[name]
     assert teach(a_learner(function), 5) == teach(a_learner(name), 5)
 
 

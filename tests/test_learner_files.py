@@ -15,7 +15,7 @@ from learning import (
     teach,
 )
 from weal import ActiveLearner, EnsembleGPRegressor, Kernel, UnreadableFile
-from weal.core import acquisition as ours
+from weal.core.paper import acquisition as ours
 
 KINDS = pytest.mark.parametrize("approximation", ["features", "exact", "inducing"])
 

@@ -23,7 +23,7 @@ from learning import (
     told,
 )
 from weal import ActiveLearner, EnsembleGPRegressor
-from weal.core import ensemble
+from weal.core.paper import ensemble
 from weal.learner.beliefs import Beliefs
 from weal.learner.memory_pool import MEMORY, MemoryPool
 

@@ -19,7 +19,7 @@ from numpy.testing import assert_allclose
 
 from learning import POOL, SCALING, model, outlook, points, told
 from weal import ActiveLearner, AlreadyLabelled, Exhausted, UnknownId
-from weal.core import ensemble
+from weal.core.paper import ensemble
 
 EXTRA = points(30, seed=8)
 positions = st.integers(0, 200)

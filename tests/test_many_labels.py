@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from weal import ActiveLearner, EnsembleGPRegressor, Kernel
-from weal.core.embedding import Exact
-from weal.core.inducing import Inducing
-from weal.core.kernels import correlation
+from weal.core.extensions.embeddings import Exact
+from weal.core.extensions.inducing_gp import Inducing
+from weal.core.paper.kernels import correlation
 from weal.learner import judging
 from weal.model import approximation, picking
 

@@ -17,8 +17,9 @@ from learning import (
     teach,
 )
 from weal import ActiveLearner, EnsembleGPRegressor, Kernel
-from weal.core import ensemble
-from weal.core.acquisition import ACQUISITIONS, PAPER
+from weal.core.extensions.more_acquisitions import ACQUISITIONS
+from weal.core.paper import ensemble
+from weal.core.paper.acquisition import PAPER
 
 HELD_OUT = points(12, seed=6), measure(points(12, seed=6))
 KINDS = pytest.mark.parametrize("approximation", ["features", "exact"])

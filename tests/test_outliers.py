@@ -7,7 +7,7 @@ from benchmarks.real_labels.outliers import shifted
 from numpy.testing import assert_allclose, assert_array_equal
 
 from weal import ActiveLearner, EnsembleGPRegressor
-from weal.core.bend import STRAIGHT
+from weal.core.extensions.label_warp import STRAIGHT
 from weal.diagnostics.leave_one_out import left_out
 from weal.diagnostics.outliers import beside_others, judged
 from weal.diagnostics.suspects import suspects

@@ -8,8 +8,9 @@ import pytest
 from learning import seen_by_functions
 from reference.cases import frozen
 from reference.pools import M, Told, world
-from weal.core import features
-from weal.core.acquisition import NEGLIGIBLE, ivr
+from weal.core.extensions.more_acquisitions import ivr
+from weal.core.paper import random_features
+from weal.core.paper.acquisition import NEGLIGIBLE
 from weal.learner import memory_pool
 
 KINDS = ("features", "encoded", "exact")
@@ -37,7 +38,7 @@ def limits(monkeypatch):
         for name in ("APART", "BLOCK", "LARGE"):
             if name in settings:
                 monkeypatch.setattr(memory_pool, name, settings.pop(name))
-        monkeypatch.setattr(features, "BLOCK_BYTES", 12_000)  # recomputed in some ten blocks
+        monkeypatch.setattr(random_features, "BLOCK_BYTES", 12_000)  # recomputed in some ten blocks
         return settings
 
     return lower

@@ -11,10 +11,11 @@ import pytest
 
 from reference.cases import frozen
 from reference.pools import M, Told, world
-from weal.core import features
-from weal.core.acquisition import ACQUISITIONS, NEGLIGIBLE, Belief
-from weal.core.choice import best as best_of_all
+from weal.core.extensions.more_acquisitions import ACQUISITIONS
+from weal.core.paper import random_features
+from weal.core.paper.acquisition import NEGLIGIBLE, Belief
 from weal.core.scaling import Scaling
+from weal.core.tie_breaking import best as best_of_all
 from weal.learner import memory_pool, scores
 from weal.learner.pool import Pass
 from weal.learner.sharded import scoring
@@ -37,7 +38,7 @@ def with_limits(**limits):
 
     def make(place, ens, reference, monkeypatch):
         settings = dict(limits)
-        monkeypatch.setattr(features, "BLOCK_BYTES", 12_000)
+        monkeypatch.setattr(random_features, "BLOCK_BYTES", 12_000)
         for owner, name in ((memory_pool, "APART"), (memory_pool, "BLOCK"), (scores, "SCORED")):
             if name in settings:
                 monkeypatch.setattr(owner, name, settings.pop(name))

@@ -9,7 +9,8 @@ from numpy.testing import assert_array_equal
 import weal
 from learning import POOL, a_learner, measure
 from weal import ActiveLearner
-from weal.core.acquisition import ACQUISITIONS, AMOUNTS, is_amount, wvar
+from weal.core.extensions.more_acquisitions import ACQUISITIONS, AMOUNTS, is_amount
+from weal.core.paper.acquisition import wvar
 from weal.learner.pool import Pass
 
 pandas = pytest.importorskip("pandas")

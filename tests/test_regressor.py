@@ -13,7 +13,7 @@ from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from weal import EnsembleGPRegressor, Kernel
-from weal.core import features
+from weal.core.paper import random_features
 
 rng = np.random.default_rng(3)
 X = rng.normal(size=(25, 3)) * [1.0, 50.0, 0.02] + [0.0, 300.0, -1.0]
@@ -259,7 +259,7 @@ def test_blocks_change_nothing(approximation, magnitude, kernels, block, monkeyp
 
     whole = learn(regressor(kernels, approximation, magnitude))
     expected = *whole.predict(x_new, return_std=True), whole.log_predictive_density(X, y)
-    monkeypatch.setattr(features, "BLOCK_BYTES", block)
+    monkeypatch.setattr(random_features, "BLOCK_BYTES", block)
     blocked = learn(clone(whole))
     for model in (whole, blocked):
         found = *model.predict(x_new, return_std=True), model.log_predictive_density(X, y)

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from weal import EnsembleGPRegressor, Kernel, Scaling
-from weal.core.kernels import correlation
+from weal.core.paper.kernels import correlation
 
 DICTIONARY = (Kernel("rbf", 0.8), Kernel("matern52", 2.0), Kernel("rq", 5.0, alpha=0.6))
 WITH_OFFSET = tuple(Kernel(k.family, k.length_scale, k.alpha, 10.0) for k in DICTIONARY)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from weal import ActiveLearner, EnsembleGPRegressor
-from weal.core import leave_one_out as core_leave_one_out
-from weal.core.embedding import Exact
-from weal.core.inducing import Inducing
+from weal.core.extensions import leave_one_out as core_leave_one_out
+from weal.core.extensions.embeddings import Exact
+from weal.core.extensions.inducing_gp import Inducing
 from weal.diagnostics import leave_one_out, trend
 from weal.diagnostics.leave_one_out import left_out_means, rms, some_labels, without_each
 from weal.diagnostics.trend import course, fold_after

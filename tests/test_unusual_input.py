@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from three_inputs import ALL, MODELS, X, y
 from weal import EnsembleGPRegressor
-from weal.core.magnitude import A0, B0
+from weal.core.constants import A0, B0
 
 
 def regressor(kind, **changes):

@@ -7,8 +7,8 @@ from scipy import stats
 from scipy.integrate import quad
 
 from weal import ActiveLearner, EnsembleGPRegressor, Kernel
-from weal.core import bend as bends
-from weal.core.bend import STRAIGHT, bend_of
+from weal.core.extensions import label_warp as bends
+from weal.core.extensions.label_warp import STRAIGHT, fit_warp
 from weal.model.fold import refresh_after
 from weal.model.warping import FEWEST_BENT
 
@@ -40,7 +40,7 @@ def model(request):
 def by_hand(model):
     """The same model of labels that were bent before, and the bend, from labels to those."""
     scale = model.scaling_
-    bend = bend_of((y - scale.y_mean) / scale.y_sd)
+    bend = fit_warp((y - scale.y_mean) / scale.y_sd)
     scaled = (y - scale.y_mean) / scale.y_sd
     z = (np.arcsinh((scaled - bend.median) / bend.spread) - bend.mean) / bend.sd
     slope = 1.0 / (bend.sd * bend.spread * np.hypot(1.0, (scaled - bend.median) / bend.spread))

@@ -11,8 +11,8 @@ import numpy as np
 
 from weal import EnsembleGPRegressor
 from weal.bench.tasks import TASKS, Task, draw
-from weal.core import lineup
-from weal.core.tuned import ANOVA_SHARE
+from weal.core.constants import ANOVA_SHARE
+from weal.core.extensions import model_selection
 
 LABELS = (15, 40)
 
@@ -21,7 +21,7 @@ def log_errors(task: Task, seed: int, anova: float) -> list[float]:
     """Of models of the first LABELS, with that share for anova."""
     split = draw(task, seed, 7)
     found = []
-    with mock.patch.object(lineup, "ANOVA_SHARE", anova):
+    with mock.patch.object(model_selection, "ANOVA_SHARE", anova):
         for n in LABELS:
             model = EnsembleGPRegressor().fit(split.Xu[:n], split.yu[:n])
             error = np.mean((model.predict(split.Xt) - split.yt) ** 2) / split.yt.var()

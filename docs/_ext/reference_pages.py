@@ -36,7 +36,7 @@ VALUES = {  # what public methods give back, or take: pages of their own too
     "History": "weal.learner.history",
     "Run": "weal.learner.run",
     "Watch": "weal.learner.watch",
-    "Belief": "weal.core.acquisition",
+    "Belief": "weal.core.paper.acquisition",
     "Asked": "weal.campaign.explaining",
     "Card": "weal.campaign.card",
     "Intake": "weal.campaign.intake",

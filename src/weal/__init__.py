@@ -16,7 +16,7 @@ _HOMES = {
     "EnsembleGPRegressor": "weal.model.regressor",
     "Exhausted": "weal.errors",
     "FeatureEncoder": "weal.model.encoder",
-    "Kernel": "weal.core.kernels",
+    "Kernel": "weal.core.paper.kernels",
     "Scaling": "weal.core.scaling",
     "UnknownId": "weal.errors",
     "UnreadableFile": "weal.errors",
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from weal.active_learner import ActiveLearner
     from weal.campaign.campaign import Campaign
     from weal.campaign.opening import open_campaign
-    from weal.core.kernels import Kernel
+    from weal.core.paper.kernels import Kernel
     from weal.core.scaling import Scaling
     from weal.errors import (
         AlreadyLabelled,

@@ -50,8 +50,8 @@ class ActiveLearner(LearnerView):
         One of random, wvar, went, qbc, gpm-var, gpm-ent, ivr, mvr, mvr-var, mvr-var-igs,
         bald, igs; "auto", the default, which is mvr-var-igs; "multi" for the paper's five
         together, weighed as labels come; a list for others together; or your own function of a
-        `weal.core.acquisition.Belief` that returns one score for each candidate. One that looks
-        at each candidate by itself may say so (``f.pointwise = True``): large pools are then
+        `weal.core.paper.acquisition.Belief` that returns one score for each candidate. One that
+        looks at each candidate by itself may say so (``f.pointwise = True``): large pools are then
         given to it in blocks.
     ids : list or None
         Ids of the candidates. None: those of `id_column`, else the index of a pandas frame, else

@@ -22,7 +22,7 @@ from weal.bench.plans import make_plan
 from weal.bench.results_file import open_store
 from weal.bench.runs import Step, carry_out
 from weal.bench.tasks import TASKS
-from weal.bench.workers import WorkerLost
+from weal.errors import WorkerLost
 
 TINY = {"realisations": 2, "T": 3, "jobs": 1}
 TASKS_2, METHODS_2 = ["gramacy", "higdon"], ["random", "egp-wvar"]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from campaign.telling import make, names, tell
 from weal.errors import WealError
-from weal.store.doctor import examine, rescue
-from weal.store.rescue import FIELDS
+from weal.store.doctor import examine
+from weal.store.rescue import FIELDS, rescue
 from weal.store.store import open_store
 
 PAGE = 4096

@@ -5,7 +5,7 @@ import pytest
 
 from campaign.taught import taught
 from weal import EnsembleGPRegressor
-from weal.core import ensemble
+from weal.core.paper import ensemble
 from weal.diagnostics.random_choice import MOST, beside_random, draw
 from weal.diagnostics.stopping import Change, advice, changed, needed
 from weal.diagnostics.trend import Mark, Surprise, Trend

@@ -8,7 +8,7 @@ from campaign.taught import measured, taught, teach
 from weal import ActiveLearner, EnsembleGPRegressor
 from weal.campaign import kept_trend
 from weal.campaign.kept_trend import KIND
-from weal.core import ensemble
+from weal.core.paper import ensemble
 from weal.diagnostics.leave_one_out import left_out, left_out_levels, left_out_means
 from weal.diagnostics.trend import WINDOW, course, fold_after
 from weal.model.prediction import in_units

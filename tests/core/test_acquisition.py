@@ -11,26 +11,28 @@ from hypothesis import strategies as st
 from reference import scores
 from reference.beliefs import belief, beliefs
 from reference.cases import frozen
-from weal.core.acquisition import (
+from weal.core.extensions.more_acquisitions import (
     ACQUISITIONS,
-    NEGLIGIBLE,
-    PAPER,
-    VAR_FLOOR,
-    gpm_ent,
-    gpm_var,
     igs,
     is_pointwise,
     ivr,
     needs_reduction,
     needs_targets,
+)
+from weal.core.extensions.variance_reduction import Toward
+from weal.core.paper.acquisition import (
+    NEGLIGIBLE,
+    PAPER,
+    VAR_FLOOR,
+    gpm_ent,
+    gpm_var,
     qbc,
     random,
     went,
     wvar,
 )
-from weal.core.ensemble import Ensemble
-from weal.core.magnitude import Fixed
-from weal.core.mixture_reduction import Toward
+from weal.core.paper.ensemble import Ensemble
+from weal.core.paper.fixed_magnitude import Fixed
 from weal.learner import scores as in_blocks
 from weal.learner.pool import Pass
 

@@ -7,12 +7,14 @@ from scipy.optimize import approx_fprime
 from reference.cases import frozen
 from reference.kernels import matrix
 from weal import EnsembleGPRegressor, Kernel
-from weal.core import anova, lineup
-from weal.core.draws import directions, draws
-from weal.core.kernels import correlation, spectral_draw
-from weal.core.lineup import choose, grid
-from weal.core.relevance import fit
-from weal.core.tuned import N_PAIRS, RATIOS
+from weal.core.constants import N_PAIRS, RATIOS
+from weal.core.extensions import anova_kernel
+from weal.core.extensions.ard import fit
+from weal.core.extensions.integrated_evidence import evidence_constant, log_evidences
+from weal.core.extensions.model_selection import choose, grid
+from weal.core.extensions.posterior_points import directions, draws
+from weal.core.paper.kernels import correlation
+from weal.core.paper.random_features import spectral_draw
 
 STRENGTHS = (1e-3, 0.2, 3.0, 1e3)
 
@@ -60,15 +62,15 @@ def test_its_slopes_are_those_of_finite_differences(log_s):
     rng = np.random.default_rng(3)
     D2, w = rng.exponential(1.0, (4, 7)), rng.standard_normal(7)
     p = np.append(rng.standard_normal(4), log_s)
-    _, slopes = anova.with_slopes(p, D2)
-    numeric = approx_fprime(p, lambda q: w @ anova.with_slopes(q, D2)[0], 1e-6)
+    _, slopes = anova_kernel.with_slopes(p, D2)
+    numeric = approx_fprime(p, lambda q: w @ anova_kernel.with_slopes(q, D2)[0], 1e-6)
     np.testing.assert_allclose(slopes(w), numeric, atol=1e-5)
 
 
 def test_blocks_of_rows_change_nothing(monkeypatch):
     X, kernel = points(4, 30, 3), Kernel("anova", (0.5, 1.0, 2.0), 0.7)
     whole = correlation(kernel, X, X)
-    monkeypatch.setattr(anova, "CELLS", 64)
+    monkeypatch.setattr(anova_kernel, "CELLS", 64)
     assert (correlation(kernel, X, X) == whole).all()
 
 
@@ -76,16 +78,16 @@ def test_blocks_of_rows_change_nothing(monkeypatch):
 @pytest.mark.parametrize("d", [1, 4])
 def test_a_product_and_a_sum_of_positive_terms_are_the_same(d, s, monkeypatch):
     X, Y = points(6, 20, d), points(7, 33, d)
-    found = anova.correlation(X, Y, s)
-    monkeypatch.setattr(anova, "MOST_EMPTY", -1.0)
-    np.testing.assert_allclose(found, anova.correlation(X, Y, s), rtol=1e-12, atol=1e-13)
+    found = anova_kernel.correlation(X, Y, s)
+    monkeypatch.setattr(anova_kernel, "MOST_EMPTY", -1.0)
+    np.testing.assert_allclose(found, anova_kernel.correlation(X, Y, s), rtol=1e-12, atol=1e-13)
 
 
 def test_correlations_depend_on_two_points_alone_to_the_last_bit():
     X, Y = points(8, 11, 5), points(9, 300, 5)
-    K = anova.correlation(X, Y, 0.4)
-    rows = np.concatenate([anova.correlation(x[None], Y, 0.4) for x in X])
-    columns = np.concatenate([anova.correlation(X, y[None], 0.4) for y in Y], axis=1)
+    K = anova_kernel.correlation(X, Y, 0.4)
+    rows = np.concatenate([anova_kernel.correlation(x[None], Y, 0.4) for x in X])
+    columns = np.concatenate([anova_kernel.correlation(X, y[None], 0.4) for y in Y], axis=1)
     assert (rows == K).all()
     assert (columns == K).all()
 
@@ -150,6 +152,6 @@ def test_shares_of_draws_are_the_truth_over_the_approximation(family):
     truth = np.exp(np.minimum(ratio, 2.0))
     np.testing.assert_allclose(np.exp(log_share), truth / truth.sum(), rtol=1e-4)
     kernel, lam = peak.fit.shape.kernel(points_[0, :-1]), float(np.exp(points_[0, -1]))
-    evidence = lineup.log_evidences([kernel], [lam], X, y, np.zeros(30))[0, 0]
-    assert L[0] + lineup.evidence_constant(30) == pytest.approx(evidence, rel=1e-9)
+    evidence = log_evidences([kernel], [lam], X, y, np.zeros(30))[0, 0]
+    assert L[0] + evidence_constant(30) == pytest.approx(evidence, rel=1e-9)
     assert b[0] > 0.0

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reference.beliefs import belief, beliefs
 from reference.cases import frozen
 from reference.scores import information
-from weal.core.acquisition import bald
+from weal.core.extensions.more_acquisitions import bald
 
 few = settings(max_examples=25, deadline=None)
 

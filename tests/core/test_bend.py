@@ -9,10 +9,11 @@ from scipy import stats
 from scipy.integrate import trapezoid
 
 from reference.cases import frozen
-from weal.core.bend import RAISED, STRAIGHT, Bend, bend_of
+from weal.core.constants import RAISED
+from weal.core.extensions.label_warp import STRAIGHT, Bend, fit_warp
 
 LABELS = frozen(np.random.default_rng(3).lognormal(1.0, 1.3, size=60))
-BENDS = {"lognormal": bend_of(LABELS), "own": Bend(median=-2.0, spread=0.3, mean=0.4, sd=1.7)}
+BENDS = {"lognormal": fit_warp(LABELS), "own": Bend(median=-2.0, spread=0.3, mean=0.4, sd=1.7)}
 
 
 @pytest.fixture(params=BENDS)
@@ -21,7 +22,7 @@ def bend(request):
 
 
 def test_bent_labels_have_mean_zero_and_sd_one_and_less_of_a_tail():
-    z = bend_of(LABELS).labels(LABELS)
+    z = fit_warp(LABELS).labels(LABELS)
     assert z.mean() == pytest.approx(0.0, abs=1e-12)
     assert z.std() == pytest.approx(1.0)
     assert stats.kurtosis(z) < 0.2 * stats.kurtosis(LABELS)
@@ -93,11 +94,11 @@ def test_one_label_is_bent_as_many(bend):
 
 @pytest.mark.parametrize("y", [[1.0], [2.0, 2.0, 2.0], [0.0] * 7 + [1.0, 9.0]])
 def test_labels_half_of_which_are_equal_stay_straight(y):
-    assert bend_of(np.array(y)) == STRAIGHT
+    assert fit_warp(np.array(y)) == STRAIGHT
 
 
 @given(factor=st.floats(1e-3, 1e3), shift=st.floats(-1e3, 1e3))
 @settings(max_examples=30, deadline=None)
 def test_units_change_nothing(factor, shift):
     y = shift + factor * LABELS
-    assert_allclose(bend_of(y).labels(y), bend_of(LABELS).labels(LABELS), atol=1e-6)
+    assert_allclose(fit_warp(y).labels(y), fit_warp(LABELS).labels(LABELS), atol=1e-6)

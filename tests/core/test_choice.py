@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 
 from reference.cases import frozen
-from weal.core.choice import HANDFUL, TIE, Best, best, best_of, merge, spread
+from weal.core.distances import spread
+from weal.core.tie_breaking import HANDFUL, TIE, Best, best, best_of, merge
 
 few = settings(max_examples=50, deadline=None)
 IDS = [3, "a", (2, "b"), -7, "", 3.5, "3", frozenset({1}), b"x", 10**30]

@@ -5,20 +5,20 @@ import pytest
 from scipy.special import logsumexp
 from scipy.stats import multivariate_t
 
-from weal.core.bend import bend_of
-from weal.core.contradictions import (
+from weal.core.constants import A0, B0
+from weal.core.extensions.contradictions import (
     RATIOS,
     RUN_SDS,
     SHIFT,
     evidence,
     group_gain,
+    regions,
     run_gain,
     standardised,
     wrong_labels,
 )
-from weal.core.kernels import Kernel, correlation
-from weal.core.partitions import regions
-from weal.core.tuned import A0, B0
+from weal.core.extensions.label_warp import fit_warp
+from weal.core.paper.kernels import Kernel, correlation
 
 KERNELS = [Kernel("rbf", 0.7, offset=10.0), Kernel("matern52", (2.0, 0.5, 1.0), offset=10.0)]
 
@@ -55,7 +55,7 @@ def test_bent_labels_have_a_density_of_labels_as_they_are(labels):
     X, y, extra = labels
     at, more = evidence(KERNELS, X, y, extra).Y[:, 1], 1e-6
     assert evidence(KERNELS, X, y, extra).Y.shape == (9, 2)
-    bend = bend_of(y)
+    bend = fit_warp(y)
     slope = (bend.labels(y + more) - bend.labels(y - more)) / (2 * more)
     np.testing.assert_allclose(at, bend.labels(y))
     found = evidence(KERNELS, X, y, extra).log_slope

@@ -7,10 +7,10 @@ import pytest
 
 from reference.cases import frozen, kernels
 from reference.kernels import matrix
-from weal.core.embedding import Encoded, Exact, Spectral
-from weal.core.exact import ExactExperts
-from weal.core.experts import FeatureExperts
-from weal.core.features import draw_frequencies, features
+from weal.core.extensions.embeddings import Encoded, Exact, Spectral
+from weal.core.paper.exact_gp import ExactExperts
+from weal.core.paper.feature_gp import FeatureExperts
+from weal.core.paper.random_features import draw_frequencies, features
 
 d, D, M = 3, 40, 4
 ZETA = frozen(draw_frequencies(kernels(d), d, D, seed=8))

@@ -10,10 +10,10 @@ from scipy import stats
 
 from reference import gaussian
 from reference.cases import MAGNITUDE, PRIOR, campaign, campaigns, frozen, kind, of_kernels
-from weal.core import ensemble
-from weal.core.ensemble import fold, log_density, mixture, normalise, predict
-from weal.core.kernels import Kernel
-from weal.core.magnitude import log_normal
+from weal.core.paper import ensemble
+from weal.core.paper.ensemble import fold, log_density, mixture, normalise, predict
+from weal.core.paper.fixed_magnitude import log_normal
+from weal.core.paper.kernels import Kernel
 
 KINDS = ("features", "exact")
 few = settings(max_examples=15, deadline=None)

@@ -11,7 +11,8 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteK
 
 from reference.cases import frozen, kernels
 from reference.gaussian import gp_log_evidence
-from weal.core.evidence import (
+from weal.core.paper.kernels import Kernel, correlation
+from weal.core.paper.marginal_likelihood import (
     SINGULAR_RATIO,
     _negative_log_likelihood,
     fit_hyperparameters,
@@ -19,7 +20,6 @@ from weal.core.evidence import (
     fit_length_scale,
     fit_magnitude_noise,
 )
-from weal.core.kernels import Kernel, correlation
 
 BOUNDS = (1e-5, 1e5)  # scikit-learn's defaults
 

@@ -7,10 +7,10 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, Ration
 
 from reference.cases import LAYOUTS, campaign, frozen, kind, of_kernels
 from reference.gaussian import gp_coefficients
-from weal.core import ensemble, exact
-from weal.core.exact import LEAST_RATIO, ExactExperts
-from weal.core.kernels import Kernel, correlation
-from weal.core.magnitude import Fixed
+from weal.core.paper import ensemble, exact_gp
+from weal.core.paper.exact_gp import LEAST_RATIO, ExactExperts
+from weal.core.paper.fixed_magnitude import Fixed
+from weal.core.paper.kernels import Kernel, correlation
 
 PAIRS = (
     (Kernel("rbf", (0.7, 1.5, 3.0)), RBF((0.7, 1.5, 3.0))),
@@ -162,8 +162,8 @@ def test_blocks_of_correlations_change_nothing(monkeypatch):
     experts = of_three(12)
     X = np.random.default_rng(10).standard_normal((70, 3))
     whole = experts.correlated(X).K
-    monkeypatch.setattr(exact, "WIDE", 16)
-    monkeypatch.setattr(exact, "AT_A_TIME", 64)
+    monkeypatch.setattr(exact_gp, "WIDE", 16)
+    monkeypatch.setattr(exact_gp, "AT_A_TIME", 64)
     assert (whole == experts.correlated(X).K).all()
 
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from reference.cases import LAYOUTS, campaign, campaigns, frozen, kind, of_kernels
 from reference.gaussian import weight_posterior
-from weal.core.experts import moved
-from weal.core.kernels import Kernel
+from weal.core.paper.feature_gp import moved
+from weal.core.paper.kernels import Kernel
 
 KINDS = ("features", "exact")
 EPS = np.finfo(float).eps

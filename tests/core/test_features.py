@@ -5,9 +5,9 @@ import pytest
 
 from reference.cases import frozen
 from reference.kernels import profile
-from weal.core import features as module
-from weal.core.features import blocks, draw_frequencies, features
-from weal.core.kernels import FAMILIES, Kernel, correlation, spectral_draw
+from weal.core.paper import random_features as module
+from weal.core.paper.kernels import FAMILIES, Kernel, correlation
+from weal.core.paper.random_features import blocks, draw_frequencies, features, spectral_draw
 
 D = 40_000
 # A cosine lies in [-1, 1]: by Hoeffding a mean of D of them is farther than 5 / sqrt(D) from its

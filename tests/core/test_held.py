@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from reference.cases import frozen
 from reference.pools import M, Told, world
-from weal.core.acquisition import ACQUISITIONS, NEGLIGIBLE, VAR_FLOOR
-from weal.core.held import BOUND, Reach, held, largest_prior, reach
+from weal.core.extensions.expert_pruning import BOUND, Reach, held, largest_prior, reach
+from weal.core.extensions.more_acquisitions import ACQUISITIONS
+from weal.core.paper.acquisition import NEGLIGIBLE, VAR_FLOOR
 from weal.learner.pool import Pass
 from weal.learner.scores import belief_of
 
@@ -46,7 +47,9 @@ def scores(ens, every, told, members=slice(None)):
 
 
 def promised(name, truth, ens, far, w_out, diameter):
-    """What `core.held` says of a score, and what rounding may do to it besides."""
+    """What `core.extensions.expert_pruning` says of a score, and what rounding may do to it
+    besides.
+    """
     b = float(ens.w @ far.mean)
     top = np.abs(truth[name]).max()
     rounding = 1e-11 * top + 1e3 * EPS**2 * max(b * b, float(far.var.max()))

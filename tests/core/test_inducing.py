@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from reference.cases import campaign, frozen, kernels
-from weal.core.exact import ExactExperts
-from weal.core.experts import moved
-from weal.core.inducing import TOGETHER, Inducing, InducingExperts
-from weal.core.kernels import Kernel, correlation
-from weal.core.pivots import pivots
+from weal.core.extensions.inducing_gp import TOGETHER, Inducing, InducingExperts
+from weal.core.extensions.pivoted_cholesky import pivots
+from weal.core.paper.exact_gp import ExactExperts
+from weal.core.paper.feature_gp import moved
+from weal.core.paper.kernels import Kernel, correlation
 
 M = 4
 

@@ -8,15 +8,15 @@ from sklearn.gaussian_process.kernels import RBF, Matern, RationalQuadratic
 
 from reference.cases import frozen
 from reference.kernels import matrix
-from weal.core.kernels import (
+from weal.core.paper.kernels import (
     FAMILIES,
     Kernel,
     correlation,
     default_dictionary,
     dictionary,
     paper_dictionary,
-    spectral_draw,
 )
+from weal.core.paper.random_features import spectral_draw
 
 SKLEARN = {
     "rbf": RBF,

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from reference.cases import campaign, kind
-from weal.core import ensemble, leave_one_out
-from weal.core.embedding import Encoded
-from weal.core.embedding import Exact as ExactEmbedding
-from weal.core.magnitude import Conjugate
+from weal.core.extensions import leave_one_out
+from weal.core.extensions.conjugate_magnitude import Conjugate
+from weal.core.extensions.embeddings import Encoded
+from weal.core.extensions.embeddings import Exact as ExactEmbedding
+from weal.core.paper import ensemble
 
 PRIOR = np.log([0.1, 0.5, 0.15, 0.25])
 

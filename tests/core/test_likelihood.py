@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from reference.cases import campaign, frozen, kind
-from weal.core import ensemble
-from weal.core.likelihood import cholesky_innovations, innovation
-from weal.core.magnitude import Conjugate, Fixed
+from weal.core.extensions.conjugate_magnitude import Conjugate
+from weal.core.paper import ensemble
+from weal.core.paper.fixed_magnitude import Fixed
+from weal.core.paper.gaussian_likelihood import cholesky_innovations, innovation
 
 SCALES = {
     "fixed": Fixed(frozen([0.3, 2.0, 11.0])),

@@ -7,13 +7,7 @@ from scipy.stats import norm
 from reference.cases import frozen
 from reference.gaussian import student_log_evidence
 from reference.kernels import matrix
-from weal.core import ensemble
-from weal.core.ensemble import Ensemble, normalise
-from weal.core.exact import LEAST_RATIO, ExactExperts
-from weal.core.kernels import Kernel, correlation
-from weal.core.lineup import choose, grid, log_evidences, weighed
-from weal.core.magnitude import Conjugate
-from weal.core.tuned import (
+from weal.core.constants import (
     A0,
     B0,
     FEWEST_FITTED,
@@ -26,6 +20,13 @@ from weal.core.tuned import (
     RATIOS,
     SOUGHT_RATIOS,
 )
+from weal.core.extensions.conjugate_magnitude import Conjugate
+from weal.core.extensions.integrated_evidence import log_evidences, weighed
+from weal.core.extensions.model_selection import choose, grid
+from weal.core.paper import ensemble
+from weal.core.paper.ensemble import Ensemble, normalise
+from weal.core.paper.exact_gp import LEAST_RATIO, ExactExperts
+from weal.core.paper.kernels import Kernel, correlation
 
 SOME_RATIOS = (1e-4, 1e-2, 1.0)
 

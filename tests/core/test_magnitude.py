@@ -10,9 +10,10 @@ from scipy import stats
 
 from reference import gaussian
 from reference.cases import PRIOR, campaigns, frozen, kind
-from weal.core import ensemble
-from weal.core.magnitude import Conjugate, Fixed
-from weal.core.tuned import A0, B0
+from weal.core.constants import A0, B0
+from weal.core.extensions.conjugate_magnitude import Conjugate
+from weal.core.paper import ensemble
+from weal.core.paper.fixed_magnitude import Fixed
 
 SCALES = {
     "fixed": Fixed(frozen([0.3, 2.0, 11.0])),

@@ -7,8 +7,13 @@ from hypothesis import strategies as st
 
 from reference.beliefs import belief
 from reference.cases import frozen
-from weal.core.acquisition import gpm_ent, went
-from weal.core.mixing import SCALINGS, divide_by_maximum, reweigh, shift_and_scale
+from weal.core.paper.acquisition import gpm_ent, went
+from weal.core.paper.adaptive_acquisition import (
+    SCALINGS,
+    divide_by_maximum,
+    reweigh,
+    shift_and_scale,
+)
 
 few = settings(max_examples=50, deadline=None)
 LOSSES = st.lists(st.floats(0.0, 5.0), min_size=2, max_size=6)

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from scipy.special import ndtr, stdtr
 
-from weal.core import ensemble, mixture_quantiles
-from weal.core.ensemble import Ensemble, normalise
-from weal.core.magnitude import Conjugate, Fixed
-from weal.core.mixture_quantiles import quantiles, table
+from weal.core.extensions import mixture_quantiles
+from weal.core.extensions.conjugate_magnitude import Conjugate
+from weal.core.extensions.mixture_quantiles import quantiles, table
+from weal.core.paper import ensemble
+from weal.core.paper.ensemble import Ensemble, normalise
+from weal.core.paper.fixed_magnitude import Fixed
 
 LEVELS = np.array([0.05, 0.5, 0.95, 0.9999])
 

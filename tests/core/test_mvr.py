@@ -8,10 +8,10 @@ import pytest
 from learning import KERNELS, POOL, a_learner, measure, model, teach
 from reference.cases import MAGNITUDE, campaign, frozen, kind
 from reference.pools import M, Told, world
-from weal.core import ensemble
-from weal.core.mixture_reduction import Toward, expected_fall, taking_part
-from weal.core.targets import targets_of
-from weal.core.tuned import MOST_PARTS, TARGETS
+from weal.core.constants import MOST_PARTS, TARGETS
+from weal.core.extensions.target_covariance import targets_of
+from weal.core.extensions.variance_reduction import Toward, expected_fall, taking_part
+from weal.core.paper import ensemble
 from weal.learner import shortlist as shortlists
 from weal.learner.outlook import TOGETHER_FROM, believing
 from weal.learner.pool import Pass

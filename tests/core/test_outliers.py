@@ -5,14 +5,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 
-from weal.core import slips
-from weal.core.kernels import Kernel, correlation
-from weal.core.lineup import choose, grid
-from weal.core.magnitude import Conjugate
-from weal.core.outlier_search import search, stand
-from weal.core.outliers import judge
-from weal.core.slab import Slab, apart, gross, spread
-from weal.core.tuned import PRIOR_SLIPPED, RATIOS, SLIPS, ZERO_OUT
+from weal.core.constants import PRIOR_SLIPPED, RATIOS, SLIPS, ZERO_OUT
+from weal.core.extensions.conjugate_magnitude import Conjugate
+from weal.core.extensions.model_selection import choose, grid
+from weal.core.extensions.outliers import slips_and_swaps
+from weal.core.extensions.outliers.decision import judge
+from weal.core.extensions.outliers.inclusion import search, stand
+from weal.core.extensions.outliers.prior import Slab, apart, gross, spread
+from weal.core.paper.kernels import Kernel, correlation
 
 PLAYERS = [
     (Kernel("rbf", 0.8, offset=10.0), 1e-2, 1.0),
@@ -67,7 +67,7 @@ def test_the_density_of_a_slip_is_that_of_what_was_meant_given_the_others():
     y[7] = -3.0 + (y[7] + 3.0) * 100.0  # zero is at -3
     wrong = np.isin(np.arange(len(y)), [2, 7])
     now = stand(PLAYERS, LOG_PRIOR, X, y, extra, wrong)
-    found = slips.log_prior(now.others(), y, -3.0)
+    found = slips_and_swaps.log_prior(now.others(), y, -3.0)
     expected = []
     for i in range(len(y)):
         rest = [j for j in np.flatnonzero(~wrong) if j != i]
@@ -89,8 +89,8 @@ def test_nothing_has_slipped_where_others_expect_zero_or_nobody_knows_where_it_i
     X, y, extra = labels()
     y[4] = 50.0
     now = stand(PLAYERS, LOG_PRIOR, X, y, extra, np.arange(len(y)) == 4)
-    assert slips.log_prior(now.others(), y, 0.0)[4] == -np.inf  # labels are -2 to 2
-    assert (slips.log_prior(now.others(), y, np.nan) == -np.inf).all()
+    assert slips_and_swaps.log_prior(now.others(), y, 0.0)[4] == -np.inf  # labels are -2 to 2
+    assert (slips_and_swaps.log_prior(now.others(), y, np.nan) == -np.inf).all()
 
 
 def test_doubting_and_believing_again_are_steps_of_rank_one():

@@ -6,8 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference.cases import LAYOUTS, MAGNITUDE, campaign, campaigns, frozen, kind
-from weal.core.acquisition import Belief, ivr
-from weal.core.reference import ExactReference, FeatureReference, moved_relevance
+from weal.core.extensions.more_acquisitions import ivr
+from weal.core.extensions.reference_variance import (
+    ExactReference,
+    FeatureReference,
+    moved_relevance,
+)
+from weal.core.paper.acquisition import Belief
 
 KINDS = ("features", "exact")
 EPS = np.finfo(float).eps

@@ -9,12 +9,7 @@ from scipy.special import logsumexp
 from reference.cases import frozen
 from reference.gaussian import student_log_evidence
 from reference.kernels import matrix
-from weal.core.anova import ANOVA
-from weal.core.kernels import FAMILIES, Kernel
-from weal.core.lineup import evidence_constant
-from weal.core.relevance import Fit, fit, forward
-from weal.core.shapes import shape_of
-from weal.core.tuned import (
+from weal.core.constants import (
     A0,
     ANOVA_LENGTH,
     B0,
@@ -30,6 +25,11 @@ from weal.core.tuned import (
     SOUGHT_STRENGTHS,
     STRENGTH_SPREAD,
 )
+from weal.core.extensions.anova_kernel import ANOVA
+from weal.core.extensions.ard import Fit, fit, forward
+from weal.core.extensions.integrated_evidence import evidence_constant
+from weal.core.extensions.kernel_parameters import shape_of
+from weal.core.paper.kernels import FAMILIES, Kernel
 
 EVERY = pytest.mark.parametrize("family", [*FAMILIES, ANOVA])
 

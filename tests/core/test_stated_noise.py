@@ -8,11 +8,12 @@ from scipy import stats
 
 from reference.cases import frozen
 from reference.kernels import matrix
-from weal.core import stated_noise
-from weal.core.kernels import Kernel, correlation
-from weal.core.lineup import choose, grid, weighed
-from weal.core.stated_noise import expected_units, units, varying
-from weal.core.tuned import A0, B0, RATIOS, UNIT_LABELS
+from weal.core.constants import A0, B0, RATIOS, UNIT_LABELS
+from weal.core.extensions import label_noise
+from weal.core.extensions.integrated_evidence import weighed
+from weal.core.extensions.label_noise import expected_units, units, varying
+from weal.core.extensions.model_selection import choose, grid
+from weal.core.paper.kernels import Kernel, correlation
 
 KERNELS = (
     Kernel("rbf", 0.9, offset=10.0),
@@ -111,13 +112,13 @@ def test_the_height_of_the_prior_is_that_of_the_log_magnitude():
     """By scipy's inverse gamma; between two magnitudes, for a constant does not matter."""
     sig2 = np.array([0.01, 1.0, 300.0])
     truth = stats.invgamma(A0, scale=B0).logpdf(sig2) + np.log(sig2)
-    ours = stated_noise.prior_height(sig2)
+    ours = label_noise.prior_height(sig2)
     np.testing.assert_allclose(ours - ours[0], truth - truth[0], rtol=1e-12)
 
 
 def test_a_sample_is_even_over_the_labels():
     X, y, extra = problem(2, t=300)
-    _, some, _ = stated_noise.even_sample(UNIT_LABELS, X, y, extra)
+    _, some, _ = label_noise.even_sample(UNIT_LABELS, X, y, extra)
     assert len(some) == UNIT_LABELS
     assert some.min() == y.min()
     assert some.max() == y.max()

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from weal.core.kernels import Kernel
-from weal.core.outlier_search import stand
-from weal.core.swaps import gains, log_odds
-from weal.core.tuned import PRIOR_WRONG
+from weal.core.constants import PRIOR_WRONG
+from weal.core.extensions.outliers.inclusion import stand
+from weal.core.extensions.outliers.slips_and_swaps import gains, log_odds
+from weal.core.paper.kernels import Kernel
 
 
 @pytest.fixture

@@ -7,9 +7,11 @@ import pytest
 
 from reference import pseudo
 from reference.cases import LAYOUTS, campaign, frozen, kind
-from weal.core import ensemble, validation
-from weal.core.magnitude import Conjugate
-from weal.core.validation import Judged, Picks, held_out_errors, left_out_errors
+from weal.core.extensions import leave_one_out
+from weal.core.extensions.conjugate_magnitude import Conjugate
+from weal.core.extensions.leave_one_out import TINY_RATIO, left_out_errors
+from weal.core.paper import ensemble
+from weal.core.paper.adaptive_acquisition import Judged, Picks, held_out_errors
 
 KINDS = ("features", "exact")
 PRIOR = frozen([0.1, 0.55, 0.0, 0.35])  # one expert is out of the question
@@ -62,7 +64,7 @@ class Case:
 
     def by(self, monkeypatch, way):
         """left_out_errors by one of its two ways."""
-        monkeypatch.setattr(validation, "TINY_RATIO", np.inf if way == "inverse" else 0.0)
+        monkeypatch.setattr(leave_one_out, "TINY_RATIO", np.inf if way == "inverse" else 0.0)
         return left_out_errors(self.ens, self.labels, self.picks)
 
     @property
@@ -110,7 +112,7 @@ def accuracy(ratio, way, name):
 
 
 def chosen_way(case):
-    return "inverse" if case.lam.min() < validation.TINY_RATIO else "posterior"
+    return "inverse" if case.lam.min() < TINY_RATIO else "posterior"
 
 
 @pytest.mark.parametrize("ratio", RATIOS)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from weal.core import anova, relevance, shapes
-from weal.core.kernels import Kernel
-from weal.core.relevance import Fit, forward
-from weal.core.shapes import shape_of
+from weal.core.extensions import anova_kernel, ard, kernel_parameters
+from weal.core.extensions.ard import Fit, forward
+from weal.core.extensions.kernel_parameters import shape_of
+from weal.core.paper.kernels import Kernel
 
 T, D = 14, 9
 
@@ -26,7 +26,7 @@ def problem(family, seed=0):
 def test_columns_found_together_are_those_found_one_by_one(family):
     fit, p = problem(family)
     at = fit.loss(p)[1]
-    slow, fast = relevance._hessian(fit, p, at), relevance._wide_hessian(fit, p, at)
+    slow, fast = ard._hessian(fit, p, at), ard._wide_hessian(fit, p, at)
     np.testing.assert_allclose(fast, slow, rtol=0.0, atol=1e-8 * np.abs(slow).max())
 
 
@@ -34,15 +34,15 @@ def test_columns_found_together_are_those_found_one_by_one(family):
 def test_blocks_of_columns_change_nothing(family, monkeypatch):
     fit, p = problem(family, 1)
     at = fit.loss(p)[1]
-    whole = relevance._wide_hessian(fit, p, at)
-    monkeypatch.setattr("weal.core.wide_hessian.NUMBERS", 2 * T * T)
-    np.testing.assert_allclose(relevance._wide_hessian(fit, p, at), whole, rtol=1e-9, atol=1e-9)
+    whole = ard._wide_hessian(fit, p, at)
+    monkeypatch.setattr("weal.core.extensions.wide_hessian.NUMBERS", 2 * T * T)
+    np.testing.assert_allclose(ard._wide_hessian(fit, p, at), whole, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("is_anova", [False, True])
 def test_the_prior_of_many_lengthscales_is_the_same_in_closed_form(is_anova):
     (precision, log_norm), (slow, slow_norm) = (
-        prior(D, is_anova) for prior in (shapes._lengths_prior, shapes._prior)
+        prior(D, is_anova) for prior in (kernel_parameters._lengths_prior, kernel_parameters._prior)
     )
     np.testing.assert_allclose(precision, slow, atol=1e-12)
     assert log_norm == pytest.approx(slow_norm)
@@ -53,10 +53,10 @@ def test_the_search_and_the_slopes_of_many_inputs_are_those_of_few(monkeypatch):
     X = rng.normal(size=(30, D))
     y, extra = 2.0 * np.sin(X[:, 2]) + X[:, 5], 0.01 * rng.random(30)
     kernel, p = Kernel("matern52", 3.0, offset=10.0), rng.normal(size=D + 1)
-    few, (k, slopes) = forward(kernel, X, y, extra), anova.with_slopes(p, X[:20].T ** 2)
-    for module in (relevance, anova):
+    few, (k, slopes) = forward(kernel, X, y, extra), anova_kernel.with_slopes(p, X[:20].T ** 2)
+    for module in (ard, anova_kernel):
         monkeypatch.setattr(module, "WIDE", 0)
     assert forward(kernel, X, y, extra) == few
-    again, slopes_again = anova.with_slopes(p, X[:20].T ** 2)
+    again, slopes_again = anova_kernel.with_slopes(p, X[:20].T ** 2)
     np.testing.assert_allclose(again, k, rtol=1e-12)
     np.testing.assert_allclose(slopes_again(np.ones(20)), slopes(np.ones(20)), rtol=1e-9)

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from reference.cases import frozen
-from weal.core.acquisition import Belief
-from weal.core.mixture_reduction import Toward, taking_part
+from weal.core.extensions.variance_reduction import Toward, taking_part
+from weal.core.paper.acquisition import Belief
 
 SCALES = (1e-60, 1e-6, 1.0, 1e6, 1e60)
 

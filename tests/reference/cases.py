@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from reference.decimals import exact
 from reference.gaussian import gp_joint_posterior
 from reference.kernels import matrix
-from weal.core.ensemble import Ensemble, normalise
-from weal.core.exact import ExactExperts
-from weal.core.experts import FeatureExperts
-from weal.core.features import draw_frequencies, features
-from weal.core.kernels import Kernel
-from weal.core.magnitude import Fixed
+from weal.core.paper.ensemble import Ensemble, normalise
+from weal.core.paper.exact_gp import ExactExperts
+from weal.core.paper.feature_gp import FeatureExperts
+from weal.core.paper.fixed_magnitude import Fixed
+from weal.core.paper.kernels import Kernel
+from weal.core.paper.random_features import draw_frequencies, features
 
 D = 9  # frequencies, so that F = 18 lies between few and many labels
 

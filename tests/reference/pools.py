@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from reference.cases import MAGNITUDE, Kind, frozen, kernels, of_kernels
-from weal.core import ensemble
-from weal.core.embedding import Encoded, Exact, Spectral
-from weal.core.features import draw_frequencies, features
-from weal.core.reference import ExactReference, FeatureReference
-from weal.learner.beliefs import Outlook
+from weal.core.extensions.embeddings import Encoded, Exact, Spectral
+from weal.core.extensions.reference_variance import ExactReference, FeatureReference
+from weal.core.paper import ensemble
+from weal.core.paper.random_features import draw_frequencies, features
 from weal.learner.memory_pool import MemoryPool
+from weal.learner.outlook import Outlook
 
 D_IN, D, M = 3, 12, 4
 

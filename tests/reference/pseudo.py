@@ -10,8 +10,8 @@ import numpy as np
 
 from reference.decimals import PI, exact, rounded, solve
 from reference.gaussian import log_probabilities
-from weal.core.magnitude import Fixed
-from weal.core.tuned import A0, B0
+from weal.core.constants import A0, B0
+from weal.core.paper.fixed_magnitude import Fixed
 
 
 class Batch:

@@ -17,9 +17,9 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from weal.core.arrays import Array
-from weal.core.exact import LEAST_RATIO, ExactExperts
-from weal.core.experts import FeatureExperts
-from weal.core.inducing import InducingExperts
+from weal.core.extensions.inducing_gp import InducingExperts
+from weal.core.paper.exact_gp import LEAST_RATIO, ExactExperts
+from weal.core.paper.feature_gp import FeatureExperts
 from weal.model.model import Model
 
 Form = tuple[float, float]  # log det C, r'C^-1 r

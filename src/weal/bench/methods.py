@@ -29,7 +29,7 @@ from weal.active_learner import ActiveLearner
 from weal.bench.joint import joint_log_density
 from weal.bench.tasks import Split
 from weal.core.arrays import Array
-from weal.core.kernels import Kernel
+from weal.core.paper.kernels import Kernel
 from weal.learner.functions import EARLIER_AUTO
 from weal.model.model import Model
 from weal.model.regressor import EnsembleGPRegressor

@@ -23,7 +23,8 @@ from weal.campaign.settings import DEFAULTS, check_settings, check_together
 from weal.campaign.shard_pool import ShardPool, begin, is_in_files, more, whole_table
 from weal.core.arrays import Array
 from weal.core.scaling import location_scale
-from weal.shards.crew import Crew, Progress, Threads
+from weal.progress import Progress
+from weal.shards.crew import Crew, Threads
 from weal.store.events import Draft, check_id
 from weal.store.store import Book, Chunk, Store
 from weal.table.parquet import table_to_parquet

@@ -17,11 +17,11 @@ from weal.campaign.ledger import Ledger
 from weal.campaign.session import Session
 from weal.campaign.status import honest_test
 from weal.core.arrays import Array
-from weal.diagnostics.progress import Progress
 from weal.diagnostics.trend import Trend
 from weal.errors import WealError
 from weal.plots.axes import Plots
 from weal.plots.view import View, checked_model
+from weal.progress import Progress
 
 
 def plots(session: Callable[[], Session]) -> Plots:

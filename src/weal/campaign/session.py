@@ -18,7 +18,8 @@ from weal.learner.candidate_sample import compared
 from weal.learner.memory_pool import MEMORY
 from weal.learner.state import Settlement, State
 from weal.model.model import Model
-from weal.shards.crew import Crew, Progress, Threads
+from weal.progress import Progress
+from weal.shards.crew import Crew, Threads
 from weal.store.events import Event
 from weal.store.store import Store
 

@@ -24,7 +24,8 @@ from weal.errors import UnknownId
 from weal.learner.sampling import LARGE, SAMPLE
 from weal.learner.sharded.candidates import ShardedCandidates, read_shards
 from weal.learner.sharded.rows import ShardedIds, ShardedRows
-from weal.shards.crew import Crew, Progress, Threads
+from weal.progress import Progress
+from weal.shards.crew import Crew, Threads
 from weal.shards.description import describe, described
 from weal.shards.encoding import Numbers, Planned, rows_as_table
 from weal.shards.pool import Shards, open_pool

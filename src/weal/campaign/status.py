@@ -30,7 +30,6 @@ from weal.diagnostics.coverage import LEVEL, Coverage, coverage
 from weal.diagnostics.effects import columns_of
 from weal.diagnostics.explain import sample
 from weal.diagnostics.leave_one_out import baseline, left_out_levels, rms, some_labels
-from weal.diagnostics.progress import Progress
 from weal.diagnostics.random_choice import Comparison, beside_random
 from weal.diagnostics.stopping import Change, Needed
 from weal.diagnostics.suspects import OtherUnit, Suspect
@@ -40,6 +39,7 @@ from weal.learner.functions import NOW_AUTO
 from weal.learner.sampling import LARGE, SAMPLE, standing_for
 from weal.model.model import Model
 from weal.model.prediction import in_units
+from weal.progress import Progress
 from weal.table import cards
 
 LAST, LAST_SHARE = 5, 0.1  # "the last labels": this share of them, and so many at the least

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from weal.campaign import lookup
 from weal.campaign.entries import distinct, names
 from weal.campaign.opened import Opened
-from weal.diagnostics.progress import Progress
 from weal.errors import UnknownId, WealError
+from weal.progress import Progress
 
 if TYPE_CHECKING:
     from weal.campaign.card import Card

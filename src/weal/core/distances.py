@@ -6,10 +6,13 @@ equal to the last bit, whichever is used.
 """
 
 import sys
+from collections.abc import Hashable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weal.core.arrays import Array
+from weal.core.tie_breaking import HANDFUL, best
 
 FEW = 10**8  # terms up to which scipy is not loaded for it
 CELLS = 1 << 15  # distances at a time, that they stay in the processor's cache
@@ -40,3 +43,18 @@ def _by_input(X: Array, Y: Array) -> Array:
             term = np.subtract(a[:, None], b, out=room[: len(rows)])
             rows += np.multiply(term, term, out=term)
     return out
+
+
+def spread(
+    X: Array, taken: Array, free: NDArray[np.bool_], seed: int, ids: Sequence[Hashable]
+) -> int:
+    """The next point of a space-filling start: far from the rows of `taken` (t, d)."""
+    rng = np.random.default_rng([seed, len(taken)])
+    open_ = np.flatnonzero(free)
+    some = np.sort(rng.choice(open_, min(HANDFUL, len(open_)), replace=False))
+    if len(taken):
+        far = np.sqrt(squared_distances(X[some], taken)).min(axis=1)
+    else:  # the first: nearest to the middle
+        far = -np.sqrt(squared_distances(X[some], X.mean(axis=0, keepdims=True)))[:, 0]
+    everyone = np.ones(len(some), dtype=bool)
+    return int(some[best(far, everyone, seed, [ids[n] for n in some.tolist()])])

@@ -7,20 +7,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.core.arrays import Array
-from weal.core.contradictions import (
+from weal.core.constants import SLIPS
+from weal.core.distances import squared_distances
+from weal.core.extensions.contradictions import (
     Evidence,
     evidence,
     group_gain,
+    regions,
     run_gain,
     standardised,
     wrong_labels,
 )
-from weal.core.distances import squared_distances
-from weal.core.kernels import Kernel
-from weal.core.lineup import grid
-from weal.core.partitions import regions
-from weal.core.slab import Mask
-from weal.core.tuned import SLIPS
+from weal.core.extensions.model_selection import grid
+from weal.core.extensions.outliers.prior import Mask
+from weal.core.paper.kernels import Kernel
 from weal.diagnostics.label_groups import Group, equal_runs
 from weal.model.fold import Fold
 

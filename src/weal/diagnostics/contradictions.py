@@ -2,16 +2,16 @@
 
 The model sets single labels aside that look wrong (`suspects`), but not those told as sure, and it
 cannot set aside a third of them. So three kinds of sets are weighed by evidence, each against being
-right (`core.contradictions`), with what the error would be without them:
+right (`core.extensions.contradictions`), with what the error would be without them:
 
     run      equal labels in a row, in the order told, by everybody or within one group: an
              instrument that was stuck. Equal labels of rows that are no neighbours, within the
              range of the others and where no others are equal, speak for it with TIE_GAIN nats
              each.
     group    labels of one person, day or instrument that differ from the rest. Where a region of
-             the inputs explains the difference about as well (`core.partitions`), the group was
-             measured elsewhere; where all hangs on a few steep pairs of labels, the function may
-             jump there. Then nothing is said of it.
+             the inputs explains the difference about as well (`core.extensions.contradictions`),
+             the group was measured elsewhere; where all hangs on a few steep pairs of labels, the
+             function may jump there. Then nothing is said of it.
     sure     labels told as sure that are FAR_SDS or more from what the others let expect, in sds of
              the others. Labels of a peak are no errors: next to one another, or a single one
              beyond PEAK_SDS, unless its decimal point has slipped. Nor are all labels beyond some
@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weal.core.slab import Mask
+from weal.core.extensions.outliers.prior import Mask
 from weal.diagnostics.contradiction_search import MOST_LABELS, Found, Rows, Search, looked_at
 from weal.diagnostics.label_groups import groups_of
 from weal.diagnostics.leave_one_out import left_out_means

@@ -11,8 +11,9 @@ from dataclasses import replace
 import numpy as np
 
 from weal.core.arrays import Array
-from weal.core.ensemble import Ensemble, normalise
-from weal.core.magnitude import Conjugate, Magnitude
+from weal.core.extensions.conjugate_magnitude import Conjugate
+from weal.core.paper.ensemble import Ensemble, normalise
+from weal.core.protocols import Magnitude
 from weal.diagnostics.mixtures import Mixtures, weights
 from weal.model.fold import Fold
 

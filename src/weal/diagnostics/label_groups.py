@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weal.core.arrays import Array
-from weal.core.slab import Mask
+from weal.core.extensions.outliers.prior import Mask
 
 FEWEST_OF_GROUP, FEWEST_EQUAL = 3, 3  # labels of a group, rows of a run
 SORTED = 0.8  # steps up less steps down, over all: sorted labels may have a few added later

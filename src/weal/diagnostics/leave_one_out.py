@@ -1,9 +1,9 @@
 """Every label predicted from all the others, by the experts that there are, in the user's units.
 
-`core.leave_one_out` has the formulas: innovation e_i and its variance s_i of each label under each
-expert, its magnitude without the label, and the weights w_m / p_m(y_i | the others). Here they
-become means, sds and intervals. Nothing is fitted anew: lengthscales and noise ratios are those
-that all labels settled, which is slightly optimistic.
+`core.extensions.leave_one_out` has the formulas: innovation e_i and its variance s_i of each label
+under each expert, its magnitude without the label, and the weights w_m / p_m(y_i | the others).
+Here they become means, sds and intervals. Nothing is fitted anew: lengthscales and noise ratios are
+those that all labels settled, which is slightly optimistic.
 
 Averages over more than ALL_LABELS labels are taken over SOME_LABELS of them, evenly spread over the
 order in which they came; each of these is still predicted from all others. A root mean square over
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weal.core import leave_one_out as core
 from weal.core.arrays import Array, root_mean_square, standard_deviation
+from weal.core.extensions import leave_one_out as core
 from weal.core.scaling import Scaling
 from weal.diagnostics.mixtures import Mixtures, weights
 from weal.model.fold import Fold

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weal.core.arrays import Array
-from weal.core.ensemble import BISECTIONS, Ensemble, normalise
-from weal.core.magnitude import Magnitude
+from weal.core.paper.ensemble import BISECTIONS, Ensemble, normalise
+from weal.core.protocols import Magnitude
 from weal.core.scaling import Scaling
 from weal.model.fold import Fold
 

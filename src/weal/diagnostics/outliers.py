@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weal.core.arrays import Array
-from weal.core.exact import LEAST_RATIO
+from weal.core.paper.exact_gp import LEAST_RATIO
 from weal.diagnostics.leave_one_out import LeftOut, left_out, without_each
 from weal.model import prediction
 from weal.model.model import Model

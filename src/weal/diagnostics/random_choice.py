@@ -17,16 +17,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from weal.core import ensemble
 from weal.core.arrays import Array, root_mean_square
-from weal.core.ensemble import Ensemble
-from weal.core.magnitude import Conjugate
+from weal.core.extensions.conjugate_magnitude import Conjugate
+from weal.core.paper import ensemble
+from weal.core.paper.ensemble import Ensemble
 from weal.core.scaling import Scaling
 from weal.diagnostics.mixtures import main_experts
-from weal.diagnostics.progress import Progress
 from weal.model.fold import Fold
 from weal.model.prediction import in_units
 from weal.model.settling import prior_experts
+from weal.progress import Progress
 
 FUNCTIONS_DRAWN, FEWEST_DRAWN, CHEAP = (
     24,

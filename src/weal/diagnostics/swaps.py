@@ -1,8 +1,9 @@
 """Labels that may have been exchanged: pairs of one batch that fit better the other way round.
 
 Every pair of labels that came together is weighed by what the model knows of all others
-(`core.swaps`). A pair is named where that is likelier by more than SWAP_CHARGE nats and the log of
-how many others either may have been exchanged with; the best first, each label once.
+(`core.extensions.outliers.slips_and_swaps`). A pair is named where that is likelier by more than
+SWAP_CHARGE nats and the log of how many others either may have been exchanged with; the best first,
+each label once.
 """
 
 from collections.abc import Hashable, Sequence
@@ -10,9 +11,9 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from weal.core.arrays import Array
-from weal.core.outlier_search import Stand, stand
-from weal.core.swaps import Pairs, gains
-from weal.core.tuned import SWAP_CHARGE, SWAP_DOUBTED
+from weal.core.constants import SWAP_CHARGE, SWAP_DOUBTED
+from weal.core.extensions.outliers.inclusion import Stand, stand
+from weal.core.extensions.outliers.slips_and_swaps import Pairs, gains
 from weal.model.fold import Fold
 from weal.model.model import Model
 

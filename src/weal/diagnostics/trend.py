@@ -40,18 +40,18 @@ from itertools import pairwise
 import numpy as np
 
 from weal.core.arrays import Array, root_mean_square
+from weal.core.extensions.outliers.prior import NO_DOUBT
 from weal.core.scaling import Scaling
-from weal.core.slab import NO_DOUBT
 from weal.diagnostics.coverage import LEVEL
 from weal.diagnostics.explain import sample
 from weal.diagnostics.in_turn import in_turn
 from weal.diagnostics.leave_one_out import left_out_means, rms, some_labels
 from weal.diagnostics.mixtures import Mixtures, main_experts
-from weal.diagnostics.progress import Progress
 from weal.learner.state import State
 from weal.model.fold import Fold, absorb, emptied, picked_by, refresh_after, settle
 from weal.model.model import Model
 from weal.model.prediction import mean_sd
+from weal.progress import Progress
 
 WINDOW = 10  # labels that the prequential error looks back on
 STEP, LONG_STEP = 0.05, 0.15  # shares of the labels after which estimates are taken again

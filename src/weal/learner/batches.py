@@ -17,7 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from weal.core.tuned import TARGETS
+from weal.core.constants import TARGETS
 from weal.learner.apply import apply
 from weal.learner.beliefs import Beliefs
 from weal.learner.candidate_sample import sampled

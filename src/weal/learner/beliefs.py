@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.core.arrays import Array
-from weal.core.targets import Targets, targets_of
-from weal.core.validation import Judged
+from weal.core.extensions.target_covariance import Targets, targets_of
+from weal.core.paper.adaptive_acquisition import Judged
 from weal.learner.judging import judged_on, some_of
 from weal.learner.known import Known, begun, followed
 from weal.learner.memory_pool import MemoryPool
@@ -41,7 +41,8 @@ from weal.model.checks import check_distance
 from weal.model.fold import Fold
 from weal.model.model import Model
 from weal.model.prediction import in_units
-from weal.shards.crew import Crew, Progress, Threads
+from weal.progress import Progress
+from weal.shards.crew import Crew, Threads
 
 
 class Beliefs:

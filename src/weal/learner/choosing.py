@@ -1,16 +1,17 @@
 """Which candidate next: a pure function of the state and of what it believes.
 
 One acquisition function chooses by itself. Several choose together by Algorithm 2 of the paper
-(`core.mixing`): before the first choice after a new label each says what it would ask, pays the
-loss of its pseudo label, and the weights omega follow; then the weighted sum of their scores
-chooses. The weights depend on the labels alone, not on who is out.
+(`core.paper.adaptive_acquisition`): before the first choice after a new label each says what it
+would ask, pays the loss of its pseudo label, and the weights omega follow; then the weighted sum of
+their scores chooses. The weights depend on the labels alone, not on who is out.
 
 A batch is chosen one point after the other. Each candidate that was asked and not yet answered is
 given the mean that the labels let expect of it, weights kept: variances fall around it and the
 experts agree there, so that no score sends the next point to its neighbour. The order in which
 they were asked does not matter.
 
-Before there is a model, each next point is far from all that were told and asked (`core.choice`).
+Before there is a model, each next point is far from all that were told and asked
+(`core.tie_breaking`).
 """
 
 from collections.abc import Sequence
@@ -19,11 +20,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from weal.core import choice
 from weal.core.arrays import Array
-from weal.core.mixing import SCALINGS, reweigh
+from weal.core.distances import spread
+from weal.core.extensions.leave_one_out import left_out_errors
+from weal.core.paper.adaptive_acquisition import SCALINGS, Picks, held_out_errors, reweigh
 from weal.core.scaling import Scaling, location_scale
-from weal.core.validation import Picks, held_out_errors, left_out_errors
 from weal.learner.beliefs import Beliefs
 from weal.learner.events import Asked, Reason
 from weal.learner.outlook import Outlook
@@ -142,7 +143,7 @@ def _start(state: State, free: Free) -> int:
         at = np.flatnonzero(free)[: len(at)]
         X, open_ = pool.X[at], free[at]
     ids = ids_at(pool, at)
-    return int(at[choice.spread(scale.inputs(X), taken, open_, seed, ids)])
+    return int(at[spread(scale.inputs(X), taken, open_, seed, ids)])
 
 
 def _shares(parts: Array) -> Array:  # (K,) -> (K,)

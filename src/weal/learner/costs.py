@@ -1,6 +1,6 @@
 """What a label of each candidate costs: by a column, a function of the row, or numbers given.
 
-A cost divides the scores that are amounts of variance (`core.acquisition.is_amount`): what is
+A cost divides the scores that are amounts of variance (`core.paper.acquisition.is_amount`): what is
 gained for each unit spent. Only ratios of costs matter.
 """
 

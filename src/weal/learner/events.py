@@ -7,8 +7,8 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from weal.core.acquisition import Acquisition
 from weal.core.arrays import Array
+from weal.core.paper.acquisition import Acquisition
 from weal.learner.labels import Label
 from weal.learner.sharded.candidates import Pooled
 

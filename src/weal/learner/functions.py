@@ -6,7 +6,8 @@ in early files of 0.2: what was kept with their weights goes on with the one (`E
 
 from typing import Any
 
-from weal.core.acquisition import ACQUISITIONS, PAPER, Acquisition, is_amount
+from weal.core.extensions.more_acquisitions import ACQUISITIONS, is_amount
+from weal.core.paper.acquisition import PAPER, Acquisition
 
 DEFAULT = "mvr-var-igs"
 TOGETHER = {"multi": PAPER, "auto": (DEFAULT,)}  # names that stand for other functions

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.core.arrays import Array, Index, Rows
-from weal.core.embedding import Embedding
-from weal.core.exact import Correlated
-from weal.core.experts import Points
+from weal.core.paper.exact_gp import Correlated
+from weal.core.protocols import Embedding, Points
 
 
 @dataclass(frozen=True, slots=True, eq=False)

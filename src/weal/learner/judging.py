@@ -1,9 +1,11 @@
-"""Labels that pseudo labels are judged by, and what is believed of them (`core.validation`)."""
+"""Labels that pseudo labels are judged by, and what is believed of them
+(`core.paper.adaptive_acquisition`).
+"""
 
 import numpy as np
 
 from weal.core.arrays import Array
-from weal.core.validation import Judged
+from weal.core.paper.adaptive_acquisition import Judged
 from weal.model.approximation import least_hashes
 from weal.model.checks import check_distance
 from weal.model.model import Model

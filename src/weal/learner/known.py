@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from weal.core.arrays import Array
-from weal.core.experts import moved
-from weal.core.targets import Targets
-from weal.core.validation import Judged
+from weal.core.extensions.target_covariance import Targets
+from weal.core.paper.adaptive_acquisition import Judged
+from weal.core.paper.feature_gp import moved
 from weal.learner.labels import Label
 from weal.learner.memory_pool import MemoryPool
 from weal.learner.pool import Pool

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from weal.core.acquisition import is_ours
 from weal.core.arrays import Array
+from weal.core.extensions.more_acquisitions import is_ours
 from weal.errors import UnreadableFile
 from weal.learner import candidates_file
 from weal.learner.candidates_file import pack_id, unpack_id

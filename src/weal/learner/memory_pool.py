@@ -1,9 +1,9 @@
 """A pool in memory: means and variances of the experts that matter, moved by one column a label.
 
 Means and variances (M, U) are kept in float64 for the experts that matter: those left out change no
-score by more than `core.held` says. One that no longer matters is dropped, and computed anew should
-it come back. A label costs one column c for each expert held: U F multiplications for features, U t
-for exact experts.
+score by more than `core.extensions.expert_pruning` says. One that no longer matters is dropped, and
+computed anew should it come back. A label costs one column c for each expert held: U F
+multiplications for features, U t for exact experts.
 
 The pool in the form of the experts (features, or correlations of exact ones) is kept when it fits
 `memory` bytes, and recomputed in blocks otherwise. From LARGE candidates on features are float32:
@@ -25,14 +25,20 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from weal.core import features
 from weal.core.arrays import Array, Rows
-from weal.core.embedding import Embedding, Exact
-from weal.core.ensemble import Ensemble
-from weal.core.exact import Correlated, Near
-from weal.core.experts import Points, moved
-from weal.core.held import held, largest_prior, reach
-from weal.core.reference import REFERENCE, ExactReference, FeatureReference, moved_relevance
+from weal.core.extensions.embeddings import Exact
+from weal.core.extensions.expert_pruning import held, largest_prior, reach
+from weal.core.extensions.reference_variance import (
+    REFERENCE,
+    ExactReference,
+    FeatureReference,
+    moved_relevance,
+)
+from weal.core.paper import random_features
+from weal.core.paper.ensemble import Ensemble
+from weal.core.paper.exact_gp import Correlated, Near
+from weal.core.paper.feature_gp import moved
+from weal.core.protocols import Embedding, Points
 from weal.learner.groups import Group, index_of, points_of
 from weal.learner.pool import Pass, Snapshot
 from weal.learner.scores import MemoryScores, belief_of, score
@@ -107,7 +113,9 @@ class MemoryPool:
             self.groups = [self._make_group(ens, wanted, computed)]
 
     def _wanted(self, ens: Ensemble) -> NDArray[np.intp]:
-        """The experts to hold (`core.held`), by what is believed of some of the candidates."""
+        """The experts to hold (`core.extensions.expert_pruning`), by what is believed of some of
+        the candidates.
+        """
         sig2, lam, some = ens.magnitude[:, None], ens.noise[:, None], self.some
         mu, v = self.mu[:, some], self.v[:, some]
         q = None if self.q is None else self.q[:, some]
@@ -251,8 +259,8 @@ class MemoryPool:
         width = self.embedding.width(experts)
         taken = 2 * 8 * len(group.members) * width
         if self.exact:
-            taken = max(taken, features.BLOCK_BYTES * width // CORRELATIONS)
-        return features.blocks(len(self.X), taken)
+            taken = max(taken, random_features.BLOCK_BYTES * width // CORRELATIONS)
+        return random_features.blocks(len(self.X), taken)
 
     def _make_group(self, ens: Ensemble, members: NDArray[np.intp], computed: bool) -> Group:
         which = index_of(members)
@@ -276,7 +284,7 @@ class MemoryPool:
         if self.exact:
             return Correlated(self.X, Rows.room(H, len(experts.X), U))
         Phi = np.empty((H, U, F), self.dtype)
-        for rows in features.blocks(U, 2 * 8 * H * F):
+        for rows in random_features.blocks(U, 2 * 8 * H * F):
             Phi[:, rows] = embedding.points(experts, self.X[rows], self.dtype)
         return Phi
 
@@ -308,7 +316,7 @@ class MemoryPool:
             some = np.random.default_rng(len(R)).permutation(len(R))[:REFERENCE]
             return ExactReference(self.embedding.points(ens.experts, R[np.sort(some)]))
         width = len(ens.log_w) * self.embedding.width(ens.experts)
-        parts = features.blocks(len(R), 2 * 8 * width)
+        parts = random_features.blocks(len(R), 2 * 8 * width)
         return FeatureReference.of(
             (self.embedding.points(ens.experts, R[rows]) for rows in parts), len(R)
         )

@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from weal.core import ensemble
 from weal.core.arrays import Array
-from weal.core.embedding import Embedding
-from weal.core.ensemble import Ensemble
-from weal.core.experts import Points
-from weal.core.targets import Targets
+from weal.core.extensions.target_covariance import Targets
+from weal.core.paper import ensemble
+from weal.core.paper.ensemble import Ensemble
+from weal.core.protocols import Embedding, Points
 from weal.learner.pool import Pool
 
 TOGETHER_FROM = 16  # candidates out from which believing them together is faster

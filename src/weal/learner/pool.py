@@ -2,9 +2,9 @@
 
 A pool holds what the experts believe of every candidate, and is asked for little: to follow a
 label, to be scored in one pass, and for mean and variance of a few rows. A pass goes block by block
-and gives, for each score, its range and the best few (`core.choice`: `best_of` for a block, an
-associative `merge` for two answers), so that one array in memory, shards on disk and a cluster run
-the same code, and the answer does not depend on the blocks.
+and gives, for each score, its range and the best few (`core.tie_breaking`: `best_of` for a block,
+an associative `merge` for two answers), so that one array in memory, shards on disk and a cluster
+run the same code, and the answer does not depend on the blocks.
 
 `memory_pool` keeps a pool in memory, `sharded` reads one from shards. A pool is a cache of what
 follows from a state (`beliefs`): it may move itself in place, for whoever has it can make it anew.
@@ -17,11 +17,11 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from weal.core.acquisition import Acquisition
 from weal.core.arrays import Array
-from weal.core.choice import Best
-from weal.core.ensemble import Ensemble
-from weal.core.targets import Targets
+from weal.core.extensions.target_covariance import Targets
+from weal.core.paper.acquisition import Acquisition
+from weal.core.paper.ensemble import Ensemble
+from weal.core.tie_breaking import Best
 
 Combine = Callable[[Array], Array]  # scores (K, n) -> (n,)
 
@@ -94,7 +94,9 @@ class Pool(Protocol):
         """The candidates (U, d), scaled."""
 
     def follow(self, before: Ensemble, step: Any, after: Ensemble) -> None:
-        """Move by the step of a label (`core.experts.Step`) that took one ensemble to the other."""
+        """Move by the step of a label (`core.paper.feature_gp.Step`) that took one ensemble to the
+        other.
+        """
 
     def fork(self) -> Self:
         """Another pool that starts from this one and goes its own way."""

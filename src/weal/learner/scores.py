@@ -1,6 +1,6 @@
 """The scores of a pass over a pool in memory, block by block.
 
-Functions that look at one candidate at a time (`core.acquisition.is_pointwise`) get blocks of
+Functions that look at one candidate at a time (`core.paper.acquisition.is_pointwise`) get blocks of
 SCORED candidates, whose temporary arrays stay small; others get the whole pool. Functions that look
 at targets (`mvr`) get the free candidates, of large pools a shortlist (`shortlist`); all others
 have the least score of these.
@@ -14,17 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weal.core.acquisition import (
-    Acquisition,
-    Belief,
-    gpm_var,
-    is_ours,
-    is_pointwise,
-    needs_targets,
-)
 from weal.core.arrays import Array
-from weal.core.choice import Best, best_of, merge
-from weal.core.mixture_reduction import Toward, taking_part
+from weal.core.extensions.more_acquisitions import is_ours, is_pointwise, needs_targets
+from weal.core.extensions.variance_reduction import Toward, taking_part
+from weal.core.paper.acquisition import Acquisition, Belief, gpm_var
+from weal.core.tie_breaking import Best, best_of, merge
 from weal.learner.pool import Combine, Pass
 from weal.learner.shortlist import shortlist
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from weal.core.acquisition import Acquisition
-from weal.core.mixing import SCALINGS
+from weal.core.paper.acquisition import Acquisition
+from weal.core.paper.adaptive_acquisition import SCALINGS
 from weal.learner.functions import check_amounts, resolve
 from weal.learner.sharded.candidates import Pooled
 from weal.learner.state import Settings

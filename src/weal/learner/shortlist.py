@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.core.arrays import Array
-from weal.core.tuned import SHORTLIST
+from weal.core.constants import SHORTLIST
 from weal.learner.pool import Pass
 
 _STEPS = 2.0**30  # that variances are told apart by, within a factor of two

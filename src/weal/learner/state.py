@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from weal.core.acquisition import Acquisition, needs_reduction, needs_targets
 from weal.core.arrays import Array
+from weal.core.extensions.more_acquisitions import needs_reduction, needs_targets
+from weal.core.paper.acquisition import Acquisition
 from weal.core.scaling import Scaling
 from weal.errors import Exhausted
 from weal.learner.events import Row

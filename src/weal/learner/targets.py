@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.core.arrays import Array
-from weal.core.choice import by_hash
-from weal.core.tuned import TARGETS
+from weal.core.constants import TARGETS
+from weal.core.tie_breaking import by_hash
 from weal.learner.candidates import Candidates
 from weal.learner.sharded.candidates import Pooled, ShardedCandidates
 from weal.learner.state import State

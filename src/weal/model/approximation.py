@@ -5,12 +5,13 @@ up to SURELY_EXACT labels, and bearable while M of them take BYTES at the most, 
 12 experts, and up to MOST_EXACT labels: 10,000 would take 3.4 GB and minutes for each ask. With
 many labels few experts are left that matter, and as many play as can be exact (`most_experts`).
 
-Inducing points (`core.inducing`) cost t m^2 with m of them. A smooth function is known through few:
-where an eighth of the labels, or fewer, leave remainders whose mean is ENOUGH of the noise, they do
-as well as exact experts for a fraction of the cost, and are taken. A rough one needs more than
-pays: with half of the labels as inducing points an exact expert is cheaper. So it stays exact
-while that fits. Beyond MOST_EXACT labels it has the most points whose work t m^2 is LABEL_WORK, so
-that the time of a fold is bounded however many labels there are: 926 points for 10,000 labels.
+Inducing points (`core.extensions.inducing_gp`) cost t m^2 with m of them. A smooth function is
+known through few: where an eighth of the labels, or fewer, leave remainders whose mean is ENOUGH of
+the noise, they do as well as exact experts for a fraction of the cost, and are taken. A rough one
+needs more than pays: with half of the labels as inducing points an exact expert is cheaper. So it
+stays exact while that fits. Beyond MOST_EXACT labels it has the most points whose work t m^2 is
+LABEL_WORK, so that the time of a fold is bounded however many labels there are: 926 points for
+10,000 labels.
 
 Points are chosen among the labelled inputs, of more than CHOSEN_FROM among so many, taken evenly in
 the order of their values: so the set of inputs decides, and not the order in which they came nor
@@ -23,11 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.core.arrays import Array
-from weal.core.embedding import Exact
-from weal.core.exact import LEAST_RATIO
-from weal.core.inducing import Inducing
-from weal.core.kernels import Kernel
-from weal.core.pivots import pivots
+from weal.core.extensions.embeddings import Exact
+from weal.core.extensions.inducing_gp import Inducing
+from weal.core.extensions.pivoted_cholesky import pivots
+from weal.core.paper.exact_gp import LEAST_RATIO
+from weal.core.paper.kernels import Kernel
 
 SURELY_EXACT = 2000  # labels up to which nothing is approximated
 BYTES = 2**30  # for the factors of all experts

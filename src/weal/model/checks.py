@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from weal.core.arrays import Array
-from weal.core.ensemble import normalise
-from weal.core.kernels import Kernel
+from weal.core.paper.ensemble import normalise
+from weal.core.paper.kernels import Kernel
 from weal.core.scaling import Scaling
 
 # Values this many sds away overflow when squared; such data is in the wrong unit.

@@ -21,9 +21,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from weal.core import features, kernels
 from weal.core.arrays import Array
-from weal.core.kernels import Kernel
+from weal.core.paper import kernels, random_features
+from weal.core.paper.kernels import Kernel
 from weal.core.scaling import Scaling, from_data
 from weal.errors import UnreadableFile
 from weal.model import archive
@@ -116,7 +116,7 @@ class FeatureEncoder(TransformerMixin, BaseEstimator):
         )
         self.scaling_ = from_data(X, np.zeros(1))
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self.frequencies_ = features.draw_frequencies(
+        self.frequencies_ = random_features.draw_frequencies(
             self.dictionary_, d, self.n_frequencies, seed, self.orthogonal
         )
         return self
@@ -154,10 +154,10 @@ class FeatureEncoder(TransformerMixin, BaseEstimator):
         table = np.asarray(validate_data(self, X, reset=False, dtype=np.float64))
         M, D, _ = self.frequencies_.shape
         Z = np.empty((len(table), M, 2 * D))
-        for rows in features.blocks(len(table), 2 * 8 * M * 2 * D):
+        for rows in random_features.blocks(len(table), 2 * 8 * M * 2 * D):
             scaled = check_distance("X", self.scaling_.inputs(table[rows]))
             # [1, claim:inputs], though it is no encryption
-            Z[rows] = features.features(scaled, self.frequencies_).transpose(1, 0, 2)
+            Z[rows] = random_features.features(scaled, self.frequencies_).transpose(1, 0, 2)
         return Z.reshape(len(table), -1)
 
     def save(self, path: str | os.PathLike[str]) -> None:

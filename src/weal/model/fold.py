@@ -22,13 +22,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from weal.core import ensemble, features, outlier_odds
 from weal.core.arrays import Array
-from weal.core.bend import Bend
-from weal.core.embedding import Embedding
-from weal.core.ensemble import Ensemble
-from weal.core.kernels import Kernel
-from weal.core.slab import NO_DOUBT, Doubt
+from weal.core.extensions.label_warp import Bend
+from weal.core.extensions.outliers import new_labels
+from weal.core.extensions.outliers.prior import NO_DOUBT, Doubt
+from weal.core.paper import ensemble, random_features
+from weal.core.paper.ensemble import Ensemble
+from weal.core.paper.kernels import Kernel
+from weal.core.protocols import Embedding
 from weal.model import settling
 from weal.model.blas import one_thread
 from weal.model.picking import Settled
@@ -109,7 +110,7 @@ class Fold:
     def blocks(self, N: int) -> Iterator[slice]:
         """N points in blocks whose points fit the memory for one."""
         width = self.embedding.width(self.ensemble.experts)
-        return features.blocks(N, 2 * 8 * len(self.ensemble.log_w) * width)
+        return random_features.blocks(N, 2 * 8 * len(self.ensemble.log_w) * width)
 
     def beliefs(self, X: Array) -> Iterator[tuple[slice, Array, Array]]:
         """Means and variances (M, n) of f under each expert, one block of X (N, d) at a time."""
@@ -179,7 +180,7 @@ def odds_since(fold: Fold, X: Array, y: Array, extra: Array) -> tuple[Array, Arr
     base = fold.ensemble if fold.base is None else fold.base
     mu, v = base.experts.predict(fold.embedding.points(base.experts, X))
     z, noise = fold.bend.labels(y), fold.bend.variances(extra, y)
-    return outlier_odds.odds_to_come(base, fold.doubt.slab, mu, v, z, noise)
+    return new_labels.odds_to_come(base, fold.doubt.slab, mu, v, z, noise)
 
 
 def held(fold: Fold, X: Array, y: Array, extra: Array, sure: Array | None = None) -> Array:
@@ -220,7 +221,7 @@ def begin(
 
 
 def step(fold: Fold, x: Array, y: float, extra: float) -> Any:
-    """What the label y of x (d,) tells the experts (`core.experts.Step`)."""
+    """What the label y of x (d,) tells the experts (`core.paper.feature_gp.Step`)."""
     point = fold.embedding.points(fold.ensemble.experts, x[None])
     return ensemble.step(fold.ensemble, point, *fold.bend.one(y, extra))
 

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from weal.core.arrays import Array
-from weal.core.embedding import Embedding
-from weal.core.ensemble import Ensemble
-from weal.core.experts import Points
-from weal.core.kernels import Kernel
+from weal.core.paper.ensemble import Ensemble
+from weal.core.paper.kernels import Kernel
+from weal.core.protocols import Embedding, Points
 from weal.core.scaling import Scaling
 from weal.model import prediction, units
 from weal.model.checks import check_levels

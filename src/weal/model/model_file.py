@@ -11,16 +11,18 @@ from typing import Any
 import numpy as np
 
 from weal.core.arrays import Array, Rows
-from weal.core.bend import Bend
-from weal.core.embedding import Embedding, Encoded, Exact, Spectral
-from weal.core.ensemble import Ensemble
-from weal.core.exact import ExactExperts
-from weal.core.experts import FeatureExperts
-from weal.core.inducing import Inducing, InducingExperts
-from weal.core.kernels import Kernel
-from weal.core.magnitude import Conjugate, Fixed
+from weal.core.extensions.conjugate_magnitude import Conjugate
+from weal.core.extensions.embeddings import Encoded, Exact, Spectral
+from weal.core.extensions.inducing_gp import Inducing, InducingExperts
+from weal.core.extensions.label_warp import Bend
+from weal.core.extensions.outliers.prior import NO_DOUBT, Doubt, Slab
+from weal.core.paper.ensemble import Ensemble
+from weal.core.paper.exact_gp import ExactExperts
+from weal.core.paper.feature_gp import FeatureExperts
+from weal.core.paper.fixed_magnitude import Fixed
+from weal.core.paper.kernels import Kernel
+from weal.core.protocols import Embedding
 from weal.core.scaling import Scaling
-from weal.core.slab import NO_DOUBT, Doubt, Slab
 from weal.errors import UnreadableFile
 from weal.model.fold import NO_EXPERTS, Fold, Seen, emptied
 from weal.model.model import Model

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from weal.core import slab
 from weal.core.arrays import Array
+from weal.core.constants import SCALED_WITHOUT
+from weal.core.extensions.outliers import prior
 from weal.core.scaling import Scaling
-from weal.core.tuned import SCALED_WITHOUT
 from weal.model import settling, units
 from weal.model.checks import check_scaling
 from weal.model.setting import Setting
@@ -39,7 +39,7 @@ class Parameters:
         """
         if self.setting.doubting:
             known = np.zeros(len(y)) if sure is None else sure
-            y = y[~slab.gross(y, known, SCALED_WITHOUT)]
+            y = y[~prior.gross(y, known, SCALED_WITHOUT)]
         encoded = self.setting.approximation == "encoded"
         return units.find(X, y, self.scaling, self.condition, encoded)
 

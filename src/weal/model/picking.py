@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from weal.core import lineup, outlier_odds, outliers, refining, slab
 from weal.core.arrays import Array
-from weal.core.bend import STRAIGHT, Bend
-from weal.core.embedding import Encoded
-from weal.core.ensemble import normalise
-from weal.core.kernels import Kernel
-from weal.core.lineup import Lineup
+from weal.core.extensions import model_selection
+from weal.core.extensions.embeddings import Encoded
+from weal.core.extensions.label_noise import expected_units, varying
+from weal.core.extensions.label_warp import STRAIGHT, Bend
+from weal.core.extensions.model_selection import Lineup
+from weal.core.extensions.outliers import decision, new_labels, prior
+from weal.core.extensions.outliers.prior import NO_DOUBT, Doubt
+from weal.core.paper.ensemble import normalise
+from weal.core.paper.kernels import Kernel
 from weal.core.scaling import location_scale
-from weal.core.slab import NO_DOUBT, Doubt
-from weal.core.stated_noise import expected_units, varying
 from weal.model import approximation, warping
 from weal.model.approximation import least_hashes
 from weal.model.checks import check_prior_weights
@@ -38,7 +39,7 @@ class Settled:
     log_w: Array  # (M,)
     variance: float  # of labels that the priors of their magnitudes are measured by
     bend: Bend  # of the labels that they see
-    unit: Array  # (M,)  that the noise of labels is measured by (`core.stated_noise`)
+    unit: Array  # (M,)  that the noise of labels is measured by (`core.extensions.label_noise`)
     doubt: Doubt = NO_DOUBT  # of the labels that they were picked for
 
 
@@ -82,7 +83,7 @@ def doubting(
     Whether labels are bent is asked of those believed as they are, or a few wrong ones would pass
     for a long tail; bent ones of which none was wrong are judged once more.
     """
-    labels, far = (X, y, extra), slab.gross(y, sure)
+    labels, far = (X, y, extra), prior.gross(y, sure)
     auto = setting.warp == "auto"
     bend = STRAIGHT if auto else bend_of(setting, *(part[~far] for part in labels))
     doubt, best, variance = _judged(setting, bend, labels, sure, zero)
@@ -96,7 +97,7 @@ def doubting(
         rows, variance = evidence_rows(X, y, extra), _variance(z[kept])
         seen = kept[rows]
         best = _chosen(setting, X[rows][seen], z[rows][seen], noise[rows][seen], variance)
-        doubt = replace(doubt, slab=slab.around(z[kept])) if doubt.slab.s else doubt
+        doubt = replace(doubt, slab=prior.around(z[kept])) if doubt.slab.s else doubt
     best = _refined(setting, best, X[kept], z[kept], noise[kept], variance)
     return _settled(best, variance, after, doubt)
 
@@ -111,26 +112,26 @@ def _judged(
     Powers of ten (`zero`) are none of bent labels.
     """
     X, y, extra = labels
-    far, rows = slab.gross(y, sure), evidence_rows(*labels)
+    far, rows = prior.gross(y, sure), evidence_rows(*labels)
     z, noise = bend.labels(y), bend.variances(extra, y)
     x, z_rows, noise_rows = X[rows], z[rows], noise[rows]
     elsewhere = np.ones(len(y), dtype=np.bool_)
     elsewhere[rows] = False
     zero = zero if bend == STRAIGHT else np.nan
 
-    def settle(kept: slab.Mask, bent: Bend) -> tuple[Lineup, float]:
+    def settle(kept: prior.Mask, bent: Bend) -> tuple[Lineup, float]:
         right = ~far
         right[rows] = kept
         variance = _variance(bent.labels(z[right]))
         seen, noise = bent.labels(z_rows[kept]), bent.variances(noise_rows[kept], z_rows[kept])
         return _chosen(setting, x[kept], seen, noise, variance), variance
 
-    found = outliers.judge(x, z_rows, noise_rows, sure[rows], settle, zero)
+    found = decision.judge(x, z_rows, noise_rows, sure[rows], settle, zero)
     doubt = found.doubt
     if elsewhere.any():
         known, every = (x, z_rows, noise_rows), (X, z, noise)
-        others = outlier_odds.judge_others(found, known, every, elsewhere, zero)
-        doubt = outlier_odds.put(doubt, rows, others, elsewhere, sure)
+        others = new_labels.judge_others(found, known, every, elsewhere, zero)
+        doubt = new_labels.put(doubt, rows, others, elsewhere, sure)
     return doubt, found.lineup, found.variance
 
 
@@ -144,14 +145,14 @@ def _refined(
     more = evidence_rows(X, z, noise, most=fitted_to)
     known = (X[more], z[more] / np.sqrt(variance), noise[more] / variance)
     most = approximation.most_experts(len(z))
-    return refining.refined(best, *known, most, setting.temper)
+    return model_selection.refined(best, *known, most, setting.temper)
 
 
 def _chosen(setting: Setting, X: Array, z: Array, noise: Array, variance: float) -> Lineup:
     found, ratios = kernels_of(setting, X.shape[1]), tuple(setting.noise_ratios)
     known = (X, z / np.sqrt(variance), noise / variance)
     additive = setting.approximation != "features"  # anova has none
-    return lineup.choose(found, ratios, *known, temper=setting.temper, additive=additive)
+    return model_selection.choose(found, ratios, *known, temper=setting.temper, additive=additive)
 
 
 def _settled(best: Lineup, variance: float, bend: Bend, doubt: Doubt) -> Settled:

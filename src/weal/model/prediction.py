@@ -5,8 +5,10 @@ All walk the points in blocks that fit the memory for one (`Fold.beliefs`).
 
 import numpy as np
 
-from weal.core import ensemble, mixture_quantiles
 from weal.core.arrays import Array, Index
+from weal.core.extensions import mixture_quantiles
+from weal.core.extensions.label_warp import moments
+from weal.core.paper import ensemble
 from weal.core.scaling import Scaling
 from weal.model.fold import Fold
 
@@ -24,7 +26,7 @@ def in_units(
     fold: Fold, scale: Scaling, mu: Array, var: Array, held: Index = slice(None)
 ) -> tuple[Array, Array]:
     """Mean and sd (N,) of f, for means and variances (H, N) of it under the experts held."""
-    mean, var = ensemble.moments(fold.ensemble, fold.bend, mu, var, held)
+    mean, var = moments(fold.ensemble, fold.bend, mu, var, held)
     with np.errstate(over="ignore"):
         return scale.means(mean), scale.y_sd * np.sqrt(var)
 
@@ -57,7 +59,7 @@ def summary(fold: Fold, scale: Scaling, X: Array, level: float, of: int) -> Arra
     """Mean and sd of f, and the ends of the interval of a label, from one pass over the experts.
 
     X are some of `of` rows. Of more than EXACT_ROWS the ends are those of `quantiles` to 1e-8 of
-    the sd of a label (`core.mixture_quantiles`); of fewer, to the last bit.
+    the sd of a label (`core.extensions.mixture_quantiles`); of fewer, to the last bit.
     """
     levels, parts = 0.5 + 0.5 * level * np.array([-1.0, 1.0]), []
     for _, mu, var in fold.beliefs(X):

@@ -21,12 +21,12 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from weal.core import kernels
 from weal.core.arrays import Array
-from weal.core.ensemble import Ensemble
-from weal.core.kernels import Kernel
+from weal.core.constants import RATIOS
+from weal.core.paper import kernels
+from weal.core.paper.ensemble import Ensemble
+from weal.core.paper.kernels import Kernel
 from weal.core.scaling import Scaling
-from weal.core.tuned import RATIOS
 from weal.model import archive, model_file, units
 from weal.model.checks import check_no_gaps, check_sure
 from weal.model.fold import begin, learn

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
-from weal.core import kernels, lineup
-from weal.core.kernels import Kernel
-from weal.core.tuned import RATIOS
+from weal.core.constants import RATIOS
+from weal.core.extensions import model_selection
+from weal.core.paper import kernels
+from weal.core.paper.kernels import Kernel
 from weal.model.checks import (
     check_bounds,
     check_dictionary,
@@ -97,7 +98,7 @@ def kernels_of(setting: Setting, d: int) -> tuple[Kernel, ...]:
         return ()
     if setting.kernels is not None:
         return check_dictionary(setting.kernels, d)
-    return lineup.grid(d) if setting.integrated else kernels.default_dictionary(d)
+    return model_selection.grid(d) if setting.integrated else kernels.default_dictionary(d)
 
 
 def encoded_experts(setting: Setting, d: int) -> int:

@@ -1,24 +1,27 @@
 """From parameters and first labels to the prior: dictionary, magnitudes, noises, embedding.
 
 With given kernels everything here depends on the labels of the first fit only, and stays. Without,
-the experts themselves follow the labels, and are settled anew now and then (`core.lineup`).
+the experts themselves follow the labels, and are settled anew now and then
+(`core.extensions.model_selection`).
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from weal.core import evidence, features, kernels
 from weal.core.arrays import Array
-from weal.core.bend import Bend
-from weal.core.embedding import Embedding, Encoded, Exact, Spectral
-from weal.core.ensemble import Ensemble
-from weal.core.exact import ExactExperts
-from weal.core.experts import Experts, FeatureExperts
-from weal.core.inducing import Inducing, InducingExperts
-from weal.core.kernels import Kernel
-from weal.core.magnitude import Conjugate, Fixed
-from weal.core.slab import NO_DOUBT, Doubt
+from weal.core.extensions.conjugate_magnitude import Conjugate
+from weal.core.extensions.embeddings import Encoded, Exact, Spectral
+from weal.core.extensions.inducing_gp import Inducing, InducingExperts
+from weal.core.extensions.label_warp import Bend
+from weal.core.extensions.outliers.prior import NO_DOUBT, Doubt
+from weal.core.paper import kernels, marginal_likelihood, random_features
+from weal.core.paper.ensemble import Ensemble
+from weal.core.paper.exact_gp import ExactExperts
+from weal.core.paper.feature_gp import FeatureExperts
+from weal.core.paper.fixed_magnitude import Fixed
+from weal.core.paper.kernels import Kernel
+from weal.core.protocols import Embedding, Experts
 from weal.model import approximation
 from weal.model.checks import (
     check_fixed,
@@ -77,7 +80,9 @@ def settle(
         K = _correlations(dictionary, X[rows], M)
         bounds = (setting.magnitude_bounds, setting.noise_variance_bounds)
         # [1, set:hyperparameters]
-        fitted = evidence.fit_hyperparameters(K, y[rows], extra[rows], *bounds, magnitude, noise)
+        fitted = marginal_likelihood.fit_hyperparameters(
+            K, y[rows], extra[rows], *bounds, magnitude, noise
+        )
         magnitude, noise = fitted.magnitude, fitted.noise
     ratio = noise / magnitude  # [1, eq:LF], a noise for each expert
     embedding = _embedding(setting, dictionary, ratio, X, seed)
@@ -112,7 +117,7 @@ def _with_fitted_lengths(
         magnitudes = setting.magnitude_bounds if magnitude is None else (magnitude[m],) * 2
         noises = setting.noise_variance_bounds if noise is None else (noise[m],) * 2
         bounds = (magnitudes, noises, LENGTH_BOUNDS)
-        fitted.append(evidence.fit_length_scale(kernel, X, y, *bounds, extra))
+        fitted.append(marginal_likelihood.fit_length_scale(kernel, X, y, *bounds, extra))
     return tuple(fitted)
 
 
@@ -125,7 +130,9 @@ def _embedding(
     if setting.approximation != "features":
         return approximation.chosen(setting.approximation, dictionary, noise, X)
     d = X.shape[1]
-    zeta = features.draw_frequencies(dictionary, d, setting.n_frequencies, seed, setting.orthogonal)
+    zeta = random_features.draw_frequencies(
+        dictionary, d, setting.n_frequencies, seed, setting.orthogonal
+    )
     offset = np.array([kernel.offset for kernel in dictionary])
     return Spectral(zeta, offset if offset.any() else None)
 

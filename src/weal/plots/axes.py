@@ -19,12 +19,12 @@ from weal.diagnostics.coverage import LEVEL
 from weal.diagnostics.explain import sample
 from weal.diagnostics.leave_one_out import baseline
 from weal.diagnostics.outliers import beside_others
-from weal.diagnostics.progress import Progress
 from weal.files import check_files, write_files
 from weal.learner.sampling import standing_for
 from weal.plots import effect_figures, learner_figures
 from weal.plots.canvas import as_bytes, figure_of, paper
 from weal.plots.view import View
+from weal.progress import Progress
 
 AVERAGED, AVERAGED_MAP = 100, 30  # candidates that effects and maps are averaged over
 MAP_POINTS = 31  # values along each side of a map

@@ -22,9 +22,10 @@ from weal.diagnostics.explain import neighbours, sample
 from weal.diagnostics.leave_one_out import baseline
 from weal.diagnostics.outliers import beside_others
 from weal.learner.sampling import standing_for
+from weal.progress import Progress
 from weal.web import catalogue
 from weal.web.kept import plain_cells
-from weal.web.shelf import Arguments, Progress, Shelf
+from weal.web.shelf import Arguments, Shelf
 
 MOST_POINTS = 1500  # labels that are drawn: beyond, some of them, evenly by time
 EFFECT_OVER, EFFECT_VALUES = 200, 41  # candidates that an effect is the mean over, and its values

@@ -19,7 +19,8 @@ from weal.errors import UnknownId
 from weal.learner.candidates import Candidates, read_candidates
 from weal.learner.sampling import SAMPLE
 from weal.learner.sharded.rows import Places, ShardedIds, ShardedRows
-from weal.shards.crew import Crew, Progress, Threads
+from weal.progress import Progress
+from weal.shards.crew import Crew, Threads
 from weal.shards.encoding import Encoder, Later, Numbers, Planned, rows_as_table
 from weal.shards.files import pyarrow
 from weal.shards.index import Each, Index, by_part, kept_index, make_index

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.core.arrays import Array
+from weal.core.constants import SHORTLIST
 from weal.core.hashing import Hashes, hash_ids, keyed
-from weal.core.tuned import SHORTLIST
 from weal.learner.shortlist import rounded
 from weal.shards.shard import Shard
 

@@ -15,15 +15,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from weal.core import features
-from weal.core.acquisition import is_pointwise, needs_targets, random
 from weal.core.arrays import Array, Rows
-from weal.core.embedding import Embedding, Exact
-from weal.core.ensemble import Ensemble
-from weal.core.held import held, largest_prior, reach
-from weal.core.reference import REFERENCE, ExactReference, FeatureReference
+from weal.core.constants import SHORTLIST as LISTED
+from weal.core.extensions.embeddings import Exact
+from weal.core.extensions.expert_pruning import held, largest_prior, reach
+from weal.core.extensions.more_acquisitions import is_pointwise, needs_targets
+from weal.core.extensions.reference_variance import REFERENCE, ExactReference, FeatureReference
+from weal.core.paper import random_features
+from weal.core.paper.acquisition import random
+from weal.core.paper.ensemble import Ensemble
+from weal.core.protocols import Embedding
 from weal.core.scaling import Scaling
-from weal.core.tuned import SHORTLIST as LISTED
 from weal.learner.pool import Pass, Snapshot
 from weal.learner.scores import belief_of, score
 from weal.learner.sharded.rows import ScaledRows
@@ -181,7 +183,9 @@ class ShardedPool:
         return f"{len(asked.y)} {found.hexdigest()}"
 
     def _held(self, ens: Ensemble, reference: Any | None) -> NDArray[np.intp]:
-        """The experts to hold (`core.held`), by what is believed of some of the candidates."""
+        """The experts to hold (`core.extensions.expert_pruning`), by what is believed of some of
+        the candidates.
+        """
         candidates = self.place.candidates
         at = candidates.sample(self.place.seed)
         at = at[np.unique(np.linspace(0, len(at) - 1, min(len(at), SOME)).astype(np.intp))]
@@ -209,7 +213,7 @@ class ShardedPool:
             some = np.random.default_rng(len(R)).permutation(len(R))[:REFERENCE]
             return ExactReference(self.embedding.points(ens.experts, R[np.sort(some)]))
         width = len(ens.log_w) * self.embedding.width(ens.experts)
-        blocks = features.blocks(len(R), 2 * 8 * width)
+        blocks = random_features.blocks(len(R), 2 * 8 * width)
         points = (self.embedding.points(ens.experts, R[rows]) for rows in blocks)
         return FeatureReference.of(points, len(R))
 

@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from weal.core.arrays import Array
-from weal.core.choice import Best, best_of, merge
+from weal.core.tie_breaking import Best, best_of, merge
 from weal.learner.pool import Combine, Only
 from weal.learner.sharded.candidates import ShardedCandidates
 from weal.learner.sharded.scoring import Positions, Scoring, Summary, Top, merged_top, moved
 from weal.learner.sharded.weighing import Aimed, Rescoring, Weighing, scores_at, slack
-from weal.shards.crew import Crew, Progress
+from weal.progress import Progress
+from weal.shards.crew import Crew
 from weal.shards.shard import Shard
 
 

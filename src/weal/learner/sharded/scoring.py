@@ -5,7 +5,7 @@ with a shard it gives a `Summary`, a pure function of the two. Two summaries of 
 shards make one (`merged`), in any order and grouping:
 
     low, high   the least and the largest score of each function over the free candidates
-    best        of each function whoever may be taken (`core.choice.Best`)
+    best        of each function whoever may be taken (`core.tie_breaking.Best`)
     top         of each function the SHORTLIST best, with their inputs: batches are chosen from them
     unsure      who a function that looks at targets (`mvr`) is asked about (`listing`)
 
@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weal.core.acquisition import gpm_var, random
 from weal.core.arrays import Array
-from weal.core.choice import TIE, Best, best_of, merge
-from weal.core.embedding import Embedding
-from weal.core.exact import ExactExperts
+from weal.core.paper.acquisition import gpm_var, random
+from weal.core.paper.exact_gp import ExactExperts
+from weal.core.protocols import Embedding
 from weal.core.scaling import Scaling
+from weal.core.tie_breaking import TIE, Best, best_of, merge
 from weal.learner.pool import Pass
 from weal.learner.scores import belief_of
 from weal.learner.sharded import kept

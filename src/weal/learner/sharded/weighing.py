@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weal.core.acquisition import random
 from weal.core.arrays import Array
-from weal.core.choice import TIE, Best, best_of
+from weal.core.paper.acquisition import random
+from weal.core.tie_breaking import TIE, Best, best_of
 from weal.learner.pool import Combine
 from weal.learner.sharded import kept
 from weal.learner.sharded.scoring import (

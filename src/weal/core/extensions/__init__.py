@@ -1,0 +1,25 @@
+"""What the model can do beyond the paper.
+
+conjugate_magnitude   the scale of an expert, integrated out
+integrated_evidence   evidence of labels with the scale integrated out
+anova_kernel          a kernel of main effects and interactions
+pivoted_cholesky      the points that explain most, chosen greedily
+inducing_gp           experts on inducing points, for thousands of labels
+embeddings            inputs in the form that a kind of expert works on
+label_noise           noise that is stated in label units
+kernel_parameters     parameters of a kernel that are fitted, and their priors
+ard                   one lengthscale for each input, fitted by evidence
+wide_hessian          second derivatives of fits with many parameters
+posterior_points      a peak of the evidence as several experts
+model_selection       the experts with non-negligible posterior probability
+label_warp            labels with long tails, warped
+mixture_quantiles     quantiles of the mixture at many points
+outliers              labels that may be wrong
+contradictions        sets of labels that the others contradict
+variance_reduction    expected variance reduction of the mixture
+target_covariance     covariances of candidates with target points
+reference_variance    variance reduction at reference points
+more_acquisitions     further acquisition functions, and the table of all
+expert_pruning        experts that can be dropped from pool scoring with a bounded error
+leave_one_out         every label predicted from all the others
+"""

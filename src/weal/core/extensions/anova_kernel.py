@@ -1,0 +1,132 @@
+"""The ANOVA correlation: main effects of every input, and as much interaction as it takes.
+
+With k_i a one-dimensional Matern 5/2 in input i, at its own lengthscale,
+
+    k = [prod_i (1 + s k_i) - 1] / [(1 + s)^d - 1]
+
+is the sum over all sets of inputs of the products of their k_i, a set of n inputs weighing s^n.
+s -> 0 leaves the sum of the k_i, an additive function; s -> inf their product. A function with
+weak interactions needs far fewer labels than a product knows how to use: f(x) = g(x_1) + h(x_2)
+is learnt from labels that have nothing but one input in common.
+[2] Duvenaud, Nickisch, Rasmussen: Additive Gaussian processes, 2011.
+
+Powers of 1 + s leave the range of floats, and at small s the difference its digits. So the sum is
+built input by input, E_n = [prod_{i <= n} (1 + s k_i) - 1] / (1 + s)^n, of positive terms alone:
+
+    E_n = E_{n-1} (1 + s k_n) / (1 + s) + s k_n / (1 + s)^n        k = E_d / [1 - (1 + s)^-d]
+"""
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from weal.core.arrays import Array
+from weal.core.paper.kernels import register_family
+
+ANOVA = "anova"  # the name of the family
+
+CELLS = 1 << 14  # correlations at a time, that they stay in the processor's cache
+# Weight of the empty set up to which k is [prod_i (1 + s k_i)/(1 + s)^d - weight] / (1 - weight):
+# the difference leaves all digits but one.
+MOST_EMPTY = 0.9
+WIDE = 100  # inputs from which slopes are taken from the product
+
+
+def correlation(X: Array, Y: Array, s: float) -> Array:
+    """Correlations (N, N') of the rows of X (N, d) and Y (N', d), scaled by their lengthscales.
+
+    A correlation depends on its two points alone, to the last bit.
+    """
+    A, B = (np.multiply(points.T, 5.0**0.5, order="C") for points in (X, Y))  # (d, N), (d, N')
+    empty = float(np.exp(-len(A) * np.log1p(s)))
+    if empty > MOST_EMPTY:
+        return _in_blocks(A, B, lambda a, b, out: _summed(a, b, s, out))
+    return _in_blocks(A, B, lambda a, b, out: _multiplied(a, b, s, empty, out))
+
+
+def _in_blocks(A: Array, B: Array, fill: Callable[[Array, Array, Array], None]) -> Array:
+    """What `fill` writes for all pairs, some of the rows at a time."""
+    out = np.empty((A.shape[1], B.shape[1]))
+    size = max(1, CELLS // max(1, B.shape[1]))
+    for start in range(0, len(out), size):
+        rows = slice(start, start + size)
+        fill(A[:, rows, None], B[:, None, :], out[rows])
+    return out
+
+
+def _multiplied(A: Array, B: Array, s: float, empty: float, out: Array) -> None:
+    """K by the product, for A (d, n, 1) and B (d, 1, N'), in units of l_i / sqrt(5)."""
+    most = s / (1.0 + s)
+    r, part = np.empty_like(out), np.empty_like(out)
+    for i, (a, b) in enumerate(zip(A, B, strict=True)):  # out *= 1 - most + most k_i
+        factor = part if i else out
+        np.abs(np.subtract(a, b, out=r), out=r)
+        np.multiply(r, most / 3.0, out=factor)
+        factor += most
+        factor *= r
+        factor += most
+        np.exp(np.negative(r, out=r), out=r)
+        factor *= r
+        factor += 1.0 - most
+        if i:
+            out *= factor
+    out -= empty
+    out /= 1.0 - empty
+
+
+def _summed(A: Array, B: Array, s: float, out: Array) -> None:
+    """K by the sum of positive terms."""
+    out[:] = joined((_matern52(np.abs(a - b)) for a, b in zip(A, B, strict=True)), s, len(A))
+
+
+def joined(each: Iterable[Array], s: float, d: int) -> Array:
+    """K from the correlations k_i, all of one shape, of d inputs."""
+    total: Array | float = 0.0
+    weight = s
+    for k in each:
+        weight /= 1.0 + s
+        total = total * ((1.0 + s * k) / (1.0 + s)) + weight * k
+    return np.asarray(total / -np.expm1(-d * np.log1p(s)))
+
+
+def _product(each: Array, s: float) -> Array:
+    """The same for correlations (d, T) of many inputs, at once where that leaves the digits."""
+    d = len(each)
+    empty = float(np.exp(-d * np.log1p(s)))
+    if empty > MOST_EMPTY:
+        return joined(each, s, d)
+    f = (1.0 + s * each) / (1.0 + s)
+    return np.asarray((f.prod(axis=0) - empty) / (1.0 - empty))
+
+
+def with_slopes(p: Array, D2: Array) -> tuple[Array, Callable[[Array], Array]]:
+    """K (T,) at p = (log l_1 .. log l_d, log s), for squared distances D2 (d, T) by input.
+
+    The other part takes w (T,) to w'dk/dp (d + 1,). With f_i = (1 + s k_i) / (1 + s), G their
+    product and Z = 1 - (1 + s)^-d, both sums are relative to (1 + s)^d:
+
+        dk/dk_i    = s G / [(1 + s) f_i Z]           dk_i/dlog l_i = a^2 (1 + a) exp(-a) / 3
+        dk/dlog s  = s/(1 + s) [G sum_i k_i/f_i - d k] / Z
+    """
+    d, s = len(D2), float(np.exp(p[-1]))
+    a = np.sqrt(5.0 * D2) * np.exp(-p[:-1])[:, None]  # (d, T)
+    decay = np.exp(-a)
+    each = (1.0 + a + a * a / 3.0) * decay
+    k = _product(each, s) if d > WIDE else joined(each, s, d)
+
+    def slopes(w: Array) -> Array:
+        f = (1.0 + s * each) / (1.0 + s)
+        share = s / (1.0 + s) / -np.expm1(-d * np.log1p(s))
+        wG = w * f.prod(axis=0)
+        lengths = (a * a * (1.0 + a) * decay / (3.0 * f)) @ wG
+        strength = float(((each / f) @ wG).sum()) - d * float(w @ k)
+        return np.asarray(share * np.append(lengths, strength))
+
+    return k, slopes
+
+
+def _matern52(a: Array) -> Array:
+    return np.asarray((1.0 + a + a * a / 3.0) * np.exp(-a))
+
+
+register_family(ANOVA, correlation)

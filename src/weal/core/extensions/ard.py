@@ -1,0 +1,273 @@
+"""One lengthscale for each input, fitted to the labels: where the evidence peaks, and how high.
+
+For a shape (`kernel_parameters`), p = (its parameters, log lam) and C = k(X, X) + offset + diag(lam
++ extra), the evidence with the magnitude integrated out (`conjugate_magnitude`) is, up to a
+constant,
+
+    L(p) = -a log b - 1/2 log |C|       a = A0 + t/2    b = B0 + y'C^-1 y / 2
+    dL   = 1/2 tr(W dC)                 W = (a / b) C^-1 y y'C^-1 - C^-1
+
+To L is added the log prior of p. That of log lam is even between SOUGHT_RATIOS, and has besides a
+hill, NOISE_HILL of its mass, around the noise that real labels have: forty labels of five inputs
+can be met exactly by one smooth function or another, and nothing but the prior says then that
+labels without noise are rare. Where there is no noise the hill is far away and flat; where labels
+state theirs it is as much lower, for what is left is of no such size. The peak is sought by L-BFGS
+from a fixed start, so that it depends on the set of labels alone; where few of many inputs matter,
+`forward` finds a start that one lengthscale for all cannot. Its height is compared with other
+experts by Laplace's approximation of the integral over p, P of them,
+
+    log Z = L(p*) + log prior(p*) + P/2 log 2 pi - 1/2 log |H|,    H = -d2(L + log prior)
+
+which charges for every parameter that the labels had to settle. Where p_i* lies on a bound with the
+slope g against it, as lam does for labels without noise, its share of the integral is instead that
+of exp(-g x - H_ii x^2 / 2) over x > 0: sqrt(pi / (2 H_ii)) erfcx(g / sqrt(2 H_ii)).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+from scipy.special import erfcx
+
+from weal.core.arrays import Array
+from weal.core.constants import (
+    A0,
+    B0,
+    FIT_ITERATIONS,
+    FORWARD_GAIN,
+    FORWARD_LABELS,
+    FORWARD_RATIO,
+    LONG_LENGTH,
+    NOISE_HILL,
+    NOISE_RATIO,
+    NOISE_SPREAD,
+    SHORT_LENGTH,
+    SOUGHT_RATIOS,
+)
+from weal.core.extensions import wide_hessian
+from weal.core.extensions.anova_kernel import ANOVA
+from weal.core.extensions.kernel_parameters import WIDE, Shape, shape_of
+from weal.core.extensions.label_noise import even_sample
+from weal.core.paper.kernels import FAMILIES, Kernel
+
+LOG_RATIOS = float(np.log(SOUGHT_RATIOS[1] / SOUGHT_RATIOS[0]))
+# No direction counts as wider than the prior of log lam, which has no peak where it is no matter.
+LEAST_CURVATURE = 2.0 * np.pi / LOG_RATIOS**2
+DIFFERENCE = 1e-3  # of the finite differences of the gradient that H is made of
+IMPOSSIBLE = 1e100  # the loss where C is singular in double precision
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fit:
+    """A shape and the labels that it is fitted to."""
+
+    shape: Shape
+    D2: Array  # (d, T)  squared distances by input, for the T = t (t - 1) / 2 pairs of labels
+    pairs: Any  # rows and columns (T,), (T,) of the pairs, below the diagonal
+    y: Array  # (t,)
+    extra: Array  # (t,)  noise ratios of the labels' own
+
+    @classmethod
+    def of(cls, shape: Shape, X: Array, y: Array, extra: Array) -> "Fit":
+        """The labels y (t,) at X (t, d)."""
+        pairs = np.tril_indices(len(y), -1)
+        return cls(shape, (X[pairs[0]] - X[pairs[1]]).T ** 2, pairs, y, extra)
+
+    def evidence(self, p: Array) -> tuple[float, float]:
+        """L and b at p (P,); L is -IMPOSSIBLE where C is singular."""
+        k, _ = self.shape.correlations(p[:-1], self.D2)
+        C = self._covariance(k, p)
+        L, b, _, _ = _learnt(C, self.y)
+        return L, b
+
+    def loss(self, p: Array) -> tuple[float, Array]:
+        """-(L + log prior) and its gradient at p (P,)."""
+        k, slopes = self.shape.correlations(p[:-1], self.D2)
+        L, b, factor, C_y = _learnt(self._covariance(k, p), self.y)
+        if L == -IMPOSSIBLE:
+            return IMPOSSIBLE, np.zeros(len(p))
+        inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+        ratio = (A0 + 0.5 * len(self.y)) / b
+        W = ratio * C_y[self.pairs[0]] * C_y[self.pairs[1]] - inverse[self.pairs]  # half of tr W dC
+        trace = ratio * float(C_y @ C_y) - float(np.trace(inverse))
+        prior, pull = self.log_prior(p)
+        gradient = np.append(slopes(W), 0.5 * float(np.exp(p[-1])) * trace) + pull
+        return -(L + prior), -gradient
+
+    def log_prior(self, p: Array) -> tuple[float, Array]:
+        """Log density of the prior at p (P,), and its gradient."""
+        shape, pull = self.shape.log_prior(p[:-1])
+        noise, slope = noise_prior(float(p[-1]), float(np.mean(self.extra == 0.0)))
+        return shape + noise, np.append(pull, slope)
+
+    def _covariance(self, k: Array, p: Array) -> Array:
+        """C at p, its lower triangle."""
+        t, offset = len(self.y), self.shape.like.offset
+        C = np.zeros((t, t), order="F")
+        C[self.pairs] = k + offset
+        C[np.diag_indices(t)] = 1.0 + offset + np.exp(p[-1]) + self.extra
+        return C
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Peak:
+    """Where the evidence of a shape peaks over its parameters and the noise ratio."""
+
+    fit: Fit
+    p: Array  # (P,)
+    height: float  # L + log prior there
+    H: Array  # (P, P)  minus its second derivatives
+    slope: Array  # (P,)  against the bound that a parameter lies on; 0 where it is on none
+    unit: float = 1.0  # that noise which labels bring along was measured by
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel of the peak."""
+        return self.fit.shape.kernel(self.p[:-1])
+
+    @property
+    def noise(self) -> float:
+        """Lam."""
+        return float(np.exp(self.p[-1]))
+
+    @property
+    def log_z(self) -> float:
+        """Laplace evidence, without the constant of `evidence_constant`."""
+        return self.height + _log_volume(self.H, self.slope)
+
+
+def fit(start: Kernel, noise: float, X: Array, y: Array, extra: Array) -> Peak:
+    """The peak that is reached from a kernel, with one lengthscale or with each, and a ratio."""
+    shape = shape_of(start, X.shape[1])
+    problem = Fit.of(shape, X, y, extra)
+    low, high = (
+        np.append(ends, np.log(ratio))
+        for ends, ratio in zip((shape.low, shape.high), SOUGHT_RATIOS, strict=True)
+    )
+    from scipy.optimize import minimize  # its import takes 0.1 s, which only settling pays
+
+    found = minimize(
+        problem.loss,
+        np.clip(np.append(shape.place(start), np.log(noise)), low, high),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=np.column_stack([low, high]),
+        options={"maxiter": FIT_ITERATIONS},
+    )
+    p = found.x
+    slope = np.where(p <= low, found.jac, np.where(p >= high, -found.jac, 0.0))
+    H = _hessian(problem, p, found.jac)
+    return Peak(problem, p, -float(found.fun), H, np.maximum(slope, 0.0))
+
+
+def noise_prior(log_lam: float, untold: float = 1.0) -> tuple[float, float]:
+    """Log density of the prior of log lam, and its slope, where so many labels state no noise."""
+    z = (log_lam - float(np.log(NOISE_RATIO))) / NOISE_SPREAD
+    share = untold * NOISE_HILL
+    hill = share * float(np.exp(-0.5 * z * z)) / (NOISE_SPREAD * (2.0 * np.pi) ** 0.5)
+    density = (1.0 - share) / LOG_RATIOS + hill
+    return float(np.log(density)), -z / NOISE_SPREAD * hill / density
+
+
+def forward(kernel: Kernel, X: Array, y: Array, extra: Array) -> Kernel:
+    """The kernel with a short lengthscale for the inputs that matter, long ones for the others.
+
+    From none, the input that lifts the evidence most is taken next, until none lifts it by
+    FORWARD_GAIN; at the noise ratio FORWARD_RATIO, with an even sample of FORWARD_LABELS labels
+    where there are more.
+    """
+    X, y, extra = even_sample(FORWARD_LABELS, X, y, extra)
+    d = X.shape[1]
+    on, off = 1.0 / SHORT_LENGTH**2, 1.0 / (d * LONG_LENGTH**2)
+    inverse = np.full(d, off)  # 1 / l^2
+    D2 = (X.T[:, :, None] - X.T[:, None, :]) ** 2  # (d, t, t)
+    r2 = off * D2.sum(axis=0)
+    height = _height(r2, kernel, y, extra)
+    for _ in range(d):
+        heights = _heights(r2, (on - off) * D2, inverse == on, kernel, y, extra)
+        best = int(np.argmax(heights))
+        if heights[best] < height + FORWARD_GAIN:
+            break
+        height, inverse[best] = heights[best], on
+        r2 = r2 + (on - off) * D2[best]
+    return Kernel(kernel.family, tuple((inverse**-0.5).tolist()), kernel.alpha, kernel.offset)
+
+
+def _heights(
+    r2: Array, more: Array, taken: NDArray[np.bool_], kernel: Kernel, y: Array, extra: Array
+) -> Array:  # (d,)
+    """L with each of more (d, t, t) added to r2 (t, t); -inf for those that are taken."""
+    found = np.full(len(more), -np.inf)
+    if len(more) <= WIDE:
+        for i in np.flatnonzero(~taken).tolist():
+            found[i] = _height(r2 + more[i], kernel, y, extra)
+        return found
+    size = max(1, wide_hessian.NUMBERS // r2.size)
+    for start in range(0, len(more), size):
+        rows = slice(start, start + size)
+        C = FAMILIES[kernel.family].correlation(r2 + more[rows], kernel.alpha) + kernel.offset
+        C[:, np.arange(len(y)), np.arange(len(y))] += FORWARD_RATIO + extra
+        found[rows] = wide_hessian.heights(C, y)
+    return np.where(taken, -np.inf, found)
+
+
+def _height(r2: Array, kernel: Kernel, y: Array, extra: Array) -> float:
+    """L for squared scaled distances r2 (t, t)."""
+    C = FAMILIES[kernel.family].correlation(r2, kernel.alpha) + kernel.offset
+    C[np.diag_indices(len(y))] += FORWARD_RATIO + extra
+    return _learnt(np.asfortranarray(C), y)[0]
+
+
+def _learnt(C: Array, y: Array) -> tuple[float, float, Array, Array]:
+    """L, b, the Cholesky factor of C (its lower triangle is read and overwritten), and C^-1 y."""
+    factor, singular = lapack.dpotrf(C, lower=1, clean=0, overwrite_a=1)
+    if singular:
+        return -IMPOSSIBLE, B0, factor, y
+    C_y, _ = lapack.dpotrs(factor, y, lower=1)
+    b = B0 + 0.5 * float(y @ C_y)
+    log_det = float(np.log(np.diag(factor)).sum())  # half of log |C|
+    return -(A0 + 0.5 * len(y)) * float(np.log(b)) - log_det, b, factor, C_y
+
+
+def _log_volume(H: Array, slope: Array) -> float:
+    """Log of the integral of the peak over its height; slope is 0 where it is on no bound."""
+    free, bound = slope == 0.0, slope > 0.0
+    curvature = np.maximum(np.linalg.eigvalsh(H[np.ix_(free, free)]), LEAST_CURVATURE)
+    h = np.sqrt(2.0 * np.maximum(np.diag(H)[bound], LEAST_CURVATURE))
+    one_sided = np.log(np.sqrt(np.pi) / h * erfcx(slope[bound] / h)).sum()
+    return float(0.5 * np.log(2.0 * np.pi / curvature).sum() + one_sided)
+
+
+def _hessian(problem: Fit, p: Array, at: Array) -> Array:
+    """Second derivatives of the loss, by differences of its gradient, which is `at` at p."""
+    if len(problem.D2) > WIDE:
+        return _wide_hessian(problem, p, at)
+    steps = DIFFERENCE * np.eye(len(p))
+    H = np.array([(problem.loss(p + step)[1] - at) / DIFFERENCE for step in steps])
+    symmetric: Array = 0.5 * (H + H.T)
+    return symmetric
+
+
+def _wide_hessian(problem: Fit, p: Array, at: Array) -> Array:
+    """The same for many inputs, whose columns are found together (`wide_hessian`)."""
+    shape, d, t = problem.shape, len(problem.D2), len(problem.y)
+    H = np.empty((len(p), len(p)))
+    _, pull = problem.log_prior(p)
+    lam, offset = float(np.exp(p[-1])), shape.like.offset
+    known = (problem.pairs, problem.y, 1.0 + offset + lam + problem.extra, offset, lam)
+    size = max(1, wide_hessian.NUMBERS // max(t * t, d))
+    for start in range(0, d, size):
+        which = np.arange(start, min(start + size, d))
+        given = (p[:-1], problem.D2, which, DIFFERENCE)
+        if shape.like.family == ANOVA:
+            steps = wide_hessian.anova_steps(*given)
+        else:
+            steps = wide_hessian.family_steps(shape.like, *given)
+        H[which] = -(wide_hessian.gradients(steps, *known) + pull + at) / DIFFERENCE
+    H[:d, : len(shape.mean)] += shape.precision[:d]
+    for n in range(d, len(p)):  # strength of anova, and noise
+        step = DIFFERENCE * (np.arange(len(p)) == n)
+        H[n] = (problem.loss(p + step)[1] - at) / DIFFERENCE
+    return np.asarray(0.5 * (H + H.T))

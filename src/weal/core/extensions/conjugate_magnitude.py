@@ -1,0 +1,110 @@
+"""The magnitude sig2 of an expert, integrated out with an inverse-gamma prior.
+
+    sig2 ~ inverse gamma(a, b); a label adds a += 1/2, b += e^2 / (2 s)
+    e ~ Student-t with 2 a degrees of freedom and squared scale (b / a) s
+
+Conjugate experts need no optimiser and adapt their scale with every label; the product of their
+predictive densities is the exact evidence, with sig2 integrated out. Their variance is that of
+the Student-t, b / (a - 1) times v: scores and mixtures use it as if it were normal, densities and
+intervals use the Student-t itself. The prior is worth 2 A0 = 1 label of variance B0 / A0 = 1 in
+scaled-label units, or of another variance where the labels have turned out to vary otherwise. Up to
+the second label that Student-t has no variance: what counts as such is b / LEAST_SHAPE, which is 1
+before the first.
+
+A noise variance that is stated in label units becomes a ratio by division by `unit`: the magnitude
+expected when the experts were selected (`label_noise`). No label changes the unit, since then the
+order of labels would matter.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from scipy.special import gammaln, stdtr, stdtrit
+
+from weal.core.arrays import Array, Index
+from weal.core.constants import A0, B0
+from weal.core.paper.fixed_magnitude import LOG_2_PI, Z_MAX, along_experts, half_square
+
+# Share of b that is left, at the least, when a label is taken away; less would be rounding.
+LEAST_LEFT = 4 * float(np.finfo(np.float64).eps)
+
+
+# What a - 1 counts as at the least.
+LEAST_SHAPE = 0.5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Conjugate:
+    """A magnitude with an inverse-gamma belief."""
+
+    a: Array  # (M,)
+    b: Array  # (M,), or (M, ...) where `having` and `without` were asked of many at once
+    unit: Array  # (M,)  what noise that is known in label units is divided by
+
+    @classmethod
+    def prior(cls, M: int, variance: float = 1.0, unit: Array | None = None) -> Self:
+        """Before the first label, for labels of that variance; the unit is that unless told."""
+        b = np.full(M, variance * B0)
+        return cls(np.full(M, A0), b, b / A0 if unit is None else unit)
+
+    @property
+    def freedom(self) -> Array:  # (M,)
+        """2 a."""
+        return 2.0 * self.a
+
+    def width(self, s: Array) -> Array:
+        """The scale of the Student-t of an innovation."""
+        a, b = along_experts(self.a, s), along_experts(self.b, s)
+        return np.asarray(np.sqrt(b / a) * np.sqrt(s))
+
+    @property
+    def variance(self) -> Array:  # (M,)
+        """b / (a - 1), from the second label on."""
+        return np.asarray(self.b / np.maximum(along_experts(self.a, self.b) - 1.0, LEAST_SHAPE))
+
+    def log_density(self, e: Array, s: Array) -> Array:
+        """Student-t with 2 a degrees of freedom and squared scale (b / a) s."""
+        a, b = along_experts(self.a, e), along_experts(self.b, e)
+        with np.errstate(over="ignore"):
+            z = np.clip(e / (np.sqrt(2.0 * b) * np.sqrt(s)), -Z_MAX, Z_MAX)
+        norm = gammaln(a + 0.5) - gammaln(a) - 0.5 * (LOG_2_PI + np.log(b) + np.log(s))
+        return np.asarray(norm - (a + 0.5) * np.log1p(z * z))
+
+    def cdf(self, e: Array, s: Array) -> Array:
+        """The same Student-t."""
+        a, b = along_experts(self.a, e), along_experts(self.b, e)
+        return np.asarray(stdtr(2.0 * a, e / (np.sqrt(b / a) * np.sqrt(s))))
+
+    def quantile(self, level: float, s: Array) -> Array:
+        """The same Student-t."""
+        a, b = along_experts(self.a, s), along_experts(self.b, s)
+        return np.asarray(stdtrit(2.0 * a, level) * (np.sqrt(b / a) * np.sqrt(s)))
+
+    def after(self, e: Array, s: Array) -> tuple[Array, Self]:
+        """All at once: evidence of N labels in closed form."""
+        N = e.shape[1]
+        with np.errstate(over="ignore"):
+            z = np.clip(e / np.sqrt(s), -Z_MAX, Z_MAX)
+        b = self.b + 0.5 * np.einsum("mn,mn->m", z, z)
+        later = type(self)(self.a + 0.5 * N, b, self.unit)
+        log_p = later.log_norm() - self.log_norm()
+        return log_p - 0.5 * (N * LOG_2_PI + np.log(s).sum(axis=1)), later
+
+    def having(self, e: Array, s: Array) -> Self:
+        """b with e^2 / (2 s), a with 1/2."""
+        return type(self)(self.a + 0.5, along_experts(self.b, e) + half_square(e, s), self.unit)
+
+    def without(self, e: Array, s: Array) -> Self:
+        """b without e^2 / (2 s), a without 1/2; rounding may not take all of b."""
+        b = along_experts(self.b, e)
+        left = np.maximum(b - half_square(e, s), LEAST_LEFT * b)
+        return type(self)(self.a - 0.5, left, self.unit)
+
+    def log_norm(self) -> Array:
+        """log Gamma(a) - a log b (M,): what the integral over sig2 leaves."""
+        return np.asarray(gammaln(self.a) - self.a * np.log(self.b))
+
+    def take(self, which: Index) -> Self:
+        """The magnitudes of some of the experts."""
+        return type(self)(self.a[which], self.b[which], self.unit[which])

@@ -1,0 +1,290 @@
+"""Sets of labels that the other labels contradict: evidence ratios for three kinds of error.
+
+The labels y (t,) are one function plus noise, H0, or a set S of them has another origin, H1. Both
+are weighed by the evidence of the same experts: kernels at several lengthscales, each with the
+noise ratios RATIOS, all equally likely, their magnitude integrated out (`conjugate_magnitude`); and
+by labels as they are and bent (`label_warp`), for a skewed function is no error. With C = K + lam
+the covariance of the labels under an expert, R the other labels, and log Z the log of the mean
+evidence:
+
+    group    S is of another function, or shifted. C has 0 between S and R, or 1 more within S:
+             (Z(C without S x R) + Z(C + 1_S 1_S')) / 2 Z(C). Within S and within R the prior is the
+             same as under H0, so that only what S and R say of one another counts: labels of
+             another region, however they vary there, are no evidence.
+    run      S is one value v, whatever f is: Z(R) prod_S q(y_i) / Z(C), q a normal with an sd of
+             RUN_SDS. Where v is the smallest or the largest label it may be a bound, and what is
+             beyond it is measured as v: then Z(C) is also taken with y_S as R expects it beyond v,
+             and the larger counts.
+    wrong    each label of S is wrong by itself: Z(R) prod_S q(y_i) / (Z(C) binomial(n, k)), k of n
+             labels that may be, q a Cauchy of the width SLAB_SDS.
+
+Gains are logs of these ratios, in nats. Wrong sets are searched by each expert alone: A = C^-1, and
+the label with the largest e_i^2 / s_i = (A y)_i^2 / A_ii is left out, then the next, by steps of
+rank one (`inclusion`); the best sets are weighed by all experts.
+
+Regions of the inputs that divide labels much as a given group does.
+
+A group of labels that differs from the rest may be one that was measured elsewhere: then a region
+of the inputs explains the difference as well, and nothing can be said of the group. The regions:
+
+    one input above a threshold    of the RIVAL_INPUTS that differ most between group and rest, the
+                                   threshold that agrees best with the group; of STEP_INPUTS of
+                                   them quantiles too, for the function may jump elsewhere
+    a half-space                   by ridge regression of the group on all inputs
+    the surroundings               labels most of whose NEAREST others are of the group
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import lapack
+from scipy.special import gammaln, logsumexp
+
+from weal.core.arrays import Array
+from weal.core.constants import A0, B0
+from weal.core.distances import squared_distances
+from weal.core.extensions.conjugate_magnitude import LEAST_LEFT
+from weal.core.extensions.integrated_evidence import evidence_constant
+from weal.core.extensions.label_warp import STRAIGHT, fit_warp
+from weal.core.extensions.outliers.prior import Mask
+from weal.core.paper.exact_gp import LEAST_RATIO
+from weal.core.paper.kernels import Kernel, correlation
+
+RATIOS = (1e-6, 1e-4, 1e-2, 1e-1, 1.0)  # noise over magnitude, of the experts that weigh
+SHIFT = 1.0  # variance of what is added to all labels of a group, in units of the magnitude
+RUN_SDS, SLAB_SDS = 2.0, 5.0  # widths of what a stuck or wrong label may be, in sds of the labels
+MOST_SHARE, MOST_WRONG = 0.2, 10  # of the labels that a wrong set has at the most
+WEIGHED = 8  # wrong sets that all experts weigh
+LEAST_BENT = 1e-6  # spread over sd from which labels are also seen bent
+DECILES = 2.563  # between the first and the ninth decile of a normal, in sds
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """Labels in w ways, as they are and bent, and their covariances under m experts."""
+
+    C: Array  # (m, t, t)
+    Y: Array  # (t, w)
+    log_slope: Array  # (t, w)  of the way from labels as they are
+
+    def log_z(self) -> float:
+        """Log of the mean evidence of all experts, in all ways."""
+        return _log_mean(self.each())
+
+    def each(self) -> Array:  # (m, w)
+        """Log evidence of each expert in each way."""
+        square, log_det = zip(*[_squares(C, self.Y) for C in self.C], strict=True)
+        return self._weighed(np.stack(square), np.array(log_det))
+
+    def shifted(self, group: Mask) -> Array:  # (m, w)
+        """The same where all labels of a group are shifted by one unknown amount, and C has SHIFT
+        more within it: a step of rank one.
+        """
+        square, log_det, g = np.empty((len(self.C), self.Y.shape[1])), np.empty(len(self.C)), group
+        for m, C in enumerate(self.C):
+            Z, log_det[m] = _factored(C, np.column_stack([self.Y, np.sqrt(SHIFT) * g]))
+            u, more = Z[:, -1], 1.0 + float(Z[:, -1] @ Z[:, -1])
+            square[m] = np.einsum("tw,tw->w", Z, Z)[:-1] - (u @ Z[:, :-1]) ** 2 / more
+            log_det[m] += np.log(more)
+        return self._weighed(square, log_det)
+
+    def apart(self, group: Mask) -> Array:  # (m, w)
+        """The same where a group is of another function, and C has 0 between it and the rest."""
+        square, log_det = np.zeros((len(self.C), self.Y.shape[1])), np.zeros(len(self.C))
+        for kept in (group, ~group):
+            part = self.some(kept)
+            for m, C in enumerate(part.C):
+                more, det = _squares(C, part.Y)
+                square[m] += more
+                log_det[m] += det
+        return self._weighed(square, log_det)
+
+    def _weighed(self, square: Array, log_det: Array) -> Array:
+        log_p = _log_evidence(len(self.Y), square, log_det[:, None])
+        return np.asarray(log_p + self.log_slope.sum(axis=0))
+
+    def some(self, kept: Mask) -> "Evidence":
+        """The same of some of the labels."""
+        return Evidence(self.C[:, kept][:, :, kept], self.Y[kept], self.log_slope[kept])
+
+    def expected(self, out: Mask) -> Array:  # (n, w)
+        """What the other labels let expect of those that are left out, in each way."""
+        rest = self.some(~out)
+        log_w = rest.each()
+        w = np.exp(log_w - log_w.max(axis=0))
+        k = self.C[:, out][:, :, ~out]
+        mu = np.stack([k[m] @ np.linalg.solve(C, rest.Y) for m, C in enumerate(rest.C)])
+        return np.asarray(np.einsum("mw,mnw->nw", w / w.sum(axis=0), mu))
+
+
+def _factored(C: Array, Y: Array) -> tuple[Array, float]:
+    """L^-1 Y, and log |C|, for C = L L'."""
+    L, failed = lapack.dpotrf(C.T, lower=1, clean=0)  # symmetric: its transpose needs no copy
+    if failed:
+        raise np.linalg.LinAlgError("a covariance is not positive definite")
+    Z, _ = lapack.dtrtrs(L, Y, lower=1)
+    return Z, 2.0 * float(np.log(np.diag(L)).sum())
+
+
+def _squares(C: Array, Y: Array) -> tuple[Array, float]:
+    """y'C^-1 y of each column of Y, and log |C|."""
+    Z, log_det = _factored(C, Y)
+    return np.einsum("tw,tw->w", Z, Z), log_det
+
+
+def _log_mean(log_p: Array) -> float:
+    return float(logsumexp(log_p) - np.log(log_p.size))
+
+
+def _log_evidence(t: int, square: Array, log_det: Array) -> Array:
+    a, b = A0 + 0.5 * t, B0 + 0.5 * square
+    return np.asarray(evidence_constant(t) - a * np.log(b) - 0.5 * log_det)
+
+
+def standardised(y: Array, extra: Array) -> tuple[Array, Array]:
+    """Labels y (t,) and noise variances around the median, in sds by deciles, which few wrong
+    labels leave alone.
+    """
+    low, high = np.quantile(y, [0.1, 0.9]).tolist()
+    sd = (high - low) / DECILES or float(y.std()) or 1.0
+    return (y - np.median(y)) / sd, extra / sd**2
+
+
+def evidence(kernels: Sequence[Kernel], X: Array, y: Array, extra: Array) -> Evidence:
+    """What experts with these kernels make of standardised labels y (t,) at X (t, d), with noise
+    variances extra (t,) of their own.
+    """
+    t = len(y)
+    C = np.empty((len(kernels), len(RATIOS), t, t))
+    for k, kernel in enumerate(kernels):
+        K = correlation(kernel, X, X)
+        for r, ratio in enumerate(RATIOS):
+            C[k, r] = K + np.diag(np.maximum(ratio + extra, LEAST_RATIO))
+    ways = [STRAIGHT, *([bend] if (bend := fit_warp(y, LEAST_BENT)).spread else [])]
+    Y, slopes = np.column_stack([one.labels(y) for one in ways]), [one.log_slope(y) for one in ways]
+    return Evidence(C.reshape(-1, t, t), Y, np.column_stack(slopes))
+
+
+def group_gain(labels: Evidence, group: Mask, log_z: float) -> float:
+    """Nats by which a group is likelier of another function, or shifted, than not.
+
+    `log_z` is that of the labels.
+    """
+    both = np.stack([labels.apart(group), labels.shifted(group)])
+    return _log_mean(both) - log_z
+
+
+def run_gain(labels: Evidence, run: Mask, bound: int = 0) -> float:
+    """Nats by which a run of equal labels is likelier one value, whatever f is, than right.
+
+    `bound` is 1 where no label is larger than the run, -1 where none is smaller.
+    """
+    y, k = labels.Y[:, 0], int(run.sum())
+    v = float(y[run][0])
+    stuck = -k * (np.log(RUN_SDS) + 0.5 * np.log(2.0 * np.pi) + 0.5 * (v / RUN_SDS) ** 2)
+    right = labels.log_z()
+    if bound:
+        beyond, Y = np.maximum if bound > 0 else np.minimum, labels.Y.copy()
+        Y[run] = beyond(Y[run], labels.expected(run))
+        right = max(right, replace(labels, Y=Y).log_z())
+    return float(labels.some(~run).log_z() + stuck - right)
+
+
+def wrong_labels(labels: Evidence, free: Mask) -> tuple[Mask, float]:
+    """The likeliest set of wrong labels among those that are free to be (t,), and its gain."""
+    n, y, log_z = int(free.sum()), labels.Y[:, 0], labels.log_z()
+    best, gain = np.zeros(len(y), dtype=np.bool_), -np.inf
+    for wrong in _wrong_sets(labels, free):
+        found = labels.some(~wrong).log_z() + _wrong_prior(y[wrong], n) - log_z
+        if found > gain:
+            best, gain = wrong, found
+    return best, gain
+
+
+def _wrong_prior(y: Array, n: int) -> float:
+    """Log density of wrong labels y (k,), by how many sets of so many there are."""
+    k = len(y)
+    density = -np.log(np.pi * SLAB_SDS) - np.log1p((y / SLAB_SDS) ** 2)
+    return float(density.sum() - gammaln(n + 1) + gammaln(k + 1) + gammaln(n - k + 1))
+
+
+def _wrong_sets(labels: Evidence, free: Mask) -> list[Mask]:
+    """The sets of labels that single experts leave out, those of the most evidence."""
+    most = min(int(MOST_SHARE * len(free)), MOST_WRONG, int(free.sum()))
+    found: dict[bytes, tuple[float, Mask]] = {}
+    inverse: Array = np.linalg.inv(labels.C).astype(np.float64, copy=False)
+    for w in range(labels.Y.shape[1]):
+        for score, wrong in _left_out(labels, inverse, w, free, most):
+            key = wrong.tobytes()
+            if key not in found or found[key][0] < score:
+                found[key] = (score, wrong)
+    ranked = sorted(found.values(), key=lambda pair: -pair[0])
+    return [wrong for _, wrong in ranked[:WEIGHED]]
+
+
+def _left_out(
+    labels: Evidence, inverse: Array, w: int, free: Mask, most: int
+) -> list[tuple[float, Mask]]:
+    """What each expert leaves out, one label after the other, with the evidence that it finds."""
+    y, z, m = labels.Y[:, 0], labels.Y[:, w], len(inverse)
+    A, rows, out = inverse.copy(), np.arange(m), np.zeros((m, len(y)), dtype=np.bool_)
+    square = np.einsum("t,mts,s->m", z, A, z, optimize=True)
+    log_det, slope = -np.linalg.slogdet(A)[1], labels.log_slope[:, w]
+    found = []
+    for k in range(1, most + 1):
+        Az, A_ii = A @ z, np.maximum(np.einsum("mtt->mt", A), LEAST_LEFT)
+        i = np.where(free & ~out, Az**2 / A_ii, -1.0).argmax(axis=1)
+        column, own = A[rows, :, i], A_ii[rows, i]
+        square, log_det = square - Az[rows, i] ** 2 / own, log_det + np.log(own)
+        A -= column[:, :, None] * (column / own[:, None])[:, None, :]
+        A[rows, i], A[rows, :, i], out[rows, i] = 0.0, 0.0, True
+        log_p = _log_evidence(len(y) - k, np.maximum(square, 0.0), log_det)
+        best = np.argsort(-log_p)[:WEIGHED].tolist()
+        prior = [_wrong_prior(y[out[n]], int(free.sum())) + slope[~out[n]].sum() for n in best]
+        found += [(float(log_p[n]) + p, out[n].copy()) for n, p in zip(best, prior, strict=True)]
+    return found
+
+
+RIVAL_INPUTS, STEP_INPUTS = 10, 3
+QUANTILES = (0.2, 0.35, 0.5, 0.65, 0.8)
+NEAREST = 3
+RIDGE = 0.1  # of the ridge regression, in units of the variances of the inputs
+FEWEST = 2  # labels of a region, and outside of it
+
+
+def regions(X: Array, group: Mask) -> list[Mask]:
+    """Regions of the inputs X (t, d) that are most like a group (t,); none is too small."""
+    found = [region for region in _every(X, group) if FEWEST <= region.sum() <= len(X) - FEWEST]
+    return list({region.tobytes(): region for region in found}.values())
+
+
+def _every(X: Array, group: Mask) -> Iterator[Mask]:
+    sd = X.std(axis=0)
+    Z = (X - X.mean(axis=0)) / np.where(sd > 0.0, sd, 1.0)
+    centred = group - group.mean()
+    alike = np.abs(centred @ Z)
+    order = np.argsort(-alike, kind="stable").tolist()
+    for j in order[:RIVAL_INPUTS]:
+        yield _above(Z[:, j], group)
+    for j in order[:STEP_INPUTS]:
+        yield from (Z[:, j] > threshold for threshold in np.quantile(Z[:, j], QUANTILES).tolist())
+    # Ridge regression by its dual form: t is small, d may be thousands.
+    weights = np.linalg.solve(Z @ Z.T + RIDGE * len(Z) * np.eye(len(Z)), centred)
+    yield _above(Z @ (Z.T @ weights), group)
+    r2 = squared_distances(Z, Z)
+    np.fill_diagonal(r2, np.inf)
+    near = np.argsort(r2, axis=1, kind="stable")[:, :NEAREST]
+    yield group[near].mean(axis=1) > 0.5
+
+
+def _above(x: Array, group: Mask) -> Mask:
+    """Where x (t,) is at least the threshold that agrees best with the group."""
+    values = np.unique(x)
+    if len(values) < 2:
+        return np.zeros(len(x), dtype=np.bool_)
+    inside = x >= values[1:, None]  # (thresholds, t)
+    centred = group - group.mean()
+    p = inside.mean(axis=1)
+    alike = np.abs(inside @ centred) / np.sqrt(p * (1.0 - p))
+    return np.asarray(inside[int(alike.argmax())])

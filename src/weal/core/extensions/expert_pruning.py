@@ -1,0 +1,121 @@
+"""Which experts must be held on a pool so that those left out change no score.
+
+Only experts held have means and variances on every candidate. What the others R would add to a
+score is not computed, but it can be bounded, by numbers that cost nothing: their weights, and how
+far their beliefs can reach anywhere. A posterior variance is never above the prior's, and a mean is
+an inner product with what the expert has learnt (Cauchy and Schwarz):
+
+    var_m(x) <= V_m = sig2_m k_m(x, x)
+    |mu_m(x)| <= B_m = sqrt(k_m(x, x)) |theta_m|  on features,  sqrt(k_m(x, x)) |z_m|  exact
+
+With mean_H = sum_H w mu, b >= |mean_H|, and T a lower bound of the largest score over the pool:
+
+    score             what is left out adds                       at the most           promise
+    wvar              sum_R w var                                 sum_R w V             BOUND T
+    ivr               sum_R w r,   r <= V                         sum_R w V             BOUND T
+    qbc               sum_R w (mu - mean_H)^2 - (sum_R w mu)^2    sum_R w (B + b)^2     BOUND T
+    gpm-var           both of wvar and qbc                        their sum             2 BOUND T
+    went              1/2 sum_R w log(2 pi var)                   sum_R w c             BOUND nats
+    gpm-ent, bald     nothing: they leave out all below NEGLIGIBLE themselves           0
+    mean              sum_R w mu                                  sqrt(sum_R w sum_R w B^2)
+                                                                  <= sqrt(BOUND sum_R w T_qbc)
+    igs               its largest distance times that of the mean
+    mvr               exempt: it looks at experts of weight 1e-2 and more alone
+
+c is the largest of |1/2 log(2 pi var)| from VAR_FLOOR to V, some 345 nats. So who has a weight of
+NEGLIGIBLE is held, and then, one after the other, who could add most, until the sums fit. It is the
+far-away mean of a tiny weight that decides: where one expert has all the weight, disagreement comes
+from the others alone, and a bound on weights only would take the order of qbc from them. A score so
+small that it is rounding (eps^2 of b^2, or of V) is not guarded any further.
+
+The experts held are a function of the ensemble and the pool, of nothing that went before. A score
+of the user's own sees the experts held, with weights that sum to 1 - sum_R w.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weal.core.arrays import Array
+from weal.core.extensions.embeddings import Encoded, Spectral
+from weal.core.extensions.inducing_gp import Inducing
+from weal.core.paper.acquisition import NEGLIGIBLE, VAR_FLOOR
+from weal.core.paper.ensemble import Ensemble
+from weal.core.paper.exact_gp import ExactExperts
+from weal.core.protocols import Embedding
+
+BOUND = 1e-9  # what the tie rule forgives (`choice.TIE`)
+_EPS = float(np.finfo(np.float64).eps)
+
+Members = NDArray[np.intp]
+# Of some experts (H,): means, variances and, where ivr is looked at, reductions (H, N) on some of
+# the candidates, in scaled units; None where it is not.
+Believed = Callable[[Members], tuple[Array, Array, Array | None]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reach:
+    """How far the beliefs of the experts can go at any candidate, in scaled units."""
+
+    mean: Array  # (M,)  B
+    var: Array  # (M,)  V
+
+
+def reach(ens: Ensemble, prior: Array) -> Reach:
+    """The reach of an ensemble, for the largest prior variances (M,) of a candidate."""
+    experts: Any = ens.experts
+    learnt = experts.z if isinstance(experts, ExactExperts) else experts.theta
+    size = np.sqrt(np.einsum("mf,mf->m", learnt, learnt))
+    return Reach(np.sqrt(prior) * size, prior * ens.magnitude)
+
+
+def largest_prior(embedding: Embedding, experts: Any, X: Array) -> Array:  # (M,)
+    """The largest prior variance of the candidates X (N, d), in units of the magnitude."""
+    if isinstance(experts, ExactExperts):
+        return np.array([kernel.variance for kernel in experts.kernels])
+    if isinstance(embedding, Inducing):
+        return np.array([kernel.variance for kernel in embedding.kernels])
+    if isinstance(embedding, Spectral):  # |phi| = 1, and the offset
+        M = len(embedding.zeta)
+        return np.ones(M) + (np.zeros(M) if embedding.offset is None else embedding.offset)
+    assert isinstance(embedding, Encoded)  # whatever its rows are
+    squares = (X * X).reshape(len(X), embedding.M, -1).sum(axis=2).max(axis=0)  # (M,)
+    return np.asarray(squares[embedding.which])
+
+
+def held(w: Array, far: Reach, believed: Believed) -> Members:
+    """Positions of the experts to hold, ascending, for weights w (M,)."""
+    inside = w >= NEGLIGIBLE
+    while (left := ~inside & (w > 0.0)).any():
+        members = np.flatnonzero(inside)
+        adds, allowed = _left_out(w, far, members, *believed(members))
+        if (adds[:, left].sum(axis=1) <= allowed).all():
+            break
+        share = np.where(left, (adds / allowed[:, None]).max(axis=0), -1.0)
+        inside[share.argmax()] = True
+    return np.flatnonzero(inside)
+
+
+def _left_out(
+    w: Array, far: Reach, members: Members, mu: Array, var: Array, reduction: Array | None
+) -> tuple[Array, Array]:
+    """What each expert adds at the most, were it left out (kinds, M), and what is allowed."""
+    here = w[members]
+    mean = here @ mu  # (N,)
+    b = float(here @ far.mean[members])
+    V, floor = float(far.var[members].max()), _EPS * _EPS
+    lowest = np.abs(0.5 * np.log(2.0 * np.pi * VAR_FLOOR))
+    entropy = np.maximum(np.abs(0.5 * np.log(2.0 * np.pi * np.maximum(far.var, VAR_FLOOR))), lowest)
+    variance, apart = w * far.var, w * (far.mean + b) ** 2
+    tops = [here @ var, here @ (mu - mean) ** 2]
+    kinds, floors = [variance, apart], [floor * V, floor * b * b]
+    if reduction is not None:
+        tops, kinds, floors = [*tops, here @ reduction], [*kinds, variance], [*floors, floor * V]
+    least = np.finfo(np.float64).tiny
+    allowed = [
+        max(BOUND * float(top.max()), low, least) for top, low in zip(tops, floors, strict=True)
+    ]
+    return np.array([*kinds, w * entropy]), np.array([*allowed, BOUND])

@@ -1,0 +1,94 @@
+"""Noise that is stated in label units, as a ratio to a magnitude that nobody states.
+
+A label that brings a noise variance x along has the variance sig2 (k + lam) + x. With sig2
+integrated out (`conjugate_magnitude`) that has no closed form, unless x is measured by a `unit` and
+counts as sig2 x / unit. Where labels settle an expert, its unit is the magnitude that they speak
+for: where
+
+    sig2^-A0 exp(-B0 / sig2) N(y; 0, sig2 C + diag(x)),      C = K + lam I
+
+is largest, what is believed of log sig2; without stated noise that is b / a. One
+decomposition serves every sig2. With L L' = C, L^-1 diag(x) L^-T = Q diag(g) Q' and
+q = (Q'L^-1 y)^2, direction i has variance sig2 + g_i, of which a share h_i = sig2 / (sig2 + g_i) is
+signal, and the maximum is where
+
+    sig2 = (B0 + 1/2 sum_i h_i^2 q_i) / (A0 + 1/2 sum_i h_i)
+
+each direction counting as much as it tells of the signal. Iterated from where the prior peaks, this
+is MacKay's rule. [2] MacKay: Bayesian interpolation, 1992. It depends on the set of labels alone.
+
+Experts that no label settles have the unit that makes labels vary by 1, as scaled ones do. Two
+standardised points are 2 d apart, squared, so that the variance around a constant is
+sig2 (1 - k + lam), with k the correlation at r2 = 2 sum_i 1 / l_i^2.
+
+Without stated noise every label tells of sig2, by its noise if nothing else, and the prior of sig2
+hardly counts. With it only the few directions do that a smooth function varies in, and the prior
+would speak against long lengthscales, whose magnitudes are large: the errors of a line were 9 %
+larger with the truth stated than without. So when experts are compared, each is given back what
+the prior of log sig2 took, its height at the unit (`prior_height`); as if it were flat.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from weal.core.arrays import Array
+from weal.core.constants import A0, B0, UNIT_LABELS, UNIT_ROUNDS
+from weal.core.paper.exact_gp import LEAST_RATIO
+from weal.core.paper.kernels import Kernel, correlation
+
+
+def units(
+    kernels: Sequence[Kernel], ratios: Sequence[float], X: Array, y: Array, extra: Array
+) -> Array:
+    """Units (kernels, ratios) of noise variances extra (t,), stated with labels y (t,) at X (t, d).
+
+    In squared units of y, whose variance is 1.
+    """
+    X, y, extra = even_sample(UNIT_LABELS, X, y, extra)
+    found = [
+        [_unit(K, max(ratio, LEAST_RATIO), y, extra) for ratio in ratios]
+        for K in (correlation(kernel, X, X) for kernel in kernels)
+    ]
+    return np.array(found)
+
+
+def prior_height(unit: Array) -> Array:
+    """Log density of the prior of log sig2 at a magnitude, up to a constant; elementwise."""
+    return -A0 * np.log(unit) - B0 / unit
+
+
+def expected_units(varied: Sequence[float], ratios: Sequence[float]) -> Array:
+    """Units (experts, ratios) before any label, of experts that vary so much (`varying`)."""
+    return np.asarray(1.0 / (np.array(varied)[:, None] + np.maximum(ratios, LEAST_RATIO)))
+
+
+def varying(kernel: Kernel, d: int) -> float:
+    """How much of the magnitude is between points as far apart as standardised ones are."""
+    plain = replace(kernel, offset=0.0)
+    return 1.0 - float(correlation(plain, np.zeros((1, d)), np.full((1, d), 2.0**0.5))[0, 0])
+
+
+def _unit(K: Array, ratio: float, y: Array, extra: Array) -> float:
+    """The unit of one expert."""
+    L = np.linalg.cholesky(K + ratio * np.eye(len(y)))
+    solved = solve_triangular(
+        L, np.column_stack([y, np.diag(np.sqrt(extra))]), lower=True, check_finite=False
+    )
+    g, Q = np.linalg.eigh(solved[:, 1:] @ solved[:, 1:].T)
+    g, q = np.maximum(g, 0.0), (Q.T @ solved[:, 0]) ** 2  # rounding leaves -1e-16
+    sig2 = B0 / A0
+    for _ in range(UNIT_ROUNDS):
+        h = sig2 / (sig2 + g)
+        sig2 = (B0 + 0.5 * float(h * h @ q)) / (A0 + 0.5 * float(h.sum()))
+    return sig2
+
+
+def even_sample(most: int, X: Array, y: Array, extra: Array) -> tuple[Array, Array, Array]:
+    """At most so many labels, evenly spread over y; which ones does not depend on their order."""
+    if len(y) <= most:
+        return X, y, extra
+    rows = np.lexsort((*X.T, y))[np.linspace(0, len(y) - 1, most).round().astype(int)]
+    return X[rows], y[rows], extra[rows]

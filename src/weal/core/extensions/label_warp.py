@@ -1,0 +1,109 @@
+"""Labels with a long tail, bent before experts see them: y -> asinh((y - median) / spread).
+
+Nearly the identity in the middle, a log in the tails; then to mean 0 and sd 1:
+
+    u = asinh((y - median) / spread)        z = (u - mean) / sd
+
+What is believed of z goes back through the bend. Quantiles go as they are; a density of y is that
+of z times dz/dy; noise known of a label is multiplied by dz/dy there. Of the moments: if u is
+N(a, b^2), and a label has noise of variance n^2 in u, then what the label is expected to be, given
+f, is g = median + spread exp(n^2 / 2) sinh(u), which has, without quadrature,
+
+    mean   median + spread exp((b^2 + n^2) / 2) sinh a
+    var    spread^2 exp(n^2) / 2 (exp(b^2) - 1) (exp(b^2) cosh 2a + 1)
+
+but for the mean b^2 + n^2 counts as RAISED at the most: far from all labels it is the tail of the
+normal that would raise it, of which nothing is known.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from weal.core.arrays import Array, Index
+from weal.core.constants import RAISED
+from weal.core.paper.ensemble import Ensemble, mixture
+from weal.core.scaling import NORMAL_RANGE, location_scale
+
+# u is a Student-t's, of which sinh has no mean: the normal that stands for it is not believed where
+# its variance is larger than this. Nor is sinh taken where squares would leave the range of floats.
+WIDEST, FARTHEST_BENT = 4.0, 150.0
+LEAST_SPREAD = 1e-6  # of the sd; below it, half of the labels are equal
+
+
+@dataclass(frozen=True, slots=True)
+class Bend:
+    """How labels are bent; as it stands here, not at all."""
+
+    median: float = 0.0
+    spread: float = 0.0  # 0: z is y
+    mean: float = 0.0
+    sd: float = 1.0
+
+    def labels(self, y: Array) -> Array:  # (N,) -> (N,)
+        """Labels y as experts see them, z."""
+        return (self._u(y) - self.mean) / self.sd if self.spread else y
+
+    def variances(self, extra: Array, y: Array) -> Array:  # (N,), (N,) -> (N,)
+        """Noise variances of labels y as experts see them."""
+        return extra * np.exp(2.0 * self.log_slope(y)) if self.spread else extra
+
+    def one(self, y: float, extra: float) -> tuple[float, float]:
+        """A label and its noise variance as experts see them."""
+        if not self.spread:
+            return y, extra
+        label = np.array([y])
+        return float(self.labels(label)[0]), float(self.variances(np.array([extra]), label)[0])
+
+    def log_slope(self, y: Array) -> Array:  # (N,) -> (N,)
+        """Log of dz/dy."""
+        if not self.spread:
+            return np.zeros(np.shape(y))
+        u = self._u(y)
+        log_cosh = np.logaddexp(u, -u) - np.log(2.0)
+        return np.asarray(-np.log(self.sd) - np.log(self.spread) - log_cosh)
+
+    def unbent(self, z: Array) -> Array:  # (...) -> (...)
+        """Values of z as labels."""
+        if not self.spread:
+            return z
+        u = np.clip(self.mean + self.sd * z, -FARTHEST_BENT, FARTHEST_BENT)
+        return np.asarray(self.median + self.spread * np.sinh(u))
+
+    def moments(self, mu: Array, var: Array, noise: Array) -> tuple[Array, Array]:
+        """Means and variances (...) of g, for those of f in z and noise variances in z.
+
+        Where z is uncertain the mean is nearer the median than that of a normal would be.
+        """
+        if not self.spread:
+            return mu, var
+        a = np.clip(self.mean + self.sd * mu, -FARTHEST_BENT, FARTHEST_BENT)
+        b2, n2 = (np.minimum(self.sd**2 * part, WIDEST) for part in (var, noise))
+        mean = self.median + self.spread * np.exp(0.5 * np.minimum(b2 + n2, RAISED)) * np.sinh(a)
+        cosh = np.exp(b2) * np.cosh(2.0 * a) + 1.0
+        return mean, 0.5 * self.spread**2 * np.exp(n2) * np.expm1(b2) * cosh
+
+    def _u(self, y: Array) -> Array:
+        return np.asarray(np.arcsinh((y - self.median) / self.spread))
+
+
+STRAIGHT = Bend()
+
+
+def fit_warp(y: Array, least: float = LEAST_SPREAD) -> Bend:
+    """The bend that labels y (t,) make; none where half of them are equal, within `least` sds."""
+    low, median, high = np.percentile(y, [25, 50, 75]).tolist()
+    _, (whole,) = location_scale(y[:, None])
+    spread = (high - low) / NORMAL_RANGE
+    if spread <= least * whole:
+        return STRAIGHT
+    (mean,), (sd,) = location_scale(Bend(median, spread)._u(y)[:, None])
+    return Bend(median, spread, float(mean), float(sd))
+
+
+def moments(
+    ens: Ensemble, bend: Bend, mu: Array, var: Array, held: Index = slice(None)
+) -> tuple[Array, Array]:
+    """Mean and variance (N,) of f unbent, for `predict`'s means and variances of experts held."""
+    noise = (ens.magnitude * ens.noise)[held]
+    return mixture(ens.w[held], *bend.moments(mu, var, noise[:, None]))

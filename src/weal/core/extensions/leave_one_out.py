@@ -1,0 +1,190 @@
+"""Every label predicted from all the others, by the experts that there are, in closed form.
+
+With C = K + diag(lam) the covariance of the labels y (as experts see them) in units of the
+magnitude, A = C^-1 and a = A y, the innovation that label i would have been to an expert that knows
+all the others, and its variance, are
+
+    e_i = a_i / A_ii        s_i = 1 / A_ii
+
+The magnitude of the expert would be known from the others alone: b without e^2 / (2 s), a without
+1/2 (`conjugate_magnitude`); and its weight would have been w_m / p_m(y_i | the others), normalised.
+No expert is settled anew: lengthscales and noise ratios are those that all labels settled, which is
+slightly optimistic. A row that was labelled twice keeps its other label.
+
+There are two ways to a and A_ii. By a Cholesky factor L L' = C, with R = L^-1:
+
+    a = R'R y        A_ii = sum_j R_ji^2
+
+and from the posterior at the labels, which costs next to nothing where that is at hand:
+
+    a = (y - mu) / lam        A_ii = (lam - v) / lam^2
+
+but where lam is tiny v comes too close to it, and the factor is needed. Experts on features and on
+inducing points have it from the posterior beyond ROOT_LABELS labels, with lam + r for lam (r as in
+`inducing_gp`): there are then several labels for each feature, v is well below lam, and a factor of
+all labels would take t^2 numbers.
+
+The loss of acquisition functions without held-out labels (`left_out_errors`): a pseudo label at x_k
+with the innovation e of variance s takes
+
+    a_i -= b_i e / s      A_ii += b_i^2 / s      b = A k(X, x_k)
+
+From the posterior at the labels b = c / lam; where lam is tiny, from the root of A.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from weal.core.arrays import Array
+from weal.core.paper import random_features
+from weal.core.paper.adaptive_acquisition import (
+    Judged,
+    Picks,
+    normalise_over_experts,
+    pseudo_labels,
+)
+from weal.core.paper.ensemble import Ensemble, normalise
+from weal.core.paper.exact_gp import LEAST_RATIO, ExactExperts
+from weal.core.protocols import Embedding, Magnitude
+
+ROOT_LABELS = 2000  # labels up to which every kind of expert goes by a Cholesky factor
+Which = NDArray[np.intp] | None  # positions of labels; None: all
+
+
+def innovations(a: Array, A_ii: Array) -> tuple[Array, Array]:
+    """Innovations e and variances s of labels left out, from a and A_ii, elementwise."""
+    return a / A_ii, 1.0 / A_ii
+
+
+def by_posterior(y: Array, mu: Array, v: Array, lam: Array) -> tuple[Array, Array]:
+    """a and A_ii (M, t) from the belief mu, v (M, t) at the points of labels y (t,)."""
+    return (y - mu) / lam, (lam - v) / lam**2
+
+
+def inverse_root(C: Array) -> Array:
+    """R (t, t) with R'R = C^-1."""
+    return _inverted(np.linalg.cholesky(C).astype(np.float64, copy=False))
+
+
+def by_root(R: Array, y: Array) -> tuple[Array, Array]:
+    """a and A_ii (t,) of one expert from R (t, t) with R'R = A."""
+    return R.T @ (R @ y), np.einsum("ji,ji->i", R, R)
+
+
+def left_out(
+    ens: Ensemble, embedding: Embedding, X: Array, y: Array, extra: Array, which: Which = None
+) -> tuple[Array, Array, Array]:
+    """Innovations e, variances s and noise ratios lam (M, t) of the labels y (t,) at X (t, d), each
+    left out of the others; `extra` (t,) is what is known of their noise. Of some of the labels, all
+    others count, where `which` has their positions.
+    """
+    lam = np.maximum(ens.ratios(extra), LEAST_RATIO)
+    if isinstance(ens.experts, ExactExperts) or len(y) <= ROOT_LABELS:
+        pairs = [_by_factor(ens, embedding, m, X, y, lam[m], which) for m in range(len(lam))]
+        a, A_ii = (np.stack(part) for part in zip(*pairs, strict=True))
+    else:
+        a, A_ii = _by_weights(ens, embedding, X, y, lam, which)
+    return *innovations(a, A_ii), lam if which is None else lam[:, which]
+
+
+def _by_factor(
+    ens: Ensemble, embedding: Embedding, m: int, X: Array, y: Array, lam: Array, which: Which
+) -> tuple[Array, Array]:
+    """a and A_ii (t,) of expert m."""
+    if which is None or not isinstance(ens.experts, ExactExperts):
+        a, A_ii = by_root(_root(ens, embedding, m, X, lam), y)
+        return (a, A_ii) if which is None else (a[which], A_ii[which])
+    L, alone = ens.experts.L[m], np.zeros((len(y), len(which)))
+    alone[which, np.arange(len(which))] = 1.0
+    R = solve_triangular(L, alone, lower=True, check_finite=False)
+    z = solve_triangular(L, y, lower=True, check_finite=False)
+    return R.T @ z, np.einsum("ji,ji->i", R, R)
+
+
+def _by_weights(
+    ens: Ensemble, embedding: Embedding, X: Array, y: Array, lam: Array, which: Which
+) -> tuple[Array, Array]:
+    """a and A_ii (M, t) of experts on features or inducing points, some labels at a time."""
+    if which is not None:
+        X, y, lam = X[which], y[which], lam[:, which]
+    a, A_ii = np.empty_like(lam), np.empty_like(lam)
+    for rows in random_features.blocks(len(y), 2 * 8 * len(lam) * embedding.width(ens.experts)):
+        points = embedding.points(ens.experts, X[rows])
+        r, (mu, v) = ens.experts.remainders(points), ens.experts.predict(points)
+        noise = lam[:, rows] + r
+        a[:, rows], found = by_posterior(y[rows], mu, v - r, noise)
+        prior = np.einsum("mnf,mnf->mn", points, points)  # A_ii is 1 / C_ii at the least
+        A_ii[:, rows] = np.maximum(found, 1.0 / (prior + noise))
+    return a, A_ii
+
+
+def without(ens: Ensemble, e: Array, s: Array) -> Ensemble:
+    """Weights and magnitudes as if a label that is left out with e and s (M,) had not come.
+
+    Its experts still know the label: what they believe of its point without it is e and s.
+    """
+    scale, added = unlearnt(ens, ens.scale, e, s)
+    return replace(ens, log_w=normalise(ens.log_w - added), scale=scale)
+
+
+def unlearnt(ens: Ensemble, scale: Magnitude, e: Array, s: Array) -> tuple[Magnitude, Array]:
+    """The magnitudes without each of the labels that are left out with e and s (M, ...), and what
+    these labels have added to the log weights (M, ...).
+    """
+    less = scale.without(e, s)
+    return less, ens.temper * less.log_density(e, s)
+
+
+def _root(ens: Ensemble, embedding: Embedding, m: int, X: Array, lam: Array) -> Array:
+    """R of expert m; exact ones have factored C already."""
+    experts = ens.experts
+    if isinstance(experts, ExactExperts):
+        return _inverted(experts.L[m])
+    some = experts.take([m])
+    points = embedding.take([m]).points(some, X)
+    noise = lam + some.remainders(points)[0]
+    return inverse_root(some.prior_covariance(points, points)[0] + np.diag(noise))
+
+
+def _inverted(L: Array) -> Array:
+    return np.asarray(solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False))
+
+
+# Below this noise ratio lam - v has lost half its digits, for its relative error is 1e-16 / lam^2:
+# the root of A is computed instead, with an error of 1e-15 / lam.
+TINY_RATIO = 1e-4
+
+
+def left_out_errors(ens: Ensemble, judged: Judged, picks: Picks) -> Array:
+    """Mean squared errors (K,) on the labels seen, each predicted without itself."""
+    e, s, log_w = pseudo_labels(ens, picks)
+    by = _by_root if judged.lam.min() < TINY_RATIO else _by_posterior
+    a, A_ii, b = by(ens, judged, picks)  # (M, t), (M, t), (M, t, K)
+    e, s = e[:, None, :], s[:, None, :]
+    ratio = b / s
+    a_k = a[:, :, None] - ratio * e  # (M, t, K)
+    A_k = A_ii[:, :, None] + ratio * b
+    error, spread = innovations(a_k, A_k)
+    _, added = unlearnt(ens, ens.scale.having(e, s), error, spread)
+    w = np.exp(normalise_over_experts(log_w[:, None, :] - added))
+    return np.asarray((np.einsum("mtk,mtk->tk", w, error) ** 2).mean(axis=0))
+
+
+def _by_posterior(ens: Ensemble, judged: Judged, picks: Picks) -> tuple[Array, Array, Array]:
+    c = ens.experts.covariance(judged.points, picks.points)
+    a, A_ii = by_posterior(judged.y, judged.mu, judged.v, judged.lam)
+    return a, A_ii, c / judged.lam[:, :, None]
+
+
+def _by_root(ens: Ensemble, judged: Judged, picks: Picks) -> tuple[Array, Array, Array]:
+    K = ens.experts.prior_covariance(judged.points, judged.points)
+    k = ens.experts.prior_covariance(judged.points, picks.points)  # (M, t, K)
+    parts = []
+    for m, lam in enumerate(np.maximum(judged.lam, LEAST_RATIO)):
+        R = inverse_root(K[m] + np.diag(lam))
+        parts.append((*by_root(R, judged.y), R.T @ (R @ k[m])))
+    a, A_ii, b = (np.stack(part) for part in zip(*parts, strict=True))
+    return a, A_ii, b

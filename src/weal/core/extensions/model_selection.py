@@ -1,0 +1,284 @@
+"""Which experts play: the few, out of all that could, that the labels speak for.
+
+All that could are a grid (families x one lengthscale x noise ratio) and, fitted to the labels, one
+lengthscale for each input (`ard`), in a family of the grid or in anova (`anova_kernel`). They are
+classes of models with a prior of their own:
+
+    anova            1 - (1 - ANOVA_SHARE)^(d - 1)   nothing with one input
+    one for each     FITTED_SHARE of the rest        evenly to the families
+    the grid         what is left, evenly to the kernels
+
+all with one prior of the noise ratio (`relevance.noise_prior`), or a class would gain or lose by
+the noise that the labels have. Evidence, Laplace's for what is fitted, turns them into a posterior.
+A peak is entered as several experts (`posterior_points`), for few labels leave its lengthscales and
+noise open; they divide its weight.
+
+Those with a posterior of at least LEAST_POSTERIOR play, MOST_EXPERTS at the most, and of a class
+that has as much its best in any case; what the others of its class had goes to them, for the grid
+spreads its mass over many and would lose it to the few fitted ones. They start from the log prior
+that makes their weights, once all labels are folded in, the posteriors found here. Noise that
+labels bring along is measured by a unit of each one's own (`label_noise`). A line-up depends on
+the set of labels alone, not on their order or on the line-up before.
+
+The line-up of many labels: found with some of them, fitted again with more.
+
+A line-up (`model_selection`) tries a grid of kernels, and every fit of a lengthscale for each input
+takes some forty factors of all labels that it looks at: t^3 each. With few hundred of many labels
+it finds its way, and ends where those few have it. From there on a fit to more labels is short. So
+the best of each family that plays (and of the other family of the grid, which may have been left
+behind by chance) is fitted again to more labels, and all are compared by these,
+
+    log prior + log evidence of the labels
+
+where the log prior of what was fitted again is Laplace's charge, log Z - log evidence. Few labels
+may have been met exactly by a function without noise that varies too fast, and a fit from there
+stays there. So a fit starts from the likeliest of some longer lengthscales and larger noises.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from weal.core.arrays import Array
+from weal.core.constants import (
+    A0,
+    ANOVA_RATIO,
+    ANOVA_SHARE,
+    ANOVA_START,
+    FEWEST_FITTED,
+    FIT_ROUNDS,
+    FITTED_SHARE,
+    FORWARD_RATIO,
+    GRID_FAMILIES,
+    GRID_LENGTHS,
+    LEAST_POSTERIOR,
+    MANY_INPUTS,
+    MOST_EXPERTS,
+    OFFSET,
+)
+from weal.core.extensions.anova_kernel import ANOVA
+from weal.core.extensions.ard import Peak, fit, forward, noise_prior
+from weal.core.extensions.integrated_evidence import evidence_constant, weighed
+from weal.core.extensions.label_noise import prior_height, units
+from weal.core.extensions.posterior_points import draws
+from weal.core.paper.ensemble import normalise
+from weal.core.paper.kernels import Kernel, dictionary
+
+Player = tuple[Kernel, float]  # an expert that could play, with its noise ratio
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lineup:
+    """The experts that play."""
+
+    kernels: tuple[Kernel, ...]  # H
+    noise: Array  # (H,)  lam
+    unit: Array  # (H,)  of the noise that labels bring along
+    log_prior: Array  # (H,)  their log weights before the first label, not normalised
+    fitted: float  # posterior of the classes with one lengthscale for each input
+
+
+def grid(d: int) -> tuple[Kernel, ...]:
+    """The kernels of the grid for d inputs."""
+    plain = dictionary(GRID_FAMILIES, [length * d**0.5 for length in GRID_LENGTHS])
+    return tuple(Kernel(k.family, k.length_scale, k.alpha, OFFSET) for k in plain)
+
+
+def choose(
+    kernels: Sequence[Kernel], ratios: Sequence[float], X: Array, y: Array, extra: Array,
+    relevance: bool = True, temper: float = 1.0, additive: bool = True,
+) -> Lineup:  # fmt: skip
+    """The line-up for labels y (t,) at X (t, d), with noise variances extra (t,) of their own.
+
+    Where evidences will be raised to the power `temper` (`ensemble`), those play that matter then.
+    Without `additive` anova is left out, for experts that are not exact. Labels whose noise has no
+    bound tell nothing, and have to be left out.
+    """
+    if not np.isfinite(extra).all():
+        raise ValueError("a noise variance is not finite; leave out labels that tell nothing")
+    evidence, unit = weighed(kernels, ratios, X, y, extra)  # (kernels, ratios)
+    on_grid = evidence - _taken(unit, extra) + _noise_shares(ratios, extra)
+    players = [(kernel, ratio) for kernel in kernels for ratio in ratios]
+    parts = [Entries(players, evidence.ravel(), unit.ravel(), on_grid.ravel())]
+    shares = [1.0 / len(kernels)]
+    if relevance and len(y) >= FEWEST_FITTED:
+        anova_share = 1.0 - (1.0 - ANOVA_SHARE) ** (X.shape[1] - 1) if additive else 0.0
+        peaks = _peaks(kernels, ratios, on_grid, X, y, extra)
+        shares = [(1.0 - anova_share) * (1.0 - FITTED_SHARE) / len(kernels)]
+        shares.append((1.0 - anova_share) * FITTED_SHARE / len(peaks))
+        parts.append(_joined([_entries(peak, X, y, extra) for peak in peaks]))
+        if anova_share:
+            start = (Kernel(ANOVA, ANOVA_START, X.shape[1] ** -0.5, OFFSET), ANOVA_RATIO)
+            parts.append(_entries(_fitted(start, X, y, extra), X, y, extra))
+            shares.append(anova_share)
+    kind = np.repeat(np.arange(len(parts)), [len(part.players) for part in parts])
+    every = _joined(parts)
+    return _best(every, every.log_post + np.log(shares)[kind], kind, temper)
+
+
+class Entries(NamedTuple):
+    """Experts that could play."""
+
+    players: list[Player]  # n
+    evidence: Array  # (n,)
+    unit: Array  # (n,)
+    log_post: Array  # (n,)  without the share of their class
+
+
+def _joined(parts: Sequence[Entries]) -> Entries:
+    """All of them, in turn."""
+    players = [player for part in parts for player in part.players]
+    evidence, unit, log_post = (np.concatenate([part[n] for part in parts]) for n in (1, 2, 3))
+    return Entries(players, evidence, unit, log_post)
+
+
+def _best(every: Entries, log_post: Array, kind: NDArray[np.intp], temper: float) -> Lineup:
+    """Those with the largest posteriors, for log posteriors (n,) and classes (n,)."""
+    log_prior = log_post - every.evidence
+    log_post = normalise(log_prior + temper * every.evidence)
+    best = _playing(log_post, kind)
+    chosen = [every.players[n] for n in best.tolist()]
+    return Lineup(
+        tuple(kernel for kernel, _ in chosen),
+        np.array([ratio for _, ratio in chosen]),
+        every.unit[best],
+        log_prior[best] + _inherited(log_post, best, kind),
+        float(np.exp(log_post[kind > 0]).sum()),
+    )
+
+
+def _playing(log_post: Array, kind: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Positions of those that play, best first; the best of each class goes before all others."""
+    order = np.argsort(-log_post, kind="stable")
+    leads = np.zeros(len(order), dtype=bool)
+    for one in np.unique(kind):
+        if logsumexp(log_post[kind == one]) >= np.log(LEAST_POSTERIOR):
+            leads[np.flatnonzero(kind[order] == one)[0]] = True
+    rest = ~leads & (log_post[order] >= np.log(LEAST_POSTERIOR))
+    rest &= np.cumsum(rest) <= MOST_EXPERTS - leads.sum()
+    return np.asarray(order[leads | rest])
+
+
+def _inherited(log_post: Array, best: NDArray[np.intp], kind: NDArray[np.intp]) -> Array:
+    """What makes up for those of each class that do not play, in the logs of those that do."""
+    more = np.zeros(len(best))
+    for one in np.unique(kind[best]):
+        playing = kind[best] == one
+        more[playing] = logsumexp(log_post[kind == one]) - logsumexp(log_post[best[playing]])
+    return more
+
+
+def _peaks(
+    kernels: Sequence[Kernel], ratios: Sequence[float], on_grid: Array, X: Array, y: Array,
+    extra: Array,
+) -> list[Peak]:  # fmt: skip
+    """The peak of each family, from the best of its kernels on the grid.
+
+    With MANY_INPUTS or more, of which few may matter, also from where `forward` leads: one
+    lengthscale for all may see nothing but noise there, and so would what is fitted from it.
+    """
+    peaks = []
+    for family in dict.fromkeys(kernel.family for kernel in kernels):
+        rows = [n for n, kernel in enumerate(kernels) if kernel.family == family]
+        n, r = np.unravel_index(int(np.argmax(on_grid[rows])), on_grid[rows].shape)
+        starts = [(kernels[rows[int(n)]], float(ratios[int(r)]))]
+        if X.shape[1] >= MANY_INPUTS:
+            starts.append((forward(kernels[rows[0]], X, y, extra), FORWARD_RATIO))
+        found = [_fitted(start, X, y, extra) for start in starts]
+        peaks.append(max(found, key=lambda peak: peak.log_z))
+    return peaks
+
+
+def _fitted(start: Player, X: Array, y: Array, extra: Array) -> Peak:
+    """The peak from a start, stated noise measured by the unit of the start, then of the peak."""
+    if not extra.any():
+        return fit(*start, X, y, extra)
+    for _ in range(FIT_ROUNDS):
+        unit = float(units([start[0]], [start[1]], X, y, extra)[0, 0])
+        peak = replace(fit(*start, X, y, extra / unit), unit=unit)
+        start = (peak.kernel, peak.noise)
+    return peak
+
+
+def _noise_shares(ratios: Sequence[float], extra: Array) -> Array:
+    """Log prior (ratios,) of the noise ratios of the grid: that of what is fitted, at these."""
+    untold = float(np.mean(extra == 0.0))
+    return normalise(np.array([noise_prior(float(np.log(ratio)), untold)[0] for ratio in ratios]))
+
+
+def _taken(unit: Array, extra: Array) -> Array:
+    """What the prior of the magnitude took, and is given back where noise is stated."""
+    return prior_height(unit) if extra.any() else np.zeros_like(unit)
+
+
+def _entries(peak: Peak, X: Array, y: Array, extra: Array) -> Entries:
+    """The experts that stand for a peak, and their log posteriors within its class."""
+    points, log_share, L, b = draws(peak)
+    constant, shape = evidence_constant(len(y)), peak.fit.shape
+    players = [(shape.kernel(p[:-1]), float(np.exp(p[-1]))) for p in points]
+    log_post = peak.log_z + constant + log_share
+    if not extra.any():
+        return Entries(players, L + constant, b / (A0 + 0.5 * len(y)), log_post)
+    each = [weighed([kernel], [ratio], X, y, extra) for kernel, ratio in players]
+    evidence, unit = (np.array([pair[n][0, 0] for pair in each]) for n in (0, 1))
+    return Entries(players, evidence, unit, log_post - _taken(np.array(peak.unit), extra))
+
+
+LONGER, NOISIER = (1.0, 2.0), (1e-4, 1e-3, 1e-2, 1e-1)  # lengthscales by factors, and noise ratios
+
+
+def refined(
+    found: Lineup, X: Array, y: Array, extra: Array, most: int, temper: float = 1.0
+) -> Lineup:
+    """The line-up, at most so many, with lengthscales and noise fitted to labels y (t,) at X."""
+    stated = bool(extra.any())
+    players = list(zip(found.kernels, found.noise.tolist(), strict=True))
+    log_z: list[float] = []
+    for known in _starts(found):
+        kernel, noise = _likeliest(*known, X, y, extra)
+        unit = float(units([kernel], [noise], X, y, extra)[0, 0]) if stated else 1.0
+        peak = fit(kernel, noise, X, y, extra / unit)
+        players.append((peak.kernel, peak.noise))
+        log_z.append(peak.log_z + evidence_constant(len(y)))
+    each = [weighed([kernel], [noise], X, y, extra) for kernel, noise in players]
+    evidence, unit_of = (np.array([part[n][0, 0] for part in each]) for n in (0, 1))
+    again = slice(len(found.kernels), None)
+    taken = prior_height(unit_of[again]) if stated else 0.0
+    log_prior = np.append(found.log_prior, np.array(log_z) - evidence[again] - taken)
+    log_post = normalise(log_prior + temper * evidence)
+    best = np.argsort(-log_post, kind="stable")[:most]
+    best = best[log_post[best] >= np.log(LEAST_POSTERIOR)]
+    chosen = [players[n] for n in best.tolist()]
+    kernels, noises = tuple(kernel for kernel, _ in chosen), np.array([lam for _, lam in chosen])
+    return Lineup(kernels, noises, unit_of[best], log_prior[best], found.fitted)
+
+
+def _likeliest(
+    kernel: Kernel, noise: float, X: Array, y: Array, extra: Array
+) -> tuple[Kernel, float]:
+    """The start of a fit: a kernel that was found, or a longer one, with its noise or a larger."""
+    ell = np.asarray(kernel.length_scale)
+    longer = [
+        Kernel(kernel.family, (factor * ell).tolist(), kernel.alpha, kernel.offset)
+        for factor in LONGER
+    ]
+    ratios = [noise, *(ratio for ratio in NOISIER if ratio > noise)]
+    evidence, _ = weighed(longer, ratios, X, y, extra)
+    n, r = np.unravel_index(int(np.argmax(evidence)), evidence.shape)
+    return longer[int(n)], ratios[int(r)]
+
+
+def _starts(found: Lineup) -> list[tuple[Kernel, float]]:
+    """The first of each family in the line-up; where that is one of the grid's, both of these."""
+    first, noise = found.kernels[0], float(found.noise[0])
+    starts: dict[str, tuple[Kernel, float]] = {}
+    for kernel, lam in zip(found.kernels, found.noise.tolist(), strict=True):
+        starts.setdefault(kernel.family, (kernel, lam))
+    for family in GRID_FAMILIES if first.family in GRID_FAMILIES else ():
+        other = Kernel(family, first.length_scale, first.alpha, first.offset)
+        starts.setdefault(family, (other, noise))
+    return list(starts.values())

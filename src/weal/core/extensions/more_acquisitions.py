@@ -1,0 +1,169 @@
+"""Acquisition functions beyond the paper's five (`paper.acquisition`), and the table of all by
+name.
+
+    random    a number for each candidate, from the key of the step
+    ivr       sum_m w_m r_m, with r_m(x) the fall of the variance of expert m, averaged over the
+              reference points, that a label would bring: sig2 q / (v + lam), q the mean squared
+              covariance of x with them. [2] Cohn: Neural network exploration using optimal
+              experiment design, 1996; Seo et al.: Gaussian process regression: active data
+              selection and test point rejection, 2000.
+    bald      information of the label about f and about which expert is right: entropy of y minus
+              the noise entropy of the experts
+                  = sum_m w_m [ 1/2 log((var_m + noise_m) / noise_m) + KL(p_m || sum_m' w_m' p_m') ]
+              [3] Houlsby et al.: Bayesian active learning, 2011. The divergences by
+              Gauss-Hermite quadrature, each held to [0, -log w_m], where it must lie; right to
+              1e-3 nats while sds are within a factor of 3, to 0.3 beyond.
+    mvr       the expected fall of the variance of the mixture over the targets, the change of the
+              weights with the label included: MV of `variance_reduction`. For one expert it is ivr.
+    mvr-var   sqrt(MV gpm-var): what a label would teach about the whole pool, where the mixture
+              is unsure.
+    mvr-var-igs  sqrt(MV gpm-var igs), the default: the same, and far from what was measured, which
+              helps where the model is wrong about itself.
+    igs       min_i |x - x_i| |mean(x) - y_i| over the labels i: far in input and in output.
+              [4] Wu, Lin, Huang: Active learning for regression using greedy sampling, 2019.
+
+A user's own function takes the same `Belief` and returns one score for each candidate.
+"""
+
+import numpy as np
+
+from weal.core.arrays import Array
+from weal.core.distances import squared_distances
+from weal.core.extensions.variance_reduction import expected_fall
+from weal.core.paper.acquisition import (
+    HERMITE_NODES,
+    HERMITE_WEIGHTS,
+    MAX_STANDARDISED_DISTANCE,
+    NEGLIGIBLE,
+    VAR_FLOOR,
+    Acquisition,
+    Belief,
+    gpm_ent,
+    gpm_var,
+    non_negligible,
+    qbc,
+    random,
+    went,
+    wvar,
+)
+
+DISTANCES = 1 << 16  # of `igs`, at a time, that they stay in the processor's cache
+
+
+def ivr(belief: Belief) -> Array:
+    """Expected fall of the variance over the reference points."""
+    if belief.reduction is None:
+        raise ValueError(
+            "ivr needs a belief with `reduction`; mark a function with needs_reduction"
+        )
+    return belief.w @ belief.reduction
+
+
+def mvr(belief: Belief) -> Array:
+    """Expected fall of the variance of the mixture over the targets."""
+    if belief.toward is None:
+        raise ValueError("mvr needs a belief with `toward`; mark a function with needs_targets")
+    which = belief.toward.which
+    w = belief.w[which]
+    s = np.maximum(belief.var[which] + belief.noise[which][:, None], VAR_FLOOR)
+    return expected_fall(w / w.sum(), belief.mu[which], s, belief.toward)
+
+
+def mvr_var(belief: Belief) -> Array:
+    """Geometric mean of `mvr` and `gpm-var`."""
+    return np.sqrt(mvr(belief)) * np.sqrt(gpm_var(belief))
+
+
+def mvr_var_igs(belief: Belief) -> Array:
+    """`mvr-var` times the root of `igs`: the one that asks by default."""
+    return mvr_var(belief) * np.sqrt(igs(belief))
+
+
+def bald(belief: Belief) -> Array:
+    """Information of the label about f and about the experts; never negative."""
+    w, mu, var = non_negligible(belief)
+    noise = np.maximum(belief.noise[belief.w >= NEGLIGIBLE], VAR_FLOOR)[:, None]
+    about_f = 0.5 * np.log1p(var / noise)  # (M, N)
+    return w @ (about_f + _divergences(w, mu, np.sqrt(var + noise)))
+
+
+def igs(belief: Belief) -> Array:
+    """Distance to the nearest label in input times output."""
+    if not len(belief.y_labelled):
+        return np.full(belief.mu.shape[1], 1.0)
+    N, y, mean = belief.mu.shape[1], belief.y_labelled, belief.mean
+    size = max(1, DISTANCES // len(y))
+    scores = np.empty(N)
+    for rows in (slice(start, start + size) for start in range(0, N, size)):
+        dx = np.sqrt(squared_distances(belief.X[rows], belief.X_labelled))  # (n, t)
+        dy = mean[rows, None] - y
+        scores[rows] = np.abs(np.multiply(dx, dy, out=dy), out=dy).min(axis=1)
+    return scores
+
+
+def _divergences(w: Array, mu: Array, sd: Array) -> Array:
+    """KL(p_m || sum_m' w_m' p_m') (M, N) of normal components, by quadrature."""
+    out = np.empty_like(mu)
+    for m in range(len(w)):
+        wider = (sd[m] / sd)[:, None, :]  # (M, 1, N)
+        # The nodes mu_m + sd_m x as the others see them; mu_m - mu first, for mu_m may be large.
+        gap = ((mu[m] - mu) / sd)[:, None, :] + wider * HERMITE_NODES[:, None]  # (M, Q, N)
+        gap = np.minimum(np.abs(gap), MAX_STANDARDISED_DISTANCE)
+        ratio = wider * np.exp(0.5 * (HERMITE_NODES[:, None] ** 2 - gap * gap))
+        out[m] = -(HERMITE_WEIGHTS @ np.log(np.tensordot(w, ratio, axes=1)))
+    return np.clip(out, 0.0, -np.log(w)[:, None])
+
+
+ACQUISITIONS: dict[str, Acquisition] = {
+    "random": random,
+    "wvar": wvar,
+    "went": went,
+    "qbc": qbc,
+    "gpm-var": gpm_var,
+    "gpm-ent": gpm_ent,
+    "ivr": ivr,
+    "mvr": mvr,
+    "mvr-var": mvr_var,
+    "mvr-var-igs": mvr_var_igs,
+    "bald": bald,
+    "igs": igs,
+}
+
+
+def needs_reduction(acquisition: Acquisition) -> bool:
+    """Whether the score reads `Belief.reduction`, which costs a second column for each label."""
+    return acquisition is ivr or bool(getattr(acquisition, "needs_reduction", False))
+
+
+def needs_targets(acquisition: Acquisition) -> bool:
+    """Whether the score reads `Belief.toward`: covariances with the targets."""
+    ours = acquisition in (mvr, mvr_var, mvr_var_igs)
+    return ours or bool(getattr(acquisition, "needs_targets", False))
+
+
+def is_ours(name: str, acquisition: Acquisition) -> bool:
+    """Whether this is our function of that name, and not a user's that is called the same."""
+    return ACQUISITIONS.get(name) is acquisition
+
+
+def is_pointwise(acquisition: Acquisition) -> bool:
+    """Whether the score of a candidate depends on no other, so that it may be given blocks.
+
+    Ours do, but for `random`; a function of the user's own says so with `pointwise`.
+    """
+    ours = acquisition in ACQUISITIONS.values() and acquisition is not random
+    return ours or bool(getattr(acquisition, "pointwise", False))
+
+
+# Variances, what they fall by, and products with these; what a label costs may divide them.
+AMOUNTS = ("wvar", "qbc", "gpm-var", "ivr", "mvr", "mvr-var", "mvr-var-igs")
+
+
+def is_amount(acquisition: Acquisition) -> bool:
+    """Whether the score is an amount of variance.
+
+    Entropies, informations and distances are none; a function of the user's own says that it is
+    one with `amount`.
+    """
+    ours = any(ACQUISITIONS.get(name) is acquisition for name in AMOUNTS)
+    return ours or bool(getattr(acquisition, "amount", False))

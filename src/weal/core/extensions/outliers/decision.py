@@ -1,0 +1,310 @@
+"""Labels that may be wrong: a typo, another unit, another sample.
+
+A label is right, with the noise that experts know of, or, with prior probability p, wrong: it then
+tells nothing of f and comes from a wide Cauchy around the median of the labels,
+
+    slab_i = log Cauchy(y_i; median, WIDTH s) + log(p / (1 - p)),     s = 1.4826 MAD
+
+or its decimal point has slipped, and what was meant is what the others expect (`slips_and_swaps`):
+slab_i is the log of the sum of both.
+
+Which labels are wrong is decided by evidence, as a function of the set of labels. With C = K + lam,
+A = C^-1 over the labels believed and log Z = sum over experts of prior and evidence, magnitude
+integrated out (`conjugate_magnitude`), every label has a density given all others believed, in
+closed form:
+
+    believed    e_i = (A y)_i / A_ii     s_i = 1 / A_ii               b without e_i^2 / (2 s_i)
+    doubted     e_j = y_j - k_j'A y      s_j = C_jj - k_j'A k_j
+
+and the log odds of a label being wrong are slab_i - charge_i - log p(y_i | others). To doubt i, or
+to believe j again, is a rank-one step of A (`Stand`):
+
+    A -= A_i A_i' / A_ii           A += u u' / s_j,    u = A k_j - e_j
+
+`judge` first looks at the odds by the experts that all labels settle. Where none is surprising,
+and none lies apart, that is all. Otherwise it searches, forward and backward, from the gross
+ones: over a coarse grid of experts, then with experts settled by the labels believed, and again
+without those that have likely slipped, for experts that know a wrong label take it for noise. What
+it finds is weighed against nobody being wrong by the evidence of the whole line-up, straight and
+bent (`label_warp`): a skewed function is no typo. Each doubt is charged, for no model is true:
+CHARGE nats, or FAR_CHARGE where a label lies beyond all others by more than their range. Such a
+label is set aside where it is undecided whether it is wrong: one in ten that is believed spoils
+more than one that is missing. Two labels that are likely exchanged (`slips_and_swaps`) are not set
+aside, but undecided.
+
+[2] Box, Tiao: A Bayesian approach to some outlier problems, 1968.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import expit, logit, logsumexp
+
+from weal.core.arrays import Array
+from weal.core.constants import (
+    BENT_CHARGE,
+    CHARGE,
+    FEWEST_DOUBTED,
+    MOST_WRONG,
+    RATIOS,
+    SUSPICIOUS,
+    UNDECIDED,
+)
+from weal.core.extensions.integrated_evidence import log_evidences
+from weal.core.extensions.label_warp import STRAIGHT, Bend, fit_warp
+from weal.core.extensions.model_selection import Lineup, grid
+from weal.core.extensions.outliers import slips_and_swaps
+from weal.core.extensions.outliers.inclusion import Slabs, Stand, search, stand
+from weal.core.extensions.outliers.prior import Doubt, Mask, Slab, apart, gross, spread
+
+HOPELESS = 4.0  # nats by which the grid may be against doubts that fitted experts are asked about
+MOST_EXCHANGED = 0.45  # probability of being wrong of a label that is likely in another's place
+LEAST_BENT = 1e-15  # spread over sd down to which labels may be skewed
+OPEN = 10.0  # nats, and twice what fitted experts add, within which a coarse grid decides nothing
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """What a judgement ends in."""
+
+    doubt: Doubt
+    lineup: Lineup
+    variance: float  # of the labels believed
+
+
+# Labels to believe (t,), and how they are bent -> the line-up for them, and their variance.
+Settle = Callable[[Mask, Bend], tuple[Lineup, float]]
+
+
+def judge(
+    X: Array, y: Array, extra: Array, sure: Array, settle: Settle, zero: float = np.nan
+) -> Found:
+    """Which of the labels y (t,) at X (t, d) are wrong, and the experts settled by the others.
+
+    `extra` (t,) are noise variances of their own; those called `sure` (t,) are believed.
+    `zero` is where the zero of the labels is as they were told, if that is known
+    (`slips_and_swaps`).
+    """
+    t = len(y)
+    everyone = np.zeros(t, dtype=np.bool_)
+    lineup, variance = settle(~everyone, STRAIGHT)
+    median, s = spread(y)
+    if s == 0.0 or t < FEWEST_DOUBTED:
+        return Found(Doubt(np.zeros(t), everyone), lineup, variance)
+    far = gross(y, sure)
+    alone = apart(y, sure) & ~far.any()
+    far |= alone
+    case = Case(X, y, extra, sure, Slab(median, s, *_range(y[~far])), zero)
+    none = case.stand(lineup, variance, everyone)
+    odds = np.where(sure > 0, -np.inf, case.odds(none, variance))
+    nobody = Found(Doubt(expit(odds), everyone, case.slab), lineup, variance)
+    if not (alone | (odds + case.charges > SUSPICIOUS)).any():
+        return _or_exchanged(nobody, none, sure)
+    found = case.searched(nobody, far, none, settle)
+    if found.doubt.wrong.any():
+        none = case.stand(found.lineup, found.variance, found.doubt.wrong)
+    return _or_exchanged(found, none, sure)
+
+
+def _range(y: Array) -> tuple[float, float]:
+    return float(y.min()), float(y.max())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """Labels that are judged."""
+
+    X: Array  # (t, d)
+    y: Array  # (t,)
+    extra: Array  # (t,)
+    sure: Array  # (t,)
+    slab: Slab
+    zero: float = np.nan  # of the labels as they were told
+
+    @property
+    def charges(self) -> Array:  # (t,)
+        return self.slab.charge(self.y)
+
+    def stand(self, lineup: Lineup, variance: float, wrong: Mask) -> Stand:
+        """The stand of a line-up that was settled with labels of that variance."""
+        players = list(
+            zip(lineup.kernels, lineup.noise.tolist(), lineup.unit.tolist(), strict=True)
+        )
+        y, extra = self.y / np.sqrt(variance), self.extra / variance
+        return stand(players, lineup.log_prior, self.X, y, extra, wrong)
+
+    def slabs(self, now: Stand, variance: float) -> Array:  # (t,)
+        """Log slab of each label, in units of labels of that variance."""
+        anything = self.slab.log_prior(self.y) + 0.5 * float(np.log(variance))
+        return np.asarray(np.logaddexp(anything, self.slipped(now, variance)))
+
+    def slipped(self, now: Stand, variance: float) -> Array:  # (t,)
+        """The part of it that is for decimal points."""
+        return slips_and_swaps.log_prior(now.others(), now.y, self.zero / float(np.sqrt(variance)))
+
+    def odds(self, now: Stand, variance: float) -> Array:  # (t,)
+        """Log odds of each label being wrong, its charge paid."""
+        return self.slabs(now, variance) - self.charges - now.log_density()
+
+    def charged(self, variance: float) -> Slabs:
+        """The same with charges, wherever experts stand."""
+        return lambda now: self.slabs(now, variance) - self.charges
+
+    def on_grid(self, far: Mask) -> Mask:
+        """Labels to doubt by a coarse grid of experts, found without a charge; none where with it
+        that is far from likely.
+        """
+        variance = float(np.var(self.y[~far])) or 1.0
+        kernels, ratios = grid(self.X.shape[1])[::2], RATIOS[3:]
+        players = [(kernel, ratio, 1.0) for kernel in kernels for ratio in ratios]
+        y, extra = self.y / np.sqrt(variance), self.extra / variance
+        even = np.full(len(players), -np.log(len(players)))
+        start = stand(players, even, self.X, y, extra, far)
+        found = search(start, lambda now: self.slabs(now, variance), self.sure, self.X)
+        nobody = np.zeros_like(far)
+        doubts = (self.slabs(found, variance) - self.charges)[found.wrong].sum()
+        everyone = Stand.of(start.C, start.lam, y, even, nobody) if far.any() else start
+        return found.wrong if found.log_z() + doubts > everyone.log_z() - HOPELESS else nobody
+
+    def searched(self, nobody: Found, far: Mask, none: Stand, settle: Settle) -> Found:
+        """The judgement where a label is suspicious; `none` is the stand that believes all.
+
+        Experts that were settled with a wrong label have made room for it: where its decimal point
+        has likelier slipped than not, but for the charge, they are settled without it as well.
+        """
+        order = np.lexsort((*self.X.T, self.y))  # decisions do not hang on rounding
+        back = np.argsort(order)
+        X, y, extra, sure = (part[order] for part in (self.X, self.y, self.extra, self.sure))
+        sorted_case = Case(X, y, extra, sure, self.slab, self.zero)
+        wrong = sorted_case.on_grid(far[order])[back]
+        best = self.side(wrong, settle) if wrong.any() else None
+        now, variance = (none, nobody.variance) if best is None else (best.now, best.variance)
+        close = (self.slipped(now, variance) > now.log_density()) & (self.sure == 0.0)
+        wider = now.wrong | close
+        if (wider != now.wrong).any() and wider.sum() <= MOST_WRONG * len(wider):
+            other = self.side(wider, settle)
+            if best is None or (other is not None and other.log_z > best.log_z):
+                best = other
+        if best is None:
+            return _cleared(nobody)
+        return best.case.weighed(nobody, best, settle)
+
+    def side(self, wrong: Mask, settle: Settle) -> "_Side | None":
+        """Which are wrong by experts that some of the labels have not settled; None: nobody."""
+        case, lineup, variance = self.settled(wrong, settle)
+        now = case.stand(lineup, variance, wrong)
+        after = search(now, case.charged(variance), self.sure, self.X).wrong
+        if not after.any():
+            return None
+        if (after != wrong).any():
+            case, lineup, variance = self.settled(after, settle)
+            now = case.stand(lineup, variance, after)
+        return _Side(case, now, lineup, variance)
+
+    def settled(self, wrong: Mask, settle: Settle) -> tuple["Case", Lineup, float]:
+        """The case by the range of the other labels, and experts settled by these."""
+        ends = dict(zip(("low", "high"), _range(self.y[~wrong]), strict=True))
+        return replace(self, slab=replace(self.slab, **ends)), *settle(~wrong, STRAIGHT)
+
+    def weighed(self, nobody: Found, side: "_Side", settle: Settle) -> Found:
+        """The judgement: these are wrong, or nobody is.
+
+        Labels that lie apart are set aside while it is undecided: what they would spoil is more.
+        """
+        wrong, right = side.now.wrong, ~side.now.wrong
+        everyone = np.ones_like(wrong)
+        gain = side.log_z - self.log_z(everyone, nobody.lineup, nobody.variance)
+        least = UNDECIDED if (self.charges[wrong] < CHARGE).all() else 0.0
+        if gain > least:
+            gain = min(gain, self.against_skew(side.log_z, side.doubts, right, settle))
+        odds = np.where(self.sure > 0, -np.inf, self.odds(side.now, side.variance))
+        probability = expit(np.minimum(np.where(wrong, gain, np.inf), odds))
+        if gain > least:
+            return Found(Doubt(probability, wrong, self.slab), side.lineup, side.variance)
+        log_odds = np.minimum(logit(nobody.doubt.probability), gain)
+        kept = expit(np.where(wrong, gain, log_odds))
+        return replace(nobody, doubt=replace(nobody.doubt, probability=kept))
+
+    def against_skew(self, straight: float, doubts: float, right: Mask, settle: Settle) -> float:
+        """How much likelier labels are with some of them wrong than skewed, in nats.
+
+        `straight` is their log evidence with these wrong. Experts are settled by bent labels only
+        where a coarse grid of them leaves it open.
+        """
+        everyone = np.ones_like(right)
+        none = self.coarse(everyone, bends=True) - BENT_CHARGE
+        some = self.coarse(right, bends=True) - BENT_CHARGE + doubts
+        if none > max(straight, some):
+            return max(straight, some) - none
+        fitted = max(straight - doubts - self.coarse(right, bends=False), 0.0)
+        if (room := straight - none - 2.0 * fitted) > OPEN:
+            return room
+        some = self.bent(right, settle) + doubts
+        return max(straight, some) - self.bent(everyone, settle)
+
+    def coarse(self, kept: Mask, bends: bool) -> float:
+        """Log evidence of some of the labels by a coarse grid of experts, in units of y."""
+        y, extra, X = self.y[kept], self.extra[kept], self.X[kept]
+        bend = fit_warp(y, LEAST_BENT) if bends else STRAIGHT
+        if bends and not bend.spread:
+            return -np.inf
+        z, noise = bend.labels(y), bend.variances(extra, y)
+        unit = float(np.var(z)) or 1.0
+        kernels, ratios = grid(X.shape[1])[::2], RATIOS[::2]
+        log_p = log_evidences(kernels, ratios, X, z / unit**0.5, noise / unit)
+        slope = float(bend.log_slope(y).sum()) - 0.5 * len(y) * float(np.log(unit))
+        return float(logsumexp(log_p)) - float(np.log(log_p.size)) + slope
+
+    def bent(self, kept: Mask, settle: Settle) -> float:
+        """Log evidence of some of the labels, were they bent, which few are."""
+        bend = fit_warp(self.y[kept], LEAST_BENT)
+        if not bend.spread:
+            return -np.inf
+        return self.log_z(kept, *settle(kept, bend), bend) - BENT_CHARGE
+
+    def log_z(self, kept: Mask, lineup: Lineup, variance: float, bend: Bend = STRAIGHT) -> float:
+        """Log evidence of some of the labels by a line-up, in units of y."""
+        y, right = self.y[kept], np.zeros(int(kept.sum()), dtype=np.bool_)
+        noise = bend.variances(self.extra[kept], y)
+        seen = Case(self.X[kept], bend.labels(y), noise, self.sure[kept], self.slab)
+        slope = float(bend.log_slope(y).sum()) - 0.5 * len(y) * float(np.log(variance))
+        return seen.stand(lineup, variance, right).log_z() + slope
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Side:
+    """Labels that may be wrong, and experts settled by the others."""
+
+    case: Case  # by what range the others have
+    now: Stand
+    lineup: Lineup
+    variance: float
+
+    @property
+    def doubts(self) -> float:
+        """Log prior of the labels doubted, with their charges, in units of y."""
+        unit = 0.5 * float(np.log(self.variance))
+        each = self.case.slabs(self.now, self.variance) - unit - self.case.charges
+        return float(each[self.now.wrong].sum())
+
+    @property
+    def log_z(self) -> float:
+        """Log evidence of all labels, in units of y."""
+        return self.case.log_z(~self.now.wrong, self.lineup, self.variance) + self.doubts
+
+
+def _or_exchanged(found: Found, now: Stand, sure: Array) -> Found:
+    """The judgement with labels of pairs that may be exchanged undecided at the least.
+
+    None is set aside for that: what would put it right is known to whoever told them.
+    """
+    exchanged = np.minimum(expit(slips_and_swaps.log_odds(now, sure)), MOST_EXCHANGED)
+    probability = np.maximum(found.doubt.probability, exchanged)
+    return replace(found, doubt=replace(found.doubt, probability=probability))
+
+
+def _cleared(nobody: Found) -> Found:
+    """The judgement where no set of doubts is likely: none of them is likelier than not."""
+    most = np.minimum(nobody.doubt.probability, 0.5)
+    return replace(nobody, doubt=replace(nobody.doubt, probability=most))

@@ -1,0 +1,182 @@
+"""Labels doubted one by one, and believed again, by the evidence of some experts (`decision`)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import lapack
+from scipy.special import gammaln, logsumexp
+
+from weal.core.arrays import Array
+from weal.core.constants import A0, B0, MOST_WRONG
+from weal.core.extensions.conjugate_magnitude import Conjugate
+from weal.core.extensions.outliers.prior import Mask
+from weal.core.paper.exact_gp import LEAST_RATIO
+from weal.core.paper.fixed_magnitude import LOG_2_PI
+from weal.core.paper.kernels import Kernel, correlation
+
+LEAST_STEPPED = 5e-5  # noise ratio from which steps of rank one lose half of the digits at most
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stand:
+    """Experts, and which of the labels they believe."""
+
+    C: Array  # (m, t, t)  K + lam
+    lam: Array  # (m, t)
+    y: Array  # (t,)
+    log_prior: Array  # (m,)
+    A: Array  # (m, t, t)  inverse over the labels believed, 0 elsewhere
+    log_det: Array  # (m,)  of C over the labels believed
+    wrong: Mask  # (t,)
+
+    @classmethod
+    def of(cls, C: Array, lam: Array, y: Array, log_prior: Array, wrong: Mask) -> "Stand":
+        """Experts with covariances C, of whose labels some are doubted."""
+        kept = np.ix_(~wrong, ~wrong)
+        A, log_det = np.zeros_like(C), np.empty(len(C))
+        for m, each in enumerate(C):
+            A[m][kept], log_det[m] = _inverse(each[kept])
+        return cls(C, lam, y, log_prior, A, log_det, wrong)
+
+    def turned(self, i: int) -> "Stand":
+        """The same with label i doubted, or believed again.
+
+        By a step of rank one, or anew where noise is so small that rounding would add up.
+        """
+        wrong = self.wrong.copy()
+        wrong[i] = not wrong[i]
+        if self.lam.min() < LEAST_STEPPED:
+            return Stand.of(self.C, self.lam, self.y, self.log_prior, wrong)
+        if self.wrong[i]:
+            u = np.matmul(self.A, self.C[:, :, i, None])[:, :, 0]  # A k
+            s = self.C[:, i, i] - np.einsum("mt,mt->m", self.C[:, i] * ~self.wrong, u)
+            u[:, i] -= 1.0
+            A, log_det = self.A + u[:, :, None] * (u / s[:, None])[:, None, :], np.log(s)
+        else:
+            column, A_ii = self.A[:, :, i], self.A[:, i, i]
+            A = self.A - column[:, :, None] * (column / A_ii[:, None])[:, None, :]
+            A[:, i], A[:, :, i], log_det = 0.0, 0.0, np.log(A_ii)
+        return replace(self, A=A, log_det=self.log_det + log_det, wrong=wrong)
+
+    def diagonal(self) -> Array:  # (m, t)
+        """A_ii, which lies between 1 / C_ii and 1 / lam; 1 / C_ii for labels that are doubted."""
+        least = 1.0 / np.einsum("mtt->mt", self.C)
+        return np.asarray(np.clip(np.einsum("mtt->mt", self.A), least, 1.0 / self.lam))
+
+    def weighed(self) -> tuple[Array, Conjugate, Array]:
+        """Log posterior of each expert (m,), not normalised; its magnitude; and A y (m, t)."""
+        n = int((~self.wrong).sum())
+        a, Ay = np.full(len(self.C), A0 + 0.5 * n), self.A @ self.y
+        b = B0 + 0.5 * np.maximum(Ay @ self.y, 0.0)
+        constant = gammaln(a) - gammaln(A0) + A0 * np.log(B0) - 0.5 * n * LOG_2_PI
+        log_z = self.log_prior + constant - a * np.log(b) - 0.5 * self.log_det
+        return log_z, Conjugate(a, b, np.ones(len(a))), Ay
+
+    def log_z(self) -> float:
+        """Log evidence of the labels believed."""
+        return float(logsumexp(self.weighed()[0]))
+
+    def others(self) -> "Prediction":
+        """What experts expect of each label from the others that are believed."""
+        log_z, scale, Ay = self.weighed()
+        A_ii, on = self.diagonal(), ~self.wrong
+        e, s = Ay / A_ii, 1.0 / A_ii
+        less = scale.without(e, s)
+        log_w = log_z[:, None] - np.where(on, less.log_density(e, s), 0.0)
+        a, b = np.where(on, less.a[:, None], scale.a[:, None]), less.b
+        off = np.flatnonzero(self.wrong)
+        if len(off):
+            k = self.C[:, :, off] * on[:, None]  # (m, t, w)
+            left = np.einsum("mtt->mt", self.C)[:, off] - np.einsum("mtw,mtw->mw", k, self.A @ k)
+            s[:, off] = np.maximum(left, self.lam[:, off])
+            e[:, off] = self.y[off] - np.einsum("mtw,mt->mw", k, Ay)
+            b[:, off] = scale.b[:, None]
+        log_w -= logsumexp(log_w, axis=0)
+        return Prediction(log_w, Conjugate(a, b, scale.unit), e, s)
+
+    def log_density(self) -> Array:  # (t,)
+        """Log density of each label given the others that are believed."""
+        return self.others().log_density(np.zeros(len(self.y)))
+
+
+def _inverse(C: Array) -> tuple[Array, float]:
+    """C^-1 of a covariance C (n, n), and the log of its determinant."""
+    L, failed = lapack.dpotrf(C.T, lower=1)
+    if failed:
+        raise np.linalg.LinAlgError("a covariance is not positive definite")
+    log_det = 2.0 * float(np.log(np.diag(L)).sum())
+    lower, _ = lapack.dpotri(L, lower=1)
+    lower = np.tril(lower)
+    return lower + np.tril(lower, -1).T, log_det
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prediction:
+    """What experts expect of labels: a mixture of Student-t."""
+
+    log_w: Array  # (m, t)  their weights
+    scale: Conjugate  # (m, t)
+    e: Array  # (m, t)  labels minus what is expected
+    s: Array  # (m, t)
+
+    def log_density(self, more: Array) -> Array:  # (t,) -> (t,)
+        """Log density of labels that are larger by so much."""
+        log_p = self.log_w + self.scale.log_density(self.e + more, self.s)
+        return np.asarray(logsumexp(log_p, axis=0))
+
+
+# Log density of labels that are wrong, times the odds of being so (t,), where experts stand so.
+Slabs = Callable[[Stand], Array]
+
+
+def stand(
+    players: Sequence[tuple[Kernel, float, float]], log_prior: Array, X: Array, y: Array,
+    extra: Array, wrong: Mask,
+) -> Stand:  # fmt: skip
+    """The stand of experts (kernel, noise ratio, unit of extra) on labels y (t,) at X (t, d)."""
+    C, lam = np.empty((len(players), len(y), len(y))), np.empty((len(players), len(y)))
+    known: dict[Kernel, Array] = {}
+    for m, (kernel, ratio, unit) in enumerate(players):
+        if kernel not in known:
+            known = {kernel: correlation(kernel, X, X)}
+        lam[m] = np.maximum(ratio + extra / unit, LEAST_RATIO)
+        C[m] = known[kernel] + np.diag(lam[m])
+    return Stand.of(C, lam, y, log_prior, wrong)
+
+
+def search(start: Stand, slab: Slabs, sure: Array, X: Array) -> Stand:
+    """The stand after doubting and believing, one at a time, while the odds say so.
+
+    Labels of one point that are doubted are believed together, where they speak for one another.
+    """
+    now, most = start, int(MOST_WRONG * len(start.y))
+    for _ in range(4 * most + 4):
+        odds = slab(now) - now.log_density()
+        gain = np.where(now.wrong, -odds, np.where(sure > 0, -np.inf, odds))
+        if now.wrong.sum() >= most:
+            gain[~now.wrong] = -np.inf
+        best = int(np.argmax(gain))
+        if gain[best] > 0.0:
+            now = now.turned(best)
+            continue
+        together = _replicates(now, slab(now), X)
+        if together is None:
+            break
+        now = together
+    return now
+
+
+def _replicates(now: Stand, slab: Array, X: Array) -> Stand | None:
+    """The stand with doubted labels of one point believed, where that is likelier, or None."""
+    off, before = np.flatnonzero(now.wrong), now.log_z()
+    for i in off.tolist():
+        same = [j for j in off.tolist() if j >= i and np.array_equal(X[i], X[j])]
+        if len(same) < 2:
+            continue
+        after = now
+        for j in same:
+            after = after.turned(j)
+        if after.log_z() - before > slab[same].sum():
+            return after
+    return None

@@ -1,0 +1,70 @@
+"""Log odds of being wrong of labels that no search has looked at (`decision`): of those beyond the
+number that evidence looks at, and of those that came since.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.special import expit, logsumexp
+
+from weal.core.arrays import Array
+from weal.core.extensions.outliers import slips_and_swaps
+from weal.core.extensions.outliers.decision import Case, Found
+from weal.core.extensions.outliers.inclusion import Prediction
+from weal.core.extensions.outliers.prior import Doubt, Mask, Slab
+from weal.core.paper.ensemble import Ensemble, normalise
+from weal.core.paper.exact_gp import LEAST_RATIO
+from weal.core.paper.gaussian_likelihood import innovation
+from weal.core.paper.kernels import correlation
+
+
+def judge_others(
+    found: Found, rows: tuple[Array, Array, Array], every: tuple[Array, Array, Array], which: Mask,
+    zero: float = np.nan,
+) -> Array:  # fmt: skip
+    """Log odds (N,) of labels that were not looked at, by the experts and labels that were.
+
+    `rows` and `every` are inputs, labels and noise variances: of those judged, and of all;
+    `zero` is that of `judge`.
+    """
+    (X, y, extra), (others, labels, noise) = rows, (part[which] for part in every)
+    root, lineup = float(np.sqrt(found.variance)), found.lineup
+    kept = ~found.doubt.wrong
+    case = Case(X[kept], y[kept], extra[kept], np.zeros(int(kept.sum())), found.doubt.slab)
+    now = case.stand(lineup, found.variance, np.zeros(int(kept.sum()), dtype=np.bool_))
+    log_z, scale, Ay = now.weighed()
+    e, s = np.empty((2, len(log_z), len(labels)))
+    for m, kernel in enumerate(lineup.kernels):
+        k = correlation(kernel, case.X, others)  # (t, N)
+        own = lineup.noise[m] + noise / found.variance / lineup.unit[m]
+        s[m] = np.maximum(kernel.variance - np.einsum("tn,tn->n", k, now.A[m] @ k), 0.0) + own
+        e[m] = labels / root - Ay[m] @ k
+    log_w = np.broadcast_to(normalise(log_z)[:, None], e.shape)
+    expected = Prediction(log_w, scale, e, np.maximum(s, LEAST_RATIO))
+    log_p = expected.log_density(np.zeros(len(labels))) - np.log(root)
+    slab = found.doubt.slab
+    known = zero / root if slab.s > 0.0 else np.nan
+    slipped = slips_and_swaps.log_prior(expected, labels / root, known) - np.log(root)
+    wrong = np.logaddexp(slab.log_prior(labels), slipped)
+    return np.asarray(wrong - slab.charge(labels) - log_p)
+
+
+def put(doubt: Doubt, rows: Array, odds: Array, elsewhere: Mask, sure: Array) -> Doubt:
+    """The doubt of all labels, from that of some and the odds of those elsewhere."""
+    probability = np.zeros(len(elsewhere))
+    probability[rows], probability[elsewhere] = doubt.probability, expit(odds)
+    wrong = np.zeros(len(elsewhere), dtype=np.bool_)
+    wrong[rows], wrong[elsewhere] = doubt.wrong, odds > 0.0
+    free = sure == 0.0
+    return replace(doubt, probability=probability * free, wrong=wrong & free)
+
+
+def odds_to_come(
+    ens: Ensemble, slab: Slab, mu: Array, v: Array, z: Array, extra: Array
+) -> tuple[Array, Array]:
+    """Log odds (N,) of labels z (N,) being wrong where f is believed to be mu, v (M, N), v in units
+    of the magnitude; and how far they are from the mean of the mixture.
+    """
+    e, s = innovation(z, mu, v, np.maximum(ens.ratios(extra), LEAST_RATIO))
+    log_p = logsumexp(ens.log_w[:, None] + ens.scale.log_density(e, s), axis=0)
+    return slab.log_prior(z) - slab.charge(z) - log_p, z - ens.w @ mu

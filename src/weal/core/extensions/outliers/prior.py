@@ -1,0 +1,103 @@
+"""Where wrong labels come from: a wide Cauchy around the labels; and which lie grossly far out."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weal.core.arrays import Array
+from weal.core.constants import (
+    CHARGE,
+    FAR_CHARGE,
+    FEWEST_DOUBTED,
+    GROSS,
+    MOST_WRONG,
+    PRIOR_WRONG,
+    SLAB_WIDTH,
+)
+
+Mask = NDArray[np.bool_]
+MAD = 1.4826  # the sd of a normal over its median absolute deviation
+
+
+@dataclass(frozen=True, slots=True)
+class Slab:
+    """Where wrong labels come from, and where those believed lie; in units of the labels."""
+
+    median: float
+    s: float  # robust sd
+    low: float  # the least and the largest label believed
+    high: float
+
+    def log_prior(self, y: Array) -> Array:  # (N,) -> (N,)
+        """Log density of labels that are wrong, times the prior odds of being so.
+
+        Where s is small beside the range of those believed, as with a sharp peak, it is no reason
+        to doubt labels in between that they are close to the median. Where s is 0, none is doubted.
+        """
+        if self.s == 0.0:
+            return np.full(np.shape(y), -np.inf)
+        odds = float(np.log(PRIOR_WRONG) - np.log1p(-PRIOR_WRONG))
+        wide = SLAB_WIDTH * self.s
+        widths = np.array([wide, max(wide, self.high - self.low)])[:, None]
+        z = (y - self.median) / widths
+        return np.asarray((-np.log(np.pi * widths) - np.log1p(z * z)).min(axis=0) + odds)
+
+    def charge(self, y: Array) -> Array:  # (N,) -> (N,)
+        """What doubting each of the labels costs."""
+        span = self.high - self.low
+        far = (y > self.high + span) | (y < self.low - span)
+        return np.where(far, FAR_CHARGE, CHARGE)
+
+    def scaled(self, unit: float) -> "Slab":
+        """The same in other units."""
+        return Slab(*(part / unit for part in (self.median, self.s, self.low, self.high)))
+
+
+def around(y: Array) -> Slab:
+    """Where wrong ones would come from, by labels y (t,) that are believed."""
+    return Slab(*spread(y), float(y.min()), float(y.max()))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Doubt:
+    """What was found of the labels that experts were settled by, in the order told."""
+
+    probability: Array  # (n,)  of being wrong
+    wrong: Mask  # (n,)  those that are taken to be
+    slab: Slab = Slab(0.0, 0.0, 0.0, 0.0)
+
+    def __len__(self) -> int:
+        return len(self.wrong)
+
+
+NO_DOUBT = Doubt(np.zeros(0), np.zeros(0, dtype=np.bool_))
+
+
+def spread(y: Array) -> tuple[float, float]:
+    """Median and robust sd of labels y (t,); the sd is 0 where more than half are equal."""
+    median = float(np.median(y))
+    return median, MAD * float(np.median(np.abs(y - median)))
+
+
+def gross(y: Array, sure: Array, farthest: float = GROSS) -> Mask:
+    """Labels more than so many robust sds away; the farthest, where those are too many."""
+    median, s = spread(y)
+    away = np.where(sure > 0, 0.0, np.abs(y - median))
+    if s == 0.0 or len(y) < FEWEST_DOUBTED:
+        return np.zeros(len(y), dtype=np.bool_)
+    most = int(MOST_WRONG * len(y))
+    limit = max(farthest * s, float(np.sort(away)[-most - 1]))
+    return np.asarray(away > limit)
+
+
+def apart(y: Array, sure: Array) -> Mask:
+    """The label, if there is one, that lies beyond all others by more than their range.
+
+    Among few labels it may be within so many robust sds all the same.
+    """
+    found, order = np.zeros(len(y), dtype=np.bool_), np.argsort(y)
+    low, second, high, top = y[order[[0, 1, -2, -1]]].tolist()
+    found[order[-1]] = top - high > high - low
+    found[order[0]] = second - low > top - second
+    return np.asarray(found & (sure == 0.0))

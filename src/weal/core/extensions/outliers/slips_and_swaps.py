@@ -1,0 +1,107 @@
+"""Labels whose decimal point slipped: right but for a factor of 10, 100 or 1000.
+
+With the zero of the labels at o, what was meant by label y_i would have been
+
+    v_k = o + (y_i - o) / 10^k        k = -3, -2, -1, 1, 2, 3
+
+and where all others expect that, they tell so: density 10^-k p(v_k | others), evenly over k. That
+says far more than that the label may be anything (`prior`): in the middle of the labels it finds a
+label that is off by an sd, and a far one it tells from the tail of skewed labels.
+
+Where the others expect what is close to zero, any label can be made small enough: a peak above a
+plain of zeros is no slip. So zero itself has to be out of the question: what counts is
+
+    10^-k (p(v_k | others) - e^ZERO_OUT p(o | others)),  or nothing where that is below 0
+
+Labels that were exchanged: how much likelier all labels are with two of them put back.
+
+With A = C^-1 over the labels believed (`outliers.Stand`), exchanging labels i and j, d = y_j - y_i,
+changes the square that an expert has of them, in closed form,
+
+    y'A y  +=  2 d ((A y)_i - (A y)_j) + d^2 (A_ii + A_jj - 2 A_ij)
+
+and so its evidence, magnitude integrated out; the mean over experts, by their posterior, is how
+much likelier the two labels are exchanged than as told, given all others. Of labels that are
+doubted, both stories are told in full: they were exchanged, or they tell nothing (`Slab`).
+
+A label is as likely exchanged as wrong before anything is known of it, with any other label alike:
+the log odds of a pair are the gain, with log(p / (1 - p)) - log(t - 1).
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logit, logsumexp
+
+from weal.core.arrays import Array
+from weal.core.constants import PRIOR_SLIPPED, PRIOR_WRONG, SLIPS, ZERO_OUT
+from weal.core.extensions.conjugate_magnitude import LEAST_LEFT
+from weal.core.extensions.outliers.inclusion import Prediction, Stand
+
+LOG_10, LOG_SLIPPED = float(np.log(10.0)), float(logit(PRIOR_SLIPPED))
+
+
+def log_prior(expected: Prediction, y: Array, zero: float) -> Array:  # (N,)
+    """Log density of labels y (N,) whose decimal points slipped, by what others expect, times the
+    odds of having done so.
+
+    `zero` is where the zero of the labels is; nan: nobody knows, and none has slipped.
+    """
+    if not np.isfinite(zero):
+        return np.full(len(y), -np.inf)
+    size, found = y - zero, []
+    nothing = expected.log_density(-size) + ZERO_OUT
+    for k in SLIPS:
+        log_p = expected.log_density(size * (10.0**-k - 1.0))
+        with np.errstate(divide="ignore"):
+            more = np.log(-np.expm1(np.minimum(nothing - log_p, 0.0)))
+        found.append(log_p + more - k * LOG_10)
+    return np.asarray(logsumexp(found, axis=0) + LOG_SLIPPED - np.log(len(SLIPS)))
+
+
+Pairs = NDArray[np.intp]  # (P, 2)
+
+
+def gains(now: Stand, slab: Array, pairs: Pairs) -> Array:  # (P,)
+    """Nats by which labels are likelier with each of the pairs exchanged than as they stand.
+
+    `prior` (t,) is what a label counts as while it is doubted.
+    """
+    found, whole = np.empty(len(pairs)), now.log_z()
+    off = [tuple(one for one in pair if now.wrong[one]) for pair in pairs.tolist()]
+    for doubted in dict.fromkeys(off):
+        believed = now
+        for i in doubted:
+            believed = believed.turned(i)
+        mine = np.array([one == doubted for one in off])
+        more = believed.log_z() - whole - float(slab[list(doubted)].sum()) if doubted else 0.0
+        found[mine] = exchanged(believed, pairs[mine]) + more
+    return found
+
+
+def exchanged(now: Stand, pairs: Pairs) -> Array:  # (P,)
+    """The same for pairs that are believed."""
+    log_z, scale, Ay = now.weighed()
+    i, j = pairs.T
+    d = now.y[j] - now.y[i]
+    A_ii = np.einsum("mtt->mt", now.A)
+    more = 2.0 * d * (Ay[:, i] - Ay[:, j]) + d**2 * (A_ii[:, i] + A_ii[:, j] - 2.0 * now.A[:, i, j])
+    b = scale.b[:, None]
+    log_ratio = np.log(np.maximum(1.0 + 0.5 * more / b, LEAST_LEFT))
+    return np.asarray(
+        logsumexp(log_z[:, None] - scale.a[:, None] * log_ratio, axis=0) - logsumexp(log_z)
+    )
+
+
+def log_odds(now: Stand, sure: Array) -> Array:  # (t,)
+    """Log odds of each label being exchanged with the likeliest other; of those believed, that are
+    not sure (t,).
+    """
+    t, free = len(now.y), np.flatnonzero(~now.wrong & (sure == 0.0))
+    found = np.full(t, -np.inf)
+    if len(free) < 2:
+        return found
+    i, j = (free[n] for n in np.triu_indices(len(free), 1))
+    gain = exchanged(now, np.column_stack([i, j]))
+    np.maximum.at(found, i, gain)
+    np.maximum.at(found, j, gain)
+    return np.asarray(found + np.log(PRIOR_WRONG / (1.0 - PRIOR_WRONG)) - np.log(t - 1.0))

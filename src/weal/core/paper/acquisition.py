@@ -1,0 +1,118 @@
+"""Acquisition functions: how much a label of each candidate would be worth. Pure: belief -> scores.
+
+The paper's five read the weights w, means mu and variances var of the experts alone:
+
+    wvar      sum_m w_m var_m                                             [1, eq:w_var]
+    went      1/2 sum_m w_m log(2 pi var_m)                               [1, eq:w_entropy]
+    qbc       sum_m w_m (mu_m - mean)^2,   mean = sum_m w_m mu_m          [1, eq:QBC, eq:QBC_mean]
+    gpm-var   wvar + qbc: the variance of the mixture                     [1, eq:var-GPM]
+    gpm-ent   -sum_m w_m log sum_m' w_m' z_mm': a lower bound of the      [1, eq:mix.ent.]
+              entropy of the mixture, z_mm' = N(mu_m; mu_m', var_m + var_m')
+
+`wvar` of one expert is the baseline of maximum variance. `random` draws a number for each candidate
+from the key of the step. More functions are in `extensions.more_acquisitions`; a user's own takes
+the same `Belief` and returns one score for each candidate.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from weal.core.arrays import Array
+
+if TYPE_CHECKING:
+    from weal.core.extensions.variance_reduction import Toward
+
+
+# The least variance a score sees: an entropy of certainty is -345 nats a unit of weight, not -inf.
+VAR_FLOOR = 1e-300
+# gpm-ent and bald leave experts of less weight out. With beta <= M NEGLIGIBLE their weight in all
+# and w_m < NEGLIGIBLE each, gpm-ent is off by at most
+#     beta (sqrt(2) M + 1/2 max |log(4 pi var)|) + sum_m w_m |log w_m|,
+# below 1e-9 for M = 20 and variances from VAR_FLOOR to 1e300.
+NEGLIGIBLE = 1e-13
+# Standardised distances beyond this have density exp(-5e3) = 0; held there to square safely.
+MAX_STANDARDISED_DISTANCE = 1e2
+HERMITE_NODES, HERMITE_WEIGHTS = np.polynomial.hermite_e.hermegauss(24)
+HERMITE_WEIGHTS = HERMITE_WEIGHTS / HERMITE_WEIGHTS.sum()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Belief:
+    """What is believed of N candidates, in scaled units; what a score may look at."""
+
+    w: Array  # (M,)    weights of the experts
+    mu: Array  # (M, N)  means of f
+    var: Array  # (M, N)  variances of f
+    noise: Array  # (M,)    variances of a label's noise
+    X: Array  # (N, d)  the candidates
+    X_labelled: Array  # (t, d)  labelled points
+    y_labelled: Array  # (t,)    their labels
+    key: tuple[int, int]  # (seed, step): all that is random comes from it
+    reduction: Array | None = None  # (M, N)  r_m of `ivr`; kept only for who needs it
+    toward: "Toward | None" = None  # beliefs on the targets of `mvr`; made only for who needs them
+
+    @property
+    def mean(self) -> Array:  # (N,)
+        """Mean of the mixture [1, eq:QBC_mean]."""
+        return self.w @ self.mu
+
+
+Acquisition = Callable[[Belief], Array]
+
+
+def random(belief: Belief) -> Array:
+    """A number in [0, 1) for each candidate."""
+    rng = np.random.default_rng(belief.key)
+    return np.asarray(rng.random(belief.mu.shape[1]))
+
+
+def wvar(belief: Belief) -> Array:
+    """[1, eq:w_var]."""
+    return belief.w @ belief.var
+
+
+def went(belief: Belief) -> Array:
+    """[1, eq:w_entropy, claim:entropy]."""
+    return 0.5 * (belief.w @ np.log(2.0 * np.pi * np.maximum(belief.var, VAR_FLOOR)))
+
+
+def qbc(belief: Belief) -> Array:
+    """[1, eq:QBC]."""
+    return belief.w @ (belief.mu - belief.mean) ** 2
+
+
+def gpm_var(belief: Belief) -> Array:
+    """[1, eq:var-GPM, claim:sum]."""
+    return belief.w @ (belief.var + (belief.mu - belief.mean) ** 2)
+
+
+def gpm_ent(belief: Belief) -> Array:
+    """The pairs m <= m' of experts that are not negligible."""
+    w, mu, var = non_negligible(belief)
+    a, b = np.triu_indices(len(w))
+    both = var[a] + var[b]  # (P, N)
+    z = mu[a] - mu[b]
+    with np.errstate(over="ignore"):  # to inf, whose density is 0
+        z *= z
+        z /= both
+    z *= -0.5
+    np.exp(z, out=z)
+    z /= np.sqrt(2.0 * np.pi * both)  # [1, eq:z]
+    other = np.zeros((len(w), len(a)))  # (M, P)  weight of the other of a pair that m is in
+    other[a, np.arange(len(a))] = w[b]
+    other[b, np.arange(len(a))] = w[a]
+    return -(w @ np.log(other @ z))  # [1, eq:mix.ent., claim:bound]
+
+
+def non_negligible(belief: Belief) -> tuple[Array, Array, Array]:
+    """Weights, means and floored variances of the experts that are not negligible."""
+    kept = belief.w >= NEGLIGIBLE
+    if kept.all():
+        return belief.w, belief.mu, np.maximum(belief.var, VAR_FLOOR)
+    return belief.w[kept], belief.mu[kept], np.maximum(belief.var[kept], VAR_FLOOR)
+
+
+PAPER = ("wvar", "went", "qbc", "gpm-var", "gpm-ent")  # the K = 5 of Algorithm 2

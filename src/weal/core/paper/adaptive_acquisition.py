@@ -1,0 +1,95 @@
+"""Weights over K acquisition functions, adapted as labels come: Algorithm 2 of the paper.
+
+Acquisition function k would ask for x_k, k = 1..K. Its pseudo label is the ensemble's own mean
+there [1, eq:pseudo_k]. With c the posterior covariance of a validation point with x_k,
+
+    e = y_k - mu(x_k)     s = v(x_k) + lam     mu'(x) = mu(x) + c e / s
+    log w'_m = log w_m + log N(e_m; 0, sig2_m s_m),  normalised
+
+give the ensemble after it in closed form [1, eq:EGP_parameter_k]: no copy of Sigma, all experts and
+all k at once. The loss eps_k is the mean squared error on labels that were held out
+[1, eq:error_k], or, ours, the leave-one-out error on the labels at hand
+(`extensions.leave_one_out.left_out_errors`). The weights follow
+
+    omega_k <- omega_k exp(-eta eps_k), normalised                        [1, eq:AF_weight]
+
+and the next point maximises the weighted sum of the scores [1, eq: EGPmultiacq], each first brought
+to [0, 1] over the free candidates. The paper divides by the maximum, which turns the order around
+where a score is negative, as the entropies are: we shift and scale by default.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from weal.core.arrays import Array
+from weal.core.paper.ensemble import Ensemble, normalise
+from weal.core.paper.gaussian_likelihood import innovation
+from weal.core.protocols import Points
+
+
+def shift_and_scale(scores: Array, low: Array, high: Array) -> Array:
+    """Scores (K, N) to [0, 1], for their least and largest (K,); a constant score to 0."""
+    low, span = low[:, None], (high - low)[:, None]
+    return np.where(span > 0.0, (scores - low) / np.where(span > 0.0, span, 1.0), 0.0)
+
+
+def divide_by_maximum(scores: Array, low: Array, high: Array) -> Array:
+    """Scores (K, N) divided by their largest (K,), as the paper has it [1, set:maximum]."""
+    return scores / np.where(high == 0.0, 1.0, high)[:, None]
+
+
+SCALINGS: dict[str, Callable[[Array, Array, Array], Array]] = {
+    "range": shift_and_scale,
+    "maximum": divide_by_maximum,
+}
+
+
+def reweigh(log_omega: Array, errors: Array, eta: float) -> Array:
+    """Log weights (K,) after losses (K,) [1, eq:AF_weight]."""
+    return normalise(log_omega - eta * errors)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """Points with known labels on which pseudo labels are judged, and the belief on them."""
+
+    points: Points
+    mu: Array  # (M, V)
+    v: Array  # (M, V)
+    y: Array  # (V,)
+    lam: Array  # (M, V)  noise ratios of the labels
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Picks:
+    """The points x_k that the K acquisition functions would ask for."""
+
+    points: Points
+    mu: Array  # (M, K)
+    v: Array  # (M, K)
+
+
+def pseudo_labels(ens: Ensemble, picks: Picks) -> tuple[Array, Array, Array]:
+    """Innovations e, their variances s and log weights w' (M, K) of the pseudo labels."""
+    y = ens.w @ picks.mu  # [1, eq:pseudo_k, alg:2 line 7]
+    e, s = innovation(y, picks.mu, picks.v, ens.noise[:, None])
+    log_w = ens.log_w[:, None] + ens.temper * ens.scale.log_density(e, s)
+    return e, s, normalise_over_experts(log_w)  # [1, eq:EGP_parameter_k, alg:2 line 8]
+
+
+def normalise_over_experts(log_w: Array) -> Array:
+    """Log weights normalised over the experts, the first axis."""
+    top = log_w.max(axis=0)
+    return np.asarray(log_w - (top + np.log(np.exp(log_w - top).sum(axis=0))))
+
+
+def held_out_errors(ens: Ensemble, judged: Judged, picks: Picks) -> Array:
+    """Mean squared errors (K,) on labels that were kept apart."""
+    e, s, log_w = pseudo_labels(ens, picks)
+    c = ens.experts.covariance(judged.points, picks.points)  # (M, V, K)
+    w = np.exp(log_w)
+    y_hat = judged.mu.T @ w + np.einsum("mvk,mk->vk", c, w * e / s)  # [1, eq:y_hat_v]
+    # [1, eq:error_k, alg:2 line 9]
+    return np.asarray(((judged.y[:, None] - y_hat) ** 2).mean(axis=0))

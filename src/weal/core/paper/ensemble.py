@@ -1,0 +1,151 @@
+"""Weights over M experts by Bayes' rule, and the mixture of their beliefs.
+
+The state after t labels is Xi = {w, theta, Sigma} of [1, eq:xi_t]. A label (x*, y) multiplies the
+weight of each expert by the density that the expert gave to y [1, eq:w_update],
+
+    log w_m += log N(y; mu_m(x*), sig2_m s_m),      s_m = v_m(x*) + lam_m
+
+(a Student-t where sig2 is integrated out: `fixed_magnitude`; what a label tells is decided in
+`gaussian_likelihood`) and conditions the expert on it (`feature_gp`). So w_m is the probability of
+expert m given the labels: prior times exact model evidence, whatever the order of the labels. All
+in logs: a weight may fall to exp(-1e300) and come back. `temper` < 1 raises each density to that
+power, which slows the weights down and keeps their independence of order; 1 is Bayes' rule.
+
+The function is believed to be the mixture [1, eq:RF_func_post]
+
+    f(x) ~ sum_m w_m N(mu_m, sig2_m v_m)      mean = sum_m w_m mu_m
+                                              var  = sum_m w_m (sig2_m v_m + (mu_m - mean)^2)
+
+and a label adds noise sig2_m lam_m to each component.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from weal.core.arrays import Array
+from weal.core.paper.gaussian_likelihood import innovation
+from weal.core.protocols import Experts, Magnitude, Points
+
+CLOSE = 1e-12  # a step, relative to the label and to the bounds, after which none follows
+BISECTIONS = 60  # of the interval between the components' quantiles
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ensemble:
+    """Belief of M experts after the labels seen so far [1, eq:xi_t]."""
+
+    experts: Experts
+    log_w: Array  # (M,)  log weights, normalised
+    scale: Magnitude  # what is known of sig2, in squared scaled-label units
+    noise: Array  # (M,)  lam, noise variance / magnitude
+    temper: float = 1.0  # power of the densities that the weights are multiplied by
+
+    @property
+    def w(self) -> Array:  # (M,)
+        """Weights of the experts; they sum to 1."""
+        return np.exp(self.log_w)
+
+    @property
+    def magnitude(self) -> Array:  # (M,)
+        """Expected sig2 of each expert."""
+        return self.scale.variance
+
+    def ratios(self, extra: Array) -> Array:  # (N,) -> (M, N)
+        """Noise ratios of labels that bring noise variances extra along."""
+        return self.noise[:, None] + extra / self.scale.unit[:, None]
+
+
+def normalise(log_w: Array) -> Array:
+    """Log weights (M,) shifted so that the weights sum to 1."""
+    shifted: Array = log_w - log_w.max()
+    normalised: Array = shifted - np.log(np.exp(shifted).sum())
+    return normalised
+
+
+def step(ens: Ensemble, point: Points, y: float, extra: float = 0.0) -> Any:
+    """What the label y of one point tells; `extra` is noise variance of this label alone."""
+    return ens.experts.step(point, y, ens.ratios(np.array([extra]))[:, 0])
+
+
+def advance(ens: Ensemble, told: Any) -> Ensemble:
+    """The ensemble after a step [1, eq:posterior_update_1]."""
+    return _after(ens, ens.experts.condition(told), told.e[:, None], told.s[:, None])
+
+
+def update(ens: Ensemble, point: Points, y: float, extra: float = 0.0) -> Ensemble:
+    """The ensemble after the label y of one point."""
+    return advance(ens, step(ens, point, y, extra))
+
+
+def fold(ens: Ensemble, points: Points, y: Array, extra: Array) -> Ensemble:
+    """The ensemble after the labels y (N,) of the points, with extra noise variances (N,)."""
+    # [1, alg:1 line 3, alg:2 line 4]
+    return _after(ens, *ens.experts.absorb(points, y, ens.ratios(extra)))
+
+
+def _after(ens: Ensemble, experts: Experts, e: Array, s: Array) -> Ensemble:
+    """The ensemble with experts that have met innovations e (M, N) of variances s."""
+    log_p, scale = ens.scale.after(e, s)
+    log_w = normalise(ens.log_w + ens.temper * log_p)  # [1, eq:w_update]
+    return replace(ens, experts=experts, log_w=log_w, scale=scale)
+
+
+def predict(ens: Ensemble, points: Points) -> tuple[Array, Array]:
+    """Means and variances (M, N) of f under each expert, in scaled-label units."""
+    mu, v = ens.experts.predict(points)
+    return mu, ens.magnitude[:, None] * v  # [1, eq:RF_func_post]
+
+
+def mixture(w: Array, mu: Array, var: Array) -> tuple[Array, Array]:
+    """Mean and variance (N,) of the mixture of N(mu, var) (M, N)."""
+    mean = w @ mu  # [1, eq:QBC_mean]
+    return mean, w @ (var + (mu - mean) ** 2)  # [1, eq:var-GPM]
+
+
+def _to_come(ens: Ensemble, mu: Array, var: Array, y: Array) -> tuple[Array, Array]:
+    """Innovations e and variances s (M, N) of labels y (N,) to come, given `predict`'s beliefs."""
+    v = var / ens.magnitude[:, None]
+    return innovation(y, mu, v, ens.noise[:, None])
+
+
+def label_spread(ens: Ensemble, var: Array) -> Array:
+    """s (M, N) of a label to come, given `predict`'s variances of f."""
+    return _to_come(ens, np.zeros_like(var), var, np.zeros(var.shape[1]))[1]
+
+
+def log_density(ens: Ensemble, mu: Array, var: Array, y: Array) -> Array:
+    """Log predictive density (N,) of labels y (N,), given `predict`'s means and variances."""
+    log_p = ens.scale.log_density(*_to_come(ens, mu, var, y))
+    parts = ens.log_w[:, None] + log_p  # (M, N) [1, eq:EGP_post]
+    largest = parts.max(axis=0)
+    return np.asarray(largest + np.log(np.exp(parts - largest).sum(axis=0)))
+
+
+def quantile(ens: Ensemble, mu: Array, var: Array, level: float) -> Array:
+    """Labels (N,) that the mixture expects to exceed with probability 1 - level.
+
+    By Newton's steps where they stay within bounds, and by halving these every third time: from
+    60 steps to some 8, in what is nearly all the time that intervals take.
+    """
+    # The mixture's quantile lies between its components'.
+    ends = mu + ens.scale.quantile(level, label_spread(ens, var))
+    low, high = ends.min(axis=0), ends.max(axis=0)
+    y, reach, found = 0.5 * (low + high), high - low, np.zeros(mu.shape[1], dtype=bool)
+    for turn in range(3 * BISECTIONS):
+        above = cdf(ens, mu, var, y) - level
+        low, high = np.where(above < 0.0, y, low), np.where(above < 0.0, high, y)
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # halved instead
+            newton = y - above / np.exp(log_density(ens, mu, var, y))
+        middle, inside = 0.5 * (low + high), (newton > low) & (newton < high)
+        found |= (np.abs(newton - y) <= CLOSE * (np.abs(y) + reach)) | (low >= high)
+        if found.all():
+            break
+        y = np.where(found, y, np.where(inside & (turn % 3 < 2), newton, middle))
+    return np.asarray(y)
+
+
+def cdf(ens: Ensemble, mu: Array, var: Array, y: Array) -> Array:
+    """Probability (N,) of labels below y (N,), given `predict`'s means and variances."""
+    return ens.w @ ens.scale.cdf(*_to_come(ens, mu, var, y))

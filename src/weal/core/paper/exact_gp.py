@@ -1,0 +1,272 @@
+"""Exact Gaussian processes: the other kind of expert, in the coordinates of a Cholesky factor.
+
+With L L' = K + diag(lam) over the t labelled points, z = L^-1 y and V(x) = L^-1 k(X, x),
+
+    mu(x) = V(x)'z      v(x) = k(x, x) - V(x)'V(x)      c(x) = k(x, x*) - V(x)'V(x*)
+
+A label adds the row [V(x*)', sqrt(s)] to L and the entry e / sqrt(s) to z, and on any other
+point the row c / sqrt(s) to V: the rows of V are the earlier columns. A column over N points costs
+N t, against N F for features, and there is no error of approximation. But v is a difference: with
+a = (K + lam I)^-1 k the coefficients of the labels, its absolute error is eps (1 + |a|_1)^2 at the
+most, about 1e-15 at a labelled point.
+
+V depends on the way it came about, to the last bit. A pool is therefore kept as what depends on two
+points alone, its correlations k with the labelled ones (`Correlated`): with a = L^-T V(x*) the
+coefficients of x*, the same column is c(x) = k(x, x*) - k(x, X) a, at the same cost.
+"""
+
+from dataclasses import dataclass
+from typing import Self, TypeVar
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.linalg.blas import dtrsm
+
+from weal.core.arrays import Array, Index, Rows
+from weal.core.paper.gaussian_likelihood import cholesky_innovations, innovation
+from weal.core.paper.kernels import Kernel, correlation
+
+# A noise ratio below it counts as this much: K of a smooth kernel has eigenvalues of 0, which come
+# out as +- 1e-16 t, and from a factor with pivots as small as its rounding every further row is
+# larger than the last. At 1500 labels 1e-13 fails; this leaves room for some ten thousand.
+LEAST_RATIO = 1e-11
+# Correlations that are taken together, and columns of them: they stay in the processor's cache.
+AT_A_TIME, WIDE = 1 << 17, 1 << 12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Near:
+    """Points as exact experts see them: the inputs, and V = L^-1 k(labelled, points)."""
+
+    X: Array  # (N, d)
+    rows: Rows  # (M, t, N)  V
+
+    @property
+    def V(self) -> Array:  # (M, t, N)
+        """L^-1 k(labelled, points)."""
+        return self.rows.array
+
+    def apart(self) -> Self:
+        """The same points, with room of their own to grow in."""
+        return type(self)(self.X, self.rows.apart())
+
+    def take(self, which: Index) -> Self:
+        """The points as some of the experts see them."""
+        return type(self)(self.X, Rows(self.V[which].copy()))
+
+    def at(self, rows: Index) -> Self:
+        """Some of the points."""
+        return type(self)(self.X[rows], Rows(self.V[:, :, rows].copy()))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Correlated:
+    """Points as a pool keeps them: the inputs, and their correlations with the labelled ones."""
+
+    X: Array  # (N, d)
+    rows: Rows  # (M, t, N)  k(labelled, points)
+
+    @property
+    def K(self) -> Array:  # (M, t, N)
+        """k(labelled, points)."""
+        return self.rows.array
+
+    def apart(self) -> Self:
+        """The same points, with room of their own to grow in."""
+        return type(self)(self.X, self.rows.apart())
+
+    def take(self, which: Index) -> Self:
+        """The points as some of the experts see them."""
+        return type(self)(self.X, Rows(self.K[which].copy()))
+
+    def at(self, rows: slice) -> Self:
+        """Some of the points, as a view."""
+        return type(self)(self.X[rows], Rows(self.K[:, :, rows]))
+
+
+Form = TypeVar("Form", Near, Correlated)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExactStep:
+    """A label seen by exact experts."""
+
+    e: Array  # (M,)
+    s: Array  # (M,)
+    x: Array  # (1, d)
+    V: Array  # (M, t)  V(x*)
+    a: Array  # (M, t)  L^-T V(x*)
+    kernels: tuple[Kernel, ...]  # M
+
+    def column(self, points: Near | Correlated) -> Array:
+        """c = k(x, x*) - V(x)'V(x*)."""
+        explained = product(points, self.V, self.a)
+        return self._correlation(points.X) - explained
+
+    def extend(self, points: Form, column: Array) -> Form:
+        """V with one more row, c / sqrt(s); or k with one more row."""
+        near = isinstance(points, Near)
+        row = column / np.sqrt(self.s)[:, None] if near else self._correlation(points.X)
+        return type(points)(points.X, points.rows.append(row))
+
+    def _correlation(self, X: Array) -> Array:  # (M, N)
+        return np.stack([correlations(kernel, self.x, X)[0] for kernel in self.kernels])
+
+    def take(self, which: Index) -> Self:
+        """The step of some of the experts alone."""
+        kernels = take_kernels(self.kernels, which)
+        arrays = (self.e[which], self.s[which], self.x, self.V[which], self.a[which])
+        return type(self)(*arrays, kernels)
+
+
+def product(points: Near | Correlated, w: Array, back: Array) -> Array:
+    """V(x)'w (M, N) for vectors w (M, t); `back` is L^-T w."""
+    if isinstance(points, Near):
+        c: Array = np.matmul(w[:, None, :], points.V)[:, 0]
+    else:
+        c = np.matmul(back[:, None, :], points.K)[:, 0]
+    return c
+
+
+def correlations(kernel: Kernel, X: Array, Y: Array, out: Array | None = None) -> Array:
+    """Correlations (N, N') of the rows of X (N, d) and Y (N', d), some after the other."""
+    K = np.empty((len(X), len(Y))) if out is None else out
+    size = max(1, AT_A_TIME // max(1, min(len(Y), WIDE)))
+    for first in range(0, len(Y), WIDE):
+        there = Y[first : first + WIDE]
+        for start in range(0, len(X), size):
+            found = correlation(kernel, X[start : start + size], there)
+            K[start : start + size, first : first + WIDE] = found
+    return K
+
+
+def take_kernels(kernels: tuple[Kernel, ...], which: Index) -> tuple[Kernel, ...]:
+    """Some of the kernels."""
+    return tuple(kernels[m] for m in np.arange(len(kernels))[which].tolist())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExactExperts:
+    """Exact posterior of M Gaussian processes, in the coordinates of the Cholesky factor."""
+
+    kernels: tuple[Kernel, ...]  # M
+    X: Array  # (t, d)     labelled inputs
+    rows: Rows  # (M, t, >= t)  rows of L, L L' = K + lam I
+    z: Array  # (M, t)     L^-1 y
+
+    @property
+    def L(self) -> Array:  # (M, t, t)
+        """Cholesky factor of K + lam I."""
+        return self.rows.array[:, :, : len(self.X)]
+
+    @classmethod
+    def prior(cls, kernels: tuple[Kernel, ...], d: int) -> Self:
+        """Experts that have seen no label."""
+        M = len(kernels)
+        return cls(kernels, np.zeros((0, d)), Rows(np.zeros((M, 0, 0))), np.zeros((M, 0)))
+
+    def near(self, X: Array) -> Near:
+        """The points X (N, d) in the form that these experts work on."""
+        return self.solved(self.correlated(X))
+
+    def correlated(self, X: Array) -> Correlated:
+        """The points X (N, d) in the form that a pool of these experts keeps."""
+        K = np.empty((len(self.kernels), len(self.X), len(X)))
+        for m, kernel in enumerate(self.kernels):
+            first = self.kernels.index(kernel)
+            if first < m:  # they differ in their noise alone
+                K[m] = K[first]
+            else:
+                correlations(kernel, self.X, X, K[m])
+        return Correlated(X, Rows(K))
+
+    def solved(self, points: Correlated) -> Near:
+        """The points with V = L^-1 k."""
+        if not len(self.X):
+            return Near(points.X, points.rows)
+        V = [
+            solve_triangular(L, K, lower=True, check_finite=False)
+            for L, K in zip(self.L, points.K, strict=True)
+        ]
+        return Near(points.X, Rows(np.stack(V)))
+
+    def back(self, w: Array) -> Array:
+        """L^-T w (M, t) for vectors w (M, t)."""
+        if not len(self.X):
+            return w
+        each = zip(self.L, w, strict=True)
+        solve = (solve_triangular(L, v, lower=True, trans=1, check_finite=False) for L, v in each)
+        return np.stack(list(solve))
+
+    def predict(self, points: Near) -> tuple[Array, Array]:
+        """mu = V'z, v = k(x, x) - V'V [1, eq:posterior]; rounding may not take v below 0."""
+        mu = np.matmul(self.z[:, None, :], points.V)[:, 0]  # [1, eq:mean]
+        prior = np.array([[kernel.variance] for kernel in self.kernels])  # (M, 1)
+        # [1, eq:variance]
+        return mu, np.maximum(prior - np.einsum("mtn,mtn->mn", points.V, points.V), 0.0)
+
+    def used_up(self, points: Correlated) -> tuple[Array, Array]:
+        """What `predict` says of points that are seen once: V takes the place of k.
+
+        As columns of BLAS, V' L' = k': nothing is copied or turned over.
+        """
+        K = points.K
+        mu, v = np.empty((len(K), K.shape[2])), np.empty((len(K), K.shape[2]))
+        for m, kernel in enumerate(self.kernels):
+            V = K[m]
+            if len(V):
+                V = dtrsm(1.0, self.L[m].T, V.T, side=1, lower=0, overwrite_b=1).T
+            mu[m] = self.z[m] @ V
+            np.einsum("tn,tn->n", V, V, out=v[m])
+            np.subtract(kernel.variance, v[m], out=v[m])
+        return mu, np.maximum(v, 0.0, out=v)
+
+    def step(self, point: Near, y: float, lam: Array) -> ExactStep:
+        """The next row [V', sqrt(s)] of L and the next entry e / sqrt(s) of z."""
+        mu, v = self.predict(point)
+        e, s = innovation(y, mu[:, 0], v[:, 0], np.maximum(lam, LEAST_RATIO))
+        V = point.V[:, :, 0]
+        return ExactStep(e, s, point.X, V, self.back(V), self.kernels)
+
+    def condition(self, step: ExactStep) -> "ExactExperts":
+        """The factor with one more row."""
+        root_s = np.sqrt(step.s)[:, None]
+        rows = self.rows.append(np.concatenate([step.V, root_s], axis=1))
+        z = np.concatenate([self.z, step.e[:, None] / root_s], axis=1)
+        return ExactExperts(self.kernels, np.concatenate([self.X, step.x]), rows, z)
+
+    def absorb(self, points: Near, y: Array, lam: Array) -> tuple["ExactExperts", Array, Array]:
+        """The rows that the labels would add one after the other, in blocks."""
+        M, t, N = points.V.shape
+        mu = np.matmul(self.z[:, None, :], points.V)[:, 0]
+        lam = np.maximum(lam, LEAST_RATIO)
+        L, z = np.zeros((M, t + N, t + N)), np.empty((M, N))
+        L[:, :t, :t] = self.L
+        L[:, t:, :t] = points.V.transpose(0, 2, 1)
+        for m, kernel in enumerate(self.kernels):  # in turn: with many labels each takes its room
+            B = correlations(kernel, points.X, points.X)
+            if t:
+                B -= points.V[m].T @ points.V[m]
+            L[m, t:, t:], z[m] = cholesky_innovations(y, mu[m], B, lam[m])
+        root_s = np.diagonal(L[:, t:, t:], axis1=1, axis2=2)  # (M, N)
+        X = np.concatenate([self.X, points.X])
+        after = ExactExperts(self.kernels, X, Rows(L), np.concatenate([self.z, z], axis=1))
+        return after, z * root_s, root_s**2
+
+    def prior_covariance(self, a: Near | Correlated, b: Near) -> Array:
+        """K [1, eq:gp_prior]."""
+        return np.stack([correlation(kernel, a.X, b.X) for kernel in self.kernels])
+
+    def covariance(self, a: Near, b: Near) -> Array:
+        """K - V'V."""
+        explained: Array = np.matmul(a.V.transpose(0, 2, 1), b.V)
+        return self.prior_covariance(a, b) - explained
+
+    def remainders(self, points: Near) -> Array:
+        """None."""
+        return np.zeros((len(self.kernels), len(points.X)))
+
+    def take(self, which: Index) -> Self:
+        """Some of the experts."""
+        kernels = take_kernels(self.kernels, which)
+        return type(self)(kernels, self.X, Rows(self.L[which].copy()), self.z[which])

@@ -1,0 +1,86 @@
+"""The magnitude sig2 of an expert, fixed at its marginal-likelihood value on the first labels.
+
+An innovation e has variance sig2 s, with s = v + lam known, and is normal: e ~ N(0, sig2 s)
+[1, eq:pred_y]. `extensions.conjugate_magnitude` integrates sig2 out instead. A noise variance that
+is stated in label units is divided by sig2, which is the `unit` of a fixed magnitude.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from weal.core.arrays import Array, Index
+
+# Standardised surprises beyond this would overflow when squared; every expert is as wrong there.
+Z_MAX = 1e150
+LOG_2_PI = float(np.log(2.0 * np.pi))
+
+
+def log_normal(e: Array, var: Array) -> Array:
+    """Log density of N(0, var) at e, elementwise; finite for every finite e and var > 0."""
+    with np.errstate(over="ignore"):  # to inf, and then to Z_MAX
+        z = np.clip(e / np.sqrt(var), -Z_MAX, Z_MAX)
+    return -0.5 * (LOG_2_PI + np.log(var) + z * z)
+
+
+def along_experts(parameter: Array, e: Array) -> Array:
+    """A parameter (M,), or (M, ...) already, shaped to go with e (M, ...)."""
+    return parameter.reshape(*parameter.shape, *[1] * (e.ndim - parameter.ndim))
+
+
+def half_square(e: Array, s: Array) -> Array:
+    """e^2 / (2 s), elementwise; finite."""
+    with np.errstate(over="ignore"):
+        z = np.clip(e / np.sqrt(s), -Z_MAX, Z_MAX)
+    return np.asarray(0.5 * z * z)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fixed:
+    """A magnitude held at its value."""
+
+    variance: Array  # (M,)  sig2
+
+    @property
+    def unit(self) -> Array:  # (M,)
+        """Sig2."""
+        return self.variance
+
+    @property
+    def freedom(self) -> Array:  # (M,)
+        """A normal."""
+        return np.full(len(self.variance), np.inf)
+
+    def width(self, s: Array) -> Array:
+        """Sd of an innovation."""
+        return np.asarray(np.sqrt(along_experts(self.variance, s) * s))
+
+    def log_density(self, e: Array, s: Array) -> Array:
+        """N(0, sig2 s)."""
+        return log_normal(e, along_experts(self.variance, e) * s)
+
+    def cdf(self, e: Array, s: Array) -> Array:
+        """N(0, sig2 s)."""
+        return np.asarray(ndtr(e / np.sqrt(along_experts(self.variance, e) * s)))
+
+    def quantile(self, level: float, s: Array) -> Array:
+        """N(0, sig2 s)."""
+        return np.asarray(ndtri(level) * np.sqrt(along_experts(self.variance, s) * s))
+
+    def after(self, e: Array, s: Array) -> tuple[Array, Self]:
+        """Nothing is learnt."""
+        return self.log_density(e, s).sum(axis=1), self
+
+    def having(self, e: Array, s: Array) -> Self:
+        """Nothing is learnt."""
+        return self
+
+    def without(self, e: Array, s: Array) -> Self:
+        """Nothing was learnt."""
+        return self
+
+    def take(self, which: Index) -> Self:
+        """The magnitudes of some of the experts."""
+        return type(self)(self.variance[which])

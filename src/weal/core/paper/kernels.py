@@ -1,0 +1,224 @@
+"""Stationary correlations k(x, x'), and the spectral densities they are the transforms of.
+
+A correlation is a function of r2 = sum_i ((x_i - x'_i) / l_i)^2, with k = 1 at r2 = 0:
+
+    rbf        exp(-r2 / 2)
+    matern12   exp(-r)
+    matern32   (1 + sqrt(3) r) exp(-sqrt(3) r)
+    matern52   (1 + sqrt(5) r + 5 r2 / 3) exp(-sqrt(5) r)
+    rq         (1 + r2 / (2 alpha))^-alpha
+
+By Bochner's theorem k(x - x') = E cos(zeta'(x - x')) for a frequency vector zeta drawn from the
+spectral density. Every family above is a mixture of RBFs over their scale, so its frequency is
+
+    zeta = sqrt(h) n / l,     n ~ N(0, I_d),   h = 1                                rbf
+                                               h = 2 nu / chi2(2 nu)                Matern nu
+                                               h ~ Gamma(alpha, rate alpha)         rq
+
+with ONE h for the whole vector: the coordinates of zeta are uncorrelated but not independent,
+and one h per coordinate would give the product of one-dimensional kernels instead.
+
+One more correlation is no function of r2 and has no such frequencies: `anova_kernel`
+(`weal.core.extensions.anova_kernel`), for exact experts alone.
+
+Orthogonal draws replace the directions n / |n| of d frequencies at a time by the columns of a
+random rotation and keep the lengths: the same expectation, less variance.
+[2] Yu et al.: Orthogonal random features, 2016.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from weal.core.arrays import Array
+from weal.core.distances import squared_distances
+
+LEAST_DISTANCE = 1e-300  # squared
+Draw = Callable[[np.random.Generator, int, float], Array]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """How a family correlates at the scaled squared distance r2, and its mixing scale h."""
+
+    correlation: Callable[[Array, float], Array]  # (r2, alpha) -> k, elementwise
+    slope: Callable[[Array, float], Array]  # (r2, alpha) -> dk / dr2, elementwise
+    mixing: Draw  # (rng, D, alpha) -> h (D,)
+
+
+def _rbf(r2: Array, alpha: float) -> Array:
+    return np.exp(-0.5 * r2)
+
+
+def _rbf_slope(r2: Array, alpha: float) -> Array:
+    return -0.5 * np.exp(-0.5 * r2)
+
+
+def _matern12(r2: Array, alpha: float) -> Array:
+    return np.exp(-np.sqrt(r2))
+
+
+def _matern12_slope(r2: Array, alpha: float) -> Array:
+    r = np.sqrt(np.maximum(r2, LEAST_DISTANCE))  # infinite at 0, where it is only met times 0
+    return -0.5 * np.exp(-r) / r
+
+
+def _matern32(r2: Array, alpha: float) -> Array:
+    a = np.sqrt(3.0 * r2)
+    return (1.0 + a) * np.exp(-a)
+
+
+def _matern32_slope(r2: Array, alpha: float) -> Array:
+    return -1.5 * np.exp(-np.sqrt(3.0 * r2))
+
+
+def _matern52(r2: Array, alpha: float) -> Array:
+    a = np.sqrt(5.0 * r2)
+    return (1.0 + a + a * a / 3.0) * np.exp(-a)
+
+
+def _matern52_slope(r2: Array, alpha: float) -> Array:
+    a = np.sqrt(5.0 * r2)
+    return -5.0 / 6.0 * (1.0 + a) * np.exp(-a)
+
+
+def _rational_quadratic(r2: Array, alpha: float) -> Array:
+    return np.exp(-alpha * np.log1p(r2 / (2.0 * alpha)))
+
+
+def _rational_quadratic_slope(r2: Array, alpha: float) -> Array:
+    return -0.5 * np.exp(-(alpha + 1.0) * np.log1p(r2 / (2.0 * alpha)))
+
+
+def _student(two_nu: int) -> Draw:
+    return lambda rng, D, alpha: two_nu / rng.chisquare(two_nu, D)
+
+
+FAMILIES = {
+    "rbf": Family(_rbf, _rbf_slope, lambda rng, D, alpha: np.ones(D)),
+    "matern12": Family(_matern12, _matern12_slope, _student(1)),
+    "matern32": Family(_matern32, _matern32_slope, _student(3)),
+    "matern52": Family(_matern52, _matern52_slope, _student(5)),
+    "rq": Family(
+        _rational_quadratic,
+        _rational_quadratic_slope,
+        lambda rng, D, alpha: rng.gamma(alpha, 1.0 / alpha, D),
+    ),
+}
+
+
+# Families that are no function of a distance, by name: correlations (N, N') of points that are
+# divided by their lengthscales, at an alpha. Modules beyond the paper add theirs
+# (`register_family`), which `weal.core` imports; they have no random features.
+PAIRWISE_FAMILIES: dict[str, Callable[[Array, Array, float], Array]] = {}
+
+
+def register_family(name: str, function: Callable[[Array, Array, float], Array]) -> None:
+    """Make `function(X, Y, alpha)` the correlation of kernels of that family."""
+    PAIRWISE_FAMILIES[name] = function
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A correlation: a family, its lengthscale (one, or one for each input), and its alpha.
+
+    Parameters
+    ----------
+    family : {"rbf", "matern12", "matern32", "matern52", "rq", "anova"}
+        Which function of the distance; "anova" is a sum of effects of single inputs and of some
+        together, for exact experts.
+    length_scale : float, or tuple of d floats
+        How far "near" reaches, in units of the scaled inputs, where every input has sd 1.
+    alpha : float
+        That of rq, and the strength of the interactions of anova.
+    offset : float
+        The variance, in units of the magnitude, of an unknown constant added to the function:
+        labels then need no centring, however few there are.
+
+    Raises
+    ------
+    ValueError
+        Where the family is unknown, or a number is out of its range.
+
+    Examples
+    --------
+    >>> from weal import Kernel
+    >>> Kernel("matern52", 0.5)
+    Kernel('matern52', 0.5)
+    >>> Kernel("rq", (0.5, 2.0), alpha=3.0)
+    Kernel('rq', (0.5, 2.0), alpha=3.0)
+    """
+
+    family: str = "rbf"
+    length_scale: float | tuple[float, ...] = 1.0
+    alpha: float = 1.0
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.family not in (*FAMILIES, *PAIRWISE_FAMILIES):
+            known = ", ".join([*FAMILIES, *PAIRWISE_FAMILIES])
+            raise ValueError(f"unknown kernel family {self.family!r}; there are {known}")
+        scales = np.asarray(self.length_scale, dtype=np.float64)
+        if scales.ndim > 1 or scales.size == 0 or not (np.isfinite(scales) & (scales > 0)).all():
+            raise ValueError(
+                "length_scale must be a positive number, or one for each input; "
+                f"got {self.length_scale!r}"
+            )
+        if not (np.isfinite(self.alpha) and self.alpha > 0):
+            raise ValueError(f"alpha must be a positive number; got {self.alpha!r}")
+        if not (np.isfinite(self.offset) and self.offset >= 0):
+            raise ValueError(f"offset must be a number of at least 0; got {self.offset!r}")
+        plain = float(scales) if scales.ndim == 0 else tuple(scales.tolist())
+        object.__setattr__(self, "length_scale", plain)
+        object.__setattr__(self, "alpha", float(self.alpha))
+        object.__setattr__(self, "offset", float(self.offset))
+
+    @property
+    def variance(self) -> float:
+        """Covariance of a point with itself: 1, and what the offset adds."""
+        return 1.0 + self.offset
+
+    def __repr__(self) -> str:
+        scale = self.length_scale
+        text = f"{scale:g}" if isinstance(scale, float) else f"({', '.join(f'{s}' for s in scale)})"
+        tail = f", alpha={self.alpha}" if self.family in ("rq", *PAIRWISE_FAMILIES) else ""
+        tail += f", offset={self.offset:g}" if self.offset else ""
+        return f"Kernel({self.family!r}, {text}{tail})"
+
+
+def correlation(kernel: Kernel, X: Array, Y: Array) -> Array:
+    """Correlations (N, N') of the rows of X (N, d) and Y (N', d)."""
+    ell = np.asarray(kernel.length_scale)
+    if kernel.family in PAIRWISE_FAMILIES:
+        k = PAIRWISE_FAMILIES[kernel.family](X / ell, Y / ell, kernel.alpha)
+    else:
+        r2 = squared_distances(X / ell, Y / ell)
+        k = FAMILIES[kernel.family].correlation(r2, kernel.alpha)
+    return k + kernel.offset if kernel.offset else k
+
+
+def dictionary(families: Iterable[str], length_scales: Iterable[float]) -> tuple[Kernel, ...]:
+    """Every family at every lengthscale.
+
+    >>> dictionary(["rbf"], [0.1, 1.0])
+    (Kernel('rbf', 0.1), Kernel('rbf', 1))
+    """
+    scales = tuple(length_scales)
+    return tuple(Kernel(family, scale) for family in families for scale in scales)
+
+
+def default_dictionary(d: int) -> tuple[Kernel, ...]:
+    """RBF and Matern 5/2 at lengthscales 10^-1 .. 10^1 times sqrt(d), in half decades.
+
+    Two random points of d standardised inputs are about sqrt(2 d) apart.
+    """
+    return dictionary(["rbf", "matern52"], [d**0.5 * 10.0 ** (c / 2) for c in range(-2, 3)])
+
+
+def paper_dictionary(squared: bool = False) -> tuple[Kernel, ...]:
+    """The 11 RBFs of [1, set:dictionary], lengthscales 10^-4 .. 10^6.
+
+    `squared` reads the grid as the squared lengthscale, as earlier code of its first author does.
+    """
+    return dictionary(["rbf"], [10.0 ** (c / 2 if squared else c) for c in range(-4, 7)])

@@ -1,0 +1,125 @@
+"""Choosing among candidates: ties by key, answers of blocks that merge, a start that fills space.
+
+Ties. Scores within TIE of the best, relative to it, are equal for us, and the candidate with the
+least hash of (seed, id) is taken: rounding, the order of the pool and the number of threads
+decide nothing.
+
+Blocks. `best_of` looks at one block of candidates, `merge` puts two answers together, in any order
+and grouping with the same result: an answer holds the few best, and whoever could still be taken
+once a better score turns up elsewhere. A candidate cannot if another has as good a score and a
+lesser hash, so that even where all scores are equal few are held.
+
+Start. Before there are labels enough for a model, each next point is the one farthest from all
+points taken so far among a random handful of candidates (Mitchell's best candidate): it fills the
+space, and keeps to where the pool is, where plain farthest-first would collect the outliers.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import NamedTuple
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weal.core.arrays import Array
+from weal.core.hashing import hash_ids, keyed
+
+TIE = 1e-9
+HANDFUL = 64  # candidates that the start looks at for each point
+
+
+class Entry(NamedTuple):
+    """A candidate that may be taken."""
+
+    score: float
+    quick: int  # hash of (seed, id); where that is shared, the long one decides
+    long: bytes
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The best of some candidates: by falling score, of equal ones the least hash first."""
+
+    entries: tuple[Entry, ...] = ()
+    few: int = 1  # how many are wanted at the least, where there are so many
+
+    @property
+    def position(self) -> int:
+        """Position of the one to take; there must be one, with a finite score."""
+        top = self.entries[0].score if self.entries else -np.inf
+        if not np.isfinite(top):
+            raise ValueError(f"the best score of the candidates is {top}; scores must be finite")
+        tied = [entry for entry in self.entries if entry.score >= _tied_from(top)]
+        return min(tied, key=_hash).position
+
+
+def best_of(
+    scores: Array,
+    free: NDArray[np.bool_],
+    seed: int,
+    ids: Sequence[Hashable],
+    start: int = 0,
+    few: int = 1,
+) -> Best:
+    """The best of the free candidates (N,) of a block that begins at position `start`."""
+    if not free.any():
+        return Best((), few)
+    masked = np.where(free, scores, -np.inf)
+    least = _tied_from(float(masked.max()))
+    if few > 1:
+        last = max(len(masked) - few, 0)
+        least = min(least, float(np.partition(masked, last)[last]))
+    found = np.flatnonzero(free & (masked >= least))
+    quick = np.array([crc32(repr(ids[n]).encode(), seed & 0xFFFFFFFF) for n in found.tolist()])
+    order = np.lexsort((quick, -masked[found]))
+    # Of equal hashes the long ones decide, which few need: who has one no greater than all before.
+    least_before = np.minimum.accumulate(quick[order])
+    kept = order[(quick[order] <= least_before) | (np.arange(len(order)) < few)]
+    entries = [
+        Entry(float(masked[n]), hashed, _long(seed, ids[n]), start + n)
+        for n, hashed in zip(found[kept].tolist(), quick[kept].tolist(), strict=True)
+    ]
+    return _reduced(entries, few)
+
+
+def by_hash(seed: int, ids: Sequence[Hashable]) -> NDArray[np.intp]:  # (N,)
+    """Positions of the candidates in the order of the hash of (seed, id)."""
+    return np.argsort(keyed(hash_ids(ids), seed), kind="stable")
+
+
+def merge(a: Best, b: Best) -> Best:
+    """The best of both."""
+    return _reduced([*a.entries, *b.entries], max(a.few, b.few))
+
+
+def best(scores: Array, free: NDArray[np.bool_], seed: int, ids: Sequence[Hashable]) -> int:
+    """Position of the best of the free candidates (N,), of which there must be one."""
+    return best_of(scores, free, seed, ids).position
+
+
+def _tied_from(top: float) -> float:
+    """The least score that counts as equal to the best."""
+    return top - TIE * abs(top) if np.isfinite(top) else top
+
+
+def _reduced(entries: list[Entry], few: int) -> Best:
+    """The few best, and of those equal to the best whoever could be taken."""
+    entries.sort(key=lambda entry: (-entry.score, *_hash(entry)))
+    kept = entries[:few]
+    for entry in entries[few:]:
+        if entry.score < _tied_from(entries[0].score):
+            break
+        if _hash(entry) < min(map(_hash, kept)):
+            kept.append(entry)
+    return Best(tuple(kept), few)
+
+
+def _long(seed: int, name: Hashable) -> bytes:
+    return blake2b(repr(name).encode(), digest_size=16, key=str(seed).encode()).digest()
+
+
+def _hash(entry: Entry) -> tuple[int, bytes]:
+    return entry.quick, entry.long
