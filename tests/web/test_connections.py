@@ -83,7 +83,8 @@ def test_a_thousand_half_open_connections_leave_the_server_answering(steel, tmp_
 
 def test_authenticated_connections_are_exempt(servers, steel):
     """The cap closes the oldest anonymous connection, and no other."""
-    server = servers.start(steel, set={"connections.MAX_ANONYMOUS": 4})
+    limits = {"connections.MAX_ANONYMOUS": 4, "connections.HEADER_SECONDS": 600.0}
+    server = servers.start(steel, set=limits)
     with Visitor(server) as ann, ExitStack() as stack:
         head = f"GET /c/steel/news HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: {ann.session()}\r\n\r\n"
         news = head.encode()
@@ -103,7 +104,7 @@ def test_authenticated_connections_are_exempt(servers, steel):
 
 def test_headers_have_a_time_limit(servers, steel):
     """For the first request and for one that follows; a request under way has none."""
-    server = servers.start(steel, set={"connections.HEADER_SECONDS": 2.0})
+    server = servers.start(steel, set={"connections.HEADER_SECONDS": 5.0})
     with Visitor(server) as ann, ExitStack() as stack:
         silent, slow, later = (stack.enter_context(connect(server)) for _ in range(3))
         slow.sendall(HALF)
@@ -114,7 +115,7 @@ def test_headers_have_a_time_limit(servers, steel):
         with ann.client.stream("GET", "/c/steel/news") as news:
             parts = news.iter_text()
             next(parts)
-            time.sleep(3.0)
+            time.sleep(6.0)
             ann.tell("steel", "A-1", "3", ann.secret(), "k")
             assert "moved" in next(parts)
 
@@ -242,7 +243,7 @@ def certificate(tmp_path_factory):
 
 def test_a_server_with_tls_has_the_same_limits(servers, steel, certificate):
     """Handshakes that never end are closed; visitors come in by https, with a secure cookie."""
-    limits = {"connections.HEADER_SECONDS": 3.0, "connections.MAX_ANONYMOUS": 4}
+    limits = {"connections.HEADER_SECONDS": 5.0, "connections.MAX_ANONYMOUS": 4}
     server = servers.start(steel, set=limits, **certificate)
     base = f"https://127.0.0.1:{server['port']}"
     with ExitStack() as stack, client_of(server) as client:

@@ -246,6 +246,15 @@ def test_sessions_are_few_and_the_oldest_end_first(access, tmp_path, monkeypatch
     assert len(list((tmp_path / "sessions").iterdir())) == 3
 
 
+def test_sessions_below_the_limit_and_of_other_tokens_stay(access, monkeypatch):
+    monkeypatch.setattr(sessions, "MAX_SESSIONS", 10)
+    full, reading = (access.tokens.digest(one) for one in (FULL, READ_ONLY))
+    ids = [access.sessions.begin(full) for _ in range(9)]
+    for _ in range(12):
+        access.sessions.begin(reading)
+    assert all(access.sessions.find(id_) for id_ in ids)
+
+
 def test_a_session_has_the_principal_of_its_token(access, tmp_path):
     full, reading = (access.tokens.digest(one) for one in (FULL, READ_ONLY))
     one, two = access.sessions.begin(full), access.sessions.begin(reading)

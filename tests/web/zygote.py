@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 
+from weal.errors import WealError
 from weal.store import sqlite_file
 from weal.store.store import open_store
 from weal.web import access, books, connections, desk, jobs, serving, sessions  # noqa: F401
@@ -29,13 +30,15 @@ class Idle:
     """A worker that finds nothing, for tests without a model."""
 
     def __init__(self, *_):
-        pass
+        self.ended = threading.Event()
 
     def __call__(self, kind, given, progress):
-        threading.Event().wait()
+        self.ended = threading.Event()
+        self.ended.wait()
+        raise WealError("stopped")
 
     def stop(self):
-        pass
+        self.ended.set()
 
     def close(self):
         pass

@@ -93,7 +93,8 @@ class Connection(asyncio.Protocol):
         except (OSError, EOFError):  # no TLS, or closed meanwhile
             self.abort()
             return
-        if self._transport is None:  # lost meanwhile
+        if found is None or self._transport is None:  # aborted or lost meanwhile
+            self._transport = None
             return
         assert isinstance(found, asyncio.Transport)
         self._transport, self._handshake = found, None

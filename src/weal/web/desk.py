@@ -29,7 +29,7 @@ from weal.web.guard import Door
 from weal.web.job_queue import Job
 from weal.web.kept import Found, Kept
 from weal.web.token import same
-from weal.web.worker import Worker, title_of
+from weal.web.worker import PICTURES, Worker, title_of
 
 WHO = "weal-who"  # the cookie with the name of who sits there
 ADDRESS_MARKS = "/?&=%:;,@+$!*'()~#[]"  # of an address that is quoted already
@@ -89,7 +89,7 @@ class Seat:
             "form_token": self.visit.form_token if self.visit else "",
             "new_key": lambda: secrets.token_hex(16),
             "here": self,
-            "jobs": len(self.desk.worker.unfinished()),
+            "jobs": len(self.desk.worker.unfinished()) if self.visit else 0,
         }
         return self.desk.templates.TemplateResponse(
             self.request, template, {**known, **context}, status_code=code
@@ -97,7 +97,8 @@ class Seat:
 
     def submit(self, kind: str, key: str | None = None, **given: Any) -> Job:
         """A job that somebody waits for."""
-        return self.desk.worker.submit(kind, given, key, self.who)
+        who = "" if self.is_read_only else self.who  # readers share one allowance of jobs
+        return self.desk.worker.submit(kind, given, key, who)
 
     def progress(self, job: Job, then: str) -> Response:
         """Where the job ends: `then`, with its id as ?work=; until then, how far it is."""
@@ -136,7 +137,9 @@ class Seat:
         if any(job.given.get(name) != value for name, value in given.items()):
             return None
         if job.error is not None:
-            raise job.error
+            if job.kind in PICTURES:  # the same for everybody: the next request tries again
+                self.desk.worker.forget(job)
+            raise job.error.with_traceback(None)
         return job.answer
 
 

@@ -143,9 +143,11 @@ def near(here: Here, id: Id) -> Response:
 def take(here: Writing, id: Annotated[str, Form(min_length=1, max_length=MAX_ID)],
          key: Annotated[str, Form(pattern="^[0-9a-f]{32}$")]) -> Response:  # fmt: skip
     """Ask for this very row."""
-    job = here.submit("take", key, name=here.name, who=here.who, id=id)
-    if job.given["id"] != id:
-        raise ReusedKey(f"This form has asked for {job.given['id']!r} already, not for {id!r}.")
+    given = {"name": here.name, "who": here.who, "id": id}
+    job = here.submit("take", key, **given)
+    if job.kind != "take" or job.given != given:
+        used = repr(job.given["id"]) if job.kind == "take" else "something else"
+        raise ReusedKey(f"This form has asked for {used} already, not for {id!r}.")
     return here.progress(job, then=f"{here.url('row')}?id={quote(id, safe='')}")
 
 

@@ -33,6 +33,8 @@ LOGOUT = "/logout"  # what a principal that may only read may post
 ONCE = ("authorization", "content-type", "host", "origin")  # headers that may not come twice
 _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?", re.IGNORECASE)
 
+MAX_COOKIES = 50  # of one name that are looked at
+
 
 @dataclass(frozen=True, slots=True)
 class Door:
@@ -77,7 +79,7 @@ class Head:
     def cookies(self, name: str) -> list[str]:
         """The values of all cookies with this name; cookies of other servers may be odd."""
         pairs = (one.strip().partition("=") for one in self.headers.get("cookie", "").split(";"))
-        return [value.strip('"') for key, _, value in pairs if key == name]
+        return [value.strip('"') for key, _, value in pairs if key == name][:MAX_COOKIES]
 
 
 class Guard:

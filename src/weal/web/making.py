@@ -30,6 +30,7 @@ def once(key: str, *said: Any) -> str | None:
 
 def stored(seat: Seat, table: UploadFile) -> str:
     """Keep an upload under a random name of ours; which one."""
+    seat.desk.worker.check_room(seat.who)  # before anything is written
     ending = PurePosixPath(table.filename or "").suffix.lower()
     if ending not in ENDINGS:
         raise HTTPException(422, f"A table is a file that ends in {', '.join(ENDINGS)}.")

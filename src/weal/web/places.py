@@ -19,6 +19,7 @@ from weal.store.naming import Name
 
 OLD = 2 * 24 * 3600.0  # seconds after which uploads and downloads are swept away
 LETTERS = 32  # of a random name
+_DRAFT_NAME = re.compile(r"\.weal-[0-9a-f]{16}\.draft")  # of `weal.files`
 _RANDOM_NAME = re.compile(rf"[0-9a-f]{{{LETTERS}}}(\.[a-z]+)?")
 NO_ROOM = "the disk of this server is full: make room on it, and try again; nothing was saved"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -68,11 +69,14 @@ def is_disk_full(error: BaseException) -> bool:
 
 
 def sweep(folder: Path) -> None:
-    """Delete uploads and downloads of days ago: plain files with random names as we give them."""
-    for path in (folder / "files").glob("*"):
+    """Delete uploads, downloads and drafts of killed jobs that are days old.
+
+    They are plain files with random names as we give them.
+    """
+    for path in (*(folder / "files").glob("*"), *folder.glob("*/.weal-*.draft")):
         with suppress(FileNotFoundError):  # another server of this store sweeps too
-            ours = _RANDOM_NAME.fullmatch(path.name) and is_plain_file(path)
-            if ours and path.stat().st_mtime < time.time() - OLD:
+            named = _RANDOM_NAME.fullmatch(path.name) or _DRAFT_NAME.fullmatch(path.name)
+            if named and is_plain_file(path) and path.stat().st_mtime < time.time() - OLD:
                 path.unlink()
 
 

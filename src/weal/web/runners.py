@@ -12,6 +12,7 @@ import json
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -101,7 +102,8 @@ class Child:
         child, self._process = self._process, None
         if child is not None:
             child.kill()
-            child.communicate()
+            with suppress(ValueError):  # closed by another thread meanwhile
+                child.communicate()
 
 
 def _say(child: "subprocess.Popen[str]", words: Any) -> None:
@@ -114,6 +116,8 @@ def _heard(child: "subprocess.Popen[str]", progress: Progress) -> Any:
     """What the child answers; meanwhile it says how far it is."""
     assert child.stdout is not None
     while line := child.stdout.readline():
+        if not line.endswith("\n"):  # the child died in the middle of it
+            raise EOFError
         words = json.loads(line)
         if "progress" in words:
             progress(*words["progress"])

@@ -23,7 +23,7 @@ from weal.web.token import digest_of, write_private
 
 VERSION = 1
 SESSION_SECONDS = 30 * 24 * 3600  # from the login on
-MAX_SESSIONS = 1000  # of a folder; the oldest end first
+MAX_SESSIONS = 1000  # of a token; the oldest end first
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Sessions:
     def begin(self, token: str) -> str:
         """The id of a new session of the token with this digest."""
         self._folder.mkdir(exist_ok=True, mode=0o700)
-        self._remove_old()
+        self._remove_old(token)
         id_, now = secrets.token_urlsafe(32), time.time()
         plain = {"v": VERSION, "token": token, "began": now, "expires": now + SESSION_SECONDS}
         write_private(self._path(id_), json.dumps(plain), replace=False)
@@ -66,16 +66,17 @@ class Sessions:
             if session is not None and token in (None, session.token):
                 _remove(path)
 
-    def _remove_old(self) -> None:
-        """Remove sessions that have expired, and the oldest where there are too many."""
+    def _remove_old(self, token: str) -> None:
+        """Remove sessions that have expired, and the oldest of this token if there are too many."""
         began = {}
         for path in self._paths():
             session = _read(path)
             if session is not None and session.expires <= time.time():
                 _remove(path)
-            elif session is not None:
+            elif session is not None and session.token == token:
                 began[path] = session.began
-        for path in sorted(began, key=lambda one: began[one])[: len(began) - MAX_SESSIONS + 1]:
+        surplus = max(0, len(began) - MAX_SESSIONS + 1)
+        for path in sorted(began, key=lambda one: began[one])[:surplus]:
             _remove(path)
 
     def _paths(self) -> Iterator[Path]:

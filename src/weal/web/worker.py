@@ -84,7 +84,19 @@ class Worker:
 
     def job(self, id_: str) -> Job | None:
         """The job with this id, if it is still remembered."""
-        return self._jobs.get(id_)
+        with self._lock:
+            return self._jobs.get(id_)
+
+    def forget(self, job: Job) -> None:
+        """Remember a job no longer."""
+        with self._lock:
+            if self._jobs.get(job.id) is job:
+                del self._jobs[job.id]
+
+    def check_room(self, who: str) -> None:
+        """TooManyJobs where no further job of this person is taken."""
+        with self._lock:
+            self._check_room(who)
 
     def unfinished(self) -> list[Job]:
         """All jobs that have not ended, queue by queue, in the order in which they are done."""
@@ -99,7 +111,7 @@ class Worker:
 
     def cancel(self, job: Job, who: str) -> bool:
         """End a job that this person started; False: it had ended. NotAllowed for another's."""
-        if not job.id or job.who != who:
+        if not job.id or not who or job.who != who:
             raise NotAllowed("only the person who started a job can cancel it")
         words = "this job was cancelled: what it had saved by then is kept, the rest is not"
         return self._queue(job.queue).stop(job, Cancelled(words))
@@ -129,7 +141,9 @@ class Worker:
 
     def close(self) -> None:
         """Stop; what is under way is given up."""
-        for queue in self._queues.values():
+        with self._lock:
+            queues = list(self._queues.values())
+        for queue in queues:
             queue.close()
 
     def _queue(self, name: str) -> JobQueue:
