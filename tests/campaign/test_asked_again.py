@@ -102,13 +102,13 @@ def test_the_command_takes_a_key():
     assert again == ids
     assert said == "3 rows were asked under this key before, and no other is asked\n"
     typed("tell", "alloys", ids[0], "310")
-    left, said = asked("-n", "2", "--key", "w1")
-    assert left == ids[1:2]
-    assert "2 rows were asked under this key before, and no other is asked\n" in said
+    left, said = asked("-n", "2", "--check", "1", "--key", "w1")
+    assert left == ids[1:]
+    assert "3 rows were asked under this key before, and no other is asked\n" in said
     assert f"{ids[0]}: labelled since\n" in said
     other = typed("ask", "alloys", "-n", "2", "--key", "w1", "--by", "bo", "--json")
     assert other.code == 2
-    assert "2 rows for mk (event" in other.complaint
+    assert "2 rows and 1 row drawn at random for mk (event" in other.complaint
     assert "2 rows for bo" in other.complaint
     assert typed("ask", "alloys", "--again", "--key", "w1").code == 2
 

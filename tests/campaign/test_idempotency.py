@@ -134,7 +134,8 @@ def test_keys_of_skips(url):
         seq = one.ledger.seq
         one.skip(["r2", "r1"], key="K")
         one.tell("r1", 1.0)
-        one.skip(["r1", "r2"], key="K")  # a retry that comes late: nothing is unlabelled by it
+        with pytest.warns(UserWarning, match="r1: this key skipped it before; it was labelled"):
+            one.skip(["r1", "r2"], key="K")  # it comes late: nothing is unlabelled by it
         assert one.ledger.seq == seq + 1
         refused(one, lambda: one.skip(["r1", "r3"], key="K"), "'r2': skip", "'r3': skip")
         refused(one, lambda: one.unskip(["r1", "r2"], key="K"), "'r1': undo skip; 'r2': undo skip")
@@ -142,8 +143,11 @@ def test_keys_of_skips(url):
         with pytest.raises(AlreadyLabelled):
             one.skip(["r1", "r2"], key="L")
         one.unskip("r2", key="L")
+        with pytest.warns(UserWarning, match="it was labelled since|it was brought back since"):
+            one.skip(["r2", "r1"], key="K")
         one.skip("r2")
-        one.unskip("r2", key="L")
+        with pytest.warns(UserWarning, match="brought it back before; it was skipped since. Noth"):
+            one.unskip("r2", key="L")
         assert list(one.ledger.skipped) == ["r2"]
 
 
@@ -154,9 +158,9 @@ def test_keys_of_asks_belong_to_number_name_and_kind(url):
         assert same == [ids] * 3
         refused(one, lambda: one.ask(3, key="K"), "2 rows for ann", "3 rows for ann")
         refused(one, lambda: one.ask(key="K"), "1 row for ann")
-        refused(one, lambda: one.ask(2, key="K", by="bo"), "for ann (event 3 by ann)", "for bo")
+        refused(one, lambda: one.ask(2, key="K", by="bo"), "for ann (event 3)", "for bo")
         refused(one, lambda: one.ask(2, key="K", check=True), "2 rows drawn at random for ann")
-        refused(one, lambda: one.ask(2, key="K", lease="1d"), "for 7 days", "for 1 day")
+        refused(one, lambda: one.ask(2, key="K", lease="1d"), "lease of 7d", "lease of 1d")
         many = one.ask(33, key="L")
         assert one.ask(33, key="L") == many
 
@@ -284,8 +288,28 @@ def test_the_commands_refuse_a_key_that_was_used(tmp_path):
     assert "was withdrawn since. Nothing was written" in again.err
     assert typed("skip", "bare", "A-0005", "--key", "S").code == 0
     assert typed("skip", "bare", "A-0005", "--undo").code == 0
-    assert "has changed since" in typed("skip", "bare", "A-0005", "--key", "S").err
+    again = typed("skip", "bare", "A-0005", "--key", "S")
+    brought_back = "this key skipped it before; it was brought back since. Nothing was written"
+    assert again.err == f"A-0005: {brought_back}\n"
     assert json.loads(typed("skip", "bare", "A-0005", "--key", "T", "--json").out)
+
+
+@pytest.mark.usefixtures("bare")
+def test_a_retry_of_a_skip_lists_no_row_that_changed_since():
+    two = ("A-0005", "A-0006")
+    assert typed("skip", "bare", *two, "--key", "S").code == 0
+    assert typed("skip", "bare", "A-0006", "--undo", "--key", "SU").code == 0
+    done = typed("skip", "bare", *two, "--key", "S", "--json")
+    assert json.loads(done.out) == {"skipped": ["A-0005"]}
+    assert "A-0006: skipped" not in done.err
+    assert typed("skip", "bare", "A-0006").code == 0
+    kept = typed("log", "bare", "--json").out
+    done = typed("skip", "bare", "A-0006", "--undo", "--key", "SU", "--json")
+    assert json.loads(done.out) == {"back": []}
+    assert done.err == (
+        "A-0006: this key brought it back before; it was skipped since. Nothing was written\n"
+    )
+    assert typed("log", "bare", "--json").out == kept
 
 
 @pytest.mark.usefixtures("alloys")
@@ -300,3 +324,36 @@ def test_the_command_refuses_a_key_of_an_ask_before_any_row_is_out():
     assert done.code == 2
     assert "for mk (event" in done.complaint
     assert typed("log", "alloys", "--json").out == kept
+
+
+@pytest.mark.usefixtures("alloys")
+@pytest.mark.parametrize(
+    ("first", "others"),
+    [
+        ("-n 2 --by anna", ["-n 2 --check 1 --by anna", "--check 2 --by anna", "-n 2 --by bert"]),
+        ("--check 2", ["-n 2", "-n 2 --check 2", "--check 1", "--check 2 --by bert"]),
+        ("-n 1 --by anna", ["--check 1 --by bert", "--check 1 --by anna"]),
+        ("-n 1 --check 2", ["-n 1", "--check 2", "-n 1 --check 1", "-n 2 --check 2"]),
+    ],
+)
+def test_a_key_of_the_command_belongs_to_both_numbers_and_to_who_asks(first, others):
+    assert typed("ask", "alloys", *first.split(), "--key", "K").code == 0
+    kept = typed("log", "alloys", "--json").out
+    for words in others:
+        done = typed("ask", "alloys", *words.split(), "--key", "K")
+        assert done.code == 2, words
+        assert "the key 'K' was used for" in done.complaint
+    again = typed("ask", "alloys", *first.split(), "--key", "K")
+    assert (again.code, typed("log", "alloys", "--json").out) == (0, kept)
+
+
+@pytest.mark.usefixtures("alloys")
+def test_a_command_that_was_killed_between_its_rows_goes_on_where_it_was():
+    from weal.campaign.asking import ask
+
+    with open_campaign("alloys", by="mk") as one:
+        ids = ask(one, 2, "mk", None, False, "K", checks=1)
+    assert typed("ask", "alloys", "-n", "2", "--key", "K").code == 2
+    done = typed("ask", "alloys", "-n", "2", "--check", "1", "--key", "K", "--json")
+    assert [row["id"] for row in json.loads(done.out)][:2] == ids
+    assert len(json.loads(done.out)) == 3

@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from weal.campaign import offers, rules
-from weal.campaign.idempotency import AskCall, find_asked
+from weal.campaign.idempotency import AskCall, check_command, find_asked
 from weal.campaign.rules import Offer
 from weal.campaign.settings import seconds
 from weal.errors import Conflict, WealError
@@ -25,12 +25,16 @@ TRIES = 20  # of an ask that others were faster than
 
 
 def ask(
-    campaign: "Campaign", n: int | None, who: str, lease: Any, check: bool, key: str | None = None
-) -> list[str]:
-    """Ids of the rows that are out with who asked from now on, or since the key was used first."""
+    campaign: "Campaign", n: int | None, who: str, lease: Any, check: bool, key: str | None = None,
+    checks: int = 0,
+) -> list[str]:  # fmt: skip
+    """Ids of the rows that are out with who asked from now on, or since the key was used first.
+
+    `checks` is how many rows drawn at random the same command asks for after these.
+    """
     settings = campaign.ledger.settings
     out = timedelta(seconds=seconds(settings["lease"] if lease is None else lease))
-    call = ask_call(n, who, lease, check)
+    call = AskCall(_count(n), who, check, _length(lease), checks)
     if key is not None and (past := asked_before(campaign, key, call)):
         return past
     _ = campaign.session  # what takes long, following the labels, is done before it is our turn
@@ -43,10 +47,19 @@ def ask(
     return asked_before(campaign, key, call)  # none: asked by its twin just now
 
 
-def ask_call(n: int | None, who: str, lease: Any, check: bool) -> AskCall:
-    """What is wanted, checked."""
-    out = None if lease is None else timedelta(seconds=seconds(lease))
-    return AskCall(_count(n), who, check, out)
+def _length(lease: Any) -> timedelta | None:
+    return None if lease is None else timedelta(seconds=seconds(lease))
+
+
+def check_key(campaign: "Campaign", key: str, n: int, checks: int, lease: Any) -> None:
+    """ReusedKey where a command of another content was given this key; it may ask in two calls."""
+    call = AskCall(n, campaign.who, False, _length(lease), checks)
+
+    def look(book: Book) -> list[Draft]:
+        check_command(book, key, call)
+        return []
+
+    campaign.store.transact(campaign.name, look)
 
 
 def asked_before(campaign: "Campaign", key: str, call: AskCall) -> list[str]:

@@ -21,6 +21,7 @@ from weal.campaign.first_labels import at_first
 from weal.campaign.ledger import VERSION
 from weal.campaign.rules import Entry, Telling
 from weal.campaign.settings import check_changes, check_together
+from weal.campaign.skipping import skip_rows
 from weal.campaign.surprise import doubtful, doubtful_here
 from weal.campaign.view import CampaignView
 from weal.errors import WealError
@@ -386,7 +387,7 @@ class Campaign(CampaignView):
             Kept with it.
         key : str or None
             A name of your own for this call: a retry with the same key and the same ids writes
-            nothing.
+            nothing, and warns of rows that were brought back or labelled since.
 
         Raises
         ------
@@ -406,7 +407,8 @@ class Campaign(CampaignView):
         >>> "b" in campaign.ask(3)
         False
         """
-        self._skip(ids, True, by, note, key)
+        for words in skip_rows(self, distinct(ids), True, by or self.who, note, key).values():
+            warnings.warn(words, UserWarning, stacklevel=2)
 
     def unskip(
         self,
@@ -436,11 +438,8 @@ class Campaign(CampaignView):
         UnknownId
             Where there is no such row.
         """
-        self._skip(ids, False, by, note, key)
-
-    def _skip(self, ids: Any, on: bool, by: str | None, note: str | None, key: str | None) -> None:
-        found, who = distinct(ids), by or self.who
-        self.transact(lambda book: rules.skipped(book, found, who, on, note, key))
+        for words in skip_rows(self, distinct(ids), False, by or self.who, note, key).values():
+            warnings.warn(words, UserWarning, stacklevel=2)
 
     def withdraw(self, ids: Any, *, by: str | None = None, note: str | None = None) -> None:
         """Take back the labels of rows; of rows without one, the lease.

@@ -59,12 +59,23 @@ class AskCall:
     who: str
     check: bool
     lease: timedelta | None = None  # None: as the settings say
+    checks: int = 0  # rows drawn at random that the same command asks for after these
 
     def __str__(self) -> str:
-        rows = f"{self.n} {'row' if self.n == 1 else 'rows'}"
-        drawn = " drawn at random" if self.check else ""
-        lease = "" if self.lease is None else f" for {self.lease}"
-        return f"{rows}{drawn}{lease} for {self.who or 'nobody by name'}"
+        kinds = {" drawn at random" if self.check else "": self.n}
+        kinds[" drawn at random"] = kinds.get(" drawn at random", 0) + self.checks
+        rows = [f"{n} {'row' if n == 1 else 'rows'}{kind}" for kind, n in kinds.items() if n]
+        lease = "" if self.lease is None else f" with a lease of {_length(self.lease)}"
+        return f"{' and '.join(rows)} for {self.who or 'nobody by name'}{lease}"
+
+
+def _length(lease: timedelta) -> str:
+    """A lease as it is typed: 7d, 12h, or so many seconds."""
+    seconds = lease.total_seconds()
+    for unit, size in (("d", 86400), ("h", 3600)):
+        if seconds and seconds % size == 0:
+            return f"{seconds / size:g}{unit}"
+    return f"{seconds:g} s"
 
 
 def find_call(
@@ -143,11 +154,11 @@ def _reused(key: str, events: Sequence[Event], changes: Sequence[Change]) -> Reu
     before, now = Counter(map(change_of, events)), Counter(changes)
     rows = events[0].body.get("call", {}).get("rows", len(events))
     used, wanted = _content(rows, before - now), _content(len(changes), now - before)
-    return _refusal(key, events[0], used, wanted)
+    by = f" by {events[0].who}" if events[0].who else ""
+    return _refusal(key, events[0], used, wanted, by)
 
 
-def _refusal(key: str, first: Event, used: str, wanted: str) -> ReusedKey:
-    by = f" by {first.who}" if first.who else ""
+def _refusal(key: str, first: Event, used: str, wanted: str, by: str = "") -> ReusedKey:
     message = (
         f"the key {key!r} was used for {used} (event {first.seq}{by}), and this call is for "
         f"{wanted}. Nothing was written: give other content another key (--key)"
@@ -170,12 +181,39 @@ def find_asked(book: Book, key: str, call: AskCall) -> list[str]:
     events = _asked(book, key)
     if not events:
         return []
+    checks = events[0].body.get("ask", {}).get("checks", call.checks)  # not kept by weal 0.2
+    _compare(key, events, call, checks)
+    return [str(event.id) for event in events]
+
+
+def check_command(book: Book, key: str, call: AskCall) -> None:
+    """ReusedKey where `weal ask` was given this key with other numbers of rows, or by another.
+
+    It asks for rows, and then for rows drawn at random under a key made of its own. Where it was
+    killed between them, the first row says how many were still to come.
+    """
+    rows, drawn = _asked(book, key), _asked(book, key_of_checks(key))
+    if rows:
+        to_come = rows[0].body.get("ask", {}).get("checks", 0)
+        _compare(key, rows, call, len(drawn) or to_come)
+    elif drawn:
+        alone = replace(call, n=call.checks, check=True, checks=0)
+        _compare(key, drawn, call if call.n else alone, 0)
+
+
+def _compare(key: str, events: Sequence[Event], call: AskCall, checks: int) -> None:
+    """ReusedKey where these rows were asked by another call."""
     first = events[0]
     lease = datetime.fromisoformat(first.body["until"]) - first.time
-    past = AskCall(len(events), first.who, bool(first.body["check"]), call.lease and lease)
+    drawn = bool(first.body["check"])
+    past = AskCall(len(events), first.who, drawn, call.lease and lease, checks)
     if past != call:
         raise _refusal(key, first, str(past), str(call))
-    return [str(event.id) for event in events]
+
+
+def key_of_checks(key: str) -> str:
+    """Under which `weal ask` asks for rows drawn at random."""
+    return f"{key} check"
 
 
 def _asked(book: Book, key: str) -> list[Event]:

@@ -222,17 +222,27 @@ def told_body(entry: Entry, again: bool) -> dict[str, Any]:
 
 def skipped(
     book: Book, ids: Sequence[str], who: str, on: bool, note: str | None, key: str | None = None
-) -> list[Draft]:
-    """Events that leave rows out, or bring them back; none where that is so already."""
+) -> tuple[list[Draft], dict[str, str]]:
+    """Events that leave rows out, or bring them back; none where that is so already.
+
+    Of a retry, words on each row that is not so any more.
+    """
     now = known(book, ids)
     changes = [Change(name, SKIP if on else UNSKIP) for name in ids]
     if key is not None and find_call(book, key, changes, partial(is_there, now)):
-        return []
+        since = [name for name in ids if (name in now.skipped) != on]
+        return [], {name: _changed_since(now, name, on) for name in since}
     if on and (labelled := [name for name in ids if name in now.labels]):
         raise AlreadyLabelled(f"{_some(labelled)}: labelled already, so there is nothing to skip")
     body = {"v": VERSION, "on": on, "note": check_note(note, "a note")}
     drafts = [Draft("skipped", body, name, who) for name in ids if (name in now.skipped) != on]
-    return with_key(drafts, key, changes)
+    return with_key(drafts, key, changes), {}
+
+
+def _changed_since(now: Ledger, name: str, on: bool) -> str:
+    did = "skipped it" if on else "brought it back"
+    became = "labelled" if name in now.labels else "brought back" if on else "skipped"
+    return f"{name}: this key {did} before; it was {became} since. Nothing was written"
 
 
 def withdrawn(book: Book, ids: Sequence[str], who: str, note: str | None) -> list[Draft]:
@@ -264,7 +274,7 @@ def asked(
     until = (book.now + lease).isoformat()
     bodies = [{"v": VERSION, "until": until, **offer.body} for offer in free]
     if common is not None:
-        bodies[0]["ask"] = common
+        bodies[0]["ask"] = common if key is None else {**common, "checks": call.checks}
     keys = [None] * call.n if key is None else ask_keys(key, 0, call.n)
     return [
         Draft("asked", body, offer.id, call.who, own)

@@ -5,6 +5,7 @@ model, and start no numerics. Whatever is heavy is imported where it is used.
 """
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -110,16 +111,16 @@ def _asked(
     campaign: "Campaign", n: int | None, checks: int | None, lease: str | None, key: str | None
 ) -> tuple[list[str], Exhausted | None]:
     """Ids that are out now; with the error where rows for a test were too many."""
-    own = None if key is None else f"{key} check"
-    if own is not None and checks:  # a key that cannot be used is refused before rows are out
-        from weal.campaign.asking import ask_call, asked_before
+    from weal.campaign.asking import ask, check_key
+    from weal.campaign.idempotency import key_of_checks
 
-        asked_before(campaign, own, ask_call(checks, campaign.who, lease, check=True))
-    ids = list(campaign.ask(n or 1, lease=lease, key=key)) if n or not checks else []
+    n, checks, who = n or (0 if checks else 1), checks or 0, campaign.who
+    if key is not None:  # one that cannot be used is refused before rows are out
+        check_key(campaign, key, n, checks, lease)
+    ids = ask(campaign, n, who, lease, False, key, checks) if n else []
+    own = None if key is None else key_of_checks(key)
     try:
-        return ids + (
-            campaign.ask(checks, lease=lease, check=True, key=own) if checks else []
-        ), None
+        return ids + (ask(campaign, checks, who, lease, True, own) if checks else []), None
     except Exhausted as error:  # those that were asked before are out, and must be shown
         if not ids:
             raise
@@ -259,16 +260,13 @@ def skip(
 ) -> None:
     """Leave rows out: they are not asked, until --undo or until a label of theirs comes."""
     with opened(name, store, by) as campaign:
-        (campaign.unskip if undo else campaign.skip)(ids, note=note, key=key)
-        since = [] if key is None else _changed(campaign, ids, not undo)
-    _done(ids, "back" if undo else "skipped", as_json)
-    for one in since:
-        say(f"{one}: that was under this key before, and has changed since; nothing was written")
+        from weal.campaign.entries import distinct
+        from weal.campaign.skipping import skip_rows
 
-
-def _changed(campaign: "Campaign", ids: tuple[str, ...], on: bool) -> list[str]:
-    """Rows of a retry that were skipped, or brought back, otherwise since."""
-    return [one for one in ids if (one in campaign.ledger.skipped) != on]
+        since = skip_rows(campaign, distinct(list(ids)), not undo, campaign.who, note, key)
+    _done([one for one in ids if one not in since], "back" if undo else "skipped", as_json)
+    for words in since.values():
+        say(words)
 
 
 @command(
@@ -291,7 +289,7 @@ def withdraw(
     _done(ids, "withdrawn", as_json)
 
 
-def _done(ids: tuple[str, ...], what: str, as_json: bool) -> None:
+def _done(ids: Sequence[str], what: str, as_json: bool) -> None:
     if as_json:
         show_json({what: list(ids)})
     for one in ids:
