@@ -264,6 +264,21 @@ def test_a_backup_leaves_what_is_no_store_even_with_force(store, tmp_path, stran
     assert contents(tmp_path) == before
 
 
+@pytest.mark.parametrize("end", ["-journal", "-wal"])
+@pytest.mark.parametrize("there", [True, False])
+def test_a_backup_is_not_written_beside_the_journal_of_a_store_that_was_killed(
+    store, tmp_path, end, there
+):
+    """SQLite would play it into the copy, and damage it."""
+    if there:
+        backup(store, tmp_path / "copy.db")
+    (tmp_path / f"copy.db{end}").write_bytes(b"pages")
+    before = contents(tmp_path)
+    with pytest.raises(ValueError, match=rf"copy\.db{end} belongs to a store"):
+        backup(store, tmp_path / "copy.db", force=True)
+    assert contents(tmp_path) == before
+
+
 def test_a_backup_replaces_a_store_and_an_empty_file(store, tmp_path):
     (tmp_path / "copy.db").touch()
     for _ in range(2):

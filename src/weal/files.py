@@ -329,12 +329,18 @@ def _replace_folder(draft: Path, place: Path, kind: FolderKind) -> None:
         draft.rename(place)
         return
     old = place.with_name(f"{_random_name()}.old")
-    place.rename(old)
+    try:
+        place.rename(old)
+    except FileNotFoundError:  # another process is between its two moves
+        _replace_folder(draft, place, kind)
+        return
     try:
         draft.rename(place)
-    except BaseException:
-        old.rename(place)
-        raise
+    except OSError:
+        if not os.path.lexists(place):
+            old.rename(place)
+            raise
+        check_folder(place, kind)  # another process was faster, and its folder stays
     remove_folder(old, [one.name for one in old.iterdir() if kind.is_written(one)])
 
 

@@ -60,7 +60,7 @@ def test_sure_labels_that_the_others_contradict_are_named(ready):
     np.testing.assert_allclose(found.expected, y[wrong], atol=1.0)
     said = typed("status", "y 1").out
     assert "Labels that contradict the others: they count as they are" in said
-    assert f"told as sure, but the others contradict it: {ids[4]} is" in said
+    assert f"3 labels told as sure do not fit the others: {ids[4]} is" in said
     assert f"`weal tell --replace 'y 1' {ids[4]} VALUE` corrects a label" in said
     assert "without them" in said
     [plain] = json.loads(typed("status", "y 1", "--json").out)["contradictions"]
@@ -253,3 +253,20 @@ def test_a_row_that_is_measured_again_is_no_run():
     [run] = equal_runs(np.arange(6.0)[:, None], y, [])
     assert run.which.tolist() == [False, True, True, True, True, False]
     assert equal_runs(np.arange(6.0)[:, None], np.sort(y), []) == []
+
+
+def test_a_finding_names_the_row_that_has_the_label_now(ready):
+    """Of two rows with equal inputs: one is withdrawn, and the other is told the same."""
+    frame = pool()
+    frame.loc[1, ["a", "b"]] = frame.loc[0, ["a", "b"]]
+    y = hardness(frame).to_numpy().copy()
+    with opened(frame, "twins.db") as one:
+        ids = [name for name in frame["id"][:N] if name != "P-01"]
+        told(one, ids[1:], y[2:N])
+        one.tell("P-00", y[0] + 45.0, sure=True)
+        named = {name for found in one.contradictions() for name in found.ids}
+        one.withdraw("P-00")
+        one.tell("P-01", y[0] + 45.0, sure=True)
+        after = {name for found in one.contradictions() for name in found.ids}
+        assert "P-00" not in after
+        assert ("P-01" in after) == ("P-00" in named)

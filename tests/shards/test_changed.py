@@ -3,7 +3,9 @@ footer, before any of its numbers is used or shown; and files that are damaged a
 
 import json
 import os
+import re
 import time
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -14,8 +16,10 @@ import weal
 from clusters import LEFT, running
 from shards.pools import f, inputs, names_of, write
 from shell import typed
+from weal.campaign import shard_pool
 from weal.errors import ChangedShard, UnreadableFile, UnreadableShard
-from weal.shards import files, row_groups
+from weal.files import FolderKind, atomic_folder
+from weal.shards import files, index, row_groups
 from weal.shards.shard import FileShard
 
 U = 300
@@ -379,3 +383,77 @@ def test_the_description_of_a_pool_is_small(folder):
     del plain["files"][0]["sums"]  # as 0.2 wrote it
     assert len(described(plain).sums) == 2
     assert files.is_settled(described(plain).files[0]) is False
+
+
+def test_a_table_is_not_copied_from_files_that_were_written_again(any_folder):
+    pool = opened(any_folder)
+    rewritten(any_folder / "part-001.parquet")
+    with pytest.raises(ChangedShard, match=CHANGED):
+        weal.open_campaign("copy", "memory:", pool=pool, copy=True, target="y")
+
+
+def test_labels_are_not_taken_from_a_file_that_was_written_again(folder, monkeypatch):
+    """Their column is no input, and has no checksums."""
+    for path in sorted(folder.iterdir()):
+        table = pq.read_table(path)
+        pq.write_table(table.append_column("y", table.column("x1")), path, **BARE)
+    describe = shard_pool.describe
+
+    def describe_late(pool):
+        rewritten(folder / "part-001.parquet")
+        return describe(pool)
+
+    monkeypatch.setattr(shard_pool, "describe", describe_late)
+    with pytest.raises(ChangedShard, match=CHANGED):
+        weal.open_campaign("lab", "memory:", pool=folder, id_column="id", target="y")
+
+
+def test_drafts_of_weal_are_no_shards(folder):
+    draft = folder / ".weal-0123456789abcdef.draft"
+    draft.mkdir()
+    (draft / "part-00000.parquet").write_bytes((folder / "part-000.parquet").read_bytes())
+    assert len(opened(folder)) == U
+
+
+def test_a_converted_pool_whose_mark_is_damaged_is_made_anew(tmp_path):
+    (tmp_path / "lab.csv").write_text("id,x\n" + "".join(f"r{n},{n}\n" for n in range(9)))
+    weal.open_pool(tmp_path / "lab.csv", id_column="id")
+    (tmp_path / "lab.csv.parquet" / ".weal-folder").write_bytes(b"")
+    with pytest.warns(UserWarning, match=r"its \.weal-folder is damaged"):
+        pool = weal.open_pool(tmp_path / "lab.csv", id_column="id")
+    assert len(pool) == 9
+
+
+def test_an_index_that_cannot_be_read_is_made_again(folder, tmp_path, monkeypatch):
+    pool, each = opened(folder), lambda work, parts: enumerate(map(work, parts))
+    first, _ = index.kept_index(tmp_path / "index", pool, each)
+
+    def denied(*_):
+        raise PermissionError("not yours")
+
+    monkeypatch.setattr(index, "changed_file", denied)
+    again, _ = index.kept_index(tmp_path / "index", pool, each)
+    np.testing.assert_array_equal(first.hashes, again.hashes)
+
+
+def test_of_two_processes_that_replace_a_folder_one_wins(tmp_path, monkeypatch):
+    """The other comes between the two moves of the first."""
+    kind = FolderKind("trial", re.compile("a"))
+    place, rename = tmp_path / "made", Path.rename
+
+    def write(text):
+        with atomic_folder(place, kind) as draft:
+            (draft / "a").write_text(text)
+
+    def race(self, target):
+        found = rename(self, target)
+        if self == place:
+            monkeypatch.setattr(Path, "rename", rename)
+            write("second")
+        return found
+
+    write("first")
+    monkeypatch.setattr(Path, "rename", race)
+    write("third")
+    assert (place / "a").read_text() in ("second", "third")
+    assert [one.name for one in tmp_path.iterdir()] == ["made"]

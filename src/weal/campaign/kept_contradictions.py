@@ -17,7 +17,7 @@ from weal.diagnostics.contradictions import Contradiction, contradictions
 from weal.errors import WealError
 from weal.model.model import Model
 
-KIND, VERSION = "contradictions", 1  # of the snapshot
+KIND, VERSION = "contradictions", 2  # of the snapshot
 
 
 def contradicted(session: Session) -> tuple[Contradiction, ...]:
@@ -26,7 +26,8 @@ def contradicted(session: Session) -> tuple[Contradiction, ...]:
     if not state.fitted or not len(state.labels):
         return ()
     groups = groupings(session)
-    mark = _fingerprint(session.model, groups)
+    names = [str(label.name) for label in state.labels]
+    mark = _fingerprint(session.model, groups, names)
     known = _kept(session, mark)
     if known is not None:
         return known
@@ -56,12 +57,11 @@ def _read(body: dict[str, object]) -> Contradiction:
     return Contradiction(**plain)  # type: ignore[arg-type]
 
 
-def _fingerprint(model: Model, groups: Groupings) -> str:
+def _fingerprint(model: Model, groups: Groupings, names: list[str]) -> str:
     """What the findings depend on."""
     fold, scale = model.fold, model.scaling
-    text = repr(
-        (VERSION, fold.setting, fold.seed, scale.y_mean, scale.y_sd, fold.dictionary, groups)
-    )
+    known = (fold.setting, fold.seed, scale.y_mean, scale.y_sd, fold.dictionary)
+    text = repr((VERSION, *known, groups, names))
     found = blake2b(text.encode(), digest_size=16)
     for part in (*fold.seen.parts, fold.seen.sure, fold.right, fold.ensemble.log_w):
         found.update(np.ascontiguousarray(part).tobytes())

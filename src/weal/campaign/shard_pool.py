@@ -125,6 +125,7 @@ def whole_table(source: Any) -> Any:
     pool.check()
     tables = [parquet.read_table(file.path) for file in pool.files]
     pool.check()  # else one was written while it was read
+    check_unwritten(pool)
     return arrow.concat_tables(tables, promote_options="default")
 
 
@@ -210,8 +211,19 @@ def _opened(
 def _drafts(pool: Shards, target: str | None, who: str, progress: Progress | None) -> list[Draft]:
     body = {"v": VERSION, "rows": len(pool), "shards": describe(pool)}
     labels = [label for part in pool.parts for label in _labels(part, target)]
+    if labels:
+        check_unwritten(pool)
     told = [Draft("told", told_body(label, False), label.id, who) for label in labels]
     return [Draft("added", body, who=who), *told]
+
+
+def check_unwritten(pool: Shards) -> None:
+    """ChangedShard where a file was written since the pool was opened.
+
+    For columns that are no inputs, which have no checksums of their own.
+    """
+    for file in pool.files:
+        file.check_unwritten()
 
 
 def _labels(part: Any, target: str | None) -> Iterable[Entry]:

@@ -9,6 +9,7 @@ that weal did not make is left as it is (ForeignFile).
 """
 
 import json
+import os
 import re
 import warnings
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from weal.files import (
+    MARK,
     FolderKind,
     atomic_folder,
     changed_file,
@@ -57,8 +59,9 @@ def _problem(folder: Path, source: dict[str, int]) -> str | None:
         return f"its {NOTE} is missing or damaged"
     if note != source:
         return ""
-    if read_mark(folder, FOLDER.name) is None:  # made by weal 0.2, which kept no checksums
-        return None
+    if read_mark(folder, FOLDER.name) is None:
+        # Without a mark it was made by weal 0.2, which kept no checksums.
+        return f"its {MARK} is damaged" if os.path.lexists(folder / MARK) else None
     name = changed_file(folder, FOLDER)
     return None if name is None else f"{name} is missing or damaged, as its checksum says"
 

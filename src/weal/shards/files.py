@@ -62,6 +62,11 @@ class File:
         if self.sums is None and self.stamp is not None and stamp_of(self.path) != self.stamp:
             raise changed(self.path, "it was written again, before its rows were read")
 
+    def check_unwritten(self) -> None:
+        """ChangedShard where the file was written since it was opened: for columns without sums."""
+        if self.stamp is not None and stamp_of(self.path) != self.stamp:
+            raise changed(self.path, "it was written again")
+
 
 def changed(name: str, how: str) -> ChangedShard:
     """The error for a file that is not what it was."""

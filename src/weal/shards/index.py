@@ -161,7 +161,15 @@ def _where(pool: Shards, position: int) -> str:
 
 
 def _read(place: Path, pool: Shards) -> tuple[Index, Shards] | None:
-    """The index of this pool; None where there is none, with a warning where it is damaged."""
+    """The index of this pool; None where there is none that can be read."""
+    try:
+        return _read_whole(place, pool)
+    except OSError:  # it may be another person's, or another process replaces it just now
+        return None
+
+
+def _read_whole(place: Path, pool: Shards) -> tuple[Index, Shards] | None:
+    """The same, with a warning where the index is damaged."""
     if not _is_there(place):
         return None
     if (name := changed_file(place, FOLDER)) is not None:

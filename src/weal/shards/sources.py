@@ -40,7 +40,7 @@ def find_files(source: Any) -> list[Path]:
 
 def _in_folder(place: Path) -> list[Path]:
     """The Parquet files of a folder and of the folders in it; links to folders are refused."""
-    found = sorted(path for path in place.rglob("*") if _is_shard(path))
+    found = sorted(path for path in place.rglob("*") if _is_shard(path, place))
     for folder in (path for path in found if path.is_dir()):
         if folder.is_symlink():
             raise ValueError(
@@ -55,7 +55,9 @@ def _in_folder(place: Path) -> list[Path]:
     return files
 
 
-def _is_shard(path: Path) -> bool:
+def _is_shard(path: Path, place: Path) -> bool:
+    if any(part.startswith(".weal-") for part in path.relative_to(place).parts):
+        return False  # a draft of weal's own
     return path.suffix.lower() in PARQUET and not path.name.startswith(("_", "."))
 
 

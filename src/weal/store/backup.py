@@ -61,6 +61,12 @@ def _check(source: Path, place: Path, shown: str, force: bool) -> None:
         raise ValueError(f"{place} is the store itself: name another file for the copy")
     if os.path.lexists(place) and not force:
         raise _there(place)
+    for beside in (Path(f"{place}{end}") for end in ("-journal", "-wal")):
+        if os.path.lexists(beside) and beside.lstat().st_size:
+            raise ValueError(
+                f"{beside} belongs to a store that was at {place} and was not closed; it would "
+                "damage the copy: open that store once with weal, or name another file"
+            )
 
 
 def _there(place: Path) -> ValueError:
