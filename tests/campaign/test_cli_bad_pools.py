@@ -83,7 +83,7 @@ def test_one_and_the_text_of_one_are_the_same_id(door):
     frame = pd.DataFrame({"sample": [1, "1", 2.0], "temp": [1.0, 2.0, 3.0]})
     write("pool.csv", [frame.columns, *frame.to_numpy().tolist()])
     pool = frame if door == "python" else "pool.csv"
-    refused(make(door, "steel", pool), 2, "come more than once: 1")
+    refused(make(door, "steel", pool), 2, "1 id in column 'sample' comes more than once: 1")
 
 
 @DOORS

@@ -99,6 +99,11 @@ def test_rows_that_were_there_already_are_content_too(url):
         other += [{"r1": 1.0, "r2": 2.0}, {"r1": 1.0, "r2": 2.0, "r3": 3.0}]
         for labels in other:
             refused(one, lambda labels=labels: one.tell_file(table(labels), key="K", replace=True))
+        used = "3 rows (1 was there already)"
+        both = (f"{used} (event", "3 rows with 'r1': 1.5.")
+        refused(one, lambda: one.tell_file(table(other[0]), key="K"), *both)
+        both = (f"{used} with 'r3': skip (event", "'r3': 3.0")
+        refused(one, lambda: one.tell_file(table(other[-1]), key="K"), *both)
         one.tell("r1", 9.0, replace=True)
         one.unskip("r3")
         seq = one.ledger.seq

@@ -24,7 +24,7 @@ def test_one_row_is_shown_with_all_that_is_known(alloys):
     assert found["labels"][0]["y"] == 312.5
     assert found["expected"]["mean"] == row["mean"]
     assert found["row"] == row["row"]
-    assert "A-0003?" in typed("show", "alloys", "a 3").complaint
+    assert "'a 3'; did you mean 'A-0003'?" in typed("show", "alloys", "a 3").complaint
 
 
 def test_the_reasons_of_a_batch_are_short_and_differ(alloys):

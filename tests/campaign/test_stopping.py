@@ -87,7 +87,8 @@ def test_what_the_last_labels_changed_is_the_difference_of_two_models():
 
 def test_advice_follows_from_what_was_gained():
     trend = a_trend(lambda n: 1.0)
-    assert advice(None, None, None, 3).startswith("Too early to say: 3 more labels")
+    assert advice(None, None, None, 3).startswith("Too early to say: 3 more labels are needed")
+    assert advice(None, None, None, 1).startswith("Too early to say: 1 more label is needed")
     assert advice(trend, None, None, 0).startswith("Too early")
     assert advice(trend, Change(5, 0.1, 1.0, 0.99), None, 0).startswith("Little is gained")
     assert advice(trend, Change(5, 0.1, 1.0, 0.7), None, 0).startswith("Go on")

@@ -5,6 +5,7 @@ from numpy.testing import assert_array_equal
 
 from campaign.lab import campaign, number, truth
 from weal.campaign.opening import open_campaign
+from weal.errors import AlreadyLabelled
 
 IDS = [f"r{n}" for n in range(14)]
 pytestmark = pytest.mark.filterwarnings("ignore:r4. .* is far from the labels so far")
@@ -70,3 +71,16 @@ def test_doubt_can_be_turned_off_and_on(tmp_path):
         assert one.model.outlier_probability_[at(one, "r4")] > 0.9
         with pytest.raises(ValueError, match="outliers"):
             one.change(outliers="off")
+
+
+def test_a_label_with_another_noise_is_refused_with_both():
+    one = campaign()
+    one.tell("r1", 3)
+    both = r"'r1' has the label 3.0 without a noise already, and this one has noise 0.2; say repl"
+    with pytest.raises(AlreadyLabelled, match=both):
+        one.tell("r1", 3, noise=0.2, sure=True)
+    one.tell("r2", 3, noise=0.1)
+    with pytest.raises(AlreadyLabelled, match=r"3.0 with noise 0.1 already, and this one has none"):
+        one.tell("r2", 3)
+    with pytest.raises(AlreadyLabelled, match=r"the label 3.0 already, and 4.0 is another"):
+        one.tell("r1", 4, noise=0.2)

@@ -153,7 +153,8 @@ def _plain(value: float | None) -> float | None:
 def _reused(key: str, events: Sequence[Event], changes: Sequence[Change]) -> ReusedKey:
     before, now = Counter(map(change_of, events)), Counter(changes)
     rows = events[0].body.get("call", {}).get("rows", len(events))
-    used, wanted = _content(rows, before - now), _content(len(changes), now - before)
+    used = _content(rows, before - now, rows - len(events))
+    wanted = _content(len(changes), now - before)
     by = f" by {events[0].who}" if events[0].who else ""
     return _refusal(key, events[0], used, wanted, by)
 
@@ -166,12 +167,17 @@ def _refusal(key: str, first: Event, used: str, wanted: str, by: str = "") -> Re
     return ReusedKey(message, used, wanted)
 
 
-def _content(rows: int, others: "Counter[Change]") -> str:
-    """How many rows, and those that the other content lacks."""
+def _content(rows: int, others: "Counter[Change]", there: int = 0) -> str:
+    """How many rows, and those that the other content lacks.
+
+    Of rows that were there already before the call, no event tells what the call said.
+    """
     named = [str(one) for one in others.elements()]
     if rows == len(named) == 1:
         return named[0]
     count = f"{rows:,} {'row' if rows == 1 else 'rows'}"
+    if there > 0:
+        count += f" ({there:,} {'was' if there == 1 else 'were'} there already)"
     more = f" and {len(named) - MAX_NAMED} more" if len(named) > MAX_NAMED else ""
     return f"{count} with {'; '.join(named[:MAX_NAMED])}{more}" if named else count
 

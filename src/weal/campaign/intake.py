@@ -220,7 +220,8 @@ def _without(results: Results, unknown: Sequence[str], like: Mapping[str, str]) 
     """The file, its lines on rows that are not there marked as bad."""
 
     def said(name: str) -> str:
-        return f"no candidate has the id {name!r}" + (f": {like[name]}?" if name in like else "")
+        hint = f"; did you mean {like[name]!r}?" if name in like else ""
+        return f"no candidate has the id {name!r}{hint}"
 
     lines = (
         line._replace(bad=said(line.id)) if line.id in unknown and not line.bad else line

@@ -41,8 +41,9 @@ def explained(
     unknown = error.args[1][:5] if len(error.args) > 1 else []
     found = meant(unknown, sorted(known([way for name in unknown for way in spellings(name)])))
     if found:
-        hints = ", ".join(f"{name}: {one}?" for name, one in found.items())
-        return UnknownId(f"{error}. Meant was perhaps {hints}")
+        of = {name: f" for {name!r}" if len(unknown) > 1 else "" for name in found}
+        hints = ", ".join(f"{one!r}{of[name]}" for name, one in found.items())
+        return UnknownId(f"{error}; did you mean {hints}?")
     dashes = "-- " if campaign.startswith("-") else ""
     return UnknownId(
         f"{error}; `weal export --what candidates {dashes}{quote(campaign)}` lists them, and "

@@ -201,11 +201,23 @@ def _kind(entry: Entry, before: Sequence[Told], replace: bool, repeat: bool) -> 
         return CONFIRMED if entry.sure and not known else None
     if replace:
         return "corrected"
-    there = ", ".join(str(told.y) for told in before)
     raise AlreadyLabelled(
-        f"{entry.id!r} has the label {there} already, and {entry.y} is another; say replace "
+        f"{entry.id!r} has the label {_other_label(entry, before)}; say replace "
         "(--replace) to correct it, or repeat (--repeat) to add a second measurement"
     )
+
+
+def _other_label(entry: Entry, before: Sequence[Told]) -> str:
+    """The labels that are there, and what is another about this one: its value, or its noise."""
+    if all(told.y != entry.y for told in before):
+        there = ", ".join(str(told.y) for told in before)
+        return f"{there} already, and {entry.y} is another"
+    noises = (
+        "without a noise" if one.noise is None else f"with noise {one.noise}" for one in before
+    )
+    there = ", ".join(f"{one.y} {noise}" for one, noise in zip(before, noises, strict=True))
+    own = "none" if entry.noise is None else f"noise {entry.noise}"
+    return f"{there} already, and this one has {own}"
 
 
 def told_body(entry: Entry, again: bool) -> dict[str, Any]:

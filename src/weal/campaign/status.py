@@ -314,9 +314,10 @@ def _advice(
     if left <= 0:
         return "All candidates are labelled: there is nothing left to ask."
     if course is None and missing > left:
+        without = "1 row is" if left == 1 else f"{left} rows are"
         return (
-            f"There are {rows} candidates, and {missing} more labels are needed before there is a "
-            f"model, but {left} rows are without one: add candidates "
+            f"There are {rows} candidates, and {stopping.more_labels(missing)} needed before there "
+            f"is a model, but {without} without one: add candidates "
             f"(`weal add {quote(name)} FILE`)."
         )
     if beliefs is None:

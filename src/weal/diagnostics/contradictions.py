@@ -73,8 +73,9 @@ class Contradiction:
             same = f"{n} labels in a row{inside} are {number(self.labels[0], 6)}"
             return f"{same}, which the others contradict. A stuck instrument? {names}"
         each = zip(self.ids, self.labels, self.expected, strict=True)
-        said = (f"{name} is {number(y, 6)}, expected {number(mu)}" for name, y, mu in each)
-        return f"told as sure, but the others contradict it: {some(said)}"
+        said = (f"{name} is {number(y, 6)} (expected {number(mu)})" for name, y, mu in each)
+        sure = "1 label told as sure does" if n == 1 else f"{n} labels told as sure do"
+        return f"{sure} not fit the others: {some(said)}"
 
     @property
     def _errors(self) -> str:

@@ -110,13 +110,22 @@ def needed(trend: Trend, goal: float, left: int, seed: int) -> Needed:
     return Needed(goal, _middle(level + log_c), reached, low, median, high, limit, text)
 
 
+def more_labels(missing: int) -> str:
+    """So many labels are missing, as the beginning of a sentence.
+
+    >>> more_labels(1), more_labels(2)
+    ('1 more label is', '2 more labels are')
+    """
+    return "1 more label is" if missing == 1 else f"{missing} more labels are"
+
+
 def advice(
     trend: Trend | None, change: Change | None, needed: Needed | None, missing: int,
     baseline: float | None = None,
 ) -> str:  # fmt: skip
     """One or two sentences: go on, or not; `baseline` is the error of guessing the mean."""
     if trend is None:
-        return f"Too early to say: {missing} more labels are needed before there is a model."
+        return f"Too early to say: {more_labels(missing)} needed before there is a model."
     if needed is not None and needed.reached >= 0.5:
         return _at_goal(needed)
     if change is None:

@@ -83,7 +83,8 @@ def _refuse_duplicates(ids: list[str], id_column: str) -> None:
         return
     seen: set[str] = set()
     twice = [name for name in ids if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
+    ids_, come = ("id", "comes") if len(twice) == 1 else ("ids", "come")
     raise ValueError(
-        f"{len(twice)} ids in column {id_column!r} come more than once: "
+        f"{len(twice)} {ids_} in column {id_column!r} {come} more than once: "
         f"{some_of(list(dict.fromkeys(twice)))}; ids are unique (1 and '1' are the same)"
     )
