@@ -362,3 +362,18 @@ def test_a_command_that_was_killed_between_its_rows_goes_on_where_it_was():
     done = typed("ask", "alloys", "-n", "2", "--check", "1", "--key", "K", "--json")
     assert [row["id"] for row in json.loads(done.out)][:2] == ids
     assert len(json.loads(done.out)) == 3
+
+
+def test_a_key_that_is_spelt_as_those_of_ask_is_refused(url):
+    with campaign(url) as one:
+        one.tell("r1", 1.0, key="ask K/0")
+        refused(one, lambda: one.ask(1, key="K"), "'r1': 1.0")
+
+
+def test_a_file_told_again_as_sure_confirms_its_labels_and_adds_none(url):
+    with campaign(url) as one:
+        lines = table({"r1": 1.0, "r2": 2.0})
+        one.tell_file(lines, repeat=True)
+        assert one.tell_file(lines, repeat=True, sure=True).counts == {"confirmed": 2}
+        assert one.tell_file(lines, repeat=True, sure=True).counts == {"same": 2}
+        assert [(told.y, told.sure) for told in one.ledger.told()] == [(1.0, True), (2.0, True)]

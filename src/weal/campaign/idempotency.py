@@ -210,6 +210,8 @@ def check_command(book: Book, key: str, call: AskCall) -> None:
 def _compare(key: str, events: Sequence[Event], call: AskCall, checks: int) -> None:
     """ReusedKey where these rows were asked by another call."""
     first = events[0]
+    if first.kind != "asked":  # somebody told a label under a key that is spelt as ours are
+        raise _refusal(key, first, str(change_of(first)), str(call))
     lease = datetime.fromisoformat(first.body["until"]) - first.time
     drawn = bool(first.body["check"])
     past = AskCall(len(events), first.who, drawn, call.lease and lease, checks)

@@ -181,7 +181,9 @@ def plan(campaign: str, book: Book, results: Results, differs: Mapping[int, str]
     rows, drafts = [], list[Draft]()
     for n, line in enumerate(results.lines):
         row, draft = _becomes(campaign, line, found.get(n), tellings.get(n), now, how)
-        row, draft = (replace(row, action="same"), None) if past and draft else (row, draft)
+        if past and draft:
+            words = f"{line.id} was skipped under this key before, and brought back since"
+            row, draft = replace(row, action="same", message=words), None
         if n in differs and row.action != "refused":
             row = replace(row, message=" ".join(filter(None, [row.message, differs[n]])))
         rows.append(row)

@@ -99,16 +99,14 @@ def tellings(
         own = None if fingerprint is None else f"{fingerprint}/{n}"
         before, seq = labels.setdefault(entry.id, []), past.get(own, 0)
         seen = Telling(entry, **_doubts(book, now, entry))
-        if repeat and seq and any(told.seq == seq for told in before):
-            found.append(dataclass_replace(seen, seq=seq))
-            continue
+        again = [told for told in before if repeat and seq and told.seq == seq]
         try:
-            kind = _kind(entry, before, replace, repeat)
+            kind = _kind(entry, again or before, replace, repeat and not again)
         except AlreadyLabelled as error:
             found.append(Telling(entry, error=error))
             continue
         if kind is None:
-            found.append(dataclass_replace(seen, seq=before[-1].seq))
+            found.append(dataclass_replace(seen, seq=(again or before)[-1].seq))
             continue
         draft, labels[entry.id] = _draft(entry, kind, before, who, book.now)
         draft = dataclass_replace(draft, key=None if seq else own)
