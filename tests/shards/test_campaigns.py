@@ -188,7 +188,7 @@ def test_worksheets_go_out_and_come_back(tmp_path, folder):
         assert campaign.tell_file(tmp_path / "w.csv").new == 3
         assert campaign.tell_file(tmp_path / "w.csv").counts == {"same": 3}
         (tmp_path / "w.csv").write_text("id,y\nc7,1.0\n")
-        with pytest.raises(weal.UnknownId, match=r"'c7': c00007\?"):
+        with pytest.raises(weal.UnknownId, match=r"'c7'; did you mean 'c00007'\?"):
             campaign.tell_file(tmp_path / "w.csv")
         assert campaign.ask_for(["c00150"]) == ["c00150"]
         with pytest.raises(weal.UnknownId, match="no candidate has the id 'c7'"):
