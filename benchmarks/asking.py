@@ -25,13 +25,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import record
 
-import weal.learner.memory_pool
+import weal.learner.pools.memory
 from weal import ActiveLearner, EnsembleGPRegressor
 from weal.core.arrays import Array
 
 M, D, F = 11, 50, 100
 LINES: list[dict[str, Any]] = []  # what was reported
-weal.learner.memory_pool.MemoryPool._wanted = (  # type: ignore[method-assign]
+weal.learner.pools.memory.MemoryPool._wanted = (  # type: ignore[method-assign]
     lambda self, ens: np.arange(len(ens.log_w))  # hold all M experts: nothing is spared
 )
 

@@ -83,11 +83,11 @@ def fork_all(seed: str, size: int) -> list[str] | None:
 if __name__ == "__main__":
     import pyarrow.parquet  # noqa: F401
 
-    import weal.campaign.predicting
-    import weal.cli.ask_tell
-    import weal.cli.doctor
-    import weal.cli.predict
-    import weal.store.doctor
+    import weal.campaign.predict
+    import weal.cli.commands.ask
+    import weal.cli.commands.doctor
+    import weal.cli.commands.predict
+    import weal.store.integrity
     import weal.store.sqlite  # noqa: F401
     from weal.cli.main import main
 

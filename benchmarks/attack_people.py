@@ -104,7 +104,7 @@ class ByPage:
     """Through the pages of a server; rows are asked by its worker, a process of its own."""
 
     def __init__(self, url: str, who: str, server: dict[str, Any]) -> None:
-        from weal.store.store import open_store
+        from weal.store.protocol import open_store
 
         self.store, self.who, self.server = open_store(url), who, server
         self.visitor: Any = None

@@ -168,7 +168,7 @@ def children(pid: int) -> list[int]:
 def is_worker(pid: int) -> bool:
     """Whether this is a worker process that runs."""
     try:
-        return b"weal.web.child" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        return b"weal.web.job_process" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return False
 
@@ -239,8 +239,8 @@ with open_campaign(name, url, pool=pool, id_column="name", acquisition="wvar", l
 
 def judge(url: str, journals: Sequence[list[dict[str, Any]]]) -> dict[str, Any]:
     """The journals beside the events of the store."""
-    from weal.store.doctor import examine
-    from weal.store.store import open_store
+    from weal.store.integrity import examine
+    from weal.store.protocol import open_store
 
     with closing(open_store(url)) as store:
         events = store.read(NAME)

@@ -4,9 +4,9 @@
 
 Methods that are equally good, in ten realisations: a part that the realisation gives to all, and a
 part of their own, drawn alike for all. Rows are the share of simulations in which a comparison is
-decided at 5 % all the same (`weal.bench.flips`): one by itself, any of thirty with one baseline by
-themselves, and any of the thirty corrected. Rows without the last two are differences that are
-themselves skewed around a mean of 0, which the test does not promise to withstand.
+decided at 5 % all the same (`weal.benchmark.statistics`): one by itself, any of thirty with one
+baseline by themselves, and any of the thirty corrected. Rows without the last two are differences
+that are themselves skewed around a mean of 0, which the test does not promise to withstand.
 """
 
 import os
@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import record
 
-from weal.bench.flips import ERROR_RATE, p_values
+from weal.benchmark.statistics import ERROR_RATE, p_values
 from weal.core.arrays import Array
 
 N, C = 10, 30  # realisations as in the paper, comparisons as of a claim

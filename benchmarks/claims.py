@@ -24,10 +24,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks import record
 from benchmarks.robust import say, seeds_of, show
 
-import weal.bench
-from weal.bench.compared import HOLDS, MISSING, NOT, UNDECIDED
-from weal.bench.tasks import TASKS
-from weal.bench.verdicts import ClaimFound, judge
+import weal.benchmark
+from weal.benchmark.paper_verdicts import (
+    DOES_NOT_HOLD,
+    HOLDS,
+    NO_RESULTS,
+    UNDECIDED,
+    ClaimFound,
+    judge,
+)
+from weal.benchmark.tasks import TASKS
 
 METHODS = ("paper", "fair")
 STEP = 4  # queries between points of a curve
@@ -42,14 +48,14 @@ def rows(found: tuple[ClaimFound, ...]) -> list[dict[str, Any]]:
 
 def _row(f: ClaimFound) -> dict[str, Any]:
     together = Counter(c.verdict for c in f.comparisons)
-    alone = Counter(c.alone for c in f.comparisons if c.verdict != MISSING)
+    alone = Counter(c.alone for c in f.comparisons if c.verdict != NO_RESULTS)
     return {
         "says": f.claim.says,
         "found": f.verdict,
         "holding parts": [part.part.says for part in f.parts if part.verdict == HOLDS],
-        "corrected": [together[word] for word in (HOLDS, NOT, UNDECIDED)],
-        "each by itself": [alone[word] for word in (HOLDS, NOT, UNDECIDED)],
-        "missing": together[MISSING],
+        "corrected": [together[word] for word in (HOLDS, DOES_NOT_HOLD, UNDECIDED)],
+        "each by itself": [alone[word] for word in (HOLDS, DOES_NOT_HOLD, UNDECIDED)],
+        "missing": together[NO_RESULTS],
     }
 
 
@@ -77,7 +83,7 @@ def main() -> None:
     for task in TASKS:
         say(task)
         tables.append(
-            weal.bench.run(
+            weal.benchmark.run(
                 task, list(METHODS), T=given.queries, seed=given.seed, jobs=1, data=given.data,
                 realisations=given.realisations, out=given.out, progress=show,
             )

@@ -33,8 +33,8 @@ from benchmarks import record
 from weal.core.arrays import Array
 from weal.core.paper import ensemble, kernels, marginal_likelihood, random_features
 from weal.core.paper.ensemble import Ensemble
-from weal.core.paper.feature_gp import FeatureExperts, moved
-from weal.core.paper.fixed_magnitude import Fixed
+from weal.core.paper.feature_gp import FeatureExperts, apply_step
+from weal.core.paper.fixed_magnitude import FixedMagnitude
 
 BOUNDS = (1e-5, 1e5)
 DICTIONARY = kernels.paper_dictionary()
@@ -123,7 +123,10 @@ class PerExpert:
 def updates(X: Array, y: Array, X_pool: Array) -> list[Row]:
     zeta = random_features.draw_frequencies(DICTIONARY, INPUTS, D, seed=0)
     fresh = Ensemble(
-        FeatureExperts.prior(M, 2 * D), np.full(M, -np.log(M)), Fixed(np.ones(M)), np.full(M, 0.01)
+        FeatureExperts.prior(M, 2 * D),
+        np.full(M, -np.log(M)),
+        FixedMagnitude(np.ones(M)),
+        np.full(M, 0.01),
     )
     ens = ensemble.fold(fresh, random_features.features(X, zeta), y, np.zeros(LABELS))
     Phi, per_expert = random_features.features(X_pool, zeta), PerExpert(ens)
@@ -133,7 +136,7 @@ def updates(X: Array, y: Array, X_pool: Array) -> list[Row]:
 
     def label_on_pool() -> None:
         told = ensemble.step(ens, point, label)
-        moved(mu, v, told.column(Phi), told)
+        apply_step(mu, v, told.column(Phi), told)
         ensemble.advance(ens, told)
 
     def label_and_recompute() -> None:

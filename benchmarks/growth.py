@@ -38,14 +38,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import record
 
-from weal.bench.titles import number
+from weal.benchmark.summary import number
 from weal.core.arrays import Array
 from weal.core.extensions.embeddings import Exact, Spectral
 from weal.core.paper import ensemble
 from weal.core.paper.ensemble import Ensemble
 from weal.core.paper.exact_gp import ExactExperts
-from weal.core.paper.feature_gp import FeatureExperts, moved
-from weal.core.paper.fixed_magnitude import Fixed
+from weal.core.paper.feature_gp import FeatureExperts, apply_step
+from weal.core.paper.fixed_magnitude import FixedMagnitude
 from weal.core.paper.kernels import Kernel
 from weal.core.paper.random_features import draw_frequencies
 from weal.core.protocols import Embedding
@@ -99,7 +99,7 @@ class Ours:
         point = self.embedding.points(self.ens.experts, x[None])
         told = ensemble.step(self.ens, point, y)
         c = told.column(self.points)
-        self.mu, self.v = moved(self.mu, self.v, c, told)
+        self.mu, self.v = apply_step(self.mu, self.v, c, told)
         self.points = told.extend(self.points, c)
         self.ens = ensemble.advance(self.ens, told)
 
@@ -139,7 +139,7 @@ def learners(pool: Array) -> dict[str, Learner]:
     """The three, before the first label."""
     kernels = (Kernel("rbf", SCALE),)
     zeta = draw_frequencies(kernels, d, D, seed=1)
-    rest = (np.zeros(1), Fixed(np.ones(1)), np.full(1, NOISE))
+    rest = (np.zeros(1), FixedMagnitude(np.ones(1)), np.full(1, NOISE))
     features = Ensemble(FeatureExperts.prior(1, 2 * D), *rest)
     exact = replace(features, experts=ExactExperts.prior(kernels, d))
     return {
@@ -240,7 +240,7 @@ def drawn(table: pd.DataFrame, least: int) -> bytes:
     """The figure as PNG: time and memory of a label against labels, both logarithmic."""
     from matplotlib.lines import Line2D
 
-    from weal.plots.canvas import BLACK, BLUE, RED, TEXT, as_bytes, figure, legend
+    from weal.plots.canvas import BLACK, BLUE, RED, TEXT_STYLE, as_bytes, figure, legend
 
     looks: dict[str, dict[str, Any]] = {
         "features": {"color": BLUE, "marker": "o", "linestyle": "-"},
@@ -262,8 +262,8 @@ def drawn(table: pd.DataFrame, least: int) -> bytes:
             )  # fmt: skip
         ax.set(xscale="log", yscale="log", xlim=(7, 2.2 * table["labels"].max()))
         ax.set_ylim(top=5.0 * table[column].max())
-        ax.set_xlabel("labels so far, t", **TEXT)
-        ax.set_ylabel(title, **TEXT)
+        ax.set_xlabel("labels so far, t", **TEXT_STYLE)
+        ax.set_ylabel(title, **TEXT_STYLE)
         ax.tick_params(labelsize=6, length=2)
         ax.grid(True, linewidth=0.3, color="0.85")
     names = {"features": "random features", "exact": "exact expert", "refitted": "GP, refitted"}

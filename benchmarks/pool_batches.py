@@ -16,9 +16,9 @@ from unittest.mock import patch
 import numpy as np
 
 import weal
-from weal.bench.tasks import TASKS
-from weal.learner import batches
-from weal.learner.sharded import pool as sharded
+from weal.benchmark.tasks import TASKS
+from weal.learner import choosing
+from weal.learner.pools import sharded as sharded
 
 BATCH, BATCHES, TEST, NOISE, FLOOR = 16, 5, 2000, 0.1, 1e-5
 TASKS_USED = ("five", "branin", "currin", "ackley")
@@ -55,7 +55,7 @@ def split(task: str, rows: int, seed: int) -> Split:
 @contextmanager
 def length(n: int) -> Iterator[None]:
     """Shortlists of that length, meanwhile."""
-    with patch.object(sharded, "SHORTLIST", n), patch.object(batches, "SOME", 4 * n):
+    with patch.object(sharded, "SHORTLIST", n), patch.object(choosing, "BATCH_SHORTLIST", 4 * n):
         yield
 
 

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 import weal
 from weal.learner.choosing import scores_of
-from weal.learner.sharded.pool import ShardedPool
+from weal.learner.pools.sharded import ShardedPool
 
 ROWS, BATCH, BATCHES = 10_000, 16, 4
 FEW = (1, 2, 4)

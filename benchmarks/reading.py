@@ -47,7 +47,7 @@ def measured(path: Path) -> tuple[float, int, int]:
 
 def read(path: Path) -> None:
     """Read one table, and print what it took."""
-    from weal.table.reading import read_table
+    from weal.tables.table import read_table
 
     begun = time.process_time()
     rows = read_table(path, text=["id"]).n

@@ -36,13 +36,15 @@ NEEDED = ("what", "command", "seeds", "date", "commit", "versions", "machine", "
 PACKAGES = ("numpy", "scipy", "scikit-learn")
 RIVALS = ("scikit-activeml", "botorch", "gpytorch", "torch")
 DIGITS = 6  # of numbers in a file
-_PLACES = {"--data": "FOLDER", "--out": "FOLDER", "--to": "FILE", "--against": "CHECKOUT"}
+_PLACES = {"--data": "FOLDER", "--out": "FOLDER", "--to": "CURVES_FILE", "--against": "CHECKOUT"}
 _ABSOLUTE = re.compile(r"(?:^|[\s\"'=:(])(/[\w.-]+/|[A-Za-z]:\\\\)")
 
 
 def add_option(parser: argparse.ArgumentParser) -> None:
     """The option of every benchmark that can write a file."""
-    parser.add_argument("--to", type=Path, metavar="FILE", help="write what is found as JSON")
+    parser.add_argument(
+        "--to", type=Path, metavar="CURVES_FILE", help="write what is found as JSON"
+    )
 
 
 def options(doc: str) -> Any:
@@ -116,7 +118,7 @@ def command(words: Sequence[str]) -> str:
             word = f"{option}={_PLACES[option]}"
         elif Path(word).is_absolute():
             inside = Path(word).is_relative_to(ROOT)
-            outside = "FILE" if Path(word).suffix else "FOLDER"
+            outside = "CURVES_FILE" if Path(word).suffix else "FOLDER"
             word = str(Path(word).relative_to(ROOT)) if inside else outside
         shown.append(f'"{word}"' if " " in word else word)
         after = word
@@ -125,7 +127,7 @@ def command(words: Sequence[str]) -> str:
 
 def commit() -> str:
     """The commit of the weal that is imported; of an installed one the hash of its code."""
-    from weal.bench.keys import code
+    from weal.benchmark.curve_cache import code
 
     home = Path(weal.__file__).resolve().parent
     if not (home.parents[1] / ".git").exists():
@@ -144,10 +146,10 @@ def _git(folder: Path, *words: str) -> str:
 
 def versions(packages: Iterable[str]) -> dict[str, str]:
     """Of Python, weal, and those of the packages that are installed."""
-    from weal.bench.keys import installed
+    from weal.benchmark.curve_cache import package_versions
 
     ours = {"python": platform.python_version(), "weal": weal.__version__}
-    return {**ours, **installed(*packages)}
+    return {**ours, **package_versions(*packages)}
 
 
 def machine() -> dict[str, Any]:

@@ -25,9 +25,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks import record
 from benchmarks.robust import runs_of, say, seeds_of, show
 
-import weal.bench
-from weal.bench.tasks import TASKS
-from weal.bench.titles import method_title
+import weal.benchmark
+from weal.benchmark.summary import method_title
+from weal.benchmark.tasks import TASKS
 
 SEED = 11  # used for nothing else
 
@@ -39,7 +39,7 @@ def played(options: Any) -> pd.DataFrame:
         for task in options.tasks:
             say(task)
             found.append(
-                weal.bench.run(
+                weal.benchmark.run(
                     task, options.methods.split(","), T=options.queries, seed=options.seed,
                     realisations=options.realisations, data=options.data, jobs=1, out=options.out,
                     progress=show,
@@ -72,7 +72,7 @@ def main() -> None:
     parser.add_argument("--out", help="folder that keeps finished curves")
     record.add_option(parser)
     results = played(parser.parse_args())
-    areas = weal.bench.summary.area(results)
+    areas = weal.benchmark.summary.area(results)
     print(areas.pivot(index="task", columns="method", values="area_mean").round(3).to_string())
 
 

@@ -9,7 +9,7 @@ They play the tasks themselves, with seed 3 unless told otherwise: the seed of r
 never used to choose anything. Progress goes to standard error. Ctrl-C prints what is finished; with
 `--out FOLDER` the same call goes on from there, and with `--to FILE` what is found is kept
 (`record`). Columns: area is the mean over queries of
-log10 max(NMSE, 1e-5), npll as in `weal.bench.protocol`; lower is better.
+log10 max(NMSE, 1e-5), npll as in `weal.benchmark.protocol`; lower is better.
 """
 
 import os
@@ -32,13 +32,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import record
 
-import weal.bench
+import weal.benchmark
 from weal import ActiveLearner, EnsembleGPRegressor
-from weal.bench import peers_botorch, peers_sklearn
-from weal.bench.methods import Method, with_learner
-from weal.bench.peers_loop import FIT, Known, igs, play, variance
-from weal.bench.summary import by_run
-from weal.bench.tasks import TASKS, draw
+from weal.benchmark import peers
+from weal.benchmark.methods import Method, with_learner
+from weal.benchmark.peers import FIT_RNG_KEY, PeerKnowledge, igs, play, variance
+from weal.benchmark.summary import by_run
+from weal.benchmark.tasks import TASKS, draw
 from weal.core.arrays import Array
 from weal.core.scaling import from_data
 
@@ -80,7 +80,7 @@ def played(methods: list[Method], options: Any) -> pd.DataFrame:
     try:
         for n, task in enumerate(options.tasks):
             say(f"{task} ({n + 1} of {len(options.tasks)})")
-            tables.append(weal.bench.run(task, methods, progress=show, **settings))
+            tables.append(weal.benchmark.run(task, methods, progress=show, **settings))
     except KeyboardInterrupt:
         say("\nstopped: this is what is finished")
         if not tables:
@@ -163,9 +163,9 @@ def print_table(title: str, table: pd.DataFrame) -> None:
 def each_step() -> list[Method]:
     """The default, and rivals whose hyperparameters are fitted after every label."""
     ours = Method(OURS, OURS, partial(with_learner, model, "auto"))
-    rivals: dict[str, Any] = {"sklearn-std": peers_sklearn.fit}
+    rivals: dict[str, Any] = {"sklearn-std": peers.fit_sklearn}
     if find_spec("botorch") is not None:
-        rivals["botorch-var"] = peers_botorch.fit
+        rivals["botorch-var"] = peers.fit_botorch
     plays = {name: partial(play, fit, variance, 1) for name, fit in rivals.items()}
     return [ours, *(Method(f"{name}-each", name, one) for name, one in plays.items())]
 
@@ -201,13 +201,13 @@ def sklearn_ends(split: Any, eta: float, seed: int, T: int) -> Iterator[Ends]:
     scale = from_data(np.concatenate([split.X0, split.Xu]), split.y0)
     Xu, yu = scale.inputs(split.Xu), scale.labels(split.yu)
     X, y, left = scale.inputs(split.X0), scale.labels(split.y0), np.arange(len(yu))
-    gp = peers_sklearn.fit(X, y, np.random.default_rng([seed, 0, FIT]))
+    gp = peers.fit_sklearn(X, y, np.random.default_rng([seed, 0, FIT_RNG_KEY]))
     for t in range(T + 1):
         if t:
-            rng = np.random.default_rng([seed, t, FIT])
-            best = left[int(np.argmax(igs(gp, Known(X, y, Xu[left], rng))))]
+            rng = np.random.default_rng([seed, t, FIT_RNG_KEY])
+            best = left[int(np.argmax(igs(gp, PeerKnowledge(X, y, Xu[left], rng))))]
             X, y, left = np.vstack([X, Xu[best]]), np.append(y, yu[best]), left[left != best]
-            gp = peers_sklearn.fit(X, y, rng) if t % 5 == 0 else gp.told(X, y)
+            gp = peers.fit_sklearn(X, y, rng) if t % 5 == 0 else gp.told(X, y)
         mean, v = gp.predict(scale.inputs(split.Xt))
         half = norm.ppf(1.0 - TAIL / 2.0) * np.sqrt(v)
         yield scale.means(mean - half), scale.means(mean + half)

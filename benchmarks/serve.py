@@ -31,10 +31,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks import record
 
 import weal
-from weal.store.naming import read_name
-from weal.web import catalogue
-from weal.web.kept import Kept
-from weal.web.places import server_folder
+from weal.store.urls import read_name
+from weal.web import candidate_search
+from weal.web.server_folder import JobResults, server_folder
 
 TURNS, TIMES, LABELS_KEPT = 60, 200, 100
 NAME = "large"
@@ -60,14 +59,14 @@ def make(folder: Path, labels: int, candidates: int) -> str:
 
 def keep_results(url: str, candidates: int) -> None:
     """What the worker would have kept: the cells of all rows, and predictions (made up)."""
-    kept, draw = Kept(server_folder(read_name(url))), random.Random(1)
+    kept, draw = JobResults(server_folder(read_name(url))), random.Random(1)
     with weal.open_campaign(NAME, url) as campaign:
         seq = campaign.ledger.seq
     cells = [[draw.gauss(0, 1) for _ in COLUMNS] for _ in range(candidates)]
     kept.keep_rows(NAME, seq, ((f"A-{n}", "{}") for n in range(candidates)))
-    path = kept.path(NAME, catalogue.FILE)
+    path = kept.path(NAME, candidate_search.CANDIDATES_FILE)
     rows = ((f"A-{n}", None, *cells[n][:4], *cells[n]) for n in range(candidates))
-    catalogue.write(path, seq, COLUMNS, rows)
+    candidate_search.write(path, seq, COLUMNS, rows)
 
 
 @contextmanager

@@ -37,7 +37,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks import record
 
 from weal import open_campaign
-from weal.model.fold import last_settled
+from weal.model.training import last_selection
 
 NAME = "alloys"
 INPUTS = 8
@@ -83,7 +83,7 @@ def tell(path: Path, table: pd.DataFrame, start: int, end: int) -> None:
 
 def make_stores(folder: Path, labels: int, U: int) -> dict[str, Path]:
     """For each command, the store that it starts from."""
-    table, last = a_table(U), last_settled(10, labels)
+    table, last = a_table(U), last_selection(10, labels)
     before = last - 1  # so that the next label makes a settling due
     stores = {name: folder / f"{labels}-{name}.db" for name in TITLES}
     a_store(stores["ask"], table, labels - 1)

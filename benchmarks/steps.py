@@ -30,7 +30,7 @@ from benchmarks import record
 from weal import ActiveLearner
 from weal.core.arrays import Array
 from weal.learner.state import State
-from weal.model import fold, units
+from weal.model import scaled_data, training
 
 INPUTS = 8
 
@@ -52,9 +52,11 @@ def bare(state: State) -> float:
     settlement, parameters = state.settlement, state.settings.parameters
     assert settlement is not None
     scale = settlement.scaling
-    by = units.scaled(scale, *settlement.by)
-    found: list[fold.Fold] = []
-    settling = seconds(lambda: found.append(fold.begin(parameters.setting, *by, parameters.seed)))
+    by = scaled_data.scale_data(scale, *settlement.by)
+    found: list[training.TrainedEnsemble] = []
+    settling = seconds(
+        lambda: found.append(training.begin(parameters.setting, *by, parameters.seed))
+    )
     X = scale.inputs(state.candidates.X[:])
     return settling + seconds(lambda: [len(rows[1]) for rows in found[0].beliefs(X)])
 

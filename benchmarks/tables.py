@@ -48,7 +48,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks import record
 
 from weal import ActiveLearner, EnsembleGPRegressor
-from weal.bench.summary import FLOOR
+from weal.benchmark.summary import MIN_LOG_NMSE
 from weal.core.arrays import Array
 
 # Table -> the column that is predicted, and columns that would give it away or are mere numbers of
@@ -171,7 +171,7 @@ def fits(X: Array, y: Array, seed: int) -> Iterator[Row]:
 
 
 def _log(mean: Array, y: Array, variance: float) -> float:
-    return float(np.log10(np.maximum(np.mean((mean - y) ** 2) / variance, FLOOR)))
+    return float(np.log10(np.maximum(np.mean((mean - y) ** 2) / variance, MIN_LOG_NMSE)))
 
 
 def choices(X: Array, y: Array, seed: int) -> Iterator[Row]:

@@ -8,8 +8,8 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
 
 import weal  # noqa: E402
-from weal.model.archive import FORMAT_VERSION  # noqa: E402
-from weal.store.schema import SQLITE  # noqa: E402
+from weal.formats.archive import FORMAT_VERSION  # noqa: E402
+from weal.store.statements import SQLITE  # noqa: E402
 
 project = "weal"
 author = "The weal developers"

@@ -7,7 +7,7 @@ import csv
 import io
 import random
 
-from weal.samples.reactions import TABLE, measured
+from weal.samples.reactions import REACTIONS_TABLE, measure_row
 
 ROWS, LABELS, SEED = 400, 10, 1
 COLUMNS = ["run", "temp", "hours", "catalyst", "pressure", "yield"]
@@ -18,7 +18,7 @@ def table_text() -> str:
     rng = random.Random(SEED)
     rows = [_row(n, rng) for n in range(1, ROWS + 1)]
     for row in rng.sample(rows, LABELS):
-        row["yield"] = str(measured(row["run"], row))
+        row["yield"] = str(measure_row(row["run"], row))
     out = io.StringIO()
     writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
     writer.writeheader()
@@ -39,4 +39,4 @@ def _row(n: int, rng: random.Random) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    TABLE.write_text(table_text(), encoding="utf-8", newline="\n")
+    REACTIONS_TABLE.write_text(table_text(), encoding="utf-8", newline="\n")

@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable
 from datetime import date, timedelta
 
-from weal.samples.alloys import QUENCH, TABLE, hardness
+from weal.samples.alloys import ALLOYS_TABLE, QUENCH, hardness
 
 ROWS, LABELS, SEED = 300, 12, 6
 FIRST_DAY = date(2024, 1, 8)
@@ -53,4 +53,4 @@ def _row(sample: str, draw: Callable[[], float]) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    TABLE.write_text(table_text(), encoding="utf-8", newline="\n")
+    ALLOYS_TABLE.write_text(table_text(), encoding="utf-8", newline="\n")

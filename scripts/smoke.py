@@ -90,7 +90,7 @@ def excel() -> None:
     """A table in Excel."""
     import openpyxl
 
-    from weal.table.reading import read_table
+    from weal.tables.table import read_table
 
     book = openpyxl.Workbook()
     for row in (["id", "temp"], ["A-1", 900], ["A-2", 950.5]):

@@ -8,24 +8,23 @@ from hypothesis import strategies as st
 
 from learning import OUTSIDE, POOL, measure, model, points
 from weal import EnsembleGPRegressor
-from weal.core.arrays import Rows
-from weal.learner.apply import apply
+from weal.core.arrays import GrowingRows
 from weal.learner.candidates import read_candidates
 from weal.learner.choosing import next_query
+from weal.learner.config import resolve_acquisition, settings_of
 from weal.learner.events import (
     Added,
     Asked,
     FunctionsChanged,
+    LabelsTold,
     Reason,
     Released,
     Removed,
     Skipped,
-    Told,
 )
-from weal.learner.functions import resolve
 from weal.learner.labels import Label
-from weal.learner.settings import settings_of
 from weal.learner.state import begin
+from weal.learner.transitions import apply
 
 HELD_OUT = OUTSIDE[:5], measure(OUTSIDE[:5])
 EXTRA = points(200, seed=8)
@@ -51,7 +50,7 @@ def label(state, n, shift=0.0, noise=0.0):
 
 def told(state, at, **known):
     """The event of labels of the candidates `at`, told together."""
-    return Told(tuple(label(state, n, **known) for n in at))
+    return LabelsTold(tuple(label(state, n, **known) for n in at))
 
 
 def _asked(state, n, beliefs):
@@ -76,7 +75,7 @@ def _told(state, n, beliefs):
 
 def _outside(state, n, beliefs):
     x = OUTSIDE[n % len(OUTSIDE)]
-    return Told((Label(None, x, float(measure(x)), 20.0 * (n % 2)),))
+    return LabelsTold((Label(None, x, float(measure(x)), 20.0 * (n % 2)),))
 
 
 def _replaced(state, n, beliefs):
@@ -85,7 +84,7 @@ def _replaced(state, n, beliefs):
         return None
     name = names[n % len(names)]
     new = label(state, state.candidates.index[name], shift=float(n))
-    return Told((new,) if n % 3 else (), (name,))
+    return LabelsTold((new,) if n % 3 else (), (name,))
 
 
 def _repeated(state, n, beliefs):
@@ -115,7 +114,7 @@ def _removed(state, n, beliefs):
 
 
 def _functions(state, n, beliefs):
-    return FunctionsChanged(resolve(("multi", ["ivr", "qbc"], "gpm-var")[n % 3]))
+    return FunctionsChanged(resolve_acquisition(("multi", ["ivr", "qbc"], "gpm-var")[n % 3]))
 
 
 MAKERS = {
@@ -158,7 +157,7 @@ def plain(value):
     """Anything of a state, to the last bit, in a form that == compares and nothing changes."""
     if isinstance(value, np.ndarray):
         return (value.shape, value.dtype.str, value.tobytes())
-    if isinstance(value, Rows):
+    if isinstance(value, GrowingRows):
         return plain(value.array)
     if is_dataclass(value) and not isinstance(value, type):
         return {part.name: plain(getattr(value, part.name)) for part in fields(value)}

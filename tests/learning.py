@@ -5,10 +5,10 @@ from copy import deepcopy
 import numpy as np
 
 from weal import ActiveLearner, EnsembleGPRegressor, Kernel, Scaling
-from weal.learner.beliefs import Beliefs
-from weal.learner.memory_pool import MEMORY
-from weal.learner.pool import Pass
-from weal.learner.scores import belief_of
+from weal.learner.pools.memory import POOL_BYTES
+from weal.learner.pools.protocol import ScorePass
+from weal.learner.pools.score_pass import belief_of
+from weal.learner.posterior_cache import PosteriorCache
 
 KERNELS = (Kernel("rbf", 0.6), Kernel("matern52", (1.0, 2.0, 5.0)), Kernel("rq", 3.0, alpha=0.7))
 MAGNITUDE, NOISE = (1.3, 0.8, 2.0), (0.02**0.5, 0.05**0.5, 0.03**0.5)
@@ -74,15 +74,15 @@ def beliefs(learner, X=OUTSIDE):
     return np.stack(learner.model.predict(X, return_std=True)) if learner.fitted else None
 
 
-def outlook(learner, memory=MEMORY):
+def outlook(learner, memory=POOL_BYTES):
     """Ensemble and pool of the learner's state, made from the state alone."""
-    return Beliefs(memory).now(learner.state)
+    return PosteriorCache(memory).now(learner.state)
 
 
 def seen_by_functions(now, key=(0, 0)):
     """What the acquisition functions see of an outlook, with all experts that are held."""
     pool, U = now.pool, len(now.pool.X)
-    asked = Pass(now.ens, {}, now.X, now.y, key, np.ones(U, dtype=bool), range(U))
+    asked = ScorePass(now.ens, {}, now.X, now.y, key, np.ones(U, dtype=bool), range(U))
     which = pool.members
     q = None if pool.q is None else pool.q[which]
     return belief_of(asked, which, pool.mu[which], pool.v[which], q, pool.X)

@@ -16,7 +16,7 @@ import pytest
 import weal
 from weal.cli import main
 from weal.errors import Exhausted, UnknownCampaign, UnknownId, WealError
-from weal.store.store import open_store
+from weal.store.protocol import open_store
 
 POOL = "sample,temp,hours,hardness\n" + "".join(
     f"A-{k},{900 + 7 * k % 50},{k % 4 + 0.5},{'' if k > 2 else 5.5 + k}\n" for k in range(9)

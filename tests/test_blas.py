@@ -5,7 +5,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from weal import EnsembleGPRegressor
-from weal.model import picking
+from weal.model import expert_selection
 from weal.model.blas import one_thread
 
 
@@ -41,13 +41,13 @@ def test_the_last_that_is_done_gives_back_what_was_there(two):
 
 
 def test_experts_are_settled_with_one_thread(two, monkeypatch):
-    seen, choose = [], picking.model_selection.choose
+    seen, choose = [], expert_selection.model_selection.choose
 
     def watched(*args, **options):
         seen.append(threads())
         return choose(*args, **options)
 
-    monkeypatch.setattr(picking.model_selection, "choose", watched)
+    monkeypatch.setattr(expert_selection.model_selection, "choose", watched)
     X = np.random.default_rng(0).normal(size=(12, 3))
     EnsembleGPRegressor().fit(X, X[:, 0])
     assert seen == [{1}]

@@ -5,16 +5,20 @@ import pytest
 
 from learning import OUTSIDE, POOL, a_learner, measure, model, outlook, teach
 from weal.core.paper import random_features
-from weal.learner import memory_pool, scores
+from weal.learner.pools import memory, score_pass
 
 KINDS = pytest.mark.parametrize("approximation", ["features", "exact", "inducing"])
 LIMITS = {
-    "scored in blocks": {"SCORED": 7},
-    "scored one by one": {"SCORED": 1},
-    "walked in blocks": {"APART": 10, "BLOCK": 7},
+    "scored in blocks": {"SCORE_BLOCK_CANDIDATES": 7},
+    "scored one by one": {"SCORE_BLOCK_CANDIDATES": 1},
+    "walked in blocks": {"MIN_CANDIDATES_FOR_OWN_GROUP": 10, "BLOCK_CANDIDATES": 7},
     "recomputed": {"memory": 0},
-    "recomputed in blocks": {"memory": 0, "APART": 10, "SCORED": 11},
-    "outgrown": {"memory": 3 * 60 * 13 * 2 * 8, "SCORED": 50},
+    "recomputed in blocks": {
+        "memory": 0,
+        "MIN_CANDIDATES_FOR_OWN_GROUP": 10,
+        "SCORE_BLOCK_CANDIDATES": 11,
+    },
+    "outgrown": {"memory": 3 * 60 * 13 * 2 * 8, "SCORE_BLOCK_CANDIDATES": 50},
 }
 
 
@@ -24,7 +28,11 @@ def lower(monkeypatch):
 
     def apply(limits):
         options = dict(limits)
-        for owner, name in ((memory_pool, "APART"), (memory_pool, "BLOCK"), (scores, "SCORED")):
+        for owner, name in (
+            (memory, "MIN_CANDIDATES_FOR_OWN_GROUP"),
+            (memory, "BLOCK_CANDIDATES"),
+            (score_pass, "SCORE_BLOCK_CANDIDATES"),
+        ):
             if name in options:
                 monkeypatch.setattr(owner, name, options.pop(name))
         monkeypatch.setattr(random_features, "BLOCK_BYTES", 9_000)
@@ -59,10 +67,10 @@ def test_the_same_is_asked_however_the_pool_is_walked(lower, name, approximation
 def test_memory_is_honoured_by_both_kinds_of_experts(approximation):
     """A learner whose pool does not fit keeps means and variances, and nothing of labels x pool."""
     given = model(approximation, prior_weights=[1.0, 1.0, 1.0])
-    for memory, kept in ((10**9, True), (0, False)):
-        learner = a_learner("gpm-var", model=given, memory=memory)
+    for budget, kept in ((10**9, True), (0, False)):
+        learner = a_learner("gpm-var", model=given, memory=budget)
         teach(learner, 3)
-        pool = outlook(learner, memory).pool
+        pool = outlook(learner, budget).pool
         assert pool.cached == kept
         assert all((group.points is not None) == kept for group in pool.groups)
 
@@ -79,7 +87,7 @@ def test_a_pointwise_function_of_the_users_own_is_given_blocks_and_picks_the_sam
     lower, monkeypatch, approximation, together
 ):
     picks, sizes = [], []
-    lower({"SCORED": 17})
+    lower({"SCORE_BLOCK_CANDIDATES": 17})
     for pointwise in (False, True):
         monkeypatch.setattr(hunch, "pointwise", pointwise, raising=False)
         monkeypatch.setattr(hunch, "seen", [], raising=False)
@@ -92,7 +100,7 @@ def test_a_pointwise_function_of_the_users_own_is_given_blocks_and_picks_the_sam
 
 def test_the_blocks_of_a_pointwise_function_are_rows_of_the_pool(lower):
     """In order, each once, with the inputs that belong to them."""
-    lower({"SCORED": 17})
+    lower({"SCORE_BLOCK_CANDIDATES": 17})
     rows = []
 
     def looks(belief):

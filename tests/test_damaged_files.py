@@ -12,8 +12,8 @@ from numpy.testing import assert_array_equal
 
 import weal
 from weal import EnsembleGPRegressor, Kernel, UnreadableFile
-from weal.model import archive
-from weal.model.model_file import KIND
+from weal.formats import archive
+from weal.formats.model_file import MODEL_KIND
 
 rng = np.random.default_rng(5)
 X = rng.normal(size=(14, 3)) * [1.0, 20.0, 0.1] + [0.0, 5.0, -3.0]
@@ -54,7 +54,7 @@ def test_a_file_cut_short_anywhere_is_refused(saved):
 
 def test_a_flipped_byte_is_found_or_changes_nothing(saved):
     whole = saved.read_bytes()
-    header, arrays = archive.read(saved, KIND)
+    header, arrays = archive.read(saved, MODEL_KIND)
     draw = np.random.default_rng(0)
     with zipfile.ZipFile(saved) as bundle:
         directory = bundle.start_dir  # the list of members has no checksum: look there too
@@ -65,7 +65,7 @@ def test_a_flipped_byte_is_found_or_changes_nothing(saved):
         damaged[at] ^= draw.integers(1, 256)
         saved.write_bytes(damaged)
         try:
-            found, numbers = archive.read(saved, KIND)
+            found, numbers = archive.read(saved, MODEL_KIND)
         except UnreadableFile:
             refused += 1
             continue
@@ -117,7 +117,7 @@ def npy(array):
 def bundle_of(path, arrays, compression=zipfile.ZIP_STORED, /, text=None, **changes):
     """A weal file by hand: `arrays` maps names to the bytes of .npy files."""
     version = {"format_version": archive.FORMAT_VERSION, "weal_version": weal.__version__}
-    header = {"format": "weal", "kind": KIND, **version}
+    header = {"format": "weal", "kind": MODEL_KIND, **version}
     with zipfile.ZipFile(path, "w", compression) as bundle:
         about = json.dumps({**header, "arrays": sorted(arrays), **changes})
         bundle.writestr("header.json", about if text is None else text)
@@ -129,7 +129,7 @@ def bundle_of(path, arrays, compression=zipfile.ZIP_STORED, /, text=None, **chan
 def test_an_array_of_objects_is_refused_and_not_executed(tmp_path):
     trap = np.array([Trap(tmp_path / "sprung")], dtype=object)
     with pytest.raises(UnreadableFile, match=r"'theta\.npy', but not of numbers"):
-        archive.read(bundle_of(tmp_path / "f", {"theta": npy(trap)}), KIND)
+        archive.read(bundle_of(tmp_path / "f", {"theta": npy(trap)}), MODEL_KIND)
     np.savez(tmp_path / "foreign.npz", theta=trap)
     with pytest.raises(UnreadableFile, match="weal did not write it"):
         EnsembleGPRegressor.load(tmp_path / "foreign.npz")
@@ -144,14 +144,14 @@ def test_an_array_whose_header_lies_is_refused_before_anything_is_allocated(shap
     text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
     content = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(48)
     with pytest.raises(UnreadableFile, match=r"has an array 'a\.npy', but "):
-        archive.read(bundle_of(tmp_path / "f", {"a": content}), KIND)
+        archive.read(bundle_of(tmp_path / "f", {"a": content}), MODEL_KIND)
 
 
 def test_a_compressed_file_is_refused(tmp_path):
     path = bundle_of(tmp_path / "f", {"a": npy(np.zeros(10**6))}, zipfile.ZIP_DEFLATED)
     assert path.stat().st_size < 10**5
     with pytest.raises(UnreadableFile, match="compressed"):
-        archive.read(path, KIND)
+        archive.read(path, MODEL_KIND)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_a_compressed_file_is_refused(tmp_path):
             "weal 9.0.*upgrade",
         ),
         ({"format_version": "1"}, "upgrade weal"),
-        ({"kind": "Pool"}, f"holds a Pool, not a {KIND}"),
+        ({"kind": "Pool"}, f"holds a Pool, not a {MODEL_KIND}"),
         ({"format": "leaw"}, "not one of weal's"),
         ({"text": "[1, 2]"}, "not one of weal's"),
         ({"text": "{oops"}, "not JSON"),

@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from learning import KERNELS, MAGNITUDE, NOISE, OUTSIDE, POOL, Y, beliefs, measure, told
 from weal import ActiveLearner, EnsembleGPRegressor, FeatureEncoder, Scaling, UnreadableFile
-from weal.core.constants import A0, B0
+from weal.core.constants import MAGNITUDE_PRIOR_A, MAGNITUDE_PRIOR_B
 from weal.core.paper import random_features
 
 GIVEN = {"magnitude": MAGNITUDE, "noise": NOISE, "n_frequencies": 30}
@@ -95,8 +95,8 @@ def test_magnitudes_of_the_blind_model_are_integrated_out():
         Phi, at = (rows[:, 60 * m : 60 * (m + 1)] for rows in (Z[:t], outside))
         for ratio in ratios:
             C = Phi @ Phi.T + ratio * np.eye(t)
-            b = B0 + 0.5 * z @ np.linalg.solve(C, z)
-            log_p.append(-(A0 + 0.5 * t) * np.log(b) - 0.5 * np.linalg.slogdet(C)[1])
+            b = MAGNITUDE_PRIOR_B + 0.5 * z @ np.linalg.solve(C, z)
+            log_p.append(-(MAGNITUDE_PRIOR_A + 0.5 * t) * np.log(b) - 0.5 * np.linalg.slogdet(C)[1])
             means.append(at @ Phi.T @ np.linalg.solve(C, z))
     weights = softmax(log_p)
     assert_allclose(blind.weights_, weights, rtol=1e-6, atol=1e-12)

@@ -9,10 +9,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from weal import ActiveLearner, EnsembleGPRegressor, Kernel, Scaling
 from weal.core.extensions.embeddings import Exact
 from weal.core.extensions.inducing_gp import Inducing
-from weal.core.extensions.label_noise import expected_units, varying
-from weal.model import approximation, picking
-from weal.model import fold as folds
-from weal.model.fold import refresh_after
+from weal.core.extensions.label_noise import expected_units, prior_variance_of_difference
+from weal.model import expert_kind, expert_selection
+from weal.model import training as folds
+from weal.model.training import refresh_after
 
 rng = np.random.default_rng(12)
 X = rng.standard_normal((64, 3))
@@ -175,8 +175,8 @@ def test_with_all_labels_taken_back_learning_starts_again():
 
 
 def test_beyond_so_many_labels_a_refresh_takes_inducing_points(monkeypatch):
-    monkeypatch.setattr(approximation, "SURELY_EXACT", 20)
-    monkeypatch.setattr(approximation, "BYTES", 8 * 12 * 20**2)
+    monkeypatch.setattr(expert_kind, "MAX_LABELS_ALWAYS_EXACT", 20)
+    monkeypatch.setattr(expert_kind, "MAX_FACTOR_BYTES", 8 * 12 * 20**2)
     model = EnsembleGPRegressor(random_state=0).fit(X[:10], y[:10])
     assert isinstance(told(model, 10, 24).model_.embedding_, Exact)
     assert isinstance(told(model, 24, 25).model_.embedding_, Inducing)
@@ -246,7 +246,7 @@ def test_known_noise_adds_to_the_ratio_of_every_expert():
     """A variance of 0.2 in units of y is one of 0.05 in scaled units, where a label has sd 2; and a
     ratio of 0.05 to a magnitude of 1.
     """
-    unit = expected_units([varying(GIVEN[0], 3)], [0.1])[0, 0]
+    unit = expected_units([prior_variance_of_difference(GIVEN[0], 3)], [0.1])[0, 0]
     told_of = one_expert(0.1).fit(X, y, sample_noise=np.sqrt(0.2))
     built_in = one_expert(0.1 + 0.05 / unit).fit(X, y)
     assert_allclose(told_of.predict(x_new), built_in.predict(x_new), rtol=1e-9)
@@ -277,12 +277,12 @@ def test_beyond_300_labels_experts_are_settled_by_a_set_of_rows_not_by_their_ord
     draw = np.random.default_rng(4)
     A, b, extra = draw.normal(size=(700, 3)), draw.normal(size=700), draw.random(700)
     order = draw.permutation(700)
-    rows = picking.evidence_rows(A, b, extra)
-    again = order[picking.evidence_rows(A[order], b[order], extra[order])]
-    assert len(set(rows.tolist())) == picking.EVIDENCE_LABELS
+    rows = expert_selection.evidence_rows(A, b, extra)
+    again = order[expert_selection.evidence_rows(A[order], b[order], extra[order])]
+    assert len(set(rows.tolist())) == expert_selection.EVIDENCE_LABELS
     np.testing.assert_array_equal(rows, again)
-    few = picking.EVIDENCE_LABELS
-    assert picking.evidence_rows(A[:few], b[:few], extra[:few]) == slice(None)
+    few = expert_selection.EVIDENCE_LABELS
+    assert expert_selection.evidence_rows(A[:few], b[:few], extra[:few]) == slice(None)
 
 
 @pytest.mark.parametrize("seed", [0, 1])

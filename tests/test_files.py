@@ -11,9 +11,10 @@ from numpy.testing import assert_array_equal
 
 import weal
 from weal import EnsembleGPRegressor, Kernel, Scaling
-from weal.model import archive, units
-from weal.model.fold import absorb, emptied
-from weal.model.model_file import KIND
+from weal.formats import archive
+from weal.formats.model_file import MODEL_KIND
+from weal.model import scaled_data
+from weal.model.training import add_labels, without_labels
 
 rng = np.random.default_rng(5)
 X = rng.normal(size=(14, 3)) * [1.0, 20.0, 0.1] + [0.0, 5.0, -3.0]
@@ -94,8 +95,8 @@ def test_a_loaded_model_learns_other_labels_from_the_same_prior(name, tmp_path):
     back = EnsembleGPRegressor.load(tmp_path / "model.weal")
     refolded = []
     for one in (model.model_, back.model_):
-        labels = units.scaled(one.scaling, X[3:], y[3:], np.full(11, 0.3))
-        refolded.append(replace(one, fold=absorb(emptied(one.fold), *labels)))
+        labels = scaled_data.scale_data(one.scaling, X[3:], y[3:], np.full(11, 0.3))
+        refolded.append(replace(one, fold=add_labels(without_labels(one.fold), *labels)))
     assert_same(*refolded)
     assert refolded[1].n_labels_ == 11
 
@@ -160,7 +161,7 @@ def test_version_and_kind_are_noted_in_the_file(tmp_path):
     assert header["format"] == "weal"
     assert header["format_version"] == archive.FORMAT_VERSION
     assert header["weal_version"] == weal.__version__
-    assert header["kind"] == KIND
+    assert header["kind"] == MODEL_KIND
 
 
 def test_a_model_without_labels_is_not_saved(tmp_path):
@@ -173,10 +174,10 @@ def test_threads_that_write_one_path_leave_one_whole_file(tmp_path):
     path = tmp_path / "file"
 
     def write(n):
-        archive.write(path, KIND, {"n": n}, {"part": np.full(20_000, float(n))})
+        archive.write(path, MODEL_KIND, {"n": n}, {"part": np.full(20_000, float(n))})
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(write, range(40)))
-    header, arrays = archive.read(path, KIND)
+    header, arrays = archive.read(path, MODEL_KIND)
     assert (arrays["part"] == header["n"]).all()
     assert [found.name for found in tmp_path.iterdir()] == ["file"]

@@ -19,17 +19,17 @@ import weal
 from shards.pools import inputs, names_of, write
 from shell import typed
 from weal import files
-from weal.bench import figures, report, results_file
-from weal.campaign import shard_pool
-from weal.campaign.exporting import export
+from weal.benchmark import curve_cache, figures, report
+from weal.campaign import candidate_files
+from weal.campaign.export import export
 from weal.errors import ForeignFile
-from weal.learner.sharded import kept as kept_scores
-from weal.model import archive
+from weal.formats import archive
+from weal.learner.pools import score_cache as kept_scores
 from weal.plots.canvas import figure
 from weal.store.backup import backup
-from weal.store.rescue import rescue
-from weal.web import catalogue, places, sessions, token
-from weal.web.kept import Kept
+from weal.store.recovery import recover
+from weal.web import access, candidate_search, server_folder, token
+from weal.web.server_folder import JobResults
 
 NOTES = b"three months of work\n"
 SOURCE = Path(weal.__file__).parent
@@ -360,7 +360,7 @@ def test_a_report_leaves_tables_of_others_and_knows_folders_of_0_2(tmp_path):
     plant_file(tmp_path / "results.csv")
     with pytest.raises(ForeignFile, match=r"results\.csv"):
         report.check_place(tmp_path)
-    with results_file.open_store(tmp_path), pytest.raises(ForeignFile, match=r"results\.csv"):
+    with curve_cache.open_store(tmp_path), pytest.raises(ForeignFile, match=r"results\.csv"):
         report.check_place(tmp_path)
     (tmp_path / files.MARK).unlink()  # 0.2 kept curves, and wrote none
     report.check_place(tmp_path)
@@ -386,7 +386,7 @@ def test_a_rescue_writes_into_an_empty_folder_alone(store, tmp_path):
     plant_folder(tmp_path / "saved")
     before = contents(tmp_path / "saved")
     with pytest.raises(weal.WealError, match="has files in it"):
-        rescue(store, tmp_path / "saved")
+        recover(store, tmp_path / "saved")
     assert contents(tmp_path / "saved") == before
 
 
@@ -403,22 +403,22 @@ def test_a_copy_before_an_upgrade_takes_a_free_name(store, tmp_path, stranger):
 
 @pytest.mark.parametrize("stranger", [one for one in STRANGERS if one != "look-alike"])
 def test_the_folder_of_a_server_keeps_what_is_not_the_server_s(tmp_path, stranger):
-    server, kept = tmp_path / "serve", Kept(tmp_path / "serve")
+    server, kept = tmp_path / "serve", JobResults(tmp_path / "serve")
     (server / "files").mkdir(parents=True)
     plant = STRANGERS[stranger]
     plant(server / "files" / "notes.csv")
-    old = time.time() - 10 * places.OLD
+    old = time.time() - 10 * server_folder.MAX_UPLOAD_AGE_SECONDS
     for path in (server / "files").iterdir():
         if path.exists():
             os.utime(path, (old, old), follow_symlinks=False)
     plant(kept.path("screen", "trend.json"))
     plant(kept.path("screen", "all.db"))
     before = contents(server)
-    places.sweep(server)
+    server_folder.delete_old_uploads(server)
     with pytest.raises(ForeignFile, match=r"trend\.json"):
         kept.keep("screen", "trend", 3, {})
     with pytest.raises(ForeignFile, match=r"all\.db"):
-        catalogue.write(kept.path("screen", "all.db"), 3, [], [])
+        candidate_search.write(kept.path("screen", "all.db"), 3, [], [])
     assert contents(server) == before
 
 
@@ -440,7 +440,7 @@ def test_sessions_remove_sessions_alone(tmp_path, stranger):
     (tmp_path / "sessions").mkdir()
     STRANGERS[stranger](tmp_path / "sessions" / ("ab" * 32))
     before = contents(tmp_path)
-    some = sessions.Sessions(tmp_path)
+    some = access.Sessions(tmp_path)
     some.end(some.begin("a digest"))
     some.begin("a digest")
     some.end_all()
@@ -448,7 +448,7 @@ def test_sessions_remove_sessions_alone(tmp_path, stranger):
 
 
 def test_scores_that_are_forgotten_take_nothing_else_along(monkeypatch):
-    monkeypatch.setattr(kept_scores, "MEMORY", 0)
+    monkeypatch.setattr(kept_scores, "SCORE_CACHE_BYTES", 0)
     kept_scores.keep("a", 0, np.zeros((1, 4), np.float32))
     folder = kept_scores._kept.folder
     (folder / "notes.txt").write_bytes(NOTES)
@@ -459,7 +459,7 @@ def test_scores_that_are_forgotten_take_nothing_else_along(monkeypatch):
 
 
 def test_a_cached_table_of_the_benchmark_is_not_kept_over_a_file_of_the_user(tmp_path, monkeypatch):
-    from weal.bench import cache
+    from weal.benchmark import data_folders
 
     for plant in (plant_folder, plant_link, plant_dangling, plant_pipe):
         folder = tmp_path / plant.__name__
@@ -467,7 +467,7 @@ def test_a_cached_table_of_the_benchmark_is_not_kept_over_a_file_of_the_user(tmp
         plant(folder / "0123.weal")  # the name of a real one is a hash of what it is computed from
         before = contents(folder)
         with pytest.warns(UserWarning, match=r"0123\.weal already that weal did not write"):
-            cache._write(folder / "0123.weal", "robot", np.zeros(3))
+            data_folders._write(folder / "0123.weal", "robot", np.zeros(3))
         assert contents(folder) == before
 
 
@@ -477,7 +477,7 @@ def test_a_campaign_leaves_a_folder_of_the_user_beside_its_store(tmp_path):
     pool = write(tmp_path / "pool", inputs(40), [20])
     with weal.open_campaign("screen", url, pool=pool, id_column="id") as campaign:
         assert len(campaign.ask(2)) == 2
-        assert shard_pool.index_folder(campaign.store) == tmp_path / "weal.db.pools"
+        assert candidate_files.index_folder(campaign.store) == tmp_path / "weal.db.pools"
     assert (tmp_path / "weal.db.pools" / "notes.txt").read_bytes() == NOTES
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from shell import alone_in, typed
-from weal.cli import installed
+from weal.cli.commands import doctor
 
 PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
 
@@ -36,15 +36,15 @@ def without(monkeypatch):
                 raise importlib.metadata.PackageNotFoundError(name)
             return found or importlib.metadata.version(name)
 
-        monkeypatch.setattr(installed, "version", version)
+        monkeypatch.setattr(doctor, "version", version)
 
     return change
 
 
 def test_the_tables_are_those_of_pyproject(project):
-    assert list(installed.NEEDED) == project["dependencies"]
+    assert list(doctor.NEEDED) == project["dependencies"]
     extras = project["optional-dependencies"]
-    ours = {name: sorted(packages) for name, (_, packages) in installed.EXTRAS.items()}
+    ours = {name: sorted(packages) for name, (_, packages) in doctor.EXTRAS.items()}
     assert ours == {
         name: sorted(extras[name]) for name in extras if name not in ("all", "dev", "docs")
     }
@@ -57,7 +57,7 @@ def test_every_package_is_named_with_its_version():
         assert re.search(
             rf"^{name} {re.escape(importlib.metadata.version(name))}, for ", done.out, re.M
         )
-    for name in installed.EXTRAS:
+    for name in doctor.EXTRAS:
         assert f"\nweal[{name}] is " in done.out
     assert "\nPython 3." in done.out
     assert "\nBLAS: " in done.out
@@ -66,7 +66,7 @@ def test_every_package_is_named_with_its_version():
 def test_json_has_the_same():
     found = json.loads(typed("doctor", "--json").out)
     assert found["packages"]["numpy"] == found["versions"]["numpy"] == np.__version__
-    assert set(found["extras"]) == set(installed.EXTRAS)
+    assert set(found["extras"]) == set(doctor.EXTRAS)
     assert found["lacking"] == []
     assert all(one["threads"] >= 1 for one in found["blas"])
     assert set(found["programs"]) == {"postgresql", "chromium"}
@@ -96,11 +96,11 @@ def test_a_package_that_weal_cannot_do_without_is_broken(without):
     [("2.10", "2.9", True), ("3.0rc1", "3.0", True), ("2.9.9", "2.10", False), ("x", "1", False)],
 )
 def test_versions_are_compared_as_numbers(there, least, good):
-    assert installed.Package("p", least, there).good is good
+    assert doctor.Package("p", least, there).good is good
 
 
 def test_box2d_is_not_wanted_where_there_is_none(monkeypatch):
-    monkeypatch.setattr(installed.platform, "python_version", lambda: "3.14.1")
-    assert "box2d" not in [one.name for one in installed.wanted("bench")]
-    monkeypatch.setattr(installed.platform, "python_version", lambda: "3.13.9")
-    assert "box2d" in [one.name for one in installed.wanted("bench")]
+    monkeypatch.setattr(doctor.platform, "python_version", lambda: "3.14.1")
+    assert "box2d" not in [one.name for one in doctor.packages_of_extra("bench")]
+    monkeypatch.setattr(doctor.platform, "python_version", lambda: "3.13.9")
+    assert "box2d" in [one.name for one in doctor.packages_of_extra("bench")]

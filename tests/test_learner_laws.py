@@ -24,8 +24,8 @@ from learning import (
 )
 from weal import ActiveLearner, EnsembleGPRegressor
 from weal.core.paper import ensemble
-from weal.learner.beliefs import Beliefs
-from weal.learner.memory_pool import MEMORY, MemoryPool
+from weal.learner.pools.memory import POOL_BYTES, MemoryPool
+from weal.learner.posterior_cache import PosteriorCache
 
 KINDS = pytest.mark.parametrize("approximation", ["features", "exact", "inducing"])
 # Inducing points are chosen among the first labels; of the others the first labels choose nothing.
@@ -244,7 +244,10 @@ def test_ctrl_c_anywhere_loses_nothing_and_the_work_can_be_done_again(job, kind)
         JOBS[job](learner, batch)
         assert told(learner) == expected[0], n
         assert_allclose(beliefs(learner), expected[1], rtol=1e-9)
-        fresh, kept = Beliefs(MEMORY).now(learner.state), learner._beliefs.now(learner.state)
+        fresh, kept = (
+            PosteriorCache(POOL_BYTES).now(learner.state),
+            learner._beliefs.now(learner.state),
+        )
         for one, other in zip(kept.pool.held(range(60)), fresh.pool.held(range(60)), strict=True):
             assert_array_equal(one, other)
         assert learner.ask(3) == expected[2], n
@@ -254,7 +257,7 @@ def test_ctrl_c_anywhere_loses_nothing_and_the_work_can_be_done_again(job, kind)
 @KINDS
 @pytest.mark.parametrize("name", ["gpm-var", "ivr"])
 def test_the_belief_kept_on_the_pool_is_that_of_the_model(approximation, name):
-    learner, kept = a_learner(name, approximation), Beliefs(MEMORY)
+    learner, kept = a_learner(name, approximation), PosteriorCache(POOL_BYTES)
     for _ in range(25):
         teach(learner, 1)
         pool, ens = kept.now(learner.state).pool, learner.model.ensemble_

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from weal import ActiveLearner, UnknownId, open_campaign
-from weal.table.plan import encode, make_plan
-from weal.table.reading import read_table
+from weal.tables.plan import encode, make_plan
+from weal.tables.table import read_table
 
 pandas = pytest.importorskip("pandas")
 polars = pytest.importorskip("polars")

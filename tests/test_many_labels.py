@@ -9,8 +9,8 @@ from weal import ActiveLearner, EnsembleGPRegressor, Kernel
 from weal.core.extensions.embeddings import Exact
 from weal.core.extensions.inducing_gp import Inducing
 from weal.core.paper.kernels import correlation
-from weal.learner import judging
-from weal.model import approximation, picking
+from weal.learner import tracked_points
+from weal.model import expert_kind, expert_selection
 
 SMOOTH, ROUGH = Kernel("rbf", 3.0, offset=10.0), Kernel("matern32", 0.5, offset=10.0)
 
@@ -26,13 +26,13 @@ def labels(n, seed=0, d=4):
 @pytest.fixture
 def soon(monkeypatch):
     """The limits of thousands of labels, met with tens of them."""
-    monkeypatch.setattr(approximation, "SURELY_EXACT", 40)
-    monkeypatch.setattr(approximation, "BYTES", 8 * 160**2)
+    monkeypatch.setattr(expert_kind, "MAX_LABELS_ALWAYS_EXACT", 40)
+    monkeypatch.setattr(expert_kind, "MAX_FACTOR_BYTES", 8 * 160**2)
 
 
 def kind(kernel, t, M=1, lam=1e-2, name="auto"):
     X, _, _ = labels(t)
-    return approximation.chosen(name, (kernel,) * M, np.full(M, lam), X)
+    return expert_kind.choose_kind(name, (kernel,) * M, np.full(M, lam), X)
 
 
 @pytest.mark.usefixtures("soon")
@@ -52,10 +52,10 @@ def test_experts_are_exact_while_they_fit_unless_few_points_say_it_all():
 def test_a_budget_of_memory_is_kept():
     for M in (1, 2, 5):
         points = kind(ROUGH, 400, M)
-        assert 2 * 8 * sum(len(Z) ** 2 for Z in points.Z) <= approximation.BYTES
+        assert 2 * 8 * sum(len(Z) ** 2 for Z in points.Z) <= expert_kind.MAX_FACTOR_BYTES
     for t in (41, 100, 160):
-        assert 8 * approximation.most_experts(t) * t**2 <= approximation.BYTES
-    assert approximation.most_experts(10**6) == 1
+        assert 8 * expert_kind.most_experts(t) * t**2 <= expert_kind.MAX_FACTOR_BYTES
+    assert expert_kind.most_experts(10**6) == 1
 
 
 def test_what_the_points_leave_is_small_against_the_noise(soon):
@@ -63,8 +63,8 @@ def test_what_the_points_leave_is_small_against_the_noise(soon):
     found = kind(SMOOTH, 150, lam=1.0)
     K, k = correlation(SMOOTH, found.Z[0], found.Z[0]), correlation(SMOOTH, found.Z[0], X)
     r = SMOOTH.variance - np.einsum("zn,zn->n", k, np.linalg.solve(K, k))
-    assert len(found.Z[0]) <= 150 // approximation.FEW
-    assert r.mean() <= approximation.ENOUGH  # times 1, the noise ratio
+    assert len(found.Z[0]) <= 150 // expert_kind.MIN_LABELS_PER_INDUCING_POINT
+    assert r.mean() <= expert_kind.MAX_REMAINDER_NOISE_SHARE  # times 1, the noise ratio
 
 
 @pytest.mark.usefixtures("soon")
@@ -73,7 +73,7 @@ def test_the_points_depend_on_the_set_of_inputs_alone():
     X = np.concatenate([X, X[:20]])
     order = np.random.default_rng(1).permutation(len(X))
     one, other = (
-        approximation.chosen("auto", (ROUGH,), np.array([1e-2]), rows) for rows in (X, X[order])
+        expert_kind.choose_kind("auto", (ROUGH,), np.array([1e-2]), rows) for rows in (X, X[order])
     )
     np.testing.assert_array_equal(one.Z[0], other.Z[0])
 
@@ -82,7 +82,7 @@ def test_the_points_depend_on_the_set_of_inputs_alone():
 @pytest.mark.parametrize("enough", [1e-9, 1e-3])
 def test_a_switch_does_not_lose_what_was_learnt(enough, monkeypatch):
     """From exact experts to inducing points and on: errors fall, but for the noise of one fit."""
-    monkeypatch.setattr(approximation, "ENOUGH", enough)
+    monkeypatch.setattr(expert_kind, "MAX_REMAINDER_NOISE_SHARE", enough)
     X, y, _ = labels(500)
     new, _, f = labels(400, 10)
     errors, kinds = [], []
@@ -130,8 +130,8 @@ def test_what_few_labels_have_found_is_fitted_to_more_as_if_these_had_found_it(m
     new, _, f = labels(400, 15)
 
     def error(few, more):
-        monkeypatch.setattr(picking, "EVIDENCE_LABELS", few)
-        monkeypatch.setattr(picking, "REFINED_LABELS", more)
+        monkeypatch.setattr(expert_selection, "EVIDENCE_LABELS", few)
+        monkeypatch.setattr(expert_selection, "REFINED_LABELS", more)
         model = EnsembleGPRegressor().fit(X, y)
         return np.mean((model.predict(new) - f) ** 2) / f.var()
 
@@ -141,12 +141,12 @@ def test_what_few_labels_have_found_is_fitted_to_more_as_if_these_had_found_it(m
 
 
 def test_many_labels_are_judged_by_some_whatever_their_order(monkeypatch):
-    monkeypatch.setattr(judging, "MOST_JUDGED", 10)
+    monkeypatch.setattr(tracked_points, "MAX_VALIDATION_LABELS", 10)
     X, y, _ = labels(30)
     noise = np.zeros(30)
     order = np.random.default_rng(2).permutation(30)
-    some = judging.some_of(X, y, noise)
-    again = judging.some_of(X[order], y[order], noise)
+    some = tracked_points.sample_labels(X, y, noise)
+    again = tracked_points.sample_labels(X[order], y[order], noise)
     assert len(some[1]) == 10
     for one, other in zip(some, again, strict=True):
         np.testing.assert_array_equal(one, other)

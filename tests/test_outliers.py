@@ -7,12 +7,11 @@ from benchmarks.real_labels.outliers import shifted
 from numpy.testing import assert_allclose, assert_array_equal
 
 from weal import ActiveLearner, EnsembleGPRegressor
-from weal.core.extensions.label_warp import STRAIGHT
+from weal.core.extensions.label_warp import IDENTITY_WARP
 from weal.diagnostics.leave_one_out import left_out
-from weal.diagnostics.outliers import beside_others, judged
-from weal.diagnostics.suspects import suspects
+from weal.diagnostics.suspects import beside_others, outlier_probabilities, suspects
 from weal.errors import AlreadyLabelled
-from weal.model import picking
+from weal.model import expert_selection
 
 RNG = np.random.default_rng(5)
 X = RNG.uniform(-1.0, 1.0, (80, 3))
@@ -151,8 +150,8 @@ def test_a_decimal_point_that_slipped_is_found_within_the_range_of_labels():
 
 def test_a_slip_is_found_among_labels_that_evidence_does_not_look_at(monkeypatch):
     y, at = slipped(60)
-    monkeypatch.setattr(picking, "EVIDENCE_LABELS", 40)
-    rows = picking.evidence_rows(X[:60], fitted(y).model_.fold.seen.y, np.zeros(60))
+    monkeypatch.setattr(expert_selection, "EVIDENCE_LABELS", 40)
+    rows = expert_selection.evidence_rows(X[:60], fitted(y).model_.fold.seen.y, np.zeros(60))
     for one in (at, *np.setdiff1d(np.flatnonzero(y > 30.0), rows)[:2]):
         told = Y[:60] - 80.0
         told[one] /= 10.0
@@ -262,7 +261,7 @@ def test_the_papers_setting_and_given_kernels_doubt_nothing():
 
 def test_what_was_expected_of_each_label_is_said_in_its_own_units():
     model = fitted(typo()).model_
-    found = judged(model)
+    found = outlier_probabilities(model)
     assert_array_equal(found.probability, model.outlier_probability_)
     error = (found.expected - Y[:T]) / found.sd
     assert np.abs(error).max() < 6.0
@@ -298,7 +297,7 @@ def test_every_label_told_stands_beside_what_the_others_expect():
 
 def test_where_most_labels_are_equal_none_is_doubted_however_many_there_are(monkeypatch):
     """Below a limit of detection, say: their robust sd is 0, and tells nothing of the others."""
-    monkeypatch.setattr(picking, "EVIDENCE_LABELS", 20)
+    monkeypatch.setattr(expert_selection, "EVIDENCE_LABELS", 20)
     y = np.where(X[:, 0] > 0.4, Y, 0.0)
     assert np.median(y) == 0.0
     model = EnsembleGPRegressor(random_state=0).fit(X[:60], y[:60])
@@ -314,7 +313,7 @@ def test_wrong_labels_up_and_down_do_not_pass_for_a_long_tail(name, seed):
     y, at = shifted(5)(task)
     model = EnsembleGPRegressor(random_state=0).fit(task.X, y)
     assert np.flatnonzero(model.outlier_probability_ > 0.5).tolist() == sorted(at)
-    assert model.model_.fold.bend == STRAIGHT
+    assert model.model_.fold.bend == IDENTITY_WARP
 
 
 def test_a_wrong_label_is_found_among_skewed_ones():
@@ -322,11 +321,11 @@ def test_a_wrong_label_is_found_among_skewed_ones():
     X = rng.uniform(size=(60, 2))
     y = np.exp(3.0 * np.sin(4.0 * X[:, 0]) + 2.0 * X[:, 1] + 0.05 * rng.standard_normal(60))
     right = EnsembleGPRegressor(random_state=0).fit(X, y)
-    assert right.model_.fold.bend != STRAIGHT
+    assert right.model_.fold.bend != IDENTITY_WARP
     assert right.outlier_probability_.max() < 0.5
     y[7] *= 1000.0
     wrong = EnsembleGPRegressor(random_state=0).fit(X, y)
-    assert wrong.model_.fold.bend != STRAIGHT
+    assert wrong.model_.fold.bend != IDENTITY_WARP
     assert np.flatnonzero(wrong.outlier_probability_ > 0.5).tolist() == [7]
     slab = wrong.model_.fold.doubt.slab  # in units of bent labels, for those that come
     believed = wrong.model_.fold.bend.labels(

@@ -7,7 +7,7 @@ import pytest
 
 from reference.pools import Told, world
 from test_pool import check, replace_told
-from weal.learner.outlook import TOGETHER_FROM, believing
+from weal.learner.pools.protocol import MIN_PENDING_FOR_JOINT_UPDATE, with_pseudo_labels
 
 KINDS = ("features", "encoded", "exact")
 
@@ -26,7 +26,7 @@ def test_a_candidate_believed_is_labelled_with_the_ensembles_mean_and_weights_st
     kept = [np.copy(a) for a in (belief.mu, belief.v, belief.q)]
     now = place.outlook(told.ens, belief)
     label = now.means([5, 23])
-    then = believing(believing(apart(now), [5], label[:1]), [23], label[1:])
+    then = with_pseudo_labels(with_pseudo_labels(apart(now), [5], label[:1]), [23], label[1:])
     for a, b in zip((belief.mu, belief.v, belief.q), kept, strict=True):
         assert (a == b).all()
     other, twin = replace_told(told), belief.fork()
@@ -46,14 +46,14 @@ def test_many_believed_together_are_those_believed_one_by_one(name):
     told.tell_many(belief, 11, 8)
     kept = [np.copy(a) for a in (belief.mu, belief.v, belief.q)]
     now = place.outlook(told.ens, belief)
-    at = list(range(12, 12 + TOGETHER_FROM))
+    at = list(range(12, 12 + MIN_PENDING_FOR_JOINT_UPDATE))
     label = now.means(at)
-    together, one_by_one = believing(apart(now), at, label), apart(now)
+    together, one_by_one = with_pseudo_labels(apart(now), at, label), apart(now)
     for n, y in zip(at, label, strict=True):
-        one_by_one = believing(one_by_one, [n], np.array([y]))
+        one_by_one = with_pseudo_labels(one_by_one, [n], np.array([y]))
     check(together.pool, place, one_by_one.ens)
     np.testing.assert_array_equal(together.y, one_by_one.y)
     for a, b in zip((belief.mu, belief.v, belief.q), kept, strict=True):
         assert (a == b).all()
-    more = believing(together, [3], np.array([0.5]))
-    check(more.pool, place, believing(one_by_one, [3], np.array([0.5])).ens)
+    more = with_pseudo_labels(together, [3], np.array([0.5]))
+    check(more.pool, place, with_pseudo_labels(one_by_one, [3], np.array([0.5])).ens)

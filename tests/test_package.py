@@ -50,7 +50,7 @@ ActiveLearner.load({path!r}).ask(3)
 def test_a_learner_never_needs_scikit_learn(tmp_path):
     for work in ("import weal.active_learner", CAMPAIGN.format(path=str(tmp_path / "learner"))):
         loaded = modules_after(work)
-        assert "weal.learner.apply" in loaded
+        assert "weal.learner.transitions" in loaded
         assert not {name.split(".")[0] for name in loaded} & {"sklearn", "pandas", "narwhals"}
 
 

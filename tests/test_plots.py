@@ -8,12 +8,12 @@ from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 
 from weal import ActiveLearner
-from weal.diagnostics import effects, input_importance
-from weal.diagnostics.explain import sample
-from weal.diagnostics.leave_one_out import LeftOut
+from weal.diagnostics import effects
+from weal.diagnostics.explanation import sample
+from weal.diagnostics.leave_one_out import LeaveOneOut
 from weal.errors import WealError
 from weal.plots.canvas import as_bytes
-from weal.plots.learner_figures import NOT_KNOWN, error_label, predicted
+from weal.plots.learner_figures import NOT_KNOWN, draw_predicted, error_label
 
 pandas = pytest.importorskip("pandas")
 N = 60
@@ -111,8 +111,8 @@ def test_a_map_is_its_rows_and_columns(learner):
 
 def test_shares_of_a_category_are_summed(learner):
     columns = effects.columns_of(learner.candidates.input_names, learner.plan)
-    shares = input_importance.by_column(learner.model, columns)
-    each = input_importance.shares(learner.model, learner.candidates.input_names)
+    shares = effects.by_column(learner.model, columns)
+    each = effects.shares(learner.model, learner.candidates.input_names)
     assert set(shares) == set(table().columns)
     assert sum(shares.values()) == pytest.approx(1.0)
     levels = [each[f"quench={one}"] for one in ("_air $", "oil", "water")]
@@ -125,13 +125,13 @@ def test_what_is_not_known_yet_is_not_drawn():
 
     alike = a_learner(model=model(kernels=(Kernel("rbf", 0.6), Kernel("rq", 3.0, alpha=0.7)),
                                   magnitude=(1.0, 1.0), noise=(0.1, 0.1)))  # fmt: skip
-    assert not input_importance.told_apart(alike.model)
+    assert not effects.told_apart(alike.model)
     ax = alike.plot.inputs()
     assert not ax.patches
     assert ax.texts[0].get_text() == NOT_KNOWN
     apart = a_learner(model=model(kernels=(Kernel("rbf", (0.5, 2.0, 4.0)),), magnitude=(1.0,),
                                   noise=(0.1,)))  # fmt: skip
-    assert input_importance.told_apart(apart.model)
+    assert effects.told_apart(apart.model)
     assert len(apart.plot.inputs().patches) == 3
 
 
@@ -148,8 +148,8 @@ def test_ids_of_labels_far_from_what_was_expected_are_shown():
 
 def test_ids_that_crowd_are_moved_apart():
     y = np.zeros(40)
-    alone = LeftOut(np.where(np.arange(40) < 20, 0.5, 0.0), *np.full((3, 40), 0.001))
-    ax = predicted(y, alone, np.zeros((0, 2)), np.zeros((0, 2)), ids=range(40))
+    alone = LeaveOneOut(np.where(np.arange(40) < 20, 0.5, 0.0), *np.full((3, 40), 0.001))
+    ax = draw_predicted(y, alone, np.zeros((0, 2)), np.zeros((0, 2)), ids=range(40))
     places = sorted(text.xyann[1] for text in ax.texts)
     assert len(places) == 6
     assert min(np.diff(places)) > 0.03

@@ -10,8 +10,8 @@ from reference.cases import frozen
 from reference.pools import M, Told, world
 from weal.core.extensions.more_acquisitions import ivr
 from weal.core.paper import random_features
-from weal.core.paper.acquisition import NEGLIGIBLE
-from weal.learner import memory_pool
+from weal.core.paper.acquisition import NEGLIGIBLE_WEIGHT
+from weal.learner.pools import memory
 
 KINDS = ("features", "encoded", "exact")
 ON_FEATURES = KINDS[:2]
@@ -21,11 +21,11 @@ OUTGROWN = 4 * 40 * 21 * 2 * 8  # bytes of V of exact experts, with room, at 20 
 WAYS = {
     "together": {},
     "recomputed": {"memory": 0},
-    "one by one": {"APART": 10},
-    "one by one, in blocks": {"APART": 10, "BLOCK": 7},
-    "one by one, recomputed": {"APART": 10, "memory": 0},
+    "one by one": {"MIN_CANDIDATES_FOR_OWN_GROUP": 10},
+    "one by one, in blocks": {"MIN_CANDIDATES_FOR_OWN_GROUP": 10, "BLOCK_CANDIDATES": 7},
+    "one by one, recomputed": {"MIN_CANDIDATES_FOR_OWN_GROUP": 10, "memory": 0},
     "outgrown": {"memory": OUTGROWN},
-    "one by one, outgrown": {"APART": 10, "memory": OUTGROWN},
+    "one by one, outgrown": {"MIN_CANDIDATES_FOR_OWN_GROUP": 10, "memory": OUTGROWN},
 }
 
 
@@ -35,9 +35,9 @@ def limits(monkeypatch):
 
     def lower(way, **more):
         settings = {**WAYS[way], **more}
-        for name in ("APART", "BLOCK", "LARGE"):
+        for name in ("MIN_CANDIDATES_FOR_OWN_GROUP", "BLOCK_CANDIDATES", "MIN_FLOAT32_CANDIDATES"):
             if name in settings:
-                monkeypatch.setattr(memory_pool, name, settings.pop(name))
+                monkeypatch.setattr(memory, name, settings.pop(name))
         monkeypatch.setattr(random_features, "BLOCK_BYTES", 12_000)  # recomputed in some ten blocks
         return settings
 
@@ -140,7 +140,7 @@ def test_labels_themselves_drop_experts_and_the_rest_stays_right(limits, name, w
     told = Told.none(place)
     told.tell_many(belief, 4, 40)
     assert 0 < len(belief.members) < M
-    assert np.isin(np.flatnonzero(told.ens.w >= NEGLIGIBLE), belief.members).all()
+    assert np.isin(np.flatnonzero(told.ens.w >= NEGLIGIBLE_WEIGHT), belief.members).all()
     check(belief, place, told.ens)
 
 
@@ -218,8 +218,8 @@ def test_in_a_large_pool_experts_that_stay_are_not_computed_anew(limits, name):
 def test_the_memory_budget_decides_whether_features_are_kept(name):
     place = world(name)
     size = M * 40 * 24 * 8
-    for memory, kept in ((size, True), (size - 1, name == "exact")):
-        belief = place.belief(memory=memory)
+    for budget, kept in ((size, True), (size - 1, name == "exact")):
+        belief = place.belief(memory=budget)
         assert belief.cached == kept
         assert all((group.points is not None) == kept for group in belief.groups)
 

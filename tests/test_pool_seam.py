@@ -13,17 +13,16 @@ from reference.cases import frozen
 from reference.pools import M, Told, world
 from weal.core.extensions.more_acquisitions import ACQUISITIONS
 from weal.core.paper import random_features
-from weal.core.paper.acquisition import NEGLIGIBLE, Belief
+from weal.core.paper.acquisition import NEGLIGIBLE_WEIGHT, Belief
 from weal.core.scaling import Scaling
 from weal.core.tie_breaking import best as best_of_all
-from weal.learner import memory_pool, scores
-from weal.learner.pool import Pass
-from weal.learner.sharded import scoring
-from weal.learner.sharded.candidates import read_shards
-from weal.learner.sharded.pool import ShardedPool
-from weal.learner.sharded.scores import Place
-from weal.shards import pool as shards
-from weal.shards.crew import Threads
+from weal.learner.pools import memory, score_pass, shard_pass
+from weal.learner.pools.combined_scores import ShardContext
+from weal.learner.pools.protocol import ScorePass
+from weal.learner.pools.sharded import ShardedPool
+from weal.learner.pools.sharded_candidates import read_shards
+from weal.shards import dataset as shards
+from weal.shards.executors import ThreadExecutor
 
 U = 40
 WEIGHTS = frozen(np.log([0.4, 0.2, 0.3, 0.1]))
@@ -39,7 +38,11 @@ def with_limits(**limits):
     def make(place, ens, reference, monkeypatch):
         settings = dict(limits)
         monkeypatch.setattr(random_features, "BLOCK_BYTES", 12_000)
-        for owner, name in ((memory_pool, "APART"), (memory_pool, "BLOCK"), (scores, "SCORED")):
+        for owner, name in (
+            (memory, "MIN_CANDIDATES_FOR_OWN_GROUP"),
+            (memory, "BLOCK_CANDIDATES"),
+            (score_pass, "SCORE_BLOCK_CANDIDATES"),
+        ):
             if name in settings:
                 monkeypatch.setattr(owner, name, settings.pop(name))
         return in_memory(place, ens, reference, **settings)
@@ -51,11 +54,11 @@ def in_shards(rows, threads):
     """A pool in shards of so many rows, read by so many threads."""
 
     def make(place, ens, reference, monkeypatch):
-        monkeypatch.setattr(shards, "BLOCKS", rows)
-        monkeypatch.setattr(scoring, "LEAST_BLOCK", 5)
+        monkeypatch.setattr(shards, "MEMORY_SHARD_ROWS", rows)
+        monkeypatch.setattr(shard_pass, "MIN_BLOCK_ROWS", 5)
         opened = shards.open_pool(place.X, ids=[f"row {n}" for n in range(len(place.X))])
         as_it_is = Scaling(np.zeros(place.X.shape[1]), np.ones(place.X.shape[1]))
-        where = Place(read_shards(opened, 5), Threads(threads), 5, None, {})
+        where = ShardContext(read_shards(opened, 5), ThreadExecutor(threads), 5, None, {})
         return ShardedPool(ens, place.embedding, as_it_is, where, reference)
 
     return make
@@ -113,7 +116,7 @@ def agrees(pool, place, ens):
     held, *kept = pool.held(np.arange(U))
     for found, truth in zip(kept, (mu, v), strict=True):
         np.testing.assert_allclose(found, truth[held], rtol=1e-9, atol=1e-9)
-    assert ens.w[held].sum() > 1.0 - M * NEGLIGIBLE
+    assert ens.w[held].sum() > 1.0 - M * NEGLIGIBLE_WEIGHT
     np.testing.assert_array_equal(pool.X, place.X)
 
 
@@ -128,7 +131,7 @@ def brute(place, told, key):
 def the_pass(told, functions, key=(5, 2), seed=0):
     free = np.random.default_rng(seed).random(U) < 0.7
     ids = [f"row {n}" for n in range(U)]
-    return Pass(weighed(told), functions, np.array(told.X), np.array(told.y), key, free, ids)
+    return ScorePass(weighed(told), functions, np.array(told.X), np.array(told.y), key, free, ids)
 
 
 def test_after_labels_named_rows_are_those_from_scratch(case):

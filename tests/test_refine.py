@@ -11,7 +11,7 @@ from learning import POOL, a_learner, measure
 from weal import ActiveLearner
 from weal.core.extensions.more_acquisitions import ACQUISITIONS, AMOUNTS, is_amount
 from weal.core.paper.acquisition import wvar
-from weal.learner.pool import Pass
+from weal.learner.pools.protocol import ScorePass
 
 pandas = pytest.importorskip("pandas")
 polars = pytest.importorskip("polars")
@@ -153,7 +153,7 @@ def test_a_cost_divides_amounts_of_variance():
         cheap.ask()
         state, now = plain.state, plain._beliefs.now(plain.state)
         key = (state.settings.seed, 8)
-        asked = Pass(now.ens, state.settings.functions, now.X, now.y, key, state.free(),
+        asked = ScorePass(now.ens, state.settings.functions, now.X, now.y, key, state.free(),
                      state.candidates.ids)  # fmt: skip
         scores = now.pool.scored(asked).scores[0] / cost
         assert cheap.ask() == int(np.argmax(np.where(state.free(), scores, -np.inf)))

@@ -8,8 +8,8 @@ import pytest
 
 from weal import samples
 from weal.samples import alloys
-from weal.table.reading import read_table
-from weal.table.rows import row_ids, row_labels
+from weal.tables.columns import row_ids, row_labels
+from weal.tables.table import read_table
 
 SCRIPT = Path(__file__).parents[1] / "scripts" / "make_sample.py"
 
@@ -34,7 +34,7 @@ def test_the_laboratory_says_the_same_each_time_and_differs_between_samples():
     y = alloys.measure(table.cells("sample"))
     assert y == alloys.measure(table.cells("sample"))
     assert alloys.measure("A-0417") == alloys.measure(["A-0417"])[0]
-    assert np.std(y) > 5 * alloys.NOISE
+    assert np.std(y) > 5 * alloys.HARDNESS_NOISE_SD
 
 
 def test_what_is_not_there_is_answered_with_what_is():
@@ -52,7 +52,7 @@ def test_the_reactions_are_those_that_the_script_writes():
     assert samples.path("reactions.csv").read_bytes() == make_reactions.table_text().encode()
     ids = read_table(samples.path("reactions.csv"), text=["run"]).cells("run")
     errors = np.array(reactions.measure(ids)) - [reactions.truth(name) for name in ids]
-    assert np.std(errors) == pytest.approx(reactions.NOISE, rel=0.15)
+    assert np.std(errors) == pytest.approx(reactions.YIELD_NOISE_SD, rel=0.15)
     with pytest.raises(ValueError, match="no run 'B-1'"):
         reactions.measure("B-1")
 

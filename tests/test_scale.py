@@ -7,12 +7,15 @@ from weal import ActiveLearner, EnsembleGPRegressor
 from weal.core.extensions import leave_one_out as core_leave_one_out
 from weal.core.extensions.embeddings import Exact
 from weal.core.extensions.inducing_gp import Inducing
-from weal.diagnostics import leave_one_out, trend
+from weal.diagnostics import error_trend as trend_module
+from weal.diagnostics import leave_one_out
+from weal.diagnostics.error_trend import error_trend, train_on_first
 from weal.diagnostics.leave_one_out import left_out_means, rms, some_labels, without_each
-from weal.diagnostics.trend import course, fold_after
 from weal.learner import candidate_sample
 from weal.learner.candidate_sample import best_share, compared, sampled
-from weal.model import approximation, prediction
+from weal.model import expert_kind
+from weal.model import model as model_module
+from weal.model.model import mean_sd
 
 
 def labels(n, seed=0, d=4, noise=0.1):
@@ -27,15 +30,15 @@ def labels(n, seed=0, d=4, noise=0.1):
 def soon(monkeypatch):
     """The limits of thousands of labels and candidates, met with tens of them."""
     for module, name, value in (
-        (approximation, "SURELY_EXACT", 40),
-        (approximation, "MOST_EXACT", 60),
+        (expert_kind, "MAX_LABELS_ALWAYS_EXACT", 40),
+        (expert_kind, "MOST_EXACT", 60),
         (core_leave_one_out, "ROOT_LABELS", 40),
         (leave_one_out, "ALL_LABELS", 60),
         (leave_one_out, "SOME_LABELS", 30),
-        (trend, "PAST", 15),
-        (trend, "AS_IT_WAS", 12),
-        (trend, "MANY", 60),
-        (trend, "REPLAYED", 20),
+        (trend_module, "MAX_LABELS_RESELECTED", 15),
+        (trend_module, "AS_IT_WAS", 12),
+        (trend_module, "MANY", 60),
+        (trend_module, "REPLAYED", 20),
         (candidate_sample, "SAMPLED_FROM", 40),
         (candidate_sample, "LEAST_COMPARED", 50),
         (candidate_sample, "ASK_WORK", 1),
@@ -53,21 +56,21 @@ def model():
 
 @pytest.mark.usefixtures("soon")
 def test_beyond_some_labels_no_expert_is_exact_and_the_work_of_labels_is_bounded(monkeypatch):
-    monkeypatch.setattr(approximation, "LABEL_WORK", 300 * 25**2)
+    monkeypatch.setattr(expert_kind, "LABEL_WORK", 300 * 25**2)
     X, y = labels(300, noise=1e-5)
     fitted = EnsembleGPRegressor(random_state=1, outliers=False).fit(X, y).model_
     assert isinstance(fitted.embedding_, Inducing)
     points = [len(Z) for Z in fitted.embedding_.Z]
-    assert 300 * len(points) * max(points) ** 2 <= approximation.LABEL_WORK
+    assert 300 * len(points) * max(points) ** 2 <= expert_kind.LABEL_WORK
     few = EnsembleGPRegressor(random_state=1, outliers=False).fit(X[:50], y[:50]).model_
     assert isinstance(few.embedding_, Exact)
 
 
 def test_ten_thousand_labels_are_within_the_memory_that_is_promised():
-    m = approximation.most_points(1, 10_000)
-    assert approximation.most_exact(1) < 10_000
+    m = expert_kind.most_points(1, 10_000)
+    assert expert_kind.most_exact(1) < 10_000
     assert 2 * 8 * m**2 + 8 * 10_000 * m < 200e6  # bytes of a factor, a root and features
-    assert approximation.most_points(1, 4000) == approximation.MOST_POINTS  # as before
+    assert expert_kind.most_points(1, 4000) == expert_kind.MAX_INDUCING_POINTS  # as before
 
 
 def test_labels_left_out_by_the_posterior_are_those_left_out_by_the_factor(model, monkeypatch):
@@ -110,7 +113,7 @@ def test_the_error_of_a_sample_is_stated_and_right():
 @pytest.mark.usefixtures("soon")
 def test_the_past_of_many_labels_is_that_of_the_experts_of_now(model):
     X, _ = labels(40, 9)
-    found = course(model, 10, X)
+    found = error_trend(model, 10, X)
     now = found.now
     assert now.labels == 90
     assert now.left_out_error > 0.0
@@ -118,12 +121,12 @@ def test_the_past_of_many_labels_is_that_of_the_experts_of_now(model):
     past = {mark.labels: mark for mark in found.marks}
     later = [n for n in past if 20 < n < 90]
     for n in later:
-        early = fold_after(model, 10, n)
-        sd = prediction.mean_sd(early, model.scaling, model.scaling.inputs(X))[1]
+        early = train_on_first(model, 10, n)
+        sd = mean_sd(early, model.scaling, model.scaling.inputs(X))[1]
         assert past[n].expected == pytest.approx(np.sqrt((sd**2).mean()), rel=1e-3)
     assert later
     assert now.expected < past[later[0]].expected
-    assert course(model, 10, X, found) == found
+    assert error_trend(model, 10, X, found) == found
 
 
 @pytest.mark.usefixtures("soon")
@@ -180,7 +183,7 @@ def test_a_summary_of_many_rows_is_what_predictions_and_intervals_say(monkeypatc
     mean, sd = model.predict(new, return_std=True)
     low, high = model.predict_interval(new, 0.8)
     np.testing.assert_array_equal(model.summary(new, 0.8), [mean, sd, low, high])
-    monkeypatch.setattr(prediction, "EXACT_ROWS", 199)
+    monkeypatch.setattr(model_module, "EXACT_ROWS", 199)
     found = model.summary(new, 0.8)
     np.testing.assert_array_equal(found[:2], [mean, sd])
     assert np.abs(found[2:] - [low, high]).max() < 1e-8 * (high - low).max()

@@ -22,18 +22,26 @@ from happenings import (
 from interrupting import Interrupt
 from learning import OUTSIDE, POOL, Y, a_learner, measure
 from weal import ActiveLearner
-from weal.learner import events, labels, learner_file, state
-from weal.learner.apply import apply
-from weal.learner.beliefs import Beliefs
+from weal.formats import learner_file
+from weal.learner import events, labels, state
 from weal.learner.candidates import Candidates
 from weal.learner.choosing import next_query
-from weal.learner.memory_pool import MEMORY
+from weal.learner.pools.memory import POOL_BYTES
+from weal.learner.posterior_cache import PosteriorCache
+from weal.learner.transitions import apply
 
 KINDS = pytest.mark.parametrize("kind", ["features", "exact", "default"])
 MODEST = settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 VALUES = [
-    *(state.State, state.Settings, state.Settlement, labels.Label, labels.Labels, Candidates),
-    *(events.Reason, events.Asked, events.Told, events.Skipped, events.Released),
+    *(
+        state.State,
+        state.LearnerConfig,
+        state.SelectionPoint,
+        labels.Label,
+        labels.Labels,
+        Candidates,
+    ),
+    *(events.Reason, events.Asked, events.LabelsTold, events.Skipped, events.Released),
     *(events.Added, events.Removed, events.FunctionsChanged),
 ]
 
@@ -54,7 +62,7 @@ def test_no_part_of_a_state_or_an_event_can_be_set(kind):
 @given(happenings=HAPPENINGS, fork=st.tuples(st.sampled_from([*MAKERS]), st.integers(0, 99)))
 def test_no_event_changes_the_state_that_it_is_applied_to(kind, happenings, fork):
     """Nor any before it; and states that part ways know nothing of each other."""
-    first, beliefs = a_state(kind), Beliefs(MEMORY)
+    first, beliefs = a_state(kind), PosteriorCache(POOL_BYTES)
     first = apply(first, told(first, range(5)))
     seen, states = [plain(first)], [first]
     for what, n in happenings:
@@ -72,7 +80,7 @@ def test_no_event_changes_the_state_that_it_is_applied_to(kind, happenings, fork
 
 @pytest.mark.parametrize("what", MAKERS)
 def test_every_kind_of_event_makes_another_state_and_leaves_its_own_alone(what):
-    beliefs, now = Beliefs(MEMORY), a_state()
+    beliefs, now = PosteriorCache(POOL_BYTES), a_state()
     now = apply(now, told(now, range(8)))
     for happened in ("asked", "asked elsewhere", "skipped", "asked"):
         now = apply(now, event_of(now, happened, 0, beliefs))
@@ -135,12 +143,12 @@ def test_what_is_believed_follows_from_the_state_to_the_last_bit(
     """To the last bit, whatever was asked before, and about which states."""
     start = a_state(kind, validation=validation)
     start = apply(start, told(start, range(6)))
-    used = Beliefs(MEMORY)
+    used = PosteriorCache(POOL_BYTES)
     watched = used.watch(OUTSIDE)
     states, _ = states_after(start, happenings, used)
     for now in data.draw(st.lists(st.sampled_from(states), max_size=6)):
         picture(used, now, watched if len(now.labels) % 2 else None)
-    fresh = Beliefs(MEMORY)
+    fresh = PosteriorCache(POOL_BYTES)
     assert fresh.watch(OUTSIDE) == watched
     assert question(states[-1], used) == question(states[-1], fresh)
     assert picture(used, states[-1], watched) == picture(fresh, states[-1], watched)
@@ -151,12 +159,12 @@ def test_what_is_believed_follows_from_the_state_to_the_last_bit(
 @given(happenings=HAPPENINGS)
 def test_a_replay_of_the_events_is_the_same_state_and_asks_the_same(kind, happenings):
     start = a_state(kind)
-    states, happened = states_after(start, happenings, Beliefs(MEMORY))
+    states, happened = states_after(start, happenings, PosteriorCache(POOL_BYTES))
     again = a_state(kind)
     for event in happened:
         again = apply(again, event)
     assert plain(again) == plain(states[-1])
-    asked = [question(now, Beliefs(MEMORY)) for now in (again, states[-1])]
+    asked = [question(now, PosteriorCache(POOL_BYTES)) for now in (again, states[-1])]
     assert asked[0] == asked[1]
 
 
@@ -164,7 +172,7 @@ def test_a_replay_of_the_events_is_the_same_state_and_asks_the_same(kind, happen
 @pytest.mark.parametrize("name", ["multi", "ivr", "auto"])
 def test_asked_after_every_label_or_only_at_the_end_is_the_same(kind, name):
     """But for what follows from the questions themselves: the weights of several functions."""
-    beliefs, late = Beliefs(MEMORY), Beliefs(MEMORY)
+    beliefs, late = PosteriorCache(POOL_BYTES), PosteriorCache(POOL_BYTES)
     now = a_state(kind, name)
     now = apply(now, told(now, range(6)))
     for n in range(6, 22):
@@ -178,16 +186,16 @@ def test_asked_after_every_label_or_only_at_the_end_is_the_same(kind, name):
 def test_with_many_candidates_out_the_same_is_asked_whatever_was_asked_before():
     """They are believed together or one by one, which is the same to rounding."""
     now = a_state("features", "gpm-var", pool=POOL)
-    now, used = apply(now, told(now, range(6))), Beliefs(MEMORY)
+    now, used = apply(now, told(now, range(6))), PosteriorCache(POOL_BYTES)
     for _ in range(40):
         event = next_query(now, used, False)
-        assert event.id == next_query(now, Beliefs(MEMORY), False).id
+        assert event.id == next_query(now, PosteriorCache(POOL_BYTES), False).id
         now = apply(now, event)
 
 
 @KINDS
 def test_a_state_that_was_saved_and_opened_believes_the_same_to_the_last_bit(kind, tmp_path):
-    now, beliefs = a_state(kind, validation=HELD_OUT), Beliefs(MEMORY)
+    now, beliefs = a_state(kind, validation=HELD_OUT), PosteriorCache(POOL_BYTES)
     now = apply(now, told(now, range(6)))
     for n in range(6, 14):
         now = apply(now, told(now, [n], noise=3.0))
@@ -196,8 +204,8 @@ def test_a_state_that_was_saved_and_opened_believes_the_same_to_the_last_bit(kin
     learner_file.save(known, 10**9, tmp_path / "learner.weal")
     opened, memory = learner_file.load(tmp_path / "learner.weal")
     assert memory == 10**9
-    assert picture(Beliefs(MEMORY), opened) == picture(beliefs, now)
-    assert question(opened, Beliefs(MEMORY)) == question(now, beliefs)
+    assert picture(PosteriorCache(POOL_BYTES), opened) == picture(beliefs, now)
+    assert question(opened, PosteriorCache(POOL_BYTES)) == question(now, beliefs)
     for part in ("log_omega", "labels", "asked", "skipped", "batch", "reference", "history"):
         assert plain(getattr(opened, part)) == plain(getattr(now, part)), part
 
@@ -210,14 +218,17 @@ def test_a_state_that_was_saved_and_opened_believes_the_same_to_the_last_bit(kin
 def test_ctrl_c_anywhere_in_a_question_leaves_state_and_beliefs_that_answer_the_same(kind, name):
     now = a_state(kind, name, validation=HELD_OUT)
     now = apply(now, told(now, range(9)))
-    now = apply(now, next_query(now, Beliefs(MEMORY), True))
+    now = apply(now, next_query(now, PosteriorCache(POOL_BYTES), True))
     after = apply(now, told(now, [20, 21]))
     before = plain(now), plain(after)
-    expected = question(after, Beliefs(MEMORY)), picture(Beliefs(MEMORY), after)
+    expected = (
+        question(after, PosteriorCache(POOL_BYTES)),
+        picture(PosteriorCache(POOL_BYTES), after),
+    )
     count = Interrupt(-1)
-    count.during(lambda: question(after, Beliefs(MEMORY)))
+    count.during(lambda: question(after, PosteriorCache(POOL_BYTES)))
     for n in np.unique(np.linspace(1, count.calls, 7 if kind == "default" else 30).astype(int)):
-        used = Beliefs(MEMORY)
+        used = PosteriorCache(POOL_BYTES)
         if n % 2:
             question(now, used)
         Interrupt(n).during(lambda: question(after, used))  # noqa: B023

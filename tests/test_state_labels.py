@@ -6,11 +6,11 @@ from numpy.testing import assert_allclose
 from happenings import a_state, picture, plain, told
 from learning import OUTSIDE, POOL, Y, a_learner, measure
 from weal.learner import events
-from weal.learner.apply import apply
-from weal.learner.beliefs import Beliefs
 from weal.learner.choosing import next_query
-from weal.learner.memory_pool import MEMORY, MemoryPool
-from weal.model import fold
+from weal.learner.pools.memory import POOL_BYTES, MemoryPool
+from weal.learner.posterior_cache import PosteriorCache
+from weal.learner.transitions import apply
+from weal.model import training
 
 KINDS = pytest.mark.parametrize("kind", ["features", "exact", "default"])
 
@@ -30,8 +30,8 @@ def test_labels_are_taken_without_a_look_at_model_or_pool(monkeypatch):
 
     for owner, names in {
         MemoryPool: ("__init__", "follow", "hold", "fork", "renewed", "scored", "predict", "held"),
-        fold: ("settle", "absorb", "step", "advance", "learn", "begin", "emptied"),
-        Beliefs: ("model", "now", "ahead", "moments", "judged", "_of"),
+        training: ("settle", "absorb", "step", "advance", "learn", "begin", "emptied"),
+        PosteriorCache: ("model", "now", "ahead", "moments", "judged", "_of"),
     }.items():
         for name in names:
             monkeypatch.setattr(owner, name, refuse(name, getattr(owner, name)))
@@ -64,35 +64,39 @@ def test_labels_told_together_or_in_turn_settle_the_experts_by_the_same_labels(k
         at += size
     assert plain(now.settlement) == plain(one_by_one.settlement)
     assert plain(now.labels) == plain(one_by_one.labels)
-    assert picture(Beliefs(MEMORY), now) == picture(Beliefs(MEMORY), one_by_one)
+    assert picture(PosteriorCache(POOL_BYTES), now) == picture(
+        PosteriorCache(POOL_BYTES), one_by_one
+    )
 
 
 @KINDS
 def test_a_label_that_is_dropped_settles_experts_that_follow_labels_by_those_left(kind):
-    now, beliefs = a_state(kind), Beliefs(MEMORY)
+    now, beliefs = a_state(kind), PosteriorCache(POOL_BYTES)
     now = apply(now, told(now, range(9)))
-    after = apply(now, events.Told(dropped=(3,)))
+    after = apply(now, events.LabelsTold(dropped=(3,)))
     assert after.settlement.n == after.settlement.together == len(after.labels) == 8
     assert after.settlement.scaling is now.settlement.scaling
     by = after.labels.arrays() if kind == "default" else now.labels.arrays()
     assert plain(after.settlement.by) == plain(by)
     beliefs.model(now)  # whose experts serve, where they are the same
-    assert picture(beliefs, after) == picture(Beliefs(MEMORY), after)
+    assert picture(beliefs, after) == picture(PosteriorCache(POOL_BYTES), after)
 
 
 def test_experts_settled_by_the_same_labels_are_not_settled_twice(monkeypatch):
     """After a label was dropped, or many came at once, given kernels keep what was fitted."""
-    now, beliefs, calls = a_state("features", pool=POOL), Beliefs(MEMORY), []
+    now, beliefs, calls = a_state("features", pool=POOL), PosteriorCache(POOL_BYTES), []
     now = apply(now, told(now, range(9)))
-    settle = fold.settle
+    settle = training.select_experts
     monkeypatch.setattr(
-        fold, "settle", lambda *args, **more: calls.append(len(args[2])) or settle(*args, **more)
+        training,
+        "select_experts",
+        lambda *args, **more: calls.append(len(args[2])) or settle(*args, **more),
     )
     beliefs.model(now)
-    now = apply(now, events.Told(dropped=(3,)))
+    now = apply(now, events.LabelsTold(dropped=(3,)))
     beliefs.model(now)
     more = told(now, range(10, 60)).labels
-    now = apply(now, events.Told((*more, *more)))
+    now = apply(now, events.LabelsTold((*more, *more)))
     assert now.settlement.together == 108
     beliefs.model(now)
     assert calls == [9]
@@ -102,19 +106,19 @@ def test_experts_settled_by_the_same_labels_are_not_settled_twice(monkeypatch):
 @pytest.mark.parametrize("later", [0, 1, 3, 6])
 def test_beliefs_that_go_on_from_a_snapshot_of_the_pool_ask_the_same(kind, later):
     """To rounding; and a settling since then (the default's, at 11 labels) makes it of no use."""
-    now, beliefs = a_state(kind, "gpm-var"), Beliefs(MEMORY)
+    now, beliefs = a_state(kind, "gpm-var"), PosteriorCache(POOL_BYTES)
     now = apply(now, told(now, range(6)))
     now = apply(now, told(now, [6, 7]))
     snapshot = beliefs.snapshot(now)
     assert snapshot.n == 8
     now = apply(now, told(now, range(8, 8 + later))) if later else now
-    opened = Beliefs(MEMORY, snapshot)
-    found, truth = opened.now(now).pool, Beliefs(MEMORY).now(now).pool
+    opened = PosteriorCache(POOL_BYTES, snapshot)
+    found, truth = opened.now(now).pool, PosteriorCache(POOL_BYTES).now(now).pool
     for one, other in zip(found.held(range(25)), truth.held(range(25)), strict=True):
         assert_allclose(one, other, rtol=1e-8, atol=1e-10)
-    assert next_id(now, opened) == next_id(now, Beliefs(MEMORY))
+    assert next_id(now, opened) == next_id(now, PosteriorCache(POOL_BYTES))
     if kind == "default" and later >= 3:
-        assert picture(opened, now) == picture(Beliefs(MEMORY), now)
+        assert picture(opened, now) == picture(PosteriorCache(POOL_BYTES), now)
 
 
 def next_id(now, beliefs):

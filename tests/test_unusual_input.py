@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from three_inputs import ALL, MODELS, X, y
 from weal import EnsembleGPRegressor
-from weal.core.constants import A0, B0
+from weal.core.constants import MAGNITUDE_PRIOR_A, MAGNITUDE_PRIOR_B
 
 
 def regressor(kind, **changes):
@@ -45,7 +45,11 @@ def test_constant_labels_predict_the_constant(kind, value):
     mean, std = model.predict(X + 0.1, return_std=True)
     assert_allclose(mean, value, rtol=1e-12)
     # A magnitude that is integrated out keeps its prior, if nothing says that kernels are long.
-    bound = np.sqrt(B0 / (A0 - 1.0 + 12 / 2)) if "integrated" in kind else 0.01
+    bound = (
+        np.sqrt(MAGNITUDE_PRIOR_B / (MAGNITUDE_PRIOR_A - 1.0 + 12 / 2))
+        if "integrated" in kind
+        else 0.01
+    )
     assert (std <= bound * (abs(value) or 1.0)).all()
     assert np.isfinite(model.log_predictive_density(X, np.full(12, value))).all()
     model.partial_fit(X[0] + 1.0, value + (abs(value) or 1.0))  # and goes on from there

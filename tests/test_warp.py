@@ -8,9 +8,9 @@ from scipy.integrate import quad
 
 from weal import ActiveLearner, EnsembleGPRegressor, Kernel
 from weal.core.extensions import label_warp as bends
-from weal.core.extensions.label_warp import STRAIGHT, fit_warp
-from weal.model.fold import refresh_after
-from weal.model.warping import FEWEST_BENT
+from weal.core.extensions.label_warp import IDENTITY_WARP, fit_warp
+from weal.model.expert_selection import MIN_LABELS_FOR_WARP
+from weal.model.training import refresh_after
 
 rng = np.random.default_rng(12)
 X = rng.normal(size=(45, 3)) * [1.0, 40.0, 0.1]
@@ -87,7 +87,7 @@ def test_mean_and_sd_are_those_of_quadrature(model, monkeypatch):
     As if the tails of normals were believed: where little is known, means are nearer the medians
     (`core/test_bend.py`).
     """
-    monkeypatch.setattr(bends, "RAISED", np.inf)
+    monkeypatch.setattr(bends, "MAX_WARPED_MEAN_VARIANCE", np.inf)
     plain, back = by_hand(model)
     ens = plain.ensemble_
     mu, v = ens.experts.predict(plain.model_.points(x_new))
@@ -117,22 +117,24 @@ def test_a_long_tail_is_better_predicted_bent():
 
 
 def test_auto_bends_what_has_a_tail_and_nothing_else():
-    assert EnsembleGPRegressor(warp="auto").fit(X, y).model_.fold.bend != STRAIGHT
+    assert EnsembleGPRegressor(warp="auto").fit(X, y).model_.fold.bend != IDENTITY_WARP
     auto, plain = (EnsembleGPRegressor(warp=warp).fit(X, H) for warp in ("auto", None))
-    assert auto.model_.fold.bend == STRAIGHT
+    assert auto.model_.fold.bend == IDENTITY_WARP
     assert_array_equal(auto.predict(x_new), plain.predict(x_new))
-    few = EnsembleGPRegressor(warp="auto").fit(X[: FEWEST_BENT - 1], y[: FEWEST_BENT - 1])
-    assert few.model_.fold.bend == STRAIGHT
+    few = EnsembleGPRegressor(warp="auto").fit(
+        X[: MIN_LABELS_FOR_WARP - 1], y[: MIN_LABELS_FOR_WARP - 1]
+    )
+    assert few.model_.fold.bend == IDENTITY_WARP
 
 
 def test_auto_thinks_again_when_experts_are_settled_anew():
     model = EnsembleGPRegressor(warp="auto").fit(X[:20], y[:20])
     model.partial_fit(X[20:], y[20:])
-    assert model.model_.fold.bend != STRAIGHT
+    assert model.model_.fold.bend != IDENTITY_WARP
     settled = model.model_.fold.settled
     assert refresh_after(settled) > 45  # settled by some of the labels that came later
     given = EnsembleGPRegressor(THREE, warp="auto").fit(X, y)
-    assert given.model_.fold.bend == STRAIGHT
+    assert given.model_.fold.bend == IDENTITY_WARP
 
 
 @pytest.mark.parametrize("warp", ["asinh", "auto"])
@@ -146,9 +148,9 @@ def test_labels_one_by_one_are_labels_together(warp):
 
 def test_labels_are_bent_by_evidence_unless_somebody_says_no():
     assert EnsembleGPRegressor().warp == "auto"
-    assert EnsembleGPRegressor().fit(X, y).model_.fold.bend != STRAIGHT
+    assert EnsembleGPRegressor().fit(X, y).model_.fold.bend != IDENTITY_WARP
     plain = EnsembleGPRegressor(warp=None).fit(X, y)
-    assert plain.model_.fold.bend == STRAIGHT
+    assert plain.model_.fold.bend == IDENTITY_WARP
 
 
 @pytest.mark.parametrize("warp", ["log", True, 3])
@@ -199,7 +201,7 @@ def test_a_saved_learner_goes_on_as_the_unbroken_one(tmp_path):
     ours = learner(warp="auto", told=32)
     ours.save(tmp_path / "learner")
     again = ActiveLearner.load(tmp_path / "learner")
-    assert again.model.fold.bend == ours.model.fold.bend != STRAIGHT
+    assert again.model.fold.bend == ours.model.fold.bend != IDENTITY_WARP
     for _ in range(6):
         query = ours.ask()
         assert again.ask() == query

@@ -19,7 +19,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import weal
-from weal.cli.installed import EXTRAS
+from weal.cli.commands.doctor import EXTRAS
 
 ROOT = Path(__file__).parents[1]
 VENDOR = ROOT / "src/weal/web/static/vendor"

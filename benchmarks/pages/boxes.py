@@ -5,7 +5,7 @@ import pandas as pd
 from benchmarks.pages.kept import Figures, Files
 from benchmarks.pages.markdown import repeat, table, whole
 
-from weal.bench.paired import Interval, interval
+from weal.benchmark.statistics import Interval, interval
 
 TEXT = """# Candidates out of ranges
 

@@ -11,7 +11,7 @@ from benchmarks.pages.kept import Figures, Files, by_realisation, difference, ov
 from benchmarks.pages.markdown import ends, figure, repeat, share, signed, table, whole
 from benchmarks.real_labels.tasks import EVERY, NOISY, TABLES
 
-from weal.bench.paired import Interval, interval
+from weal.benchmark.statistics import Interval, interval
 
 DEFAULT, RANDOM, EVEN, SIX = "auto", "random", "even", "six"
 ALMOST = 0.01  # what an upper end may be: asked of the default

@@ -7,8 +7,8 @@ from benchmarks.pages.curves import curves
 from benchmarks.pages.kept import Figures, Files, Kept
 from benchmarks.pages.markdown import figure, repeat, table, whole
 
-from weal.bench.claims import MULTI, RANGE, SYNTHETIC
-from weal.bench.titles import in_order_of_tasks, number, task_title
+from weal.benchmark.paper_claims import MULTI, RANGE, SYNTHETIC
+from weal.benchmark.summary import in_order_of_tasks, number, task_title
 
 AS_IT_STANDS = "as it stands"
 

@@ -9,8 +9,8 @@ from benchmarks.pages.figures import growth
 from benchmarks.pages.kept import Figures, Files, Kept
 from benchmarks.pages.markdown import figure, milliseconds, repeat, table, whole
 
-from weal.bench.tasks import TASKS
-from weal.bench.titles import task_title
+from weal.benchmark.summary import task_title
+from weal.benchmark.tasks import TASKS
 
 OURS = "weal-auto"
 KINDS = {"features": "random features", "exact": "exact expert", "refitted": "GP, refitted"}

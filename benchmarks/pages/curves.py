@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from weal.bench.styles import Look, look_of, nmse_limits, npll_limits, wants_log
-from weal.bench.titles import METRICS, in_order_of_methods, method_title, number, task_title
+from weal.benchmark.figures import MethodStyle, look_of, nmse_limits, npll_limits, wants_log
+from weal.benchmark.summary import METRICS, in_order_of_methods, method_title, number, task_title
 from weal.plots.canvas import BLACK, log_ticks, ticks
 
 HIGH, LEGEND = 1.45, 0.9  # inches: of the panels of a task, and of the legend
@@ -60,7 +60,7 @@ def _panel(ax: Axes, own: pd.DataFrame, metric: str, methods: list[str], ink: In
             fontsize=SMALL - 2)  # fmt: skip
 
 
-def _look(method: str, methods: list[str], ink: Ink) -> Look:
+def _look(method: str, methods: list[str], ink: Ink) -> MethodStyle:
     """As in reports, but black is the colour of the text."""
     look = look_of(method, methods)
     return replace(look, color=ink.text) if look.color == BLACK else look

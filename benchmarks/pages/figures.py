@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from weal.bench.paired import Interval
+from weal.benchmark.statistics import Interval
 
 WIDE, ROW = 4.8, 0.27  # inches: of a figure, and of a line of dots in it
 LETTERS = 9

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from benchmarks import record
 
-from weal.bench.paired import Interval, interval
+from weal.benchmark.statistics import Interval, interval
 from weal.core.arrays import Array
 
 

@@ -7,8 +7,8 @@ import pandas as pd
 from benchmarks.pages.kept import Figures, Files, Kept
 from benchmarks.pages.markdown import repeat, table
 
-from weal.bench.tasks import TASKS
-from weal.bench.titles import task_title
+from weal.benchmark.summary import task_title
+from weal.benchmark.tasks import TASKS
 
 TEXT = """# Real labels
 

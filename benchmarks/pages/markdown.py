@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks.pages.kept import Kept
 
-from weal.bench.paired import Interval
+from weal.benchmark.statistics import Interval
 
 DASH = "-"
 

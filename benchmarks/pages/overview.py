@@ -8,10 +8,9 @@ from benchmarks.pages.figures import dots
 from benchmarks.pages.kept import Figures, Files, by_realisation, difference
 from benchmarks.pages.markdown import bold, ends, figure, plain, repeat, share, signed, table, whole
 
-from weal.bench.paired import Interval
-from weal.bench.summary import FLOOR
-from weal.bench.tasks import TASKS
-from weal.bench.titles import number, task_title
+from weal.benchmark.statistics import Interval
+from weal.benchmark.summary import MIN_LOG_NMSE, number, task_title
+from weal.benchmark.tasks import TASKS
 
 OURS, RANDOM = "weal-auto", "weal-random"
 
@@ -104,7 +103,7 @@ def page(files: Files, figures: Figures) -> str:
         made=note,
         queries=ours.about["what"].split(", ")[-1],
         seeds=ours.about["seeds"],
-        floor=number(FLOOR),
+        floor=number(MIN_LOG_NMSE),
         tenth=f"{1.0 - 10.0**-0.1:.0%}".replace("%", " %"),
         rivals=rivals.frame["method"].nunique(),
         names="; ".join(sorted(set(rivals.frame["title"]))),

@@ -6,7 +6,7 @@ import pandas as pd
 from benchmarks.pages.kept import Figures, Files, Kept
 from benchmarks.pages.markdown import bold, plain, repeat, share, signed, table
 
-from weal.bench.paired import interval
+from weal.benchmark.statistics import interval
 
 OURS, GP = "weal", "scikit-learn"
 OTHERS = {GP: "GP", "forest": "forest", "ridge": "ridge"}

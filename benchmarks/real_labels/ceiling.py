@@ -34,9 +34,9 @@ from benchmarks.real_labels.choice import FIRST, SEED, at_hand
 from benchmarks.real_labels.tasks import EVERY, TABLES
 
 from weal import ActiveLearner, EnsembleGPRegressor
-from weal.bench.places import Folder
-from weal.bench.summary import FLOOR
-from weal.bench.tasks import Split, draw
+from weal.benchmark.data_folders import Folder
+from weal.benchmark.summary import MIN_LOG_NMSE
+from weal.benchmark.tasks import Split, draw
 from weal.core.arrays import Array
 
 LOOKED_AT = 30  # candidates of the oracle
@@ -57,7 +57,7 @@ def errors(split: Split, predicted: Array, parts: tuple[Rows, Rows]) -> list[flo
     found = [
         np.mean((predicted[rows] - split.yt[rows]) ** 2) / np.var(split.yt[rows]) for rows in parts
     ]
-    return [float(np.log10(np.maximum(one, FLOOR))) for one in found]
+    return [float(np.log10(np.maximum(one, MIN_LOG_NMSE))) for one in found]
 
 
 def knowing_all(split: Split, parts: tuple[Rows, Rows]) -> Array:  # (1, 2)

@@ -8,9 +8,9 @@
 Tasks are the ten of `weal bench`, two noisy functions, and tables: those in the data folder, and
 some of their columns. A seed is a realisation: the same points for all methods. The area is the
 mean over queries of log10 max(NMSE, 1e-5); differences are paired, with 95 % intervals by sign
-flips (`weal.bench.paired`), for which it takes six seeds. NMSE of the noisy functions is against
-the function without noise. A batch of 8 is asked at once and told together; its area is over the
-numbers of labels at which a batch ends.
+flips (`weal.benchmark.statistics`), for which it takes six seeds. NMSE of the noisy functions is
+against the function without noise. A batch of 8 is asked at once and told together; its area is
+over the numbers of labels at which a batch ends.
 
 Realisations count from 1000 on, with seed 11: none of them was looked at when anything was chosen.
 With `--out` finished runs of the same code are kept, and the same call goes on. `--what runs` plays
@@ -37,13 +37,13 @@ from benchmarks import record
 from benchmarks.real_labels.tasks import EVERY, NOISY, TABLES
 
 from weal import ActiveLearner
-from weal.bench.keys import code
-from weal.bench.paired import Interval, interval
-from weal.bench.places import Folder
-from weal.bench.summary import FLOOR
-from weal.bench.tasks import Task, availability, draw
+from weal.benchmark.curve_cache import code
+from weal.benchmark.data_folders import Folder
+from weal.benchmark.statistics import Interval, interval
+from weal.benchmark.summary import MIN_LOG_NMSE
+from weal.benchmark.tasks import Task, availability, draw
 from weal.core.arrays import Array
-from weal.learner.functions import EARLIER_AUTO
+from weal.learner.config import EARLIER_AUTO
 
 Row = tuple[str, str, str]  # what, asked, measured
 SEED, FIRST = 11, 1000
@@ -76,7 +76,7 @@ def curve(of: Task, realisation: int, queries: int, data: Folder, n: int = 1, **
         ids = learner.ask(n)
         learner.tell(ids, split.yu[ids])
         found.append(np.mean((test.predict()[0] - split.yt) ** 2) / np.var(split.yt))
-    return np.log10(np.maximum(found, FLOOR))
+    return np.log10(np.maximum(found, MIN_LOG_NMSE))
 
 
 class Runs:

@@ -1,7 +1,7 @@
 """What the classes of kernels bring, task by task: `python benchmarks/real_labels/dictionary.py`.
 
 log10 NMSE of the default model less that of the same without anova, on the synthetic tasks of
-`weal.bench`, 15 and 40 random labels. Nothing is asserted.
+`weal.benchmark`, 15 and 40 random labels. Nothing is asserted.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from unittest import mock
 import numpy as np
 
 from weal import EnsembleGPRegressor
-from weal.bench.tasks import TASKS, Task, draw
+from weal.benchmark.tasks import TASKS, Task, draw
 from weal.core.constants import ANOVA_SHARE
 from weal.core.extensions import model_selection
 

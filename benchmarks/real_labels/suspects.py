@@ -22,8 +22,8 @@ import numpy as np
 from benchmarks.real_labels.functions import FUNCTIONS
 
 from weal import ActiveLearner
-from weal.campaign.surprise import FAR as TOLD_FROM
-from weal.diagnostics.coverage import LEVEL
+from weal.campaign.plausibility import FAR_HALF_WIDTHS as TOLD_FROM
+from weal.core.constants import INTERVAL_LEVEL
 from weal.diagnostics.suspects import suspects
 
 POOL, BATCH = 300, 5
@@ -81,7 +81,7 @@ def one(name: str, seed: int, kind: str) -> Row:
 
 def expectation(learner: ActiveLearner, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What is expected of labels at X, and half the width of the interval."""
-    low, high = learner.model.predict_interval(X, LEVEL)
+    low, high = learner.model.predict_interval(X, INTERVAL_LEVEL)
     return learner.model.predict(X), 0.5 * (high - low)
 
 

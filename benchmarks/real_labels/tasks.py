@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from weal.bench.places import Folder, NotAtHand, data_folders
-from weal.bench.tasks import TASKS, Points, Task
+from weal.benchmark.data_folders import Folder, NotAvailable, data_folders
+from weal.benchmark.tasks import TASKS, Points, Task
 from weal.core.arrays import Array
 
 
@@ -65,7 +65,7 @@ class Columns:
         for place in data_folders(folder):
             if (place / self.file).is_file():
                 return str(place / self.file)
-        raise NotAtHand(f"there is no {self.file} in the data folder")
+        raise NotAvailable(f"there is no {self.file} in the data folder")
 
 
 def waves(X: Array, a: float) -> Array:

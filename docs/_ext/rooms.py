@@ -22,7 +22,7 @@ from docutils import nodes
 from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
 
-from weal.cli.installed import EXTRAS, package
+from weal.cli.commands.doctor import EXTRAS, package
 
 ROOT = Path(__file__).parents[2]
 WORDS = {

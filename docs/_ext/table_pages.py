@@ -2,7 +2,7 @@
 
 import re
 
-from weal.store.schema import POSTGRES, SQLITE
+from weal.store.statements import POSTGRES, SQLITE
 
 MEANING = {
     "weal_campaign": "One row for each campaign: where its events end.",

@@ -13,17 +13,17 @@ _HOMES = {
     "AlreadyLabelled": "weal.errors",
     "Campaign": "weal.campaign.campaign",
     "Conflict": "weal.errors",
-    "EnsembleGPRegressor": "weal.model.regressor",
+    "EnsembleGPRegressor": "weal.regressor",
     "Exhausted": "weal.errors",
-    "FeatureEncoder": "weal.model.encoder",
+    "FeatureEncoder": "weal.feature_encoder",
     "Kernel": "weal.core.paper.kernels",
     "Scaling": "weal.core.scaling",
     "UnknownId": "weal.errors",
     "UnreadableFile": "weal.errors",
     "WealError": "weal.errors",
-    "box": "weal.table.box",
-    "open_campaign": "weal.campaign.opening",
-    "open_pool": "weal.shards.pool",
+    "box": "weal.tables.design_space",
+    "open_campaign": "weal.campaign.campaign",
+    "open_pool": "weal.shards.dataset",
 }
 
 __all__ = [
@@ -48,8 +48,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from weal.active_learner import ActiveLearner
-    from weal.campaign.campaign import Campaign
-    from weal.campaign.opening import open_campaign
+    from weal.campaign.campaign import Campaign, open_campaign
     from weal.core.paper.kernels import Kernel
     from weal.core.scaling import Scaling
     from weal.errors import (
@@ -60,10 +59,10 @@ if TYPE_CHECKING:
         UnreadableFile,
         WealError,
     )
-    from weal.model.encoder import FeatureEncoder
-    from weal.model.regressor import EnsembleGPRegressor
-    from weal.shards.pool import open_pool
-    from weal.table.box import box
+    from weal.feature_encoder import FeatureEncoder
+    from weal.regressor import EnsembleGPRegressor
+    from weal.shards.dataset import open_pool
+    from weal.tables.design_space import box
 
 
 def __getattr__(name: str) -> "Any":

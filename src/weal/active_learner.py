@@ -3,36 +3,403 @@
 `ActiveLearner` is a shell around one frozen state (`weal.learner.state`). Whatever happens to it is
 an event, and `apply(state, event)` gives the next state: an interruption anywhere leaves the old
 state or the new one. What the labels make of the model and of the belief on the pool follows from
-the state, is computed when somebody asks, and is kept beside it (`weal.learner.beliefs`).
+the state, is computed when somebody asks, and is kept beside it (`weal.learner.posterior_cache`).
 
 Before `n_start` labels there is no model, and `ask` fills space. With the `n_start`-th label the
 scaling of pool and labels is settled, and stays. Everything random comes from (seed, step), ties
 are broken by (seed, id).
+
+What can be looked at of a learner: its state, what follows from it, tables and pictures.
+
+Nothing here changes the learner; what does is in `active_learner`.
+
+Points that a learner keeps its belief on, such as a test set; all experts are held.
 """
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from weal.learner import refine, run
-from weal.learner.apply import apply
-from weal.learner.batches import queries
-from weal.learner.beliefs import Beliefs
+from weal.core.arrays import Array
+from weal.learner import frames, local_candidates, run
+from weal.learner.candidate_sample import compared
 from weal.learner.candidates import read_candidates
-from weal.learner.events import Added, Event, Released, Removed, Skipped, Told
-from weal.learner.labels import Label, pairs, several, sort
-from weal.learner.memory_pool import MEMORY
-from weal.learner.settings import settings_of
-from weal.learner.sharded.candidates import Pooled, ShardedCandidates, read_shards
-from weal.learner.state import State, begin
-from weal.learner_view import LearnerView
+from weal.learner.choosing import queries
+from weal.learner.config import settings_of
+from weal.learner.events import Added, Event, LabelsTold, Released, Removed, Skipped
+from weal.learner.frames import inputs_at
+from weal.learner.history import History
+from weal.learner.labels import Label, Labels, pairs, several, sort
+from weal.learner.pools.memory import POOL_BYTES
+from weal.learner.pools.predictions import check_folder, predictions, write_predictions
+from weal.learner.pools.sharded_candidates import Pooled, ShardedCandidates, read_shards
+from weal.learner.posterior_cache import PosteriorCache
+from weal.learner.sampling import sample_of_pool
+from weal.learner.state import State, begin, with_experts
+from weal.learner.transitions import apply
 from weal.model.checks import check_count, check_seed
-from weal.shards.crew import line_on_stderr
-from weal.shards.crews import crew_of
-from weal.shards.pool import Shards
+from weal.model.model import Model, in_units, log_density_in_units
+from weal.progress import line_on_stderr
+from weal.shards.dask_executor import choose_executor
+from weal.shards.dataset import Dataset
+from weal.tables.plan import TablePlan
+
+if TYPE_CHECKING:
+    from weal.diagnostics.contradictions import Contradiction
+    from weal.plots.axes import Plots
+
+
+class TrackedPoints:
+    """Predictions at some points, moved by one column for each label."""
+
+    def __init__(self, beliefs: PosteriorCache, X: Array, state: Callable[[], State]) -> None:
+        self._beliefs, self._state, self.X = beliefs, state, X
+        self._n = beliefs.watch(X)
+
+    def predict(self) -> tuple[Array, Array]:
+        """Mean and sd (N,) of f, in the user's units."""
+        model, mu, var = self._beliefs.watched(self._state(), self._n)
+        return in_units(model.fold, model.scaling, mu, var)
+
+    def log_predictive_density(self, y: Array) -> Array:
+        """Log density (N,) of labels y (N,), noise included, in units of y."""
+        model, mu, var = self._beliefs.watched(self._state(), self._n)
+        return log_density_in_units(model.fold, model.scaling, mu, var, y)
+
+
+class LearnerView:
+    """A state and what is kept of it, looked at."""
+
+    _state: State
+    _beliefs: PosteriorCache
+
+    @property
+    def state(self) -> State:
+        """All that decides what the learner says next, as a frozen value."""
+        return self._state
+
+    @property
+    def candidates(self) -> Pooled:
+        """The pool: ids and rows."""
+        return self._state.candidates
+
+    @property
+    def plan(self) -> TablePlan | None:
+        """How a frame becomes inputs; None: its numbers are taken as they are."""
+        return self.candidates.plan
+
+    @property
+    def labels(self) -> Labels:
+        """The labels told, in their order."""
+        return self._state.labels
+
+    @property
+    def pending(self) -> Mapping[Hashable, int]:
+        """Ids that were asked and wait for their label, each with its row in the history."""
+        return dict(self._state.asked)
+
+    @property
+    def skipped(self) -> frozenset[Hashable]:
+        """Ids that are left out for now."""
+        return self._state.skipped
+
+    @property
+    def history(self) -> History:
+        """What was asked, why, and what came back; a list, with `to_frame()`."""
+        return History(dict(row) for row in self._state.history)
+
+    @property
+    def acquisition_weights(self) -> dict[str, float]:
+        """Weights of the acquisition functions, by name."""
+        return self._state.omega
+
+    @property
+    def reference(self) -> Array | None:
+        """The points (N, d) where `ivr` wants to be sure; None: the pool."""
+        return self._state.reference
+
+    @property
+    def n_start(self) -> int:
+        """Labels before there is a model."""
+        return self._state.settings.n_start
+
+    @property
+    def seed(self) -> int:
+        """What decides all that is random."""
+        return self._state.settings.seed
+
+    @property
+    def fitted(self) -> bool:
+        """Whether there is a model: labels enough have come."""
+        return self._state.fitted
+
+    @property
+    def model(self) -> Model:
+        """What the labels told so far have taught; RuntimeError while they are too few.
+
+        For a frame as pool it predicts on frames with the same columns.
+        """
+        return self._beliefs.model(self._state)
+
+    @property
+    def notes(self) -> list[str]:
+        """What the last pass over a pool in shards met that a sample of it had not shown."""
+        return self._beliefs.notes
+
+    @property
+    def plot(self) -> "Plots":
+        """Pictures on matplotlib axes, such as ``learner.plot.predicted()``.
+
+        There are learning_curve, predicted, inputs, experts, effect(name) and map(a, b);
+        save(folder) writes files.
+        """
+        from weal.plots.axes import Plots, view_of
+
+        return Plots(lambda: view_of(self._state, self._beliefs))
+
+    def contradictions(
+        self, groups: Mapping[str, Mapping[Hashable, Hashable]] | None = None
+    ) -> "list[Contradiction]":
+        """Labels that count although the others contradict them; nothing is changed.
+
+        These are labels told as sure, runs of equal labels in a row, and labels of one group.
+
+        Parameters
+        ----------
+        groups : mapping of mappings, optional
+            For each way to group labels, such as "measured by", the group of each id.
+
+        Returns
+        -------
+        list of Contradiction
+            With `kind` ("sure", "run" or "group"), `ids`, the error with these labels and without,
+            and `words`; none before there is a model.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from weal import ActiveLearner
+        >>> X = np.random.default_rng(0).uniform(0, 6, (40, 1))
+        >>> y = np.sin(X[:, 0])
+        >>> y[10:15] = 0.3  # the instrument was stuck
+        >>> learner = ActiveLearner(X)
+        >>> learner.tell(range(40), y)
+        >>> [(found.kind, found.ids) for found in learner.contradictions()]
+        [('run', (10, 11, 12, 13, 14))]
+        """
+        from weal.diagnostics.contradictions import contradictions
+
+        if not self._state.fitted:
+            return []
+        names = [label.name for label in self._state.labels]
+        each = {how: [of.get(name) for name in names] for how, of in (groups or {}).items()}
+        return contradictions(self._state, self.model, each)
+
+    def predict(self, x: Any, return_std: bool = False) -> Any:
+        """Mean of f, and if wanted its sd: of candidates by their ids, or of rows.
+
+        `model` has intervals, quantiles and densities of labels.
+
+        Parameters
+        ----------
+        x : id, list of ids, array (N, d) or frame
+            An id, or several (1-d), of candidates; or rows (2-d, or a frame) of any inputs.
+        return_std : bool
+            Whether the sd of f is wanted too. It is that of f, not of a noisy label.
+
+        Returns
+        -------
+        float, array (N,), or a pair of them
+            The mean, in units of the labels; with `return_std` the pair (mean, sd). One id gives
+            one number.
+
+        Raises
+        ------
+        RuntimeError
+            While labels are too few for a model.
+        UnknownId
+            Where an id is not in the pool.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from weal import ActiveLearner
+        >>> X = np.linspace(0, 6, 31)[:, None]
+        >>> learner = ActiveLearner(X)
+        >>> learner.tell(range(0, 31, 3), np.sin(X[::3, 0]))
+        >>> mean, sd = learner.predict(10, return_std=True)
+        >>> bool(abs(mean - np.sin(2.0)) < 0.05), sd < 0.05
+        (True, True)
+        """
+        X, single = inputs_at(self.candidates, x)
+        found = self.model.predict(X, return_std=True) if len(X) else (np.zeros(0), np.zeros(0))
+        mean, sd = (float(one[0]) if single else one for one in found)
+        return (mean, sd) if return_std else mean
+
+    def to_frame(self, what: str = "labels") -> Any:
+        """A table of the labels, the predictions, the candidates or the history.
+
+        Parameters
+        ----------
+        what : {"labels", "predictions", "candidates", "history"}
+            Labels: id, label and noise. Predictions: mean and sd of f, the ends of the 90 %
+            interval of a label, and the label where there is one, for each candidate. Candidates:
+            the pool as it came. History: what was asked, why, and what came back.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The table.
+
+        Raises
+        ------
+        ValueError
+            Where there is no such table, pandas is not installed, or the pool is in files and too
+            large for one table (`predict_pool`).
+
+        Examples
+        --------
+        >>> from weal import ActiveLearner
+        >>> learner = ActiveLearner([[0.0], [1.0], [2.0]], ids=["a", "b", "c"])
+        >>> learner.tell({"a": 1.5, "c": 0.5})
+        >>> learner.to_frame().to_dict("list")
+        {'id': ['a', 'c'], 'label': [1.5, 0.5], 'noise': [0.0, 0.0]}
+        """
+        from weal.learner.frames import frame
+
+        return frame(self._state, self._beliefs, what)
+
+    def rows(self, ids: Sequence[Hashable]) -> Any:
+        """The rows of some candidates.
+
+        Parameters
+        ----------
+        ids : list
+            Ids of candidates.
+
+        Returns
+        -------
+        array (n, d), or frame
+            Their rows, as the kind of table that the pool was; of a pool in files, a pyarrow table.
+
+        Raises
+        ------
+        UnknownId
+            Where an id is not in the pool.
+        """
+        return self.candidates.rows(list(ids))
+
+    def predicted_error(self) -> float:
+        """The error that the model expects of itself: root mean square of the sds over the pool.
+
+        Returns
+        -------
+        float
+            In units of the labels; infinite before there is a model. Of a large pool in files, or
+            of one with thousands of labels, that of a sample.
+        """
+        if not self.fitted:
+            return float("inf")
+        if compared(self._state, self.model) is not None:
+            _, sd = self.model.predict(
+                sample_of_pool(self.candidates, self.seed)[1], return_std=True
+            )
+            return float(np.sqrt((sd**2).mean()))
+        at = np.flatnonzero(self.candidates.present)
+        if isinstance(self.candidates, ShardedCandidates):  # a sample of a large one
+            at, _ = sample_of_pool(self.candidates, self.seed)
+        _, sd = self._beliefs.moments(self._state, at)
+        return float(np.sqrt((sd**2).mean())) if len(sd) else 0.0
+
+    def predict_pool(
+        self, to: str | os.PathLike[str], *, level: float = 0.9, force: bool = False
+    ) -> int:
+        """Write what is expected of every candidate of a pool in files, as a folder of Parquet.
+
+        One file for each shard: id, mean and sd of f, and the ends of the interval of a label.
+
+        Parameters
+        ----------
+        to : path
+            The folder.
+        level : float
+            Probability with which the interval holds a label.
+        force : bool
+            Whether a folder that is there is replaced.
+
+        Returns
+        -------
+        int
+            How many candidates there are.
+
+        Raises
+        ------
+        ValueError
+            Where the pool is in memory, or the folder is there.
+        RuntimeError
+            While labels are too few for a model.
+        """
+        if not isinstance(self.candidates, ShardedCandidates):
+            raise ValueError("the pool is in memory: learner.model.predict(X) gives an array")
+        check_folder(to, force)
+        crew, progress = self._beliefs.crew, self._beliefs.progress
+        found = predictions(self.candidates, self.model, level, crew, progress)
+        return write_predictions(to, found, force=force)
+
+    def watch(self, X: Any) -> TrackedPoints:
+        """Keep the belief on other points up to date too, such as those of a test set.
+
+        The same as `model.predict(X)` after every label, without computing it anew.
+
+        Parameters
+        ----------
+        X : array (N, d) or frame
+            The points, with the inputs of the pool.
+
+        Returns
+        -------
+        Watch
+            With `predict()`, mean and sd (N,) of f, and `log_predictive_density(y)`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from weal import ActiveLearner
+        >>> X = np.linspace(0, 6, 31)[:, None]
+        >>> learner = ActiveLearner(X)
+        >>> learner.tell(range(0, 31, 3), np.sin(X[::3, 0]))
+        >>> watch = learner.watch([[0.7], [2.2]])
+        >>> learner.tell(11, np.sin(2.2))
+        >>> mean, sd = watch.predict()
+        >>> bool(np.abs(mean - np.sin([0.7, 2.2])).max() < 0.05)
+        True
+        """
+        return TrackedPoints(self._beliefs, self.candidates.like(X), lambda: self._state)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the learner to one file, without pickle; `load` reads it.
+
+        Parameters
+        ----------
+        path : path
+            The file; one that is there is replaced, whole or not at all. Its ending is yours to
+            choose, such as ``.weal``.
+        """
+        from weal.formats import learner_file
+
+        state = self._state
+        if state.fitted:  # the experts are spared the settling when it is opened
+            state = with_experts(state, self._beliefs.settled(state))
+        learner_file.save(state, self._beliefs.memory, path)
+
+    def __repr__(self) -> str:
+        return frames.line(self._state)
+
+    def _repr_html_(self) -> str:
+        return frames.page(self._state)
 
 
 class ActiveLearner(LearnerView):
@@ -139,19 +506,19 @@ class ActiveLearner(LearnerView):
         reference: Any = None,
         n_start: int | None = None,
         seed: int = 0,
-        memory: int = MEMORY,
+        memory: int = POOL_BYTES,
         scheduler: Any = None,
         threads: int | None = None,
         index: str | os.PathLike[str] | None = None,
     ) -> None:
         columns: dict[str, Any] = {"target": target, "features": features, "types": types}
-        crew, progress = crew_of(scheduler, threads), line_on_stderr()
-        if isinstance(pool, Shards | ShardedCandidates):
+        crew, progress = choose_executor(scheduler, threads), line_on_stderr()
+        if isinstance(pool, Dataset | ShardedCandidates):
             _refuse_columns({"ids": ids, "id_column": id_column, "cost": cost, **columns})
             folder = None if index is None else Path(index)
             candidates: Pooled = (
                 read_shards(pool, check_seed(seed), crew, folder, progress)
-                if isinstance(pool, Shards)
+                if isinstance(pool, Dataset)
                 else pool
             )
         else:
@@ -160,11 +527,11 @@ class ActiveLearner(LearnerView):
         settings = settings_of(candidates, model, *chosen)
         points = None if reference is None else candidates.like(reference)
         self._state = begin(settings, candidates, points)
-        self._beliefs = Beliefs(int(memory), None, crew, progress)
+        self._beliefs = PosteriorCache(int(memory), None, crew, progress)
         self._tell_known(0)
 
     @classmethod
-    def of(cls, state: State, beliefs: Beliefs | None = None) -> Self:
+    def of(cls, state: State, beliefs: PosteriorCache | None = None) -> Self:
         """The learner of a state, with what is kept of it already.
 
         Parameters
@@ -189,7 +556,7 @@ class ActiveLearner(LearnerView):
         (1, 0)
         """
         learner = cls.__new__(cls)
-        learner._state, learner._beliefs = state, beliefs or Beliefs(MEMORY)
+        learner._state, learner._beliefs = state, beliefs or PosteriorCache(POOL_BYTES)
         return learner
 
     def ask(self, n: int | None = None, *, more: bool = False) -> Any:
@@ -296,7 +663,7 @@ class ActiveLearner(LearnerView):
         ]
         dropped, new, confirmed = sort(self.labels, rows, replace, repeat)
         if new or confirmed:
-            self._apply(Told(tuple(new), tuple(dropped), tuple(confirmed)))
+            self._apply(LabelsTold(tuple(new), tuple(dropped), tuple(confirmed)))
 
     def tell_points(self, X: Any, y: Any, *, noise: Any = None, sure: Any = False) -> None:
         """Learn labels of points that are not in the pool.
@@ -328,7 +695,7 @@ class ActiveLearner(LearnerView):
         points = self.candidates.like(np.atleast_2d(X) if np.ndim(X) < 2 and not several(y) else X)
         rows = pairs(range(len(points)), y if several(y) else [y], noise, sure)
         new = [Label(None, x, *row[1:]) for x, row in zip(points, rows, strict=True)]
-        self._apply(Told(tuple(new)))
+        self._apply(LabelsTold(tuple(new)))
 
     def forget(self, name: Hashable) -> None:
         """Drop the label of a candidate, as if it had never been told; it may be asked again.
@@ -348,7 +715,7 @@ class ActiveLearner(LearnerView):
         name = self.candidates.name(name)
         if name not in self.labels.by_name:
             raise ValueError(f"{name!r} has no label to forget")
-        self._apply(Told(dropped=(name,)))
+        self._apply(LabelsTold(dropped=(name,)))
 
     def skip(self, name: Hashable) -> None:
         """Leave a candidate out for now: not asked until `unskip`, or until its label is told.
@@ -477,7 +844,9 @@ class ActiveLearner(LearnerView):
         >>> len(learner.refine(5)), len(learner.candidates)
         (5, 36)
         """
-        more = refine.near(self._state, self._beliefs, check_count(n), constraint)
+        more = local_candidates.local_candidates(
+            self._state, self._beliefs, check_count(n), constraint
+        )
         self.add(more.rows, more.ids)
         return list(more.ids)
 
@@ -612,10 +981,10 @@ class ActiveLearner(LearnerView):
         ...     ActiveLearner.load(os.path.join(folder, "l.weal")).ask() == learner.ask()
         True
         """
-        from weal.learner import learner_file
+        from weal.formats import learner_file
 
         state, memory = learner_file.load(path, acquisition, cost)
-        return cls.of(state, Beliefs(memory))
+        return cls.of(state, PosteriorCache(memory))
 
     def _tell_known(self, start: int) -> None:
         if known := self.candidates.known_labels(start):

@@ -1,4 +1,6 @@
-"""Progress of long work: the type of its callback, and a bar that needs no thread.
+"""The callback type of progress, which is that of the whole package (`weal.progress`).
+
+Progress of long work: the type of its callback, and a bar that needs no thread.
 
 Functions that take long accept a callback `progress(what, done, total)` and call it now and then
 from the thread that does the work. What is drawn is up to the caller; the library draws nothing.
@@ -8,6 +10,7 @@ from a thread of its own; such a thread may be writing while Python shuts down, 
 process with SIGABRT. Here the calls redraw it, at most `REDRAWS_PER_SECOND` times a second.
 """
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn
+
 
 REDRAWS_PER_SECOND = 10
 Progress = Callable[[str, int, int], object]  # what is being done, how much is done, of how much
@@ -43,3 +47,46 @@ def progress_bar(
                 redraw_at = time.monotonic() + 1.0 / REDRAWS_PER_SECOND
 
         yield update
+
+
+def progress_text(what: str, done: int, total: int, seconds: float) -> str:
+    """How far a pass is, in words.
+
+    >>> said("scoring", 2_000_000, 10_000_000, 5.0)
+    'scoring: 2,000,000 of 10,000,000 rows, 400,000 rows/s, 20 s left'
+    """
+    rate = done / max(seconds, 1e-9)
+    left = (total - done) / max(rate, 1e-9)
+    return f"{what}: {done:,} of {total:,} rows, {rate:,.0f} rows/s, {left:,.0f} s left"
+
+
+class ProgressLine:
+    """Progress on one line of a terminal, once a pass turns out to take a while."""
+
+    def __init__(self, write: Callable[[str], object], after: float = 2.0) -> None:
+        self.write, self.after = write, after
+        self.what, self.start, self.last = "", 0.0, 0.0
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """Say how far it is, now and then."""
+        now = time.monotonic()
+        if what != self.what or done == 0:
+            self.what, self.start, self.last = what, now, now + self.after - 1.0
+        if done >= total:
+            self.write("\r\033[K" if now - self.start > self.after else "")
+            self.what = ""
+        elif now - self.last > 1.0:
+            self.last = now
+            self.write(f"\r\033[K{progress_text(what, done, total, now - self.start)}")
+
+
+def line_on_stderr() -> Progress | None:
+    """Progress for people: where standard error is a terminal."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return None
+
+    def write(text: str) -> None:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+    return ProgressLine(write)

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from reference.made_up import SETTING, run, table, weights
-from weal.bench.choice import in_one_line, paid
-from weal.bench.report import write
-from weal.bench.report_choice import choice_csv, choice_section
+from weal.benchmark.labels_saved import compare_choices, in_one_line
+from weal.benchmark.report import choice_csv, choice_section, write
 
 NOISE = np.array([0.1, -0.2, 0.15, -0.05, 0.05, -0.1, 0.2, -0.15])
 
@@ -23,7 +22,7 @@ def results(**factors):
 
 
 def test_ratios_are_geometric_means_with_intervals_around_them():
-    (row,) = paid(results(branin=0.5))
+    (row,) = compare_choices(results(branin=0.5))
     assert (row.task, row.method, row.other) == ("branin", "weal-auto", "weal-random")
     assert row.at_end.mean == pytest.approx(0.5, rel=1e-12)
     assert row.over_all.mean == pytest.approx(0.5, rel=1e-12)
@@ -33,7 +32,7 @@ def test_ratios_are_geometric_means_with_intervals_around_them():
 
 
 def test_where_choosing_does_not_pay_one_sees_it():
-    rows = paid(results(branin=0.5, higdon=2.0, currin=1.0))
+    rows = compare_choices(results(branin=0.5, higdon=2.0, currin=1.0))
     words = {row.task: (row.end, row.area) for row in rows}
     assert words["branin"] == ("lower", "lower")
     assert words["higdon"] == ("higher", "higher")
@@ -44,8 +43,8 @@ def test_where_choosing_does_not_pay_one_sees_it():
 def test_only_pairs_that_were_run_are_told():
     few = results(branin=0.5)
     even = few[few["method"] == "weal-random"].assign(method="weal-even")
-    assert [row.other for row in paid(table(few, even))] == ["weal-random", "weal-even"]
-    assert paid(few[few["method"] == "weal-auto"]) == []
+    assert [row.other for row in compare_choices(table(few, even))] == ["weal-random", "weal-even"]
+    assert compare_choices(few[few["method"] == "weal-auto"]) == []
     assert choice_section(few[few["method"] == "weal-auto"], 1) is None
 
 
@@ -61,5 +60,5 @@ def test_the_report_has_a_section_and_a_table_of_it(tmp_path):
 
 def test_too_few_realisations_decide_nothing():
     found = results(branin=0.01)
-    (row,) = paid(found[found["realisation"] < 5])
+    (row,) = compare_choices(found[found["realisation"] < 5])
     assert (row.end, row.at_end.low, row.at_end.high) == ("not told apart", 0.0, np.inf)

@@ -5,10 +5,19 @@ import pandas as pd
 import pytest
 
 from reference.made_up import ends, run, table
-from weal.bench.claims import BASELINE, CLAIMS, EGP, MULTI, SINGLE, SYNTHETIC, Claim, needed
-from weal.bench.methods import METHODS
-from weal.bench.tasks import TASKS
-from weal.bench.verdicts import judge
+from weal.benchmark.methods import METHODS
+from weal.benchmark.paper_claims import (
+    BASELINE,
+    CLAIMS,
+    EGP,
+    MULTI,
+    SINGLE,
+    SYNTHETIC,
+    Claim,
+    required_count,
+)
+from weal.benchmark.paper_verdicts import judge
+from weal.benchmark.tasks import TASKS
 
 PAPER = (BASELINE, *EGP)
 PARTS_AND_COMPARISONS = {1: (5, 25), 2: (5, 30), 3: (5, 30), 4: (5, 30), 5: (4, 24), 6: (8, 48)}
@@ -59,9 +68,9 @@ def test_malaria_is_called_a_stand_in_wherever_it_is_named():
 
 @pytest.mark.parametrize("n", range(1, 8))
 def test_how_many_are_needed_is_at_least_one_and_at_most_all(n):
-    assert needed("all", n) == n
-    assert n / 2 < needed("most", n) <= n
-    assert needed("all but one", n) == max(n - 1, 1)
+    assert required_count("all", n) == n
+    assert n / 2 < required_count("most", n) <= n
+    assert required_count("all but one", n) == max(n - 1, 1)
 
 
 def test_a_claim_that_the_numbers_bear_out_holds():

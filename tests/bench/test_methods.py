@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from weal import ActiveLearner, EnsembleGPRegressor
-from weal.bench.methods import JOINT, METHODS
-from weal.bench.plans import make_plan
-from weal.bench.tasks import TASKS, draw
+from weal.benchmark.methods import METHODS, QUERIES_PER_JOINT_DENSITY
+from weal.benchmark.protocol import make_plan
+from weal.benchmark.tasks import TASKS, draw
 
 SPLIT = draw(TASKS["gramacy"], 0, 3)
 
@@ -104,7 +104,7 @@ def test_even_weights_stay_even(monkeypatch):
 
 
 def test_the_joint_density_is_read_now_and_then_and_at_the_end():
-    T = JOINT + 3
+    T = QUERIES_PER_JOINT_DENSITY + 3
     readings = list(METHODS["gp-var"].play(SPLIT, 1.0, 5, T))
     read = [t for t, reading in enumerate(readings) if not np.isnan(reading.joint)]
-    assert read == [0, JOINT, T]
+    assert read == [0, QUERIES_PER_JOINT_DENSITY, T]

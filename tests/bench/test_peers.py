@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import norm
 from sklearn.gaussian_process import GaussianProcessRegressor
 
-from weal.bench import peers, peers_botorch, peers_loop, peers_sklearn
-from weal.bench.protocol import play
-from weal.bench.tasks import TASKS, draw
+from weal.benchmark import peers
+from weal.benchmark.protocol import play
+from weal.benchmark.tasks import TASKS, draw
 from weal.core.scaling import from_data
 
 SKLEARN = ("sklearn-std", "sklearn-igs", "sklearn-random")
@@ -37,7 +37,7 @@ def scaled(task="branin", n=20, seed=3):
 
 
 def known(X, y, C):
-    return peers_loop.Known(X, y, C, np.random.default_rng(0))
+    return peers.PeerKnowledge(X, y, C, np.random.default_rng(0))
 
 
 def test_every_rival_can_play_or_says_what_to_install():
@@ -56,7 +56,8 @@ def test_a_missing_package_takes_its_methods_away(monkeypatch):
 
 def test_the_table_of_rivals_does_not_import_torch():
     check = (
-        "import sys; from weal.bench import peers; peers.methods(); print('torch' in sys.modules)"
+        "import sys; from weal.benchmark import peers; peers.methods(); "
+        "print('torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
@@ -126,13 +127,13 @@ def test_rivals_that_choose_at_random_are_given_the_same_points():
     asked = []
 
     def spy(model, known):
-        scores = peers_loop.at_random(model, known)
+        scores = peers.at_random(model, known)
         asked.append(known.C[np.argmax(scores)])
         return scores
 
     split = draw(TASKS["currin"], 0, 2)
     for every in (1, 5):
-        list(peers_loop.play(peers_sklearn.fit, spy, every, split, 1.0, 7, 4))
+        list(peers.play(peers.fit_sklearn, spy, every, split, 1.0, 7, 4))
     assert np.array_equal(asked[:4], asked[4:])
     assert all(not np.array_equal(a, b) for a, b in pairwise(asked[:4]))
 
@@ -146,26 +147,26 @@ def test_no_point_is_asked_twice():
 
     def spy(X, y, rng):
         seen.append(X)
-        return peers_sklearn.fit(X, y, rng)
+        return peers.fit_sklearn(X, y, rng)
 
-    list(peers_loop.play(spy, peers_loop.variance, 1, small, 1.0, 0, 6))
+    list(peers.play(spy, peers.variance, 1, small, 1.0, 0, 6))
     assert len(np.unique(seen[-1], axis=0)) == 16
 
 
 def test_igs_takes_the_candidate_that_a_loop_takes():
     X, y, C = scaled()
-    model = peers_sklearn.fit(X, y, np.random.default_rng(0))
+    model = peers.fit_sklearn(X, y, np.random.default_rng(0))
     mean = model.gp.predict(C)
     slow = [
         min(np.linalg.norm(c - x) * abs(m - label) for x, label in zip(X, y, strict=True))
         for c, m in zip(C, mean, strict=True)
     ]
-    np.testing.assert_allclose(peers_loop.igs(model, known(X, y, C)), slow, rtol=1e-12)
+    np.testing.assert_allclose(peers.igs(model, known(X, y, C)), slow, rtol=1e-12)
 
 
 def test_between_fits_the_posterior_is_that_of_a_fresh_gp_with_the_same_kernel():
     X, y, C = scaled("ackley", n=24)
-    fitted = peers_sklearn.fit(X[:20], y[:20], np.random.default_rng(0))
+    fitted = peers.fit_sklearn(X[:20], y[:20], np.random.default_rng(0))
     kernel = fitted.gp.kernel_
     mean, v = fitted.told(X[:22], y[:22]).told(X, y).predict(C)
     fresh = GaussianProcessRegressor(kernel, optimizer=None).fit(X, y)
@@ -179,9 +180,9 @@ def test_hyperparameters_are_fitted_to_the_first_labels_and_after_every_five():
 
     def spy(X, y, rng):
         fitted.append(len(y))
-        return peers_sklearn.fit(X, y, rng)
+        return peers.fit_sklearn(X, y, rng)
 
-    list(peers_loop.play(spy, peers_loop.variance, 5, split, 1.0, 0, 11))
+    list(peers.play(spy, peers.variance, 5, split, 1.0, 0, 11))
     assert fitted == [10, 15, 20]
 
 
@@ -189,7 +190,7 @@ def test_hyperparameters_are_fitted_to_the_first_labels_and_after_every_five():
 def test_the_fit_is_as_likely_as_scikit_learns_own_with_the_same_key():
     X, y, _ = scaled()
     state = int(np.random.default_rng(4).integers(2**31 - 1))
-    fitted = peers_sklearn.fit(X, y, np.random.default_rng(4)).gp
+    fitted = peers.fit_sklearn(X, y, np.random.default_rng(4)).gp
     again = GaussianProcessRegressor(fitted.kernel, n_restarts_optimizer=3, random_state=state)
     assert fitted.log_marginal_likelihood_value_ == again.fit(X, y).log_marginal_likelihood_value_
     theta = fitted.kernel_.theta
@@ -197,9 +198,9 @@ def test_the_fit_is_as_likely_as_scikit_learns_own_with_the_same_key():
     assert (theta <= fitted.kernel_.bounds[:, 1]).all()
 
 
-@pytest.mark.parametrize("fit", [peers_sklearn.fit, peers_botorch.fit])
+@pytest.mark.parametrize("fit", [peers.fit_sklearn, peers.fit_botorch])
 def test_density_is_that_of_the_noisy_label_in_raw_units(fit):
-    if fit is peers_botorch.fit:
+    if fit is peers.fit_botorch:
         rival("botorch-var")
     split = draw(TASKS["diabetes"], 0, 0)
     models = []
@@ -208,7 +209,7 @@ def test_density_is_that_of_the_noisy_label_in_raw_units(fit):
         models.append(fit(X, y, rng))
         return models[-1]
 
-    reading = next(peers_loop.play(keep, peers_loop.variance, 5, split, 1.0, 0, 0))
+    reading = next(peers.play(keep, peers.variance, 5, split, 1.0, 0, 0))
     x_mean = np.concatenate([split.X0, split.Xu]).mean(axis=0)
     x_sd = np.concatenate([split.X0, split.Xu]).std(axis=0)
     mean, v = models[0].predict((split.Xt - x_mean) / x_sd)
@@ -219,7 +220,7 @@ def test_density_is_that_of_the_noisy_label_in_raw_units(fit):
 
 def test_rounding_takes_no_variance_below_the_noise():
     X, y, _ = scaled("higdon", n=60)
-    model = peers_sklearn.fit(X, y, np.random.default_rng(0))
+    model = peers.fit_sklearn(X, y, np.random.default_rng(0))
     _, v = model.predict(X)
     assert v.min() >= model.gp.kernel_.k2.noise_level > 0
 
@@ -227,28 +228,28 @@ def test_rounding_takes_no_variance_below_the_noise():
 def test_scikit_activeml_asks_what_our_igs_asks():
     rival("skactiveml-igs")
     X, y, C = scaled("ackley")
-    model = peers_sklearn.fit(X, y, np.random.default_rng(0))
-    theirs = peers_sklearn.skactiveml_igs(model, known(X, y, C))
-    np.testing.assert_allclose(theirs, peers_loop.igs(model, known(X, y, C)), rtol=1e-6)
+    model = peers.fit_sklearn(X, y, np.random.default_rng(0))
+    theirs = peers.skactiveml_igs(model, known(X, y, C))
+    np.testing.assert_allclose(theirs, peers.igs(model, known(X, y, C)), rtol=1e-6)
 
 
 def test_integrated_variance_is_botorchs_own():
     rival("botorch-ivr")
     X, y, C = scaled("ackley")
-    model = peers_botorch.fit(X, y, np.random.default_rng(0))
-    with peers_botorch._alone():
+    model = peers.fit_botorch(X, y, np.random.default_rng(0))
+    with peers._alone():
         import torch
         from botorch.acquisition.active_learning import qNegIntegratedPosteriorVariance
 
         points = torch.tensor(C)
         theirs = qNegIntegratedPosteriorVariance(model.gp, points)(points[:, None]).numpy()
-    np.testing.assert_allclose(peers_botorch.ivr(model, known(X, y, C)), theirs, rtol=1e-9)
+    np.testing.assert_allclose(peers.ivr(model, known(X, y, C)), theirs, rtol=1e-9)
 
 
 def test_botorch_told_more_labels_is_the_exact_posterior_at_the_same_hyperparameters():
     rival("botorch-var")
     X, y, C = scaled("ackley", n=24)
-    fitted = peers_botorch.fit(X[:20], y[:20], np.random.default_rng(0))
+    fitted = peers.fit_botorch(X[:20], y[:20], np.random.default_rng(0))
     fitted.predict(C)
     mean, v = fitted.told(X[:21], y[:21]).told(X, y).predict(C)
     gp, unit = fitted.gp, float(fitted.gp.outcome_transform.stdvs)
@@ -270,7 +271,7 @@ def test_torch_is_left_as_it_was():
 
     threads, stream = torch.get_num_threads(), torch.get_rng_state()
     X, y, C = scaled(n=10)
-    peers_botorch.fit(X, y, np.random.default_rng(0)).predict(C)
+    peers.fit_botorch(X, y, np.random.default_rng(0)).predict(C)
     assert torch.get_num_threads() == threads
     assert torch.equal(torch.get_rng_state(), stream)
     assert torch.is_grad_enabled()

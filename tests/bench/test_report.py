@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 from reference.made_up import SETTING, ends, run, table, weights
-from weal.bench.claims import BASELINE, EGP
-from weal.bench.report import write
-from weal.bench.report_tables import final_tables, labels_tables
+from weal.benchmark.paper_claims import BASELINE, EGP
+from weal.benchmark.report import write
+from weal.benchmark.report_tables import final_tables, labels_tables
 
 EVIL = "<script>alert('x')</script>&\""
 RESULTS = ends({(task, m): 0.5 for task in ("higdon", "diabetes") for m in (BASELINE, *EGP)})

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from weal.bench import robot
-from weal.bench.places import NotAtHand, cache_folder
-from weal.bench.robot import WORLD, Pushing, ends, simulate
+from weal.benchmark import robot
+from weal.benchmark.data_folders import NotAvailable, cache_folder
+from weal.benchmark.robot import WORLD, RobotPushing, ends, simulate
 
 try:
     robot._box2d()
-except NotAtHand as error:
+except NotAvailable as error:
     pytest.skip(str(error), allow_module_level=True)
 
 SPOTS_3D = [
@@ -61,7 +61,7 @@ def test_masses_and_inertias_are_those_of_the_facts():
 @pytest.mark.parametrize(("d", "mean", "sd"), [(3, 6.07, 2.51), (4, 7.53, 4.42)])
 def test_labels_have_the_mean_and_sd_of_the_facts(d, mean, sd):
     n = 600
-    _, y = Pushing(d).sample(np.random.default_rng(0), n)
+    _, y = RobotPushing(d).sample(np.random.default_rng(0), n)
     kurtosis = np.mean((y - y.mean()) ** 4) / y.var() ** 2
     assert abs(y.mean() - mean) < 0.005 + 4 * sd / n**0.5
     assert abs(y.std() - sd) < 0.005 + 4 * sd * ((kurtosis - 1) / (4 * n)) ** 0.5
@@ -103,7 +103,7 @@ def test_inputs_that_mean_nothing_are_refused(X, dv, message):
 
 def test_noise_moves_the_label_a_little_and_its_key_fixes_it():
     def labels(noise, seed=3):
-        return Pushing(3, noise=noise).sample(np.random.default_rng(seed), 40)[1]
+        return RobotPushing(3, noise=noise).sample(np.random.default_rng(seed), 40)[1]
 
     still, noisy = labels(0.0), labels(0.1)
     np.testing.assert_array_equal(noisy, labels(0.1))
@@ -118,7 +118,7 @@ def test_no_noise_and_the_same_inputs_give_the_same_ends():
 @pytest.mark.parametrize("bad", [{"d": 2}, {"d": 3, "noise": -1.0}, {"d": 3, "noise": math.nan}])
 def test_a_task_with_a_wrong_setting_is_refused(bad):
     with pytest.raises(ValueError, match=r"robot pushing has|noise must be"):
-        Pushing(**bad)
+        RobotPushing(**bad)
 
 
 def test_points_simulated_once_come_from_the_cache(request):
@@ -128,9 +128,9 @@ def test_points_simulated_once_come_from_the_cache(request):
 
 
 def test_another_goal_costs_no_simulation(request):
-    X, y = Pushing(4, goal=(0.0, 0.0)).sample(np.random.default_rng(1), 5)
+    X, y = RobotPushing(4, goal=(0.0, 0.0)).sample(np.random.default_rng(1), 5)
     request.getfixturevalue("_no_simulation")
-    again, z = Pushing(4, goal=(1.0, -2.0)).sample(np.random.default_rng(1), 5)
+    again, z = RobotPushing(4, goal=(1.0, -2.0)).sample(np.random.default_rng(1), 5)
     np.testing.assert_array_equal(X, again)
     assert (y != z).all()
 
@@ -185,7 +185,7 @@ def test_threads_that_want_the_same_points_take_turns():
 
 def test_without_box2d_one_line_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "Box2D", None)
-    with pytest.raises(NotAtHand, match=r"^robot pushing needs Box2D.*$") as caught:
+    with pytest.raises(NotAvailable, match=r"^robot pushing needs Box2D.*$") as caught:
         simulate(A_FEW, STILL)
     assert "\n" not in str(caught.value)
     if sys.version_info < (3, 14):
@@ -194,7 +194,7 @@ def test_without_box2d_one_line_says_what_to_install(monkeypatch):
 
 def test_box2d_is_not_imported_before_it_is_needed_and_survives_warnings_as_errors():
     code = (
-        "import sys; from weal.bench import robot; assert 'Box2D' not in sys.modules;"
+        "import sys; from weal.benchmark import robot; assert 'Box2D' not in sys.modules;"
         "robot._box2d(); print('fine')"
     )
     done = subprocess.run(

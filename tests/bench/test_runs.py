@@ -14,14 +14,13 @@ import psutil
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-import weal.bench
-from weal.bench.jobs import CurveFailed
-from weal.bench.methods import METHODS, Method, Reading
-from weal.bench.places import NotAtHand
-from weal.bench.plans import make_plan
-from weal.bench.results_file import open_store
-from weal.bench.runs import Step, carry_out
-from weal.bench.tasks import TASKS
+import weal.benchmark
+from weal.benchmark.curve_cache import open_store
+from weal.benchmark.data_folders import NotAvailable
+from weal.benchmark.methods import METHODS, Method, Reading
+from weal.benchmark.protocol import make_plan
+from weal.benchmark.run import CurveFailed, RunProgress, carry_out
+from weal.benchmark.tasks import TASKS
 from weal.errors import WorkerLost
 
 TINY = {"realisations": 2, "T": 3, "jobs": 1}
@@ -36,7 +35,7 @@ def numbers(table):
 def kept(out, tasks=TASKS_2, methods=METHODS_2, **options):
     """How many curves of this run were in the folder before."""
     steps = []
-    weal.bench.run(tasks, methods, out=out, progress=steps.append, **{**TINY, **options})
+    weal.benchmark.run(tasks, methods, out=out, progress=steps.append, **{**TINY, **options})
     return steps[-1].kept
 
 
@@ -69,7 +68,7 @@ GUESS = Method("guess", "Guess", guess)
 
 
 def test_there_is_a_row_for_every_reading_in_the_order_asked_for():
-    table = weal.bench.run(["higdon", "gramacy"], ["random", GUESS], **TINY)
+    table = weal.benchmark.run(["higdon", "gramacy"], ["random", GUESS], **TINY)
     assert len(table) == 2 * 2 * 2 * 4
     assert table["task"].unique().tolist() == ["higdon", "gramacy"]
     assert table["method"].unique().tolist() == ["random", "guess"]
@@ -81,8 +80,8 @@ def test_there_is_a_row_for_every_reading_in_the_order_asked_for():
 
 def test_a_curve_is_what_the_protocol_says():
     # [1, metric:nmse, metric:npll]
-    table = weal.bench.run("branin", GUESS, realisations=1, T=2, seed=4, jobs=1)
-    split = weal.bench.tasks.draw(TASKS["branin"], 0, 4)
+    table = weal.benchmark.run("branin", GUESS, realisations=1, T=2, seed=4, jobs=1)
+    split = weal.benchmark.tasks.draw(TASKS["branin"], 0, 4)
     expected = np.mean((split.y0.mean() - split.yt) ** 2) / np.var(split.yt)
     np.testing.assert_array_equal(table["nmse"], expected)
     log_p = -((split.yt - split.y0.mean()) ** 2)
@@ -92,7 +91,7 @@ def test_a_curve_is_what_the_protocol_says():
 def test_numbers_are_the_same_on_one_and_two_processes_to_the_last_digit(tmp_path):
     methods = ["gp-var", "egp-multiafs", "egp-gpm-ent", GUESS]
     tasks = ["ackley", "diabetes"]
-    one, two = (weal.bench.run(tasks, methods, **{**TINY, "jobs": jobs}) for jobs in (1, 2))
+    one, two = (weal.benchmark.run(tasks, methods, **{**TINY, "jobs": jobs}) for jobs in (1, 2))
     pd.testing.assert_frame_equal(numbers(one), numbers(two), check_exact=True)
 
 
@@ -100,7 +99,7 @@ def test_every_process_has_one_blas_thread_during_a_run_and_its_own_number_after
     count = Method("count", "Count", blas_threads)
     with threadpool_limits(2, "blas"):
         for jobs in (1, 2):
-            table = weal.bench.run("higdon", count, realisations=2, T=1, jobs=jobs)
+            table = weal.benchmark.run("higdon", count, realisations=2, T=1, jobs=jobs)
             assert set(table["labels"]) == {1}
         assert {x["num_threads"] for x in threadpool_info() if x["user_api"] == "blas"} == {2}
 
@@ -108,16 +107,16 @@ def test_every_process_has_one_blas_thread_during_a_run_and_its_own_number_after
 def test_a_method_from_a_notebook_runs_on_other_processes():
     by = 0.5
     mine = Method("mine", "Mine", lambda *args: guess(*args, offset=by))
-    table = weal.bench.run("higdon", [mine, GUESS], realisations=2, T=1, jobs=2)
+    table = weal.benchmark.run("higdon", [mine, GUESS], realisations=2, T=1, jobs=2)
     assert table.groupby("method")["nmse"].first().nunique() == 2
 
 
 def test_a_second_run_computes_nothing_and_gives_the_same(tmp_path):
-    one = weal.bench.run(TASKS_2, METHODS_2, out=tmp_path, **TINY)
+    one = weal.benchmark.run(TASKS_2, METHODS_2, out=tmp_path, **TINY)
     steps = []
-    two = weal.bench.run(TASKS_2, METHODS_2, out=tmp_path, progress=steps.append, **TINY)
+    two = weal.benchmark.run(TASKS_2, METHODS_2, out=tmp_path, progress=steps.append, **TINY)
     pd.testing.assert_frame_equal(one, two, check_exact=True)
-    assert steps[-1] == Step("curves", done=8, total=8, kept=8)
+    assert steps[-1] == RunProgress("curves", done=8, total=8, kept=8)
 
 
 def test_more_of_the_same_computes_only_what_is_new(tmp_path):
@@ -139,15 +138,15 @@ def test_a_changed_setting_does_not_mix_with_old_results(tmp_path):
 
 
 def test_results_of_other_settings_stay_out_of_the_table(tmp_path):
-    weal.bench.run(TASKS_2, METHODS_2, out=tmp_path, **{**TINY, "T": 2})
-    table = weal.bench.run(TASKS_2, METHODS_2, out=tmp_path, **TINY)
-    alone = weal.bench.run(TASKS_2, METHODS_2, **TINY)
+    weal.benchmark.run(TASKS_2, METHODS_2, out=tmp_path, **{**TINY, "T": 2})
+    table = weal.benchmark.run(TASKS_2, METHODS_2, out=tmp_path, **TINY)
+    alone = weal.benchmark.run(TASKS_2, METHODS_2, **TINY)
     pd.testing.assert_frame_equal(numbers(table), numbers(alone), check_exact=True)
 
 
 KILLED = """
 import os, pathlib, signal, sys
-import psutil, weal.bench
+import psutil, weal.benchmark
 folder, jobs, moment, workers = sys.argv[1:]
 writes = []
 
@@ -166,7 +165,7 @@ def progress(step):
     if (step.stage, step.done) == ("curves", 3):
         sys.setprofile(die_before_the_second_write) if moment == "writing" else die()
 
-weal.bench.run(["gramacy", "higdon"], ["random", "gp-var", "egp-wvar"], realisations=3, T=8,
+weal.benchmark.run(["gramacy", "higdon"], ["random", "gp-var", "egp-wvar"], realisations=3, T=8,
                out=folder, jobs=int(jobs), progress=progress)
 """
 PLAN = (["gramacy", "higdon"], ["random", "gp-var", "egp-wvar"])
@@ -196,7 +195,7 @@ def works(pid):
 
 @pytest.fixture(scope="module")
 def unbroken():
-    return weal.bench.run(*PLAN, **SIZES)
+    return weal.benchmark.run(*PLAN, **SIZES)
 
 
 @pytest.mark.parametrize(("jobs", "moment"), [(1, "writing"), (2, "between curves")])
@@ -205,8 +204,8 @@ def test_a_run_that_was_killed_goes_on_where_it_stopped(tmp_path, jobs, moment, 
     assert len(workers) >= (jobs if jobs > 1 else 0)
     assert curves_in(tmp_path / "out") == 3
     steps = []
-    resumed = weal.bench.run(*PLAN, out=tmp_path / "out", progress=steps.append, **SIZES)
-    assert steps[-1] == Step("curves", done=18, total=18, kept=3)
+    resumed = weal.benchmark.run(*PLAN, out=tmp_path / "out", progress=steps.append, **SIZES)
+    assert steps[-1] == RunProgress("curves", done=18, total=18, kept=3)
     pd.testing.assert_frame_equal(numbers(resumed), numbers(unbroken), check_exact=True)
     while any(map(works, workers)):  # they look for their parent once a second
         time.sleep(0.05)
@@ -241,7 +240,7 @@ def test_weights_of_experts_and_acquisitions_come_along():
 def test_a_method_that_fails_is_named_and_the_others_are_kept(tmp_path, jobs):
     bad = Method("bad", "Bad", failing)
     with pytest.raises(CurveFailed, match=r"bad on higdon, realisation 0: ArithmeticError: the m"):
-        weal.bench.run("higdon", [GUESS, bad], out=tmp_path, realisations=1, T=3, jobs=jobs)
+        weal.benchmark.run("higdon", [GUESS, bad], out=tmp_path, realisations=1, T=3, jobs=jobs)
     if jobs == 1:
         assert curves_in(tmp_path) == 1
 
@@ -251,7 +250,7 @@ def test_a_worker_that_is_killed_is_reported_in_one_line():
         os.kill(os.getpid(), signal.SIGKILL)
 
     with pytest.raises(WorkerLost, match="a worker process was killed"):
-        weal.bench.run("higdon", Method("end", "End", end), realisations=2, T=3, jobs=2)
+        weal.benchmark.run("higdon", Method("end", "End", end), realisations=2, T=3, jobs=2)
 
 
 @pytest.mark.parametrize(
@@ -274,14 +273,14 @@ def test_a_worker_that_is_killed_is_reported_in_one_line():
 def test_what_makes_no_sense_is_refused_before_anything_is_written(tmp_path, change, words):
     call = {"tasks": "higdon", "methods": "random", "out": tmp_path / "out", **TINY, **change}
     with pytest.raises(ValueError, match=words):
-        weal.bench.run(**call)
+        weal.benchmark.run(**call)
     assert not list(tmp_path.iterdir())
 
 
 def test_a_task_whose_labels_do_not_vary_is_refused_before_anything_is_written(tmp_path):
     flat = replace(TASKS["higdon"].points, formula=lambda X: np.zeros(len(X)))
     with pytest.raises(ValueError, match=r"all 100 test labels of higdon .* are 0"):
-        weal.bench.run(
+        weal.benchmark.run(
             replace(TASKS["higdon"], points=flat), "random", out=tmp_path / "out", **TINY
         )
     assert not list(tmp_path.iterdir())
@@ -289,20 +288,20 @@ def test_a_task_whose_labels_do_not_vary_is_refused_before_anything_is_written(t
 
 def test_a_task_that_is_not_at_hand_is_left_out_with_a_warning():
     with pytest.warns(UserWarning, match="california is left out: .*weal bench get california"):
-        table = weal.bench.run(["california", "higdon"], GUESS, **TINY)
+        table = weal.benchmark.run(["california", "higdon"], GUESS, **TINY)
     assert set(table["task"]) == {"higdon"}
 
 
 def test_when_no_task_is_at_hand_it_is_an_error():
-    with pytest.raises(NotAtHand, match="weal bench get california"):
-        weal.bench.run("california", GUESS, **TINY)
+    with pytest.raises(NotAvailable, match="weal bench get california"):
+        weal.benchmark.run("california", GUESS, **TINY)
 
 
 def test_a_rival_that_is_not_installed_is_left_out_with_a_warning(monkeypatch):
     reason = {"botorch-var": 'needs BoTorch: pip install "weal[peers]"'}
-    monkeypatch.setattr("weal.bench.peers.unavailable", lambda: reason)
+    monkeypatch.setattr("weal.benchmark.peers.unavailable", lambda: reason)
     with pytest.warns(UserWarning, match="botorch-var is left out: needs BoTorch"):
-        table = weal.bench.run("higdon", ["botorch-var", GUESS], **TINY)
+        table = weal.benchmark.run("higdon", ["botorch-var", GUESS], **TINY)
     assert set(table["method"]) == {"guess"}
 
 

@@ -18,7 +18,7 @@ def _in_a_folder_of_its_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "work")
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     monkeypatch.setattr(  # it has tests of its own, and takes seconds
-        "weal.bench.report.write",
+        "weal.benchmark.report.write",
         lambda folder, *rest: write_files(Path(folder), {"report.html": b""}),
     )
 
@@ -112,7 +112,7 @@ def test_a_file_that_is_not_there_is_refused(simulate):
 
 
 def test_labels_saved_are_counted_the_slow_way():
-    from weal.bench.saved import labels_saved
+    from weal.benchmark.labels_saved import labels_saved
 
     rng = np.random.default_rng(0)
     chosen, drawn = rng.random((2, 40, 9))
@@ -130,7 +130,7 @@ def test_labels_saved_are_counted_the_slow_way():
 def test_the_answer_is_a_sentence(saved, says):
     import pandas as pd
 
-    from weal.bench.saved import saved as answer
+    from weal.benchmark.labels_saved import labels_saved_on_task as answer
 
     rows = []
     for r, n in enumerate(saved):

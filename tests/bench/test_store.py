@@ -6,8 +6,8 @@ import threading
 import numpy as np
 import pytest
 
-from weal.bench.protocol import Curve
-from weal.bench.results_file import FILE, check_room, open_store
+from weal.benchmark.curve_cache import CURVES_FILE, check_room, open_store
+from weal.benchmark.protocol import Curve
 from weal.errors import UnreadableFile
 
 
@@ -34,7 +34,7 @@ def fill(folder, n=3):
         sitting = store.sit_down("weal bench quick")
         for i in range(n):
             store.keep(f"key {i}", a_curve(i), sitting, i + 1.0)
-    return folder / FILE
+    return folder / CURVES_FILE
 
 
 def test_a_curve_reads_back_to_the_last_bit(tmp_path):
@@ -101,7 +101,7 @@ def test_a_folder_is_made_with_its_parents(tmp_path):
 
 
 def test_an_empty_file_is_a_store_that_was_killed_at_birth(tmp_path):
-    (tmp_path / FILE).touch()
+    (tmp_path / CURVES_FILE).touch()
     fill(tmp_path)
     with open_store(tmp_path) as store:
         assert store.has(["key 0"])
@@ -109,20 +109,20 @@ def test_an_empty_file_is_a_store_that_was_killed_at_birth(tmp_path):
 
 @pytest.mark.parametrize("content", [b"not a database at all", b"\x00" * 4096, b"SQLite format 3"])
 def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path, content):
-    (tmp_path / FILE).write_bytes(content)
+    (tmp_path / CURVES_FILE).write_bytes(content)
     with pytest.raises(UnreadableFile, match="move it away"), open_store(tmp_path):
         pass
-    assert (tmp_path / FILE).read_bytes() == content
+    assert (tmp_path / CURVES_FILE).read_bytes() == content
 
 
 def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path):
-    db = sqlite3.connect(tmp_path / FILE)
+    db = sqlite3.connect(tmp_path / CURVES_FILE)
     db.execute("CREATE TABLE curve (mine TEXT)")
     db.close()
-    before = (tmp_path / FILE).read_bytes()
+    before = (tmp_path / CURVES_FILE).read_bytes()
     with pytest.raises(UnreadableFile, match="another program"), open_store(tmp_path):
         pass
-    assert (tmp_path / FILE).read_bytes() == before
+    assert (tmp_path / CURVES_FILE).read_bytes() == before
 
 
 def test_a_database_of_a_newer_weal_is_refused(tmp_path):
@@ -180,6 +180,6 @@ def test_looking_for_room_makes_nothing(tmp_path):
 
 
 def test_a_folder_where_the_file_should_be_is_refused(tmp_path):
-    (tmp_path / FILE).mkdir()
+    (tmp_path / CURVES_FILE).mkdir()
     with pytest.raises(ValueError, match="cannot open"):
         check_room(tmp_path)

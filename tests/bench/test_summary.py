@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from reference.made_up import run, table
-from weal.bench.flips import p_values
-from weal.bench.paired import in_arrays, interval, on_scale, pairs
-from weal.bench.summary import area, by_run, check, cost, final, labels_needed
+from weal.benchmark.statistics import in_arrays, interval, on_scale, p_values, pairs
+from weal.benchmark.summary import area, by_run, check, cost, final, labels_needed
 
 THREE = table(
     run("currin", "gp-var", 0, [0.9, 0.5, 0.2], [2.0, 1.0, 4.0]),

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes as sklearn_diabetes
 
-from weal.bench import datasets
-from weal.bench.get import to_csv
-from weal.bench.places import NotAtHand, cache_folder
+from weal.benchmark import datasets
+from weal.benchmark.data_folders import NotAvailable, cache_folder
+from weal.benchmark.datasets import to_csv
 
 
 def california_values(data_folder):
@@ -144,7 +144,7 @@ def test_what_scikit_learn_downloaded_once_is_a_source(data_folder, tmp_path):
 
 def test_looking_for_a_table_makes_no_folder(tmp_path):
     for find in (datasets.find_california, datasets.find_malaria_standin):
-        with pytest.raises(NotAtHand):
+        with pytest.raises(NotAvailable):
             find(None)
     assert list(tmp_path.iterdir()) == []
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weal.bench.datasets import load_california, load_diabetes, load_malaria_standin
-from weal.bench.places import NotAtHand
-from weal.bench.robot import Pushing
-from weal.bench.tasks import TASKS, availability, draw, find_task
+from weal.benchmark.data_folders import NotAvailable
+from weal.benchmark.datasets import load_california, load_diabetes, load_malaria_standin
+from weal.benchmark.robot import RobotPushing
+from weal.benchmark.tasks import TASKS, availability, draw, find_task
 
 TABLE_1 = {  # L0, V, U0, test, eta, d
     "ackley": (10, 50, 500, 100, 1, 5),
@@ -92,7 +92,7 @@ def test_the_same_key_gives_the_same_split_and_another_another(name, data_folder
 @pytest.mark.parametrize("name", ["currin", "diabetes"])
 def test_another_process_draws_the_same_split(name):
     code = (
-        "from weal.bench.tasks import TASKS, draw;"
+        "from weal.benchmark.tasks import TASKS, draw;"
         f"print(draw(TASKS[{name!r}], 3, 11).Xt.tobytes().hex())"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -140,7 +140,7 @@ def test_the_robots_full_split_comes_from_the_cache_the_second_time(name, monkey
         pytest.skip(line)
     first = draw(TASKS[name], 0, 7)
     assert len(first.yt) == 200
-    monkeypatch.setattr("weal.bench.robot.simulate", None)  # calling it would raise
+    monkeypatch.setattr("weal.benchmark.robot.simulate", None)  # calling it would raise
     assert same(first, draw(TASKS[name], 0, 7))
 
 
@@ -150,7 +150,7 @@ def test_goal_and_noise_of_the_robot_are_parameters():
     if line := availability(task):
         pytest.skip(line)
     small = replace(task, L0=2, V=1, U0=1, test=1)
-    moved = draw(replace(small, points=Pushing(3, goal=(0.0, 0.0))), 0, 7)
+    moved = draw(replace(small, points=RobotPushing(3, goal=(0.0, 0.0))), 0, 7)
     assert np.array_equal(draw(small, 0, 7).X0, moved.X0)
     assert not np.array_equal(draw(small, 0, 7).y0, moved.y0)
 
@@ -173,7 +173,7 @@ def test_data_that_is_not_at_hand_is_one_line_that_says_how_to_get_it(name, tmp_
     assert "--data" in line
     assert "WEAL_DATA" in line
     assert ("weal bench get california" in line) == (name == "california")
-    with pytest.raises(NotAtHand):
+    with pytest.raises(NotAvailable):
         draw(TASKS[name], 0, 7, empty)
 
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weal.bench.tasks import availability, draw
-from weal.bench.user_table import MIN_ROWS, sizes, task_from_file
+from weal.benchmark.tasks import availability, draw
+from weal.benchmark.user_table import MIN_ROWS, sizes, task_from_file
 
 N = 60
 

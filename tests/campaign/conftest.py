@@ -12,7 +12,7 @@ from campaign import postgres_server
 from campaign.alloys import begin_alloys, begin_bare
 from shell import alone_in, begin_steel
 from weal.store import sqlite_file
-from weal.store.store import open_store
+from weal.store.protocol import open_store
 
 _numbers = itertools.count()
 

@@ -89,10 +89,10 @@ def upgrading(url, rounds):
                 make(store, names(20))
                 store.close()
             barrier.wait()
-            before = schema.SQLITE
-            schema.SQLITE = (*before, ("CREATE TABLE weal_more (a)",))
+            before = statements.SQLITE
+            statements.SQLITE = (*before, ("CREATE TABLE weal_more (a)",))
             tell(open_store(place), f"id{k}", float(k))
-            schema.SQLITE = before
+            statements.SQLITE = before
         return "fine"
 
     return crowd(work)
@@ -141,7 +141,7 @@ def same_id(url, rounds):
 
 def one_key(url, rounds):
     """All tell another value under the same key in each round; what each was answered."""
-    from weal.campaign.opening import open_campaign
+    from weal.campaign.campaign import open_campaign
     from weal.errors import ReusedKey
 
     def work(k, barrier):
@@ -160,8 +160,8 @@ def one_key(url, rounds):
 
 def one_ask_key(url):
     """All ask for the same rows with one key."""
-    import weal.campaign.asking  # noqa: F401 - the numerics, once for all
-    from weal.campaign.opening import open_campaign
+    import weal.campaign.suggestions  # noqa: F401 - the numerics, once for all
+    from weal.campaign.campaign import open_campaign
 
     def work(k, barrier):
         with open_campaign("lab", url, by="ann") as one:
@@ -185,7 +185,7 @@ def when_asked(url):
 def asking(url, asks, batch):
     """All ask many times, and bring back some of the labels."""
     from campaign.lab import number, truth
-    from weal.campaign.opening import open_campaign
+    from weal.campaign.campaign import open_campaign
 
     def work(k, barrier):
         asked = []
@@ -204,15 +204,17 @@ def asking(url, asks, batch):
 def counting(url, asks):
     """All ask and tell; how often each had to choose rows for so many asks."""
     from campaign.lab import number, truth
-    from weal.campaign import asking
-    from weal.campaign.opening import open_campaign
+    from weal.campaign import suggestions
+    from weal.campaign.campaign import open_campaign
     from weal.store import sqlite
 
-    postgres.TURN = sqlite.TURN = 600.0  # turns are waited for however slow the machine is
+    postgres.LOCK_TIMEOUT_SECONDS = sqlite.LOCK_TIMEOUT_SECONDS = (
+        600.0  # turns are waited for however slow the machine is
+    )
 
     def work(k, barrier):
-        chosen, offers = [], asking._offers
-        asking._offers = lambda self, *rest: chosen.append(1) or offers(self, *rest)
+        chosen, offers = [], suggestions._offers
+        suggestions._offers = lambda self, *rest: chosen.append(1) or offers(self, *rest)
         with open_campaign("lab", url, by=f"person {k}") as one:
             barrier.wait()
             for _ in range(int(asks)):
@@ -238,9 +240,11 @@ def making(url):
 if __name__ == "__main__":
     from campaign.telling import NAME, make, names, tell
     from weal.errors import AlreadyLabelled
-    from weal.store import postgres, schema, sqlite_file
-    from weal.store.store import open_store
+    from weal.store import postgres, sqlite_file, statements
+    from weal.store.protocol import open_store
 
-    postgres.PATIENCE = sqlite_file.PATIENCE = 600.0  # a machine that is busy is not a lost one
+    postgres.RECONNECT_SECONDS = sqlite_file.BUSY_TIMEOUT_SECONDS = (
+        600.0  # a machine that is busy is not a lost one
+    )
     what, *arguments = sys.argv[1:]
     print(json.dumps(globals()[what](*arguments)))

@@ -98,7 +98,11 @@ def at(url, point, times, deed):
         "upgrade": lambda store: None,
     }
     if deed == "upgrade":
-        schema.SQLITE = (*schema.SQLITE, ("CREATE TABLE weal_more (a)",), ("DROP TABLE weal_more",))
+        statements.SQLITE = (
+            *statements.SQLITE,
+            ("CREATE TABLE weal_more (a)",),
+            ("DROP TABLE weal_more",),
+        )
     deeds[deed](open_store(url))
     return "survived"
 
@@ -135,8 +139,8 @@ def forked(url):
 if __name__ == "__main__":
     from campaign.telling import NAME, labels, make, names, tell
     from weal.errors import WealError
-    from weal.store import schema, sqlite_file
-    from weal.store.store import open_store
+    from weal.store import sqlite_file, statements
+    from weal.store.protocol import open_store
 
     what, *arguments = sys.argv[1:]
     print(json.dumps(globals()[what](*arguments)))

@@ -12,8 +12,8 @@ from pydoc import locate
 
 from campaign.lab import N, campaign, number, truth
 from interrupting import Interrupt
-from weal.campaign.exporting import export
-from weal.campaign.opening import open_campaign
+from weal.campaign.campaign import open_campaign
+from weal.campaign.export import export
 
 
 def die(*_):

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from weal.campaign.opening import open_campaign
+from weal.campaign.campaign import open_campaign
 
 N = 40
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from campaign.telling import make, names, tell
 from weal.errors import WealError
-from weal.store.doctor import examine
-from weal.store.rescue import FIELDS, rescue
-from weal.store.store import open_store
+from weal.store.integrity import examine
+from weal.store.protocol import open_store
+from weal.store.recovery import RECOVERED_FIELDS, recover
 
 PAGE = 4096
 TABLES = ("weal_event", "weal_campaign", "weal_candidate", "weal_chunk", "weal_snapshot")
@@ -37,7 +37,7 @@ def rows_of(path):
     Tokens are left out, which no event has, and snapshots, which are advice.
     """
     questions = [
-        f"SELECT {', '.join(FIELDS)} FROM weal_event ORDER BY campaign, seq",
+        f"SELECT {', '.join(RECOVERED_FIELDS)} FROM weal_event ORDER BY campaign, seq",
         "SELECT name, last, hash FROM weal_campaign ORDER BY name",
         "SELECT campaign, id FROM weal_candidate ORDER BY campaign, id",
         "SELECT campaign, number, sha256, data FROM weal_chunk ORDER BY campaign, number",
@@ -196,7 +196,7 @@ def look(path, kind, truth, folder):
     sound = not any(one.level == "broken" for one in findings)
     assert findings
     assert not sound or rows_of(path) == truth, "the doctor calls a changed store sound"
-    saved = rescue(url, folder)
+    saved = recover(url, folder)
     assert path.read_bytes() == before
     _check_saved(saved, kind, truth, path)
     shutil.rmtree(folder)
@@ -211,7 +211,7 @@ def _check_saved(saved, kind, truth, path):
     assert (saved.events, saved.vouched) == (len(lines), len(yes))
     for line in yes:  # the chain vouches for nothing that was not written
         row = events[line["campaign"], line["seq"]]
-        assert tuple(line[name] for name in FIELDS) == row
+        assert tuple(line[name] for name in RECOVERED_FIELDS) == row
     there = {(line["campaign"], line["seq"]): line["hash"] for line in lines}
     for row in readable(path):
         assert row[:2] in there

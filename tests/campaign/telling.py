@@ -5,9 +5,9 @@ import sqlite3
 from contextlib import closing, contextmanager
 
 from weal.errors import AlreadyLabelled, UnknownId
-from weal.store.doctor import examine
 from weal.store.events import Draft
-from weal.store.store import Chunk, open_store
+from weal.store.integrity import examine
+from weal.store.protocol import Chunk, open_store
 
 NAME = "alloys"
 

@@ -9,10 +9,10 @@ from campaign import dying, dying_campaigns
 from campaign.alloys import begin_alloys
 from campaign.lab import campaign, number, truth
 from shell import typed
-from weal.campaign.opening import open_campaign
+from weal.campaign.campaign import open_campaign
 from weal.errors import Exhausted
 from weal.web import jobs
-from weal.web.shelf import Shelf
+from weal.web.job_context import JobContext
 
 
 def asked(*words):
@@ -57,7 +57,12 @@ def test_who_was_killed_before_the_answer_finds_the_rows(sqlite_url):
     with campaign(sqlite_url) as one:
         for name in one.ask(8):
             one.tell(name, truth(number(name)))
-    words = ["in_a_campaign", sqlite_url, "weal.campaign.checkpoint.write", "ask_monday"]
+    words = [
+        "in_a_campaign",
+        sqlite_url,
+        "weal.formats.snapshots.pack_experts_snapshot",
+        "ask_monday",
+    ]
     assert dying.run(*words, killed=True, program=dying_campaigns.__file__) == []
     with open_campaign("lab", sqlite_url) as again:
         out = list(again.ledger.leases)
@@ -72,7 +77,9 @@ def test_a_form_of_the_page_asks_once_though_the_server_was_restarted(tmp_path):
         found = []
         for kept in ("first", "second"):  # a server and the next know nothing of each other
             (tmp_path / kept).mkdir()
-            found.append(jobs.run(Shelf(one.store, tmp_path / kept), "ask", dict(given), print))
+            found.append(
+                jobs.run(JobContext(one.store, tmp_path / kept), "ask", dict(given), print)
+            )
         assert found[0] == found[1] == list(one.ledger.leases)
 
 

@@ -4,8 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from weal.campaign.explaining import Asked
-from weal.cli import asked_screen, screen
+from weal.campaign.suggestions import LeasedRow
+from weal.cli import screen
+from weal.cli.commands import ask
 
 INPUTS = ["carbon", "manganese", "chromium", "molybdenum", "nickel", "temper_temp", "temper_hours"]
 
@@ -14,7 +15,7 @@ def asked(name):
     row = dict.fromkeys(INPUTS, 0.358)
     now = datetime(2026, 11, 17, 9, 30, tzinfo=UTC)
     known = (271.1, 8.9, 256.0, 286.0)
-    return Asked(name, row, "ann", now, now, False, *known, {}, {}, (), (), "near")
+    return LeasedRow(name, row, "ann", now, now, False, *known, {}, {}, (), (), "near")
 
 
 @pytest.mark.parametrize("term", ["dumb", "xterm"])
@@ -23,9 +24,9 @@ def asked(name):
 def test_no_cell_is_folded(monkeypatch, capsys, term, again, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setenv("TERM", term)
-    monkeypatch.setattr(asked_screen, "on_a_terminal", lambda: True)
+    monkeypatch.setattr(ask, "on_a_terminal", lambda: True)
     monkeypatch.setattr(screen, "on_a_terminal", lambda: True)
-    asked_screen.show_asked([asked("A-0384"), asked("A-0059")], INPUTS, again)
+    ask.show_asked([asked("A-0384"), asked("A-0059")], INPUTS, again)
     header, first, second, *below = capsys.readouterr().out.splitlines()
     assert header.startswith("id")
     assert "271.1 +- 8.9" in first

@@ -4,9 +4,9 @@ import pytest
 from benchmarks import attack_people, attack_round
 
 from campaign.lab import campaign
-from weal.campaign.opening import open_campaign
+from weal.campaign.campaign import open_campaign
 from weal.store.events import Draft
-from weal.store.store import open_store
+from weal.store.protocol import open_store
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from campaign.telling import NAME, labels, make, names, opened, sound, tell
 from shell import typed
 from weal.errors import DamagedStore, WealError
 from weal.store.backup import backup
-from weal.store.store import open_store
+from weal.store.protocol import open_store
 
 
 def test_a_copy_is_of_one_moment_while_others_write(sqlite_url, tmp_path):

@@ -7,8 +7,7 @@ import pytest
 
 import weal
 from campaign.lab import N, campaign, number, pool, truth
-from weal.campaign.campaign import Campaign
-from weal.campaign.opening import open_campaign
+from weal.campaign.campaign import Campaign, open_campaign
 from weal.errors import AlreadyLabelled, Exhausted, UnknownCampaign, UnknownId
 
 

@@ -160,7 +160,7 @@ def test_ctrl_c_ends_a_command_with_one_line_and_130(bare, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("weal.campaign.asking.ask", interrupted)
+    monkeypatch.setattr("weal.campaign.suggestions.ask", interrupted)
     done = typed("ask", "bare")
     shown = "weal: stopped; if rows were asked by then, `weal ask bare --again` shows them"
     assert (done.code, done.complaint) == (130, shown)

@@ -8,8 +8,8 @@ import pytest
 from campaign.lab import campaign
 from shell import typed
 from weal.store import memory
-from weal.store.doctor import examine
-from weal.store.sqlite_sql import SqliteSql
+from weal.store.integrity import examine
+from weal.store.sqlite import SqliteSql
 
 FAR = timedelta(days=20 * 365)
 

@@ -9,9 +9,8 @@ import pytest
 
 import weal
 from shell import typed
-from weal.campaign import kept_contradictions
-from weal.diagnostics.contradiction_search import MOST_LABELS
-from weal.diagnostics.label_groups import equal_runs, groups_of
+from weal.campaign import contradiction_report
+from weal.diagnostics.contradiction_search import MOST_LABELS, equal_runs, groups_of
 from weal.store import memory
 
 pytestmark = [
@@ -184,7 +183,7 @@ def test_nothing_changes_and_a_second_status_finds_nothing_anew(ready, monkeypat
     def again(*given):
         raise AssertionError("found anew")
 
-    monkeypatch.setattr(kept_contradictions, "contradictions", again)
+    monkeypatch.setattr(contradiction_report, "contradictions", again)
     with weal.open_campaign("y 1", "weal.db") as other:
         assert other.status().contradictions == first.contradictions
         other.tell(ids[12], 70.0, replace=True)
@@ -199,7 +198,7 @@ def test_what_is_kept_and_damaged_is_found_anew(ready, data):
     told(one, ids, y)
     first = one.contradictions()
     ledger = one.ledger
-    one.store.keep_snapshot("y 1", kept_contradictions.KIND, ledger.seq, ledger.hash, data)
+    one.store.keep_snapshot("y 1", contradiction_report.KIND, ledger.seq, ledger.hash, data)
     assert one.contradictions() == first
 
 

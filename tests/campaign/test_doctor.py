@@ -12,8 +12,9 @@ import pytest
 from campaign import dying
 from campaign.telling import NAME, chunk, labels, make, names, opened, tell
 from weal.errors import WealError
-from weal.store.doctor import examine, rescue
-from weal.store.store import open_store
+from weal.store.integrity import examine
+from weal.store.protocol import open_store
+from weal.store.recovery import recover
 
 TOLD = {f"id{i}": i / 7 for i in range(150)}
 
@@ -112,7 +113,7 @@ def _read(url, events):
 
 def _check_rescue(url, folder):
     """What the chain vouches for is what was told."""
-    paths = rescue(url, folder).paths
+    paths = recover(url, folder).paths
     assert {"events.jsonl", "labels.csv"} <= {path.name for path in paths}
     with (folder / "labels.csv").open(newline="") as file:
         for row in csv.DictReader(file):
@@ -132,7 +133,7 @@ def test_a_whole_store_is_fine(whole):
 def test_everything_is_saved_from_a_whole_store(whole, tmp_path):
     path, events = whole
     before = path.read_bytes()
-    saved = rescue(str(path), tmp_path / "saved")
+    saved = recover(str(path), tmp_path / "saved")
     assert str(saved) == "152 events (152 vouched for), 150 labels, 400 ids of candidates, 1 chunks"
     paths = saved.paths
     written = ["events.jsonl", "labels.csv", "ids.csv", "chunk-0.parquet"]
@@ -153,7 +154,7 @@ def test_a_lost_page_costs_no_more_than_its_rows(whole, tmp_path):
         data = bytearray(path.read_bytes())
         data[4096 * page : 4096 * page + 4096] = bytes(4096)
         (tmp_path / "weal.db").write_bytes(data)
-        saved = rescue(str(tmp_path / "weal.db"), tmp_path / f"saved{page}")
+        saved = recover(str(tmp_path / "weal.db"), tmp_path / f"saved{page}")
         counts.append(saved.paths[1].read_text().count(",yes"))
     assert sorted(counts)[len(counts) // 2] >= 130
 
@@ -204,7 +205,7 @@ def test_the_chain_says_which_rows_to_trust(whole, tmp_path):
     shutil.copy(whole[0], path)
     change(path, "UPDATE weal_event SET who = 'eve' WHERE seq = 9")
     change(path, "DELETE FROM weal_event WHERE seq = 30")
-    lines = rescue(str(path), tmp_path / "saved").paths[0].read_text().splitlines()
+    lines = recover(str(path), tmp_path / "saved").paths[0].read_text().splitlines()
     trust = {event["seq"]: event["vouched"] for event in map(json.loads, lines)}
     assert {seq: word for seq, word in trust.items() if word != "yes"} == {9: "no", 31: "alone"}
 
@@ -236,7 +237,7 @@ def test_an_interrupted_write_is_rolled_back_by_the_doctor_too(tmp_path):
     store.close()
     dying.run("at", url, "before commit", 1, "tell", killed=True)
     assert broken(url) == []
-    rescue(url, tmp_path / "saved")
+    recover(url, tmp_path / "saved")
     with opened(url) as store:
         assert labels(store) == {}
 
@@ -246,7 +247,7 @@ def test_other_files(tmp_path, content):
     (tmp_path / "weal.db").write_bytes(content)
     assert [finding for finding in examine(f"{tmp_path}/weal.db") if finding.level != "fine"]
     assert (tmp_path / "weal.db").read_bytes() == content
-    rescue(f"{tmp_path}/weal.db", tmp_path / "saved")
+    recover(f"{tmp_path}/weal.db", tmp_path / "saved")
 
 
 def test_stores_that_are_not_there(tmp_path):
@@ -256,13 +257,13 @@ def test_stores_that_are_not_there(tmp_path):
     assert examine("postgresql://127.0.0.1:1/x?password=s3cret")[0].level == "broken"
     assert "s3cret" not in str(examine("postgresql://127.0.0.1:1/x?password=s3cret"))
     with pytest.raises(WealError, match="is not there"):
-        rescue(f"{tmp_path}/weal.db", tmp_path / "saved")
+        recover(f"{tmp_path}/weal.db", tmp_path / "saved")
 
 
 def test_a_folder_with_files_is_left_alone(whole, tmp_path):
     (tmp_path / "mine").touch()
     with pytest.raises(WealError, match="has files in it: name an empty"):
-        rescue(str(whole[0]), tmp_path)
+        recover(str(whole[0]), tmp_path)
 
 
 def test_the_doctor_looks_at_postgres_too(postgres_url):

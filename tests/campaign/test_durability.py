@@ -10,8 +10,8 @@ import pytest
 from campaign import dying
 from campaign.telling import NAME, labels, make, names, opened, sound, tell, version
 from weal.errors import WealError
-from weal.store import schema, sqlite_file
-from weal.store.store import open_store
+from weal.store import sqlite_file, statements
+from weal.store.protocol import open_store
 
 
 def test_300_random_kills_lose_nothing(quick_sqlite_url):  # R1
@@ -187,7 +187,7 @@ def test_a_full_disk_while_upgrading(small_disk, monkeypatch):  # R5
         make(store, names(50))
     ballast = fill(small_disk)
     with monkeypatch.context() as patch:
-        patch.setattr(schema, "SQLITE", (*schema.SQLITE, ("CREATE TABLE weal_more (a)",)))
+        patch.setattr(statements, "SQLITE", (*statements.SQLITE, ("CREATE TABLE weal_more (a)",)))
         with pytest.raises(WealError, match="disk is full"):
             open_store(url)
         ballast.unlink()

@@ -18,10 +18,10 @@ import pytest
 
 from shell import typed
 from weal import ActiveLearner
-from weal.bench.workers import _end_with
+from weal.benchmark.job_executor import _end_with
 from weal.cli import interrupts, screen
-from weal.web.runners import Child
-from weal.web.worker import Worker
+from weal.web.job_runners import Child
+from weal.web.job_worker import Worker
 
 # Commands in one process; after each its exit code and the threads of the system it has left.
 THREADS = """
@@ -88,7 +88,7 @@ def slow_stderr(monkeypatch):
 
 def test_a_timer_that_is_writing_is_waited_for(slow_stderr):
     written, begun = slow_stderr
-    with screen.working("examining"):
+    with screen.show_activity("examining"):
         assert begun.wait(60)
     assert written == ["examining ..."]
 
@@ -96,7 +96,7 @@ def test_a_timer_that_is_writing_is_waited_for(slow_stderr):
 def test_a_timer_is_stopped_before_it_says_anything(slow_stderr, monkeypatch):
     monkeypatch.setattr(screen, "SECONDS_BEFORE_WORDS", 600.0)
     before = set(threading.enumerate())
-    with pytest.raises(KeyboardInterrupt), screen.working("examining"):
+    with pytest.raises(KeyboardInterrupt), screen.show_activity("examining"):
         raise KeyboardInterrupt
     assert not new_threads(before)
     assert slow_stderr[0] == []
@@ -105,7 +105,7 @@ def test_a_timer_is_stopped_before_it_says_anything(slow_stderr, monkeypatch):
 def test_the_end_of_a_command_stops_timers_that_a_second_ctrl_c_has_left(steel, monkeypatch):
     monkeypatch.setattr(screen, "SECONDS_BEFORE_WORDS", 600.0)
     before = set(threading.enumerate())
-    left = screen.working("examining")  # entered, and never left
+    left = screen.show_activity("examining")  # entered, and never left
     left.__enter__()
     assert new_threads(before)
     assert typed("list").code == 0
@@ -113,7 +113,7 @@ def test_the_end_of_a_command_stops_timers_that_a_second_ctrl_c_has_left(steel, 
 
 
 def test_an_interrupt_that_is_to_be_sent_again_ends_with_the_command(steel, monkeypatch):
-    monkeypatch.setattr(interrupts, "AGAIN", 600.0)
+    monkeypatch.setattr(interrupts, "RESEND_SECONDS", 600.0)
     before = set(threading.enumerate())
     unraisable = type("Unraisable", (), {"exc_type": KeyboardInterrupt})
     interrupts._unraisable(unraisable)
@@ -127,7 +127,7 @@ def test_a_line_that_cannot_be_written_is_no_error_of_a_thread(monkeypatch):
 
     monkeypatch.setattr(screen, "say", full)
     monkeypatch.setattr(screen, "SECONDS_BEFORE_WORDS", 0.0)
-    with screen.working("examining"):
+    with screen.show_activity("examining"):
         time.sleep(0.05)
 
 
@@ -135,7 +135,7 @@ def test_bars_are_drawn_without_a_thread(monkeypatch, capsys):
     before = set(threading.enumerate())
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setattr(screen, "SECONDS_BEFORE_WORDS", 0.0)
-    with screen.counting() as progress:
+    with screen.show_count() as progress:
         progress("scoring", 1, 2)
         assert not new_threads(before)
     assert "scoring" in capsys.readouterr().err
@@ -157,7 +157,7 @@ def test_a_run_of_a_learner_draws_its_bar_without_a_thread(capsys):
 
 def worker_process(folder):
     child = subprocess.Popen(
-        [sys.executable, "-m", "weal.web.child"],
+        [sys.executable, "-m", "weal.web.job_process"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     given = {"store": f"sqlite:///{folder}/weal.db", "folder": str(folder), "read_only": False}

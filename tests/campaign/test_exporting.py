@@ -6,11 +6,12 @@ import pytest
 
 from campaign.lab import campaign, pool
 from campaign.taught import measured, taught
-from weal.campaign import exporting, writing
-from weal.campaign.exporting import WHAT, export, frame
-from weal.campaign.opening import open_campaign
+from weal.campaign import export as export_module
+from weal.campaign.campaign import open_campaign
+from weal.campaign.export import EXPORT_TABLES, export, frame
 from weal.errors import WealError
-from weal.table.guarding import unguarded
+from weal.tables import table_writer
+from weal.tables.spreadsheet_escaping import unescape
 
 ODD = ["=1+1", "+x", "-2", "@sum", "007", "NA", "a,b", 'say "so"', "two\nlines", "\u00e9\U0001f600"]
 
@@ -41,7 +42,7 @@ def test_labels_are_listed_in_the_order_they_came(one):
 
 def test_every_candidate_is_predicted(one, monkeypatch):
     table = frame(one, "predictions")
-    monkeypatch.setattr(exporting, "PREDICTED_AT_A_TIME", 7)
+    monkeypatch.setattr(export_module, "PREDICTED_AT_A_TIME", 7)
     in_blocks = frame(one, "predictions")
     mean, sd = one.model.predict(one.session.pool.X, return_std=True)
     low, high = one.model.predict_interval(one.session.pool.X, 0.9)
@@ -84,7 +85,7 @@ def read(path):
     text = {"dtype": {"id": str, "name": str}, "keep_default_na": False, "na_values": [""]}
     if path.suffix in (".csv", ".tsv"):
         found = pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",", **text)
-        return found.map(lambda cell: unguarded(cell) if isinstance(cell, str) else cell)
+        return found.map(lambda cell: unescape(cell) if isinstance(cell, str) else cell)
     if path.suffix == ".parquet":
         return pd.read_parquet(path)
     if path.suffix == ".xlsx":
@@ -98,7 +99,7 @@ def read(path):
 @pytest.mark.filterwarnings("ignore:.*a spreadsheet runs nothing")
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".parquet", ".json", ".jsonl", ".xlsx"])
 def test_what_was_written_is_read_back(odd, tmp_path, ending):
-    for what in WHAT:
+    for what in EXPORT_TABLES:
         path = tmp_path / f"{what}{ending}"
         table = frame(odd, what)
         assert export(odd, what, path) == len(table)
@@ -113,7 +114,9 @@ def test_what_was_written_is_read_back(odd, tmp_path, ending):
             np.testing.assert_allclose(
                 back[name].to_numpy(float), table[name].to_numpy(float), rtol=loss
             )
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(f"{w}{ending}" for w in WHAT)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        f"{w}{ending}" for w in EXPORT_TABLES
+    )
 
 
 def test_a_sheet_has_no_formulas(odd, tmp_path):
@@ -132,7 +135,7 @@ def test_a_file_is_written_whole_or_not_at_all(one, tmp_path, monkeypatch):
         draft.write_text("half")
         raise OSError("disk full")
 
-    monkeypatch.setitem(writing.WRITERS, ".csv", fails)
+    monkeypatch.setitem(table_writer.WRITERS, ".csv", fails)
     with pytest.raises(OSError, match=r"disk full; it was not written: '.*labels\.csv'"):
         export(one, "labels", path, force=True)
     assert path.read_text() == "old"

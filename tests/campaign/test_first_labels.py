@@ -12,11 +12,15 @@ from campaign.alloys import begin_bare
 from campaign.lab import campaign
 from shell import typed
 from weal.campaign import rules
-from weal.campaign.first_labels import ENOUGH, at_first, far_from_labels
-from weal.campaign.ledger import Ledger, Told
-from weal.campaign.rules import Entry, Telling
+from weal.campaign.ledger import Ledger, LedgerLabel
+from weal.campaign.plausibility import (
+    MIN_OTHER_LABELS,
+    early_label_warnings,
+    far_from_labels,
+    implausible_question,
+)
+from weal.campaign.rules import LabelDecision, LabelInput
 from weal.store.events import Draft
-from weal.web.typed import doubt
 
 RIGHT = [312.5, 318.0, 305.2, 321.7, 299.9, 314.4, 308.8]
 
@@ -27,14 +31,14 @@ def ids(n):
 
 def ledger(labels):
     told = (
-        Told(name, y, None, seq, datetime(2026, 1, 1, tzinfo=UTC), "")
+        LedgerLabel(name, y, None, seq, datetime(2026, 1, 1, tzinfo=UTC), "")
         for seq, (name, y) in enumerate(labels, start=1)
     )
     return Ledger("lab", labels={one.id: (one,) for one in told})
 
 
 def telling(name, y, blind=True):
-    return Telling(Entry(name, y), Draft("told", {}, name), blind=blind)
+    return LabelDecision(LabelInput(name, y), Draft("told", {}, name), blind=blind)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -44,7 +48,7 @@ def test_each_label_is_looked_at_beside_all_others(seed):
     y = rng.lognormal(0.0, 3.0, before + new) * rng.choice([-1.0, 1.0], p=[0.1, 0.9])
     pairs = list(zip(ids(before + new), y.tolist(), strict=True))
     tellings = [telling(*pair) for pair in pairs[before:]]
-    found, early = at_first(ledger(pairs[:before]), tellings)
+    found, early = early_label_warnings(ledger(pairs[:before]), tellings)
     assert [one.doubt for one in found] == [
         far_from_labels(value, [other for one, other in pairs if one != name])
         for name, value in pairs[before:]
@@ -52,25 +56,25 @@ def test_each_label_is_looked_at_beside_all_others(seed):
     crossed = len(pairs[:before]) - 1 < 5 <= len(pairs) - 1
     slow = [
         (name, words)
-        for name, value in (pairs[: min(before, ENOUGH)] if crossed else [])
+        for name, value in (pairs[: min(before, MIN_OTHER_LABELS)] if crossed else [])
         if (words := far_from_labels(value, [other for one, other in pairs if one != name]))
     ]
     assert early == slow
-    after, _ = at_first(ledger(pairs), tellings)
+    after, _ = early_label_warnings(ledger(pairs), tellings)
     assert after == found
 
 
 def test_the_page_asks_in_the_same_words():
     words = far_from_labels(31.25, RIGHT)
     assert words == "31.25 is far from the labels so far: 299.9 to 321.7"
-    assert doubt(31.25, None, RIGHT) == f"{words}."
+    assert implausible_question(31.25, None, RIGHT) == f"{words}."
     for y, others in ((310.0, RIGHT), (31.25, RIGHT[:2]), (31.25, [5.0] * 4), (31.25, [])):
-        assert far_from_labels(y, others) is doubt(y, None, others) is None
+        assert far_from_labels(y, others) is implausible_question(y, None, others) is None
 
 
 @pytest.mark.parametrize("factor", [1e3, 100.0, 10.0, 0.1, 0.01, 1e-3, -1.0])
 def test_slips_are_found_whichever_way(factor):
-    for n in range(ENOUGH, len(RIGHT)):
+    for n in range(MIN_OTHER_LABELS, len(RIGHT)):
         assert far_from_labels(factor * RIGHT[n], RIGHT[:n])
         assert not far_from_labels(RIGHT[n], RIGHT[:n])
 
@@ -161,8 +165,8 @@ def test_what_was_expected_is_what_counts_where_there_is_a_model():
 def test_a_long_campaign_is_not_read_for_it(monkeypatch):
     one = campaign(n_start=9)
     one.tell({"r1": 1.5, "r2": 1.7, "r3": 1.6})
-    monkeypatch.setattr(rules, "EARLY", one.ledger.seq - 1)
+    monkeypatch.setattr(rules, "MAX_EVENTS_FOR_EARLY_CHECK", one.ledger.seq - 1)
     one.tell("r4", 1650)
-    monkeypatch.setattr(rules, "EARLY", one.ledger.seq)
+    monkeypatch.setattr(rules, "MAX_EVENTS_FOR_EARLY_CHECK", one.ledger.seq)
     with pytest.warns(UserWarning, match="r5: 9999 is far from"):
         one.tell("r5", 9999)

@@ -16,8 +16,8 @@ from campaign.dying import environment
 from campaign.lab import campaign, pool, truth
 from campaign.telling import labels, make, names, opened, tell
 from shell import typed
-from weal.campaign.opening import open_campaign
-from weal.store import schema, sqlite_file
+from weal.campaign.campaign import open_campaign
+from weal.store import sqlite_file, statements
 from weal.store.backup import backup
 
 GROUP, ANN, BO = 23_456, 23_457, 23_458  # nobody's numbers
@@ -86,7 +86,7 @@ def test_backups_and_copies_before_an_upgrade_have_them_too(tmp_path, mask, monk
     with opened(f"sqlite:///{tmp_path}/weal.db") as store:
         make(store, names(50))
     backup(f"sqlite:///{tmp_path}/weal.db", tmp_path / "copy.db")
-    monkeypatch.setattr(schema, "SQLITE", (*schema.SQLITE, ("CREATE TABLE weal_more (a)",)))
+    monkeypatch.setattr(statements, "SQLITE", (*statements.SQLITE, ("CREATE TABLE weal_more (a)",)))
     with opened(f"sqlite:///{tmp_path}/weal.db") as store:
         tell(store, "id3", 3.5)
     assert sorted(modes(tmp_path)) == ["copy.db", "weal.db", "weal.db.v1"]

@@ -10,7 +10,7 @@ import pytest
 from campaign import crowd
 from campaign.lab import campaign
 from shell import typed
-from weal.campaign.opening import open_campaign
+from weal.campaign.campaign import open_campaign
 from weal.errors import AlreadyLabelled, ReusedKey, UnknownId
 from weal.store.events import Draft
 
@@ -354,7 +354,7 @@ def test_a_key_of_the_command_belongs_to_both_numbers_and_to_who_asks(first, oth
 
 @pytest.mark.usefixtures("alloys")
 def test_a_command_that_was_killed_between_its_rows_goes_on_where_it_was():
-    from weal.campaign.asking import ask
+    from weal.campaign.suggestions import ask
 
     with open_campaign("alloys", by="mk") as one:
         ids = ask(one, 2, "mk", None, False, "K", checks=1)

@@ -7,16 +7,16 @@ from datetime import timedelta
 import pytest
 
 from campaign.taught import measured, taught
-from weal.campaign import kept_status
-from weal.campaign.kept_status import KIND, from_plain
+from weal.campaign import status_cache
+from weal.campaign.campaign import CampaignView
 from weal.campaign.status import Status
-from weal.campaign.view import CampaignView
+from weal.campaign.status_cache import KIND, from_plain
 
 
 @pytest.fixture
 def one(monkeypatch):
     """A campaign whose status is kept, however few its labels."""
-    monkeypatch.setattr(kept_status, "KEPT_FROM", 5)
+    monkeypatch.setattr(status_cache, "KEPT_FROM", 5)
     return taught(14)
 
 
@@ -108,7 +108,7 @@ def test_a_status_that_was_not_kept_for_these_events_is_thrown_away(one):
 def test_what_json_cannot_say_is_not_kept(one):
     found = replace(one.status(), name=object())
     before = kept(one)
-    kept_status.keep(one.store, one.ledger, None, found)
+    status_cache.keep(one.store, one.ledger, None, found)
     assert kept(one) == before
 
 
@@ -119,7 +119,7 @@ def test_few_labels_are_not_kept():
 
 
 def test_a_status_before_there_is_a_model_comes_back(monkeypatch):
-    monkeypatch.setattr(kept_status, "KEPT_FROM", 1)
+    monkeypatch.setattr(status_cache, "KEPT_FROM", 1)
     one = taught(2)
     first = one.status()
     plain = json.loads(kept(one)[2])["status"]

@@ -6,8 +6,8 @@ import pytest
 
 from campaign import dying, dying_campaigns
 from campaign.lab import N, campaign, number, truth
-from weal.campaign.exporting import export
-from weal.campaign.opening import open_campaign
+from weal.campaign.campaign import open_campaign
+from weal.campaign.export import export
 
 LABELS = [f"r{n}" for n in range(N)]
 
@@ -48,7 +48,7 @@ def test_a_kill_during_a_checkpoint_loses_nothing_but_the_checkpoint(sqlite_url)
     with campaign(sqlite_url) as one:
         for name in one.ask(8):
             one.tell(name, truth(number(name)))
-    killed("in_a_campaign", sqlite_url, "weal.campaign.checkpoint.write", "ask")
+    killed("in_a_campaign", sqlite_url, "weal.formats.snapshots.pack_experts_snapshot", "ask")
     with open_campaign("lab", sqlite_url) as again:
         assert again.ledger.n_labels == 8
         assert len(again.ledger.leases) == 1  # asked before the checkpoint

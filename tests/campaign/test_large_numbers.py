@@ -11,7 +11,7 @@ from campaign.lab import campaign, number, truth
 from shell import typed
 from weal.core.arrays import root_mean_square, standard_deviation
 from weal.store.events import Draft, check_id
-from weal.table.reading import read_table
+from weal.tables.table import read_table
 
 BEYOND = 2**53 + 1  # which a float rounds to 2^53
 

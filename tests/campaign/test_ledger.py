@@ -1,6 +1,6 @@
 from datetime import UTC, datetime, timedelta
 
-from weal.campaign.ledger import Ledger, fold
+from weal.campaign.ledger import Ledger, apply_events
 from weal.store.events import Event
 
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -31,7 +31,7 @@ def created():
 
 
 def after(*events):
-    return fold(Ledger("lab"), events)
+    return apply_events(Ledger("lab"), events)
 
 
 def test_the_head_is_that_of_the_last_event():
@@ -58,7 +58,7 @@ def test_folding_in_parts_is_folding_at_once_and_leaves_what_it_was_given():
     for cut in range(len(events)):
         before = after(*events[:cut])
         kept = repr(before)
-        assert fold(before, events[cut:]) == whole
+        assert apply_events(before, events[cut:]) == whole
         assert repr(before) == kept
 
 
@@ -66,8 +66,8 @@ def test_a_lease_ends_by_its_label_by_the_clock_or_when_it_is_given_back():
     ledger = after(created(), asked(2, "a"), asked(3, "b", lease=1.0), asked(4, "c"), asked(5, "d"))
     at = START + timedelta(hours=2)
     assert [lease.id for lease in ledger.open_leases(at)] == ["a", "c", "d"]
-    ledger = fold(ledger, [told(6, "a", 1.0), event(7, "withdrawn", "c", note=None)])
-    ledger = fold(ledger, [event(8, "skipped", "d", on=True, note=None)])
+    ledger = apply_events(ledger, [told(6, "a", 1.0), event(7, "withdrawn", "c", note=None)])
+    ledger = apply_events(ledger, [event(8, "skipped", "d", on=True, note=None)])
     assert ledger.open_leases(START) == [ledger.leases["b"]]
     assert ledger.labels.keys() == {"a"}
 
@@ -81,9 +81,9 @@ def test_a_row_asked_again_after_its_lease_comes_last():
 def test_a_label_brings_a_skipped_row_back():
     ledger = after(created(), event(2, "skipped", "a", on=True, note=None), told(3, "a", 1.0))
     assert not ledger.skipped
-    ledger = fold(ledger, [event(4, "skipped", "b", on=True, note="x")])
+    ledger = apply_events(ledger, [event(4, "skipped", "b", on=True, note="x")])
     assert ledger.skipped == {"b": "x"}
-    assert not fold(ledger, [event(5, "skipped", "b", on=False, note=None)]).skipped
+    assert not apply_events(ledger, [event(5, "skipped", "b", on=False, note=None)]).skipped
 
 
 def test_labels_told_again_corrected_and_withdrawn_are_counted_once():
@@ -107,6 +107,6 @@ def test_a_label_stands_beside_what_was_expected_when_its_row_was_asked():
     ledger = after(created(), asked(2, "a"), told(3, "a", 1.0), told(4, "b", 2.0))
     (past,) = ledger.foretold
     assert (past.told.y, past.body["mean"]) == (1.0, 1.0)
-    ledger = fold(ledger, [told(5, "a", 7.0, "corrected")])
+    ledger = apply_events(ledger, [told(5, "a", 7.0, "corrected")])
     assert ledger.foretold[0].told.y == 7.0
-    assert not fold(ledger, [event(6, "withdrawn", "a", note=None)]).foretold
+    assert not apply_events(ledger, [event(6, "withdrawn", "a", note=None)]).foretold

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from campaign.lab import pool
-from weal.campaign.campaign import Campaign
-from weal.campaign.opening import open_campaign
+from weal.campaign.campaign import Campaign, open_campaign
 from weal.errors import AlreadyLabelled, Exhausted, UnknownId
 from weal.store.memory import open as open_memory
 
@@ -135,7 +134,7 @@ class OnDisk(Machine):
     def __init__(self):
         from tempfile import TemporaryDirectory
 
-        from weal.store.store import open_store
+        from weal.store.protocol import open_store
 
         super().__init__()
         self.folder = TemporaryDirectory()

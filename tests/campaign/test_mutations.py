@@ -13,8 +13,9 @@ from campaign import mutations
 from campaign.telling import make, names, tell
 from shell import typed
 from weal.errors import DamagedStore
-from weal.store.doctor import examine, rescue
-from weal.store.store import open_store
+from weal.store.integrity import examine
+from weal.store.protocol import open_store
+from weal.store.recovery import recover
 
 EACH = 8
 
@@ -61,7 +62,7 @@ def test_events_behind_a_rewound_head_are_found_and_none_is_told_over_them(small
         with pytest.raises(DamagedStore, match="after the one that is to be its last"):
             use()
     store.close()
-    assert rescue(url, tmp_path / "saved").vouched == len(small[1][0])
+    assert recover(url, tmp_path / "saved").vouched == len(small[1][0])
 
 
 def test_events_behind_a_rewound_head_are_found_on_a_server_too(postgres_url):
@@ -111,7 +112,7 @@ def test_a_damaged_first_page_costs_nothing(small, tmp_path):
     data = bytearray(small[0].read_bytes())
     data[:4096] = bytes(4096)
     (tmp_path / "weal.db").write_bytes(data)
-    saved = rescue(tmp_path / "weal.db", tmp_path / "saved")
+    saved = recover(tmp_path / "weal.db", tmp_path / "saved")
     assert (saved.events, saved.vouched, saved.candidates) == (38, 38, 69)
 
 

@@ -7,10 +7,9 @@ import pytest
 
 from campaign import crowd, dying, dying_campaigns
 from campaign.lab import campaign, number, truth
-from weal.campaign.campaign import Campaign
-from weal.campaign.opening import open_campaign
+from weal.campaign.campaign import Campaign, open_campaign
 from weal.errors import Exhausted
-from weal.store.store import open_store
+from weal.store.protocol import open_store
 
 PROCESSES, ASKS, BATCH = crowd.COUNT, 5, 6
 

@@ -3,8 +3,8 @@ import pandas as pd
 import pytest
 
 from campaign.taught import measured, taught
-from weal.campaign.kept_trend import trend
-from weal.campaign.opening import open_campaign
+from weal.campaign.campaign import open_campaign
+from weal.campaign.session import trend
 from weal.campaign.status import honest_test
 from weal.errors import WealError
 from weal.plots.learner_figures import inputs, learning_curve

@@ -14,8 +14,8 @@ from campaign.alloys import begin_alloys, begin_bare
 from campaign.lab import pool
 from campaign.taught import taught
 from shell import refused, typed
-from weal.campaign import predicting
-from weal.campaign.opening import open_campaign
+from weal.campaign import predict
+from weal.campaign.campaign import open_campaign
 from weal.errors import WealError
 
 NUMBERS = ["mean", "sd", "low", "high"]
@@ -72,7 +72,7 @@ def test_neither_order_nor_blocks_nor_other_columns_matter(one, monkeypatch):
     table = new(17)
     found = quietly(one, table).set_index("id")
     mixed = table.sample(frac=1.0, random_state=3)[["steel", "b", "name", "a"]]
-    monkeypatch.setattr(predicting, "AT_A_TIME", 5)
+    monkeypatch.setattr(predict, "PREDICTION_BLOCK_ROWS", 5)
     in_blocks = quietly(one, mixed.reset_index(drop=True)).set_index("id")
     assert in_blocks.index.tolist() == mixed["name"].tolist()
     np.testing.assert_allclose(in_blocks.loc[found.index], found, rtol=1e-9, atol=1e-12)
@@ -208,7 +208,7 @@ def test_what_it_refuses(monkeypatch):
     bare = typed("predict", "bare", file)
     refused(bare, 1, "no predictions before there is a model: 8 more labels")
     Path("there.csv").write_text("mine")
-    monkeypatch.setattr("weal.cli.predict.MOST_SHOWN", 1)
+    monkeypatch.setattr("weal.cli.commands.predict.MAX_ROWS_SHOWN", 1)
     for words, says in (
         (["alloys", "no.csv"], "there is no file no.csv"),
         (["alloys", file], "2 rows are too many to be shown: --to FILE"),

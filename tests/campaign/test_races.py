@@ -15,9 +15,9 @@ from campaign import crowd, dying
 from campaign.postgres_server import PASSWORD
 from campaign.telling import NAME, labels, make, names, tell
 from weal.errors import WealError
-from weal.store.doctor import examine
 from weal.store.events import Draft
-from weal.store.store import open_store
+from weal.store.integrity import examine
+from weal.store.protocol import open_store
 
 
 def test_8_processes_open_or_create_the_same_campaign(shared_url):  # R7

@@ -9,15 +9,17 @@ from numpy.testing import assert_allclose
 
 from campaign.lab import campaign, number, pool, truth
 from weal.active_learner import ActiveLearner
-from weal.campaign import checkpoint, kept_pool, offers
-from weal.campaign.asking import _offers
+from weal.campaign import suggestions
 from weal.campaign.campaign import Campaign
 from weal.campaign.idempotency import AskCall
-from weal.campaign.replay import follow, replay
-from weal.campaign.rules import asked
+from weal.campaign.replay import replay, replay_new_events
+from weal.campaign.rules import decide_leases
+from weal.campaign.session import read_pool_snapshot
+from weal.campaign.suggestions import _offers
+from weal.formats import snapshots
 from weal.learner import choosing
-from weal.learner.beliefs import Beliefs
-from weal.learner.memory_pool import MEMORY
+from weal.learner.pools.memory import POOL_BYTES
+from weal.learner.posterior_cache import PosteriorCache
 
 # Labels that no model can take are told on purpose; whoever tells them is warned.
 pytestmark = pytest.mark.filterwarnings("ignore:r.* is far (from|outside):UserWarning")
@@ -34,13 +36,13 @@ def unaided(one):
     session.replay = replay(events[: len(events) // 2], session.pool, session.ledger)
     if not session.replay.labelled:
         session.replay = replay(events, session.pool, session.ledger)
-    session.replay = follow(session.replay, events[session.replay.seq :], session.pool)
-    session.beliefs = Beliefs(MEMORY)
+    session.replay = replay_new_events(session.replay, events[session.replay.seq :], session.pool)
+    session.beliefs = PosteriorCache(POOL_BYTES)
     return session
 
 
 def offered(session, one, n=4):
-    found, _ = offers.chosen(session.choosable(one.store.now()), session.beliefs, n, 0)
+    found, _ = suggestions.choose_rows(session.choosable(one.store.now()), session.beliefs, n, 0)
     return [offer.id for offer in found]
 
 
@@ -128,29 +130,29 @@ def test_a_checkpoint_is_used_when_it_fits_and_thrown_away_when_not():
             one.tell(name, truth(number(name)))
         one.ask()
         state = one.session.state
-        seq, head, data = one.store.snapshot("lab", checkpoint.KIND)
+        seq, head, data = one.store.snapshot("lab", snapshots.EXPERTS_KIND)
         assert (seq, head) == (one.ledger.seq, one.ledger.hash)
-        kept = checkpoint.read(data, state)
+        kept = snapshots.unpack_experts_snapshot(data, state)
         assert kept.dictionary == one.model.dictionary_
         assert again(one).state.settlement.experts.dictionary == kept.dictionary
         other = json.loads(data)
         nothing = json.dumps({**other, "arrays": "x"}).encode()
         for broken in (None, b"", b"{", b"[]", nothing):
-            assert checkpoint.read(broken, state) is None
+            assert snapshots.unpack_experts_snapshot(broken, state) is None
         one.tell("r39", truth(39))
-        assert checkpoint.read(data, one.session.state) is not None
+        assert snapshots.unpack_experts_snapshot(data, one.session.state) is not None
         one.change(warp=None)
-        assert checkpoint.read(data, one.session.state) is None
+        assert snapshots.unpack_experts_snapshot(data, one.session.state) is None
         one.change(warp="auto")
-        assert checkpoint.read(data, one.session.state) is not None
+        assert snapshots.unpack_experts_snapshot(data, one.session.state) is not None
         name = next(iter(one.ledger.labels))
         one.tell(name, 5.0, replace=True)
-        assert checkpoint.read(data, one.session.state) is None
+        assert snapshots.unpack_experts_snapshot(data, one.session.state) is None
 
 
 def test_a_checkpoint_is_equal_to_the_last_bit_for_inducing_points_too(monkeypatch):
-    monkeypatch.setattr("weal.model.approximation.SURELY_EXACT", 6)
-    monkeypatch.setattr("weal.model.approximation.BYTES", 8 * 6**2)
+    monkeypatch.setattr("weal.model.expert_kind.MAX_LABELS_ALWAYS_EXACT", 6)
+    monkeypatch.setattr("weal.model.expert_kind.MAX_FACTOR_BYTES", 8 * 6**2)
     with campaign() as one:
         for n in range(14):
             one.tell(f"r{n}", truth(n))
@@ -166,7 +168,7 @@ def test_a_wrong_checkpoint_changes_nothing():
             one.tell(name, truth(number(name)))
         one.ask()
         wanted = offered(one.session, one)
-        one.store.keep_snapshot("lab", checkpoint.KIND, 1, "nonsense", b"\x80\x04nonsense")
+        one.store.keep_snapshot("lab", snapshots.EXPERTS_KIND, 1, "nonsense", b"\x80\x04nonsense")
         assert offered(again(one), one) == wanted
 
 
@@ -175,21 +177,21 @@ def test_a_kept_belief_is_used_when_it_fits_and_thrown_away_when_not():
         for n in range(12):
             one.tell(f"r{n}", truth(n))
         one.ask()
-        _, _, data = one.store.snapshot("lab", kept_pool.KIND)
-        found = kept_pool.unpack(data, one.session.state)
+        _, _, data = one.store.snapshot("lab", snapshots.POOL_KIND)
+        found = snapshots.unpack_pool_snapshot(data, one.session.state)
         assert found.n == 12
         np.testing.assert_array_equal(found.mu, on_the_pool(one.session).mu[found.members])
         for broken in (b"", b"{}\n", b"[]\n", data[:-8], data.replace(b'"n": 12', b'"n": 11')):
-            assert kept_pool.unpack(broken, one.session.state) is None
+            assert snapshots.unpack_pool_snapshot(broken, one.session.state) is None
         one.tell("r39", truth(39))
-        assert kept_pool.unpack(data, one.session.state).n == 12
+        assert snapshots.unpack_pool_snapshot(data, one.session.state).n == 12
         kept, anew = on_the_pool(one.session), on_the_pool(again(one))
         np.testing.assert_array_equal(anew.mu, kept.mu)
         np.testing.assert_array_equal(anew.v, kept.v)
         one.add(pool(40, 45))
-        assert kept_pool.unpack(data, one.session.state) is None
+        assert snapshots.unpack_pool_snapshot(data, one.session.state) is None
         one.tell("r1", 5.0, replace=True)
-        assert kept_pool.unpack(data, one.session.state) is None
+        assert snapshots.unpack_pool_snapshot(data, one.session.state) is None
 
 
 def test_a_belief_is_kept_now_and_then_and_not_where_it_is_large(monkeypatch):
@@ -199,19 +201,19 @@ def test_a_belief_is_kept_now_and_then_and_not_where_it_is_large(monkeypatch):
         kept = []
         for _ in range(10):
             one.tell(name := one.ask(), truth(number(name)))
-            kept.append(kept_pool.read(one.store, one.ledger, one.session.state))
+            kept.append(read_pool_snapshot(one.store, one.ledger, one.session.state))
         assert [found.n for found in kept if found] == [12, 12, 15, 15, 15, 15, 20, 20]
     with campaign(n_start=30) as one:
         for n in range(12):
             one.tell(f"r{n}", truth(n))
         one.ask()
-        assert one.store.snapshot("lab", kept_pool.KIND) is None
-    monkeypatch.setattr(kept_pool, "MOST_BYTES", 100)
+        assert one.store.snapshot("lab", snapshots.POOL_KIND) is None
+    monkeypatch.setattr(snapshots, "MAX_POOL_SNAPSHOT_BYTES", 100)
     with campaign() as one:
         for n in range(12):
             one.tell(f"r{n}", truth(n))
         one.ask()
-        assert one.store.snapshot("lab", kept_pool.KIND) is None
+        assert one.store.snapshot("lab", snapshots.POOL_KIND) is None
 
 
 def settled(one):
@@ -329,7 +331,7 @@ def test_a_change_of_acquisition_during_an_ask_breaks_nothing():
         found, common = _offers(one, 1, 0, False)
         one.change(acquisition=["wvar", "igs"])
         lease, call = timedelta(days=1), AskCall(1, "bob", check=False)
-        one.store.transact("lab", lambda book: asked(book, found, call, lease, common))
+        one.store.transact("lab", lambda book: decide_leases(book, found, call, lease, common))
         assert one.learner.acquisition_weights == {"wvar": 0.5, "igs": 0.5}
         one.ask()
         assert sorted(one.learner.acquisition_weights) == ["igs", "wvar"]
@@ -338,8 +340,10 @@ def test_a_change_of_acquisition_during_an_ask_breaks_nothing():
 
 @pytest.mark.parametrize("deed", ["told", "corrected", "withdrawn"])
 def test_functions_are_weighed_once_for_the_labels_that_there_are(deed, monkeypatch):
-    times, weighed = [], choosing._weighed
-    monkeypatch.setattr(choosing, "_weighed", lambda *given: times.append(1) or weighed(*given))
+    times, weighed = [], choosing._updated_log_weights
+    monkeypatch.setattr(
+        choosing, "_updated_log_weights", lambda *given: times.append(1) or weighed(*given)
+    )
     with campaign(acquisition="multi") as one:
         for n in range(12):
             one.tell(f"r{n}", truth(n))
@@ -376,7 +380,7 @@ def test_candidates_and_settings_may_both_change_while_it_is_open():
 
 
 def test_a_pool_in_several_chunks_is_one_pool(monkeypatch):
-    monkeypatch.setattr("weal.campaign.creating.CHUNK", 16)
+    monkeypatch.setattr("weal.campaign.creation.CHUNK_ROWS", 16)
     with campaign(acquisition="ivr") as one:
         for n in range(8):
             one.tell(f"r{n}", truth(n))

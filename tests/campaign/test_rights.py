@@ -8,9 +8,9 @@ import pytest
 from campaign.lab import campaign, truth
 from campaign.postgres_server import PASSWORD
 from shell import typed
-from weal.campaign.opening import open_campaign
+from weal.campaign.campaign import open_campaign
 from weal.errors import NotAllowed
-from weal.store.store import open_store
+from weal.store.protocol import open_store
 
 DOCS = Path(__file__).parents[2] / "docs" / "guide" / "trust.md"
 ROLES = re.search(r"```sql\n(.*?)```", DOCS.read_text(), re.DOTALL)[1]

@@ -12,8 +12,8 @@ import pytest
 from campaign import dying
 from campaign.telling import NAME, labels, make, names, opened, sound, tell, version
 from weal.errors import WealError
-from weal.store import schema, sqlite_file, statements
-from weal.store.store import open_store
+from weal.store import sqlite_file, statements
+from weal.store.protocol import open_store
 
 KEPT = Path(__file__).parent / "kept"
 
@@ -21,7 +21,7 @@ KEPT = Path(__file__).parent / "kept"
 @pytest.fixture
 def a_newer_schema(monkeypatch):
     steps = (("CREATE TABLE weal_more (a)", "INSERT INTO weal_more VALUES (7)"),)
-    monkeypatch.setattr(schema, "SQLITE", schema.SQLITE + steps)
+    monkeypatch.setattr(statements, "SQLITE", statements.SQLITE + steps)
 
 
 def test_an_upgrade_keeps_the_rows_and_the_old_file(sqlite_url, tmp_path, request):  # R12
@@ -69,7 +69,7 @@ def test_files_of_every_schema_still_open(path, tmp_path):  # R12
 
 
 def test_there_is_a_kept_file_of_every_schema():  # R12
-    assert len(list(KEPT.glob("*.db"))) == len(schema.SQLITE)
+    assert len(list(KEPT.glob("*.db"))) == len(statements.SQLITE)
 
 
 def test_a_folder_is_not_a_store(tmp_path):
@@ -108,7 +108,7 @@ def test_a_read_only_store_can_be_read(sqlite_url, tmp_path, monkeypatch):
 import os
 from campaign.telling import labels, tell
 from weal.store import sqlite
-from weal.store.store import open_store
+from weal.store.protocol import open_store
 os.chmod({str(tmp_path)!r}, 0o555); os.chmod({str(tmp_path / "weal.db")!r}, 0o444)
 if os.geteuid() == 0: os.seteuid(65534)
 store = open_store({sqlite_url!r})
@@ -130,7 +130,7 @@ except Exception as error: print(type(error).__name__, error)
 def test_a_store_that_is_locked_says_so(sqlite_url, monkeypatch):
     with opened(sqlite_url) as store:
         make(store, names(3))
-    monkeypatch.setattr(sqlite_file, "PATIENCE", 0.1)
+    monkeypatch.setattr(sqlite_file, "BUSY_TIMEOUT_SECONDS", 0.1)
     with opened(sqlite_url) as one, opened(sqlite_url) as other:
 
         def decide(book):
@@ -167,7 +167,7 @@ def test_network_drives_are_warned_about_once(tmp_path, monkeypatch):
 
 
 def test_a_safe_sqlite_uses_the_log_and_an_older_one_goes_back(sqlite_url, monkeypatch):
-    monkeypatch.setattr(sqlite_file, "PATIENCE", 0.1)
+    monkeypatch.setattr(sqlite_file, "BUSY_TIMEOUT_SECONDS", 0.1)
     monkeypatch.setattr(sqlite_file, "SAFE_LOG", (3, 0, 0))
     with opened(sqlite_url) as store:
         make(store, names(3))
@@ -198,7 +198,7 @@ def test_events_of_some_keys_are_found_by_their_index(sqlite_url):
             with pytest.MonkeyPatch.context() as patch:
                 rows = type(sql).rows
                 patch.setattr(type(sql), "rows", lambda *given: said.append(given) or rows(*given))
-                statements.TableBook(sql, NAME, 2, "", sql.now()).by_keys(["k", "k/0"])
+                statements.TableTransaction(sql, NAME, 2, "", sql.now()).by_keys(["k", "k/0"])
             found = [rows(sql, f"EXPLAIN QUERY PLAN {text}", *more) for _, text, *more in said]
             return " ".join(step[3] for plan in found for step in plan)
 

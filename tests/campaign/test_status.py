@@ -6,9 +6,9 @@ import pytest
 from campaign.lab import campaign
 from campaign.taught import measured, taught, teach
 from weal.campaign.campaign import Campaign
-from weal.diagnostics.coverage import coverage
+from weal.diagnostics.error_trend import coverage
 from weal.diagnostics.leave_one_out import left_out
-from weal.store.store import open_store
+from weal.store.protocol import open_store
 
 # Labels that no model can take are told on purpose; whoever tells them is warned.
 pytestmark = pytest.mark.filterwarnings("ignore:r.* is far (from|outside):UserWarning")

@@ -6,22 +6,24 @@ import pytest
 from campaign.taught import taught
 from weal import EnsembleGPRegressor
 from weal.core.paper import ensemble
-from weal.diagnostics.random_choice import MOST, beside_random, draw
-from weal.diagnostics.stopping import Change, advice, changed, needed
-from weal.diagnostics.trend import Mark, Surprise, Trend
+from weal.diagnostics.error_trend import SequentialError, Trend, TrendPoint
+from weal.diagnostics.random_baseline import MAX_LABELS, beside_random, draw
+from weal.diagnostics.stopping import Change, advice, change_by_last_labels, labels_to_goal
 
 
 def a_trend(error, labels=100, first=10, surprise=1.0):
     at = sorted({int(first * 1.05**k) for k in range(100) if first * 1.05**k < labels} | {labels})
     rng = np.random.default_rng(4)
-    marks = tuple(Mark(n, 1.1 * error(n), error(n), {}) for n in at)
+    marks = tuple(TrendPoint(n, 1.1 * error(n), error(n), {}) for n in at)
     z = surprise * rng.normal(size=labels - first)
-    surprises = tuple(Surprise(first + n, float(e), 1.0, abs(e) < 1.64) for n, e in enumerate(z))
+    surprises = tuple(
+        SequentialError(first + n, float(e), 1.0, abs(e) < 1.64) for n, e in enumerate(z)
+    )
     return Trend(marks, surprises, 500)
 
 
 def test_a_square_root_law_is_drawn_on():
-    found = needed(a_trend(lambda n: 2.0 * n**-0.5), 0.1, 5000, 0)  # 400 labels in all
+    found = labels_to_goal(a_trend(lambda n: 2.0 * n**-0.5), 0.1, 5000, 0)  # 400 labels in all
     assert found.low < 300 < found.high
     assert 150 < found.median < 500
     assert found.reached == 0.0
@@ -31,33 +33,34 @@ def test_a_square_root_law_is_drawn_on():
 
 def test_a_nearer_goal_needs_fewer_labels_and_is_surer():
     trend = a_trend(lambda n: 2.0 * n**-0.5)
-    goals = [needed(trend, goal, 5000, 0) for goal in (0.05, 0.1, 0.15, 0.19)]
+    goals = [labels_to_goal(trend, goal, 5000, 0) for goal in (0.05, 0.1, 0.15, 0.19)]
     assert [one.low for one in goals] == sorted((one.low for one in goals), reverse=True)
     assert [one.reached for one in goals] == sorted(one.reached for one in goals)
 
 
 def test_an_error_that_does_not_fall_meets_no_far_goal():
-    found = needed(a_trend(lambda n: 2.0), 0.2, 300, 0)
+    found = labels_to_goal(a_trend(lambda n: 2.0), 0.2, 300, 0)
     assert (found.median, found.high, found.limit) == (None, None, 300)
     assert "not within 300 more labels" in found.text
 
 
 def test_a_goal_that_is_reached_is_said_so():
-    found = needed(a_trend(lambda n: 2.0 * n**-0.5), 0.4, 5000, 0)
+    found = labels_to_goal(a_trend(lambda n: 2.0 * n**-0.5), 0.4, 5000, 0)
     assert found.reached > 0.95
     assert "reached" in found.text
     assert "likely reached" in advice(a_trend(lambda n: 2.0), None, found, 0)
 
 
 def test_few_labels_tell_nothing_of_how_many_are_needed():
-    found = needed(a_trend(lambda n: 2.0 * n**-0.5, labels=12), 0.1, 5000, 0)
+    found = labels_to_goal(a_trend(lambda n: 2.0 * n**-0.5, labels=12), 0.1, 5000, 0)
     assert found.median is None
     assert "cannot tell" in found.text
 
 
 def test_labels_that_surprise_make_the_error_larger():
     calm, wild = (
-        needed(a_trend(lambda n: 2.0 * n**-0.5, surprise=size), 0.1, 9000, 0) for size in (1.0, 1.6)
+        labels_to_goal(a_trend(lambda n: 2.0 * n**-0.5, surprise=size), 0.1, 9000, 0)
+        for size in (1.0, 1.6)
     )
     assert wild.error > 1.3 * calm.error
     assert wild.median > calm.median
@@ -66,23 +69,23 @@ def test_labels_that_surprise_make_the_error_larger():
 def test_labels_needed_are_the_same_every_time_and_in_any_unit():
     law = a_trend(lambda n: 2.0 * n**-0.5)
     large = a_trend(lambda n: 2e6 * n**-0.5)
-    assert needed(law, 0.1, 5000, 3) == needed(law, 0.1, 5000, 3)
-    assert needed(large, 1e5, 5000, 3).median == pytest.approx(
-        needed(law, 0.1, 5000, 3).median, abs=1
+    assert labels_to_goal(law, 0.1, 5000, 3) == labels_to_goal(law, 0.1, 5000, 3)
+    assert labels_to_goal(large, 1e5, 5000, 3).median == pytest.approx(
+        labels_to_goal(law, 0.1, 5000, 3).median, abs=1
     )
 
 
 def test_what_the_last_labels_changed_is_the_difference_of_two_models():
     one, early = taught(30), taught(24)
     X = one.session.pool.X
-    found = changed(one.model, 5, X, 6)
+    found = change_by_last_labels(one.model, 5, X, 6)
     before, sd_before = early.model.predict(X, return_std=True)
     after, sd_after = one.model.predict(X, return_std=True)
     moved = np.sqrt(((after - before) ** 2).mean() / (sd_before**2).mean())
     assert found.moved == pytest.approx(moved, rel=1e-6)
     assert found.before == pytest.approx(np.sqrt((sd_before**2).mean()), rel=1e-6)
     assert found.now == pytest.approx(np.sqrt((sd_after**2).mean()), rel=1e-6)
-    assert changed(one.model, 5, X, 26) is None
+    assert change_by_last_labels(one.model, 5, X, 26) is None
 
 
 def test_advice_follows_from_what_was_gained():
@@ -141,5 +144,5 @@ def test_the_comparison_with_random_choice_is_the_same_every_time():
 
 def test_too_many_labels_are_not_compared():
     model, pool = one_input(np.linspace(0.0, 10.0, 12))
-    fold = replace(model.fold, y=np.zeros(MOST + 1))
+    fold = replace(model.fold, y=np.zeros(MAX_LABELS + 1))
     assert beside_random(fold, model.scaling, pool, 0) is None

@@ -4,7 +4,7 @@ import pytest
 
 from campaign.telling import NAME, make, names, tell
 from weal.errors import DamagedStore, WealError
-from weal.store.store import open_store
+from weal.store.protocol import open_store
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,10 @@ import pytest
 import weal
 from shell import typed
 from weal.errors import WealError
-from weal.store.doctor import examine, rescue
-from weal.store.naming import mask, read_name
-from weal.store.store import open_store
+from weal.store.integrity import examine
+from weal.store.protocol import open_store
+from weal.store.recovery import recover
+from weal.store.urls import mask, read_name
 
 SECRET = "s3cr3t"
 HERE = "127.0.0.1:1/lab"
@@ -114,7 +115,7 @@ def test_no_error_of_python_shows_a_password(url):
     for call in (
         lambda: weal.open_campaign("alloys", url),
         lambda: open_store(url),
-        lambda: rescue(url, "saved"),
+        lambda: recover(url, "saved"),
     ):
         with pytest.raises((WealError, ValueError)) as caught:
             call()

@@ -15,8 +15,8 @@ from weal.errors import (
     WealError,
 )
 from weal.store.events import Draft
-from weal.store.naming import mask
-from weal.store.store import Chunk, append, open_store
+from weal.store.protocol import Chunk, append, open_store
+from weal.store.urls import mask
 
 ODD_IDS = ["x" * 4096, "y" * 257, "🧪👩‍🔬", "מדגם", "../../x", "'; DROP TABLE weal_event;--"]
 ODD_IDS += ["%s ?", "<script>", "a\nb", "\t", " ", "é", "e\u0301", '"', "\\", "NULL", "1", "01"]

@@ -4,7 +4,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from campaign.lab import campaign, number, truth
-from weal.campaign.opening import open_campaign
+from weal.campaign.campaign import open_campaign
 from weal.errors import AlreadyLabelled
 
 IDS = [f"r{n}" for n in range(14)]

@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from shell import typed
-from weal.campaign.exporting import export
-from weal.campaign.opening import open_campaign
+from weal.campaign.campaign import open_campaign
+from weal.campaign.export import export
 from weal.store.events import Draft
-from weal.table.guarding import guarded, spelt, unguarded, unspelt
+from weal.tables.spreadsheet_escaping import escape, escape_control_characters, unescape, unspelt
 
 NASTY = [
     "=1+1",
@@ -70,11 +70,11 @@ SLOW = settings(max_examples=12, deadline=None, suppress_health_check=list(Healt
 
 @given(st.lists(st.one_of(PIECES, st.text(max_size=5)), max_size=4).map("".join))
 def test_guarded_text_is_read_back_and_does_not_run(text):
-    written = guarded(text)
+    written = escape(text)
     assert not written or written[0] not in "=+-@\t\r"
     assert all(letter.isprintable() or letter in "\n\t" or ord(letter) > 159 for letter in written)
     if not any("\ud800" <= letter <= "\udfff" for letter in text):
-        assert unguarded(written) == unspelt(spelt(text)) == text
+        assert unescape(written) == unspelt(escape_control_characters(text)) == text
 
 
 def begun(ids):
@@ -270,12 +270,12 @@ def test_a_file_that_is_there_stays_unless_forced():
 
 
 def test_nobody_is_overwritten_who_was_faster(tmp_path, monkeypatch):
-    from weal.campaign import writing
+    from weal.tables import table_writer
 
     def slow(table, draft):
         (tmp_path / "c.csv").write_text("theirs")
 
-    monkeypatch.setitem(writing.WRITERS, ".csv", slow)
+    monkeypatch.setitem(table_writer.WRITERS, ".csv", slow)
     with begun(["a", "b", "c"]) as one, pytest.raises(ValueError, match=r"c\.csv already"):
         export(one, "candidates", tmp_path / "c.csv")
     assert (tmp_path / "c.csv").read_text() == "theirs"

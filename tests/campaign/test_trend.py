@@ -6,13 +6,13 @@ import pytest
 
 from campaign.taught import measured, taught, teach
 from weal import ActiveLearner, EnsembleGPRegressor
-from weal.campaign import kept_trend
-from weal.campaign.kept_trend import KIND
+from weal.campaign import session
+from weal.campaign.session import TREND_KIND
 from weal.core.paper import ensemble
+from weal.diagnostics.error_trend import SEQUENTIAL_WINDOW_LABELS, error_trend, train_on_first
 from weal.diagnostics.leave_one_out import left_out, left_out_levels, left_out_means
-from weal.diagnostics.trend import WINDOW, course, fold_after
-from weal.model.prediction import in_units
-from weal.model.settling import prior_experts
+from weal.model.expert_kind import prior_experts
+from weal.model.model import in_units
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def one():
 
 
 def trend(campaign, progress=None):
-    return kept_trend.trend(campaign.session, progress)
+    return session.trend(campaign.session, progress)
 
 
 def a_model(**changes):
@@ -93,13 +93,15 @@ def test_the_course_is_that_of_a_learner_told_label_by_label(one):
 def test_the_prequential_error_looks_back_on_the_last_labels(one):
     found = trend(one)
     errors = np.array([surprise.error for surprise in found.surprises])
-    assert found.prequential() == pytest.approx(np.sqrt((errors[-WINDOW:] ** 2).mean()))
+    assert found.prequential() == pytest.approx(
+        np.sqrt((errors[-SEQUENTIAL_WINDOW_LABELS:] ** 2).mean())
+    )
     assert found.prequential(7) == pytest.approx(np.sqrt((errors[:2] ** 2).mean()))
     assert found.prequential(5) is None
 
 
 def test_the_fold_of_the_first_labels_is_the_model_of_that_time(one):
-    early = fold_after(one.model, 5, 17)
+    early = train_on_first(one.model, 5, 17)
     model = taught(17).model
     np.testing.assert_allclose(early.ensemble.w, model.weights_, rtol=1e-9)
     assert early.dictionary == model.dictionary_
@@ -113,15 +115,15 @@ def test_a_course_goes_on_from_where_it_was_kept():
     assert not seen
     teach(one, 23)
     later = trend(one, lambda *step: seen.append(step))
-    assert later == course(one.model, 5, one.session.pool.X)
+    assert later == error_trend(one.model, 5, one.session.pool.X)
     assert 5 < seen[0][1] <= 16
     assert seen[-1] == ("error estimates", 23, 23)
 
 
 def test_a_long_course_is_part_of_the_fine_one(one, monkeypatch):
-    fine = course(one.model, 5, one.session.pool.X)
-    monkeypatch.setattr("weal.diagnostics.trend.FINE", 10)
-    long = course(one.model, 5, one.session.pool.X)
+    fine = error_trend(one.model, 5, one.session.pool.X)
+    monkeypatch.setattr("weal.diagnostics.error_trend.MAX_LABELS_WITH_EVERY_MARK", 10)
+    long = error_trend(one.model, 5, one.session.pool.X)
     rough = {mark.labels: mark for mark in long.marks}
     exact = {mark.labels: mark for mark in fine.marks}
     assert len(rough) < len(exact)
@@ -137,18 +139,20 @@ def test_a_long_course_is_part_of_the_fine_one(one, monkeypatch):
 def test_beyond_some_labels_the_past_is_settled_less_often_and_the_last_is_the_model(
     one, monkeypatch
 ):
-    exact = {mark.labels: mark for mark in course(one.model, 5, one.session.pool.X).marks}
-    for name, value in {"PAST": 15, "AS_IT_WAS": 10, "SETTLED_BY": 14}.items():
-        monkeypatch.setattr(f"weal.diagnostics.trend.{name}", value)
-    rough = {mark.labels: mark for mark in course(one.model, 5, one.session.pool.X).marks}
+    exact = {mark.labels: mark for mark in error_trend(one.model, 5, one.session.pool.X).marks}
+    for name, value in {"MAX_LABELS_RESELECTED": 15, "AS_IT_WAS": 10, "SETTLED_BY": 14}.items():
+        monkeypatch.setattr(f"weal.diagnostics.error_trend.{name}", value)
+    rough = {mark.labels: mark for mark in error_trend(one.model, 5, one.session.pool.X).marks}
     assert list(rough) == list(exact)
     assert all(rough[n] == exact[n] for n in rough if n <= 15)
     assert all(rough[n] != exact[n] for n in rough if 20 <= n < 30)
     _, sd = one.model.predict(one.session.pool.X, return_std=True)
     assert rough[30].expected == pytest.approx(np.sqrt((sd**2).mean()), rel=1e-3)
     for labels, begun in ((24, 22), (14, 10)):
-        before, kept = course(taught(labels).model, 5, one.session.pool.X), []
-        again = course(one.model, 5, one.session.pool.X, before, lambda *step: kept.append(step))  # noqa: B023
+        before, kept = error_trend(taught(labels).model, 5, one.session.pool.X), []
+        again = error_trend(
+            one.model, 5, one.session.pool.X, before, lambda *step, to=kept: to.append(step)
+        )
         assert again.marks == tuple(rough.values())
         assert kept[0][1] == begun
 
@@ -160,17 +164,17 @@ def test_a_kept_course_is_thrown_away_when_a_label_changes():
     one.tell(name, measured(name) + 0.3, replace=True)
     after = trend(one)
     assert after != before
-    assert after == course(one.model, 5, one.session.pool.X)
+    assert after == error_trend(one.model, 5, one.session.pool.X)
 
 
 def test_a_kept_course_is_thrown_away_when_it_is_not_of_this_campaign():
     one = taught(12)
     found = trend(one)
-    seq, hash, data = one.store.snapshot(one.name, KIND)
+    seq, hash, data = one.store.snapshot(one.name, TREND_KIND)
     wrong = json.loads(data)
     wrong["marks"][-1]["expected"] = 99.0
     wrong = json.dumps(wrong).encode()
-    one.store.keep_snapshot(one.name, KIND, seq, hash, wrong)
+    one.store.keep_snapshot(one.name, TREND_KIND, seq, hash, wrong)
     assert trend(one) != found  # it is believed
     for bad in [
         (seq, "0" * len(hash), wrong),
@@ -181,7 +185,7 @@ def test_a_kept_course_is_thrown_away_when_it_is_not_of_this_campaign():
         (seq, hash, b"[1]"),
         (seq, hash, wrong.replace(b'"of": "', b'"of": "0')),
     ]:
-        one.store.keep_snapshot(one.name, KIND, *bad)
+        one.store.keep_snapshot(one.name, TREND_KIND, *bad)
         assert trend(one) == found
 
 

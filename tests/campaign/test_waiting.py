@@ -10,9 +10,9 @@ from itertools import islice
 from campaign import crowd
 from campaign.lab import campaign, number, truth
 from campaign.telling import NAME, make, names, opened, tell
-from weal.campaign import asking
-from weal.campaign.opening import open_campaign
-from weal.store import sqlite_sql
+from weal.campaign import suggestions
+from weal.campaign.campaign import open_campaign
+from weal.store.database import pauses
 
 ASKS = 3
 
@@ -25,7 +25,7 @@ def test_an_ask_stands_whatever_else_was_written_and_none_is_made_in_vain(shared
 
 
 def test_labels_told_while_an_ask_chooses_do_not_undo_it(shared_url, monkeypatch):
-    offers, chosen = asking._offers, []
+    offers, chosen = suggestions._offers, []
 
     def slow(self, *rest):
         found = offers(self, *rest)
@@ -40,7 +40,7 @@ def test_labels_told_while_an_ask_chooses_do_not_undo_it(shared_url, monkeypatch
         return found
 
     with campaign(shared_url) as one:
-        monkeypatch.setattr(asking, "_offers", slow)
+        monkeypatch.setattr(suggestions, "_offers", slow)
         assert one.ask(3)
     assert chosen == [1]
 
@@ -57,13 +57,13 @@ def test_a_turn_that_never_comes_is_gone_without(shared_url, monkeypatch):
 
 
 def test_who_has_waited_longer_tries_more_often():
-    tries = list(islice(sqlite_sql.pauses(), 60))
+    tries = list(islice(pauses(), 60))
     assert min(tries[:4]) > max(tries[20:])
     assert sum(tries[20:]) / 40 < 0.3 * sum(tries[:4]) / 4
 
 
 def test_who_had_to_wait_lets_others_go_first(sqlite_url, tmp_path, monkeypatch):
-    monkeypatch.setattr("weal.store.sqlite.CROWDED", 1e6)  # however slow the machine is
+    monkeypatch.setattr("weal.store.sqlite.CONTENTION_SECONDS", 1e6)  # however slow the machine is
     with opened(sqlite_url) as store:
         make(store, names(9))
         slept = []

@@ -5,8 +5,8 @@ import pytest
 
 from campaign.lab import campaign, pool
 from campaign.taught import measured, taught, teach
-from weal.diagnostics import wording
-from weal.diagnostics.input_importance import distances, shares
+from weal import text
+from weal.diagnostics.effects import distances, shares
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def test_every_row_that_is_out_says_what_was_expected_of_it_and_why(one):
         assert row.low < row.mean < row.high
         assert row.row["a"] == cells.loc[row.id, "a"]
         assert row.row["steel"] == cells.loc[row.id, "steel"]
-        assert wording.plus_minus(row.mean, row.sd) in row.why
+        assert text.plus_minus(row.mean, row.sd) in row.why
         assert row.near[0].id in row.why
         assert row.why.isascii()
     assert asked[0].until - asked[0].since == timedelta(hours=5)
@@ -54,7 +54,7 @@ def test_the_share_of_each_of_several_functions_is_told():
         (chosen,) = several.asked(several.ask(1))
     assert sum(chosen.shares.values()) == pytest.approx(1.0)
     first = max(chosen.shares, key=chosen.shares.get)
-    assert f"({first} {wording.percent(chosen.shares[first])})" in chosen.why
+    assert f"({first} {text.percent(chosen.shares[first])})" in chosen.why
 
 
 def test_the_neighbours_are_the_nearest_labelled_rows(one):
@@ -142,4 +142,4 @@ def test_distances_before_there_is_a_model_are_in_sds():
     ],
 )
 def test_a_value_is_told_to_the_digits_that_its_uncertainty_deserves(mean, sd, said):
-    assert wording.plus_minus(mean, sd) == said
+    assert text.plus_minus(mean, sd) == said

@@ -19,9 +19,9 @@ from weal.core.extensions.more_acquisitions import (
     needs_reduction,
     needs_targets,
 )
-from weal.core.extensions.variance_reduction import Toward
+from weal.core.extensions.variance_reduction import TargetBelief
 from weal.core.paper.acquisition import (
-    NEGLIGIBLE,
+    NEGLIGIBLE_WEIGHT,
     PAPER,
     VAR_FLOOR,
     gpm_ent,
@@ -32,9 +32,9 @@ from weal.core.paper.acquisition import (
     wvar,
 )
 from weal.core.paper.ensemble import Ensemble
-from weal.core.paper.fixed_magnitude import Fixed
-from weal.learner import scores as in_blocks
-from weal.learner.pool import Pass
+from weal.core.paper.fixed_magnitude import FixedMagnitude
+from weal.learner.pools import score_pass as in_blocks
+from weal.learner.pools.protocol import ScorePass
 
 few = settings(max_examples=15, deadline=None)
 EVERY = sorted(ACQUISITIONS)
@@ -93,7 +93,7 @@ def experts(bel, which):
     order = np.arange(len(bel.w))[which].tolist()
     there = [n for n, m in enumerate(order) if m in rows]
     at = [rows[order[n]] for n in there]
-    toward = Toward(np.array(there), bel.toward.mu[at], bel.toward.cov[at])
+    toward = TargetBelief(np.array(there), bel.toward.mu[at], bel.toward.cov[at])
     chosen = {name: frozen(getattr(bel, name)[which]) for name in parts}
     return replace(bel, **chosen, toward=toward)
 
@@ -152,7 +152,7 @@ def test_leaving_negligible_experts_out_stays_within_the_stated_bound(M, spread,
         rng = np.random.default_rng(seed)
         w = bel.w.copy()
         small = rng.permutation(M)[: rng.integers(1, M)]
-        w[small] = share * NEGLIGIBLE
+        w[small] = share * NEGLIGIBLE_WEIGHT
         w /= w.sum()
         var = np.exp(2.0 * spread * rng.uniform(-1.0, 1.0, bel.var.shape))
         bel = replace(bel, w=frozen(w), var=frozen(var))
@@ -236,9 +236,9 @@ def of_a_pass(bel, functions):
     """Scores (K, N) of a pass over a pool on which the experts believe this."""
     with np.errstate(divide="ignore"):
         log_w = np.log(bel.w)
-    ens = Ensemble(None, log_w, Fixed(np.ones_like(bel.w)), bel.noise)
+    ens = Ensemble(None, log_w, FixedMagnitude(np.ones_like(bel.w)), bel.noise)
     everyone, N = np.ones(bel.mu.shape[1], dtype=bool), bel.mu.shape[1]
-    asked = Pass(ens, functions, bel.X_labelled, bel.y_labelled, bel.key, everyone, range(N))
+    asked = ScorePass(ens, functions, bel.X_labelled, bel.y_labelled, bel.key, everyone, range(N))
     q = bel.reduction * (bel.var + bel.noise[:, None])
     given = in_blocks.belief_of(asked, slice(None), bel.mu, bel.var, q, bel.X)
     asked = replace(asked, targets=OfBelief(bel))
@@ -291,7 +291,7 @@ def test_a_score_of_a_candidate_knows_nothing_of_the_others(name, bel, cut):
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_large_pools_are_scored_in_blocks_with_the_same_result(monkeypatch, name, size):
     bel = belief(5, N=40)
-    monkeypatch.setattr(in_blocks, "SCORED", size)
+    monkeypatch.setattr(in_blocks, "SCORE_BLOCK_CANDIDATES", size)
     close(of_a_pass(bel, {name: ACQUISITIONS[name]})[0], ACQUISITIONS[name](bel), bel, name)
 
 
@@ -304,7 +304,7 @@ def test_a_users_function_is_given_blocks_if_it_says_so(monkeypatch, pointwise):
         return bel.reduction[0] + bel.X[:, 0] + bel.mean
 
     own.pointwise = pointwise
-    monkeypatch.setattr(in_blocks, "SCORED", 15)
+    monkeypatch.setattr(in_blocks, "SCORE_BLOCK_CANDIDATES", 15)
     bel = belief(6, N=40)
     found = of_a_pass(bel, {"own": own, "qbc": qbc})
     assert sizes == ([15, 15, 10] if pointwise else [40])
@@ -344,7 +344,7 @@ def test_scores_follow_the_unit_of_the_labels(name, bel, unit):
         noise=frozen(unit**2 * bel.noise),
         y_labelled=frozen(unit * bel.y_labelled),
         reduction=frozen(unit**2 * bel.reduction),
-        toward=Toward(bel.toward.which, unit * bel.toward.mu, unit**2 * bel.toward.cov),
+        toward=TargetBelief(bel.toward.which, unit * bel.toward.mu, unit**2 * bel.toward.cov),
     )
     was = ACQUISITIONS[name](bel)
     expected = was + np.log(unit) if name in ENTROPIES else was * unit ** POWERS[name]

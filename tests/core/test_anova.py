@@ -7,12 +7,16 @@ from scipy.optimize import approx_fprime
 from reference.cases import frozen
 from reference.kernels import matrix
 from weal import EnsembleGPRegressor, Kernel
-from weal.core.constants import N_PAIRS, RATIOS
+from weal.core.constants import NOISE_RATIO_GRID, POSTERIOR_POINT_PAIRS
 from weal.core.extensions import anova_kernel
 from weal.core.extensions.ard import fit
 from weal.core.extensions.integrated_evidence import evidence_constant, log_evidences
-from weal.core.extensions.model_selection import choose, grid
-from weal.core.extensions.posterior_points import directions, draws
+from weal.core.extensions.model_selection import (
+    candidate_grid,
+    directions,
+    posterior_points,
+    select_models,
+)
 from weal.core.paper.kernels import correlation
 from weal.core.paper.random_features import spectral_draw
 
@@ -70,7 +74,7 @@ def test_its_slopes_are_those_of_finite_differences(log_s):
 def test_blocks_of_rows_change_nothing(monkeypatch):
     X, kernel = points(4, 30, 3), Kernel("anova", (0.5, 1.0, 2.0), 0.7)
     whole = correlation(kernel, X, X)
-    monkeypatch.setattr(anova_kernel, "CELLS", 64)
+    monkeypatch.setattr(anova_kernel, "CORRELATION_BLOCK", 64)
     assert (correlation(kernel, X, X) == whole).all()
 
 
@@ -79,7 +83,7 @@ def test_blocks_of_rows_change_nothing(monkeypatch):
 def test_a_product_and_a_sum_of_positive_terms_are_the_same(d, s, monkeypatch):
     X, Y = points(6, 20, d), points(7, 33, d)
     found = anova_kernel.correlation(X, Y, s)
-    monkeypatch.setattr(anova_kernel, "MOST_EMPTY", -1.0)
+    monkeypatch.setattr(anova_kernel, "MAX_EMPTY_SHARE", -1.0)
     np.testing.assert_allclose(found, anova_kernel.correlation(X, Y, s), rtol=1e-12, atol=1e-13)
 
 
@@ -101,10 +105,10 @@ def additive(t=40):
 def test_a_sum_is_learnt_by_anova_unless_experts_are_not_exact():
     X, y = additive()
     known = (X, y, np.zeros(len(y)))
-    best = choose(grid(4), RATIOS, *known)
+    best = select_models(candidate_grid(4), NOISE_RATIO_GRID, *known)
     assert best.kernels[0].family == "anova"
     assert best.kernels[0].alpha < 1.0
-    without = choose(grid(4), RATIOS, *known, additive=False)
+    without = select_models(candidate_grid(4), NOISE_RATIO_GRID, *known, additive=False)
     assert all(kernel.family != "anova" for kernel in without.kernels)
 
 
@@ -131,12 +135,12 @@ def test_a_model_with_anova_is_kept_whole(tmp_path):
 
 def test_draws_have_the_mean_and_covariance_of_the_approximation():
     """All pairs of them do; a third of the pairs have at least the mean."""
-    z = directions(N_PAIRS)
-    np.testing.assert_allclose(z.T @ z / len(z), np.eye(N_PAIRS), atol=1e-12)
-    few = directions(3 * N_PAIRS)
-    assert len(few) == 2 * N_PAIRS
+    z = directions(POSTERIOR_POINT_PAIRS)
+    np.testing.assert_allclose(z.T @ z / len(z), np.eye(POSTERIOR_POINT_PAIRS), atol=1e-12)
+    few = directions(3 * POSTERIOR_POINT_PAIRS)
+    assert len(few) == 2 * POSTERIOR_POINT_PAIRS
     np.testing.assert_allclose(few.mean(axis=0), 0.0, atol=1e-12)
-    np.testing.assert_allclose((few**2).sum(axis=1), 3 * N_PAIRS)
+    np.testing.assert_allclose((few**2).sum(axis=1), 3 * POSTERIOR_POINT_PAIRS)
 
 
 @pytest.mark.parametrize("family", ["rbf", "anova"])
@@ -144,7 +148,7 @@ def test_shares_of_draws_are_the_truth_over_the_approximation(family):
     X, y = additive(30)
     y = y + 0.3 * np.random.default_rng(7).standard_normal(30)
     peak = fit(Kernel(family, 2.0, offset=10.0), 1e-2, X, y, np.zeros(30))
-    points_, log_share, L, b = draws(peak)
+    points_, log_share, L, b = posterior_points(peak)
     assert (peak.slope == 0.0).all()
     away = points_ - peak.p
     heights = [-peak.fit.loss(p)[0] - peak.height for p in points_]

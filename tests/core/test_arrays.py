@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weal.core.arrays import Rows
+from weal.core.arrays import GrowingRows
 
 
 @settings(max_examples=60, deadline=None)
@@ -17,7 +17,7 @@ def test_what_a_value_shows_never_changes_whoever_appends_to_whom(M, start, choi
     """Every value of a tree of appends is compared with a plain copy of it, at the end."""
     n = 3
     first = np.arange(M * start * n, dtype=float).reshape(M, start, n)
-    values = [(Rows(first.copy()), first)]
+    values = [(GrowingRows(first.copy()), first)]
     for number, (parent, newest, apart) in enumerate(choices):
         rows, plain = values[-1 if newest else parent % len(values)]
         if apart:
@@ -31,7 +31,7 @@ def test_what_a_value_shows_never_changes_whoever_appends_to_whom(M, start, choi
 
 def test_longer_rows_widen_the_matrices_with_zeros():
     """The rows of a Cholesky factor: row t has t + 1 entries."""
-    rows = Rows(np.zeros((2, 0, 0)))
+    rows = GrowingRows(np.zeros((2, 0, 0)))
     plain = np.zeros((2, 30, 30))
     for t in range(30):
         row = np.random.default_rng(t).standard_normal((2, t + 1))

@@ -9,11 +9,11 @@ from scipy import stats
 from scipy.integrate import trapezoid
 
 from reference.cases import frozen
-from weal.core.constants import RAISED
-from weal.core.extensions.label_warp import STRAIGHT, Bend, fit_warp
+from weal.core.constants import MAX_WARPED_MEAN_VARIANCE
+from weal.core.extensions.label_warp import IDENTITY_WARP, LabelWarp, fit_warp
 
 LABELS = frozen(np.random.default_rng(3).lognormal(1.0, 1.3, size=60))
-BENDS = {"lognormal": fit_warp(LABELS), "own": Bend(median=-2.0, spread=0.3, mean=0.4, sd=1.7)}
+BENDS = {"lognormal": fit_warp(LABELS), "own": LabelWarp(median=-2.0, spread=0.3, mean=0.4, sd=1.7)}
 
 
 @pytest.fixture(params=BENDS)
@@ -61,7 +61,7 @@ def test_moments_are_those_of_quadrature(bend, mu, var, noise):
     mean = w @ expected
     ours = bend.moments(np.array(mu), np.array(var), np.array(noise))
     assert_allclose(ours[1], w @ (expected - mean) ** 2, rtol=1e-8)
-    if bend.sd**2 * (var + noise) <= RAISED:
+    if bend.sd**2 * (var + noise) <= MAX_WARPED_MEAN_VARIANCE:
         assert_allclose(ours[0], mean, rtol=1e-8)
     else:  # not raised as much: the tail of a normal is not believed
         median = bend.unbent(np.array(mu))
@@ -78,12 +78,12 @@ def test_moments_of_what_is_hardly_known_stay_finite(bend):
 @settings(max_examples=50, deadline=None)
 def test_straight_labels_are_left_alone(values):
     y = frozen(np.array(values))
-    assert (STRAIGHT.labels(y) == y).all()
-    assert (STRAIGHT.unbent(y) == y).all()
-    assert (STRAIGHT.variances(y, y) == y).all()
-    assert (STRAIGHT.log_slope(y) == 0.0).all()
-    assert STRAIGHT.one(3.0, 0.2) == (3.0, 0.2)
-    assert all((part == y).all() for part in STRAIGHT.moments(y, y, y))
+    assert (IDENTITY_WARP.labels(y) == y).all()
+    assert (IDENTITY_WARP.unbent(y) == y).all()
+    assert (IDENTITY_WARP.variances(y, y) == y).all()
+    assert (IDENTITY_WARP.log_slope(y) == 0.0).all()
+    assert IDENTITY_WARP.one(3.0, 0.2) == (3.0, 0.2)
+    assert all((part == y).all() for part in IDENTITY_WARP.moments(y, y, y))
 
 
 def test_one_label_is_bent_as_many(bend):
@@ -94,7 +94,7 @@ def test_one_label_is_bent_as_many(bend):
 
 @pytest.mark.parametrize("y", [[1.0], [2.0, 2.0, 2.0], [0.0] * 7 + [1.0, 9.0]])
 def test_labels_half_of_which_are_equal_stay_straight(y):
-    assert fit_warp(np.array(y)) == STRAIGHT
+    assert fit_warp(np.array(y)) == IDENTITY_WARP
 
 
 @given(factor=st.floats(1e-3, 1e3), shift=st.floats(-1e3, 1e3))

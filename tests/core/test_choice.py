@@ -10,8 +10,15 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 
 from reference.cases import frozen
-from weal.core.distances import spread
-from weal.core.tie_breaking import HANDFUL, TIE, Best, best, best_of, merge
+from weal.core.distances import space_filling_start
+from weal.core.tie_breaking import (
+    START_CANDIDATES,
+    TIE_RTOL,
+    BestCandidates,
+    best,
+    best_candidates,
+    merge,
+)
 
 few = settings(max_examples=50, deadline=None)
 IDS = [3, "a", (2, "b"), -7, "", 3.5, "3", frozenset({1}), b"x", 10**30]
@@ -23,7 +30,7 @@ def tied_scores(seed, top):
     rng = np.random.default_rng(seed)
     tied = rng.random(len(IDS)) < 0.5
     tied[rng.integers(len(IDS))] = True
-    jitter = 0.4 * TIE * rng.uniform(-1.0, 1.0, len(IDS))
+    jitter = 0.4 * TIE_RTOL * rng.uniform(-1.0, 1.0, len(IDS))
     low = top - abs(top) * (0.01 + rng.random(len(IDS)))
     return frozen(np.where(tied, top * (1.0 + jitter), low)), tied
 
@@ -47,11 +54,11 @@ def test_the_order_of_the_candidates_and_rounding_decide_nothing(seed, top, key)
 
 def test_a_difference_beyond_the_tie_decides():
     for top in (1.0, -1.0, 1e9, 1e-9):
-        scores = np.full(len(IDS), top - 3.0 * TIE * abs(top))
+        scores = np.full(len(IDS), top - 3.0 * TIE_RTOL * abs(top))
         for n in range(len(IDS)):
             scores[n] = top
             assert {best(scores, EVERYONE, seed, IDS) for seed in range(20)} == {n}
-            scores[n] = top - 3.0 * TIE * abs(top)
+            scores[n] = top - 3.0 * TIE_RTOL * abs(top)
 
 
 def test_every_one_of_the_tied_is_chosen_as_often_by_some_seed():
@@ -107,7 +114,7 @@ def in_blocks(scores, free, key, cuts, few=1):
     """The answers of the blocks that end at the cuts."""
     edges = [0, *sorted(cuts), len(scores)]
     rows = [slice(a, b) for a, b in pairwise(edges)]
-    return [best_of(scores[r], free[r], key, IDS[r], r.start, few) for r in rows]
+    return [best_candidates(scores[r], free[r], key, IDS[r], r.start, few) for r in rows]
 
 
 def merged(answers, order):
@@ -155,17 +162,17 @@ def test_merging_is_associative_and_commutative_and_nothing_is_its_unit(seed, to
     a, b, c = (in_blocks(scores, EVERYONE, 3, [3, 7])[n] for n in range(3))
     assert merge(a, b) == merge(b, a)
     assert merge(merge(a, b), c) == merge(a, merge(b, c))
-    assert merge(a, Best()) == merge(Best(), a) == a
+    assert merge(a, BestCandidates()) == merge(BestCandidates(), a) == a
 
 
 def test_of_many_that_are_equal_few_are_held():
     scores, ids = np.ones(5000), list(range(5000))
-    answer = best_of(scores, np.ones(5000, dtype=bool), 0, ids)
+    answer = best_candidates(scores, np.ones(5000, dtype=bool), 0, ids)
     assert len(answer.entries) == 1
     some = reduce(
         merge,
         (
-            best_of(scores[r : r + 50], scores[r : r + 50] > 0.0, 0, ids[r : r + 50], r)
+            best_candidates(scores[r : r + 50], scores[r : r + 50] > 0.0, 0, ids[r : r + 50], r)
             for r in range(0, 5000, 50)
         ),
     )
@@ -174,9 +181,9 @@ def test_of_many_that_are_equal_few_are_held():
 
 def test_a_block_without_a_free_candidate_has_no_say():
     nobody = np.zeros(len(IDS), dtype=bool)
-    assert best_of(np.ones(len(IDS)), nobody, 0, IDS) == Best()
+    assert best_candidates(np.ones(len(IDS)), nobody, 0, IDS) == BestCandidates()
     with pytest.raises(ValueError, match="finite"):
-        _ = Best().position
+        _ = BestCandidates().position
 
 
 # The start
@@ -192,7 +199,9 @@ def start(X, seed, n, free=None, ids=None):
     ids = list(range(len(X))) if ids is None else ids
     chosen = []
     for _ in range(n):
-        chosen.append(spread(X, frozen(X[chosen].reshape(-1, X.shape[1])), free, seed, ids))
+        chosen.append(
+            space_filling_start(X, frozen(X[chosen].reshape(-1, X.shape[1])), free, seed, ids)
+        )
         free[chosen[-1]] = False
     return chosen
 
@@ -254,11 +263,13 @@ def test_a_start_goes_on_from_points_outside_the_pool():
     X = pool(4)
     taken = frozen(X[X[:, 0] > 0.0])
     everyone = np.ones(len(X), dtype=bool)
-    chosen = [spread(X, taken, everyone, seed, list(range(len(X)))) for seed in range(50)]
+    chosen = [
+        space_filling_start(X, taken, everyone, seed, list(range(len(X)))) for seed in range(50)
+    ]
     assert all(X[n, 0] < 0.0 for n in chosen)
 
 
-@pytest.mark.parametrize("N", [1, 2, HANDFUL, HANDFUL + 1])
+@pytest.mark.parametrize("N", [1, 2, START_CANDIDATES, START_CANDIDATES + 1])
 def test_small_pools_have_a_start_too(N):
     assert sorted(start(pool(5, N), 0, N)) == list(range(N))
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import logsumexp
 from scipy.stats import multivariate_t
 
-from weal.core.constants import A0, B0
+from weal.core.constants import MAGNITUDE_PRIOR_A, MAGNITUDE_PRIOR_B
 from weal.core.extensions.contradictions import (
     RATIOS,
     RUN_SDS,
@@ -37,7 +37,11 @@ def log_mean_density(X, y, extra, changed=lambda C: C):
     for kernel in KERNELS:
         for ratio in RATIOS:
             C = changed(correlation(kernel, X, X) + np.diag(ratio + extra))
-            found.append(multivariate_t(shape=B0 / A0 * C, df=2 * A0).logpdf(y))
+            found.append(
+                multivariate_t(
+                    shape=MAGNITUDE_PRIOR_B / MAGNITUDE_PRIOR_A * C, df=2 * MAGNITUDE_PRIOR_A
+                ).logpdf(y)
+            )
     return logsumexp(found) - np.log(len(found))
 
 
@@ -117,7 +121,11 @@ def test_what_the_others_expect_is_the_mean_of_the_experts(labels):
             C = correlation(kernel, X, X) + np.diag(ratio + extra)
             kept = C[np.ix_(~out, ~out)]
             means.append(C[5, ~out] @ np.linalg.solve(kept, y[~out]))
-            log_w.append(multivariate_t(shape=B0 / A0 * kept, df=2 * A0).logpdf(y[~out]))
+            log_w.append(
+                multivariate_t(
+                    shape=MAGNITUDE_PRIOR_B / MAGNITUDE_PRIOR_A * kept, df=2 * MAGNITUDE_PRIOR_A
+                ).logpdf(y[~out])
+            )
     w = np.exp(np.array(log_w) - logsumexp(log_w))
     assert seen.expected(out)[0, 0] == pytest.approx(w @ means, abs=1e-8)
 

@@ -15,7 +15,7 @@ from weal.core.distances import squared_distances
 def test_both_ways_are_equal_to_the_last_bit(monkeypatch, N, n, d, scale):
     rng = np.random.default_rng([N, n, d])
     X, Y = (frozen(scale * rng.standard_normal((rows, d))) for rows in (N, n))
-    monkeypatch.setattr(distances, "CELLS", 100)
+    monkeypatch.setattr(distances, "DISTANCE_BLOCK", 100)
     ours = distances._by_input(X, Y)
     assert ours.shape == (N, n)
     np.testing.assert_array_equal(ours, cdist(X, Y, "sqeuclidean") if N and n else ours)

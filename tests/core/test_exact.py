@@ -9,7 +9,7 @@ from reference.cases import LAYOUTS, campaign, frozen, kind, of_kernels
 from reference.gaussian import gp_coefficients
 from weal.core.paper import ensemble, exact_gp
 from weal.core.paper.exact_gp import LEAST_RATIO, ExactExperts
-from weal.core.paper.fixed_magnitude import Fixed
+from weal.core.paper.fixed_magnitude import FixedMagnitude
 from weal.core.paper.kernels import Kernel, correlation
 
 PAIRS = (
@@ -25,7 +25,9 @@ def test_exact_experts_are_scikit_learns():
     magnitude, lam = frozen([0.4, 3.0, 9.0, 1.5]), frozen([1e-3, 0.2, 0.05, 1e-2])
     camp = campaign(6, d=3, t=25)
     experts = ExactExperts.prior(tuple(ours for ours, _ in PAIRS), 3)
-    ens = ensemble.Ensemble(experts, frozen(np.log([0.4, 0.3, 0.2, 0.1])), Fixed(magnitude), lam)
+    ens = ensemble.Ensemble(
+        experts, frozen(np.log([0.4, 0.3, 0.2, 0.1])), FixedMagnitude(magnitude), lam
+    )
     ens = ensemble.fold(ens, experts.near(camp.X), camp.y, camp.extra)
     mu, var = ensemble.predict(ens, ens.experts.near(camp.Z))
     for m, (_, theirs) in enumerate(PAIRS):
@@ -162,8 +164,8 @@ def test_blocks_of_correlations_change_nothing(monkeypatch):
     experts = of_three(12)
     X = np.random.default_rng(10).standard_normal((70, 3))
     whole = experts.correlated(X).K
-    monkeypatch.setattr(exact_gp, "WIDE", 16)
-    monkeypatch.setattr(exact_gp, "AT_A_TIME", 64)
+    monkeypatch.setattr(exact_gp, "MIN_WIDE_BLOCK", 16)
+    monkeypatch.setattr(exact_gp, "BLOCK_CORRELATIONS", 64)
     assert (whole == experts.correlated(X).K).all()
 
 

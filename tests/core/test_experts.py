@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from reference.cases import LAYOUTS, campaign, campaigns, frozen, kind, of_kernels
 from reference.gaussian import weight_posterior
-from weal.core.paper.feature_gp import moved
+from weal.core.paper.feature_gp import apply_step
 from weal.core.paper.kernels import Kernel
 
 KINDS = ("features", "exact")
@@ -107,7 +107,7 @@ def test_a_column_moves_the_belief_on_any_points(name, camp):
         step = experts.step(who.embed(experts, x[None]), y, camp.lam)
         c = step.column(points)
         by_hand = mu + c * (step.e / step.s)[:, None], v - c**2 / step.s[:, None]
-        mu, v = moved(mu, v, c, step)
+        mu, v = apply_step(mu, v, c, step)
         np.testing.assert_allclose(mu, by_hand[0], rtol=1e-14)
         np.testing.assert_allclose(v, np.maximum(by_hand[1], 0.0), rtol=1e-14)
         points, experts = step.extend(points, c), experts.condition(step)

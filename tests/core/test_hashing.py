@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weal.core.hashing import hash_ids, hash_numbers, keyed, least
+from weal.core.hashing import hash_ids, hash_numbers, least, mix_with_seed
 
 IDS = st.one_of(st.text(max_size=90), st.integers(-(2**70), 2**70), st.floats(), st.none())
 
@@ -30,13 +30,13 @@ def test_text_and_number_differ_and_padding_counts():
 def test_a_sample_by_hash_is_even_over_ids_that_follow_one_another(ids):
     hashes = hash_ids(ids)
     for seed in range(4):
-        at = least(keyed(hashes, seed), 2_000)
+        at = least(mix_with_seed(hashes, seed), 2_000)
         counts = np.bincount(at // 1000, minlength=20)  # 100 each, sd 9.5
         assert counts.min() > 100 - 5 * 9.5
         assert counts.max() < 100 + 5 * 9.5
         last = np.bincount(at % 10, minlength=10)
         assert np.abs(last - 200).max() < 5 * 13.5
-    assert len(np.intersect1d(at, least(keyed(hashes, 77), 2_000))) < 300  # 200 by chance
+    assert len(np.intersect1d(at, least(mix_with_seed(hashes, 77), 2_000))) < 300  # 200 by chance
 
 
 def test_least_keeps_positions_in_order_and_all_where_they_are_few():

@@ -9,11 +9,17 @@ from hypothesis import strategies as st
 
 from reference.cases import frozen
 from reference.pools import M, Told, world
-from weal.core.extensions.expert_pruning import BOUND, Reach, held, largest_prior, reach
+from weal.core.extensions.expert_pruning import (
+    MAX_SCORE_ERROR,
+    ReachableMoments,
+    largest_prior,
+    reachable_moments,
+    select_experts_to_keep,
+)
 from weal.core.extensions.more_acquisitions import ACQUISITIONS
-from weal.core.paper.acquisition import NEGLIGIBLE, VAR_FLOOR
-from weal.learner.pool import Pass
-from weal.learner.scores import belief_of
+from weal.core.paper.acquisition import NEGLIGIBLE_WEIGHT, VAR_FLOOR
+from weal.learner.pools.protocol import ScorePass
+from weal.learner.pools.score_pass import belief_of
 
 KINDS = ("features", "encoded", "exact")
 EXEMPT = {"random", "mvr", "mvr-var", "mvr-var-igs"}  # mvr looks at experts of some weight alone
@@ -38,7 +44,7 @@ def scores(ens, every, told, members=slice(None)):
     """
     X, y = np.array(told.X).reshape(len(told.y), -1), np.array(told.y)
     U = len(every.X)
-    asked = Pass(ens, {}, X, y, (0, 0), np.ones(U, dtype=bool), range(U))
+    asked = ScorePass(ens, {}, X, y, (0, 0), np.ones(U, dtype=bool), range(U))
     seen = belief_of(asked, slice(None), every.mu, every.v, every.q, every.X)
     rows = {name: getattr(seen, name)[members] for name in ("w", "mu", "var", "noise", "reduction")}
     seen = replace(seen, **rows)
@@ -53,13 +59,13 @@ def promised(name, truth, ens, far, w_out, diameter):
     b = float(ens.w @ far.mean)
     top = np.abs(truth[name]).max()
     rounding = 1e-11 * top + 1e3 * EPS**2 * max(b * b, float(far.var.max()))
-    spread = np.sqrt(BOUND * w_out * max(truth["qbc"].max(), EPS**2 * b * b)) + 1e-13 * b
+    spread = np.sqrt(MAX_SCORE_ERROR * w_out * max(truth["qbc"].max(), EPS**2 * b * b)) + 1e-13 * b
     bounds = {
-        "wvar": BOUND * top,
-        "ivr": BOUND * top,
-        "qbc": BOUND * top,
-        "gpm-var": 2.0 * BOUND * top,
-        "went": BOUND,
+        "wvar": MAX_SCORE_ERROR * top,
+        "ivr": MAX_SCORE_ERROR * top,
+        "qbc": MAX_SCORE_ERROR * top,
+        "gpm-var": 2.0 * MAX_SCORE_ERROR * top,
+        "went": MAX_SCORE_ERROR,
         "gpm-ent": 0.0,
         "bald": 0.0,
         "mean": spread,
@@ -87,7 +93,7 @@ def test_no_score_is_changed_by_more_than_is_promised(name, moment, ratio):
     place, ens, belief, every, told = at_a_moment(name, moment, ratio)
     assert len(every.members) == M
     truth, found = scores(ens, every, told), scores(ens, every, told, belief.members)
-    far = reach(ens, largest_prior(place.embedding, ens.experts, place.X))
+    far = reachable_moments(ens, largest_prior(place.embedding, ens.experts, place.X))
     w_out = ens.w.sum() - ens.w[belief.members].sum()
     diameter = max(np.linalg.norm(a - b) for a in belief.X for b in told.X)
     for score, values in truth.items():
@@ -115,7 +121,7 @@ def test_no_belief_goes_beyond_the_reach_of_its_expert(name, ratio):
     prior = largest_prior(place.embedding, told.ens.experts, place.X)
     for seed in range(6):
         told.tell_many(belief, seed, 5)
-        far = reach(told.ens, prior)
+        far = reachable_moments(told.ens, prior)
         var = told.ens.magnitude[:, None] * belief.v
         assert (np.abs(belief.mu) <= far.mean[:, None] * (1.0 + 1e-6)).all()
         assert (var <= far.var[:, None] * (1.0 + 1e-9)).all()
@@ -127,7 +133,7 @@ def made_up(seed, M, N, tiny):
     w = 10.0 ** -(tiny * rng.random(M))
     w[rng.random(M) < 0.1] = 0.0
     w[rng.integers(M)] = 1.0
-    far = Reach(10.0 ** rng.uniform(-3, 6, M), 10.0 ** rng.uniform(-9, 3, M))
+    far = ReachableMoments(10.0 ** rng.uniform(-3, 6, M), 10.0 ** rng.uniform(-9, 3, M))
     size = np.where(rng.random((M, N)) < 0.5, 1.0, rng.random((M, N)) ** 4)
     mu = far.mean[:, None] * size * rng.choice([-1.0, 1.0], (M, N))
     var = far.var[:, None] * size**2
@@ -143,8 +149,10 @@ def made_up(seed, M, N, tiny):
 )
 def test_those_left_out_add_no_more_than_is_promised_wherever_their_beliefs_are(seed, M, N, tiny):
     w, far, mu, var = made_up(seed, M, N, tiny)
-    members = held(frozen(w), far, lambda which: (mu[which], var[which], var[which]))
-    assert np.isin(np.flatnonzero(w >= NEGLIGIBLE), members).all()
+    members = select_experts_to_keep(
+        frozen(w), far, lambda which: (mu[which], var[which], var[which])
+    )
+    assert np.isin(np.flatnonzero(w >= NEGLIGIBLE_WEIGHT), members).all()
     some, b = w[members], float(w @ far.mean)
     for whole, part, floor in (
         (w @ var, some @ var[members], EPS**2 * far.var.max()),
@@ -154,23 +162,28 @@ def test_those_left_out_add_no_more_than_is_promised_wherever_their_beliefs_are(
             1e3 * EPS**2 * b * b,
         ),
     ):
-        assert np.abs(whole - part).max() <= (BOUND + 1e-11) * whole.max() + floor
+        assert np.abs(whole - part).max() <= (MAX_SCORE_ERROR + 1e-11) * whole.max() + floor
     logs = 0.5 * np.log(2.0 * np.pi * np.maximum(var, VAR_FLOOR))
-    assert np.abs(w @ logs - some @ logs[members]).max() <= BOUND + 1e-10
+    assert np.abs(w @ logs - some @ logs[members]).max() <= MAX_SCORE_ERROR + 1e-10
 
 
 def test_who_has_no_weight_at_all_is_never_held():
     w = frozen([0.0, 1.0, 0.0])
     mu, var = np.full((3, 2), 1e9), np.full((3, 2), 1e9)
-    far = Reach(np.full(3, 1e9), np.full(3, 1e9))
-    assert held(w, far, lambda which: (mu[which], var[which], None)).tolist() == [1]
+    far = ReachableMoments(np.full(3, 1e9), np.full(3, 1e9))
+    assert select_experts_to_keep(w, far, lambda which: (mu[which], var[which], None)).tolist() == [
+        1
+    ]
 
 
 def test_where_one_has_all_the_weight_the_one_that_disagrees_most_is_held_too():
     w = frozen([1.0, 1e-20, 1e-35])
     mu = np.array([[1.0, 1.0], [1.0, 3.0], [5.0, 2.0]])
-    var, far = np.full((3, 2), 0.1), Reach(np.full(3, 5.0), np.full(3, 0.1))
-    assert held(w, far, lambda which: (mu[which], var[which], None)).tolist() == [0, 1]
+    var, far = np.full((3, 2), 0.1), ReachableMoments(np.full(3, 5.0), np.full(3, 0.1))
+    assert select_experts_to_keep(w, far, lambda which: (mu[which], var[which], None)).tolist() == [
+        0,
+        1,
+    ]
 
 
 def test_the_experts_held_depend_on_the_labels_and_not_on_who_was_held_before():
@@ -186,7 +199,7 @@ def test_the_experts_held_depend_on_the_labels_and_not_on_who_was_held_before():
 def test_no_score_is_without_a_promise():
     """Every score of the package is in the table of the module, and in this test."""
     place, ens, _, every, told = at_a_moment("features", "a chain", 1e-2)
-    far = reach(ens, largest_prior(place.embedding, ens.experts, place.X))
+    far = reachable_moments(ens, largest_prior(place.embedding, ens.experts, place.X))
     truth = scores(ens, every, told)
     assert set(ACQUISITIONS) - EXEMPT <= set(truth)
     assert all(promised(name, truth, ens, far, 0.0, 1.0) >= 0.0 for name in truth)

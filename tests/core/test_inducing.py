@@ -4,10 +4,14 @@ import numpy as np
 import pytest
 
 from reference.cases import campaign, frozen, kernels
-from weal.core.extensions.inducing_gp import TOGETHER, Inducing, InducingExperts
-from weal.core.extensions.pivoted_cholesky import pivots
+from weal.core.extensions.inducing_gp import (
+    BLOCK_LABELS,
+    Inducing,
+    InducingExperts,
+    pivoted_cholesky,
+)
 from weal.core.paper.exact_gp import ExactExperts
-from weal.core.paper.feature_gp import moved
+from weal.core.paper.feature_gp import apply_step
 from weal.core.paper.kernels import Kernel, correlation
 
 M = 4
@@ -77,7 +81,7 @@ def test_with_all_labels_as_inducing_points_they_are_exact(layout, ratio):
 
 @pytest.mark.parametrize("ratio", [1e-9, 1e-3])
 def test_blocks_and_single_labels_come_to_the_same(ratio):
-    X, y = rough(3, TOGETHER + 20)
+    X, y = rough(3, BLOCK_LABELS + 20)
     lam = ratio * np.array([1.0, 30.0, 1.7, 6.0])
     embedding = some_points(3, X, (40, 31, 25, 40))
     together, e, s = learnt(embedding, X, y, lam)
@@ -103,7 +107,7 @@ def test_a_column_moves_the_belief_on_any_points():
     mu, v = experts.predict(points)
     for x, y in zip(camp.X, camp.y, strict=True):
         step = experts.step(embedding.points(experts, x[None]), y, camp.lam)
-        mu, v = moved(mu, v, step.column(points), step)
+        mu, v = apply_step(mu, v, step.column(points), step)
         experts = experts.condition(step)
     for kept, anew in zip((mu, v), experts.predict(points), strict=True):
         np.testing.assert_allclose(kept, anew, atol=1e-10)
@@ -147,7 +151,7 @@ def test_more_points_leave_less_and_predict_what_exact_experts_do():
     mean, var = exact.predict(exact.near(new))
     off, left = [], []
     for m in (25, 100, 400):
-        chosen = pivots(kernel, X, m, 0.0)
+        chosen = pivoted_cholesky(kernel, X, m, 0.0)
         embedding = Inducing.of([kernel], [X[chosen.rows]])
         experts, _, _ = learnt(embedding, X, y, [1e-2])
         mu, v = experts.predict(embedding.points(experts, new))
@@ -162,7 +166,7 @@ def test_points_are_those_that_the_ones_before_explain_least():
     """Each has half of the largest remainder there is when its turn comes, at the least."""
     kernel, (X, _) = Kernel("matern32", (0.7, 1.5, 3.0), offset=10.0), rough(10, 300)
     K = correlation(kernel, X, X)
-    rows = pivots(kernel, X, 60, 0.0).rows
+    rows = pivoted_cholesky(kernel, X, 60, 0.0).rows
     assert len(set(rows.tolist())) == 60
     for j in range(1, 60):
         Z = rows[:j]
@@ -172,7 +176,7 @@ def test_points_are_those_that_the_ones_before_explain_least():
 
 def test_as_few_points_are_taken_as_leave_enough():
     kernel, (X, _) = Kernel("rbf", 2.0, offset=10.0), rough(11, 500)
-    found = pivots(kernel, X, 400, 1e-4)
+    found = pivoted_cholesky(kernel, X, 400, 1e-4)
     assert found.enough
     assert 10 < len(found.rows) < 150
     K, Z = correlation(kernel, X, X), found.rows
@@ -180,7 +184,7 @@ def test_as_few_points_are_taken_as_leave_enough():
     others = np.delete(r, Z)
     assert others.mean() == pytest.approx(found.left, abs=1e-9)
     assert others.mean() <= 1e-4
-    short = pivots(kernel, X, 10, 1e-4)
+    short = pivoted_cholesky(kernel, X, 10, 1e-4)
     assert len(short.rows) == 10
     assert not short.enough
 
@@ -189,7 +193,7 @@ def test_as_few_points_are_taken_as_leave_enough():
 def test_nearly_equal_points_and_huge_offsets_leave_a_factor(offset):
     X, _ = rough(12, 60)
     kernel, X = Kernel("rbf", 5.0, offset=offset), np.concatenate([X, X + 1e-7, X[:5] + 1e-13])
-    found = pivots(kernel, X, 125, 0.0)
+    found = pivoted_cholesky(kernel, X, 125, 0.0)
     points = Inducing.of([kernel], [X[found.rows]]).points(None, X)
     assert np.isfinite(points).all()
     assert points[0, :, -1].max() <= 1e-5 * kernel.variance**0.5
@@ -197,6 +201,6 @@ def test_nearly_equal_points_and_huge_offsets_leave_a_factor(offset):
 
 def test_equal_points_are_taken_once_and_one_is_enough_for_them():
     X = np.repeat([[0.1, 0.2, 0.3]], 30, axis=0)
-    found = pivots(Kernel("rbf", 1.0), X, 20, 0.0)
+    found = pivoted_cholesky(Kernel("rbf", 1.0), X, 20, 0.0)
     assert found.rows.tolist() == [0]
     assert found.enough

@@ -7,7 +7,7 @@ import pytest
 
 from reference.cases import campaign, kind
 from weal.core.extensions import leave_one_out
-from weal.core.extensions.conjugate_magnitude import Conjugate
+from weal.core.extensions.conjugate_magnitude import ConjugateMagnitude
 from weal.core.extensions.embeddings import Encoded
 from weal.core.extensions.embeddings import Exact as ExactEmbedding
 from weal.core.paper import ensemble
@@ -24,7 +24,7 @@ class Case:
         self.start = replace(self.who.ensemble(self.camp.lam), log_w=PRIOR, temper=temper)
         if integrated:
             unit = np.array([0.5, 1.0, 7.0, 40.0])
-            self.start = replace(self.start, scale=Conjugate.prior(4, 2.0, unit))
+            self.start = replace(self.start, scale=ConjugateMagnitude.prior(4, 2.0, unit))
         self.ens = self.folded(np.arange(t))
         if name == "exact":
             self.embedding, self.X = ExactEmbedding(), self.camp.X

@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 
 from reference.cases import campaign, frozen, kind
-from weal.core.extensions.conjugate_magnitude import Conjugate
+from weal.core.extensions.conjugate_magnitude import ConjugateMagnitude
 from weal.core.paper import ensemble
-from weal.core.paper.fixed_magnitude import Fixed
+from weal.core.paper.fixed_magnitude import FixedMagnitude
 from weal.core.paper.gaussian_likelihood import cholesky_innovations, innovation
 
 SCALES = {
-    "fixed": Fixed(frozen([0.3, 2.0, 11.0])),
-    "conjugate": Conjugate(frozen([1.5, 4.0, 31.5]), frozen([0.5, 9.0, 2.5]), frozen(np.ones(3))),
+    "fixed": FixedMagnitude(frozen([0.3, 2.0, 11.0])),
+    "conjugate": ConjugateMagnitude(
+        frozen([1.5, 4.0, 31.5]), frozen([0.5, 9.0, 2.5]), frozen(np.ones(3))
+    ),
 }
 BOTH = pytest.mark.parametrize("scale", SCALES.values(), ids=SCALES)
 KINDS = pytest.mark.parametrize("name", ["features", "exact"])
@@ -73,7 +75,7 @@ def test_a_magnitude_learns_the_density_of_each_label_before_it(scale):
 def test_experts_told_in_turn_or_together_believe_the_same(name):
     camp = campaign(4, d=3, t=9, ratio=1e-2)
     who = kind(name, 3, 4)
-    start = replace(who.ensemble(camp.lam), scale=Conjugate.prior(4))
+    start = replace(who.ensemble(camp.lam), scale=ConjugateMagnitude.prior(4))
     y = frozen(np.where(np.arange(9) == 5, 30.0, camp.y))  # one that is far off
     together = ensemble.fold(start, who.embed(start.experts, camp.X), y, camp.extra)
     in_turn = start
@@ -87,7 +89,7 @@ def test_experts_told_in_turn_or_together_believe_the_same(name):
 def test_densities_and_quantiles_of_the_mixture_agree_with_its_probabilities():
     camp = campaign(4, d=3, t=9, ratio=1e-2)
     who = kind("exact", 3, 4)
-    start = replace(who.ensemble(camp.lam), scale=Conjugate.prior(4))
+    start = replace(who.ensemble(camp.lam), scale=ConjugateMagnitude.prior(4))
     ens = ensemble.fold(start, who.embed(start.experts, camp.X), camp.y, camp.extra)
     mu, var = ensemble.predict(ens, who.embed(ens.experts, camp.Z))
     for level in (0.05, 0.7):

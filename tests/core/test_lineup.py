@@ -8,21 +8,21 @@ from reference.cases import frozen
 from reference.gaussian import student_log_evidence
 from reference.kernels import matrix
 from weal.core.constants import (
-    A0,
-    B0,
-    FEWEST_FITTED,
-    LEAST_POSTERIOR,
-    MOST_EXPERTS,
+    MAGNITUDE_PRIOR_A,
+    MAGNITUDE_PRIOR_B,
+    MAX_EXPERTS,
+    MIN_LABELS_FOR_ARD,
+    MIN_MODEL_POSTERIOR,
     NOISE_HILL,
     NOISE_RATIO,
+    NOISE_RATIO_GRID,
     NOISE_SPREAD,
-    OFFSET,
-    RATIOS,
+    OFFSET_VARIANCE,
     SOUGHT_RATIOS,
 )
-from weal.core.extensions.conjugate_magnitude import Conjugate
-from weal.core.extensions.integrated_evidence import log_evidences, weighed
-from weal.core.extensions.model_selection import choose, grid
+from weal.core.extensions.conjugate_magnitude import ConjugateMagnitude
+from weal.core.extensions.integrated_evidence import log_evidence_grid, log_evidences
+from weal.core.extensions.model_selection import candidate_grid, select_models
 from weal.core.paper import ensemble
 from weal.core.paper.ensemble import Ensemble, normalise
 from weal.core.paper.exact_gp import LEAST_RATIO, ExactExperts
@@ -43,7 +43,7 @@ def problem(seed=0, d=3, t=25, noise=0.1):
 def folded(best, X, y, extra, temper=1.0):
     """The ensemble that plays, after all labels."""
     experts = ExactExperts.prior(best.kernels, X.shape[1])
-    scale = Conjugate.prior(len(best.noise), unit=best.unit)
+    scale = ConjugateMagnitude.prior(len(best.noise), unit=best.unit)
     ens = Ensemble(experts, normalise(best.log_prior), scale, best.noise, temper)
     return ensemble.fold(ens, experts.near(X), y, extra)
 
@@ -54,12 +54,12 @@ def log_posts(kernels, ratios, X, y, extra, temper):
     Noise is stated: the prior of the magnitude counts as flat in its log. That of log lam is even
     and has a hill, as much lower as labels state theirs.
     """
-    evidence, unit = weighed(kernels, ratios, X, y, extra)
+    evidence, unit = log_evidence_grid(kernels, ratios, X, y, extra)
     hill = NOISE_HILL * np.mean(extra == 0.0)
     even = 1.0 / np.log(SOUGHT_RATIOS[1] / SOUGHT_RATIOS[0])
     around = norm.pdf(np.log(ratios), np.log(NOISE_RATIO), NOISE_SPREAD)
     prior = np.log((1.0 - hill) * even + hill * around)
-    return temper * evidence + A0 * np.log(unit) + B0 / unit + prior
+    return temper * evidence + MAGNITUDE_PRIOR_A * np.log(unit) + MAGNITUDE_PRIOR_B / unit + prior
 
 
 def is_fitted(kernel):
@@ -67,9 +67,9 @@ def is_fitted(kernel):
 
 
 def test_the_grid_has_every_family_at_every_lengthscale_and_an_offset():
-    kernels = grid(4)
+    kernels = candidate_grid(4)
     assert {kernel.family for kernel in kernels} == {"rbf", "matern52"}
-    assert {kernel.offset for kernel in kernels} == {OFFSET}
+    assert {kernel.offset for kernel in kernels} == {OFFSET_VARIANCE}
     lengths = sorted({kernel.length_scale for kernel in kernels})
     assert len(kernels) == 2 * len(lengths) == 22
     np.testing.assert_allclose(lengths, 2.0 * 10.0 ** np.linspace(-1.25, 1.25, 11))
@@ -83,21 +83,28 @@ def test_evidence_is_that_of_a_multivariate_student_t(seed):
         Kernel("matern32", (0.5, 2.0, 7.0)),
         Kernel("rq", 1.4, alpha=0.3, offset=0.5),
     )
-    ours, units = weighed(kernels, SOME_RATIOS, X, y, extra)
+    ours, units = log_evidence_grid(kernels, SOME_RATIOS, X, y, extra)
     for kernel, row, unit in zip(kernels, ours, units, strict=True):
         K = matrix(kernel, X, X) + kernel.offset
         known = zip(SOME_RATIOS, unit, strict=True)
-        truth = [student_log_evidence(K, y, ratio + extra / u, A0, B0) for ratio, u in known]
+        truth = [
+            student_log_evidence(K, y, ratio + extra / u, MAGNITUDE_PRIOR_A, MAGNITUDE_PRIOR_B)
+            for ratio, u in known
+        ]
         np.testing.assert_allclose(row, truth, rtol=1e-9)
 
 
 @pytest.mark.parametrize("temper", [1.0, 0.3])
 def test_without_relevance_weights_are_the_posteriors_of_the_grid(temper):
     X, y, extra = problem()
-    best = choose(grid(3), SOME_RATIOS, X, y, extra, relevance=False, temper=temper)
-    posterior = np.exp(normalise(log_posts(grid(3), SOME_RATIOS, X, y, extra, temper).ravel()))
-    order = np.argsort(-posterior)[:MOST_EXPERTS]
-    playing = posterior[order][posterior[order] >= LEAST_POSTERIOR]
+    best = select_models(
+        candidate_grid(3), SOME_RATIOS, X, y, extra, relevance=False, temper=temper
+    )
+    posterior = np.exp(
+        normalise(log_posts(candidate_grid(3), SOME_RATIOS, X, y, extra, temper).ravel())
+    )
+    order = np.argsort(-posterior)[:MAX_EXPERTS]
+    playing = posterior[order][posterior[order] >= MIN_MODEL_POSTERIOR]
     w = folded(best, X, y, extra, temper).w
     np.testing.assert_allclose(w, playing / playing.sum(), rtol=1e-7)
     assert best.fitted == 0.0
@@ -107,7 +114,7 @@ def test_without_relevance_weights_are_the_posteriors_of_the_grid(temper):
 @pytest.mark.parametrize("seed", range(4))
 def test_with_relevance_weights_divide_between_the_classes_as_chosen(seed, temper):
     X, y, extra = problem(seed, t=14)
-    best = choose(grid(3), SOME_RATIOS, X, y, extra, temper=temper)
+    best = select_models(candidate_grid(3), SOME_RATIOS, X, y, extra, temper=temper)
     w = folded(best, X, y, extra, temper).w
     fitted = np.array([is_fitted(kernel) for kernel in best.kernels])
     if best.fitted > 0.1:
@@ -126,8 +133,8 @@ def test_with_relevance_weights_divide_between_the_classes_as_chosen(seed, tempe
 def test_a_line_up_depends_on_the_set_of_labels(seed):
     X, y, extra = problem(seed, d=4, t=20, noise=0.1 * (seed % 2))
     order = np.random.default_rng(seed).permutation(20)
-    one = choose(grid(4), RATIOS, X, y, extra)
-    other = choose(grid(4), RATIOS, X[order], y[order], extra[order])
+    one = select_models(candidate_grid(4), NOISE_RATIO_GRID, X, y, extra)
+    other = select_models(candidate_grid(4), NOISE_RATIO_GRID, X[order], y[order], extra[order])
     assert [kernel.family for kernel in one.kernels] == [k.family for k in other.kernels]
     lengths = ([np.log(kernel.length_scale) for kernel in best.kernels] for best in (one, other))
     for a, b in zip(*lengths, strict=True):
@@ -138,31 +145,33 @@ def test_a_line_up_depends_on_the_set_of_labels(seed):
 
 def test_few_play_and_all_of_them_matter():
     X, y, extra = problem(t=6, noise=1.0)  # labels that hardly tell experts apart
-    best = choose(grid(3), RATIOS, X, y, extra)
-    assert len(best.kernels) == len(best.noise) == len(best.log_prior) == MOST_EXPERTS
+    best = select_models(candidate_grid(3), NOISE_RATIO_GRID, X, y, extra)
+    assert len(best.kernels) == len(best.noise) == len(best.log_prior) == MAX_EXPERTS
     X, y, _ = problem(t=60, noise=0.0)  # labels of which one class has all
-    w = folded(choose(grid(3), RATIOS, X, y, np.zeros(60)), X, y, np.zeros(60)).w
-    assert len(w) < MOST_EXPERTS
-    assert w.min() >= LEAST_POSTERIOR
+    w = folded(
+        select_models(candidate_grid(3), NOISE_RATIO_GRID, X, y, np.zeros(60)), X, y, np.zeros(60)
+    ).w
+    assert len(w) < MAX_EXPERTS
+    assert w.min() >= MIN_MODEL_POSTERIOR
 
 
-@pytest.mark.parametrize("t", [1, 2, 3, FEWEST_FITTED])
+@pytest.mark.parametrize("t", [1, 2, 3, MIN_LABELS_FOR_ARD])
 def test_lengthscales_are_fitted_from_four_labels_on(t):
     X, y, extra = problem(t=t)
-    best = choose(grid(3), RATIOS, X, y, extra)
-    assert any(map(is_fitted, best.kernels)) == (t >= FEWEST_FITTED)
-    assert (best.fitted > 0.0) == (t >= FEWEST_FITTED)
+    best = select_models(candidate_grid(3), NOISE_RATIO_GRID, X, y, extra)
+    assert any(map(is_fitted, best.kernels)) == (t >= MIN_LABELS_FOR_ARD)
+    assert (best.fitted > 0.0) == (t >= MIN_LABELS_FOR_ARD)
 
 
 def test_relevance_is_found_where_it_matters():
     """Two of five inputs matter: their experts win, with long lengthscales for the others."""
     X, y, extra = problem(d=5, t=50)
     new, y_new, _ = problem(seed=1, d=5, t=100)
-    best = choose(grid(5), RATIOS, X, y, extra)
+    best = select_models(candidate_grid(5), NOISE_RATIO_GRID, X, y, extra)
     assert best.fitted > 0.99
     ell = np.array(best.kernels[0].length_scale)
     assert ell[2:].min() > 2.0 * ell[:2].max()
-    on_grid = choose(grid(5), RATIOS, X, y, extra, relevance=False)
+    on_grid = select_models(candidate_grid(5), NOISE_RATIO_GRID, X, y, extra, relevance=False)
     known = (X, y, extra, new, y_new)
     assert held_out(best, *known) > held_out(on_grid, *known) + 0.3
 
@@ -177,18 +186,18 @@ AWKWARD = {
 }
 
 
-@pytest.mark.parametrize("ratios", [RATIOS, (1e-20, 1.0)])
+@pytest.mark.parametrize("ratios", [NOISE_RATIO_GRID, (1e-20, 1.0)])
 @pytest.mark.parametrize("case", AWKWARD)
 def test_awkward_labels_have_a_line_up_too(case, ratios):
     X, y = map(frozen, AWKWARD[case])
-    best = choose(grid(3), ratios, X, y, np.zeros(len(y)))
+    best = select_models(candidate_grid(3), ratios, X, y, np.zeros(len(y)))
     assert np.isfinite(best.log_prior).all()
     assert np.isfinite(folded(best, X, y, np.zeros(len(y))).w).all()
 
 
 def test_a_ratio_below_what_exact_experts_bear_counts_as_that():
     X, y, _ = problem(noise=0.0)
-    kernels, extra = grid(3), np.zeros(len(y))
+    kernels, extra = candidate_grid(3), np.zeros(len(y))
     assert (
         log_evidences(kernels, [1e-30], X, y, extra)
         == log_evidences(kernels, [LEAST_RATIO], X, y, extra)
@@ -199,7 +208,9 @@ def test_a_ratio_below_what_exact_experts_bear_counts_as_that():
 def test_noise_without_bound_is_refused(worst):
     X, y, _ = problem()
     with pytest.raises(ValueError, match="not finite"):
-        choose(grid(3), RATIOS, X, y, np.append(np.zeros(len(y) - 1), worst))
+        select_models(
+            candidate_grid(3), NOISE_RATIO_GRID, X, y, np.append(np.zeros(len(y) - 1), worst)
+        )
 
 
 # How often relevance misleads: functions of which every input matters as much as the others
@@ -231,10 +242,10 @@ def misleads(seed, d):
     """
     X, y, new, y_new = isotropic(seed, d)
     known = (X, y, np.zeros(len(y)))
-    best = choose(grid(d), RATIOS, *known)
+    best = select_models(candidate_grid(d), NOISE_RATIO_GRID, *known)
     if best.fitted <= 0.5:
         return False
-    without = choose(grid(d), RATIOS, *known, relevance=False)
+    without = select_models(candidate_grid(d), NOISE_RATIO_GRID, *known, relevance=False)
     return held_out(best, *known, new, y_new) < held_out(without, *known, new, y_new) - 0.02
 
 

@@ -10,14 +10,14 @@ from scipy import stats
 
 from reference import gaussian
 from reference.cases import PRIOR, campaigns, frozen, kind
-from weal.core.constants import A0, B0
-from weal.core.extensions.conjugate_magnitude import Conjugate
+from weal.core.constants import MAGNITUDE_PRIOR_A, MAGNITUDE_PRIOR_B
+from weal.core.extensions.conjugate_magnitude import ConjugateMagnitude
 from weal.core.paper import ensemble
-from weal.core.paper.fixed_magnitude import Fixed
+from weal.core.paper.fixed_magnitude import FixedMagnitude
 
 SCALES = {
-    "fixed": Fixed(frozen([0.3, 2.0, 11.0])),
-    "conjugate": Conjugate(
+    "fixed": FixedMagnitude(frozen([0.3, 2.0, 11.0])),
+    "conjugate": ConjugateMagnitude(
         frozen([1.5, 4.0, 31.5]), frozen([0.5, 9.0, 2.5]), frozen([1.0, 0.2, 5.0])
     ),
 }
@@ -28,7 +28,7 @@ few = settings(max_examples=15, deadline=None)
 
 def law(scale, m, s):
     """What an innovation of variance sig2 s is believed to be, by scipy."""
-    if isinstance(scale, Fixed):
+    if isinstance(scale, FixedMagnitude):
         return stats.norm(scale=np.sqrt(scale.variance[m] * s))
     return stats.t(2.0 * scale.a[m], scale=np.sqrt(scale.b[m] / scale.a[m] * s))
 
@@ -174,9 +174,9 @@ def test_what_is_known_after_labels_is_the_posterior_by_integration():
 
 def test_before_any_label_the_variance_is_that_of_scaled_labels():
     """The prior itself has none: what counts as such is what makes scaled labels vary by 1."""
-    assert A0 < 1.0
+    assert MAGNITUDE_PRIOR_A < 1.0
     for unit in (1.0, 1e-6, 40.0):
-        prior = Conjugate.prior(4, unit)
+        prior = ConjugateMagnitude.prior(4, unit)
         np.testing.assert_allclose(prior.variance, unit)
         np.testing.assert_allclose(prior.unit, unit)
 
@@ -186,7 +186,7 @@ def test_before_any_label_the_variance_is_that_of_scaled_labels():
 
 def started(name, camp):
     who = kind(name, camp.d, camp.seed)
-    ens = replace(who.ensemble(camp.lam), scale=Conjugate.prior(4))
+    ens = replace(who.ensemble(camp.lam), scale=ConjugateMagnitude.prior(4))
     return who, ens
 
 
@@ -202,7 +202,11 @@ def test_weights_are_exact_evidence_of_a_multivariate_student_t(name, camp):
     who, before = started(name, camp)
     evidence = [
         gaussian.student_log_evidence(
-            who.correlations(m, camp.X, camp.X), camp.y, camp.lam[m] + camp.extra, A0, B0
+            who.correlations(m, camp.X, camp.X),
+            camp.y,
+            camp.lam[m] + camp.extra,
+            MAGNITUDE_PRIOR_A,
+            MAGNITUDE_PRIOR_B,
         )
         for m in range(4)
     ]

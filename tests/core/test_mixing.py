@@ -11,8 +11,8 @@ from weal.core.paper.acquisition import gpm_ent, went
 from weal.core.paper.adaptive_acquisition import (
     SCALINGS,
     divide_by_maximum,
-    reweigh,
     shift_and_scale,
+    update_log_weights,
 )
 
 few = settings(max_examples=50, deadline=None)
@@ -39,7 +39,7 @@ def ranges(scores, free):
 def test_reweighing_is_the_papers_fraction(losses, eta, seed):
     omega = np.random.default_rng(seed).dirichlet(np.ones(len(losses)))
     fraction = omega * np.exp(-eta * np.array(losses))  # [1, eq:AF_weight]
-    got = np.exp(reweigh(frozen(np.log(omega)), frozen(losses), eta))
+    got = np.exp(update_log_weights(frozen(np.log(omega)), frozen(losses), eta))
     np.testing.assert_allclose(got, fraction / fraction.sum(), rtol=1e-11, atol=1e-300)
 
 
@@ -49,22 +49,26 @@ def test_many_reweighings_are_one_by_the_sum_of_their_losses(losses, seed):
     log_omega = np.log(np.random.default_rng(seed).dirichlet(np.ones(len(losses))))
     one_by_one = log_omega
     for share in (0.25, 0.5, 0.25):
-        one_by_one = reweigh(one_by_one, share * np.array(losses), 20.0)
-    np.testing.assert_allclose(one_by_one, reweigh(log_omega, np.array(losses), 20.0), atol=1e-11)
+        one_by_one = update_log_weights(one_by_one, share * np.array(losses), 20.0)
+    np.testing.assert_allclose(
+        one_by_one, update_log_weights(log_omega, np.array(losses), 20.0), atol=1e-11
+    )
 
 
 def test_a_function_whose_fraction_would_vanish_keeps_a_weight_to_come_back_with():
     """exp(-eta eps) is 0 in floats; its logarithm is not."""
     log_omega = np.log(np.full(3, 1.0 / 3.0))
-    down = reweigh(log_omega, frozen([0.0, 1e3, 1e5]), 100.0)
+    down = update_log_weights(log_omega, frozen([0.0, 1e3, 1e5]), 100.0)
     assert np.isfinite(down).all()
-    back = reweigh(down, frozen([1e5, 1e5 - 1e3, 0.0]), 100.0)
+    back = update_log_weights(down, frozen([1e5, 1e5 - 1e3, 0.0]), 100.0)
     np.testing.assert_allclose(np.exp(back), 1.0 / 3.0, rtol=1e-8)
 
 
 def test_equal_losses_change_nothing():
     log_omega = frozen(np.log([0.1, 0.6, 0.3]))
-    np.testing.assert_allclose(reweigh(log_omega, frozen([2.5] * 3), 20.0), log_omega, atol=1e-14)
+    np.testing.assert_allclose(
+        update_log_weights(log_omega, frozen([2.5] * 3), 20.0), log_omega, atol=1e-14
+    )
 
 
 @few

@@ -7,11 +7,11 @@ import pytest
 from scipy.special import ndtr, stdtr
 
 from weal.core.extensions import mixture_quantiles
-from weal.core.extensions.conjugate_magnitude import Conjugate
+from weal.core.extensions.conjugate_magnitude import ConjugateMagnitude
 from weal.core.extensions.mixture_quantiles import quantiles, table
 from weal.core.paper import ensemble
 from weal.core.paper.ensemble import Ensemble, normalise
-from weal.core.paper.fixed_magnitude import Fixed
+from weal.core.paper.fixed_magnitude import FixedMagnitude
 
 LEVELS = np.array([0.05, 0.5, 0.95, 0.9999])
 
@@ -26,7 +26,11 @@ def beliefs(scale, M=4, N=300, seed=0):
 
 def scale_of(kind, M=4):
     b = np.geomspace(0.3, 20.0, M)
-    return Fixed(b) if kind == np.inf else Conjugate(np.full(M, 0.5 * kind), b, np.ones(M))
+    return (
+        FixedMagnitude(b)
+        if kind == np.inf
+        else ConjugateMagnitude(np.full(M, 0.5 * kind), b, np.ones(M))
+    )
 
 
 @pytest.mark.parametrize("nu", [8.0, 11.0, 51.0, 10_001.0, np.inf])

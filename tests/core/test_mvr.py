@@ -8,15 +8,18 @@ import pytest
 from learning import KERNELS, POOL, a_learner, measure, model, teach
 from reference.cases import MAGNITUDE, campaign, frozen, kind
 from reference.pools import M, Told, world
-from weal.core.constants import MOST_PARTS, TARGETS
+from weal.core.constants import MAX_EXPERTS_IN_REDUCTION, N_TARGET_POINTS
 from weal.core.extensions.target_covariance import targets_of
-from weal.core.extensions.variance_reduction import Toward, expected_fall, taking_part
+from weal.core.extensions.variance_reduction import (
+    TargetBelief,
+    expected_variance_reduction,
+    experts_in_reduction,
+)
 from weal.core.paper import ensemble
-from weal.learner import shortlist as shortlists
-from weal.learner.outlook import TOGETHER_FROM, believing
-from weal.learner.pool import Pass
-from weal.learner.shortlist import shortlist
-from weal.learner.targets import aim_of
+from weal.learner.pools import score_pass as shortlists
+from weal.learner.pools.protocol import MIN_PENDING_FOR_JOINT_UPDATE, ScorePass, with_pseudo_labels
+from weal.learner.pools.score_pass import shortlist
+from weal.learner.tracked_points import target_points
 
 KINDS = ("features", "encoded", "exact")
 
@@ -52,8 +55,8 @@ def test_mv_is_within_five_percent_of_monte_carlo(H, ratio):
     for seed in range(4):
         w, mu, s, there, C = unequal(seed, H, ratio)
         truth, error = by_drawing(w, mu, s, there, C)
-        toward = Toward(np.arange(H), there, C[:, None])
-        found = expected_fall(w, mu[:, None], s[:, None], toward)[0]
+        toward = TargetBelief(np.arange(H), there, C[:, None])
+        found = expected_variance_reduction(w, mu[:, None], s[:, None], toward)[0]
         assert abs(found - truth) <= 0.05 * truth + 4.0 * error
 
 
@@ -76,8 +79,8 @@ def test_mv_is_how_much_the_variance_of_the_mixture_falls_when_labels_are_folded
     left = [mixture_variance(one, of.embed(one.experts, R)) for one in after]
     truth = mixture_variance(ens, there) - np.trapezoid(p * np.array(left), y)
     cov = MAGNITUDE[:, None, None] * ens.experts.covariance(point, there)
-    toward = Toward(np.arange(M), ensemble.predict(ens, there)[0], cov)
-    np.testing.assert_allclose(expected_fall(ens.w, mu, s, toward), truth, rtol=0.03)
+    toward = TargetBelief(np.arange(M), ensemble.predict(ens, there)[0], cov)
+    np.testing.assert_allclose(expected_variance_reduction(ens.w, mu, s, toward), truth, rtol=0.03)
 
 
 def mixture_variance(ens, points):
@@ -86,9 +89,11 @@ def mixture_variance(ens, points):
 
 
 def test_experts_of_little_weight_take_no_part_and_of_many_even_ones_a_few_do():
-    assert taking_part(np.array([0.005, 0.5, 0.009, 0.486])).tolist() == [1, 3]
-    assert taking_part(np.full(200, 0.005)).tolist() == list(range(MOST_PARTS))
-    assert taking_part(np.array([1.0])).tolist() == [0]
+    assert experts_in_reduction(np.array([0.005, 0.5, 0.009, 0.486])).tolist() == [1, 3]
+    assert experts_in_reduction(np.full(200, 0.005)).tolist() == list(
+        range(MAX_EXPERTS_IN_REDUCTION)
+    )
+    assert experts_in_reduction(np.array([1.0])).tolist() == [0]
 
 
 @pytest.mark.parametrize("approximation", ["features", "exact"])
@@ -110,7 +115,7 @@ def check(targets, place, ens, pool):
     there, points = place.points(ens, place.R), place.points(ens, place.X)
     mu, _ = ens.experts.predict(there)
     np.testing.assert_allclose(targets.means(ens.experts, every), mu, rtol=1e-7, atol=1e-9)
-    asked = Pass(ens, {}, place.X[:0], np.zeros(0), (0, 0), None, (), targets=targets)
+    asked = ScorePass(ens, {}, place.X[:0], np.zeros(0), (0, 0), None, (), targets=targets)
     found = pool._covariances(asked, every, np.arange(len(place.X)))
     truth = ens.experts.covariance(points, there)
     np.testing.assert_allclose(found, truth, atol=1e-9)
@@ -129,10 +134,10 @@ def test_targets_follow_labels_and_candidates_believed(name, memory, ratio):
         targets = targets.after(step)
         told.tell(pool, n, 0.5 + n % 3)
     check(targets, place, told.ens, pool)
-    for many in (2, TOGETHER_FROM):
+    for many in (2, MIN_PENDING_FOR_JOINT_UPDATE):
         now = replace(place.outlook(told.ens, pool.fork()), targets=targets)
         at = list(range(many))
-        then = believing(now, at, now.means(at))
+        then = with_pseudo_labels(now, at, now.means(at))
         check(then.targets, place, then.ens, then.pool)
     check(targets, place, told.ens, pool)  # the fork went its own way
 
@@ -152,13 +157,13 @@ def in_order(order):
     ids = [f"c{n}" for n in order]
     learner = a_learner("auto", pool=POOL[order], first=0, ids=ids)
     learner.tell([f"c{n}" for n in range(8)], measure(POOL[:8]))
-    aim = aim_of(learner.state)
+    aim = target_points(learner.state)
     return {tuple(x) for x in aim.X}, learner.ask()
 
 
 def test_the_order_of_the_pool_decides_neither_targets_nor_choice(monkeypatch):
-    monkeypatch.setattr("weal.learner.targets.TARGETS", 20)
-    monkeypatch.setattr(shortlists, "SHORTLIST", 16)
+    monkeypatch.setattr("weal.learner.tracked_points.N_TARGET_POINTS", 20)
+    monkeypatch.setattr(shortlists, "SHORTLIST_CANDIDATES", 16)
     plain = in_order(np.arange(60))
     assert len(plain[0]) == 20
     for seed in range(3):
@@ -166,17 +171,17 @@ def test_the_order_of_the_pool_decides_neither_targets_nor_choice(monkeypatch):
 
 
 def test_a_candidate_that_comes_or_goes_changes_one_target_at_the_most(monkeypatch):
-    monkeypatch.setattr("weal.learner.targets.TARGETS", 20)
+    monkeypatch.setattr("weal.learner.tracked_points.N_TARGET_POINTS", 20)
     learner = a_learner("auto")
     learner.ask()
-    targets = {tuple(x) for x in aim_of(learner.state).X}
+    targets = {tuple(x) for x in target_points(learner.state).X}
     gone = next(n for n in learner.candidates.ids if tuple(POOL[n]) in targets)
     learner.remove([gone])
-    fewer = {tuple(x) for x in aim_of(learner.state).X}
+    fewer = {tuple(x) for x in target_points(learner.state).X}
     assert tuple(POOL[gone]) not in fewer
     assert len(targets - fewer) == len(fewer - targets) == 1
     learner.add(POOL[:1] + 0.1)
-    more = {tuple(x) for x in aim_of(learner.state).X}
+    more = {tuple(x) for x in target_points(learner.state).X}
     assert len(fewer - more) <= 1
     learner.ask(more=True)
 
@@ -184,18 +189,18 @@ def test_a_candidate_that_comes_or_goes_changes_one_target_at_the_most(monkeypat
 def test_targets_are_those_of_the_reference_that_was_given():
     R = POOL[:7] + 0.05
     assert (
-        np.sort(aim_of(a_learner("mvr", reference=R).state).X, axis=0) == np.sort(R, axis=0)
+        np.sort(target_points(a_learner("mvr", reference=R).state).X, axis=0) == np.sort(R, axis=0)
     ).all()
-    assert len(aim_of(a_learner("mvr").state).X) == min(len(POOL), TARGETS)
+    assert len(target_points(a_learner("mvr").state).X) == min(len(POOL), N_TARGET_POINTS)
 
 
 def test_a_large_pool_is_looked_at_where_it_is_unsure_and_by_hash(monkeypatch):
-    monkeypatch.setattr(shortlists, "SHORTLIST", 12)
+    monkeypatch.setattr(shortlists, "SHORTLIST_CANDIDATES", 12)
     rng = np.random.default_rng(2)
     variance, order = rng.random(100), rng.permutation(100)
     variance[:50] = variance[50:]  # ties
     free = rng.random(100) < 0.7
-    asked = Pass(None, {}, None, None, (0, 0), free, range(100), order=order)
+    asked = ScorePass(None, {}, None, None, (0, 0), free, range(100), order=order)
     found = shortlist(asked, lambda: variance)
     hashed = [n for n in order.tolist() if free[n]]
     rank = {n: k for k, n in enumerate(hashed)}

@@ -10,12 +10,12 @@ from reference.cases import frozen
 from reference.gaussian import student_log_evidence
 from reference.kernels import matrix
 from weal.core.constants import (
-    A0,
     ANOVA_LENGTH,
-    B0,
     LENGTH_SPREAD,
     LEVEL_LENGTH,
     LEVEL_SPREAD,
+    MAGNITUDE_PRIOR_A,
+    MAGNITUDE_PRIOR_B,
     NOISE_HILL,
     NOISE_RATIO,
     NOISE_SPREAD,
@@ -26,9 +26,8 @@ from weal.core.constants import (
     STRENGTH_SPREAD,
 )
 from weal.core.extensions.anova_kernel import ANOVA
-from weal.core.extensions.ard import Fit, fit, forward
+from weal.core.extensions.ard import EvidenceFit, fit, forward, kernel_parameters
 from weal.core.extensions.integrated_evidence import evidence_constant
-from weal.core.extensions.kernel_parameters import shape_of
 from weal.core.paper.kernels import FAMILIES, Kernel
 
 EVERY = pytest.mark.parametrize("family", [*FAMILIES, ANOVA])
@@ -44,7 +43,7 @@ def problem(seed, d, t, noise=0.1):
 
 
 def loss(p, kernel, X, y, extra):
-    return Fit.of(shape_of(kernel, X.shape[1]), X, y, extra).loss(np.asarray(p))
+    return EvidenceFit.of(kernel_parameters(kernel, X.shape[1]), X, y, extra).loss(np.asarray(p))
 
 
 def place(peak):
@@ -73,7 +72,9 @@ def test_the_loss_is_evidence_and_prior(family, d):
     ell, lam = np.linspace(0.4, 3.0, d), 0.02
     kernel = Kernel(family, tuple(ell), alpha=0.7, offset=10.0)
     K = matrix(kernel, X, X) + kernel.offset
-    truth = student_log_evidence(K, y, lam + extra, A0, B0) - evidence_constant(9)
+    truth = student_log_evidence(
+        K, y, lam + extra, MAGNITUDE_PRIOR_A, MAGNITUDE_PRIOR_B
+    ) - evidence_constant(9)
     strength = [kernel.alpha] if family == ANOVA else []
     truth += log_prior(ell, strength, lam, np.mean(extra > 0.0))
     ours, _ = loss(np.log([*ell, *strength, lam]), kernel, X, y, extra)
@@ -149,8 +150,8 @@ def integral(kernel, X, y, n=161):
         K = matrix(Kernel(kernel.family, float(ell)), X, X) + kernel.offset
         ev, Q = np.linalg.eigh(K)
         C = np.maximum(ev, 0.0) + np.exp(log_lam)[:, None]  # eigenvalues (n, t)
-        b = B0 + 0.5 * ((Q.T @ y) ** 2 / C).sum(axis=1)
-        values.append(-(A0 + 0.5 * len(y)) * np.log(b) - 0.5 * np.log(C).sum(axis=1))
+        b = MAGNITUDE_PRIOR_B + 0.5 * ((Q.T @ y) ** 2 / C).sum(axis=1)
+        values.append(-(MAGNITUDE_PRIOR_A + 0.5 * len(y)) * np.log(b) - 0.5 * np.log(C).sum(axis=1))
     by_length = np.array([log_prior([ell], [], 1.0, 0.0) for ell in np.exp(log_ell)])
     by_noise = np.array([log_prior([1.0], [], lam, 0.0) for lam in np.exp(log_lam)])
     values += by_length[:, None] + by_noise - log_prior([1.0], [], 1.0, 0.0)

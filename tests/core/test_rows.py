@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference.cases import frozen
-from weal.core.arrays import Rows
+from weal.core.arrays import GrowingRows
 
 
 def concatenated(plain, row):
@@ -41,7 +41,7 @@ MOVES = st.tuples(
 def test_no_fork_changes_what_another_shows(M, start, moves):
     """All values of a tree of forks are looked at after the last of them was made."""
     first = np.random.default_rng([M, start]).standard_normal((M, start, 4))
-    values = [(Rows(frozen(first)), first)]
+    values = [(GrowingRows(frozen(first)), first)]
     for number, (parent, newest, move, wider) in enumerate(moves):
         rows, plain = values[-1 if newest else parent % len(values)]
         if move == "apart":
@@ -55,14 +55,14 @@ def test_no_fork_changes_what_another_shows(M, start, moves):
 
 def test_a_value_owns_nothing_of_the_row_it_was_given():
     row = np.ones((2, 3))
-    rows = Rows(np.zeros((2, 0, 3))).append(row)
+    rows = GrowingRows(np.zeros((2, 0, 3))).append(row)
     row[:] = 7.0
     assert (rows.array == 1.0).all()
 
 
 def test_the_array_it_began_with_is_never_written_to():
     first = frozen(np.ones((2, 3, 4)))
-    rows = Rows(first)
+    rows = GrowingRows(first)
     for _ in range(9):
         rows = rows.append(np.zeros((2, 4)))
     assert (first == 1.0).all()
@@ -70,7 +70,7 @@ def test_the_array_it_began_with_is_never_written_to():
 
 def test_going_on_from_the_newest_copies_seldom():
     """n rows are copied a few times in all: the buffer doubles."""
-    rows, copies = Rows(np.zeros((2, 0, 5))), 0
+    rows, copies = GrowingRows(np.zeros((2, 0, 5))), 0
     for n in range(500):
         grown = rows.append(np.full((2, 5), float(n)))
         copies += not np.shares_memory(grown.array, rows.array) and n > 0
@@ -80,7 +80,7 @@ def test_going_on_from_the_newest_copies_seldom():
 
 
 def test_rows_that_widen_one_by_one_copy_seldom_too():
-    rows, copies = Rows(np.zeros((2, 0, 0))), 0
+    rows, copies = GrowingRows(np.zeros((2, 0, 0))), 0
     for t in range(300):
         grown = rows.append(np.full((2, t + 1), float(t)))
         copies += not np.shares_memory(grown.array, rows.array) and t > 0
@@ -91,7 +91,7 @@ def test_rows_that_widen_one_by_one_copy_seldom_too():
 
 @pytest.mark.parametrize("times", [1, 2, 5])
 def test_only_the_first_to_go_on_shares_the_buffer(times):
-    rows = Rows(np.zeros((1, 0, 2))).append(np.zeros((1, 2)))
+    rows = GrowingRows(np.zeros((1, 0, 2))).append(np.zeros((1, 2)))
     forks = [rows.append(np.full((1, 2), float(n))) for n in range(times)]
     assert [np.shares_memory(fork.array, rows.array) for fork in forks] == [True] + [False] * (
         times - 1

@@ -8,11 +8,11 @@ from scipy import stats
 
 from reference.cases import frozen
 from reference.kernels import matrix
-from weal.core.constants import A0, B0, RATIOS, UNIT_LABELS
+from weal.core.constants import MAGNITUDE_PRIOR_A, MAGNITUDE_PRIOR_B, NOISE_RATIO_GRID, UNIT_LABELS
 from weal.core.extensions import label_noise
-from weal.core.extensions.integrated_evidence import weighed
-from weal.core.extensions.label_noise import expected_units, units, varying
-from weal.core.extensions.model_selection import choose, grid
+from weal.core.extensions.integrated_evidence import log_evidence_grid
+from weal.core.extensions.label_noise import expected_units, prior_variance_of_difference, units
+from weal.core.extensions.model_selection import candidate_grid, select_models
 from weal.core.paper.kernels import Kernel, correlation
 
 KERNELS = (
@@ -36,7 +36,11 @@ def log_posterior(sig2, kernel, ratio, X, y, extra):
     """As the module has it, the obvious way."""
     C = sig2 * (matrix(kernel, X, X) + kernel.offset + ratio * np.eye(len(y))) + np.diag(extra)
     _, log_det = np.linalg.slogdet(C)
-    return -A0 * np.log(sig2) - B0 / sig2 - 0.5 * (log_det + y @ np.linalg.solve(C, y))
+    return (
+        -MAGNITUDE_PRIOR_A * np.log(sig2)
+        - MAGNITUDE_PRIOR_B / sig2
+        - 0.5 * (log_det + y @ np.linalg.solve(C, y))
+    )
 
 
 @pytest.mark.parametrize("noise", [0.01, 0.2, 2.0])
@@ -56,12 +60,12 @@ def test_a_unit_is_the_magnitude_that_the_labels_speak_for(seed, noise):
 def test_without_stated_noise_it_is_where_the_log_magnitude_peaks_after_the_labels():
     X, y, extra = problem(1)
     none = np.zeros_like(extra)
-    evidence, found = weighed(KERNELS, SOME_RATIOS, X, y, none)
+    evidence, found = log_evidence_grid(KERNELS, SOME_RATIOS, X, y, none)
     np.testing.assert_allclose(found, units(KERNELS, SOME_RATIOS, X, y, none), rtol=1e-6)
     for kernel, row in zip(KERNELS, found, strict=True):
         K = matrix(kernel, X, X) + kernel.offset
         square = [y @ np.linalg.solve(K + ratio * np.eye(25), y) for ratio in SOME_RATIOS]
-        truth = (B0 + 0.5 * np.array(square)) / (A0 + 12.5)
+        truth = (MAGNITUDE_PRIOR_B + 0.5 * np.array(square)) / (MAGNITUDE_PRIOR_A + 12.5)
         np.testing.assert_allclose(row, truth, rtol=1e-5)
     assert np.isfinite(evidence).all()
 
@@ -80,7 +84,7 @@ def test_units_depend_on_the_set_of_labels(seed, t):
 @pytest.mark.parametrize("stated", [1e-12, 1.0, 1e12])
 def test_units_are_positive_whatever_is_stated(amplitude, stated):
     X, y, _ = problem(0, t=8)
-    found = units(grid(3), RATIOS, X, amplitude * y, np.full(8, stated))
+    found = units(candidate_grid(3), NOISE_RATIO_GRID, X, amplitude * y, np.full(8, stated))
     assert (np.isfinite(found) & (found > 0.0)).all()
 
 
@@ -88,10 +92,12 @@ def test_units_are_positive_whatever_is_stated(amplitude, stated):
 def test_experts_that_play_believe_the_noise_that_was_stated(seed):
     """What they expect of their magnitude after the labels, over the unit, is 1 but for chance."""
     X, y, extra = problem(seed, t=60, noise=0.3)
-    best = choose(grid(3), RATIOS, X, y, extra)
+    best = select_models(candidate_grid(3), NOISE_RATIO_GRID, X, y, extra)
     for kernel, ratio, unit in zip(best.kernels, best.noise, best.unit, strict=True):
         C = correlation(kernel, X, X) + np.diag(ratio + extra / unit)
-        magnitude = (B0 + 0.5 * y @ np.linalg.solve(C, y)) / (A0 + 30.0)
+        magnitude = (MAGNITUDE_PRIOR_B + 0.5 * y @ np.linalg.solve(C, y)) / (
+            MAGNITUDE_PRIOR_A + 30.0
+        )
         assert magnitude == pytest.approx(unit, rel=4.0 * (2.0 / 60.0) ** 0.5)
 
 
@@ -102,7 +108,9 @@ def test_expected_units_make_labels_vary_by_one(kernel):
     X = rng.standard_normal((400, 3))
     K = correlation(kernel, X, X)
     for ratio, unit in zip(
-        SOME_RATIOS, expected_units([varying(kernel, 3)], SOME_RATIOS)[0], strict=True
+        SOME_RATIOS,
+        expected_units([prior_variance_of_difference(kernel, 3)], SOME_RATIOS)[0],
+        strict=True,
     ):
         variance = unit * (kernel.variance + ratio - K.mean())
         assert 0.5 < variance < 2.0
@@ -111,7 +119,7 @@ def test_expected_units_make_labels_vary_by_one(kernel):
 def test_the_height_of_the_prior_is_that_of_the_log_magnitude():
     """By scipy's inverse gamma; between two magnitudes, for a constant does not matter."""
     sig2 = np.array([0.01, 1.0, 300.0])
-    truth = stats.invgamma(A0, scale=B0).logpdf(sig2) + np.log(sig2)
+    truth = stats.invgamma(MAGNITUDE_PRIOR_A, scale=MAGNITUDE_PRIOR_B).logpdf(sig2) + np.log(sig2)
     ours = label_noise.prior_height(sig2)
     np.testing.assert_allclose(ours - ours[0], truth - truth[0], rtol=1e-12)
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from weal.core.constants import PRIOR_WRONG
-from weal.core.extensions.outliers.inclusion import stand
+from weal.core.constants import PRIOR_OUTLIER_PROBABILITY
+from weal.core.extensions.outliers.inclusion import include_all
 from weal.core.extensions.outliers.slips_and_swaps import gains, log_odds
 from weal.core.paper.kernels import Kernel
 
@@ -20,7 +20,7 @@ def case():
     players = [(Kernel("rbf", 0.7), 1e-2, 1.0), (Kernel("matern32", 2.0), 0.3, 0.5)]
 
     def made(y, wrong):
-        return stand(players, np.log([0.3, 0.7]), X, y, extra, wrong)
+        return include_all(players, np.log([0.3, 0.7]), X, y, extra, wrong)
 
     return made, y
 
@@ -52,7 +52,7 @@ def test_the_log_odds_of_a_label_are_those_of_its_likeliest_exchange(case):
     sure, off = (np.arange(9) == 4).astype(float), np.arange(9) == 7
     found = log_odds(made(y, off), sure)
     assert np.isneginf(found[[4, 7]]).all()  # sure, and doubted already
-    prior = np.log(PRIOR_WRONG / (1.0 - PRIOR_WRONG) / 8.0)
+    prior = np.log(PRIOR_OUTLIER_PROBABILITY / (1.0 - PRIOR_OUTLIER_PROBABILITY) / 8.0)
     for i in (0, 2, 5):
         others = [(i, j) for j in range(9) if j not in (i, 4, 7)]
         best = gains(made(y, off), np.zeros(9), np.array(others)).max()

@@ -8,10 +8,14 @@ import pytest
 from reference import pseudo
 from reference.cases import LAYOUTS, campaign, frozen, kind
 from weal.core.extensions import leave_one_out
-from weal.core.extensions.conjugate_magnitude import Conjugate
+from weal.core.extensions.conjugate_magnitude import ConjugateMagnitude
 from weal.core.extensions.leave_one_out import TINY_RATIO, left_out_errors
 from weal.core.paper import ensemble
-from weal.core.paper.adaptive_acquisition import Judged, Picks, held_out_errors
+from weal.core.paper.adaptive_acquisition import (
+    PseudoLabelPoints,
+    ValidationLabels,
+    held_out_errors,
+)
 
 KINDS = ("features", "exact")
 PRIOR = frozen([0.1, 0.55, 0.0, 0.35])  # one expert is out of the question
@@ -29,7 +33,7 @@ class Case:
         extra = frozen(ratio * camp.extra)  # beside the noise of the experts
         ens = self.who.ensemble(camp.lam, prior=PRIOR)
         if integrated:
-            ens = replace(ens, scale=Conjugate.prior(4))
+            ens = replace(ens, scale=ConjugateMagnitude.prior(4))
         self.X, self.y = camp.X, frozen(scale * camp.y)
         points = self.who.embed(ens.experts, self.X)
         self.lam = frozen(ens.noise[:, None] + extra / ens.magnitude[:, None])
@@ -45,7 +49,7 @@ class Case:
     def judged(self, X, y, lam):
         points = self.embed(X)
         mu, v = self.ens.experts.predict(points)
-        return Judged(points, frozen(mu), frozen(v), y, lam)
+        return ValidationLabels(points, frozen(mu), frozen(v), y, lam)
 
     @property
     def held_out(self):
@@ -60,7 +64,7 @@ class Case:
     def picks(self):
         points = self.embed(self.at)
         mu, v = self.ens.experts.predict(points)
-        return Picks(points, frozen(mu), frozen(v))
+        return PseudoLabelPoints(points, frozen(mu), frozen(v))
 
     def by(self, monkeypatch, way):
         """left_out_errors by one of its two ways."""
@@ -146,7 +150,9 @@ def test_a_label_that_outweighs_all_others_is_left_out_in_a_finite_way(name):
     case = Case(name, integrated=True)
     y = case.y.copy()
     y[3] = 1e30
-    prior = replace(case.who.ensemble(case.ens.noise, prior=PRIOR), scale=Conjugate.prior(4))
+    prior = replace(
+        case.who.ensemble(case.ens.noise, prior=PRIOR), scale=ConjugateMagnitude.prior(4)
+    )
     points = case.who.embed(prior.experts, case.X)
     case.ens, case.y = ensemble.fold(prior, points, y, np.zeros(7)), frozen(y)
     case.lam = frozen(np.repeat(case.ens.noise[:, None], 7, axis=1))
@@ -182,7 +188,9 @@ def test_each_pick_pays_its_own_loss(name, errors):
     assert together.shape == (3,)
     for k in range(3):
         points = case.embed(case.at[k : k + 1])
-        alone = errors(case.ens, judged, Picks(points, *case.ens.experts.predict(points)))
+        alone = errors(
+            case.ens, judged, PseudoLabelPoints(points, *case.ens.experts.predict(points))
+        )
         np.testing.assert_allclose(alone, together[k : k + 1], rtol=1e-12)
 
 

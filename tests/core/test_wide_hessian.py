@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from weal.core.extensions import anova_kernel, ard, kernel_parameters
-from weal.core.extensions.ard import Fit, forward
-from weal.core.extensions.kernel_parameters import shape_of
+from weal.core.extensions import anova_kernel, ard
+from weal.core.extensions.ard import EvidenceFit, forward, kernel_parameters
 from weal.core.paper.kernels import Kernel
 
 T, D = 14, 9
@@ -17,9 +16,9 @@ def problem(family, seed=0):
     X, d = rng.normal(size=(T, D)), D
     y = np.sin(X[:, 0]) + X[:, 1]
     kernel = Kernel(family, 3.0, 0.4 if family == "anova" else 1.3, 10.0)
-    shape = shape_of(kernel, d)
+    shape = kernel_parameters(kernel, d)
     p = np.append(shape.place(kernel) + 0.4 * rng.normal(size=len(shape.mean)), np.log(0.02))
-    return Fit.of(shape, X, y / y.std(), 0.02 * rng.random(T)), p
+    return EvidenceFit.of(shape, X, y / y.std(), 0.02 * rng.random(T)), p
 
 
 @pytest.mark.parametrize("family", ["rbf", "matern52", "rq", "anova"])
@@ -42,7 +41,7 @@ def test_blocks_of_columns_change_nothing(family, monkeypatch):
 @pytest.mark.parametrize("is_anova", [False, True])
 def test_the_prior_of_many_lengthscales_is_the_same_in_closed_form(is_anova):
     (precision, log_norm), (slow, slow_norm) = (
-        prior(D, is_anova) for prior in (kernel_parameters._lengths_prior, kernel_parameters._prior)
+        prior(D, is_anova) for prior in (ard._lengths_prior, ard._prior)
     )
     np.testing.assert_allclose(precision, slow, atol=1e-12)
     assert log_norm == pytest.approx(slow_norm)

@@ -153,7 +153,7 @@ def test_stores_of_older_versions_obey_them_too(validated, store):
 def test_what_the_benchmark_prints_obeys_the_schemas(validated, monkeypatch):
     monkeypatch.setenv("WEAL_CACHE", "cache")
     monkeypatch.delenv("WEAL_DATA", raising=False)
-    monkeypatch.setattr("weal.bench.report.write", lambda *_: None)
+    monkeypatch.setattr("weal.benchmark.report.write", lambda *_: None)
     tiny = ["--realisations", "2", "--queries", "2", "--jobs", "1"]
     validated("bench", "tasks")
     validated("bench", "methods")

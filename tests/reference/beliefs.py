@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from reference.cases import frozen
-from weal.core.extensions.variance_reduction import Toward, taking_part
+from weal.core.extensions.variance_reduction import TargetBelief, experts_in_reduction
 from weal.core.paper.acquisition import Belief
 
 SCALES = (1e-60, 1e-6, 1.0, 1e6, 1e60)
@@ -23,9 +23,9 @@ def belief(seed, M=4, N=6, d=3, t=5, scale=1.0, unequal=3.0, blanks=True):
         var[rng.random((M, N)) < 0.2] = 0.0
         mu[:, rng.random(N) < 0.2] = scale  # where all agree
     w = w / w.sum()
-    part = taking_part(w)
+    part = experts_in_reduction(w)
     correlated = rng.uniform(-0.5, 0.5, (len(part), N, 7)) * np.sqrt(var[part])[:, :, None]
-    toward = Toward(
+    toward = TargetBelief(
         part, frozen(scale * rng.standard_normal((len(part), 7))), frozen(scale * correlated)
     )
     return Belief(

@@ -12,7 +12,7 @@ from reference.kernels import matrix
 from weal.core.paper.ensemble import Ensemble, normalise
 from weal.core.paper.exact_gp import ExactExperts
 from weal.core.paper.feature_gp import FeatureExperts
-from weal.core.paper.fixed_magnitude import Fixed
+from weal.core.paper.fixed_magnitude import FixedMagnitude
 from weal.core.paper.kernels import Kernel
 from weal.core.paper.random_features import draw_frequencies, features
 
@@ -59,7 +59,7 @@ class Kind:
         """An ensemble of these experts that has seen no label."""
         with np.errstate(divide="ignore"):
             log_w = normalise(np.log(prior))
-        return Ensemble(self.prior(), frozen(log_w), Fixed(magnitude), frozen(noise))
+        return Ensemble(self.prior(), frozen(log_w), FixedMagnitude(magnitude), frozen(noise))
 
 
 def kind(name, d, seed=5):

@@ -10,8 +10,8 @@ from weal.core.extensions.embeddings import Encoded, Exact, Spectral
 from weal.core.extensions.reference_variance import ExactReference, FeatureReference
 from weal.core.paper import ensemble
 from weal.core.paper.random_features import draw_frequencies, features
-from weal.learner.memory_pool import MemoryPool
-from weal.learner.outlook import Outlook
+from weal.learner.pools.memory import MemoryPool
+from weal.learner.pools.protocol import PendingPosterior
 
 D_IN, D, M = 3, 12, 4
 
@@ -32,7 +32,7 @@ class World:
 
     def outlook(self, ens, pool):
         """Ensemble and pool together, as if nothing had been labelled."""
-        return Outlook(ens, self.embedding, pool, self.X[:0], np.zeros(0))
+        return PendingPosterior(ens, self.embedding, pool, self.X[:0], np.zeros(0))
 
     def points(self, ens, X):
         return self.embedding.points(ens.experts, X)

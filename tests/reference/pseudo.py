@@ -10,8 +10,8 @@ import numpy as np
 
 from reference.decimals import PI, exact, rounded, solve
 from reference.gaussian import log_probabilities
-from weal.core.constants import A0, B0
-from weal.core.paper.fixed_magnitude import Fixed
+from weal.core.constants import MAGNITUDE_PRIOR_A, MAGNITUDE_PRIOR_B
+from weal.core.paper.fixed_magnitude import FixedMagnitude
 
 
 class Batch:
@@ -20,7 +20,7 @@ class Batch:
     def __init__(self, who, points, ens, prior):
         grams = [who.correlations(m, points, points) for m in range(len(prior))]
         self.grams = [K if K.dtype == object else exact(K) for K in grams]
-        self.magnitude = exact(ens.magnitude) if isinstance(ens.scale, Fixed) else None
+        self.magnitude = exact(ens.magnitude) if isinstance(ens.scale, FixedMagnitude) else None
         self.prior = prior
 
     def mixture_mean(self, seen, y, lam, at):
@@ -36,8 +36,13 @@ class Batch:
         square = y @ solved[:, 0]
         half = (log_det + t * (2 * PI).ln()) / 2
         if self.magnitude is None:
-            a, b = A0 + t / 2, B0 + float(square) / 2
-            integral = math.lgamma(a) - math.lgamma(A0) + A0 * math.log(B0) - a * math.log(b)
+            a, b = MAGNITUDE_PRIOR_A + t / 2, MAGNITUDE_PRIOR_B + float(square) / 2
+            integral = (
+                math.lgamma(a)
+                - math.lgamma(MAGNITUDE_PRIOR_A)
+                + MAGNITUDE_PRIOR_A * math.log(MAGNITUDE_PRIOR_B)
+                - a * math.log(b)
+            )
         else:
             s2 = self.magnitude[m]
             integral = float(-(square / s2 + t * s2.ln()) / 2)

@@ -12,19 +12,19 @@ import pytest
 import weal
 from shards.pools import f, inputs, names_of, write
 from shell import typed
-from weal.campaign import shard_pool
+from weal.campaign import candidate_files
 from weal.errors import ChangedShard
-from weal.shards import pool as pools
-from weal.store.doctor import examine
-from weal.web import catalogue, jobs
-from weal.web.shelf import Shelf
+from weal.shards import dataset as pools
+from weal.store.integrity import examine
+from weal.web import candidate_search, jobs
+from weal.web.job_context import JobContext
 
 U = 300
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    monkeypatch.setattr(pools, "ROWS", 60)
+    monkeypatch.setattr(pools, "MIN_SHARD_ROWS", 60)
 
 
 @pytest.fixture
@@ -163,7 +163,7 @@ def test_what_is_wrong_is_one_line_and_there_is_no_campaign(tmp_path, folder, wo
 def test_a_scheduler_that_does_not_answer_is_one_line_and_nothing_is_asked(
     tmp_path, folder, monkeypatch
 ):
-    monkeypatch.setattr("weal.shards.cluster.CONNECT", 1)
+    monkeypatch.setattr("weal.shards.dask_executor.CONNECT_TIMEOUT_SECONDS", 1)
     run(tmp_path, "new", "screen", "--pool", str(folder), "--id", "id", "--n-start", "5")
     for name in names_of(U)[:6]:
         run(tmp_path, "tell", "screen", name, str(measured(name)))
@@ -219,13 +219,13 @@ def test_what_files_cannot_have_is_said(tmp_path, folder, how, words):
 def test_pages_show_candidates_in_files_or_say_that_they_are_many(
     tmp_path, folder, monkeypatch, most
 ):
-    monkeypatch.setattr(shard_pool, "MOST_AT_ONCE", most)
-    monkeypatch.setattr(jobs, "MOST_AT_ONCE", most)
+    monkeypatch.setattr(candidate_files, "MAX_TABLE_ROWS", most)
+    monkeypatch.setattr(jobs, "MAX_TABLE_ROWS", most)
     with opened(tmp_path, folder, target="y") as campaign:
         for name in names_of(U)[:14]:
             campaign.tell(name, measured(name))
         (tmp_path / "kept").mkdir()
-        shelf = Shelf(campaign.store, tmp_path / "kept")
+        shelf = JobContext(campaign.store, tmp_path / "kept")
         work = lambda kind, **more: jobs.run(shelf, kind, {"name": "screen", **more}, print)  # noqa: E731
         for kind in ("rows", "why", "measured"):
             work(kind)
@@ -239,7 +239,9 @@ def test_pages_show_candidates_in_files_or_say_that_they_are_many(
                 work("explore")
         else:
             work("explore")
-            found = catalogue.one(shelf.kept.path("screen", catalogue.FILE), "c00200")
+            found = candidate_search.read_row(
+                shelf.kept.path("screen", candidate_search.CANDIDATES_FILE), "c00200"
+            )
             assert list(found["cells"]) == [name for name in campaign.columns() if name != "id"]
 
 

@@ -16,10 +16,10 @@ import weal
 from clusters import LEFT, running
 from shards.pools import f, inputs, names_of, write
 from shell import typed
-from weal.campaign import shard_pool
+from weal.campaign import candidate_files
 from weal.errors import ChangedShard, UnreadableFile, UnreadableShard
 from weal.files import FolderKind, atomic_folder
-from weal.shards import files, index, row_groups
+from weal.shards import id_index, parquet_file, row_groups
 from weal.shards.shard import FileShard
 
 U = 300
@@ -149,9 +149,9 @@ def test_a_campaign_notices_in_another_process(folder, tmp_path, monkeypatch, in
 
 
 def test_a_campaign_of_0_2_notices_from_its_first_opening_on(folder, tmp_path, monkeypatch):
-    from weal.shards import description
+    from weal.shards import dataset
 
-    monkeypatch.setattr(description, "sums_to_json", lambda _: None)  # as 0.2 wrote events
+    monkeypatch.setattr(dataset, "sums_to_json", lambda _: None)  # as 0.2 wrote events
     campaign_on(folder, tmp_path, pool=folder, id_column="id").close()
     monkeypatch.undo()
     for place in (tmp_path / "weal.db.pools").iterdir():  # and its index
@@ -307,7 +307,7 @@ def test_an_interrupted_conversion_leaves_nothing(tmp_path, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("weal.shards.converting._write", interrupted)
+    monkeypatch.setattr("weal.shards.parquet_file._write", interrupted)
     with pytest.raises(KeyboardInterrupt):
         weal.open_pool(path)
     assert os.listdir(tmp_path) == ["lab.csv"]
@@ -373,16 +373,16 @@ def test_a_folder_of_shards_within_a_folder_is_read_once(folder):
 
 
 def test_the_description_of_a_pool_is_small(folder):
-    from weal.shards.description import describe, described
+    from weal.shards.dataset import dataset_from_json, dataset_to_json
 
     pool = learner_on(opened(folder)).candidates.pool
-    plain = json.loads(json.dumps(describe(pool)))
-    assert described(plain).sums == pool.sums
-    assert all(isinstance(part, FileShard) for part in described(plain).parts)
+    plain = json.loads(json.dumps(dataset_to_json(pool)))
+    assert dataset_from_json(plain).sums == pool.sums
+    assert all(isinstance(part, FileShard) for part in dataset_from_json(plain).parts)
     assert len(plain["files"][0]["sums"]["x1"]) == 2 * 17 - 1
     del plain["files"][0]["sums"]  # as 0.2 wrote it
-    assert len(described(plain).sums) == 2
-    assert files.is_settled(described(plain).files[0]) is False
+    assert len(dataset_from_json(plain).sums) == 2
+    assert parquet_file.is_settled(dataset_from_json(plain).files[0]) is False
 
 
 def test_a_table_is_not_copied_from_files_that_were_written_again(any_folder):
@@ -397,13 +397,13 @@ def test_labels_are_not_taken_from_a_file_that_was_written_again(folder, monkeyp
     for path in sorted(folder.iterdir()):
         table = pq.read_table(path)
         pq.write_table(table.append_column("y", table.column("x1")), path, **BARE)
-    describe = shard_pool.describe
+    describe = candidate_files.describe
 
     def describe_late(pool):
         rewritten(folder / "part-001.parquet")
         return describe(pool)
 
-    monkeypatch.setattr(shard_pool, "describe", describe_late)
+    monkeypatch.setattr(candidate_files, "dataset_to_json", describe_late)
     with pytest.raises(ChangedShard, match=CHANGED):
         weal.open_campaign("lab", "memory:", pool=folder, id_column="id", target="y")
 
@@ -426,13 +426,13 @@ def test_a_converted_pool_whose_mark_is_damaged_is_made_anew(tmp_path):
 
 def test_an_index_that_cannot_be_read_is_made_again(folder, tmp_path, monkeypatch):
     pool, each = opened(folder), lambda work, parts: enumerate(map(work, parts))
-    first, _ = index.kept_index(tmp_path / "index", pool, each)
+    first, _ = id_index.kept_index(tmp_path / "index", pool, each)
 
     def denied(*_):
         raise PermissionError("not yours")
 
-    monkeypatch.setattr(index, "changed_file", denied)
-    again, _ = index.kept_index(tmp_path / "index", pool, each)
+    monkeypatch.setattr(id_index, "changed_file", denied)
+    again, _ = id_index.kept_index(tmp_path / "index", pool, each)
     np.testing.assert_array_equal(first.hashes, again.hashes)
 
 

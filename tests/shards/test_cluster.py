@@ -11,8 +11,8 @@ import pytest
 import weal
 from shards.pools import f, inputs, names_of, write
 from weal.errors import ChangedShard, UnreadableShard, WorkerLost
-from weal.shards import cluster
-from weal.shards import pool as pools
+from weal.shards import dask_executor
+from weal.shards import dataset as pools
 from weal.shards.shard import FileShard
 
 dask = pytest.importorskip("dask")
@@ -33,13 +33,13 @@ def local():
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
     """Workers that were killed are waited for however slow the machine is."""
-    monkeypatch.setattr(cluster, "CONNECT", 300)
+    monkeypatch.setattr(dask_executor, "CONNECT_TIMEOUT_SECONDS", 300)
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(pools, "ROWS", 40)
-    monkeypatch.setattr(cluster, "WAVES", 2)  # so that a task has some shards
+    monkeypatch.setattr(pools, "MIN_SHARD_ROWS", 40)
+    monkeypatch.setattr(dask_executor, "TASKS_PER_WORKER", 2)  # so that a task has some shards
     return write(tmp_path / "pool", inputs(U), [200, 250], groups=50)
 
 
@@ -171,14 +171,14 @@ def test_what_is_wrong_with_a_shard_is_said_by_whoever_reads_it(local, folder):
 
 def test_another_weal_on_the_workers_is_refused(local, folder, monkeypatch):
     learner = told(folder, threads=1)
-    monkeypatch.setattr(cluster, "__version__", "9.9.9")
+    monkeypatch.setattr(dask_executor, "__version__", "9.9.9")
     with pytest.raises(WorkerLost, match=r"this is weal 9.9.9, and the workers at tcp:.* have"):
         told(folder, scheduler=local.scheduler_address)
     assert not learner.pending
 
 
 def test_a_scheduler_that_does_not_answer_is_named(folder, monkeypatch):
-    monkeypatch.setattr(cluster, "CONNECT", 1)
+    monkeypatch.setattr(dask_executor, "CONNECT_TIMEOUT_SECONDS", 1)
     with pytest.raises(WorkerLost, match=r"no Dask scheduler answers at tcp://127.0.0.1:9"):
         told(folder, scheduler="tcp://127.0.0.1:9")
     monkeypatch.setenv("WEAL_SCHEDULER", "tcp://127.0.0.1:9")
@@ -208,7 +208,7 @@ def test_waves_give_every_shard_once_and_back_to_whoever_had_it():
 
     shards = [Some(10 * n) for n in range(37)]
     had = {10 * n: "b" for n in range(5)} | {100: "gone"}
-    waves = cluster._waves(shards, ["a", "b", "c"], had)
+    waves = dask_executor._waves(shards, ["a", "b", "c"], had)
     each = [n for own in waves.values() for wave in own for n in wave]
     assert sorted(each) == list(range(37))
     assert {0, 1, 2, 3, 4} <= {n for wave in waves["b"] for n in wave}

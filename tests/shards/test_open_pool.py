@@ -9,9 +9,9 @@ import pytest
 import weal
 from shards.pools import D, f, inputs, names_of, write
 from weal.errors import ChangedShard, UnreadableFile, UnreadableShard
-from weal.shards.crew import Threads
-from weal.shards.files import File
-from weal.shards.index import kept_index, make_index
+from weal.shards.executors import ThreadExecutor
+from weal.shards.id_index import kept_index, make_index
+from weal.shards.parquet_file import ParquetFile
 from weal.shards.shard import FileShard
 
 U = 400
@@ -151,7 +151,7 @@ def test_progress_counts_every_row_once(folder):
 
 def test_an_index_is_kept_and_made_again_where_it_is_not_whole(folder, tmp_path):
     pool = weal.open_pool(folder, id_column="id")
-    each = Threads(2).each
+    each = ThreadExecutor(2).each
     first, hashed = kept_index(tmp_path / "kept", pool, each)
     again, same = kept_index(tmp_path / "kept", pool, lambda *_: pytest.fail("ids were read"))
     np.testing.assert_array_equal(first.positions, again.positions)
@@ -212,7 +212,7 @@ def test_csv_is_made_into_parquet_once(tmp_path, monkeypatch):
     learner = weal.ActiveLearner(pool)
     np.testing.assert_array_equal(learner.candidates.x(17), X[17])
     assert weal.open_pool(path, id_column="id", columns=["code"]).kinds == ("string",)
-    monkeypatch.setattr("weal.shards.converting.look_at", lambda _: pytest.fail("read again"))
+    monkeypatch.setattr("weal.shards.parquet_file.look_at", lambda _: pytest.fail("read again"))
     weal.open_pool(path, id_column="id")
 
 
@@ -242,7 +242,7 @@ def test_a_function_of_all_candidates_is_refused(folder):
 def test_a_file_is_another_if_a_byte_of_its_footer_is(folder):
     path = folder / "part-000.parquet"
     first = weal.open_pool(path).files[0]
-    assert isinstance(first, File)
+    assert isinstance(first, ParquetFile)
     table = pq.read_table(path)
     pq.write_table(table.replace_schema_metadata({"a": "b"}), path, row_group_size=80)
     with pytest.raises(ChangedShard):

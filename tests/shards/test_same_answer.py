@@ -9,8 +9,8 @@ import weal
 from shards.pools import f, inputs, names_of, write
 from weal.errors import DiskFull
 from weal.learner import sampling
-from weal.learner.sharded import kept, scoring
-from weal.shards import pool as pools
+from weal.learner.pools import score_cache, shard_pass
+from weal.shards import dataset as pools
 
 U = 900
 CUTS = {"one file": [], "three": [7, 500], "row groups": [450], "memory": None}
@@ -19,10 +19,10 @@ CUTS = {"one file": [], "three": [7, 500], "row groups": [450], "memory": None}
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Limits so low that 900 candidates are many."""
-    monkeypatch.setattr(scoring, "MOST_BLOCK", 128)
-    monkeypatch.setattr(scoring, "LEAST_BLOCK", 64)
-    monkeypatch.setattr(pools, "ROWS", 100)
-    monkeypatch.setattr(pools, "BLOCKS", 170)
+    monkeypatch.setattr(shard_pass, "MAX_SCORED_BLOCK_ROWS", 128)
+    monkeypatch.setattr(shard_pass, "MIN_BLOCK_ROWS", 64)
+    monkeypatch.setattr(pools, "MIN_SHARD_ROWS", 100)
+    monkeypatch.setattr(pools, "MEMORY_SHARD_ROWS", 170)
 
 
 def opened(cut, folder, X):
@@ -85,9 +85,9 @@ def test_where_all_is_tied_the_hash_decides_in_shards_too(tmp_path):
 
 
 def test_a_large_pool_is_known_by_the_same_sample_in_memory_and_in_shards(tmp_path, monkeypatch):
-    monkeypatch.setattr(sampling, "LARGE", 200)
-    monkeypatch.setattr(sampling, "SAMPLE", 150)
-    monkeypatch.setattr("weal.learner.sharded.candidates.SAMPLE", 150)
+    monkeypatch.setattr(sampling, "MAX_CANDIDATES_WITHOUT_SAMPLE", 200)
+    monkeypatch.setattr(sampling, "SAMPLE_CANDIDATES", 150)
+    monkeypatch.setattr("weal.learner.pools.sharded_candidates.SAMPLE_CANDIDATES", 150)
     for how in ({"acquisition": "auto"}, {"acquisition": "ivr"}):
         memory, sharded = both(tmp_path, **how)
         follow(memory, sharded, 14)
@@ -98,27 +98,27 @@ def test_a_large_pool_is_known_by_the_same_sample_in_memory_and_in_shards(tmp_pa
 
 def test_scores_that_were_not_kept_are_computed_again(tmp_path, monkeypatch):
     memory, sharded = both(tmp_path, acquisition="multi")
-    found = kept.find
+    found = score_cache.find
     lost = iter(range(10**6))
-    monkeypatch.setattr(kept, "find", lambda *key: None if next(lost) % 3 else found(*key))
+    monkeypatch.setattr(score_cache, "find", lambda *key: None if next(lost) % 3 else found(*key))
     follow(memory, sharded, 10)
 
 
 def test_scores_beyond_the_memory_go_to_disk_and_leave_nothing_there(tmp_path, monkeypatch):
-    monkeypatch.setattr(kept, "MEMORY", 2_000)
+    monkeypatch.setattr(score_cache, "SCORE_CACHE_BYTES", 2_000)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     follow(*both(tmp_path, acquisition="multi"), 10)
     assert len(list(tmp_path.glob("weal-scores-*"))) == 1
-    kept.forget()
+    score_cache.forget()
     assert not list(tmp_path.glob("weal-scores-*"))
 
 
 def test_a_disk_that_is_full_ends_the_pass_and_keeps_nothing(tmp_path, monkeypatch):
     resource = pytest.importorskip("resource")
-    monkeypatch.setattr(kept, "MEMORY", 500)
+    monkeypatch.setattr(score_cache, "SCORE_CACHE_BYTES", 500)
     memory, sharded = both(tmp_path, acquisition="multi")
     follow(memory, sharded, 9)
-    kept.forget()
+    score_cache.forget()
     spilled = tmp_path / "spilled"
     spilled.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(spilled))
@@ -132,19 +132,19 @@ def test_a_disk_that_is_full_ends_the_pass_and_keeps_nothing(tmp_path, monkeypat
     assert not sharded.pending
     assert not list(spilled.iterdir())
     follow(memory, sharded, 2)
-    kept.forget()
+    score_cache.forget()
 
 
 def test_scores_whose_folder_is_gone_are_computed_again(tmp_path, monkeypatch):
     """Whoever cleans up temporary files, or another campaign's pass in the same process."""
-    monkeypatch.setattr(kept, "MEMORY", 0)
+    monkeypatch.setattr(score_cache, "SCORE_CACHE_BYTES", 0)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    kept.keep("a", 0, np.zeros((2, 3), np.float32))
+    score_cache.keep("a", 0, np.zeros((2, 3), np.float32))
     [folder] = tmp_path.glob("weal-scores-*")
     shutil.rmtree(folder)
-    kept.keep("a", 3, np.zeros((2, 3), np.float32))
-    assert kept.find("a", 0) is kept.find("a", 3) is None
-    kept.forget()
+    score_cache.keep("a", 3, np.zeros((2, 3), np.float32))
+    assert score_cache.find("a", 0) is score_cache.find("a", 3) is None
+    score_cache.forget()
 
 
 def test_a_batch_begins_with_the_best_and_with_every_shorter_one(tmp_path):
@@ -162,10 +162,10 @@ def test_a_batch_begins_with_the_best_and_with_every_shorter_one(tmp_path):
 
 
 def test_a_batch_longer_than_the_shortlist_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr(scoring, "SHORTLIST", 3)
-    monkeypatch.setattr("weal.learner.sharded.pool.SHORTLIST", 3)
-    monkeypatch.setattr(sampling, "LARGE", 200)
-    monkeypatch.setattr("weal.learner.sharded.candidates.SAMPLE", 6)
+    monkeypatch.setattr(shard_pass, "BATCH_SHORTLIST", 3)
+    monkeypatch.setattr("weal.learner.pools.sharded.BATCH_SHORTLIST", 3)
+    monkeypatch.setattr(sampling, "MAX_CANDIDATES_WITHOUT_SAMPLE", 200)
+    monkeypatch.setattr("weal.learner.pools.sharded_candidates.SAMPLE_CANDIDATES", 6)
     X = inputs(U)
     write(tmp_path / "pool", X, [300])
     pool = weal.open_pool(tmp_path / "pool", id_column="id")

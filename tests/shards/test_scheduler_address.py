@@ -4,7 +4,7 @@ import pytest
 
 import weal
 from shell import typed
-from weal.shards.scheduler_address import check_scheduler
+from weal.shards.executors import check_scheduler
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 import weal
 from shards.pools import f, inputs, names_of, write
 from weal.errors import WorkerLost
-from weal.shards import cluster
+from weal.shards import dask_executor
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -53,7 +53,7 @@ def secured(files):
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
-    monkeypatch.setattr(cluster, "CONNECT", 300)
+    monkeypatch.setattr(dask_executor, "CONNECT_TIMEOUT_SECONDS", 300)
 
 
 def told(folder, **how):
@@ -92,7 +92,7 @@ def test_an_address_is_connected_to_with_the_security_of_dasks_configuration(
 
 
 def test_without_a_certificate_nothing_is_asked_of_such_a_cluster(secured, tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster, "CONNECT", 5)
+    monkeypatch.setattr(dask_executor, "CONNECT_TIMEOUT_SECONDS", 5)
     folder = write(tmp_path / "pool", inputs(U), [50])
     with pytest.raises(WorkerLost, match=r"no Dask scheduler answers at tls://127.0.0.1"):
         told(folder, scheduler=secured[0].scheduler_address)

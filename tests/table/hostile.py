@@ -114,10 +114,13 @@ def tried(read, path):
 
 def every(folder):
     """What came of each file."""
-    from weal.table.reading import read_table
-    from weal.table.results import Form, read_results
+    from weal.tables.results_reader import ResultColumns, read_results
+    from weal.tables.table import read_table
 
-    readers = {"table": read_table, "results": lambda path: read_results(path, Form("id", "y"))}
+    readers = {
+        "table": read_table,
+        "results": lambda path: read_results(path, ResultColumns("id", "y")),
+    }
     return [
         [path.name, name, *tried(read, path)]
         for path in sorted(Path(folder).iterdir())

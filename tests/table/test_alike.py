@@ -5,15 +5,14 @@ import string
 
 import pytest
 
-from weal.table.alike import _one_slip, alike_levels
-from weal.table.plan import make_plan
-from weal.table.reading import table_of
+from weal.tables.plan import _one_slip, make_plan, similar_levels
+from weal.tables.table import table_of
 
 
 def said(*levels):
     cells = [level for level, n in levels for _ in range(n)]
     table = table_of({"id": [f"r{n}" for n in range(len(cells))], "x": cells})
-    return alike_levels(make_plan(table, id_column="id"), table)
+    return similar_levels(make_plan(table, id_column="id"), table)
 
 
 @pytest.mark.parametrize("typo", ["acrylc", "acryylic", "acrilic", "arcylic", "crylic", "acrylics"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import weal
-from weal.table import box as made
+from weal.tables import design_space as made
 
 BOX = {"temp": (20, 200), "time": (1, 60, "log"), "catalyst": ["A", "B", "C"]}
 
@@ -136,4 +136,4 @@ def test_what_is_no_box_is_said():
 def test_a_box_of_many_inputs_and_one_row():
     assert weal.box({f"x{k}": (0, 1) for k in range(60)}, n=10).shape == (10, 60)
     assert weal.box({"x": (0, 1)}, n=1).shape == (1, 1)
-    assert made.MOST >= 10**6
+    assert made.MAX_ROWS >= 10**6

@@ -5,9 +5,9 @@ from datetime import datetime
 import numpy as np
 import pytest
 
-from weal.table.columns import detect
-from weal.table.dates import find_form, read_date
-from weal.table.reading import table_of
+from weal.tables.cells import find_form, read_date
+from weal.tables.columns import detect
+from weal.tables.table import table_of
 
 
 def found(cells, **options):

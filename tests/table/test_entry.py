@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weal.table.cells import MINUS
-from weal.table.entry import number
+from weal.tables.cells import MINUS, number
 
 
 @pytest.mark.parametrize(

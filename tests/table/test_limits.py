@@ -18,11 +18,11 @@ from table import hostile
 from table.test_plain_sheet import SHEET, rewritten
 from weal.errors import TooLarge
 from weal.limits import Limits, read_limits, variable
-from weal.shards.converting import converted
-from weal.table.delimited import look_at
-from weal.table.reading import read_table
-from weal.table.results import Form, read_results
-from weal.table.text_records import check_cells
+from weal.shards.parquet_file import convert
+from weal.tables.csv_reader import look_at
+from weal.tables.results_reader import ResultColumns, read_results
+from weal.tables.table import read_table
+from weal.tables.text_records import check_cells
 
 MOST_SECONDS, MOST_BYTES = 3.0, 300 * 2**20
 MANY = ("cells.xlsx", "elements.xlsx")  # counted one by one: 1 to 2 s where nothing else runs
@@ -159,7 +159,7 @@ def test_lines_are_counted_in_every_encoding_and_with_every_end(tmp_path):
 
 
 def test_the_end_of_a_line_may_fall_between_two_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr("weal.table.text_records.BLOCK_BYTES", 5)
+    monkeypatch.setattr("weal.tables.text_records.BLOCK_BYTES", 5)
     path = tmp_path / "a.csv"
     path.write_bytes(b"id,a\r\n1,2\r\n3,4\r\n")
     assert look_at(path).lines == 3
@@ -169,14 +169,14 @@ def test_a_pool_that_stays_on_disk_has_no_limit_of_rows(tmp_path, monkeypatch):
     monkeypatch.setenv("WEAL_MAX_ROWS", "2")
     path = tmp_path / "a.csv"
     path.write_text("id,a\n1,2\n2,3\n3,4\n")
-    assert len(converted(path)) == 1
+    assert len(convert(path)) == 1
 
 
 def test_parquet_is_refused_by_what_it_says_of_its_cells(tmp_path, monkeypatch):
     path = tmp_path / "a.parquet"
     pd.DataFrame({"id": range(10), "y": range(10)}).to_parquet(path)
     monkeypatch.setenv("WEAL_MAX_CELLS", "19")
-    for read in (read_table, lambda one: read_results(one, Form("id", "y"))):
+    for read in (read_table, lambda one: read_results(one, ResultColumns("id", "y"))):
         with pytest.raises(TooLarge, match=r"\(10 rows of 2 columns\).*set WEAL_MAX_CELLS$"):
             read(path)
 
@@ -198,7 +198,7 @@ def test_cells_without_content_far_to_the_right_are_no_columns(tmp_path, monkeyp
     bold = lambda sheet: setattr(sheet["XFD1"], "font", Font(bold=True))  # noqa: E731
     path = saved(tmp_path / "a.xlsx", bold)
     assert list(read_table(path).columns) == ["id", "y"]
-    assert len(read_results(path, Form("id", "y")).rows) == 2
+    assert len(read_results(path, ResultColumns("id", "y")).rows) == 2
 
 
 def test_a_sheet_that_is_wrong_about_its_size_is_read_whole(tmp_path):
@@ -209,11 +209,11 @@ def test_a_sheet_that_is_wrong_about_its_size_is_read_whole(tmp_path):
         path = tmp_path / "b.xlsx"
         path.write_bytes(rewritten(data, SHEET, b"A1:B4", said))
         assert read_table(path).n == 3
-        assert len(read_results(path, Form("id", "y")).lines) == 3
+        assert len(read_results(path, ResultColumns("id", "y")).lines) == 3
 
 
 def test_a_cell_of_a_sheet_in_many_pieces_is_counted_as_one(tmp_path, monkeypatch):
-    monkeypatch.setattr("weal.table.workbook_scan.HARMLESS_BYTES", 1000)
+    monkeypatch.setattr("weal.tables.workbook_scan.HARMLESS_BYTES", 1000)
     monkeypatch.setenv("WEAL_MAX_CELL_LENGTH", "100000")
     piece = b"<r><t>" + b"x" * 50_000 + b"</t></r>"
     cell = b'<row r="2"><c r="A2" t="inlineStr"><is>', b"</is></c></row>"
@@ -233,6 +233,6 @@ def test_a_text_that_is_too_long_is_found_by_its_line(tmp_path, monkeypatch):
 def test_bytes_of_results_are_within_the_limits_too(monkeypatch):
     monkeypatch.setenv("WEAL_MAX_RESULT_BYTES", "20")
     with pytest.raises(TooLarge, match=r"set WEAL_MAX_RESULT_BYTES$"):
-        read_results(b"id,y\n" + b"a,1\n" * 5, Form("id", "y"), name="a.csv")
+        read_results(b"id,y\n" + b"a,1\n" * 5, ResultColumns("id", "y"), name="a.csv")
     data = io.BytesIO(b"id,y\na,1\nb,2\n").getvalue()
-    assert len(read_results(data, Form("id", "y"), name="a.csv").rows) == 2
+    assert len(read_results(data, ResultColumns("id", "y"), name="a.csv").rows) == 2

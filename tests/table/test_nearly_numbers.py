@@ -7,8 +7,8 @@ import openpyxl
 import pandas as pd
 import pytest
 
-from weal.table.plan import Plan, encode, make_plan
-from weal.table.reading import read_table
+from weal.tables.plan import TablePlan, encode, make_plan
+from weal.tables.table import read_table
 
 ODD = ["<0.5", "> 200", "120 °C", "ca. 3", "3 - 4", "12*", "5 %", "(7)", "2 ± 1", "≤ 8"]
 ODD_WITH_COMMAS = [cell.replace(".5", ",5") for cell in ODD]
@@ -111,7 +111,7 @@ def test_ordered_categories_are_places():
         "grade: ordered category: low < medium < high; an input tells where it is missing"
     ]
     np.testing.assert_array_equal(encode(plan, table), [[0, 0], [2, 0], [0.5, 1], [1, 0], [0, 0]])
-    again = Plan.from_json(json.loads(json.dumps(plan.to_json())))
+    again = TablePlan.from_json(json.loads(json.dumps(plan.to_json())))
     assert again == plan
     other = read_table(frame.assign(grade="odd"), text=["id"])
     with pytest.raises(ValueError, match=r"'grade' must hold one of low, medium, high, but 5 rows"):

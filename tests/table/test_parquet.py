@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weal.errors import UnreadableFile
-from weal.table.reading import table_of
+from weal.tables.table import table_of
 
 pytest.importorskip("pyarrow")
-from weal.table.parquet import parquet_to_table, table_to_parquet
+from weal.tables.parquet_io import parquet_to_table, table_to_parquet
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(lambda t: t.strip())
 CELLS = [

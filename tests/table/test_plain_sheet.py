@@ -8,7 +8,7 @@ import pytest
 from openpyxl import Workbook, load_workbook
 from openpyxl.styles import Font
 
-from weal.table.plain_sheet import plain_rows
+from weal.tables.excel_reader import plain_rows
 
 PLAIN = [
     ["id", "T (°C)", "", "y", "note"],

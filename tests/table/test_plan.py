@@ -13,8 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from weal import samples
-from weal.table.plan import Plan, encode, make_plan, notes
-from weal.table.reading import read_table, table_of
+from weal.tables.plan import TablePlan, encode, make_plan, notes
+from weal.tables.table import read_table, table_of
 
 N = 40
 QUICKLY = settings(max_examples=40, deadline=None)
@@ -250,7 +250,7 @@ def test_columns_named_with_quotes_newlines_and_sql():
     strange = 'x\'; DROP TABLE ev;--\n"y"'
     table = table_of({"id": "abc", strange: [1, 2, 4]})
     plan = make_plan(table, id_column="id")
-    again = Plan.from_json(json.loads(json.dumps(plan.to_json())))
+    again = TablePlan.from_json(json.loads(json.dumps(plan.to_json())))
     assert again.names == [strange]
     np.testing.assert_array_equal(encode(again, table), [[1], [2], [4]])
 
@@ -304,7 +304,7 @@ def test_values_beyond_float32_are_encoded_without_overflow():
 )
 def test_json_that_is_no_plan_is_refused(plan, change, says):
     with pytest.raises(ValueError, match=says):
-        Plan.from_json(change(plan.to_json()))
+        TablePlan.from_json(change(plan.to_json()))
 
 
 def _with(plan, n, **changes):
@@ -354,7 +354,7 @@ def test_what_is_encoded_is_finite(cells):
 @given(tables())
 def test_a_plan_read_from_json_gives_the_same_inputs(cells):
     table, plan = _made(cells)
-    again = Plan.from_json(json.loads(json.dumps(plan.to_json(), allow_nan=False)))
+    again = TablePlan.from_json(json.loads(json.dumps(plan.to_json(), allow_nan=False)))
     assert again == plan
     np.testing.assert_array_equal(encode(again, table), encode(plan, table))
 

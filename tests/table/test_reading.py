@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weal.table.cells import MISSING
-from weal.table.reading import read_table, table_of
+from weal.tables.cells import MISSING_MARKERS
+from weal.tables.table import read_table, table_of
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_decimal_commas_are_numbers_only_between_semicolons_and_in_whole_columns
     assert read_table(file('a,b\n"1,5",2\n')).cells("a") == ["1,5"]
 
 
-@pytest.mark.parametrize("marker", sorted(MISSING))
+@pytest.mark.parametrize("marker", sorted(MISSING_MARKERS))
 def test_every_marker_of_a_missing_cell_is_one(file, marker):
     table = read_table(file(f"id,a,b\nx,{marker},u\n{marker or ' '},2, {marker} \n"), text=["id"])
     assert table.cells("a") == [None, 2]

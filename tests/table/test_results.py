@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from weal.table.results import Form, Result, bad_lines, read_results
+from weal.tables.results_reader import Result, ResultColumns, bad_lines, read_results
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def file(tmp_path):
 
 
 def read(source, *, own=(), value=None, **how):
-    found = read_results(source, Form("sample", "hardness", own, value), **how)
+    found = read_results(source, ResultColumns("sample", "hardness", own, value), **how)
     if bad := [f"line {line.line}: {line.bad}" for line in found.lines if line.bad]:
         raise ValueError(bad_lines(found.where, bad))
     return found
@@ -112,7 +112,7 @@ def test_frames_and_excel_are_read_alike(tmp_path):
 
 def test_reading_csv_loads_no_heavy_library(file):
     code = (
-        "import sys; from weal.table.results import Form, read_results;"
+        "import sys; from weal.tables.results_reader import Form, read_results;"
         f"read_results({str(file('sample,value' + chr(10) + 'A,1'))!r}, Form('sample', None));"
         "print(*sys.modules)"
     )
@@ -123,8 +123,8 @@ def test_reading_csv_loads_no_heavy_library(file):
 def test_a_column_has_one_role(tmp_path):
     file = tmp_path / "results.csv"
     file.write_text("id,noise\nk1,55.5\n")
-    assert read_results(file, Form("id", "noise")).rows[0][:3] == ("k1", 55.5, None)
+    assert read_results(file, ResultColumns("id", "noise")).rows[0][:3] == ("k1", 55.5, None)
     file.write_text("label,hardness,sd\nk1,55.5,0.5\n")
-    assert read_results(file, Form("label", "hardness")).rows[0][:3] == ("k1", 55.5, 0.5)
+    assert read_results(file, ResultColumns("label", "hardness")).rows[0][:3] == ("k1", 55.5, 0.5)
     file.write_text("id,time\nk1,12\n")
-    assert read_results(file, Form("id", "time")).rows[0][:2] == ("k1", 12.0)
+    assert read_results(file, ResultColumns("id", "time")).rows[0][:2] == ("k1", 12.0)

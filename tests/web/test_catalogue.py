@@ -5,9 +5,9 @@ import random
 
 import pytest
 
-from weal.web import catalogue
-from weal.web.catalogue import PAGE, Wish
-from weal.web.drawing import axis
+from weal.web import candidate_search
+from weal.web.candidate_search import PAGE_ROWS, CandidateQuery
+from weal.web.svg_axes import axis
 
 COLUMNS = ["temp", "grade", "100% _odd_"]
 
@@ -20,7 +20,7 @@ def made(tmp_path, n=237):
         for k in range(n)
     ]  # fmt: skip
     path = tmp_path / "explore.db"
-    catalogue.write(path, 12, COLUMNS, rows)
+    candidate_search.write(path, 12, COLUMNS, rows)
     return path, rows
 
 
@@ -28,9 +28,9 @@ def walked(path, **wish):
     """All rows of a wish, page by page."""
     found, after = [], None
     while True:
-        page = catalogue.read(path, Wish(**wish, after=after))
+        page = candidate_search.read(path, CandidateQuery(**wish, after=after))
         found += page.rows
-        after = catalogue.read_after(catalogue.spell_after(page.last))
+        after = candidate_search.read_after(candidate_search.spell_after(page.last))
         if after is None:
             assert page.count == len(found)
             return found
@@ -60,19 +60,19 @@ def test_filters_are_what_they_say(tmp_path):
 
 def test_a_page_is_one_page_and_what_is_not_finite_is_not_there(tmp_path):
     path, _ = made(tmp_path)
-    page = catalogue.read(path, Wish())
-    assert (len(page.rows), page.seq, page.columns) == (PAGE, 12, COLUMNS)
+    page = candidate_search.read(path, CandidateQuery())
+    assert (len(page.rows), page.seq, page.columns) == (PAGE_ROWS, 12, COLUMNS)
     assert page.rows[0]["high"] is None
-    assert catalogue.one(path, "R-9")["cells"].keys() == set(COLUMNS)
-    assert catalogue.one(path, "nobody") is None
-    assert catalogue.read(tmp_path / "none.db", Wish()) is None
+    assert candidate_search.read_row(path, "R-9")["cells"].keys() == set(COLUMNS)
+    assert candidate_search.read_row(path, "nobody") is None
+    assert candidate_search.read(tmp_path / "none.db", CandidateQuery()) is None
 
 
 @pytest.mark.parametrize(
     "text", ["", "[]", "[1]", "[1, true]", "[{}, 1]", "[1, -1]", "[1, 1e9]", "x"]
 )
 def test_where_to_go_on_is_read_or_left(text):
-    assert catalogue.read_after(text) is None
+    assert candidate_search.read_after(text) is None
 
 
 def test_an_axis_holds_what_it_is_given():

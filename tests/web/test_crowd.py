@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from weal.store.store import open_store
+from weal.store.protocol import open_store
 from web.conftest import begin
 from web.visiting import Visitor
 

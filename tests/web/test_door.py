@@ -8,10 +8,10 @@ from urllib.parse import quote
 import pytest
 
 from shell import events
-from weal.store.store import open_store
+from weal.store.protocol import open_store
 from weal.web.access import Access
 from weal.web.app import create_app
-from weal.web.guard import POLICY, Door
+from weal.web.middleware import POLICY, AccessPolicy
 from web.visiting import Visitor, client_of, token_of
 
 UPS = [
@@ -35,7 +35,9 @@ SQL = [
 def routes():
     """Every route of the app with its methods; names filled in."""
     app = create_app(
-        open_store("memory:"), door=Door(Access(Path("nowhere")), 80), folder=Path("nowhere")
+        open_store("memory:"),
+        door=AccessPolicy(Access(Path("nowhere")), 80),
+        folder=Path("nowhere"),
     )
     found = [
         (method.upper(), path.replace("{name}", "steel").replace("{id_}", "ab"))

@@ -19,8 +19,8 @@ import pytest
 import weal
 from campaign import postgres_server
 from shell import typed
-from weal.store.naming import read_name
-from weal.web.places import server_folder
+from weal.store.urls import read_name
+from weal.web.server_folder import server_folder
 from weal.web.token import kept_token
 from web.test_sizes import shown
 from web.visiting import Visitor, token_of

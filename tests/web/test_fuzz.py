@@ -11,10 +11,10 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from shell import events
-from weal.store.store import open_store
+from weal.store.protocol import open_store
 from weal.web.access import Access
 from weal.web.app import create_app
-from weal.web.guard import Door
+from weal.web.middleware import AccessPolicy
 from web.visiting import token_of
 
 CASES = 1000
@@ -28,7 +28,7 @@ CHECKS = (
 
 def described(folder):
     """The description of the app, with a campaign that is there in place of any name."""
-    app = create_app(open_store("memory:"), door=Door(Access(folder), 80), folder=folder)
+    app = create_app(open_store("memory:"), door=AccessPolicy(Access(folder), 80), folder=folder)
     return app.openapi()
 
 

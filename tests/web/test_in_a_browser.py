@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import weal
-from weal.store.store import open_store
+from weal.store.protocol import open_store
 from web.browser import DESKTOP, PHONE, chromium, visit
 from web.test_sizes import shown, upload
 from web.visiting import Visitor

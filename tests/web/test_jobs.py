@@ -15,9 +15,9 @@ from campaign import postgres_server
 from shell import events
 from table import hostile
 from weal.errors import NotAllowed, WealError
-from weal.web import worker as jobs
+from weal.web import job_worker as jobs
 from weal.web.job_queue import Cancelled
-from weal.web.worker import TITLES, TooManyJobs, Worker
+from weal.web.job_worker import TITLES, TooManyJobs, Worker
 from web.browser import DESKTOP, PHONE, chromium, visit
 from web.conftest import begin
 from web.test_sizes import MOST_MEMORY, memory, shown, upload
@@ -134,7 +134,7 @@ def test_a_job_ends_at_the_limit_of_its_time(gated, monkeypatch):
 
 
 def test_nobody_fills_the_queue_nor_the_memory_of_jobs(gated, monkeypatch):
-    monkeypatch.setattr(jobs, "REMEMBERED", 6)
+    monkeypatch.setattr(jobs, "MAX_FINISHED_JOBS", 6)
     monkeypatch.setattr(jobs, "UNFINISHED_EACH", 20)
     worker = Worker(gated)
     mine = submitted(worker, 0, who="bob")
@@ -161,9 +161,9 @@ def test_nobody_fills_the_queue_nor_the_memory_of_jobs(gated, monkeypatch):
 
 
 def test_every_kind_of_job_has_a_title():
-    from weal.web.jobs import KINDS
+    from weal.web.jobs import JOBS
 
-    assert set(TITLES) == set(KINDS)
+    assert set(TITLES) == set(JOBS)
 
 
 def children(server):
@@ -194,7 +194,7 @@ def stop_child(server):
     while True:
         for child in children(server):
             with suppress(OSError):
-                if b"weal.web.child" in Path(f"/proc/{child}/cmdline").read_bytes():
+                if b"weal.web.job_process" in Path(f"/proc/{child}/cmdline").read_bytes():
                     os.kill(child, signal.SIGSTOP)
                     return
         assert time.monotonic() < end

@@ -6,10 +6,10 @@ import re
 import pytest
 
 import weal
-from weal.store.store import open_store
-from weal.web import catalogue, jobs
-from weal.web.shelf import Shelf
-from weal.web.worker import Worker
+from weal.store.protocol import open_store
+from weal.web import candidate_search, jobs
+from weal.web.job_context import JobContext
+from weal.web.job_worker import Worker
 from web.conftest import begin
 from web.test_sizes import shown, upload
 from web.visiting import Visitor, plain
@@ -29,7 +29,7 @@ def shelf(url, tmp_path):
         campaign.tell([f"A-{k}" for k in range(LABELS)], [value(k) for k in range(LABELS)])
         campaign.ask_for(["A-40", "A-41"])
     (tmp_path / "kept").mkdir()
-    return Shelf(open_store(url), tmp_path / "kept")
+    return JobContext(open_store(url), tmp_path / "kept")
 
 
 def once(deed):
@@ -40,7 +40,9 @@ def once(deed):
 
 def seq_of(shelf, kind):
     if kind == "explore":
-        return catalogue.written_after(shelf.kept.path("steel", catalogue.FILE))
+        return candidate_search.written_after(
+            shelf.kept.path("steel", candidate_search.CANDIDATES_FILE)
+        )
     return shelf.kept.found("steel", kind).seq
 
 

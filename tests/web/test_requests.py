@@ -5,7 +5,7 @@ import socket
 import time
 
 from shell import events
-from weal.web.guard import POLICY
+from weal.web.middleware import POLICY
 from web.visiting import PATIENCE, Visitor, client_of, token_of
 
 HEADERS = ("content-security-policy", "x-content-type-options", "referrer-policy")

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from shell import events
-from weal.store.naming import read_name
-from weal.web import sessions
+from weal.store.urls import read_name
+from weal.web import access as access_module
 from weal.web.access import Access
-from weal.web.places import server_folder
+from weal.web.server_folder import server_folder
 from weal.web.token import FILES, FULL, READ_ONLY, kept_token
 from web.test_exposure import serving
 from web.visiting import PATIENCE, Visitor, client_of, token_of
@@ -98,7 +98,7 @@ def test_open_puts_no_token_on_the_command_line(steel, tmp_path):
 
 
 def test_a_session_expires(servers, steel):
-    server = servers.start(steel, set={"sessions.SESSION_SECONDS": 0})
+    server = servers.start(steel, set={"access.SESSION_SECONDS": 0})
     with Visitor(server) as ann:
         assert ann.get("/").status_code == 401
     assert log_in(server, token=token_of(server)).status_code == 303
@@ -239,7 +239,7 @@ def access(tmp_path):
 
 
 def test_sessions_are_few_and_the_oldest_end_first(access, tmp_path, monkeypatch):
-    monkeypatch.setattr(sessions, "MAX_SESSIONS", 3)
+    monkeypatch.setattr(access_module, "MAX_SESSIONS", 3)
     token = access.tokens.digest(FULL)
     ids = [access.sessions.begin(token) for _ in range(5)]
     assert [bool(access.sessions.find(id_)) for id_ in ids] == [False, False, True, True, True]
@@ -247,7 +247,7 @@ def test_sessions_are_few_and_the_oldest_end_first(access, tmp_path, monkeypatch
 
 
 def test_sessions_below_the_limit_and_of_other_tokens_stay(access, monkeypatch):
-    monkeypatch.setattr(sessions, "MAX_SESSIONS", 10)
+    monkeypatch.setattr(access_module, "MAX_SESSIONS", 10)
     full, reading = (access.tokens.digest(one) for one in (FULL, READ_ONLY))
     ids = [access.sessions.begin(full) for _ in range(9)]
     for _ in range(12):

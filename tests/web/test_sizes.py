@@ -13,7 +13,7 @@ import pytest
 
 from shell import events
 from weal.limits import Limits
-from weal.web.guard import MOST_FORM, MOST_UPLOAD
+from weal.web.request_body import MOST_FORM, MOST_UPLOAD
 from web.visiting import PATIENCE, Visitor
 
 MOST_MEMORY = 300 * 2**20  # bytes

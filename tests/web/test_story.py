@@ -11,7 +11,7 @@ import signal
 import pytest
 
 from weal.samples import alloys, path
-from weal.store.store import open_store
+from weal.store.protocol import open_store
 from web.browser import DESKTOP, PHONE, chromium, visit
 
 LABELS = 8

@@ -20,10 +20,10 @@ import time
 
 from weal.errors import WealError
 from weal.store import sqlite_file
-from weal.store.store import open_store
-from weal.web import access, books, connections, desk, jobs, serving, sessions  # noqa: F401
-from weal.web.runners import Local
-from weal.web.serving import Address, Server
+from weal.store.protocol import open_store
+from weal.web import access, connections, jobs, request, server  # noqa: F401
+from weal.web.job_runners import Local
+from weal.web.server import Address, Server
 
 
 class Idle:
@@ -62,7 +62,7 @@ def change(given):
     if given.get("files"):
         resource.setrlimit(resource.RLIMIT_NOFILE, (given["files"], given["files"]))
     if given.get("breaks"):
-        books.Books.ledger = broken
+        request.LedgerCache.ledger = broken
     if given.get("dies"):
         deadly(*given["dies"])
 
@@ -85,26 +85,26 @@ def serve(given, out):
     os.environ.pop("WEAL_STORE", None)
     worker = given.get("worker")
     if worker == "here":
-        serving.Child = here
+        server.Child = here
     elif not worker:
-        serving.Child, desk.SOON = Idle, 0.0
+        server.Child, request.JOB_WAIT_SECONDS = Idle, 0.0
     change(given)
     tls = {name: given.get(name) for name in ("certfile", "keyfile")}
     address = Address(port=given.get("port", 0), allowed=tuple(given.get("allowed", ())), **tls)
     for left in reversed(range(100)):  # the port of a server that was just killed
         try:
             kind = {name: given.get(name, False) for name in ("read_only", "new_token")}
-            server = Server(given["url"], address, **kind)
+            made = Server(given["url"], address, **kind)
             break
         except ValueError:
             if not left:
                 raise
             time.sleep(0.05)
-    said = {"url": server.url, "port": server.address.port, "pid": os.getpid()}
-    said["once"] = server.one_time_url()
+    said = {"url": made.url, "port": made.address.port, "pid": os.getpid()}
+    said["once"] = made.one_time_url()
     os.write(out, json.dumps(said).encode() + b"\n")
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    server.run()
+    made.run()
 
 
 def _end_with(parent):

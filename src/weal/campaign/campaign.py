@@ -8,32 +8,443 @@ Every change is one transaction of the store: when a method returns, it is on di
 comes from a learner that has been through the events (`replay`), and is made when it is needed:
 `tell`, `skip` and `withdraw` read neither the candidates nor a model, and this module imports no
 numerics.
+
+What can be looked at of a campaign: rows and why they were asked, status, tables, pictures.
+
+Nothing here changes the campaign; what does is in `campaign`. Imports no numerics.
+
+Open a campaign, or make it: the way in for programs and for the command line.
 """
 
+import getpass
+import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from weal.campaign import rules
-from weal.campaign.entries import distinct, entries
-from weal.campaign.first_labels import at_first
-from weal.campaign.ledger import VERSION
-from weal.campaign.rules import Entry, Telling
-from weal.campaign.settings import check_changes, check_together
-from weal.campaign.skipping import skip_rows
-from weal.campaign.surprise import doubtful, doubtful_here
-from weal.campaign.view import CampaignView
-from weal.errors import WealError
-from weal.store.events import Draft
-from weal.store.store import Book
-from weal.table.index import with_ids
+from weal.campaign import candidates, rules
+from weal.campaign.config import check_changes, check_together
+from weal.campaign.label_input import distinct, entries, names
+from weal.campaign.ledger import EVENT_BODY_VERSION
+from weal.campaign.log import CampaignLog
+from weal.campaign.plausibility import (
+    early_label_warnings,
+    implausible_message,
+    implausible_warning,
+)
+from weal.campaign.rules import LabelDecision, LabelInput, skip_rows
+from weal.errors import UnknownId, WealError
+from weal.progress import Progress
+from weal.shards.executors import check_scheduler
+from weal.store.events import Draft, check_name
+from weal.store.protocol import Store, Transaction, open_store
+from weal.tables.frames import with_ids
 
 if TYPE_CHECKING:
-    from weal.campaign.intake import Intake
+    from weal.campaign.candidate_report import CandidateReport
+    from weal.campaign.results_import import ResultsImport
+    from weal.campaign.status import Status
+    from weal.campaign.suggestions import LeasedRow
+    from weal.diagnostics.contradictions import Contradiction
+    from weal.diagnostics.suspects import Suspect
+    from weal.plots.axes import Plots
 
 
-class Kept(NamedTuple):
+class CampaignView(CampaignLog):
+    """A campaign that is open, looked at."""
+
+    def __repr__(self) -> str:
+        from weal.campaign.status_text import line
+
+        return line(self)
+
+    def _repr_html_(self) -> str:
+        from weal.campaign.status_text import page
+
+        return page(self)
+
+    def asked(self, ids: Iterable[Any] | None = None) -> list["LeasedRow"]:
+        """Rows that are out, with what was expected of them and why they were chosen.
+
+        Parameters
+        ----------
+        ids : list of ids, or None
+            Which rows; None: all that are out now.
+
+        Returns
+        -------
+        list of Asked
+            With `id`, `row` (its cells), `who`, `since`, `until`, what was expected when it was
+            asked (`mean`, `sd`, `low`, `high`; None before there was a model), `shares` and
+            `scores` of the acquisition functions, labelled rows that are `near`, and `why`.
+
+        Raises
+        ------
+        ValueError
+            Where one of these rows is not out.
+
+        Examples
+        --------
+        >>> import pandas as pd, weal
+        >>> pool = pd.DataFrame({"temp": [20, 80, 140, 200]}, index=["a", "b", "c", "d"])
+        >>> campaign = weal.open_campaign("demo", "memory:", pool=pool, by="ann")
+        >>> name = campaign.ask()
+        >>> [row] = campaign.asked()
+        >>> row.id == name, row.who, row.why
+        (True, 'ann', 'Fills the space before there is a model.')
+        """
+        from weal.campaign.suggestions import explain
+
+        session = self.session
+        leases = session.ledger.leases
+        if ids is None:
+            return explain(session, session.ledger.open_leases(self.store.now()))
+        wanted = names(list(ids))
+        if missing := [name for name in wanted if name not in leases]:
+            raise ValueError(f"{', '.join(map(repr, missing[:5]))}: not out with anybody")
+        return explain(session, [leases[name] for name in wanted])
+
+    def card(self, name: Any) -> "CandidateReport":
+        """One row: its inputs, labels, lease, prediction, and why it was asked.
+
+        Parameters
+        ----------
+        name : id
+            Of the row.
+
+        Returns
+        -------
+        Card
+            With `row` (its cells), `labels`, `skipped`, `who` and `until` of the lease, `mean`,
+            `sd`, `low` and `high` as predicted now, `expected` and `why` of its last ask, labelled
+            rows that are `near`, and the numbers of its `events`.
+
+        Raises
+        ------
+        UnknownId
+            Where there is no such row.
+
+        Examples
+        --------
+        >>> import pandas as pd, weal
+        >>> pool = pd.DataFrame({"temp": [20, 80, 140, 200]}, index=["a", "b", "c", "d"])
+        >>> campaign = weal.open_campaign("demo", "memory:", pool=pool, by="ann")
+        >>> number = campaign.tell("a", 312.5, note="batch 7")
+        >>> [(told.y, told.note) for told in campaign.card("a").labels]
+        [(312.5, 'batch 7')]
+        """
+        from weal.campaign.candidate_report import candidate_report
+
+        [found] = names([name])
+        try:
+            return candidate_report(self.session, self._events, found, self.store.now())
+        except UnknownId as error:
+            raise self._meant(error) from None
+
+    def far_inputs(self, table: Any) -> list[str]:
+        """Which inputs of new candidates lie far outside what is there.
+
+        Parameters
+        ----------
+        table : Table
+            New candidates, as `weal.tables.table.read_table` reads them.
+
+        Returns
+        -------
+        list of str
+            One line for each such input.
+        """
+        from weal.campaign.creation import far_inputs
+
+        return far_inputs(self.session.pool.plan, table, self.inputs_there())
+
+    def inputs_there(self) -> Any:
+        """The inputs (S, d) of the candidates, or of those that stand for all that are in files.
+
+        Returns
+        -------
+        array (S, d)
+            By the plan of the campaign.
+        """
+        import numpy as np
+
+        from weal.learner.sampling import sample_of_pool
+
+        session = self.session
+        X = session.pool.X
+        if not isinstance(X, np.ndarray):
+            _, X = sample_of_pool(session.state.candidates, session.state.settings.seed)
+        return X
+
+    def status(self, *, goal: float | None = None, progress: Progress | None = None) -> "Status":
+        """How far the campaign is: error estimates and their trend, and whether to go on.
+
+        Parameters
+        ----------
+        goal : float or None
+            Error at which to stop, in units of the label; None: that of the settings.
+        progress : function or None
+            Called with what is being done, how far it is, and of how much.
+
+        Returns
+        -------
+        Status
+            Counts, error estimates, coverage, what the model believes, and `advice`; `lines()` is
+            what ``weal status`` prints, `to_dict()` its JSON.
+
+        Examples
+        --------
+        >>> import pandas as pd, weal
+        >>> pool = pd.DataFrame({"temp": [20, 80, 140, 200]}, index=["a", "b", "c", "d"])
+        >>> campaign = weal.open_campaign("demo", "memory:", pool=pool, by="ann")
+        >>> number = campaign.tell({"a": 312.5, "b": 320.0})
+        >>> found = campaign.status()
+        >>> found.candidates, found.labels, found.beliefs is None
+        (4, 2, True)
+        """
+        from weal.campaign import status_cache
+        from weal.campaign.status import status
+
+        now = self.store.now()
+        if (kept := status_cache.read(self.store, self.ledger, goal, now)) is not None:
+            return kept
+        session = self.session
+        found = status(session, goal, now, progress)
+        with suppress(WealError):  # advice for next time may fail
+            session.keep()
+        status_cache.keep(self.store, session.ledger, goal, found)
+        return found
+
+    def suspects(self) -> "list[Suspect]":
+        """Labels to look at again: those that the model takes to be wrong, the worst first.
+
+        Returns
+        -------
+        list of Suspect
+            With `id`, `label`, what the others make of it, and `words`; none before there is a
+            model.
+        """
+        from weal.campaign.status import find_suspects
+
+        return list(find_suspects(self.session).labels)
+
+    def contradictions(self) -> "list[Contradiction]":
+        """Labels that count although the others contradict them; nothing is changed.
+
+        These are labels told as sure, runs of equal labels in a row, and labels of one person, one
+        day, or one value of a column that is no input, such as an instrument.
+
+        Returns
+        -------
+        list of Contradiction
+            With `kind` ("sure", "run" or "group"), `ids`, the error with these labels and without,
+            and `words`; none before there is a model.
+        """
+        from weal.campaign.contradiction_report import contradicted
+
+        return list(contradicted(self.session))
+
+    @property
+    def plot(self) -> "Plots":
+        """Pictures on matplotlib axes, such as ``campaign.plot.predicted()``.
+
+        There are learning_curve, predicted, inputs, experts, effect(name) and map(a, b);
+        save(folder) writes files.
+        """
+        from weal.campaign.plots import plots
+
+        return plots(lambda: self.session)
+
+    def to_frame(self, what: str = "labels") -> Any:
+        """A table of labels, predictions, candidates or events.
+
+        Parameters
+        ----------
+        what : {"labels", "predictions", "candidates", "events"}
+            What ``weal export`` writes.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Its columns are those of the exported files.
+
+        Raises
+        ------
+        ValueError
+            Where there is no such table, pandas is not installed, or candidates are in files and
+            too many for one table.
+
+        Examples
+        --------
+        >>> import pandas as pd, weal
+        >>> pool = pd.DataFrame({"temp": [20, 80, 140, 200]}, index=["a", "b", "c", "d"])
+        >>> campaign = weal.open_campaign("demo", "memory:", pool=pool, by="ann")
+        >>> number = campaign.tell({"a": 312.5, "b": 320.0})
+        >>> campaign.to_frame()[["id", "label", "by"]].to_dict("list")
+        {'id': ['a', 'b'], 'label': [312.5, 320.0], 'by': ['ann', 'ann']}
+        """
+        from weal.campaign.export import frame
+
+        return frame(self, what)
+
+    def predict(
+        self,
+        table: Any,
+        *,
+        id_column: str | None = None,
+        level: float = 0.9,
+        sheet: str | None = None,
+        header: int | None = None,
+    ) -> Any:
+        """What is expected of rows that are no candidates.
+
+        They are read as the candidates were, and nothing is written. A warning says what may not be
+        meant: columns that are passed over, levels never seen before, inputs far outside those of
+        the campaign.
+
+        Parameters
+        ----------
+        table : path or frame
+            Rows with the columns that the campaign learns from, as in `open_campaign`.
+        id_column : str or None
+            Column with their ids; None: that of the campaign where there is one, or the index of a
+            pandas frame. Rows need no ids: they are then called row 1, row 2, ...
+        level : float
+            Probability with which the interval holds a label.
+        sheet : str or None
+            Of an Excel file; None: the first.
+        header : int or None
+            The line of a file that names the columns; None: it is found.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each, in their order: `id`, `mean` and `sd` of the function, `low` and `high`
+            of a label, as in ``to_frame("predictions")``.
+
+        Raises
+        ------
+        ValueError
+            Where a column is missing, a cell cannot be read, or there are no rows.
+        WealError
+            While labels are too few for a model.
+
+        Examples
+        --------
+        >>> import pandas as pd, weal
+        >>> pool = pd.DataFrame({"temp": [20, 80, 140, 200]}, index=["a", "b", "c", "d"])
+        >>> campaign = weal.open_campaign("demo", "memory:", pool=pool, by="ann", n_start=3)
+        >>> number = campaign.tell({"a": 312.5, "b": 320.0, "d": 340.0})
+        >>> found = campaign.predict(pd.DataFrame({"temp": [50, 110]}))
+        >>> found.columns.tolist(), found["id"].tolist()
+        (['id', 'mean', 'sd', 'low', 'high'], ['row 1', 'row 2'])
+        """
+        import warnings
+
+        from weal.campaign.predict import frame_of, predict
+
+        found = predict(self, table, id_column, level, sheet, header)
+        for note in found.notes:
+            warnings.warn(note, UserWarning, stacklevel=2)
+        return frame_of(found.columns())
+
+    def candidate_ids(self) -> list[str]:
+        """The ids of all candidates.
+
+        Returns
+        -------
+        list of str
+            In the order in which they were added.
+
+        Raises
+        ------
+        ValueError
+            Where they are in files, and too many for a list.
+        """
+        return candidates.candidate_ids(self)
+
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns that candidates came with.
+
+        Returns
+        -------
+        tuple of str
+            That of the ids, and those that nothing is learnt from, included.
+        """
+        return candidates.columns(self)
+
+    def preview(self, source: Any, **how: Any) -> "ResultsImport":
+        """What `tell_file` would do with these results, line by line; nothing is written.
+
+        Parameters
+        ----------
+        source : path, frame, or bytes
+            CSV, TSV, Excel or Parquet with the id, a column named as the target, and perhaps noise
+            and note; a worksheet, filled in.
+        **how
+            `value`, the column of the values, where it is not named as the target; `header`, the
+            line that names the columns, and `sheet`, where that is not clear; `name`, of the file
+            whose bytes these are; `by`, `sure`, `replace`, `repeat` and `key` as in `tell`.
+
+        Returns
+        -------
+        Intake
+            As of `tell_file`, with `event` 0; what cannot be taken is in `problems` and in the rows
+            that are "refused".
+
+        Raises
+        ------
+        ValueError
+            Where the file cannot be read at all.
+
+        Examples
+        --------
+        >>> import pandas as pd, weal
+        >>> pool = pd.DataFrame({"temp": [20, 80, 140, 200]}, index=["a", "b", "c", "d"])
+        >>> campaign = weal.open_campaign("demo", "memory:", pool=pool, by="ann")
+        >>> results = pd.DataFrame({"id": ["a", "x"], "value": [312.5, 320.0]})
+        >>> [(row.id, row.action) for row in campaign.preview(results).rows]
+        [('a', 'told'), ('x', 'refused')]
+        """
+        from weal.campaign.results_import import preview
+
+        return preview(self, source, **how)
+
+    def worksheet(self, ids: Any, to: str | os.PathLike[str], *, force: bool = False) -> Path:
+        """Write a worksheet of rows that are out, to be filled in and told.
+
+        Parameters
+        ----------
+        ids : id, list of ids, or None
+            Which rows; None: all that are out now.
+        to : path
+            A file that ends in .csv, .tsv or .xlsx.
+        force : bool
+            Whether a file that is there is replaced.
+
+        Returns
+        -------
+        pathlib.Path
+            The file.
+
+        Raises
+        ------
+        ValueError
+            Where no row is out, one of these is not, the file is there, or its ending is another.
+        """
+        from weal.campaign.export import check_worksheet, write_worksheet
+
+        place, created = check_worksheet(to, force), self.created
+        rows = self.asked(None if ids is None else distinct(ids))
+        if not rows:
+            raise ValueError(f"no row of {self.name} is out: ask for some first")
+        write_worksheet(rows, created["plan"], created["id"], created["target"], place, force)
+        return place
+
+
+class TellResult(NamedTuple):
     """What came of labels that were told."""
 
     seq: int  # number of the event that holds the last of them
@@ -138,7 +549,7 @@ class Campaign(CampaignView):
         >>> campaign.ask(key="monday") == campaign.ask(key="monday")
         True
         """
-        from weal.campaign.asking import ask
+        from weal.campaign.suggestions import ask
 
         ids = ask(self, n, by or self.who, lease, check, key)
         return ids[0] if n is None else ids
@@ -173,7 +584,7 @@ class Campaign(CampaignView):
         ValueError
             Where one is skipped.
         """
-        from weal.campaign.asking import ask_for
+        from weal.campaign.suggestions import ask_for
 
         return ask_for(self, distinct(ids), by or self.who, lease)
 
@@ -252,19 +663,19 @@ class Campaign(CampaignView):
             ids, labels = list(ids), list(ids.values())
         found = entries(ids, labels, noise, note, sure)
         kept = self.tell_entries(found, by=by, replace=replace, repeat=repeat, key=key)
-        for words in (*(doubtful_here(*one) for one in kept.reasons), *kept.superseded):
+        for words in (*(implausible_warning(*one) for one in kept.reasons), *kept.superseded):
             warnings.warn(words, UserWarning, stacklevel=2)
         return kept.seq
 
     def tell_entries(
         self,
-        entries: Sequence[Entry],
+        entries: Sequence[LabelInput],
         *,
         by: str | None = None,
         replace: bool = False,
         repeat: bool = False,
         key: str | None = None,
-    ) -> Kept:
+    ) -> TellResult:
         """As `tell`, for labels that were checked already.
 
         Parameters
@@ -301,28 +712,28 @@ class Campaign(CampaignView):
             raise ValueError("replace corrects a label and repeat adds to it: not both at once")
         if not entries:
             raise ValueError("there is no label to tell")
-        found: list[Telling] = []
+        found: list[LabelDecision] = []
 
-        def decide(book: Book) -> list[Draft]:
-            found[:] = rules.told(book, entries, by or self.who, replace, repeat, key)
+        def decide(book: Transaction) -> list[Draft]:
+            found[:] = rules.decide_labels(book, entries, by or self.who, replace, repeat, key)
             return [one.draft for one in found if one.draft]
 
         events = self.transact(decide)
         last = events[-1].seq if events else found[-1].seq
         reasons = self._doubted(found)
-        doubts = tuple(doubtful(self.name, *one) for one in reasons)
+        doubts = tuple(implausible_message(self.name, *one) for one in reasons)
         superseded = tuple(one.superseded for one in found if one.superseded)
-        return Kept(last, len(events), doubts, tuple(reasons), superseded)
+        return TellResult(last, len(events), doubts, tuple(reasons), superseded)
 
-    def _doubted(self, found: Sequence[Telling]) -> list[tuple[str, str]]:
+    def _doubted(self, found: Sequence[LabelDecision]) -> list[tuple[str, str]]:
         """Labels that were just told, or early ones, that may be wrong; and why."""
         early: list[tuple[str, str]] = []
         if any(one.blind for one in found):
             with suppress(WealError):  # the labels are kept: a doubt may fail
-                found, early = at_first(self.ledger, found)
+                found, early = early_label_warnings(self.ledger, found)
         return [*((one.entry.id, one.doubt) for one in found if one.doubt), *early]
 
-    def tell_file(self, source: Any, **how: Any) -> "Intake":
+    def tell_file(self, source: Any, **how: Any) -> "ResultsImport":
         """Keep the labels of a results file, all or none.
 
         The same content told twice changes nothing.
@@ -363,7 +774,7 @@ class Campaign(CampaignView):
         >>> campaign.tell_file(results).counts
         {'told': 1, 'empty': 1}
         """
-        from weal.campaign.intake_file import tell_file
+        from weal.campaign.results_import import tell_file
 
         return tell_file(self, source, **how)
 
@@ -503,11 +914,11 @@ class Campaign(CampaignView):
         >>> campaign.add(pd.DataFrame({"temp": [260, 320]}, index=["e", "f"]))
         2
         """
-        from weal.campaign.creating import add, add_files
-        from weal.campaign.shard_pool import ShardPool, is_in_files
+        from weal.campaign.candidate_files import FileCandidates, is_in_files
+        from weal.campaign.creation import add, add_files
 
         created, there = self.created, self.session.pool
-        if isinstance(there, ShardPool):
+        if isinstance(there, FileCandidates):
             return add_files(self.store, self.ledger, created, pool, there, by or self.who)
         if is_in_files(pool):
             raise ValueError(
@@ -528,7 +939,9 @@ class Campaign(CampaignView):
         by : str or None
             Who is at work; None: who opened the campaign.
         """
-        draft = Draft("settings", {"v": VERSION, "changes": {"hidden": on}}, who=by or self.who)
+        draft = Draft(
+            "settings", {"v": EVENT_BODY_VERSION, "changes": {"hidden": on}}, who=by or self.who
+        )
         is_so = bool(self.ledger.settings.get("hidden")) == on
         self.store.transact(self.name, lambda book: [] if is_so else [draft])
 
@@ -560,6 +973,120 @@ class Campaign(CampaignView):
         """
         changes = check_changes(settings)
         check_together({**self.ledger.settings, **changes})
-        body = {"v": VERSION, "changes": changes}
+        body = {"v": EVENT_BODY_VERSION, "changes": changes}
         draft = Draft("settings", body, who=by or self.who)
         self.store.transact(self.name, lambda book: [draft])
+
+
+def open_campaign(
+    name: str,
+    store: str | os.PathLike[str] | Store | None = None,
+    *,
+    pool: Any = None,
+    id_column: str | None = None,
+    target: str | None = None,
+    features: Any = "auto",
+    types: dict[str, str] | None = None,
+    missing: dict[str, Sequence[str]] | None = None,
+    by: str | None = None,
+    copy: bool = False,
+    scheduler: Any = None,
+    progress: Any = None,
+    **settings: Any,
+) -> Campaign:
+    """The campaign of that name; with `pool`, it is made if it is not there yet.
+
+    Parameters
+    ----------
+    name : str
+        Of the campaign.
+    store : str, path, Store or None
+        Where it is kept: sqlite:///weal.db, postgresql://user@host/database or memory: ; None:
+        what WEAL_STORE says, else sqlite:///weal.db.
+    pool : path, frame or None
+        Table of candidates: CSV, TSV, Parquet or Excel file; pandas, polars or pyarrow frame. A
+        pattern of Parquet files, a folder of them or a pool of `weal.open_pool` stays where it
+        is: the store keeps names, sizes and hashes of the files, not their rows.
+    id_column : str or None
+        Column with the ids. None: the index of a pandas frame, where it does not just count the
+        rows; else rows are numbered 1, 2, 3, ...
+    target : str or None
+        What is measured; labels that a column of that name has already are taken.
+    features : list of str, or "auto"
+        Columns to learn from; "auto": all that can be.
+    types : dict of column to type, or None
+        What a column is, where we would guess wrong: {"made": "day-first"}.
+    missing : dict of column to texts, or None
+        Further texts that stand for a missing cell, as {"pressure": ["<0.5"]}.
+    by : str or None
+        Who is at work; None: WEAL_WHO, else the name of the account.
+    copy : bool
+        Whether the store is to keep the rows of candidates in many files too.
+    scheduler : str, distributed.Client or None
+        Who does passes over such files; see `weal.ActiveLearner`.
+    progress : function or None
+        Called with what is being done, how many rows are done, and of how many.
+    **settings
+        Of a new campaign: acquisition, lease ("7d"), goal (error at which to stop), n_start, seed,
+        warp, outliers, cost (a column: what is gained by a label is divided by it).
+
+    Returns
+    -------
+    Campaign
+        Open; close it, or use it in a ``with`` block.
+
+    Raises
+    ------
+    UnknownCampaign
+        Where the store has none of that name, and no `pool` was given.
+    ValueError
+        Where the table, a column, a setting or the name of the store cannot be.
+    WealError
+        Where the store cannot be reached, or is of a newer weal.
+
+    Examples
+    --------
+    >>> import weal
+    >>> from weal.samples import alloys, path
+    >>> with weal.open_campaign(
+    ...     "alloys", "memory:", pool=path("alloys.csv"), id_column="sample", target="hardness"
+    ... ) as campaign:
+    ...     ids = campaign.ask(4)
+    ...     number = campaign.tell(ids[0], alloys.measure(ids[0]), by="mk", note="batch 7")
+    ...     campaign.ledger.n_labels
+    13
+    """
+    check_scheduler(scheduler)
+    named = store is None or isinstance(store, str | os.PathLike)
+    place: Store = open_store(store) if named else store  # type: ignore[arg-type,assignment]
+    name, who = check_name(name), by or account()
+    try:
+        if pool is not None and name not in place.campaigns():
+            from weal.campaign.candidate_files import is_in_files
+            from weal.campaign.creation import create
+            from weal.shards.dask_executor import choose_executor
+
+            id_column, target = (None if one is None else str(one) for one in (id_column, target))
+            if not is_in_files(pool):
+                pool, id_column = with_ids(pool, id_column)
+            create(
+                place, name, pool, id_column, target, features, types or {}, settings, who,
+                missing, copy, choose_executor(scheduler), progress,
+            )  # fmt: skip
+        elif pool is None and settings:
+            raise ValueError(
+                f"{', '.join(settings)}: settings are given with a pool, for a new campaign; "
+                "change them later with campaign.change(...)"
+            )
+        return Campaign(name, place, who, scheduler=scheduler, progress=progress)
+    except BaseException:
+        place.close()
+        raise
+
+
+def account() -> str:
+    """Who is at work, if nobody says so."""
+    try:
+        return os.environ.get("WEAL_WHO") or getpass.getuser()
+    except (OSError, KeyError):  # an account without a name, as in some containers
+        return ""

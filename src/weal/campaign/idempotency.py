@@ -27,8 +27,8 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from weal.errors import ReusedKey
-from weal.store.events import MAX_KEY, Draft, Event, check_text, spell
-from weal.store.store import Book
+from weal.store.events import MAX_KEY, Draft, Event, canonical_json, check_text
+from weal.store.protocol import Transaction
 
 MAX_NAMED = 5  # rows in an error message
 BLOCK_ROWS = 64  # keys of a call of weal 0.2 that are looked up at once
@@ -79,7 +79,7 @@ def _length(lease: timedelta) -> str:
 
 
 def find_call(
-    book: Book, key: str, changes: Sequence[Change], is_there: Callable[[Change], bool]
+    book: Transaction, key: str, changes: Sequence[Change], is_there: Callable[[Change], bool]
 ) -> list[Event]:
     """The events of an earlier call with this key and content; none: the key is unused.
 
@@ -110,7 +110,7 @@ def change_of(event: Event) -> Change:
     return Change(name, event.kind)
 
 
-def _events_of_call(book: Book, key: str, rows: int) -> list[Event]:
+def _events_of_call(book: Transaction, key: str, rows: int) -> list[Event]:
     size = max(BLOCK_ROWS, rows)
     found = book.by_keys([key, *_numbered(key, 0, size)])
     if own := [event for event in found if event.key == key]:
@@ -141,7 +141,8 @@ def _same(
 def _digest(changes: Sequence[Change]) -> str:
     """A digest of the content; rows in any order, numbers however they were typed."""
     plain = sorted(
-        spell([one.id, one.what, _plain(one.y), _plain(one.noise), one.sure]) for one in changes
+        canonical_json([one.id, one.what, _plain(one.y), _plain(one.noise), one.sure])
+        for one in changes
     )
     return blake2b("\n".join(plain).encode(), digest_size=16).hexdigest()
 
@@ -182,7 +183,7 @@ def _content(rows: int, others: "Counter[Change]", there: int = 0) -> str:
     return f"{count} with {'; '.join(named[:MAX_NAMED])}{more}" if named else count
 
 
-def find_asked(book: Book, key: str, call: AskCall) -> list[str]:
+def find_asked(book: Transaction, key: str, call: AskCall) -> list[str]:
     """The ids of rows that an earlier call asked for with this key; ReusedKey: another call."""
     events = _asked(book, key)
     if not events:
@@ -192,7 +193,7 @@ def find_asked(book: Book, key: str, call: AskCall) -> list[str]:
     return [str(event.id) for event in events]
 
 
-def check_command(book: Book, key: str, call: AskCall) -> None:
+def check_command(book: Transaction, key: str, call: AskCall) -> None:
     """ReusedKey where `weal ask` was given this key with other numbers of rows, or by another.
 
     It asks for rows, and then for rows drawn at random under a key made of its own. Where it was
@@ -224,7 +225,7 @@ def key_of_checks(key: str) -> str:
     return f"{key} check"
 
 
-def _asked(book: Book, key: str) -> list[Event]:
+def _asked(book: Transaction, key: str) -> list[Event]:
     found: list[Event] = []
     while len(block := book.by_keys(ask_keys(key, len(found), BLOCK_ROWS))) == BLOCK_ROWS:
         found += block

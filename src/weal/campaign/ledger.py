@@ -16,12 +16,12 @@ from typing import Any
 
 from weal.store.events import Event
 
-VERSION = 1  # of the bodies that are written
+EVENT_BODY_VERSION = 1  # of the bodies that are written
 LARGEST_LABEL = 1e300  # beyond, sums, differences and intervals overflow a float
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class LedgerLabel:
     """One label."""
 
     id: str
@@ -47,10 +47,10 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class Foretold:
+class PredictedLabel:
     """A label beside what was expected when its row was asked."""
 
-    told: Told
+    told: LedgerLabel
     body: Mapping[str, Any]  # mean, sd, low, high, check
 
 
@@ -66,10 +66,10 @@ class Ledger:
     target: str | None = None
     rows: int = 0
     shards: tuple[dict[str, Any], ...] = ()  # candidates that stay in their files, as added
-    labels: dict[str, tuple[Told, ...]] = field(default_factory=dict)
+    labels: dict[str, tuple[LedgerLabel, ...]] = field(default_factory=dict)
     leases: dict[str, Lease] = field(default_factory=dict)
     skipped: dict[str, str | None] = field(default_factory=dict)  # id -> note
-    foretold: list[Foretold] = field(default_factory=list)
+    foretold: list[PredictedLabel] = field(default_factory=list)
     asked: int = 0  # rows offered so far
     checks: int = 0  # of them for an honest test
 
@@ -78,7 +78,7 @@ class Ledger:
         """Labels that count, repeated ones included."""
         return sum(map(len, self.labels.values()))
 
-    def told(self) -> list[Told]:
+    def told(self) -> list[LedgerLabel]:
         """All labels that count, in the order they came."""
         every = (told for several in self.labels.values() for told in several)
         return sorted(every, key=lambda told: told.seq)
@@ -88,7 +88,7 @@ class Ledger:
         return [lease for lease in self.leases.values() if lease.until > now]
 
 
-def fold(ledger: Ledger, events: Iterable[Event]) -> Ledger:
+def apply_events(ledger: Ledger, events: Iterable[Event]) -> Ledger:
     """The ledger after more events."""
     after = replace(
         ledger,
@@ -99,14 +99,16 @@ def fold(ledger: Ledger, events: Iterable[Event]) -> Ledger:
         foretold=list(ledger.foretold),
     )
     for event in events:
-        after = replace(_APPLY[event.kind](after, event), seq=event.seq, hash=event.hash)
+        after = replace(
+            _LEDGER_TRANSITIONS[event.kind](after, event), seq=event.seq, hash=event.hash
+        )
     return after
 
 
 # Each of these may write into the dicts and lists of the ledger that `fold` has copied.
 
 
-def _created(ledger: Ledger, event: Event) -> Ledger:
+def _apply_created(ledger: Ledger, event: Event) -> Ledger:
     body = event.body
     return replace(ledger, settings=body["settings"], plan=body["plan"], target=body["target"])
 
@@ -115,13 +117,13 @@ def _settings(ledger: Ledger, event: Event) -> Ledger:
     return replace(ledger, settings={**ledger.settings, **event.body["changes"]})
 
 
-def _added(ledger: Ledger, event: Event) -> Ledger:
+def _apply_added(ledger: Ledger, event: Event) -> Ledger:
     body = event.body
     shards = (*ledger.shards, body["shards"]) if "shards" in body else ledger.shards
     return replace(ledger, rows=ledger.rows + body["rows"], shards=shards)
 
 
-def _asked(ledger: Ledger, event: Event) -> Ledger:
+def _apply_asked(ledger: Ledger, event: Event) -> Ledger:
     name, body = str(event.id), event.body
     until = datetime.fromisoformat(body["until"])
     ledger.leases.pop(name, None)  # a lapsed one; the new one comes last
@@ -130,26 +132,26 @@ def _asked(ledger: Ledger, event: Event) -> Ledger:
     return replace(ledger, asked=ledger.asked + 1, checks=checks)
 
 
-def _told(ledger: Ledger, event: Event) -> Ledger:
+def _apply_told(ledger: Ledger, event: Event) -> Ledger:
     told = _label(event)
     before = ledger.labels.get(told.id, ())
     if before and event.body.get("confirms"):
-        ledger.labels[told.id] = tuple(confirmed(before, told.y, told.noise))
+        ledger.labels[told.id] = tuple(mark_trusted(before, told.y, told.noise))
         return ledger
     if not before and (lease := ledger.leases.get(told.id)):
-        ledger.foretold.append(Foretold(told, lease.body))
+        ledger.foretold.append(PredictedLabel(told, lease.body))
     ledger.labels[told.id] = (*before, told)
-    return _settled(ledger, told.id)
+    return _close_lease_and_skip(ledger, told.id)
 
 
-def _corrected(ledger: Ledger, event: Event) -> Ledger:
+def _apply_corrected(ledger: Ledger, event: Event) -> Ledger:
     told = _label(event)
     for n, past in enumerate(ledger.foretold):
         if past.told.id == told.id:
             ledger.foretold[n] = replace(past, told=told)
     ledger.labels.pop(told.id, None)
     ledger.labels[told.id] = (told,)
-    return _settled(ledger, told.id)
+    return _close_lease_and_skip(ledger, told.id)
 
 
 def _withdrawn(ledger: Ledger, event: Event) -> Ledger:
@@ -161,7 +163,7 @@ def _withdrawn(ledger: Ledger, event: Event) -> Ledger:
     return ledger
 
 
-def _skipped(ledger: Ledger, event: Event) -> Ledger:
+def _apply_skipped(ledger: Ledger, event: Event) -> Ledger:
     name = str(event.id)
     if event.body["on"]:
         ledger.skipped[name] = event.body.get("note")
@@ -171,32 +173,32 @@ def _skipped(ledger: Ledger, event: Event) -> Ledger:
     return ledger
 
 
-def _settled(ledger: Ledger, name: str) -> Ledger:
+def _close_lease_and_skip(ledger: Ledger, name: str) -> Ledger:
     """A label is there: nobody has to bring it, and whoever skipped the row did not."""
     ledger.leases.pop(name, None)
     ledger.skipped.pop(name, None)
     return ledger
 
 
-def confirmed(before: Iterable[Told], y: float, noise: float | None) -> list[Told]:
+def mark_trusted(before: Iterable[LedgerLabel], y: float, noise: float | None) -> list[LedgerLabel]:
     """Labels of a row, those that say the same called sure."""
     return [replace(one, sure=True) if (one.y, one.noise) == (y, noise) else one for one in before]
 
 
-def _label(event: Event) -> Told:
+def _label(event: Event) -> LedgerLabel:
     body = event.body
     who = (event.seq, event.time, event.who)
     sure = bool(body.get("sure", False))
-    return Told(str(event.id), body["y"], body["noise"], *who, body.get("note"), sure)
+    return LedgerLabel(str(event.id), body["y"], body["noise"], *who, body.get("note"), sure)
 
 
-_APPLY = {
-    "created": _created,
+_LEDGER_TRANSITIONS = {
+    "created": _apply_created,
     "settings": _settings,
-    "added": _added,
-    "asked": _asked,
-    "told": _told,
-    "corrected": _corrected,
+    "added": _apply_added,
+    "asked": _apply_asked,
+    "told": _apply_told,
+    "corrected": _apply_corrected,
     "withdrawn": _withdrawn,
-    "skipped": _skipped,
+    "skipped": _apply_skipped,
 }

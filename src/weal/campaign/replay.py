@@ -26,18 +26,18 @@ from typing import Any
 import numpy as np
 
 from weal.active_learner import ActiveLearner
-from weal.campaign.candidate_table import Pool as Table
+from weal.campaign.candidate_files import FileCandidates
+from weal.campaign.candidates import CampaignCandidates as Table
 from weal.campaign.ledger import LARGEST_LABEL, Ledger
-from weal.campaign.shard_pool import ShardPool
 from weal.learner import events as happened
-from weal.learner.apply import apply
-from weal.learner.functions import resolve
+from weal.learner.config import resolve_acquisition
 from weal.learner.labels import Label
-from weal.learner.sharded.candidates import Pooled
+from weal.learner.pools.sharded_candidates import Pooled
 from weal.learner.state import State
+from weal.learner.transitions import apply
 from weal.store.events import Event
 
-Pool = Table | ShardPool
+Pool = Table | FileCandidates
 LABELLING = ("told", "corrected")
 
 
@@ -60,12 +60,12 @@ def replay(events: Sequence[Event], pool: Pool, ledger: Ledger) -> Replay:
     settings, first = events[0].body["settings"], _first_rows(events)
     acquisition, model = settings["acquisition"], _model(ledger)
     own = {"n_start": settings["n_start"], "seed": settings["seed"]}
-    if isinstance(pool, ShardPool):
+    if isinstance(pool, FileCandidates):
         learner = ActiveLearner(pool.upto(first), model, acquisition, **own)
     else:
         own |= {"ids": pool.ids[:first], "cost": None if pool.cost is None else pool.cost[:first]}
         learner = ActiveLearner(pool.X[:first], model, acquisition, **own)
-    return follow(Replay(learner.state, acquisition, model), events, pool)
+    return replay_new_events(Replay(learner.state, acquisition, model), events, pool)
 
 
 def _model(ledger: Ledger) -> dict[str, Any]:
@@ -73,20 +73,20 @@ def _model(ledger: Ledger) -> dict[str, Any]:
     return {"warp": ledger.settings["warp"], "outliers": ledger.settings.get("outliers", True)}
 
 
-def follow(now: Replay, events: Iterable[Event], pool: Pool) -> Replay:
+def replay_new_events(now: Replay, events: Iterable[Event], pool: Pool) -> Replay:
     """The campaign after more events."""
     for event in events:
         now = replace(_FOLLOW[event.kind](now, event, pool), seq=event.seq)
     return now
 
 
-def goes_on(now: Replay, events: Sequence[Event], ledger: Ledger) -> bool:
+def can_continue(now: Replay, events: Sequence[Event], ledger: Ledger) -> bool:
     """Whether `follow` leads to where `replay` would: no other model or first candidates."""
     first = not now.labelled and any(event.kind == "added" for event in events)
     return now.model == _model(ledger) and not first
 
 
-def choosable(now: Replay, ledger: Ledger, time: datetime) -> State:
+def state_for_choice(now: Replay, ledger: Ledger, time: datetime) -> State:
     """The state that rows are chosen from at that time.
 
     Leases that have lapsed are released, and rows whose only label is left out are not asked.
@@ -111,17 +111,17 @@ def _first_rows(events: Sequence[Event]) -> int:
     return rows
 
 
-def _created(now: Replay, event: Event, pool: Pool) -> Replay:
+def _replay_created(now: Replay, event: Event, pool: Pool) -> Replay:
     return now
 
 
-def _added(now: Replay, event: Event, pool: Pool) -> Replay:
+def _replay_added(now: Replay, event: Event, pool: Pool) -> Replay:
     rows, there = now.rows + event.body["rows"], now.state.candidates
     state = now.state
     if rows > len(there):
         new = slice(len(there), rows)
         more: Pooled
-        if isinstance(pool, ShardPool):
+        if isinstance(pool, FileCandidates):
             more = pool.upto(rows)
         else:
             cost = None if pool.cost is None else pool.cost[new]
@@ -130,7 +130,7 @@ def _added(now: Replay, event: Event, pool: Pool) -> Replay:
     return replace(now, state=state, rows=rows)
 
 
-def _asked(now: Replay, event: Event, pool: Pool) -> Replay:
+def _replay_asked(now: Replay, event: Event, pool: Pool) -> Replay:
     body = event.body
     ask, log_omega = body.get("ask"), None
     if ask and ask["acquisition"] == now.acquisition:
@@ -155,7 +155,7 @@ def _reason(body: Mapping[str, Any]) -> happened.Reason:
     )
 
 
-def _told(now: Replay, event: Event, pool: Pool) -> Replay:
+def _replay_told(now: Replay, event: Event, pool: Pool) -> Replay:
     state, name = now.state, str(event.id)
     dropped: tuple[str, ...] = ()
     unusable = now.unusable
@@ -165,29 +165,29 @@ def _told(now: Replay, event: Event, pool: Pool) -> Replay:
     body = event.body
     known = (float(body["y"]), float(body["noise"] or 0.0), bool(body.get("sure", False)))
     if body.get("confirms"):
-        return replace(now, state=_confirmed(state, name, *known[:2]))
+        return replace(now, state=_mark_trusted(state, name, *known[:2]))
     label = Label(name, state.candidates.x(name), *known)
     try:
         if abs(label.y) > LARGEST_LABEL:  # an old store may hold it
             raise ValueError(f"{label.y} is too large; check its unit, and correct it")
-        state = apply(state, happened.Told((label,), dropped))
+        state = apply(state, happened.LabelsTold((label,), dropped))
     except ValueError as error:
         state = _left_out(state, name, dropped)
         unusable = {**unusable, name: str(error)}
     return replace(now, state=state, unusable=unusable, labelled=True)
 
 
-def _confirmed(state: State, name: str, y: float, noise: float) -> State:
+def _mark_trusted(state: State, name: str, y: float, noise: float) -> State:
     """The state once labels of a row that say this are called sure."""
     there = state.labels.by_name.get(name, ())
     same = tuple(one for one in there if (one.y, one.noise) == (y, noise))
-    return apply(state, happened.Told(confirmed=same)) if same else state
+    return apply(state, happened.LabelsTold(confirmed=same)) if same else state
 
 
 def _left_out(state: State, name: str, dropped: tuple[str, ...]) -> State:
     """The state once a label came that it cannot take: the row is neither out nor skipped."""
     if dropped:
-        state = apply(state, happened.Told(dropped=dropped))
+        state = apply(state, happened.LabelsTold(dropped=dropped))
     if name in state.skipped:
         state = apply(state, happened.Skipped(name, on=False))
     return apply(state, happened.Released((name,)))
@@ -197,11 +197,11 @@ def _withdrawn(now: Replay, event: Event, pool: Pool) -> Replay:
     name = str(event.id)
     state = apply(now.state, happened.Released((name,)))
     if name in state.labels.by_name:
-        state = apply(state, happened.Told(dropped=(name,)))
+        state = apply(state, happened.LabelsTold(dropped=(name,)))
     return replace(now, state=state, unusable=_without(now.unusable, name))
 
 
-def _skipped(now: Replay, event: Event, pool: Pool) -> Replay:
+def _replay_skipped(now: Replay, event: Event, pool: Pool) -> Replay:
     skipped = happened.Skipped(str(event.id), bool(event.body["on"]))
     return replace(now, state=apply(now.state, skipped))
 
@@ -210,7 +210,7 @@ def _settings(now: Replay, event: Event, pool: Pool) -> Replay:
     changes = event.body["changes"]
     if "acquisition" not in changes:
         return now
-    functions = resolve(changes["acquisition"])
+    functions = resolve_acquisition(changes["acquisition"])
     state = apply(now.state, happened.FunctionsChanged(functions))
     return replace(now, state=state, acquisition=changes["acquisition"])
 
@@ -220,12 +220,12 @@ def _without(unusable: Mapping[str, str], name: str) -> Mapping[str, str]:
 
 
 _FOLLOW: dict[str, Callable[[Replay, Event, Pool], Replay]] = {
-    "created": _created,
+    "created": _replay_created,
     "settings": _settings,
-    "added": _added,
-    "asked": _asked,
-    "told": _told,
-    "corrected": _told,
+    "added": _replay_added,
+    "asked": _replay_asked,
+    "told": _replay_told,
+    "corrected": _replay_told,
     "withdrawn": _withdrawn,
-    "skipped": _skipped,
+    "skipped": _replay_skipped,
 }

@@ -3,6 +3,8 @@
 Each function here looks at the book (`store.Book`) and says which events follow, or refuses with an
 error and nothing is written. Two people who do the same thing at once are told apart by the lock:
 the second sees what the first has done.
+
+Rows are left out, or brought back; a retry with a key says which of them changed since.
 """
 
 from collections.abc import Container, Iterable, Sequence
@@ -11,7 +13,7 @@ from dataclasses import replace as dataclass_replace
 from datetime import datetime, timedelta
 from functools import partial
 from shlex import quote
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weal.campaign.idempotency import (
     LABEL,
@@ -25,19 +27,25 @@ from weal.campaign.idempotency import (
     find_call,
     with_key,
 )
-from weal.campaign.ledger import VERSION, Ledger, Told, confirmed, fold
-from weal.campaign.surprise import expectation, surprise
+from weal.campaign.ledger import EVENT_BODY_VERSION, Ledger, LedgerLabel, apply_events, mark_trusted
+from weal.campaign.plausibility import expectation, far_from_expected
 from weal.errors import AlreadyLabelled, Conflict, UnknownId
 from weal.store.events import Draft, Event, check_note
-from weal.store.store import Book
+from weal.store.protocol import Transaction
 
-NAMED = 5  # ids in an error message
-EARLY = 2000  # events up to which labels are looked at beside all others: it takes all events
+if TYPE_CHECKING:
+    from weal.campaign.campaign import Campaign
+
+
+MAX_IDS_IN_MESSAGE = 5  # ids in an error message
+MAX_EVENTS_FOR_EARLY_CHECK = (
+    2000  # events up to which labels are looked at beside all others: it takes all events
+)
 CONFIRMED = "confirmed"  # a label that is there and is called sure now: an event "told"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LabelInput:
     """A label that somebody brings."""
 
     id: str
@@ -48,7 +56,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class Suggestion:
     """A row to be asked, best first, and what is to be kept with it."""
 
     id: str
@@ -56,10 +64,10 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class LabelDecision:
     """What becomes of one label: an event to write, a number where it is there, or an error."""
 
-    entry: Entry
+    entry: LabelInput
     draft: Draft | None = None
     seq: int = 0  # of the event that holds it already
     error: AlreadyLabelled | None = None
@@ -68,11 +76,16 @@ class Telling:
     superseded: str | None = None  # of a retry: what became of the label since
 
 
-def told(
-    book: Book, entries: Sequence[Entry], who: str, replace: bool, repeat: bool, key: str | None
-) -> list[Telling]:
+def decide_labels(
+    book: Transaction,
+    entries: Sequence[LabelInput],
+    who: str,
+    replace: bool,
+    repeat: bool,
+    key: str | None,
+) -> list[LabelDecision]:
     """What becomes of these labels, all or none; a label that is there is not written again."""
-    now = known(book, [entry.id for entry in entries])
+    now = check_ids(book, [entry.id for entry in entries])
     changes = [label_change(entry) for entry in entries]
     if key is not None and (past := find_call(book, key, changes, partial(is_there, now))):
         return retold(book, now, entries, past)
@@ -84,9 +97,9 @@ def told(
 
 
 def tellings(
-    book: Book, now: Ledger, entries: Sequence[Entry], who: str, replace: bool, repeat: bool,
-    fingerprint: str | None = None,
-) -> list[Telling]:  # fmt: skip
+    book: Transaction, now: Ledger, entries: Sequence[LabelInput], who: str, replace: bool,
+    repeat: bool, fingerprint: str | None = None,
+) -> list[LabelDecision]:  # fmt: skip
     """What becomes of each of these labels, in their order, one after the other.
 
     The fingerprint is a key that is made of all their content. It stands against telling them twice
@@ -94,16 +107,16 @@ def tellings(
     """
     labels = {name: list(several) for name, several in now.labels.items()}
     past = _by_fingerprint(book, fingerprint, len(entries))
-    found = list[Telling]()
+    found = list[LabelDecision]()
     for n, entry in enumerate(entries):
         own = None if fingerprint is None else f"{fingerprint}/{n}"
         before, seq = labels.setdefault(entry.id, []), past.get(own, 0)
-        seen = Telling(entry, **_doubts(book, now, entry))
+        seen = LabelDecision(entry, **_doubts(book, now, entry))
         again = [told for told in before if repeat and seq and told.seq == seq]
         try:
             kind = _kind(entry, again or before, replace, repeat and not again)
         except AlreadyLabelled as error:
-            found.append(Telling(entry, error=error))
+            found.append(LabelDecision(entry, error=error))
             continue
         if kind is None:
             found.append(dataclass_replace(seen, seq=(again or before)[-1].seq))
@@ -114,7 +127,7 @@ def tellings(
     return found
 
 
-def _by_fingerprint(book: Book, fingerprint: str | None, rows: int) -> dict[str | None, int]:
+def _by_fingerprint(book: Transaction, fingerprint: str | None, rows: int) -> dict[str | None, int]:
     """Numbers of the events of a file with this fingerprint, by their keys."""
     if fingerprint is None:
         return {}
@@ -122,29 +135,29 @@ def _by_fingerprint(book: Book, fingerprint: str | None, rows: int) -> dict[str 
     return {event.key: event.seq for event in events}
 
 
-def _doubts(book: Book, now: Ledger, entry: Entry) -> dict[str, Any]:
+def _doubts(book: Transaction, now: Ledger, entry: LabelInput) -> dict[str, Any]:
     """Why a label may be wrong, and whether it is to be seen beside others."""
     if entry.sure:
         return {}
-    blind = book.last <= EARLY and expectation(now, entry.id) is None
-    return {"doubt": surprise(now, entry), "blind": blind}
+    blind = book.last <= MAX_EVENTS_FOR_EARLY_CHECK and expectation(now, entry.id) is None
+    return {"doubt": far_from_expected(now, entry), "blind": blind}
 
 
 def _draft(
-    entry: Entry, kind: str, before: list[Told], who: str, time: datetime
-) -> tuple[Draft, list[Told]]:
+    entry: LabelInput, kind: str, before: list[LedgerLabel], who: str, time: datetime
+) -> tuple[Draft, list[LedgerLabel]]:
     """The event that keeps a label, and the labels of its row after it."""
     body = told_body(entry, bool(before) and kind != CONFIRMED)
     if kind == CONFIRMED:
-        after = confirmed(before, entry.y, entry.noise)
+        after = mark_trusted(before, entry.y, entry.noise)
         return Draft("told", {**body, "confirms": True}, entry.id, who), after
-    new = Told(entry.id, entry.y, entry.noise, 0, time, who, None, entry.sure)
+    new = LedgerLabel(entry.id, entry.y, entry.noise, 0, time, who, None, entry.sure)
     return Draft(kind, body, entry.id, who), [new] if kind == "corrected" else [*before, new]
 
 
 def retold(
-    book: Book, now: Ledger, entries: Sequence[Entry], past: Sequence[Event]
-) -> list[Telling]:
+    book: Transaction, now: Ledger, entries: Sequence[LabelInput], past: Sequence[Event]
+) -> list[LabelDecision]:
     """The answer to a retry of a call with a key: nothing is written.
 
     A label that is not there any more is said to be superseded: corrected or withdrawn since.
@@ -158,13 +171,13 @@ def retold(
         own = seqs.get(change)
         seq = own.pop(0) if own else past[-1].seq
         if is_there(now, change):
-            found.append(Telling(entry, seq=seq, **_doubts(book, now, entry)))
+            found.append(LabelDecision(entry, seq=seq, **_doubts(book, now, entry)))
         else:
-            found.append(Telling(entry, seq=seq, superseded=_superseded(now, entry, seq)))
+            found.append(LabelDecision(entry, seq=seq, superseded=_superseded(now, entry, seq)))
     return found
 
 
-def _superseded(now: Ledger, entry: Entry, seq: int) -> str:
+def _superseded(now: Ledger, entry: LabelInput, seq: int) -> str:
     labels = [str(told.y) for told in now.labels.get(entry.id, ())]
     since = f"its label is {', '.join(labels)} now" if labels else "it was withdrawn since"
     return (
@@ -173,7 +186,7 @@ def _superseded(now: Ledger, entry: Entry, seq: int) -> str:
     )
 
 
-def label_change(entry: Entry) -> Change:
+def label_change(entry: LabelInput) -> Change:
     """What a label says of its row, for a call with a key."""
     return Change(entry.id, LABEL, entry.y, entry.noise, entry.sure)
 
@@ -188,7 +201,9 @@ def is_there(now: Ledger, change: Change) -> bool:
     return bool(labels) or (change.id in now.skipped) == (change.what == SKIP)
 
 
-def _kind(entry: Entry, before: Sequence[Told], replace: bool, repeat: bool) -> str | None:
+def _kind(
+    entry: LabelInput, before: Sequence[LedgerLabel], replace: bool, repeat: bool
+) -> str | None:
     """The kind of the event that this label is; None where it is there already."""
     if not before or repeat:
         return "told"
@@ -205,7 +220,7 @@ def _kind(entry: Entry, before: Sequence[Told], replace: bool, repeat: bool) -> 
     )
 
 
-def _other_label(entry: Entry, before: Sequence[Told]) -> str:
+def _other_label(entry: LabelInput, before: Sequence[LedgerLabel]) -> str:
     """The labels that are there, and what is another about this one: its value, or its noise."""
     if all(told.y != entry.y for told in before):
         there = ", ".join(str(told.y) for told in before)
@@ -218,10 +233,10 @@ def _other_label(entry: Entry, before: Sequence[Told]) -> str:
     return f"{there} already, and this one has {own}"
 
 
-def told_body(entry: Entry, again: bool) -> dict[str, Any]:
+def told_body(entry: LabelInput, again: bool) -> dict[str, Any]:
     """Body of the event that keeps this label; `sure` is in it where it is so."""
     return {
-        "v": VERSION,
+        "v": EVENT_BODY_VERSION,
         "y": entry.y,
         "noise": entry.noise,
         "note": entry.note,
@@ -230,21 +245,26 @@ def told_body(entry: Entry, again: bool) -> dict[str, Any]:
     }
 
 
-def skipped(
-    book: Book, ids: Sequence[str], who: str, on: bool, note: str | None, key: str | None = None
+def decide_skips(
+    book: Transaction,
+    ids: Sequence[str],
+    who: str,
+    on: bool,
+    note: str | None,
+    key: str | None = None,
 ) -> tuple[list[Draft], dict[str, str]]:
     """Events that leave rows out, or bring them back; none where that is so already.
 
     Of a retry, words on each row that is not so any more.
     """
-    now = known(book, ids)
+    now = check_ids(book, ids)
     changes = [Change(name, SKIP if on else UNSKIP) for name in ids]
     if key is not None and find_call(book, key, changes, partial(is_there, now)):
         since = [name for name in ids if (name in now.skipped) != on]
         return [], {name: _changed_since(now, name, on) for name in since}
     if on and (labelled := [name for name in ids if name in now.labels]):
         raise AlreadyLabelled(f"{_some(labelled)}: labelled already, so there is nothing to skip")
-    body = {"v": VERSION, "on": on, "note": check_note(note, "a note")}
+    body = {"v": EVENT_BODY_VERSION, "on": on, "note": check_note(note, "a note")}
     drafts = [Draft("skipped", body, name, who) for name in ids if (name in now.skipped) != on]
     return with_key(drafts, key, changes), {}
 
@@ -255,17 +275,17 @@ def _changed_since(now: Ledger, name: str, on: bool) -> str:
     return f"{name}: this key {did} before; it was {became} since. Nothing was written"
 
 
-def withdrawn(book: Book, ids: Sequence[str], who: str, note: str | None) -> list[Draft]:
+def withdrawn(book: Transaction, ids: Sequence[str], who: str, note: str | None) -> list[Draft]:
     """Events that take labels back, or rows from who had them."""
-    now = known(book, ids)
+    now = check_ids(book, ids)
     if nothing := [name for name in ids if name not in now.labels and name not in now.leases]:
         raise ValueError(f"{_some(nothing)}: neither labelled nor asked, so nothing to withdraw")
-    body = {"v": VERSION, "note": check_note(note, "a note")}
+    body = {"v": EVENT_BODY_VERSION, "note": check_note(note, "a note")}
     return [Draft("withdrawn", body, name, who) for name in ids]
 
 
-def asked(
-    book: Book, offers: Sequence[Offer], call: AskCall, lease: timedelta,
+def decide_leases(
+    book: Transaction, offers: Sequence[Suggestion], call: AskCall, lease: timedelta,
     common: dict[str, Any] | None, key: str | None = None,
 ) -> list[Draft]:  # fmt: skip
     """Leases of the first offers that nobody else took meanwhile; Conflict if too few are left.
@@ -275,14 +295,14 @@ def asked(
     """
     if key is not None and find_asked(book, key, call):
         return []
-    now = fold(Ledger(""), book.of([offer.id for offer in offers]))
+    now = apply_events(Ledger(""), book.of([offer.id for offer in offers]))
     out = {one.id for one in now.open_leases(book.now)}
     taken = out | now.labels.keys() | now.skipped.keys()
     free = [offer for offer in offers if offer.id not in taken][: call.n]
     if len(free) < call.n:
         raise Conflict("somebody else has asked for the same rows; ask again")
     until = (book.now + lease).isoformat()
-    bodies = [{"v": VERSION, "until": until, **offer.body} for offer in free]
+    bodies = [{"v": EVENT_BODY_VERSION, "until": until, **offer.body} for offer in free]
     if common is not None:
         bodies[0]["ask"] = common if key is None else {**common, "checks": call.checks}
     keys = [None] * call.n if key is None else ask_keys(key, 0, call.n)
@@ -308,15 +328,31 @@ def check_free(now: Ledger, ids: Sequence[str], rows: Container[Any], time: date
             raise ValueError(f"{name!r} is skipped; `{undo}` brings it back")
 
 
-def known(book: Book, ids: Sequence[str]) -> Ledger:
+def check_ids(book: Transaction, ids: Sequence[str]) -> Ledger:
     """What is known of these ids; UnknownId where one is no candidate."""
     there = book.known(ids)
     if unknown := [name for name in dict.fromkeys(ids) if name not in there]:
         raise UnknownId(f"no candidate has the id {_some(unknown)}", unknown)
-    return fold(Ledger(""), book.of(ids))
+    return apply_events(Ledger(""), book.of(ids))
 
 
 def _some(ids: Iterable[str]) -> str:
     names = list(ids)
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(map(repr, names[:NAMED])) + more
+    more = f" and {len(names) - MAX_IDS_IN_MESSAGE} more" if len(names) > MAX_IDS_IN_MESSAGE else ""
+    return ", ".join(map(repr, names[:MAX_IDS_IN_MESSAGE])) + more
+
+
+def skip_rows(
+    campaign: "Campaign", ids: Sequence[str], on: bool, who: str, note: str | None, key: str | None
+) -> dict[str, str]:
+    """Skip rows (`on`) or bring them back; of a retry, words on each row that changed since."""
+    changed: dict[str, str] = {}
+
+    def decide(book: Transaction) -> list[Draft]:
+        drafts, since = decide_skips(book, ids, who, on, note, key)
+        changed.clear()
+        changed.update(since)
+        return drafts
+
+    campaign.transact(decide)
+    return changed

@@ -1,29 +1,95 @@
 """What an open campaign has at hand besides its ledger: candidates, the learner's state, beliefs.
 
 All of it follows from the store, and is made when it is needed and brought up to date.
+
+The course of the error estimates of a campaign, kept in its store: advice that spares seconds.
+
+What is kept carries the fingerprint of all that it depends on (`diagnostics.trend`), and the number
+and hash of the event that it was computed after. Where one of them is not that of the campaign, or
+the bytes cannot be read, it is thrown away.
 """
 
+import json
 from collections.abc import Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import asdict, replace
 from datetime import datetime
+from typing import Any
 
 from weal.active_learner import ActiveLearner
-from weal.campaign import checkpoint, kept_pool
-from weal.campaign.candidate_table import read_pool
+from weal.campaign.candidate_files import read_shard_pool
+from weal.campaign.candidates import read_pool
 from weal.campaign.ledger import Ledger
-from weal.campaign.replay import Pool, Replay, choosable, follow, goes_on, replay
-from weal.campaign.shard_pool import read_shard_pool
-from weal.learner.beliefs import Beliefs
+from weal.campaign.replay import (
+    Pool,
+    Replay,
+    can_continue,
+    replay,
+    replay_new_events,
+    state_for_choice,
+)
+from weal.core.arrays import Array
+from weal.diagnostics.error_trend import (
+    SequentialError,
+    Trend,
+    TrendPoint,
+    error_trend,
+    expected_over,
+    fingerprint,
+)
+from weal.errors import WealError
+from weal.formats.snapshots import (
+    EXPERTS_KIND,
+    MAX_POOL_SNAPSHOT_BYTES,
+    POOL_KIND,
+    pack_experts_snapshot,
+    pack_pool_snapshot,
+    unpack_experts_snapshot,
+    unpack_pool_snapshot,
+)
 from weal.learner.candidate_sample import compared
-from weal.learner.memory_pool import MEMORY
-from weal.learner.state import Settlement, State
+from weal.learner.pools.memory import POOL_BYTES
+from weal.learner.pools.protocol import PoolSnapshot
+from weal.learner.posterior_cache import PosteriorCache
+from weal.learner.state import SelectionPoint, State, with_experts
 from weal.model.model import Model
+from weal.model.training import TrainedEnsemble
 from weal.progress import Progress
-from weal.shards.crew import Crew, Threads
+from weal.shards.executors import Executor, ThreadExecutor
 from weal.store.events import Event
-from weal.store.store import Store
+from weal.store.protocol import Store
 
-OFTEN = 8  # labels since the belief on the candidates was kept, from which it is kept again
+
+def resume_experts(store: Store, ledger: Ledger, state: State) -> State:
+    """The state with the experts that were kept, if they are those that it would settle."""
+    kept = store.snapshot(ledger.name, EXPERTS_KIND) if state.settlement is not None else None
+    experts = unpack_experts_snapshot(kept[2], state) if kept else None
+    return state if experts is None else with_experts(state, experts)
+
+
+def write_experts(store: Store, ledger: Ledger, state: State, experts: TrainedEnsemble) -> None:
+    """Keep the experts of a state that has a model."""
+    data = pack_experts_snapshot(experts, state)
+    store.keep_snapshot(ledger.name, EXPERTS_KIND, ledger.seq, ledger.hash, data)
+
+
+def read_pool_snapshot(store: Store, ledger: Ledger, state: State) -> PoolSnapshot | None:
+    """The belief that was kept, if it is one of this state or of one before it."""
+    kept = store.snapshot(ledger.name, POOL_KIND) if state.settlement is not None else None
+    return None if kept is None else unpack_pool_snapshot(kept[2], state)
+
+
+def write_pool(store: Store, ledger: Ledger, state: State, found: PoolSnapshot) -> None:
+    """Keep the belief of a state that has a model."""
+    if found.mu.nbytes + found.v.nbytes <= MAX_POOL_SNAPSHOT_BYTES:
+        store.keep_snapshot(
+            ledger.name, POOL_KIND, ledger.seq, ledger.hash, pack_pool_snapshot(found, state)
+        )
+
+
+LABELS_PER_POOL_SNAPSHOT = (
+    8  # labels since the belief on the candidates was kept, from which it is kept again
+)
 
 
 class Session:
@@ -34,17 +100,17 @@ class Session:
         store: Store,
         ledger: Ledger,
         events: Sequence[Event],
-        crew: Crew | None = None,
+        crew: Executor | None = None,
         progress: Progress | None = None,
     ) -> None:
         self.store, self.ledger = store, ledger
-        self.crew, self.progress = crew or Threads(), progress
+        self.crew, self.progress = crew or ThreadExecutor(), progress
         self.pool: Pool = self._read_pool()
         self.replay: Replay = self._replayed(events)
-        snapshot = kept_pool.read(store, ledger, self.state)
-        self.beliefs = Beliefs(MEMORY, snapshot, self.crew, progress)
-        self._kept: Settlement | None = None  # whose experts are in the store
-        self._kept_pool: tuple[Settlement | None, int] = (
+        snapshot = read_pool_snapshot(store, ledger, self.state)
+        self.beliefs = PosteriorCache(POOL_BYTES, snapshot, self.crew, progress)
+        self._kept: SelectionPoint | None = None  # whose experts are in the store
+        self._kept_pool: tuple[SelectionPoint | None, int] = (
             None,
             0,
         )  # of it, and after so many labels
@@ -55,8 +121,8 @@ class Session:
         if grown:
             self.pool = self._read_pool()
         new = events[self.replay.seq :]
-        if goes_on(self.replay, new, ledger):
-            self.replay = follow(self.replay, new, self.pool)
+        if can_continue(self.replay, new, ledger):
+            self.replay = replay_new_events(self.replay, new, self.pool)
         else:
             self.replay = self._replayed(events)
 
@@ -67,7 +133,7 @@ class Session:
 
     def _replayed(self, events: Sequence[Event]) -> Replay:
         found = replay(events, self.pool, self.ledger)
-        return replace(found, state=checkpoint.resumed(self.store, self.ledger, found.state))
+        return replace(found, state=resume_experts(self.store, self.ledger, found.state))
 
     @property
     def state(self) -> State:
@@ -86,24 +152,77 @@ class Session:
 
     def choosable(self, time: datetime) -> State:
         """The state that rows are chosen from at that time."""
-        return choosable(self.replay, self.ledger, time)
+        return state_for_choice(self.replay, self.ledger, time)
 
     def keep(self) -> None:
         """Keep the experts in the store, if they were settled here."""
         settlement = self.state.settlement
         if settlement is None or settlement.experts is not None or settlement is self._kept:
             return
-        checkpoint.keep(self.store, self.ledger, self.state, self.beliefs.settled(self.state))
+        write_experts(self.store, self.ledger, self.state, self.beliefs.settled(self.state))
         self._kept = settlement
 
     def keep_pool(self) -> None:
         """Keep what was believed of the candidates; an open campaign does so now and then."""
         state, labels = self.state, len(self.state.labels)
         settlement, before = self._kept_pool
-        if not state.fitted or (state.settlement is settlement and labels - before < OFTEN):
+        if not state.fitted or (
+            state.settlement is settlement and labels - before < LABELS_PER_POOL_SNAPSHOT
+        ):
             return
         if compared(state, self.model) is not None:  # then nobody has looked at all candidates
             return
         if (found := self.beliefs.snapshot(state)) is not None:
-            kept_pool.keep(self.store, self.ledger, state, found)
+            write_pool(self.store, self.ledger, state, found)
         self._kept_pool = (state.settlement, labels)
+
+
+# Of the snapshot; 1: weal 0.1, settled as often whatever the labels; 2: errors of all labels.
+TREND_KIND, TREND_VERSION = "trend", 3
+
+
+def trend(session: Session, progress: Progress | None = None) -> Trend | None:
+    """The course of the estimates; None while there is no model, or no label."""
+    state, ledger = session.state, session.ledger
+    t = len(state.labels)
+    if not state.fitted or not t:
+        return None
+    model, X = session.model, expected_over(state)
+    known = _read_cached_trend(session, X)
+    if known is not None and known.now.labels == t:
+        return known
+    found = error_trend(model, state.settings.n_start, X, known, progress)
+    data = {"v": TREND_VERSION, "of": fingerprint(model, X, t), **asdict(found)}
+    with suppress(WealError):  # advice only: a store that cannot keep it still has a trend
+        text = json.dumps(data).encode()
+        session.store.keep_snapshot(ledger.name, TREND_KIND, ledger.seq, ledger.hash, text)
+    return found
+
+
+def _read_cached_trend(session: Session, X: Array) -> Trend | None:
+    """The course that was kept, if it belongs to this campaign and its labels have not changed."""
+    kept = session.store.snapshot(session.ledger.name, TREND_KIND)
+    if kept is None or not _on_chain(session, *kept[:2]):
+        return None
+    try:
+        data = json.loads(kept[2])
+        if data["v"] != TREND_VERSION:
+            return None
+        found = _from_json(data)
+    except (ValueError, KeyError, TypeError):  # of another version, or damaged
+        return None
+    t, model = found.now.labels, session.model
+    same = t <= len(model.fold.y) and data["of"] == fingerprint(model, X, t)
+    return found if same else None
+
+
+def _on_chain(session: Session, seq: int, hash: str) -> bool:
+    events = session.store.read(session.ledger.name, seq - 1)
+    return bool(events) and (events[0].seq, events[0].hash) == (seq, hash)
+
+
+def _from_json(data: dict[str, Any]) -> Trend:
+    marks = tuple(TrendPoint(**one) for one in data["marks"])
+    return Trend(
+        marks, tuple(SequentialError(**one) for one in data["surprises"]), data["candidates"]
+    )

@@ -6,10 +6,12 @@ r"""How far a campaign is: what is known, how well, and whether to go on.
 Everything follows from the events and the clock of the store: the same events give the same
 status. Error estimates are those of `trend`; what is made of them is in `stopping` and
 `random_choice`, what it sounds like in `reporting`.
+
+The labels of a campaign to look at again, with who told them and in which batch they came.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from shlex import quote
@@ -17,37 +19,82 @@ from typing import Any
 
 import numpy as np
 
-from weal.campaign import reporting
-from weal.campaign.doubts import Doubts, doubts
-from weal.campaign.kept_contradictions import contradicted
-from weal.campaign.kept_trend import trend
-from weal.campaign.ledger import Foretold, Ledger
-from weal.campaign.session import Session
+from weal import text
+from weal.campaign import status_text
+from weal.campaign.contradiction_report import contradicted
+from weal.campaign.ledger import Ledger, PredictedLabel
+from weal.campaign.session import Session, trend
 from weal.core.arrays import root_mean_square
-from weal.diagnostics import input_importance, stopping
+from weal.core.constants import INTERVAL_LEVEL
+from weal.diagnostics import effects, stopping
 from weal.diagnostics.contradictions import Contradiction
-from weal.diagnostics.coverage import LEVEL, Coverage, coverage
 from weal.diagnostics.effects import columns_of
-from weal.diagnostics.explain import sample
+from weal.diagnostics.error_trend import (
+    SEQUENTIAL_WINDOW_LABELS,
+    Coverage,
+    Trend,
+    coverage,
+    expected_over,
+    most_candidates,
+)
+from weal.diagnostics.explanation import sample
 from weal.diagnostics.leave_one_out import baseline, left_out_levels, rms, some_labels
-from weal.diagnostics.random_choice import Comparison, beside_random
-from weal.diagnostics.stopping import Change, Needed
-from weal.diagnostics.suspects import OtherUnit, Suspect
-from weal.diagnostics.trend import WINDOW, Trend, expected_over, most_candidates
+from weal.diagnostics.random_baseline import RandomComparison, beside_random
+from weal.diagnostics.stopping import Change, LabelsToGoal
+from weal.diagnostics.suspects import OtherUnit, Suspect, other_units, suspects
 from weal.learner.candidate_sample import best_share, compared
-from weal.learner.functions import NOW_AUTO
-from weal.learner.sampling import LARGE, SAMPLE, standing_for
-from weal.model.model import Model
-from weal.model.prediction import in_units
+from weal.learner.config import NOW_AUTO
+from weal.learner.sampling import MAX_CANDIDATES_WITHOUT_SAMPLE, SAMPLE_CANDIDATES, sample_of_pool
+from weal.model.model import Model, in_units
 from weal.progress import Progress
-from weal.table import cards
-
-LAST, LAST_SHARE = 5, 0.1  # "the last labels": this share of them, and so many at the least
-EXPERTS = 4  # that are shown
 
 
 @dataclass(frozen=True, slots=True)
-class Out:
+class SuspectReport:
+    """Labels that look wrong, and calls that look as if they were in another unit."""
+
+    labels: tuple[Suspect, ...] = ()
+    units: tuple[OtherUnit, ...] = ()
+
+    def lines(self) -> list[str]:
+        """One line for each."""
+        return [*(unit.words for unit in self.units), *(one.words for one in self.labels)]
+
+
+def find_suspects(session: Session) -> SuspectReport:
+    """What the model makes of the labels; nothing before there is one."""
+    if not session.state.fitted:
+        return SuspectReport()
+    ledger = session.ledger
+    found = suspects(session.state, session.model, batches(ledger))
+    return SuspectReport(tuple(found), tuple(other_units(found, labels_by_call(ledger))))
+
+
+def batches(ledger: Ledger) -> dict[Hashable, Hashable]:
+    """For each labelled row, with which others it was asked, or else told."""
+    found = labels_by_call(ledger)
+    asked = {past.told.id: past.body["until"] for past in ledger.foretold}
+    return {name: asked.get(str(name), call) for name, call in found.items()}
+
+
+def labels_by_call(ledger: Ledger) -> dict[Hashable, Hashable]:
+    """For each labelled row, in which call of `tell` its label came."""
+    told = {name: several[-1] for name, several in ledger.labels.items()}
+    return {
+        name: f"{one.time:%Y-%m-%d %H:%M:%S.%f} by {one.who or 'nobody'}"
+        for name, one in told.items()
+    }
+
+
+MIN_LAST_LABELS, LAST_SHARE = (
+    5,
+    0.1,
+)  # "the last labels": this share of them, and so many at the least
+MAX_EXPERTS_SHOWN = 4  # that are shown
+
+
+@dataclass(frozen=True, slots=True)
+class LeasedId:
     """A row that somebody has."""
 
     id: str
@@ -64,7 +111,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class RandomTest:
     """The honest test: rows drawn at random, predicted when they were asked."""
 
     n: int
@@ -82,7 +129,7 @@ class Expert:
 
 
 @dataclass(frozen=True, slots=True)
-class Beliefs:
+class ModelStatus:
     """What there is once there is a model."""
 
     left_out: Estimate
@@ -98,7 +145,7 @@ class Beliefs:
     acquisition: dict[str, float]
     inputs: dict[str, float] | None  # shares by column; None: labels do not tell yet
     change: Change | None
-    random: Comparison | None
+    random: RandomComparison | None
     left_out_over: int  # labels that stand for all in leave-one-out
     left_out_error: float | None  # standard error of it; None: all labels are looked at
     expected_error: float | None  # the same of the expected error, by its candidates
@@ -113,16 +160,16 @@ class Status:
     labels: int
     labelled: int  # rows
     repeats: int
-    out: tuple[Out, ...]
-    lapsed: tuple[Out, ...]
+    out: tuple[LeasedId, ...]
+    lapsed: tuple[LeasedId, ...]
     skipped: int
     unusable: dict[str, str]  # labels that no model can take: id -> why
     missing: int  # labels before there is a model
-    check: Check | None
+    check: RandomTest | None
     coverage: Coverage | None  # of the intervals given when rows were asked
     goal: float | None
-    needed: Needed | None
-    beliefs: Beliefs | None
+    needed: LabelsToGoal | None
+    beliefs: ModelStatus | None
     advice: str
     choice: str = ""  # what changed in how rows are chosen, if anything did
     suspects: tuple[Suspect, ...] = ()  # labels to look at again
@@ -146,13 +193,13 @@ class Status:
 
     def lines(self) -> list[str]:
         """The same to be read."""
-        return reporting.lines(self)
+        return status_text.lines(self)
 
     def __repr__(self) -> str:
         return "\n".join(self.lines())
 
     def _repr_html_(self) -> str:
-        return cards.lines(self.lines())
+        return text.facts_lines(self.lines())
 
 
 def status(
@@ -160,15 +207,15 @@ def status(
 ) -> Status:
     """Where the campaign stands; `goal` in place of the one in its settings."""
     ledger, state = session.ledger, session.state
-    goal = ledger.settings["goal"] if goal is None else _checked(goal)
+    goal = ledger.settings["goal"] if goal is None else _check_goal(goal)
     course = trend(session, progress)
     missing = 0 if course else max(state.settings.n_start - len(state.labels), 1)
     beliefs = _beliefs(session, course, progress) if course else None
     left = ledger.rows - len(ledger.labels)
     seed = state.settings.seed
-    needed = stopping.needed(course, goal, left, seed) if course and goal else None
+    needed = stopping.labels_to_goal(course, goal, left, seed) if course and goal else None
     out, lapsed = rows_out(ledger, now)
-    doubted = doubts(session) if course else Doubts()
+    doubted = find_suspects(session) if course else SuspectReport()
     n = compared(state, session.model) if course else None
     return Status(
         name=ledger.name,
@@ -186,26 +233,26 @@ def status(
         goal=goal,
         needed=needed,
         beliefs=beliefs,
-        sampled=SAMPLE if ledger.rows > LARGE else None,
+        sampled=SAMPLE_CANDIDATES if ledger.rows > MAX_CANDIDATES_WITHOUT_SAMPLE else None,
         choice=NOW_AUTO if session.replay.other_auto else "",
         advice=_advice(course, beliefs, needed, missing, left, ledger.rows, ledger.name),
         suspects=doubted.labels,
         other_units=doubted.units,
-        chosen=_chosen(ledger),
+        chosen=_count_model_chosen(ledger),
         compared=n,
         best_share=None if n is None else best_share(n),
         contradictions=contradicted(session) if course else (),
     )
 
 
-def rows_out(ledger: Ledger, now: datetime) -> tuple[tuple[Out, ...], tuple[Out, ...]]:
+def rows_out(ledger: Ledger, now: datetime) -> tuple[tuple[LeasedId, ...], tuple[LeasedId, ...]]:
     """Rows that are out, and those whose lease has lapsed."""
-    every = [Out(lease.id, lease.who, lease.until) for lease in ledger.leases.values()]
+    every = [LeasedId(lease.id, lease.who, lease.until) for lease in ledger.leases.values()]
     out, lapsed = ([one for one in every if (one.until > now) is on] for on in (True, False))
     return tuple(out), tuple(lapsed)
 
 
-def honest_test(ledger: Ledger) -> Check | None:
+def honest_test(ledger: Ledger) -> RandomTest | None:
     """The error on rows that were drawn at random, as predicted when they were asked."""
     errors = np.array(
         [
@@ -221,39 +268,39 @@ def honest_test(ledger: Ledger) -> Check | None:
     if len(errors) > 1 and rmse > 0.0:  # of a root: half that of the square, over the root
         spread = float(((errors / rmse) ** 2).std(ddof=1))
         error = rmse * spread / np.sqrt(len(errors)) / 2.0
-    return Check(len(errors), rmse, error)
+    return RandomTest(len(errors), rmse, error)
 
 
-def _asked_coverage(foretold: Sequence[Foretold]) -> Coverage | None:
+def _asked_coverage(foretold: Sequence[PredictedLabel]) -> Coverage | None:
     known = [past for past in foretold if past.body["low"] is not None]
     inside = [past.body["low"] <= past.told.y <= past.body["high"] for past in known]
     return coverage(sum(inside), len(inside)) if inside else None
 
 
-def _beliefs(session: Session, course: Trend, progress: Progress | None) -> Beliefs:
+def _beliefs(session: Session, course: Trend, progress: Progress | None) -> ModelStatus:
     model, state = session.model, session.state
     t, n_start = len(model.fold.y), state.settings.n_start
     X = sample(state, most_candidates(state))
-    last = max(LAST, int(LAST_SHARE * t))
+    last = max(MIN_LAST_LABELS, int(LAST_SHARE * t))
     which = some_labels(t)
-    inside = np.abs(left_out_levels(model.fold, which) - 0.5) <= 0.5 * LEVEL
-    pool = model.scaling.inputs(standing_for(state.candidates, state.settings.seed)[1])
-    chosen = _chosen(session.ledger) > 0
+    inside = np.abs(left_out_levels(model.fold, which) - 0.5) <= 0.5 * INTERVAL_LEVEL
+    pool = model.scaling.inputs(sample_of_pool(state.candidates, state.settings.seed)[1])
+    chosen = _count_model_chosen(session.ledger) > 0
     guessed = baseline(model.scaling.means(model.fold.y))
-    return Beliefs(
+    return ModelStatus(
         baseline=guessed,
         explained=1.0 - (course.now.left_out / guessed) ** 2 if guessed > 0.0 else 0.0,
         left_out=Estimate(course.now.left_out, tuple((m.labels, m.left_out) for m in course.marks)),
         prequential=_prequential(course),
         expected=Estimate(course.now.expected, tuple((m.labels, m.expected) for m in course.marks)),
         expected_over=course.candidates,
-        window=WINDOW,
+        window=SEQUENTIAL_WINDOW_LABELS,
         left_out_coverage=coverage(int(inside.sum()), len(inside)),
         noise=_noise(model),
         experts=_experts(model),
         acquisition=state.omega,
         inputs=_inputs(session),
-        change=stopping.changed(model, n_start, X, last),
+        change=stopping.change_by_last_labels(model, n_start, X, last),
         random=beside_random(model.fold, model.scaling, pool, state.settings.seed, progress)
         if chosen
         else None,
@@ -269,7 +316,7 @@ def _expected_error(session: Session) -> float | None:
     return rms(sd, session.ledger.rows)[1]
 
 
-def _chosen(ledger: Ledger) -> int:
+def _count_model_chosen(ledger: Ledger) -> int:
     """How many labels are of rows that the model has chosen."""
     return sum(past.body["why"]["how"] == "chosen" for past in ledger.foretold)
 
@@ -290,13 +337,13 @@ def _noise(model: Model) -> float:
 def _inputs(session: Session) -> dict[str, float] | None:
     """How much each column matters, the levels of a category taken together."""
     model, plan = session.model, session.pool.plan
-    if not input_importance.told_apart(model):
+    if not effects.told_apart(model):
         return None
-    return input_importance.by_column(model, columns_of(plan.names, plan))
+    return effects.by_column(model, columns_of(plan.names, plan))
 
 
 def _experts(model: Model) -> tuple[Expert, ...]:
-    best = np.argsort(-model.weights_, kind="stable")[:EXPERTS].tolist()
+    best = np.argsort(-model.weights_, kind="stable")[:MAX_EXPERTS_SHOWN].tolist()
     return tuple(
         Expert(
             float(model.weights_[m]),
@@ -308,8 +355,8 @@ def _experts(model: Model) -> tuple[Expert, ...]:
 
 
 def _advice(
-    course: Trend | None, beliefs: Beliefs | None, needed: Needed | None, missing: int, left: int,
-    rows: int, name: str,
+    course: Trend | None, beliefs: ModelStatus | None, needed: LabelsToGoal | None, missing: int,
+    left: int, rows: int, name: str,
 ) -> str:  # fmt: skip
     if left <= 0:
         return "All candidates are labelled: there is nothing left to ask."
@@ -325,7 +372,7 @@ def _advice(
     return stopping.advice(course, beliefs.change, needed, missing, beliefs.baseline)
 
 
-def _checked(goal: float) -> float:
+def _check_goal(goal: float) -> float:
     if not (math.isfinite(goal) and goal > 0.0):
         raise ValueError(f"goal is {goal!r}; it needs an error above 0, in units of the label")
     return float(goal)

@@ -14,7 +14,7 @@ from typing import Any
 
 from weal.cli import end_at_once
 
-AGAIN = 0.02  # seconds
+RESEND_SECONDS = 0.02  # seconds
 _heard = False
 _words = "stopped"
 _repeats: list[threading.Timer] = []  # interrupts that are to be sent again
@@ -40,7 +40,7 @@ def ignore() -> None:
         repeat.join()
 
 
-def heard() -> bool:
+def was_interrupted() -> bool:
     """Whether there was one."""
     return _heard
 
@@ -66,6 +66,6 @@ def _unraisable(about: Any) -> None:
     if not issubclass(about.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(about)
         return
-    repeat = threading.Timer(AGAIN, signal.raise_signal, [signal.SIGINT])
+    repeat = threading.Timer(RESEND_SECONDS, signal.raise_signal, [signal.SIGINT])
     repeat.start()
     _repeats.append(repeat)

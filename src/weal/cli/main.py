@@ -29,23 +29,23 @@ from weal.errors import Exhausted, UnknownCampaign, UnknownId, WealError
 
 _SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "Benchmark": {
-        "weal.cli.bench": ("bench", "simulate"),
+        "weal.cli.commands.bench": ("bench", "simulate"),
     },
     "Campaign": {
-        "weal.cli.new_add": ("new", "add"),
-        "weal.cli.ask_tell": ("ask", "tell", "skip", "withdraw"),
-        "weal.cli.view": ("status", "plot", "export", "settings", "list"),
-        "weal.cli.predict": ("predict",),
-        "weal.cli.look": ("show", "log", "remove"),
-        "weal.cli.serve": ("serve",),
+        "weal.cli.commands.new": ("new", "add"),
+        "weal.cli.commands.ask": ("ask",),
+        "weal.cli.commands.tell": ("tell", "skip", "withdraw"),
+        "weal.cli.commands.status": ("status", "plot", "export", "settings", "list"),
+        "weal.cli.commands.predict": ("predict",),
+        "weal.cli.commands.show": ("show", "log", "remove"),
+        "weal.cli.commands.serve": ("serve",),
     },
     "Other": {
-        "weal.cli.doctor": ("doctor",),
-        "weal.cli.backup": ("backup",),
-        "weal.cli.completion": ("completion",),
+        "weal.cli.commands.doctor": ("doctor", "backup"),
+        "weal.cli.commands.serve": ("completion",),
     },
 }
-PIPE = 141
+BROKEN_PIPE_EXIT_CODE = 141
 _CODES: tuple[tuple[type[BaseException], int], ...] = (  # the first that fits
     (click.ClickException, 2),
     (Exhausted, 3),
@@ -56,7 +56,7 @@ _CODES: tuple[tuple[type[BaseException], int], ...] = (  # the first that fits
     (OSError, 1),
     (ModuleNotFoundError, 1),
 )
-_HOMES = {
+_COMMAND_MODULES = {
     command: room
     for rooms in _SECTIONS.values()
     for room, commands in rooms.items()
@@ -64,16 +64,16 @@ _HOMES = {
 }
 
 
-class _Rooms(click.Group):
+class _LazyGroup(click.Group):
     """The commands of `_SECTIONS`, each imported when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_HOMES)
+        return list(_COMMAND_MODULES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _HOMES:
+        if cmd_name not in _COMMAND_MODULES:
             return None
-        room = vars(import_module(_HOMES[cmd_name]))
+        room = vars(import_module(_COMMAND_MODULES[cmd_name]))
         command: click.Command = room.get(f"{cmd_name}_") or room[cmd_name]
         return command
 
@@ -85,7 +85,7 @@ class _Rooms(click.Group):
                 formatter.write_dl([(name, one.get_short_help_str()) for name, one in found if one])
 
 
-@click.group(cls=_Rooms, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="weal %(version)s")
 def weal() -> None:
     """Which point to measure next, and how sure we are."""
@@ -98,11 +98,11 @@ def main(args: Sequence[str] | None = None) -> None:
     try:
         interrupts.listen()
         hide([*words, os.environ.get("WEAL_STORE", "")])
-        sys.excepthook = _unexpected
+        sys.excepthook = _report_bug
         warnings.showwarning = lambda message, *_, **__: _note(message)
-        code = _checked(words)
+        code = _run_and_flush(words)
     except BaseException:
-        if not interrupts.heard():
+        if not interrupts.was_interrupted():
             raise  # a mistake of ours; what an import makes of Ctrl-C may look like one
         code = 130
     finally:
@@ -113,7 +113,7 @@ def main(args: Sequence[str] | None = None) -> None:
     sys.exit(code)
 
 
-def _checked(words: Sequence[str]) -> int:
+def _run_and_flush(words: Sequence[str]) -> int:
     """The exit code of the command, once all it has to say has gone where it is to go."""
     if sys.stdout is None:
         return _complain("stdout is closed, so nothing was done: write >/dev/null instead", 1)
@@ -126,7 +126,7 @@ def _checked(words: Sequence[str]) -> int:
         return code
     except BrokenPipeError:  # of `| head`: who reads has seen enough
         _to_nowhere(sys.stdout)
-        return PIPE
+        return BROKEN_PIPE_EXIT_CODE
     except OSError as error:
         _to_nowhere(sys.stdout)
         return _complain(f"stdout cannot be written: {error.strerror}", 1)
@@ -149,15 +149,15 @@ def _exit_code(words: Sequence[str]) -> int:
     except BrokenPipeError:
         raise
     except (Exception, KeyboardInterrupt) as error:
-        if interrupts.heard() or isinstance(error, KeyboardInterrupt | click.Abort):
+        if interrupts.was_interrupted() or isinstance(error, KeyboardInterrupt | click.Abort):
             return 130
         code = next((code for kind, code in _CODES if isinstance(error, kind)), None)
         if code is None:
             raise
-        return _complain(_said(error), getattr(error, "exit_code", code))
+        return _complain(_error_text(error), getattr(error, "exit_code", code))
 
 
-def _said(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     if isinstance(error, click.ClickException):
         return error.format_message() + _hint(error)
     return _missing(error) if isinstance(error, ModuleNotFoundError) else str(error)
@@ -193,7 +193,7 @@ def _missing(error: ModuleNotFoundError) -> str:
     return f'this needs the package {error.name}: pip install "weal[all]"'
 
 
-def _unexpected(
+def _report_bug(
     kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
     """One line for a mistake of ours; WEAL_TRACEBACK=1 shows all of it."""

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from weal.cli.screen import passing
+from weal.cli.screen import show_row_progress
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
-    from weal.store.naming import Name
-    from weal.store.store import Store
+    from weal.store.protocol import Store
+    from weal.store.urls import StoreUrl
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -43,7 +43,7 @@ def takes(*parameters: Callable[[Any], Any]) -> Callable[[Function], Function]:
 def campaign_names(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
     """Names for the shell to complete; not those on a server, which may be slow."""
     from weal.errors import WealError
-    from weal.store.naming import read_name
+    from weal.store.urls import read_name
 
     url = context.params.get("store")
     try:
@@ -83,7 +83,7 @@ warp = click.option(
 
 def checked_scheduler(_: click.Context, __: click.Parameter, given: str | None) -> str | None:
     """The name of a scheduler, refused before any work begins where it can be none."""
-    from weal.shards.scheduler_address import check_scheduler
+    from weal.shards.executors import check_scheduler
 
     check_scheduler(given)
     return given
@@ -106,9 +106,9 @@ header = click.option(
 goal = click.option("--goal", type=float, metavar="ERROR", help="Error at which to stop.")
 
 
-def store_named(url: str | None) -> "Name":
+def store_named(url: str | None) -> "StoreUrl":
     """The name of the store that is meant."""
-    from weal.store.naming import read_name
+    from weal.store.urls import read_name
 
     found = read_name(url)
     if found.kind == "memory":
@@ -119,7 +119,7 @@ def store_named(url: str | None) -> "Name":
 @contextmanager
 def opened_store(url: str | None) -> "Iterator[Store]":
     """The store, closed at the end."""
-    from weal.store.store import open_store
+    from weal.store.protocol import open_store
 
     store_named(url)
     store = open_store(url)
@@ -130,15 +130,14 @@ def opened_store(url: str | None) -> "Iterator[Store]":
 
 
 @contextmanager
-def opened(
+def open_for_command(
     name: str, url: str | None, by: str | None = None, scheduler: str | None = None
 ) -> "Iterator[Campaign]":
     """The campaign, its store closed at the end; passes over files say how far they are."""
-    from weal.campaign.campaign import Campaign
-    from weal.campaign.opening import account
+    from weal.campaign.campaign import Campaign, account
     from weal.store.events import check_name
 
-    with opened_store(url) as store, passing() as progress:
+    with opened_store(url) as store, show_row_progress() as progress:
         own = (check_name(name), store, by or account())
         campaign = Campaign(*own, scheduler=scheduler, progress=progress)
         try:
@@ -147,7 +146,7 @@ def opened(
             campaign.close()
 
 
-def chosen(acquisition: str | None, **others: Any) -> dict[str, Any]:
+def given_settings(acquisition: str | None, **others: Any) -> dict[str, Any]:
     """The settings that were given; acquisition functions with commas are a list."""
     names = [one.strip() for one in (acquisition or "").split(",") if one.strip()]
     given = {"acquisition": names if len(names) > 1 else acquisition, **others}

@@ -27,7 +27,9 @@ from weal.progress import Progress, progress_bar
 
 SECONDS_BEFORE_WORDS = 2.0
 SECONDS_BETWEEN_LINES = 10.0
-SHORTEST = 3  # letters of a password that is looked for everywhere: "a" is in every line
+MIN_PASSWORD_LETTERS = (
+    3  # letters of a password that is looked for everywhere: "a" is in every line
+)
 _SCHEDULER = re.compile(r"(tcp|tls|ws|wss|ucx|inproc)://[^@]*", re.IGNORECASE)
 _hidden: dict[str, str] = {}  # what is not to be said -> what is said instead
 _timers: set[threading.Timer] = set()  # of `working`, while it is under way
@@ -47,12 +49,12 @@ def hide(words: Iterable[str]) -> None:
         if _SCHEDULER.fullmatch(word):  # of Dask; it has no password
             continue
         if any(mark in word for mark in "@=:"):
-            from weal.store.naming import mask, secrets
+            from weal.store.urls import mask, secrets
 
             if "://" in word:
                 _hidden[word] = _hidden[str(Path(word))] = mask(word)  # or taken for a path
             for one in secrets(word):
-                _hidden[one if len(one) >= SHORTEST else f":{one}@"] = "***"
+                _hidden[one if len(one) >= MIN_PASSWORD_LETTERS else f":{one}@"] = "***"
     _hidden.pop("password", None)  # a word of our own advice
 
 
@@ -63,10 +65,10 @@ def show(line: object) -> None:
 
 def show_json(value: Any) -> None:
     """Data as JSON; times as ISO writes them."""
-    click.echo(json.dumps(value, indent=1, allow_nan=False, default=_spelt))
+    click.echo(json.dumps(value, indent=1, allow_nan=False, default=_to_json_text))
 
 
-def _spelt(value: Any) -> str:
+def _to_json_text(value: Any) -> str:
     return value.isoformat() if isinstance(value, date) else str(value)
 
 
@@ -126,7 +128,7 @@ def in_words(seconds: float) -> str:
 
 
 @contextmanager
-def working(what: str) -> Iterator[None]:
+def show_activity(what: str) -> Iterator[None]:
     """Says what is being done, if it takes a while.
 
     The thread of the timer has ended afterwards. No daemon thread: one that writes to stderr while
@@ -160,7 +162,7 @@ def _say_if_possible(line: str) -> None:
 
 
 @contextmanager
-def counting() -> Iterator[Progress]:
+def show_count() -> Iterator[Progress]:
     """A callback that shows how far the work is: a bar on a terminal, else lines."""
     with ExitStack() as stack:
         yield _bar(stack) if sys.stderr and sys.stderr.isatty() else _lines()
@@ -193,7 +195,7 @@ def _bar(stack: ExitStack) -> Progress:
 
 
 @contextmanager
-def passing() -> Iterator[Progress]:
+def show_row_progress() -> Iterator[Progress]:
     """A callback for passes over many rows: rows a second, and the time left."""
     begun: dict[str, float] = {}
     on_line = bool(sys.stderr and sys.stderr.isatty())
@@ -206,9 +208,9 @@ def passing() -> Iterator[Progress]:
             begun[what] = now
         if not done or now < due or done >= total:
             return
-        from weal.shards.crew import said
+        from weal.progress import progress_text
 
-        line = said(what, done, total, now - begun.get(what, now))
+        line = progress_text(what, done, total, now - begun.get(what, now))
         due = now + (1.0 if on_line else SECONDS_BETWEEN_LINES)
         click.echo(f"\r\033[K{line}", err=True, nl=False) if on_line else say(line)
         begun["shown"] = now

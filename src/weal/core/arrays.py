@@ -48,7 +48,7 @@ def _more(n: int) -> int:
     return n if n < MANY_ROWS else n // 4
 
 
-class Rows:
+class GrowingRows:
     """M matrices (M, t, n) that only ever gain rows; a value, like any other array here.
 
     The buffer behind it has room to spare. The first to append to a given length writes into the

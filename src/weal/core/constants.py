@@ -4,20 +4,22 @@ Tuned means: another value would be as right, and this one was chosen by how wel
 judgement. What follows from double precision or from a definition stands where it is used.
 """
 
+INTERVAL_LEVEL = 0.9  # of the intervals that are shown
+
 # The prior of an integrated magnitude (`conjugate_magnitude`): worth 2 A0 = 1 label, of variance B0
 # / A0 = 1. With 1.5, worth 3 labels, long lengthscales, whose magnitudes are large, were spoken
 # against: log10 NMSE was 0.02 to 0.04 higher at noise of 10 to 30 %, 0.02 on the ten tasks.
-A0, B0 = 0.5, 0.5
+MAGNITUDE_PRIOR_A, MAGNITUDE_PRIOR_B = 0.5, 0.5
 
 # The grid of experts (`model_selection`). A smooth family and a rougher one, at lengthscales in
 # quarters of a decade around sqrt(d), which is about how far apart standardised points are.
 GRID_FAMILIES = ("rbf", "matern52")
 GRID_LENGTHS = tuple(10.0 ** (c / 4) for c in range(-5, 6))  # times sqrt(d)
 # Down to 1e-10, that functions without noise are predicted as surely as they can be.
-RATIOS = (1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1e-1, 1.0)
+NOISE_RATIO_GRID = (1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1e-1, 1.0)
 # Variance of the unknown constant, in units of the magnitude: the first few labels may be three sds
 # off and cost next to nothing.
-OFFSET = 10.0
+OFFSET_VARIANCE = 10.0
 
 # The classes with one lengthscale for each input (`model_selection`). That of anova has so much of
 # what is left with every input after the first, 0.48 with five: functions of many inputs in which
@@ -26,10 +28,10 @@ OFFSET = 10.0
 # measures it). At noise of 30 % log10 NMSE was lower by 0.01 with 0.5 for anova than with 0.3.
 FITTED_SHARE = 0.15
 ANOVA_SHARE = 0.15
-N_PAIRS = 3  # pairs of experts that stand for a peak (`posterior_points`)
-FEWEST_FITTED = 4  # labels from which there are such
+POSTERIOR_POINT_PAIRS = 3  # pairs of experts that stand for a peak (`posterior_points`)
+MIN_LABELS_FOR_ARD = 4  # labels from which there are such
 # Who plays: at most so many, with at least so much; what the others had is given to them.
-LEAST_POSTERIOR, MOST_EXPERTS = 1e-4, 12
+MIN_MODEL_POSTERIOR, MAX_EXPERTS = 1e-4, 12
 
 # The fit of lengthscales (`kernel_parameters`, `ard`). Level of the log lengthscales, sd of the
 # level and of each around it: a factor of 2.7 either way.
@@ -64,40 +66,48 @@ UNIT_LABELS, UNIT_ROUNDS = 100, 30
 # Labels that may be wrong (`decision`). Prior probability of a label; width of where wrong ones
 # come from and how far gross ones lie, in robust sds; share of labels that may be wrong; labels
 # from which any may.
-PRIOR_WRONG, SLAB_WIDTH, GROSS, MOST_WRONG, FEWEST_DOUBTED = 0.01, 5.0, 6.0, 0.2, 6
+(
+    PRIOR_OUTLIER_PROBABILITY,
+    OUTLIER_PRIOR_WIDTH,
+    GROSS_ERROR_SDS,
+    MAX_OUTLIER_SHARE,
+    MIN_LABELS_FOR_OUTLIERS,
+) = 0.01, 5.0, 6.0, 0.2, 6
 # Powers of ten by which the decimal point of a label slips, and how likely one has
 # (`slips_and_swaps`); nats by which what the others expect has to speak against zero. At 0 nats
 # sharp peaks of 8 to 15 labels were taken for slips (3.1 and 1.8 % of labels, at 5 nats 0.9 and 0.4
 # %, as without slips at all): there it spoke for zero or against it by 8 nats at most, where labels
 # had slipped by 10 to 22.
-SLIPS, PRIOR_SLIPPED, ZERO_OUT = (-3, -2, -1, 1, 2, 3), 0.01, 5.0
+DECIMAL_SLIP_POWERS, PRIOR_SLIPPED, MIN_NATS_AGAINST_ZERO = (-3, -2, -1, 1, 2, 3), 0.01, 5.0
 # Nats that a doubt is charged, and where a label lies beyond all others by more than their range:
 # without it a tenth of clean fits raised a false alarm. What it is charged that labels are skewed.
-CHARGE, FAR_CHARGE, BENT_CHARGE = 6.0, 2.0, 4.0
+OUTLIER_PENALTY_NATS, FAR_OUTLIER_PENALTY_NATS, SKEWED_OUTLIER_PENALTY_NATS = 6.0, 2.0, 4.0
 # Log odds from which a label beyond all others is set aside: a probability of a third. Where 8 to
 # 15 labels leave it open, a wrong one that is believed costs 0.57 of log10 NMSE, a right one that
 # is set aside 0.12 (0.02 log-normal labels, 0.3 sharp peaks; a lone label on a peak up to 0.9, so
 # that -1.4 cost clean functions 0.018 in a block of fits where -0.7 cost 0.008, and 0 nothing).
-UNDECIDED = -0.7
-SUSPICIOUS = -2.0  # log odds, no charge paid, from which a label is suspicious and a search begins
+EXTREME_LABEL_LOG_ODDS = -0.7
+SEARCH_LOG_ODDS = (
+    -2.0
+)  # log odds, no charge paid, from which a label is suspicious and a search begins
 # Nats by which labels must be likelier with two of them exchanged (`slips_and_swaps`), beside the
 # log of how many others either came with: of a pair that is believed, and of one that is doubted
 # already.
-SWAP_CHARGE, SWAP_DOUBTED = 3.0, 0.0
-SCALED_WITHOUT = 10.0  # robust sds beyond which a label has no say in the scaling
+SWAP_PENALTY_NATS, SWAP_PENALTY_OF_OUTLIERS_NATS = 3.0, 0.0
+MAX_SDS_FOR_SCALING = 10.0  # robust sds beyond which a label has no say in the scaling
 
 # Variance of bent labels for which their mean is raised above the median, at the most
 # (`label_warp`). On 13 public tables whose labels were bent, with 80 of them, log10 NMSE was 0.03
 # below that of labels as they are with 4, 0.07 with 0.25 and 0.09 with 0, which is the median;
 # 0.035 with 0.25 on 24 tables that had no say.
-RAISED = 0.25
+MAX_WARPED_MEAN_VARIANCE = 0.25
 
 # What a label would teach about the mixture (`variance_reduction`). Targets that stand for the
 # pool.
-TARGETS = 128
+N_TARGET_POINTS = 128
 # Experts that take part have this weight or more, and are the weightiest if there are many: the
 # cost goes with their square, and from the ninth on they seldom have more than a hundredth each.
-LEAST_PART, MOST_PARTS = 1e-2, 8
+MIN_EXPERT_WEIGHT, MAX_EXPERTS_IN_REDUCTION = 1e-2, 8
 # Candidates that it is computed for, half of them by variance and half by hash: with 256 of 500 a
 # query of the ten tasks takes 13 % more processor time than with the six functions weighed before.
-SHORTLIST = 256
+SHORTLIST_CANDIDATES = 256

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.core.arrays import Array
-from weal.core.tie_breaking import HANDFUL, best
+from weal.core.tie_breaking import START_CANDIDATES, best
 
-FEW = 10**8  # terms up to which scipy is not loaded for it
-CELLS = 1 << 15  # distances at a time, that they stay in the processor's cache
+MAX_TERMS_WITHOUT_SCIPY = 10**8  # terms up to which scipy is not loaded for it
+DISTANCE_BLOCK = 1 << 15  # distances at a time, that they stay in the processor's cache
 
 
 def squared_distances(X: Array, Y: Array) -> Array:  # (N, N')
@@ -24,7 +24,10 @@ def squared_distances(X: Array, Y: Array) -> Array:  # (N, N')
     |x|^2 + |y|^2 - 2 x'y would put two equal points 1e-4 lengthscales apart when the lengthscale
     is 1e-4.
     """
-    if len(X) * len(Y) * X.shape[1] > FEW or "scipy.spatial.distance" in sys.modules:
+    if (
+        len(X) * len(Y) * X.shape[1] > MAX_TERMS_WITHOUT_SCIPY
+        or "scipy.spatial.distance" in sys.modules
+    ):
         from scipy.spatial.distance import cdist
 
         return np.asarray(cdist(X, Y, "sqeuclidean"))
@@ -35,7 +38,7 @@ def _by_input(X: Array, Y: Array) -> Array:
     """One input after the other, in blocks of rows of X."""
     A, B = np.ascontiguousarray(X.T), np.ascontiguousarray(Y.T)  # (d, N), (d, N')
     out = np.zeros((len(X), len(Y)))
-    size = max(1, CELLS // max(1, len(Y)))
+    size = max(1, DISTANCE_BLOCK // max(1, len(Y)))
     room = np.empty((min(size, len(X)), len(Y)))
     for start in range(0, len(X), size):
         rows = out[start : start + size]
@@ -45,13 +48,13 @@ def _by_input(X: Array, Y: Array) -> Array:
     return out
 
 
-def spread(
+def space_filling_start(
     X: Array, taken: Array, free: NDArray[np.bool_], seed: int, ids: Sequence[Hashable]
 ) -> int:
     """The next point of a space-filling start: far from the rows of `taken` (t, d)."""
     rng = np.random.default_rng([seed, len(taken)])
     open_ = np.flatnonzero(free)
-    some = np.sort(rng.choice(open_, min(HANDFUL, len(open_)), replace=False))
+    some = np.sort(rng.choice(open_, min(START_CANDIDATES, len(open_)), replace=False))
     if len(taken):
         far = np.sqrt(squared_distances(X[some], taken)).min(axis=1)
     else:  # the first: nearest to the middle

@@ -16,16 +16,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from weal.core.arrays import Array
+
+
+def least_hashes(rows: Array, most: int) -> NDArray[np.intp]:
+    """Positions of the rows (t, n) with the least hashes of what is in them, in that order."""
+    keys = [blake2b(row.tobytes(), digest_size=8).digest() for row in rows + 0.0]
+    return np.array(sorted(range(len(rows)), key=keys.__getitem__)[:most], dtype=np.intp)
+
+
 Hashes = NDArray[np.uint64]
-LONGEST = 64  # bytes of a text that are hashed as words; longer ones by blake2b
-_WORDS = LONGEST // 8
+MAX_HASHED_BYTES = 64  # bytes of a text that are hashed as words; longer ones by blake2b
+_WORDS_PER_TEXT = MAX_HASHED_BYTES // 8
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_TEXT = np.uint64(0xD1B54A32D192ED03)  # so that "7" is not 7
-_AT_A_TIME = 1 << 16
+_TEXT_SALT = np.uint64(0xD1B54A32D192ED03)  # so that "7" is not 7
+_HASH_BLOCK_IDS = 1 << 16
 
 
-def mixed(numbers: Hashes) -> Hashes:
+def mix_bits(numbers: Hashes) -> Hashes:
     """Each number as another one of 64 bits."""
     x = numbers + _STEP
     x = (x ^ (x >> np.uint64(30))) * _FIRST
@@ -33,14 +42,14 @@ def mixed(numbers: Hashes) -> Hashes:
     return np.asarray(x ^ (x >> np.uint64(31)))
 
 
-def keyed(hashes: Hashes, seed: int) -> Hashes:
+def mix_with_seed(hashes: Hashes, seed: int) -> Hashes:
     """The hashes of ids, mixed with a seed: the least of them are a sample."""
-    return mixed(hashes ^ mixed(np.array([seed], np.uint64)))
+    return mix_bits(hashes ^ mix_bits(np.array([seed], np.uint64)))
 
 
 def hash_numbers(ids: NDArray[Any]) -> Hashes:
     """Hashes of whole numbers of 64 bits at the most."""
-    return mixed(ids.astype(np.int64, copy=False).view(np.uint64))
+    return mix_bits(ids.astype(np.int64, copy=False).view(np.uint64))
 
 
 def hash_texts(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Hashes:
@@ -50,10 +59,10 @@ def hash_texts(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Hashes:
     """
     lengths = np.diff(offsets)
     found = np.empty(len(lengths), np.uint64)
-    for start in range(0, len(lengths), _AT_A_TIME):
-        rows = slice(start, start + _AT_A_TIME)
+    for start in range(0, len(lengths), _HASH_BLOCK_IDS):
+        rows = slice(start, start + _HASH_BLOCK_IDS)
         found[rows] = _hash_words(data, offsets[:-1][rows], lengths[rows])
-    for n in np.flatnonzero(lengths > LONGEST).tolist():
+    for n in np.flatnonzero(lengths > MAX_HASHED_BYTES).tolist():
         found[n] = _digest(data[offsets[n] : offsets[n + 1]].tobytes())
     return found
 
@@ -91,15 +100,15 @@ def _digest(data: bytes) -> int:
 def _hash_words(
     data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64]
 ) -> Hashes:
-    n, longest = len(lengths), int(min(lengths.max(initial=0), LONGEST))
+    n, longest = len(lengths), int(min(lengths.max(initial=0), MAX_HASHED_BYTES))
     words = max(1, -(-longest // 8))
     at = np.arange(8 * words)
-    inside = at < np.minimum(lengths, LONGEST)[:, None]
+    inside = at < np.minimum(lengths, MAX_HASHED_BYTES)[:, None]
     cells = np.zeros((n, 8 * words), np.uint8)
     if len(data):
         cells[inside] = data[(starts[:, None] + at)[inside]]
-    found = mixed(lengths.astype(np.uint64) ^ _TEXT)
+    found = mix_bits(lengths.astype(np.uint64) ^ _TEXT_SALT)
     filled = lengths[:, None] > 8 * np.arange(words)
     for word, there in zip(cells.view("<u8").T, filled.T, strict=True):
-        found = np.where(there, mixed(found ^ word), found)
+        found = np.where(there, mix_bits(found ^ word), found)
     return found

@@ -17,9 +17,9 @@ import numpy as np
 
 from weal.core.arrays import Array
 
-HEAVY = 10.0  # fourth moment of a standardised column that is bent; a normal has 3
+HEAVY_TAIL_KURTOSIS = 10.0  # fourth moment of a standardised column that is bent; a normal has 3
 NORMAL_RANGE = 1.349  # interquartile range of a normal with sd 1
-LARGEST = np.finfo(np.float64).max
+MAX_FLOAT = np.finfo(np.float64).max
 # A spread below this share of the largest entry is rounding: np.std([0.1] * 3) is 1e-17, not 0.
 ROUNDING = 16 * np.finfo(np.float64).eps
 
@@ -78,7 +78,7 @@ class Scaling:
             Scaled.
         """
         with np.errstate(over="ignore"):
-            return (_bent(X, self.x_median, self.x_spread) - self.x_mean) / self.x_sd
+            return (_compress_tails(X, self.x_median, self.x_spread) - self.x_mean) / self.x_sd
 
     def labels(self, y: Array) -> Array:  # (N,) -> (N,)
         """Labels in our units, as inputs are.
@@ -116,7 +116,7 @@ class Scaling:
 def from_data(X: Array, y: Array, bend: bool = False) -> Scaling:
     """Scaling by mean and sd of the rows of X (N, d), bent where heavy, and of labels y (t,)."""
     median, spread = _heavy(X) if bend else (None, None)
-    x_mean, x_sd = location_scale(_bent(X, median, spread))
+    x_mean, x_sd = location_scale(_compress_tails(X, median, spread))
     (y_mean,), (y_sd,) = location_scale(y[:, None])
     if y_sd == 0.0:
         y_sd = abs(y_mean) or 1.0
@@ -130,16 +130,16 @@ def _heavy(X: Array) -> tuple[Array | None, Array | None]:
     with np.errstate(over="ignore"):
         z = (X - mean) / np.where(sd == 0.0, 1.0, sd)
     low, median, high = np.percentile(X, [25, 50, 75], axis=0)
-    spread = np.where((z**4).mean(axis=0) > HEAVY, (high - low) / NORMAL_RANGE, 0.0)
+    spread = np.where((z**4).mean(axis=0) > HEAVY_TAIL_KURTOSIS, (high - low) / NORMAL_RANGE, 0.0)
     return (median, spread) if spread.any() else (None, None)
 
 
-def _bent(X: Array, median: Array | None, spread: Array | None) -> Array:
+def _compress_tails(X: Array, median: Array | None, spread: Array | None) -> Array:
     if median is None or spread is None:
         return X
     bend = spread > 0.0
     with np.errstate(over="ignore"):
-        u = np.clip((X - median) / np.where(bend, spread, 1.0), -LARGEST, LARGEST)
+        u = np.clip((X - median) / np.where(bend, spread, 1.0), -MAX_FLOAT, MAX_FLOAT)
     return np.where(bend, np.arcsinh(u), X)
 
 

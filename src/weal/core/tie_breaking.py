@@ -24,13 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.core.arrays import Array
-from weal.core.hashing import hash_ids, keyed
+from weal.core.hashing import hash_ids, mix_with_seed
 
-TIE = 1e-9
-HANDFUL = 64  # candidates that the start looks at for each point
+TIE_RTOL = 1e-9
+START_CANDIDATES = 64  # candidates that the start looks at for each point
 
 
-class Entry(NamedTuple):
+class TieEntry(NamedTuple):
     """A candidate that may be taken."""
 
     score: float
@@ -40,10 +40,10 @@ class Entry(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Best:
+class BestCandidates:
     """The best of some candidates: by falling score, of equal ones the least hash first."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[TieEntry, ...] = ()
     few: int = 1  # how many are wanted at the least, where there are so many
 
     @property
@@ -56,17 +56,17 @@ class Best:
         return min(tied, key=_hash).position
 
 
-def best_of(
+def best_candidates(
     scores: Array,
     free: NDArray[np.bool_],
     seed: int,
     ids: Sequence[Hashable],
     start: int = 0,
     few: int = 1,
-) -> Best:
+) -> BestCandidates:
     """The best of the free candidates (N,) of a block that begins at position `start`."""
     if not free.any():
-        return Best((), few)
+        return BestCandidates((), few)
     masked = np.where(free, scores, -np.inf)
     least = _tied_from(float(masked.max()))
     if few > 1:
@@ -79,33 +79,33 @@ def best_of(
     least_before = np.minimum.accumulate(quick[order])
     kept = order[(quick[order] <= least_before) | (np.arange(len(order)) < few)]
     entries = [
-        Entry(float(masked[n]), hashed, _long(seed, ids[n]), start + n)
+        TieEntry(float(masked[n]), hashed, _long(seed, ids[n]), start + n)
         for n, hashed in zip(found[kept].tolist(), quick[kept].tolist(), strict=True)
     ]
-    return _reduced(entries, few)
+    return _keep_best(entries, few)
 
 
 def by_hash(seed: int, ids: Sequence[Hashable]) -> NDArray[np.intp]:  # (N,)
     """Positions of the candidates in the order of the hash of (seed, id)."""
-    return np.argsort(keyed(hash_ids(ids), seed), kind="stable")
+    return np.argsort(mix_with_seed(hash_ids(ids), seed), kind="stable")
 
 
-def merge(a: Best, b: Best) -> Best:
+def merge(a: BestCandidates, b: BestCandidates) -> BestCandidates:
     """The best of both."""
-    return _reduced([*a.entries, *b.entries], max(a.few, b.few))
+    return _keep_best([*a.entries, *b.entries], max(a.few, b.few))
 
 
 def best(scores: Array, free: NDArray[np.bool_], seed: int, ids: Sequence[Hashable]) -> int:
     """Position of the best of the free candidates (N,), of which there must be one."""
-    return best_of(scores, free, seed, ids).position
+    return best_candidates(scores, free, seed, ids).position
 
 
 def _tied_from(top: float) -> float:
     """The least score that counts as equal to the best."""
-    return top - TIE * abs(top) if np.isfinite(top) else top
+    return top - TIE_RTOL * abs(top) if np.isfinite(top) else top
 
 
-def _reduced(entries: list[Entry], few: int) -> Best:
+def _keep_best(entries: list[TieEntry], few: int) -> BestCandidates:
     """The few best, and of those equal to the best whoever could be taken."""
     entries.sort(key=lambda entry: (-entry.score, *_hash(entry)))
     kept = entries[:few]
@@ -114,12 +114,12 @@ def _reduced(entries: list[Entry], few: int) -> Best:
             break
         if _hash(entry) < min(map(_hash, kept)):
             kept.append(entry)
-    return Best(tuple(kept), few)
+    return BestCandidates(tuple(kept), few)
 
 
 def _long(seed: int, name: Hashable) -> bytes:
     return blake2b(repr(name).encode(), digest_size=16, key=str(seed).encode()).digest()
 
 
-def _hash(entry: Entry) -> tuple[int, bytes]:
+def _hash(entry: TieEntry) -> tuple[int, bytes]:
     return entry.quick, entry.long

@@ -1,13 +1,16 @@
-"""The search for sets of labels that the others contradict (`contradictions`)."""
+"""Labels that have something in common: told by one person, on one day, equal in a row.
 
-from collections.abc import Iterator, Sequence
+The search for sets of labels that the others contradict (`contradictions`).
+"""
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weal.core.arrays import Array
-from weal.core.constants import SLIPS
+from weal.core.constants import DECIMAL_SLIP_POWERS
 from weal.core.distances import squared_distances
 from weal.core.extensions.contradictions import (
     Evidence,
@@ -18,11 +21,76 @@ from weal.core.extensions.contradictions import (
     standardised,
     wrong_labels,
 )
-from weal.core.extensions.model_selection import grid
+from weal.core.extensions.model_selection import candidate_grid
 from weal.core.extensions.outliers.prior import Mask
 from weal.core.paper.kernels import Kernel
-from weal.diagnostics.label_groups import Group, equal_runs
-from weal.model.fold import Fold
+from weal.model.training import TrainedEnsemble
+
+FEWEST_OF_GROUP, FEWEST_EQUAL = 3, 3  # labels of a group, rows of a run
+SORTED = 0.8  # steps up less steps down, over all: sorted labels may have a few added later
+MOST_GROUPS, MOST_RUNS = 16, 8  # that are looked at, the largest first
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """Some of the labels, and what they have in common."""
+
+    names: tuple[str, ...]  # such as "told by ann"; several where these are the same labels
+    which: Mask  # (t,)
+
+
+def groups_of(groupings: Mapping[str, Sequence[Hashable | None]], t: int) -> list[Group]:
+    """The groups of t labels that can be compared with the rest, the largest first.
+
+    Of two that make up all labels the smaller is taken; labels that are in one group by several
+    groupings are one group with several names.
+    """
+    found: dict[bytes, Group] = {}
+    for name, values in groupings.items():
+        for value in dict.fromkeys(one for one in values if one is not None):
+            which = np.array([one == value for one in values], dtype=np.bool_)
+            size, key, rest = int(which.sum()), which.tobytes(), (~which).tobytes()
+            if not FEWEST_OF_GROUP <= size <= t - FEWEST_OF_GROUP:
+                continue
+            if rest in found and 2 * size >= t:
+                continue
+            found.pop(rest, None)
+            before = found[key].names if key in found else ()
+            found[key] = Group((*before, f"{name} {value}"), which)
+    return sorted(found.values(), key=lambda one: -int(one.which.sum()))[:MOST_GROUPS]
+
+
+def equal_runs(X: Array, y: Array, groups: Sequence[Group]) -> list[Group]:
+    """Runs of equal labels y (t,) in a row, among all labels or within a group, the longest first.
+
+    Rows that are measured again count once. Labels that are told sorted by their values, as from a
+    table, have equal ones in a row whatever the instrument does, and no runs.
+    """
+    every = Group((), np.ones(len(y), dtype=np.bool_))
+    found: dict[bytes, Group] = {}
+    for one in (every, *groups):
+        at = np.flatnonzero(one.which)
+        if _sorted(y[at]):
+            continue
+        ends = np.flatnonzero(np.diff(y[at]) != 0.0) + 1
+        for rows in np.split(at, ends):
+            if len(rows) >= FEWEST_EQUAL and _distinct(X[rows]) >= FEWEST_EQUAL:
+                which = np.zeros(len(y), dtype=np.bool_)
+                which[rows] = True
+                found.setdefault(which.tobytes(), replace(one, which=which))
+    return sorted(found.values(), key=lambda one: -int(one.which.sum()))[:MOST_RUNS]
+
+
+def _sorted(y: Array) -> bool:
+    """Whether nearly all steps from one label to the next go the same way."""
+    steps = np.sign(np.diff(y))
+    steps = steps[steps != 0.0]
+    return len(steps) > 0 and abs(float(steps.mean())) >= SORTED
+
+
+def _distinct(X: Array) -> int:
+    return len(np.unique(X, axis=0))
+
 
 Rows = NDArray[np.intp]  # numbers of labels, as told
 MOST_LABELS = 90  # that one question looks at
@@ -55,7 +123,9 @@ class Found:
 class Search:
     """Labels of a model, of which fewer and fewer are left to look at."""
 
-    def __init__(self, fold: Fold, groups: Sequence[Group], zero: float = np.nan) -> None:
+    def __init__(
+        self, fold: TrainedEnsemble, groups: Sequence[Group], zero: float = np.nan
+    ) -> None:
         self.fold, self.groups, self.zero = fold, groups, zero
         self.X, self.y, self.extra = fold.seen.parts
         self.left = np.isfinite(self.extra)
@@ -185,12 +255,12 @@ def _likeliest(found: Sequence[Found]) -> Found:
     return next((one for one in found if one.kind == "sure" and one.out[best.out].all()), best)
 
 
-def _kernels(fold: Fold) -> list[Kernel]:
+def _kernels(fold: TrainedEnsemble) -> list[Kernel]:
     """Kernels that weigh: some of the grid, and the weightiest of the model."""
     step = FINE if len(fold.seen) <= FINE_LABELS else COARSE
     order = np.argsort(-fold.ensemble.w, kind="stable").tolist()
     own = [fold.dictionary[m] for m in order if fold.ensemble.w[m] >= LEAST_WEIGHT]
-    return [*grid(fold.X.shape[1])[::step], *dict.fromkeys(own[:KERNELS])]
+    return [*candidate_grid(fold.X.shape[1])[::step], *dict.fromkeys(own[:KERNELS])]
 
 
 def looked_at(X: Array, which: Mask, every: Mask) -> Rows:
@@ -250,7 +320,7 @@ def _slipped(labels: Evidence, wrong: Mask, zero: float) -> Mask:
         return found
     sd, meant = float(y[~wrong].std()), float(labels.expected(wrong)[0, 0])
     size = float(y[wrong][0]) - zero
-    off = min(abs(zero + size / 10.0**k - meant) for k in SLIPS)
+    off = min(abs(zero + size / 10.0**k - meant) for k in DECIMAL_SLIP_POWERS)
     found[wrong] = off <= SLIP_SDS * sd and abs(meant - zero) >= ZERO_SDS * sd
     return found
 

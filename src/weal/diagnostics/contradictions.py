@@ -28,15 +28,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from weal.core.extensions.outliers.prior import Mask
-from weal.diagnostics.contradiction_search import MOST_LABELS, Found, Rows, Search, looked_at
-from weal.diagnostics.label_groups import groups_of
+from weal.diagnostics.contradiction_search import (
+    MOST_LABELS,
+    Found,
+    Rows,
+    Search,
+    groups_of,
+    looked_at,
+)
 from weal.diagnostics.leave_one_out import left_out_means
-from weal.diagnostics.wording import number, some
 from weal.learner.state import State
-from weal.model import units
-from weal.model.fold import Fold, begin
-from weal.model.model import Model
-from weal.model.prediction import mean_sd
+from weal.model import scaled_data
+from weal.model.model import Model, mean_sd
+from weal.model.training import TrainedEnsemble, begin
+from weal.text import number, some
 
 FEWEST_LABELS = 10  # from which labels can contradict one another
 
@@ -95,7 +100,7 @@ def contradictions(
     if not model.fold.dictionary or t < FEWEST_LABELS or np.ptp(model.fold.seen.y) == 0.0:
         return []
     groups = groups_of(groupings or {}, t)
-    found = list(Search(model.fold, groups, units.zero(model.scaling)).found())
+    found = list(Search(model.fold, groups, scaled_data.label_zero(model.scaling)).found())
     names = [label.name for label in state.labels]
     return [_reported(model, one, names) for one in found]
 
@@ -141,15 +146,15 @@ def _errors(model: Model, before: Mask, one: Found) -> tuple[float, float, tuple
     )
 
 
-def _begun(model: Model, rows: Rows) -> Fold:
+def _begun(model: Model, rows: Rows) -> TrainedEnsemble:
     """The fold of some of the labels alone, its experts settled by these."""
     fold, seen = model.fold, model.fold.seen
     parts = (seen.X[rows], seen.y[rows], seen.extra[rows])
-    zero = units.zero(model.scaling)
+    zero = scaled_data.label_zero(model.scaling)
     return begin(fold.setting, *parts, fold.seed, seen.sure[rows], zero)
 
 
-def _left_out_error(model: Model, fold: Fold, kept: Mask) -> float:
+def _left_out_error(model: Model, fold: TrainedEnsemble, kept: Mask) -> float:
     """Root mean square error of those of the labels that are kept, each left out."""
     errors = model.scaling.means(fold.y) - left_out_means(fold, model.scaling)
     counted = errors[kept[fold.right]]

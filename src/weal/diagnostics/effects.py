@@ -5,6 +5,18 @@ predictions are averaged (partial dependence). The sd is averaged too: the sd of
 the most that, so that a band drawn from it is wide enough.
 
 An `Axis` is a column of the table: one input, or the several that a category has become.
+
+Which inputs matter to a model, and how near rows are to one another by that.
+
+Expert m has lengthscales l_mi, one for each scaled input i (or the same for all): a step of l_mi
+along i changes the function about as much as it ever changes. So 1 / l_mi says how much i matters
+to m, and the weights w_m of the experts say whom to believe:
+
+    share of input i     sum_m w_m (1 / l_mi) / sum_j (1 / l_mj)
+    distance             sqrt(sum_i (x_i - x'_i)^2 sum_m w_m / l_mi^2)
+
+What is near is relative: distances are told in units of the usual one, the median over candidates
+of the distance to the nearest label.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,17 +27,21 @@ from typing import Any
 import numpy as np
 
 from weal.core.arrays import Array
+from weal.core.distances import squared_distances
+from weal.core.scaling import location_scale
 from weal.model.model import Model
-from weal.table.plan import Plan
-from weal.table.planning import Column
+from weal.tables.plan import TablePlan
+from weal.tables.plan_columns import PlanColumn
 
-POINTS = 61  # of a line
-LEVELS = 12  # values: an input that has no more is shown at these
-LOG_RATIO = 20.0  # of the largest value to the smallest, from which a log scale may be in use
+EFFECT_LINE_POINTS = 61  # of a line
+MAX_EFFECT_VALUES = 12  # values: an input that has no more is shown at these
+MIN_LOG_AXIS_RATIO_OF_INPUT = (
+    20.0  # of the largest value to the smallest, from which a log scale may be in use
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Axis:
+class EffectInput:
     """Values that a column takes, and the inputs that they become."""
 
     name: str
@@ -44,7 +60,7 @@ class Axis:
         return [origin + timedelta(days=float(day)) for day in self.values]
 
 
-def columns_of(names: Sequence[str], plan: Plan | None) -> dict[str, list[int]]:
+def columns_of(names: Sequence[str], plan: TablePlan | None) -> dict[str, list[int]]:
     """The inputs that each column has become."""
     if plan is None:
         return {name: [n] for n, name in enumerate(names)}
@@ -58,41 +74,45 @@ def columns_of(names: Sequence[str], plan: Plan | None) -> dict[str, list[int]]:
 
 
 def axis_of(
-    given: Any, X: Array, names: Sequence[str], plan: Plan | None, points: int = POINTS
-) -> Axis:
+    given: Any,
+    X: Array,
+    names: Sequence[str],
+    plan: TablePlan | None,
+    points: int = EFFECT_LINE_POINTS,
+) -> EffectInput:
     """The column of that name, or of that number, with values as candidates X (U, d) have them."""
     columns = columns_of(names, plan)
-    name = _named(given, columns)
-    kinds: Mapping[str, Column] = {one.name: one for one in plan.columns} if plan else {}
+    name = _column_name(given, columns)
+    kinds: Mapping[str, PlanColumn] = {one.name: one for one in plan.columns} if plan else {}
     column, at = kinds.get(name), tuple(columns[name])
     if column is not None and column.kind == "category":
         levels = (*column.levels, "missing") if column.gaps else column.levels
         G = len(levels)
-        return Axis(name, "category", at, np.arange(float(G)), np.eye(G), tuple(levels))
+        return EffectInput(name, "category", at, np.arange(float(G)), np.eye(G), tuple(levels))
     known = X[:, at[0]] if len(at) == 1 else X[X[:, at[1]] == 0.0, at[0]]
     x, log = _values(known, points)
     inputs = np.column_stack([x, *[np.zeros(len(x)) for _ in at[1:]]])
     scale = 1.0 if column is None else column.scale
     origin = datetime.fromisoformat(column.origin) if column and column.origin else None
     kind = "number" if column is None else column.kind
-    return Axis(name, kind, at, x * scale, inputs, log=log, origin=origin)
+    return EffectInput(name, kind, at, x * scale, inputs, log=log, origin=origin)
 
 
-def effect(model: Model, X: Array, axis: Axis) -> tuple[Array, Array]:
+def effect(model: Model, X: Array, axis: EffectInput) -> tuple[Array, Array]:
     """Mean and sd (G,) of f, averaged over rows X (N, d), at each value of the axis."""
-    return _averaged(model, X, [(axis.at, row) for row in axis.inputs])
+    return _average_predictions(model, X, [(axis.at, row) for row in axis.inputs])
 
 
-def surface(model: Model, X: Array, a: Axis, b: Axis) -> tuple[Array, Array]:
+def surface(model: Model, X: Array, a: EffectInput, b: EffectInput) -> tuple[Array, Array]:
     """Mean and sd (G_b, G_a) of f at each pair of values of two axes."""
     both = a.at + b.at
     cells = [(both, np.concatenate([one, other])) for other in b.inputs for one in a.inputs]
-    mean, sd = _averaged(model, X, cells)
+    mean, sd = _average_predictions(model, X, cells)
     shape = (len(b.values), len(a.values))
     return mean.reshape(shape), sd.reshape(shape)
 
 
-def _averaged(
+def _average_predictions(
     model: Model, X: Array, cells: Sequence[tuple[tuple[int, ...], Array]]
 ) -> tuple[Array, Array]:
     means, sds = np.empty(len(cells)), np.empty(len(cells))
@@ -108,7 +128,7 @@ def _averaged(
     return means, sds
 
 
-def _named(given: Any, columns: Mapping[str, Any]) -> str:
+def _column_name(given: Any, columns: Mapping[str, Any]) -> str:
     if isinstance(given, int) and not isinstance(given, bool) and 0 <= given < len(columns):
         return list(columns)[given]
     if isinstance(given, str) and given in columns:
@@ -119,11 +139,62 @@ def _named(given: Any, columns: Mapping[str, Any]) -> str:
 def _values(known: Array, points: int) -> tuple[Array, bool]:
     """Values along a column, and whether they lie on a log scale."""
     different = np.unique(known)
-    if len(different) <= LEVELS:
+    if len(different) <= MAX_EFFECT_VALUES:
         return different, False
     low, high, middle = float(known.min()), float(known.max()), float(np.median(known))
-    if low > 0.0 and high > LOG_RATIO * low:  # by which mean the middle one is
+    if low > 0.0 and high > MIN_LOG_AXIS_RATIO_OF_INPUT * low:  # by which mean the middle one is
         even, log = abs(middle - 0.5 * (low + high)), abs(np.log(middle / np.sqrt(low * high)))
         if log / np.log(high / low) < even / (high - low):
             return np.geomspace(low, high, points), True
     return np.linspace(low, high, points), False
+
+
+MIN_LENGTH_SCALE_RATIO = 1.1  # ratio of lengthscales from which inputs are told apart
+LEAST_WEIGHT = 0.05  # of the experts that do
+
+
+def length_scales(model: Model) -> Array:  # (M, d)
+    """Lengthscales of the experts, in scaled inputs; 1 for columns that came encoded."""
+    d = model.n_features_in_
+    if not model.dictionary_:
+        return np.ones((len(model.weights_), d))
+    return np.array([np.broadcast_to(k.length_scale, (d,)) for k in model.dictionary_])
+
+
+def shares(model: Model, names: Sequence[str]) -> dict[str, float]:
+    """How much each input matters, the most important first; they sum to 1."""
+    each = 1.0 / length_scales(model)
+    share = model.weights_ @ (each / each.sum(axis=1, keepdims=True))
+    order = np.argsort(-share, kind="stable").tolist()
+    return {names[i]: float(share[i]) for i in order}
+
+
+def by_column(model: Model, columns: Mapping[str, Sequence[int]]) -> dict[str, float]:
+    """The same for columns that became several inputs, such as categories: their shares summed."""
+    every = shares(model, [str(n) for n in range(model.n_features_in_)])
+    summed = {name: sum(every[str(n)] for n in at) for name, at in columns.items()}
+    return dict(sorted(summed.items(), key=lambda pair: -pair[1]))
+
+
+def told_apart(model: Model) -> bool:
+    """Whether the labels say anything about which inputs matter.
+
+    They do where experts whose lengthscales differ have some weight, or where there is one input.
+    """
+    lengths = length_scales(model)
+    differ = lengths.max(axis=1) > MIN_LENGTH_SCALE_RATIO * lengths.min(axis=1)
+    return model.n_features_in_ == 1 or float(model.weights_[differ].sum()) > LEAST_WEIGHT
+
+
+def distances(model: Model | None, pool: Array, X: Array, Y: Array) -> Array:  # (N, N')
+    """Distances of rows X (N, d) and Y (N', d), both in the user's units.
+
+    While there is no model all inputs count the same, each in units of its sd in the pool (U, d).
+    """
+    if model is not None:
+        pull = np.sqrt(model.weights_ @ length_scales(model) ** -2.0)
+        scale = model.scaling.inputs
+        return np.sqrt(squared_distances(scale(X) * pull, scale(Y) * pull))
+    _, sd = location_scale(pool)
+    unit = np.where(sd == 0.0, 1.0, sd)
+    return np.sqrt(squared_distances(X / unit, Y / unit))

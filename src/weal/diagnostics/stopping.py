@@ -21,30 +21,37 @@ from dataclasses import dataclass
 import numpy as np
 
 from weal.core.arrays import Array, root_mean_square
-from weal.diagnostics.trend import Mark, Surprise, Trend, fold_after
-from weal.diagnostics.wording import number, percent
-from weal.model.model import Model
-from weal.model.prediction import mean_sd
+from weal.diagnostics.error_trend import SequentialError, Trend, TrendPoint, train_on_first
+from weal.model.model import Model, mean_sd
+from weal.text import number, percent
 
 FROM_PART = 3  # the course is looked at from this part of the labels on
 MARKS_APART = 1.1  # ratio of the numbers of labels of two marks that count as two
 FEWEST_MARKS = 4  # marks, and
-SPAN = 1.4  # ratio of the last to the first of them, from which a line is drawn
+MIN_LABEL_RATIO = 1.4  # ratio of the last to the first of them, from which a line is drawn
 COURSES_DRAWN = 4000
-RATE, RATE_SD = 0.5, 0.5  # prior of beta
+DECAY_RATE_MEAN, RATE_SD = 0.5, 0.5  # prior of beta
 USUAL_SD = 0.15  # of the rate in the long run, around RATE
-SCATTER, SCATTER_WEIGHT = 0.1, 4.0  # residuals expected of log error, and labels that is worth
-FREEDOM = 4.0  # of the Student-t
-LOOK_BACK, CALM = 30, 5.0  # surprises that c is taken from, and how many of size 1 on top
+PRIOR_RESIDUAL, SCATTER_WEIGHT = (
+    0.1,
+    4.0,
+)  # residuals expected of log error, and labels that is worth
+DEGREES_OF_FREEDOM = 4.0  # of the Student-t
+N_RECENT_ERRORS, PRIOR_UNIT_ERRORS = (
+    30,
+    5.0,
+)  # surprises that c is taken from, and how many of size 1 on top
 FARTHEST_AHEAD = 20  # times the labels at hand: nobody knows beyond
 LITTLE_MOVED, LITTLE_GAINED = 0.25, 0.05  # of the sds and of the error, by the last labels
-HARDLY = 0.9  # times the error of guessing the mean: above it, hardly anything was learnt
+LEARNT_NOTHING_RATIO = (
+    0.9  # times the error of guessing the mean: above it, hardly anything was learnt
+)
 NOTHING_LEARNT = (
     "Hardly better than guessing the mean so far, and the last labels changed little. Labels may "
     "be mostly noise (measure a few rows again, with --repeat), some may be wrong (see the rows to "
     "look at again), or these inputs may not tell (bring others that could)."
 )
-_KEY = 17  # part of the random key
+_STOPPING_KEY = 17  # part of the random key
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +70,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Needed:
+class LabelsToGoal:
     """Labels on top of those at hand that a goal needs; None: more than the limit."""
 
     goal: float
@@ -76,30 +83,30 @@ class Needed:
     text: str
 
 
-def changed(model: Model, n_start: int, X: Array, k: int) -> Change | None:
+def change_by_last_labels(model: Model, n_start: int, X: Array, k: int) -> Change | None:
     """What the last k labels changed at candidates X (N, d); None if there was no model before."""
     t = len(model.fold.y)
     if t - k < min(n_start, t) or k < 1:
         return None
     mean, sd = model.predict(X, return_std=True)
     scale = model.scaling
-    before, sd_before = mean_sd(fold_after(model, n_start, t - k), scale, scale.inputs(X))
+    before, sd_before = mean_sd(train_on_first(model, n_start, t - k), scale, scale.inputs(X))
     spread, after = root_mean_square(sd_before), root_mean_square(sd)
     return Change(k, root_mean_square(mean - before) / spread if spread else 0.0, spread, after)
 
 
-def needed(trend: Trend, goal: float, left: int, seed: int) -> Needed:
+def labels_to_goal(trend: Trend, goal: float, left: int, seed: int) -> LabelsToGoal:
     """Labels that the goal needs, where `left` candidates have none."""
-    marks, now = _spaced(trend.marks), trend.now
+    marks, now = _select_marks(trend.marks), trend.now
     limit = min(left, FARTHEST_AHEAD * now.labels)
-    known = len(marks) >= FEWEST_MARKS and marks[-1].labels >= SPAN * marks[0].labels
-    rng = np.random.default_rng([seed, _KEY, now.labels])
+    known = len(marks) >= FEWEST_MARKS and marks[-1].labels >= MIN_LABEL_RATIO * marks[0].labels
+    rng = np.random.default_rng([seed, _STOPPING_KEY, now.labels])
     log_c = _log_widening(trend.surprises, rng)
     if not known:
         error = np.log(now.expected or 1e-300) + log_c
         reached = float((error <= np.log(goal)).mean())
         text = "cannot tell yet how many labels that needs: too few so far"
-        return Needed(goal, _middle(error), reached, None, None, None, limit, text)
+        return LabelsToGoal(goal, _middle(error), reached, None, None, None, limit, text)
     level, rate = _draws(marks, now.labels, rng)
     excess = level + log_c - np.log(goal)
     with np.errstate(divide="ignore", over="ignore"):
@@ -107,7 +114,7 @@ def needed(trend: Trend, goal: float, left: int, seed: int) -> Needed:
     reached = float((excess <= 0.0).mean())
     low, median, high = (_count(part, limit) for part in np.quantile(more, [0.1, 0.5, 0.9]))
     text = _in_words(low, median, high, limit, reached)
-    return Needed(goal, _middle(level + log_c), reached, low, median, high, limit, text)
+    return LabelsToGoal(goal, _middle(level + log_c), reached, low, median, high, limit, text)
 
 
 def more_labels(missing: int) -> str:
@@ -120,7 +127,7 @@ def more_labels(missing: int) -> str:
 
 
 def advice(
-    trend: Trend | None, change: Change | None, needed: Needed | None, missing: int,
+    trend: Trend | None, change: Change | None, needed: LabelsToGoal | None, missing: int,
     baseline: float | None = None,
 ) -> str:  # fmt: skip
     """One or two sentences: go on, or not; `baseline` is the error of guessing the mean."""
@@ -132,16 +139,16 @@ def advice(
         return "Too early to say: the model is new, and its own error estimate still uncertain."
     did = (
         f"the last {change.labels} labels moved predictions by {number(change.moved, 2)} of their "
-        f"uncertainty and changed the expected error by {_signed(-change.gained)}"
+        f"uncertainty and changed the expected error by {_format_percent_change(-change.gained)}"
     )
     if change.moved < LITTLE_MOVED and change.gained < LITTLE_GAINED:
-        if baseline is not None and trend.now.left_out > HARDLY * baseline:
+        if baseline is not None and trend.now.left_out > LEARNT_NOTHING_RATIO * baseline:
             return NOTHING_LEARNT
         return f"Little is gained by more labels: {did}."
     return f"Go on: {did}."
 
 
-def _at_goal(needed: Needed) -> str:
+def _at_goal(needed: LabelsToGoal) -> str:
     sure = "likely" if needed.reached >= 0.8 else "perhaps"
     return (
         f"The goal of {number(needed.goal)} is {sure} reached ({percent(needed.reached)} by the "
@@ -161,9 +168,9 @@ def _in_words(
     return f"about {median} more labels (80 %: {ends})"
 
 
-def _spaced(marks: Sequence[Mark]) -> list[Mark]:
+def _select_marks(marks: Sequence[TrendPoint]) -> list[TrendPoint]:
     """Marks of the later course that are a tenth apart, the last among them."""
-    found: list[Mark] = []
+    found: list[TrendPoint] = []
     for mark in reversed(marks):
         near = bool(found) and found[-1].labels < MARKS_APART * mark.labels
         if not near and FROM_PART * mark.labels >= marks[-1].labels and mark.expected > 0.0:
@@ -171,34 +178,37 @@ def _spaced(marks: Sequence[Mark]) -> list[Mark]:
     return found[::-1]
 
 
-def _draws(marks: Sequence[Mark], t: int, rng: np.random.Generator) -> tuple[Array, Array]:
+def _draws(marks: Sequence[TrendPoint], t: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Draws of alpha, and of the rate from now on."""
     x = np.log([mark.labels / t for mark in marks])
     y = np.log([mark.expected for mark in marks])
     A = np.stack([np.ones_like(x), -x], axis=1)
-    prior = np.diag([1e-6, SCATTER**2 / RATE_SD**2])  # precision, over that of a residual
-    pull = prior @ np.array([y[-1], RATE])
-    weight, spread = np.ones_like(x), SCATTER**2
+    prior = np.diag([1e-6, PRIOR_RESIDUAL**2 / RATE_SD**2])  # precision, over that of a residual
+    pull = prior @ np.array([y[-1], DECAY_RATE_MEAN])
+    weight, spread = np.ones_like(x), PRIOR_RESIDUAL**2
     for _ in range(20):  # expectation and maximisation for the Student-t
         P = A.T @ (weight[:, None] * A) + prior
         best = np.linalg.solve(P, A.T @ (weight * y) + pull)
         squares = (y - A @ best) ** 2
-        spread = (SCATTER_WEIGHT * SCATTER**2 + weight @ squares) / (SCATTER_WEIGHT + len(y))
-        weight = (FREEDOM + 1.0) / (FREEDOM + squares / spread)
+        spread = (SCATTER_WEIGHT * PRIOR_RESIDUAL**2 + weight @ squares) / (SCATTER_WEIGHT + len(y))
+        weight = (DEGREES_OF_FREEDOM + 1.0) / (DEGREES_OF_FREEDOM + squares / spread)
     freedom = SCATTER_WEIGHT + len(y) - 2.0
     sd = np.sqrt(spread * freedom / rng.chisquare(freedom, COURSES_DRAWN))
     root = np.linalg.cholesky(np.linalg.inv(P))
     level, beta = best[:, None] + sd * (root @ rng.standard_normal((2, COURSES_DRAWN)))
-    usual, share = RATE + USUAL_SD * rng.standard_normal(COURSES_DRAWN), rng.random(COURSES_DRAWN)
+    usual, share = (
+        DECAY_RATE_MEAN + USUAL_SD * rng.standard_normal(COURSES_DRAWN),
+        rng.random(COURSES_DRAWN),
+    )
     return level, share * np.maximum(beta, 0.0) + (1.0 - share) * np.maximum(usual, 0.0)
 
 
-def _log_widening(surprises: Sequence[Surprise], rng: np.random.Generator) -> Array:
+def _log_widening(surprises: Sequence[SequentialError], rng: np.random.Generator) -> Array:
     """Draws of log c."""
-    last = surprises[-LOOK_BACK:]
+    last = surprises[-N_RECENT_ERRORS:]
     z2 = np.array([min((one.error / one.sd) ** 2, 16.0) if one.sd > 0 else 1.0 for one in last])
-    n = CALM + len(z2)
-    mean = (CALM + z2.sum()) / n
+    n = PRIOR_UNIT_ERRORS + len(z2)
+    mean = (PRIOR_UNIT_ERRORS + z2.sum()) / n
     return np.asarray(0.5 * np.log(mean) + rng.standard_normal(COURSES_DRAWN) / np.sqrt(2.0 * n))
 
 
@@ -210,5 +220,5 @@ def _middle(log_error: Array) -> float:
     return float(np.exp(np.median(log_error)))
 
 
-def _signed(share: float) -> str:
+def _format_percent_change(share: float) -> str:
     return f"{100 * share:+.0f} %"

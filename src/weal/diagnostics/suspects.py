@@ -9,6 +9,18 @@ make of it, the nearest labelled rows, and what would explain it:
     a factor    label times or over 10, 100 or 1000 is within FITS sds of what the others expect
     a swap      the labels are much likelier with it and another of its batch exchanged
     a unit      most labels of one call are off by about the same factor, whatever that is
+
+Labels that look wrong: of each, what the others believed let expect, and how likely it is wrong.
+
+Those folded in are left out of the others in closed form (`leave_one_out`); those set aside are
+predicted by the model, which has not seen them.
+
+Labels that may have been exchanged: pairs of one batch that fit better the other way round.
+
+Every pair of labels that came together is weighed by what the model knows of all others
+(`core.extensions.outliers.slips_and_swaps`). A pair is named where that is likelier by more than
+SWAP_CHARGE nats and the log of how many others either may have been exchanged with; the best first,
+each label once.
 """
 
 import re
@@ -17,17 +29,131 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weal.diagnostics.explain import Neighbour, neighbours
-from weal.diagnostics.outliers import judged
-from weal.diagnostics.swaps import swapped
-from weal.diagnostics.wording import number, percent, plus_minus
+from weal.core.arrays import Array
+from weal.core.constants import SWAP_PENALTY_NATS, SWAP_PENALTY_OF_OUTLIERS_NATS
+from weal.core.extensions.outliers.inclusion import InclusionState, include_all
+from weal.core.extensions.outliers.slips_and_swaps import Pairs, gains
+from weal.core.paper.exact_gp import LEAST_RATIO
+from weal.diagnostics.explanation import Neighbour, neighbours
+from weal.diagnostics.leave_one_out import LeaveOneOut, left_out, without_each
 from weal.learner.state import State
-from weal.model.model import Model
+from weal.model.model import Model, mean_sd, quantiles
+from weal.model.training import TrainedEnsemble
+from weal.text import number, percent, plus_minus
 
-DOUBTED = 0.5  # probability of being wrong from which a label is named
+WITHIN_ONE_SD = 0.6827  # probability of a normal
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OutlierProbabilities:
+    """Labels in the order told, in the user's units."""
+
+    probability: Array  # (n,)  of being wrong
+    expected: Array  # (n,)  what the others let expect of f
+    sd: Array  # (n,)  of a label there: half of the interval that holds it with one sd's chance
+    log_odds: Array  # (n,)  of being wrong
+
+
+def beside_others(model: Model, level: float) -> LeaveOneOut:
+    """What the labels believed let expect of each label told, with intervals for it."""
+    fold, right, scale = model.fold, model.fold.right, model.scaling
+    found = np.empty((4, len(right)))
+    alone = left_out(fold, scale, level)
+    found[:, right] = alone.mean, alone.sd, alone.low, alone.high
+    if not right.all():
+        X, ends = fold.seen.X[~right], 0.5 + 0.5 * level * np.array([-1.0, 1.0])
+        found[:2, ~right] = mean_sd(fold, scale, X)
+        found[2:, ~right] = quantiles(fold, scale, X, ends)
+    return LeaveOneOut(*found)
+
+
+def outlier_probabilities(model: Model) -> OutlierProbabilities:
+    """What the labels believed say of each label told to a model."""
+    fold, right = model.fold, model.fold.right
+    expected, sd = np.empty((2, len(right)))
+    alone = without_each(fold)
+    own = np.maximum(fold.ensemble.noise, LEAST_RATIO)[:, None]
+    alone = replace(alone, s=alone.v + own)  # as a label without noise of its own
+    low, high = alone.interval(model.scaling, WITHIN_ONE_SD)
+    expected[right], sd[right] = alone.moments(model.scaling)[0], 0.5 * (high - low)
+    if not right.all():
+        X, levels = fold.seen.X[~right], 0.5 + 0.5 * WITHIN_ONE_SD * np.array([-1.0, 1.0])
+        low, high = quantiles(fold, model.scaling, X, levels)
+        expected[~right] = mean_sd(fold, model.scaling, X)[0]
+        sd[~right] = 0.5 * (high - low)
+    probability = model.outlier_probability_
+    with np.errstate(divide="ignore"):
+        log_odds = np.log(probability) - np.log1p(-probability)
+    return OutlierProbabilities(probability, expected, sd, log_odds)
+
+
+MAX_LABELS_COMPARED = 400  # the latest: of these pairs are looked at
+MAX_BATCH_LABELS = 200  # labels of one batch; in larger ones any label has its like
+
+
+def find_swaps(model: Model, together: Sequence[Hashable | None]) -> dict[int, int]:
+    """Labels (by number, as told) that may have been exchanged; `together` says which came so."""
+    fold = model.fold
+    first = max(len(together) - MAX_LABELS_COMPARED, 0)
+    pairs, mates = _pairs(together[first:])
+    if not fold.setting.doubting or not len(pairs):
+        return {}
+    pairs = pairs[(fold.seen.sure[first:][pairs] == 0.0).all(axis=1)]
+    now, slab = _stand(fold, first)
+    gain = gains(now, slab, pairs)
+    doubted = now.wrong[pairs].any(axis=1)
+    over = (
+        gain
+        - np.where(doubted, SWAP_PENALTY_OF_OUTLIERS_NATS, SWAP_PENALTY_NATS)
+        - np.log(mates[pairs[:, 0]])
+    )
+    found: dict[int, int] = {}
+    for n in np.argsort(-over, kind="stable").tolist():
+        i, j = (int(one) + first for one in pairs[n])
+        if over[n] > 0.0 and i not in found and j not in found:
+            found[i], found[j] = j, i
+    return found
+
+
+def _pairs(together: Sequence[Hashable | None]) -> tuple[Pairs, Array]:
+    """Pairs (P, 2) of labels that came together, and with how many others each came (t,)."""
+    whole: dict[Hashable, list[int]] = {}
+    for n, batch in enumerate(together):
+        if batch is not None:
+            whole.setdefault(batch, []).append(n)
+    mates, pairs = np.ones(len(together)), list[tuple[int, int]]()
+    for some in whole.values():
+        if 2 <= len(some) <= MAX_BATCH_LABELS:
+            mates[some] = len(some) - 1
+            pairs += [(i, j) for n, i in enumerate(some) for j in some[n + 1 :]]
+    return np.array(pairs, dtype=np.intp).reshape(len(pairs), 2), mates
+
+
+def _stand(fold: TrainedEnsemble, first: int) -> tuple[InclusionState, Array]:
+    """What experts make of the labels from the first on, and what doubted ones count as (t,)."""
+    ens, seen = fold.ensemble, fold.seen
+    y, extra = fold.bend.labels(seen.y[first:]), seen.extra[first:]
+    variance = float(fold.prior.scale.variance[0])  # of labels that settled the experts
+    extra = fold.bend.variances(extra, seen.y[first:]) / variance
+    units = ens.scale.unit / variance
+    players = list(zip(fold.dictionary, ens.noise.tolist(), units.tolist(), strict=True))
+    wrong = ~fold.right[first:]
+    now = include_all(
+        players, fold.prior.log_w, seen.X[first:], y / np.sqrt(variance), extra, wrong
+    )
+    slab = fold.doubt.slab
+    if not wrong.any():
+        return now, np.zeros(len(y))
+    return now, slab.log_prior(y) - slab.charge(y) + 0.5 * float(np.log(variance))
+
+
+MIN_OUTLIER_PROBABILITY = 0.5  # probability of being wrong from which a label is named
 FACTORS = (10.0, 100.0, 1000.0)
-FITS = 2.5  # sds within which a label is as the others expect it
-FEWEST, MOST_OF = 3, 0.6  # labels of one call that are off by the same factor, and their share
+FITTING_SDS = 2.5  # sds within which a label is as the others expect it
+MIN_LABELS_OF_UNIT, MIN_SHARE_OF_UNIT = (
+    3,
+    0.6,
+)  # labels of one call that are off by the same factor, and their share
 SAME_FACTOR = 0.15  # spread of the logarithms of their factors
 
 
@@ -94,14 +220,17 @@ def suspects(
     """
     told = list(state.labels)
     names = [label.name for label in told]
-    swaps = swapped(model, [(batches or {}).get(name) for name in names])
+    swaps = find_swaps(model, [(batches or {}).get(name) for name in names])
     p = model.outlier_probability_
-    aside = ~model.fold.right | (p >= DOUBTED)
+    aside = ~model.fold.right | (p >= MIN_OUTLIER_PROBABILITY)
     named = sorted({*np.flatnonzero(aside).tolist(), *swaps})
     if not named:
         return []
     known = [names[n] for n in named if names[n] is not None]
-    near, others = dict(zip(known, neighbours(state, model, known), strict=True)), judged(model)
+    near, others = (
+        dict(zip(known, neighbours(state, model, known), strict=True)),
+        outlier_probabilities(model),
+    )
     found = []
     for n in named:
         seen = (told[n].y, float(others.expected[n]), float(others.sd[n]), float(p[n]))
@@ -119,7 +248,7 @@ def other_units(found: Sequence[Suspect], calls: Mapping[Hashable, Hashable]) ->
     for call in dict.fromkeys(calls.get(one.id) for one in found):
         off = [one for one in found if calls.get(one.id) == call and one.expected * one.label > 0.0]
         of = sum(other == call for other in calls.values())
-        if call is None or len(off) < max(FEWEST, MOST_OF * of):
+        if call is None or len(off) < max(MIN_LABELS_OF_UNIT, MIN_SHARE_OF_UNIT * of):
             continue
         logs = np.log([one.label / one.expected for one in off])
         middle = float(np.median(logs))
@@ -133,4 +262,4 @@ def _factor(one: Suspect) -> float | None:
     ways = [way for factor in FACTORS for way in (factor, 1.0 / factor)]
     off = {way: abs(one.label / way - one.expected) / one.sd for way in ways if one.sd > 0.0}
     best = min(off, key=lambda way: off[way], default=None)
-    return best if best is not None and off[best] <= FITS else None
+    return best if best is not None and off[best] <= FITTING_SDS else None

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.core.arrays import Array
-from weal.core.hashing import hash_ids, keyed, least
-from weal.learner.beliefs import Beliefs
+from weal.core.hashing import hash_ids, least, mix_with_seed
 from weal.learner.candidates import Candidates
+from weal.learner.posterior_cache import PosteriorCache
 from weal.learner.state import State
 from weal.model.model import Model
 
@@ -66,7 +66,7 @@ def best_share(n: int) -> float:
     return float(-np.expm1(np.log1p(-SURE) / n))
 
 
-def sampled(state: State, beliefs: Beliefs, wanted: int) -> State:
+def sampled(state: State, beliefs: PosteriorCache, wanted: int) -> State:
     """The state whose candidates are those that an ask for so many rows compares."""
     n = compared(state, beliefs.model(state)) if state.fitted and _is_large(state) else None
     if n is None:
@@ -79,8 +79,8 @@ def _sampled(state: State, n: int) -> State:
     pool, settlement = state.candidates, state.settlement
     assert isinstance(pool, Candidates)
     assert settlement is not None
-    hashes = keyed(hash_ids(pool.ids), state.settings.seed)
-    drawn = least(keyed(hashes, settlement.n), n)
+    hashes = mix_with_seed(hash_ids(pool.ids), state.settings.seed)
+    drawn = least(mix_with_seed(hashes, settlement.n), n)
     taken = [*state.labels.by_name, *state.asked, *state.skipped]
     at = np.union1d(drawn, np.array([pool.index[name] for name in taken], dtype=np.intp))
     last = _last.get(pool)

@@ -1,13 +1,19 @@
 """The candidates: the user's ids, in the user's order, each with one row of inputs; a value.
 
-A pool may be an array, or a pandas, polars or pyarrow frame (`weal.table.inputs`): of numbers, or
+A pool may be an array, or a pandas, polars or pyarrow frame (`weal.tables.inputs`): of numbers, or
 of text, categories, dates and gaps, which a plan turns into inputs. Ids are the user's: a column
 that `id_column` names, else the index of a pandas frame, else 0, 1, 2, ... A position, once given,
 stays: candidates that leave are marked.
+
+What a label of each candidate costs: by a column, a function of the row, or numbers given.
+
+A cost divides the scores that are amounts of variance (`core.paper.acquisition.is_amount`): what is
+gained for each unit spent. Only ratios of costs matter.
 """
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,10 +21,56 @@ from numpy.typing import NDArray
 
 from weal.core.arrays import Array
 from weal.errors import UnknownId
-from weal.learner.costs import Cost, read_costs
-from weal.table.inputs import Inputs, frame_ids, frame_labels, inputs_of, read_inputs
-from weal.table.matrix import as_frame, plain_id
-from weal.table.plan import Plan
+from weal.tables.frames import as_frame, plain_id
+from weal.tables.inputs import Inputs, frame_ids, frame_labels, inputs_of, read_inputs
+from weal.tables.plan import TablePlan
+
+Cost = str | Callable[[Any], float] | None  # how costs are found; None: none, or given as numbers
+
+
+def read_costs(
+    cost: Any, frame: Any | None, rows: Iterable[Any], ids: Sequence[Hashable]
+) -> Array | None:  # (N,)
+    """The costs of candidates; `rows` are what a function of them gets."""
+    if cost is None:
+        return None
+    if isinstance(cost, str):
+        values = _column(cost, frame)
+    elif callable(cost):
+        values = [_call_cost(cost, row, name) for row, name in zip(rows, ids, strict=True)]
+    else:
+        values = list(cost)
+    if len(values) != len(ids):
+        raise ValueError(
+            f"got {len(values)} costs for {len(ids)} candidates; it needs one for each"
+        )
+    return np.array([_positive(value, name) for value, name in zip(values, ids, strict=True)])
+
+
+def _column(name: str, frame: Any | None) -> list[Any]:
+    if frame is None:
+        raise ValueError(
+            f"cost is {name!r}, which names a column of a frame; for an array give a function of "
+            "the row, or one number for each candidate"
+        )
+    if name not in frame.columns:
+        raise ValueError(f"cost is {name!r}; the pool has the columns {list(frame.columns)}")
+    return list(frame.get_column(name).to_list())
+
+
+def _call_cost(cost: Callable[[Any], float], row: Any, name: Hashable) -> Any:
+    try:
+        return cost(row)
+    except Exception as error:
+        raise ValueError(f"cost raised {error!r} for {name!r}") from error
+
+
+def _positive(value: Any, name: Hashable) -> float:
+    plain = value.item() if isinstance(value, np.generic | np.ndarray) and not value.ndim else value
+    real = isinstance(plain, Real) and not isinstance(plain, bool)
+    if not (real and 0.0 < plain < np.inf):
+        raise ValueError(f"the cost of {name!r} is {plain!r}; a cost is a number above 0")
+    return float(plain)
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -32,7 +84,7 @@ class Candidates:
     columns: tuple[str, ...] | None = None  # of a frame, those that hold inputs
     frame: Any | None = None  # as it came, of narwhals
     id_column: str | None = None
-    plan: Plan | None = None  # that makes inputs of a frame; None: its numbers as they are
+    plan: TablePlan | None = None  # that makes inputs of a frame; None: its numbers as they are
     target: str | None = None  # name of what is measured
     cost: Array | None = None  # (U,)  of a label of each; None: all cost the same
     cost_by: Cost = None  # how that is found for candidates that are added

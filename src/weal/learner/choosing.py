@@ -12,6 +12,20 @@ they were asked does not matter.
 
 Before there is a model, each next point is far from all that were told and asked
 (`core.tie_breaking`).
+
+Several candidates for one batch: one after the other, and of a pool in shards from one pass.
+
+A batch is chosen in turn (`choosing`): whoever was asked is given the label that is expected of
+it, and the next is chosen by what would be believed then. Over shards a pass for each would take
+too long. The first of a batch is the best of all; the others are chosen from a shortlist of that
+pass, in memory:
+
+    the best SHORTLIST of every acquisition function, and of their weighted sum
+    SOME of the sample that stands for all (`sampling`), which carry the ranges of the scores
+
+Of a pool in memory that is too large for its labels, a sample is compared (`candidate_sample`).
+So the shortlist follows from the state in which the batch was opened, whether its candidates were
+asked for at once or in turn.
 """
 
 from collections.abc import Sequence
@@ -21,22 +35,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.core.arrays import Array
-from weal.core.distances import spread
+from weal.core.constants import N_TARGET_POINTS
+from weal.core.distances import space_filling_start
 from weal.core.extensions.leave_one_out import left_out_errors
-from weal.core.paper.adaptive_acquisition import SCALINGS, Picks, held_out_errors, reweigh
+from weal.core.paper.adaptive_acquisition import (
+    SCALINGS,
+    PseudoLabelPoints,
+    held_out_errors,
+    update_log_weights,
+)
 from weal.core.scaling import Scaling, location_scale
-from weal.learner.beliefs import Beliefs
-from weal.learner.events import Asked, Reason
-from weal.learner.outlook import Outlook
-from weal.learner.pool import Only, Pass, Scores
-from weal.learner.sampling import ids_at, standing_for
-from weal.learner.state import State
-from weal.model.checks import FARTHEST
+from weal.learner.candidate_sample import sampled
+from weal.learner.events import Asked, Reason, Released
+from weal.learner.pools.combined_scores import ShardedScores
+from weal.learner.pools.protocol import PendingPosterior, PoolScores, ScorePass, SingleScore
+from weal.learner.pools.sharded_candidates import ShardedCandidates
+from weal.learner.posterior_cache import PosteriorCache
+from weal.learner.sampling import ids_at, sample_of_pool
+from weal.learner.state import State, with_experts
+from weal.learner.transitions import apply
+from weal.model.checks import MAX_ABS_VALUE
 
 Free = NDArray[np.bool_]
 
 
-def next_query(state: State, beliefs: Beliefs, opens: bool) -> Asked:
+def next_query(state: State, beliefs: PosteriorCache, opens: bool) -> Asked:
     """The event of asking for one candidate more; `opens` if a batch begins with it."""
     free = state.free(1)
     if not state.fitted:
@@ -45,56 +68,58 @@ def next_query(state: State, beliefs: Beliefs, opens: bool) -> Asked:
     log_omega, scores = None, None
     if len(state.settings.functions) > 1 and not state.weighed:
         scores = _scores(state, beliefs.now(state), free, len(state.labels))
-        log_omega = _weighed(state, beliefs, scores)
+        log_omega = _updated_log_weights(state, beliefs, scores)
     if scores is None or state.asked:
         scores = scores_of(state, beliefs)
     omega = np.exp(state.log_omega if log_omega is None else log_omega)
-    n, total, parts = chosen(state, scores, omega)
+    n, total, parts = choose_best(state, scores, omega)
     reason = _reason(state, beliefs, n, total, scores.at(n), parts, omega)
     return Asked(state.candidates.ids[n], reason, log_omega, opens)
 
 
-def scores_of(state: State, beliefs: Beliefs) -> Scores:
+def scores_of(state: State, beliefs: PosteriorCache) -> PoolScores:
     """The scores that the next candidate is chosen by."""
     step = len(state.labels) + len(state.asked)
     return _scores(state, beliefs.ahead(state), state.free(), step)
 
 
-def _scores(state: State, outlook: Outlook, free: Free, step: int) -> Scores:
+def _scores(state: State, outlook: PendingPosterior, free: Free, step: int) -> PoolScores:
     """The scores of the functions in use."""
     key, functions = (state.settings.seed, step), state.settings.functions
     pool = state.candidates
-    asked = Pass(outlook.ens, functions, outlook.X, outlook.y, key, free, pool.ids, pool.cost)
+    asked = ScorePass(outlook.ens, functions, outlook.X, outlook.y, key, free, pool.ids, pool.cost)
     asked = replace(asked, targets=outlook.targets, order=outlook.order)
     return outlook.pool.scored(asked)
 
 
-def _weighed(state: State, beliefs: Beliefs, scores: Scores) -> Array:  # (K,)
+def _updated_log_weights(
+    state: State, beliefs: PosteriorCache, scores: PoolScores
+) -> Array:  # (K,)
     """Log weights of the functions once each has paid for its pick."""
     K = len(state.settings.functions)
     # [1, eq:AF_k, alg:2 line 5, alg:2 line 6]
-    picks = [scores.best(Only(k)).position for k in range(K)]
+    picks = [scores.best(SingleScore(k)).position for k in range(K)]
     each = sorted(set(picks))
     losses = dict(zip(each, _losses(state, beliefs, each).tolist(), strict=True))
     paid = np.array([losses[n] for n in picks])
-    return reweigh(state.log_omega, paid, state.settings.eta)  # [1, alg:2 line 11]
+    return update_log_weights(state.log_omega, paid, state.settings.eta)  # [1, alg:2 line 11]
 
 
-def _losses(state: State, beliefs: Beliefs, at: Sequence[int]) -> Array:
+def _losses(state: State, beliefs: PosteriorCache, at: Sequence[int]) -> Array:
     """Losses (K,) of pseudo labels of the candidates `at`."""
     held_out = state.settings.validation is not None
     if not held_out and not len(state.labels):  # all forgotten: nothing to judge by
         return np.zeros(len(at))
     now = beliefs.now(state)
-    picks = Picks(now.points(at), *now.pool.predict(now.ens, at))
+    picks = PseudoLabelPoints(now.points(at), *now.pool.predict(now.ens, at))
     errors = held_out_errors if held_out else left_out_errors
     return errors(now.ens, beliefs.judged(state), picks)
 
 
-def chosen(state: State, scores: Scores, omega: Array) -> tuple[int, float, Array]:
+def choose_best(state: State, scores: PoolScores, omega: Array) -> tuple[int, float, Array]:
     """The best of the free candidates, its score, and the parts (K,) of the functions in it."""
     if len(omega) == 1:
-        n = scores.best(Only(0)).position  # [1, eq:AF_1, alg:1 line 4]
+        n = scores.best(SingleScore(0)).position  # [1, eq:AF_1, alg:1 line 4]
         return n, float(scores.at(n)[0]), scores.at(n)
     scale, low, high = SCALINGS[state.settings.score_scaling], scores.low, scores.high
 
@@ -108,7 +133,13 @@ def chosen(state: State, scores: Scores, omega: Array) -> tuple[int, float, Arra
 
 
 def _reason(
-    state: State, beliefs: Beliefs, n: int, total: float, scores: Array, parts: Array, omega: Array
+    state: State,
+    beliefs: PosteriorCache,
+    n: int,
+    total: float,
+    scores: Array,
+    parts: Array,
+    omega: Array,
 ) -> Reason:
     """Why candidate n, in numbers that a file can keep."""
     names = list(state.settings.functions)
@@ -132,18 +163,18 @@ def _reason(
 def _start(state: State, free: Free) -> int:
     """The next point while there is no model: far from those told and those asked."""
     pool = state.candidates
-    at, X = standing_for(pool, state.settings.seed)
+    at, X = sample_of_pool(pool, state.settings.seed)
     mean, sd = location_scale(X)
     scale = Scaling(mean, np.where(sd == 0.0, 1.0, sd))
     rows = [*(label.x for label in state.labels), *(pool.x(name) for name in state.asked)]
     taken = scale.inputs(np.array(rows).reshape(len(rows), len(mean)))
-    taken = np.clip(taken, -FARTHEST, FARTHEST)  # beyond, distances are infinite
+    taken = np.clip(taken, -MAX_ABS_VALUE, MAX_ABS_VALUE)  # beyond, distances are infinite
     open_, seed = free[at], state.settings.seed
     if not open_.any():  # of the sample none is left
         at = np.flatnonzero(free)[: len(at)]
         X, open_ = pool.X[at], free[at]
     ids = ids_at(pool, at)
-    return int(at[spread(scale.inputs(X), taken, open_, seed, ids)])
+    return int(at[space_filling_start(scale.inputs(X), taken, open_, seed, ids)])
 
 
 def _shares(parts: Array) -> Array:  # (K,) -> (K,)
@@ -152,3 +183,65 @@ def _shares(parts: Array) -> Array:  # (K,) -> (K,)
     total = positive.sum()
     even = np.full(len(parts), 1.0 / len(parts))
     return positive / total if 0.0 < total < np.inf else even
+
+
+BATCH_SHORTLIST = 4096
+
+
+def queries(state: State, beliefs: PosteriorCache, wanted: int, opens: bool) -> list[Asked]:
+    """The events of asking for so many candidates more; `opens` if a batch begins with them."""
+    found: list[Asked] = []
+    in_shards = isinstance(state.candidates, ShardedCandidates) and state.fitted
+    state = sampled(state, beliefs, wanted)
+    while len(found) < wanted and (opens or not in_shards):
+        event = next_query(state, beliefs, opens)
+        found.append(event)
+        state, opens = apply(state, event), False
+    left = wanted - len(found)
+    return [*found, *_from_shortlist(state, beliefs, left)] if left else found
+
+
+def _from_shortlist(state: State, beliefs: PosteriorCache, wanted: int) -> list[Asked]:
+    few = shortlist_state(state, beliefs)
+    own = PosteriorCache(beliefs.memory)
+    found: list[Asked] = []
+    left = int(few.free().sum())
+    while len(found) < min(wanted, left):
+        event = next_query(few, own, opens=False)
+        found.append(event)
+        few = apply(few, event)
+    for event in found:
+        state = apply(state, event)
+    while len(found) < wanted:  # a batch longer than the shortlist: a pass for each of the rest
+        event = next_query(state, beliefs, opens=False)
+        found.append(event)
+        state = apply(state, event)
+    return found
+
+
+def shortlist_state(state: State, beliefs: PosteriorCache) -> State:
+    """The state of a learner whose pool is the shortlist of the batch that is being chosen."""
+    candidates = state.candidates
+    assert isinstance(candidates, ShardedCandidates)
+    opening = apply(state, Released(state.batch))
+    scores = scores_of(opening, beliefs)
+    assert isinstance(scores, ShardedScores)
+    if len(state.settings.functions) > 1 and not scores.weighed:
+        choose_best(opening, scores, np.exp(state.log_omega))
+    for top in scores.found.top:
+        candidates.X.remember(top.at.tolist(), top.X)
+    _, reference = sample_of_pool(candidates, state.settings.seed)
+    at = candidates.first(state.settings.seed)[:BATCH_SHORTLIST]
+    names = [*state.labels.by_name, *state.asked, *state.skipped]
+    taken = np.array([candidates.index[name] for name in names], dtype=np.int64)
+    present = candidates.present
+    every = np.concatenate([at[present[at]], scores.shortlist, taken])
+    few = candidates.chosen(np.unique(every))
+    if state.reference is not None:
+        reference = state.reference
+    elif state.settings.needs_targets:
+        reference = candidates.X[
+            candidates.least(state.settings.seed, N_TARGET_POINTS, candidates.gone)
+        ]
+    known = with_experts(state, beliefs.settled(state))
+    return replace(known, candidates=few, reference=reference)

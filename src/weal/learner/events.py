@@ -10,7 +10,7 @@ from typing import Any
 from weal.core.arrays import Array
 from weal.core.paper.acquisition import Acquisition
 from weal.learner.labels import Label
-from weal.learner.sharded.candidates import Pooled
+from weal.learner.pools.sharded_candidates import Pooled
 
 NAN = float("nan")
 
@@ -40,7 +40,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Told:
+class LabelsTold:
     """Labels came, of candidates or of points outside the pool; of some ids the old ones went."""
 
     labels: tuple[Label, ...] = ()
@@ -86,5 +86,5 @@ class FunctionsChanged:
     functions: Mapping[str, Acquisition]
 
 
-Event = Asked | Told | Skipped | Released | Added | Removed | FunctionsChanged
+Event = Asked | LabelsTold | Skipped | Released | Added | Removed | FunctionsChanged
 Row = dict[str, Any]  # of the history

@@ -20,7 +20,7 @@ Rows are values: a label gives its row anew.
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-from weal.learner.events import Reason, Row, Told
+from weal.learner.events import LabelsTold, Reason, Row
 
 NOT_ASKED = Reason("told")
 _SPREAD = {"scores": "score", "shares": "share", "acquisition_weights": "weight"}
@@ -68,13 +68,13 @@ def _flat(row: Row) -> Row:
     return plain
 
 
-def asked(rows: tuple[Row, ...], step: int, name: Hashable, reason: Reason) -> tuple[Row, ...]:
+def add_query(rows: tuple[Row, ...], step: int, name: Hashable, reason: Reason) -> tuple[Row, ...]:
     """The history with one query more."""
     return (*rows, _row(step, name, reason))
 
 
-def told(
-    rows: tuple[Row, ...], step: int, event: Told, at: Mapping[Hashable, int]
+def add_labels(
+    rows: tuple[Row, ...], step: int, event: LabelsTold, at: Mapping[Hashable, int]
 ) -> tuple[Row, ...]:
     """The history after labels: in the rows of their queries, or in rows of their own."""
     after, left = list(rows), dict(at)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from weal.core.arrays import Array, Rows
+from weal.core.arrays import Array, GrowingRows
 from weal.errors import AlreadyLabelled
 
 Told = tuple[Array, Array, Array]  # inputs (t, d), labels (t,), noise sds (t,); the user's units
@@ -31,7 +31,7 @@ class Labels:
 
     told: tuple[Label, ...] = ()
     by_name: Mapping[Hashable, tuple[Label, ...]] = field(default_factory=dict)
-    table: Rows | None = None  # (1, t, d + 3)  inputs, label, noise and sure of each
+    table: GrowingRows | None = None  # (1, t, d + 3)  inputs, label, noise and sure of each
 
     def __len__(self) -> int:
         return len(self.told)
@@ -54,7 +54,7 @@ class Labels:
         by_name, table = dict(self.by_name), self.table
         for label in new:
             row = np.array([[*label.x, label.y, label.noise, label.sure]])
-            table = Rows(row[:, None]) if table is None else table.append(row)
+            table = GrowingRows(row[:, None]) if table is None else table.append(row)
             if label.name is not None:
                 by_name[label.name] = (*by_name.get(label.name, ()), label)
         return Labels((*self.told, *new), by_name, table)

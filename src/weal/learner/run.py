@@ -73,7 +73,7 @@ class Oracle:
         try:
             found = self.measure(rows[0] if self.batch is None else list(rows))
         except Exception as error:  # noqa: BLE001  raised again, or reported, by who asked
-            yield from ((name, Raised(error)) for name in names)
+            yield from ((name, OracleError(error)) for name in names)
             return
         if self.batch is None:
             yield names[0], found
@@ -84,7 +84,7 @@ class Oracle:
 
 
 @dataclass(frozen=True, slots=True)
-class Raised:
+class OracleError:
     """In place of a label: what the oracle raised."""
 
     error: Exception
@@ -103,7 +103,7 @@ def run(
             reason = "budget" if not budget else ""
             while not reason:
                 left = budget - len(errors) - len(failures)
-                with closing(_measured(learner, oracle, left, failures, advance)) as found:
+                with closing(_measure_batch(learner, oracle, left, failures, advance)) as found:
                     for name, label in found:
                         errors.append(learner.predicted_error())
                         advance(errors[-1])
@@ -120,12 +120,12 @@ def run(
     return Run(reason, told, learner.predicted_error(), tuple(failures))
 
 
-def _measured(
+def _measure_batch(
     learner: Any, oracle: Oracle, left: int, failures: list[Failure],
     advance: Callable[[float], None],
 ) -> Generator[tuple[Hashable, Any], None, None]:  # fmt: skip
     """Ask for a batch, have it measured and tell it: ids and labels as they come."""
-    names = _asked(learner, oracle.batch, left)
+    names = _ask_batch(learner, oracle.batch, left)
     rows = names if oracle.by_id else [learner.candidates.row(name) for name in names]
     done = 0
     try:
@@ -147,7 +147,7 @@ def _measured(
             learner.release(names[done:])
 
 
-def _asked(learner: Any, batch: int | None, left: int) -> list[Hashable]:
+def _ask_batch(learner: Any, batch: int | None, left: int) -> list[Hashable]:
     """The ids to measure next; fewer than a batch where no more are left."""
     if batch is None:
         return [learner.ask()]
@@ -157,7 +157,7 @@ def _asked(learner: Any, batch: int | None, left: int) -> list[Hashable]:
 
 
 def _tell(learner: Any, name: Hashable, label: Any) -> None:
-    if isinstance(label, Raised):
+    if isinstance(label, OracleError):
         raise label.error
     learner.tell(name, label)
 
@@ -175,7 +175,7 @@ def _in_turn(found: Iterator[Any], names: Sequence[Hashable]) -> Iterator[tuple[
             few = f"the oracle yielded {n} labels for {len(names)} points; it needs as many"
             raise ValueError(few) from None
         except Exception as error:  # noqa: BLE001  as above
-            yield name, Raised(error)
+            yield name, OracleError(error)
             return
         yield name, label
 

@@ -13,21 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.core.arrays import Array
-from weal.core.hashing import hash_ids, keyed, least
+from weal.core.hashing import hash_ids, least, mix_with_seed
 
-LARGE = 100_000  # candidates up to which all are looked at
-SAMPLE = 16_384  # candidates that are looked at where there are more
+MAX_CANDIDATES_WITHOUT_SAMPLE = 100_000  # candidates up to which all are looked at
+SAMPLE_CANDIDATES = 16_384  # candidates that are looked at where there are more
 
 Standing = tuple[NDArray[np.intp], Array]
 _found: WeakKeyDictionary[Any, dict[int, Standing]] = WeakKeyDictionary()
 
 
-def standing_for(candidates: Any, seed: int) -> Standing:
+def sample_of_pool(candidates: Any, seed: int) -> Standing:
     """Positions (S,), ascending, and inputs (S, d) of the candidates that stand for all.
 
     The same arrays as long as there are these candidates.
     """
-    if isinstance(candidates.X, np.ndarray) and len(candidates) <= LARGE:
+    if isinstance(candidates.X, np.ndarray) and len(candidates) <= MAX_CANDIDATES_WITHOUT_SAMPLE:
         return np.arange(len(candidates)), candidates.X
     by_seed = _found.setdefault(candidates, {})
     if seed not in by_seed:
@@ -37,12 +37,12 @@ def standing_for(candidates: Any, seed: int) -> Standing:
 
 def _standing_for(candidates: Any, seed: int) -> Standing:
     in_shards = hasattr(candidates, "sample")  # then an index has the hashes
-    if len(candidates) <= LARGE:
+    if len(candidates) <= MAX_CANDIDATES_WITHOUT_SAMPLE:
         return np.arange(len(candidates)), candidates.X[:]
     if in_shards:
         at = candidates.sample(seed)
     else:
-        at = least(keyed(hash_ids(candidates.ids), seed), SAMPLE)
+        at = least(mix_with_seed(hash_ids(candidates.ids), seed), SAMPLE_CANDIDATES)
     return at, candidates.X[at]
 
 

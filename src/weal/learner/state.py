@@ -21,13 +21,13 @@ from weal.core.scaling import Scaling
 from weal.errors import Exhausted
 from weal.learner.events import Row
 from weal.learner.labels import Labels, Told
-from weal.learner.sharded.candidates import Pooled
-from weal.model.fold import Fold
+from weal.learner.pools.sharded_candidates import Pooled
 from weal.model.parameters import Parameters
+from weal.model.training import TrainedEnsemble
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Settings:
+class LearnerConfig:
     """What a learner was told to be; see `weal.ActiveLearner` for what each means."""
 
     parameters: Parameters  # of the model
@@ -56,14 +56,16 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Settlement:
+class SelectionPoint:
     """What the model follows from besides the labels that came since."""
 
     scaling: Scaling  # of the labels and candidates when there were labels enough for a model
     by: Told  # labels by which the experts were settled last
     n: int  # how many there were then: it decides when experts are settled next
     together: int  # labels, the first of the state's, that are folded in together; others in turn
-    experts: Fold | None = None  # as they were settled, before the first label, where it is known
+    experts: TrainedEnsemble | None = (
+        None  # as they were settled, before the first label, where it is known
+    )
     sure: Array | None = None  # (n,)  which of `by` are called sure, as 1 and 0; None: none is
 
 
@@ -71,12 +73,12 @@ class Settlement:
 class State:
     """A learner after some events."""
 
-    settings: Settings
+    settings: LearnerConfig
     candidates: Pooled
     log_omega: Array  # (K,)  weights of the acquisition functions
     weighed: bool = False  # whether these followed the labels as they are now
     labels: Labels = field(default_factory=Labels)
-    settlement: Settlement | None = None  # None: too few labels for a model so far
+    settlement: SelectionPoint | None = None  # None: too few labels for a model so far
     asked: Mapping[Hashable, int] = field(default_factory=dict)  # id -> its row in the history
     skipped: frozenset[Hashable] = frozenset()
     batch: tuple[Hashable, ...] = ()  # asked since the last news: what `ask` says again
@@ -110,12 +112,12 @@ class State:
         return free
 
 
-def begin(settings: Settings, candidates: Pooled, reference: Array | None = None) -> State:
+def begin(settings: LearnerConfig, candidates: Pooled, reference: Array | None = None) -> State:
     """The state before anything has happened."""
     return State(settings, candidates, settings.even, reference=reference)
 
 
-def with_experts(state: State, experts: Fold) -> State:
+def with_experts(state: State, experts: TrainedEnsemble) -> State:
     """The same state, where it is known what the experts were settled to."""
     if state.settlement is None:
         return state

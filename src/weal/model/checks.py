@@ -13,7 +13,7 @@ from weal.core.paper.kernels import Kernel
 from weal.core.scaling import Scaling
 
 # Values this many sds away overflow when squared; such data is in the wrong unit.
-FARTHEST = 1e100
+MAX_ABS_VALUE = 1e100
 
 
 def check_dictionary(kernels: Sequence[Kernel], d: int) -> tuple[Kernel, ...]:
@@ -101,10 +101,10 @@ def check_no_gaps(y: ArrayLike) -> Array:
 
 def check_distance(name: str, scaled: Array) -> Array:
     """Refuse data more than FARTHEST standard deviations from the first fit's."""
-    if np.abs(scaled).max(initial=0.0) > FARTHEST:
+    if np.abs(scaled).max(initial=0.0) > MAX_ABS_VALUE:
         raise ValueError(
-            f"{name} has a value more than {FARTHEST:g} standard deviations of the first fit's "
-            "data away; check its unit, leave it out, or fit again with it"
+            f"{name} has a value more than {MAX_ABS_VALUE:g} standard deviations of the first "
+            "fit's data away; check its unit, leave it out, or fit again with it"
         )
     return scaled
 

@@ -3,6 +3,10 @@
 `Model` is the fold of the labels (`fold`) with the scaling between the user's units and ours. The
 estimator of scikit-learn's kind (`regressor`) and the learner hold one, and put another in its
 place when a label comes.
+
+What a fold of labels believes of points, in the user's units; X (N, d) comes scaled.
+
+All walk the points in blocks that fit the memory for one (`Fold.beliefs`).
 """
 
 from dataclasses import dataclass
@@ -11,17 +15,86 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from weal.core.arrays import Array
+from weal.core.arrays import Array, Index
+from weal.core.extensions import mixture_quantiles
+from weal.core.extensions.label_warp import moments
+from weal.core.paper import ensemble
 from weal.core.paper.ensemble import Ensemble
 from weal.core.paper.kernels import Kernel
 from weal.core.protocols import Embedding, Points
 from weal.core.scaling import Scaling
-from weal.model import prediction, units
+from weal.model import scaled_data
 from weal.model.checks import check_levels
-from weal.model.fold import Fold, probabilities
-from weal.table.cards import card
-from weal.table.inputs import inputs_of
-from weal.table.plan import Plan
+from weal.model.training import TrainedEnsemble, probabilities
+from weal.tables.inputs import inputs_of
+from weal.tables.plan import TablePlan
+from weal.text import facts_html
+
+EXACT_ROWS = 5000  # rows of a table whose intervals are solved to the last bit, in seconds
+
+
+def mean_sd(fold: TrainedEnsemble, scale: Scaling, X: Array) -> tuple[Array, Array]:
+    """Mean and sd (N,) of f."""
+    parts = [in_units(fold, scale, mu, var) for _, mu, var in fold.beliefs(X)]
+    mean, sd = np.concatenate(parts, axis=1)
+    return mean, sd
+
+
+def in_units(
+    fold: TrainedEnsemble, scale: Scaling, mu: Array, var: Array, held: Index = slice(None)
+) -> tuple[Array, Array]:
+    """Mean and sd (N,) of f, for means and variances (H, N) of it under the experts held."""
+    mean, var = moments(fold.ensemble, fold.bend, mu, var, held)
+    with np.errstate(over="ignore"):
+        return scale.means(mean), scale.y_sd * np.sqrt(var)
+
+
+def log_density(fold: TrainedEnsemble, scale: Scaling, X: Array, y: Array) -> Array:
+    """Log density (N,) of labels y (N,), noise included."""
+    parts = [
+        log_density_in_units(fold, scale, mu, var, y[rows]) for rows, mu, var in fold.beliefs(X)
+    ]
+    return np.concatenate(parts)
+
+
+def log_density_in_units(
+    fold: TrainedEnsemble, scale: Scaling, mu: Array, var: Array, y: Array
+) -> Array:
+    """The same, for means and variances (M, N) of f under each expert."""
+    scaled = scale.labels(y)
+    log_p = ensemble.log_density(fold.ensemble, mu, var, fold.bend.labels(scaled))
+    return log_p + fold.bend.log_slope(scaled) - float(np.log(scale.y_sd))
+
+
+def quantiles(fold: TrainedEnsemble, scale: Scaling, X: Array, levels: Array) -> Array:
+    """Quantiles (levels, N) of a label, noise included."""
+    parts = [
+        [ensemble.quantile(fold.ensemble, mu, var, level) for level in levels.tolist()]
+        for _, mu, var in fold.beliefs(X)
+    ]
+    return scale.means(fold.bend.unbent(np.concatenate(parts, axis=1)))
+
+
+def summary(
+    fold: TrainedEnsemble, scale: Scaling, X: Array, level: float, of: int
+) -> Array:  # (4, N)
+    """Mean and sd of f, and the ends of the interval of a label, from one pass over the experts.
+
+    X are some of `of` rows. Of more than EXACT_ROWS the ends are those of `quantiles` to 1e-8 of
+    the sd of a label (`core.extensions.mixture_quantiles`); of fewer, to the last bit.
+    """
+    levels, parts = 0.5 + 0.5 * level * np.array([-1.0, 1.0]), []
+    for _, mu, var in fold.beliefs(X):
+        ends = _ends(fold, mu, var, levels, of)
+        parts.append([*in_units(fold, scale, mu, var), *scale.means(fold.bend.unbent(ends))])
+    return np.concatenate(parts, axis=1)
+
+
+def _ends(fold: TrainedEnsemble, mu: Array, var: Array, levels: Array, of: int) -> Array:  # (2, N)
+    """Quantiles of labels as experts see them."""
+    if of > EXACT_ROWS:
+        return mixture_quantiles.quantiles(fold.ensemble, mu, var, levels)
+    return np.stack([ensemble.quantile(fold.ensemble, mu, var, one) for one in levels.tolist()])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,16 +116,16 @@ class Model:
     True
     """
 
-    fold: Fold
+    fold: TrainedEnsemble
     scaling: Scaling
     columns: tuple[str, ...] | None = None  # of the frame that the labels came with
-    plan: Plan | None = None  # that makes inputs of such frames; None: their numbers
+    plan: TablePlan | None = None  # that makes inputs of such frames; None: their numbers
 
     # What was learnt ends in an underscore, as in the estimator, so that both answer to one name.
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Mean (N,) of f at X, and with `return_std` the sd (N,) of f (not of a noisy label)."""
-        mean, sd = prediction.mean_sd(self.fold, self.scaling, self._inputs(X))
+        mean, sd = mean_sd(self.fold, self.scaling, self._inputs(X))
         return (mean, sd) if return_std else mean
 
     def predict_interval(self, X: Any, level: float = 0.9) -> tuple[Array, Array]:
@@ -71,12 +144,12 @@ class Model:
         if not 0.0 < level < 1.0:
             raise ValueError(f"level is {level!r}; it must be a probability between 0 and 1")
         X = self._inputs(X)
-        return prediction.summary(self.fold, self.scaling, X, level, len(X) if of is None else of)
+        return summary(self.fold, self.scaling, X, level, len(X) if of is None else of)
 
     def predict_quantiles(self, X: Any, levels: ArrayLike) -> Array:
         """Quantiles (levels, N) of a label at X (N, d), noise included, in units of y."""
         X = self._inputs(X)
-        return prediction.quantiles(self.fold, self.scaling, X, check_levels(levels))
+        return quantiles(self.fold, self.scaling, X, check_levels(levels))
 
     def log_predictive_density(self, X: Any, y: ArrayLike) -> Array:
         """Log density (N,) of the labels y (N,) at X (N, d), noise included, in units of y."""
@@ -86,8 +159,8 @@ class Model:
                 f"y must be a finite label for each of the {len(X)} rows of X; "
                 f"got shape {labels.shape}"
             )
-        units.labels(self.scaling, labels)
-        return prediction.log_density(self.fold, self.scaling, X, labels)
+        scaled_data.labels(self.scaling, labels)
+        return log_density(self.fold, self.scaling, X, labels)
 
     def __repr__(self) -> str:
         counts = (f"{n} {name.removesuffix('s') if n == 1 else name}" for name, n in self._facts())
@@ -96,7 +169,7 @@ class Model:
     def _repr_html_(self) -> str:
         known = self.dictionary_ or ["encoded"] * len(self.weights_)
         experts = [f"{w:.0%} {known[m]}" for m, w in self._heaviest()]
-        return card("Model", {**dict(self._facts()), "heaviest": "; ".join(experts)})
+        return facts_html("Model", {**dict(self._facts()), "heaviest": "; ".join(experts)})
 
     def _facts(self) -> list[tuple[str, int]]:
         d, t, M = self.n_features_in_, self.n_labels_, len(self.weights_)
@@ -159,7 +232,7 @@ class Model:
 
     def points(self, X: Array) -> Points:
         """Rows of X (N, d), in the user's units, in the form that the experts of the core take."""
-        return self.embedding_.points(self.ensemble_.experts, units.inputs(self.scaling, X))
+        return self.embedding_.points(self.ensemble_.experts, scaled_data.inputs(self.scaling, X))
 
     def _inputs(self, X: Any) -> Array:
         """Scaled inputs (N, d), checked."""
@@ -170,4 +243,4 @@ class Model:
             )
         if not np.isfinite(table).all():
             raise ValueError("X holds NaN or infinite numbers; every input must be finite")
-        return units.inputs(self.scaling, table)
+        return scaled_data.inputs(self.scaling, table)

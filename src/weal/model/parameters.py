@@ -1,28 +1,152 @@
-"""All that a model follows from besides its labels: the estimator's parameters, as a value."""
+"""All that a model follows from besides its labels: the estimator's parameters, as a value.
 
-from collections.abc import Mapping
+The parameters of the estimator, checked, and the kernels that they stand for.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from weal.core.arrays import Array
-from weal.core.constants import SCALED_WITHOUT
+from weal.core.constants import MAX_SDS_FOR_SCALING, NOISE_RATIO_GRID
+from weal.core.extensions import model_selection
 from weal.core.extensions.outliers import prior
+from weal.core.paper import kernels
+from weal.core.paper.kernels import Kernel
 from weal.core.scaling import Scaling
-from weal.model import settling, units
-from weal.model.checks import check_scaling
-from weal.model.setting import Setting
+from weal.model import scaled_data
+from weal.model.checks import (
+    check_bounds,
+    check_dictionary,
+    check_fixed,
+    check_kind,
+    check_n_frequencies,
+    check_outliers,
+    check_prior_weights,
+    check_ratios,
+    check_scaling,
+    check_temper,
+    check_warp,
+)
 
-_NAMES = tuple(field.name for field in fields(Setting))
-_OTHERS = ("condition", "scaling", "random_state")
+INTEGRATED = "integrated"
+# Of what is fitted, in units of the scaled labels: of the magnitude, and of the sd of the noise.
+MAGNITUDE_BOUNDS = (1e-5, 1e5)
+NOISE_BOUNDS = (1e-4, 1e5**0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelParameters:
+    """The parameters of the estimator, checked; see there for what each means."""
+
+    kernels: Sequence[Kernel] | None = None
+    approximation: str = "auto"
+    n_frequencies: int = 200
+    orthogonal: bool = False
+    magnitude: ArrayLike | str | None = INTEGRATED
+    noise: ArrayLike | None = None  # sd
+    noise_ratios: Sequence[float] = NOISE_RATIO_GRID
+    fit_length_scale: bool = False
+    magnitude_bounds: tuple[float, float] = MAGNITUDE_BOUNDS
+    noise_bounds: tuple[float, float] = NOISE_BOUNDS  # of the sd
+    prior_weights: ArrayLike | None = None
+    temper: float = 1.0
+    warp: str | None = "auto"
+    outliers: bool = True
+
+    def __post_init__(self) -> None:
+        check_kind(self.approximation)
+        check_n_frequencies(self.n_frequencies)
+        check_bounds("magnitude_bounds", self.magnitude_bounds)
+        check_bounds("noise_bounds", self.noise_bounds)
+        check_ratios(self.noise_ratios)
+        check_temper(self.temper)
+        check_warp(self.warp)
+        check_outliers(self.outliers)
+        if self.integrated and (self.noise is not None or self.fit_length_scale):
+            raise ValueError(
+                "noise and fit_length_scale go with a magnitude that is fitted (magnitude=None) or "
+                "given; with magnitude='integrated' give noise_ratios, and lengthscales are fitted "
+                "as labels come unless kernels are given"
+            )
+
+    @property
+    def integrated(self) -> bool:
+        """Whether magnitudes are integrated out."""
+        if isinstance(self.magnitude, str) and self.magnitude != INTEGRATED:
+            raise ValueError(
+                f"magnitude is {self.magnitude!r}; it must be {INTEGRATED!r}, None or numbers"
+            )
+        return isinstance(self.magnitude, str)
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether the experts themselves follow the labels; encoded ones are what they are."""
+        return self.integrated and self.kernels is None and self.approximation != "encoded"
+
+    @property
+    def doubting(self) -> bool:
+        """Whether labels may be taken for outliers: where experts follow the labels."""
+        return self.outliers and self.adaptive
+
+    @property
+    def noise_variance_bounds(self) -> tuple[float, float]:
+        """Bounds of the noise as evidence sees it, a variance."""
+        low, high = self.noise_bounds
+        return low**2, high**2
+
+
+def given_magnitudes(setting: ModelParameters) -> ArrayLike | None:
+    """The magnitudes that the user gave."""
+    return None if isinstance(setting.magnitude, str) else setting.magnitude
+
+
+def kernels_of(setting: ModelParameters, d: int) -> tuple[Kernel, ...]:
+    """The kernels that experts may have for d inputs; none where the inputs come encoded."""
+    if setting.approximation == "encoded":
+        return ()
+    if setting.kernels is not None:
+        return check_dictionary(setting.kernels, d)
+    return (
+        model_selection.candidate_grid(d) if setting.integrated else kernels.default_dictionary(d)
+    )
+
+
+def encoded_experts(setting: ModelParameters, d: int) -> int:
+    """Experts that rows of d columns hold the features of."""
+    F = 2 * setting.n_frequencies
+    if d % F:
+        raise ValueError(
+            f"encoded inputs have 2 x n_frequencies = {F} columns for each expert; "
+            f"{d} columns are no multiple of that: give the encoder's n_frequencies"
+        )
+    return d // F
+
+
+def check(setting: ModelParameters, d: int) -> None:
+    """Refuse parameters that do not fit one another, or d inputs; `settle` would refuse them."""
+    M = len(kernels_of(setting, d)) or encoded_experts(setting, d)
+    if setting.integrated:
+        M *= len(setting.noise_ratios)
+    else:
+        check_fixed("magnitude", given_magnitudes(setting), M)
+        check_fixed("noise", setting.noise, M)
+    if not setting.adaptive:
+        check_prior_weights(setting.prior_weights, M)
+
+
+_SETTING_NAMES = tuple(field.name for field in fields(ModelParameters))
+_OTHER_PARAMETERS = ("condition", "scaling", "random_state")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parameters:
     """The setting of the experts, how data are scaled, and the seed of what is random."""
 
-    setting: Setting
+    setting: ModelParameters
     condition: bool = True  # bend input columns with heavy tails
     scaling: Scaling | None = None  # given; None: from the data of the first fit
     random_state: int = 0
@@ -39,28 +163,28 @@ class Parameters:
         """
         if self.setting.doubting:
             known = np.zeros(len(y)) if sure is None else sure
-            y = y[~prior.gross(y, known, SCALED_WITHOUT)]
+            y = y[~prior.gross_outliers(y, known, MAX_SDS_FOR_SCALING)]
         encoded = self.setting.approximation == "encoded"
-        return units.find(X, y, self.scaling, self.condition, encoded)
+        return scaled_data.find_scaling(X, y, self.scaling, self.condition, encoded)
 
     def to_dict(self) -> dict[str, Any]:
         """The parameters by the names that the estimator gives them."""
-        setting = {name: getattr(self.setting, name) for name in _NAMES}
+        setting = {name: getattr(self.setting, name) for name in _SETTING_NAMES}
         others = {"condition": self.condition, "scaling": self.scaling}
         return {**setting, **others, "random_state": self.random_state}
 
 
-def setting_of(given: Mapping[str, Any]) -> Setting:
+def setting_of(given: Mapping[str, Any]) -> ModelParameters:
     """The setting in parameters by their names in the estimator; what is not given is default."""
-    if unknown := sorted(given.keys() - {*_NAMES, *_OTHERS}):
+    if unknown := sorted(given.keys() - {*_SETTING_NAMES, *_OTHER_PARAMETERS}):
         raise TypeError(f"there is no parameter {unknown[0]!r}")
-    return Setting(**{name: given[name] for name in _NAMES if name in given})
+    return ModelParameters(**{name: given[name] for name in _SETTING_NAMES if name in given})
 
 
 def parameters_of(given: Mapping[str, Any], d: int) -> Parameters:
     """Parameters by their names in the estimator, refused where `fit` on d inputs would refuse."""
     setting = setting_of(given)
-    settling.check(setting, d)
+    check(setting, d)
     scaling = check_scaling(given.get("scaling"), d)
     random_state = given.get("random_state") or 0
     return Parameters(setting, bool(given.get("condition", True)), scaling, int(random_state))

@@ -2,11 +2,15 @@
 
 Each method computes what it shows and returns matplotlib axes: of a figure of their own, which a
 notebook shows, or those given as `ax`. Nothing is drawn before there is a model.
+
+What pictures are drawn from: a model, its candidates, and what there is to say beside them.
 """
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +18,88 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from weal.core.arrays import Array
-from weal.diagnostics import effects, input_importance
-from weal.diagnostics.coverage import LEVEL
-from weal.diagnostics.explain import sample
+from weal.core.constants import INTERVAL_LEVEL
+from weal.diagnostics import effects
+from weal.diagnostics.error_trend import Trend, error_trend, expected_over
+from weal.diagnostics.explanation import sample
 from weal.diagnostics.leave_one_out import baseline
-from weal.diagnostics.outliers import beside_others
+from weal.diagnostics.suspects import beside_others
+from weal.errors import WealError
 from weal.files import check_files, write_files
-from weal.learner.sampling import standing_for
+from weal.learner.posterior_cache import PosteriorCache
+from weal.learner.sampling import sample_of_pool
+from weal.learner.state import State
+from weal.model.model import Model
 from weal.plots import effect_figures, learner_figures
 from weal.plots.canvas import as_bytes, figure_of, paper
-from weal.plots.view import View
 from weal.progress import Progress
+from weal.tables.plan import TablePlan
 
-AVERAGED, AVERAGED_MAP = 100, 30  # candidates that effects and maps are averaged over
+NO_POINTS = np.zeros((0, 2))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlotData:
+    """A learner, or a campaign, as pictures see it."""
+
+    state: State
+    model: Model
+    course: Callable[[Progress | None], Trend]
+    names: Sequence[str]  # of the inputs
+    plan: TablePlan | None
+    target: str | None
+    title: str = ""
+    goal: float | None = None
+    check: tuple[float, float | None] | None = None  # error of the honest test, and its error
+    asked: Array = field(default_factory=lambda: NO_POINTS)  # (n, 2)  label, and what was expected
+    checked: Array = field(default_factory=lambda: NO_POINTS)  # (n, 2)  the same, drawn at random
+
+    @property
+    def label_ids(self) -> list[Hashable]:
+        """The ids of the labels, in their order; points outside the pool have none."""
+        return ["outside" if label.name is None else label.name for label in self.state.labels]
+
+
+def view_of(state: State, beliefs: PosteriorCache) -> PlotData:
+    """A learner as pictures see it; WealError before there is a model."""
+    model = checked_model(state, beliefs)
+    pool = state.candidates
+
+    @cache  # two pictures show it
+    def taken(progress: Progress | None) -> Trend:
+        n_start = state.settings.n_start
+        return error_trend(model, n_start, expected_over(state), progress=progress)
+
+    return PlotData(
+        state,
+        model,
+        taken,
+        pool.input_names,
+        pool.plan,
+        pool.target,
+        asked=_when_asked(state),
+    )
+
+
+def checked_model(state: State, beliefs: PosteriorCache) -> Model:
+    """The model; WealError while there is none, or no label."""
+    if not state.fitted or not len(state.labels):
+        raise WealError(
+            "there is nothing to draw before there is a model: "
+            f"{len(state.labels)} of {state.settings.n_start} labels"
+        )
+    return beliefs.model(state)
+
+
+def _when_asked(state: State) -> Array:
+    rows: list[dict[str, Any]] = [row for row in state.history if row["label"] is not None]
+    pairs = [(row["label"], row["mean"]) for row in rows if row["mean"] == row["mean"]]
+    return np.array(pairs).reshape(len(pairs), 2)
+
+
+MAX_AVERAGED_ROWS, AVERAGED_MAP = 100, 30  # candidates that effects and maps are averaged over
 MAP_POINTS = 31  # values along each side of a map
-_DRAWN = 13  # part of the random key of these candidates
+_PLOT_SAMPLE_KEY = 13  # part of the random key of these candidates
 
 
 class Plots:
@@ -43,11 +114,11 @@ class Plots:
     'measured height [mm]'
     """
 
-    def __init__(self, view: Callable[[], View]) -> None:
+    def __init__(self, view: Callable[[], PlotData]) -> None:
         self._view = view
 
     def __repr__(self) -> str:
-        return f"<Plots: {', '.join(NAMES)}, effect, map; save>"
+        return f"<Plots: {', '.join(PLOT_NAMES)}, effect, map; save>"
 
     def learning_curve(self, *, ax: Axes | None = None, progress: Progress | None = None) -> Axes:
         """Three estimates of the error as labels came, beside guessing the mean, and the goal."""
@@ -63,10 +134,12 @@ class Plots:
         """Labels beside what was expected of them, with the ids of those farthest out."""
         view = self._view()
         model = view.model
-        y, alone = model.scaling.means(model.fold.seen.y), beside_others(model, LEVEL)
+        y, alone = model.scaling.means(model.fold.seen.y), beside_others(model, INTERVAL_LEVEL)
         shown: dict[str, Any] = {"target": view.target, "ids": view.label_ids}
         with paper(ax):
-            return learner_figures.predicted(y, alone, view.asked, view.checked, ax=ax, **shown)
+            return learner_figures.draw_predicted(
+                y, alone, view.asked, view.checked, ax=ax, **shown
+            )
 
     def experts(self, *, ax: Axes | None = None, progress: Progress | None = None) -> Axes:
         """How the kinds of experts were weighed as labels came."""
@@ -79,8 +152,8 @@ class Plots:
         view = self._view()
         columns = effects.columns_of(view.names, view.plan)
         shares, known = (
-            input_importance.by_column(view.model, columns),
-            input_importance.told_apart(view.model),
+            effects.by_column(view.model, columns),
+            effects.told_apart(view.model),
         )
         with paper(ax):
             return learner_figures.inputs(shares, known, ax)
@@ -89,10 +162,10 @@ class Plots:
         """What one input does, averaged over candidates, with its band; by name or number."""
         view = self._view()
         axis = _axis(view, name)
-        mean, sd = effects.effect(view.model, _sample(view, AVERAGED), axis)
+        mean, sd = effects.effect(view.model, _sample(view, MAX_AVERAGED_ROWS), axis)
         with paper(ax):
             return effect_figures.effect(
-                axis, mean, sd, _measured(view, axis), target=view.target, ax=ax
+                axis, mean, sd, _values_at_labels(view, axis), target=view.target, ax=ax
             )
 
     def map(self, first: str | int, second: str | int, *, ax: Axes | None = None) -> Axes:
@@ -114,7 +187,7 @@ class Plots:
 
         Pictures that were written there before are replaced, and no other file (ForeignFile).
         """
-        place, names = Path(folder), [f"{name.replace('_', '-')}.png" for name in NAMES]
+        place, names = Path(folder), [f"{name.replace('_', '-')}.png" for name in PLOT_NAMES]
         check_files(place, names)
         view = self._view()  # what cannot be drawn leaves no folder
         same = Plots(lambda: view)
@@ -133,32 +206,34 @@ class Plots:
         return [place / name for name in drawn]
 
 
-NAMES = ("learning_curve", "predicted", "experts", "inputs")
+PLOT_NAMES = ("learning_curve", "predicted", "experts", "inputs")
 
 
-def _axis(view: View, name: str | int, points: int = effects.POINTS) -> effects.Axis:
-    _, X = standing_for(view.state.candidates, view.state.settings.seed)
+def _axis(
+    view: PlotData, name: str | int, points: int = effects.EFFECT_LINE_POINTS
+) -> effects.EffectInput:
+    _, X = sample_of_pool(view.state.candidates, view.state.settings.seed)
     return effects.axis_of(name, X, view.names, view.plan, points)
 
 
-def _sample(view: View, n: int) -> Array:
-    return sample(view.state, n, _DRAWN)
+def _sample(view: PlotData, n: int) -> Array:
+    return sample(view.state, n, _PLOT_SAMPLE_KEY)
 
 
-def _measured(view: View, axis: effects.Axis) -> Array:  # (t,)
+def _values_at_labels(view: PlotData, axis: effects.EffectInput) -> Array:  # (t,)
     """Values of a column at the labels, without gaps."""
     X = view.state.labels.arrays()[0]
     return np.zeros(0) if axis.kind in ("category", "flag") else _pairs(axis, axis, X)[:, 0]
 
 
-def _pairs(a: effects.Axis, b: effects.Axis, X: Array) -> Array:  # (n, 2)
+def _pairs(a: effects.EffectInput, b: effects.EffectInput, X: Array) -> Array:  # (n, 2)
     """Two columns of rows X (N, d) as they are drawn, without rows where one is missing."""
-    values = [_drawn(axis, X) for axis in (a, b)]
+    values = [_draw_values(axis, X) for axis in (a, b)]
     pairs = np.stack(values, axis=1)
     return pairs[np.isfinite(pairs).all(axis=1)]
 
 
-def _drawn(axis: effects.Axis, X: Array) -> Array:  # (N,)
+def _draw_values(axis: effects.EffectInput, X: Array) -> Array:  # (N,)
     part = X[:, list(axis.at)]
     if axis.kind == "category":
         known = part.any(axis=1)

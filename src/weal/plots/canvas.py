@@ -16,19 +16,19 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-WIDTH = 18 / 2.54  # inches
+FIGURE_WIDTH_INCHES = 18 / 2.54  # inches
 DPI = 200
-TEXT: dict[str, Any] = {"fontsize": 7}
+TEXT_STYLE: dict[str, Any] = {"fontsize": 7}
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, RED, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#777777"
 EDGE: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.2}
 _ENTRY, _LETTER = 40 / 72, 4.1 / 72  # inches of an entry of the legend, and of each letter in it
-_STEPS = [1, 2, 2.5, 5, 10]
-_FEW = 2.5  # decades: too few powers of ten to read from
-_BETWEEN = {0.9: (1, 1.5, 2, 3, 5, 7), 1.7: (1, 2, 5), _FEW: (1, 3)}
+_TICK_STEPS = [1, 2, 2.5, 5, 10]
+_MIN_DECADES = 2.5  # decades: too few powers of ten to read from
+_LOG_TICKS = {0.9: (1, 1.5, 2, 3, 5, 7), 1.7: (1, 2, 5), _MIN_DECADES: (1, 3)}
 
 
-_COLOURS = (
+_PALETTE = (
     *("text.color", "axes.labelcolor", "axes.titlecolor", "axes.edgecolor", "axes.facecolor"),
     *("xtick.color", "ytick.color", "xtick.labelcolor", "ytick.labelcolor", "figure.facecolor"),
     *("legend.facecolor", "legend.edgecolor", "legend.labelcolor", "grid.color"),
@@ -38,7 +38,7 @@ _COLOURS = (
 def light() -> AbstractContextManager[None]:
     """Black on white, whatever style is in use."""
     defaults: Any = mpl.rcParamsDefault
-    colours: Any = {name: defaults[name] for name in _COLOURS}
+    colours: Any = {name: defaults[name] for name in _PALETTE}
     return mpl.rc_context(colours)
 
 
@@ -47,7 +47,7 @@ def paper(ax: Axes | None) -> AbstractContextManager[None]:
     return light() if ax is None else nullcontext()
 
 
-class Picture(Axes):
+class NotebookAxes(Axes):
     """Axes of a figure of their own, which they show in a notebook."""
 
     def _repr_png_(self) -> bytes:
@@ -62,7 +62,7 @@ def figure_of(ax: Axes) -> Figure:
     return found
 
 
-class Plot(Figure):
+class NotebookFigure(Figure):
     """A matplotlib figure that shows itself in a notebook."""
 
     def _repr_png_(self) -> bytes:
@@ -78,15 +78,15 @@ def as_bytes(fig: Figure, kind: str) -> bytes:
     return buffer.getvalue()
 
 
-def figure(columns: int, height: float) -> Plot:
+def figure(columns: int, height: float) -> NotebookFigure:
     """An empty figure of the page's width, or two thirds of it for a single column."""
-    width = WIDTH if columns > 1 else WIDTH * 2 / 3
-    return Plot(figsize=(width, height), layout="constrained")
+    width = FIGURE_WIDTH_INCHES if columns > 1 else FIGURE_WIDTH_INCHES * 2 / 3
+    return NotebookFigure(figsize=(width, height), layout="constrained")
 
 
 def axes(height: float, ax: Axes | None = None) -> Axes:
     """Axes to draw on: those given, or those of a figure of their own."""
-    made = figure(1, height).add_subplot(axes_class=Picture) if ax is None else ax
+    made = figure(1, height).add_subplot(axes_class=NotebookAxes) if ax is None else ax
     ticks(made)
     return made
 
@@ -102,8 +102,8 @@ def ticks(ax: Axes) -> None:
     ax.grid(True, linewidth=0.3, color=GREY, alpha=0.3)
     ax.set_axisbelow(True)
     ax.margins(x=0.02)
-    ax.xaxis.set_major_locator(MaxNLocator(4, steps=_STEPS, integer=True))
-    ax.yaxis.set_major_locator(MaxNLocator(5, steps=_STEPS))
+    ax.xaxis.set_major_locator(MaxNLocator(4, steps=_TICK_STEPS, integer=True))
+    ax.yaxis.set_major_locator(MaxNLocator(5, steps=_TICK_STEPS))
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
 
@@ -111,8 +111,8 @@ def ticks(ax: Axes) -> None:
 def log_ticks(ax: Axes, decades: float) -> None:
     """A logarithmic axis over so many decades, with ticks to read from."""
     ax.set_yscale("log")
-    if decades < _FEW:
-        subs = next(subs for most, subs in _BETWEEN.items() if decades < most)
+    if decades < _MIN_DECADES:
+        subs = next(subs for most, subs in _LOG_TICKS.items() if decades < most)
         ax.yaxis.set_major_locator(LogLocator(subs=subs))
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     else:
@@ -120,20 +120,20 @@ def log_ticks(ax: Axes, decades: float) -> None:
     ax.yaxis.set_minor_locator(NullLocator())
 
 
-def legend(fig: Plot, handles: Sequence[Any], labels: Sequence[str]) -> None:
+def legend(fig: NotebookFigure, handles: Sequence[Any], labels: Sequence[str]) -> None:
     """One legend below all panels."""
     entry = _ENTRY + _LETTER * max(map(len, labels))
     columns = min(len(handles), max(int(fig.get_figwidth() / entry), 1))
     place: dict[str, Any] = {"loc": "outside lower center", "ncols": columns}
-    fig.legend(handles, labels, frameon=False, handlelength=3, **place, **TEXT)
+    fig.legend(handles, labels, frameon=False, handlelength=3, **place, **TEXT_STYLE)
 
 
 def legend_of(ax: Axes, handles: Sequence[Any], labels: Sequence[str]) -> None:
     """A legend below axes of their own; in the best place of others."""
-    if isinstance(ax, Picture):
-        legend(cast(Plot, figure_of(ax)), handles, labels)
+    if isinstance(ax, NotebookAxes):
+        legend(cast(NotebookFigure, figure_of(ax)), handles, labels)
     else:
-        ax.legend(handles, labels, frameon=False, **TEXT)
+        ax.legend(handles, labels, frameon=False, **TEXT_STYLE)
 
 
 def plain(text: str) -> str:

@@ -13,28 +13,28 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import LogFormatter, LogLocator
 
 from weal.core.arrays import Array
-from weal.diagnostics.coverage import LEVEL
-from weal.diagnostics.effects import Axis
-from weal.diagnostics.wording import percent, shortened, told_apart
-from weal.plots.canvas import BLUE, GREY, RED, TEXT, axes, figure_of, plain
+from weal.core.constants import INTERVAL_LEVEL
+from weal.diagnostics.effects import EffectInput
+from weal.plots.canvas import BLUE, GREY, RED, TEXT_STYLE, axes, figure_of, plain
+from weal.text import percent, shorten, told_apart
 
-SDS = 1.6449  # half the width of the interval at LEVEL, in sds of a normal
-SHOWN = 12  # levels of a category whose names are written out
+INTERVAL_SDS = 1.6449  # half the width of the interval at LEVEL, in sds of a normal
+MAX_LEVEL_NAMES = 12  # levels of a category whose names are written out
 _LETTERS = 36
 
 
 def effect(
-    axis: Axis, mean: Array, sd: Array, measured: Array, *, target: str | None = None,
+    axis: EffectInput, mean: Array, sd: Array, measured: Array, *, target: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:  # fmt: skip
     """The effect of an input with its band; `measured` (t,) are its values at the labels."""
     ax = axes(3.0, ax)
     at: Any = axis.times if axis.origin else axis.values
-    low, high = mean - SDS * sd, mean + SDS * sd
+    low, high = mean - INTERVAL_SDS * sd, mean + INTERVAL_SDS * sd
     if axis.kind in ("category", "flag"):
         bars: dict[str, Any] = {"color": BLUE, "marker": "o", "markersize": 4, "capsize": 2}
         bars["linestyle"] = ""
-        ax.errorbar(axis.values, mean, yerr=SDS * sd, elinewidth=1.0, **bars)
+        ax.errorbar(axis.values, mean, yerr=INTERVAL_SDS * sd, elinewidth=1.0, **bars)
         ax.set_xlim(axis.values[0] - 0.5, axis.values[-1] + 0.5)
     else:
         ax.fill_between(at, low, high, color=BLUE, alpha=0.2, linewidth=0)
@@ -44,15 +44,17 @@ def effect(
             where: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False}
             ax.plot(ticks_at, np.full(len(measured), 0.015), "|", color=GREY, markersize=5, **where)
     _scale(ax, axis, "x")
-    ax.set_ylabel(plain(shortened(target, _LETTERS) if target else "expected label"), **TEXT)
-    words = f"averaged over candidates; {percent(LEVEL)} band; ticks: measured"
-    ax.set_title(words if axis.kind not in ("category", "flag") else words.split("; t")[0], **TEXT)
+    ax.set_ylabel(plain(shorten(target, _LETTERS) if target else "expected label"), **TEXT_STYLE)
+    words = f"averaged over candidates; {percent(INTERVAL_LEVEL)} band; ticks: measured"
+    ax.set_title(
+        words if axis.kind not in ("category", "flag") else words.split("; t")[0], **TEXT_STYLE
+    )
     return ax
 
 
 def surface(
-    a: Axis, b: Axis, mean: Array, measured: Array, out: Array, *, target: str | None = None,
-    ax: Axes | None = None,
+    a: EffectInput, b: EffectInput, mean: Array, measured: Array, out: Array, *,
+    target: str | None = None, ax: Axes | None = None,
 ) -> Axes:  # fmt: skip
     """The mean (G_b, G_a) over two inputs; `measured` and `out` (n, 2) are labels and rows out."""
     ax = axes(3.6, ax)
@@ -61,7 +63,7 @@ def surface(
     mesh = ax.pcolormesh(*edges, mean, cmap="viridis", shading="flat", rasterized=True)
     bar = figure_of(ax).colorbar(mesh, ax=ax, pad=0.02)
     bar.ax.tick_params(labelsize=6, length=2)
-    bar.set_label(plain(shortened(target, _LETTERS) if target else "expected label"), **TEXT)
+    bar.set_label(plain(shorten(target, _LETTERS) if target else "expected label"), **TEXT_STYLE)
     bar.outline.set_visible(False)
     styles: tuple[dict[str, Any], ...] = (
         {"color": "white", "markeredgecolor": "black", "marker": "o"},
@@ -77,15 +79,15 @@ def surface(
     _scale(ax, a, "x")
     _scale(ax, b, "y")
     what = "dots: measured" + (", diamonds: out now" if len(out) else "")
-    ax.set_title(f"averaged over candidates; {what}", **TEXT)
+    ax.set_title(f"averaged over candidates; {what}", **TEXT_STYLE)
     return ax
 
 
-def _as_drawn(axis: Axis, values: Array) -> Any:
+def _as_drawn(axis: EffectInput, values: Array) -> Any:
     return replace(axis, values=values).times if axis.origin else values
 
 
-def _edges(axis: Axis) -> Any:
+def _edges(axis: EffectInput) -> Any:
     """Edges (G + 1,) of the cells around the values."""
     x = np.log(axis.values) if axis.log else axis.values
     if len(x) == 1:
@@ -96,11 +98,11 @@ def _edges(axis: Axis) -> Any:
     return _as_drawn(axis, np.exp(ends) if axis.log else ends)
 
 
-def _scale(ax: Axes, axis: Axis, side: str) -> None:
+def _scale(ax: Axes, axis: EffectInput, side: str) -> None:
     """Scale, ticks and label of one side."""
     line = ax.xaxis if side == "x" else ax.yaxis
     label = ax.set_xlabel if side == "x" else ax.set_ylabel
-    label(plain(shortened(axis.name, _LETTERS)), **TEXT)
+    label(plain(shorten(axis.name, _LETTERS)), **TEXT_STYLE)
     names = ("no", "yes") if axis.kind == "flag" and len(axis.values) == 2 else axis.names
     if axis.log:
         (ax.set_xscale if side == "x" else ax.set_yscale)("log")
@@ -119,5 +121,5 @@ def _scale(ax: Axes, axis: Axis, side: str) -> None:
 
 def _names(line: Any, names: Sequence[str]) -> None:
     shown = told_apart(list(names), 18 if len(names) <= 6 else 9)
-    step = -(-len(names) // SHOWN)
+    step = -(-len(names) // MAX_LEVEL_NAMES)
     line.set_ticks(range(0, len(names), step), [plain(name) for name in shown[::step]])

@@ -19,10 +19,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from weal.core.arrays import Array
-from weal.diagnostics.coverage import LEVEL
-from weal.diagnostics.leave_one_out import LeftOut
-from weal.diagnostics.trend import WINDOW, Trend
-from weal.diagnostics.wording import number, percent, shortened, told_apart
+from weal.core.constants import INTERVAL_LEVEL
+from weal.diagnostics.error_trend import SEQUENTIAL_WINDOW_LABELS, Trend
+from weal.diagnostics.leave_one_out import LeaveOneOut
 from weal.plots.canvas import (
     BLUE,
     EDGE,
@@ -32,22 +31,25 @@ from weal.plots.canvas import (
     PURPLE,
     RED,
     SKY,
-    TEXT,
+    TEXT_STYLE,
     axes,
     ink,
     legend_of,
     log_ticks,
     plain,
 )
+from weal.text import number, percent, shorten, told_apart
 
 INPUTS_SHOWN = 15  # inputs
 NAME_LETTERS = 36  # letters of a name
-NAMED = 6  # labels whose ids are shown, at the most
+MAX_IDS_SHOWN = 6  # labels whose ids are shown, at the most
 NOT_KNOWN = "not known yet: the labels so far do not tell the inputs apart"
 _LINE, _WORD = 0.035, 0.16  # shares of the axes that an id takes
-_UNIT = re.compile(r"(.+?)\s*[\[(]([^\[\]()]+)[\])]\s*")  # name [unit], name (unit)
-_LOG_RATIO = 3.0  # of the largest error to the smallest, from which the axis is logarithmic
-_KINDS = {
+_NAME_WITH_UNIT = re.compile(r"(.+?)\s*[\[(]([^\[\]()]+)[\])]\s*")  # name [unit], name (unit)
+_MIN_LOG_AXIS_RATIO_OF_ERROR = (
+    3.0  # of the largest error to the smallest, from which the axis is logarithmic
+)
+_ERROR_KINDS = {
     "rbf, one lengthscale": (SKY, "very smooth, inputs alike"),
     "rbf, one for each input": (BLUE, "very smooth, inputs apart"),
     "matern52, one lengthscale": ("#F2CF7E", "smooth, inputs alike"),
@@ -77,7 +79,7 @@ def learning_curve(
     before = [course.prequential(n) for n in at]
     curves: dict[str, tuple[str, str, str, list[Any]]] = {
         "leave-one-out": (BLUE, "-", "o", [mark.left_out for mark in course.marks]),
-        f"prequential (last {WINDOW} labels)": (ORANGE, "--", "s", before),
+        f"prequential (last {SEQUENTIAL_WINDOW_LABELS} labels)": (ORANGE, "--", "s", before),
         "expected by the model": (ink(ax), "-.", "^", [mark.expected for mark in course.marks]),
     }
     handles, values = {}, []
@@ -102,10 +104,10 @@ def learning_curve(
         values.append(np.array([goal]))
     _error_axis(ax, np.concatenate(values))
     _few_labels(ax, course)
-    ax.set_xlabel("labels", **TEXT)
-    ax.set_ylabel(plain(error_label(target)), **TEXT)
+    ax.set_xlabel("labels", **TEXT_STYLE)
+    ax.set_ylabel(plain(error_label(target)), **TEXT_STYLE)
     if name:
-        ax.set_title(plain(shortened(name, 60)), fontsize=8)
+        ax.set_title(plain(shorten(name, 60)), fontsize=8)
     legend_of(ax, list(handles.values()), list(handles))
     return ax
 
@@ -128,7 +130,7 @@ def _error_axis(ax: Axes, values: Any) -> None:
     if not len(known):
         return
     low, high = float(known.min()), float(known.max())
-    if high > _LOG_RATIO * low:
+    if high > _MIN_LOG_AXIS_RATIO_OF_ERROR * low:
         margin = (high / low) ** 0.06
         log_ticks(ax, float(np.log10(high / low)))
         ax.set_ylim(low / margin, high * margin)
@@ -136,9 +138,9 @@ def _error_axis(ax: Axes, values: Any) -> None:
         ax.set_ylim(0.0, 1.08 * high)
 
 
-def predicted(
+def draw_predicted(
     y: Array,
-    alone: LeftOut,
+    alone: LeaveOneOut,
     asked: Array,
     checked: Array,
     *,
@@ -156,7 +158,9 @@ def predicted(
     faint = float(np.clip(30 / len(y), 0.25, 0.8))
     style: dict[str, Any] = {"color": BLUE, "marker": "o", "markersize": 2.8, "linestyle": ""}
     ax.errorbar(y, alone.mean, yerr=bars, elinewidth=0.6, ecolor=(0.0, 0.45, 0.7, faint), **style)
-    handles = {f"without it (leave-one-out), {percent(LEVEL)} interval": Line2D([], [], **style)}
+    handles = {
+        f"without it (leave-one-out), {percent(INTERVAL_LEVEL)} interval": Line2D([], [], **style)
+    }
     every = [y, alone.mean]
     for pairs, label, color, marker, size in (
         (asked, "when it was asked", ORANGE, "s", 3.4),
@@ -170,21 +174,21 @@ def predicted(
             every += list(pairs.T)
     _diagonal(ax, np.concatenate(every))
     _name_outliers(ax, y, alone, ids)
-    what = f" {shortened(target, NAME_LETTERS)}" if target else ""
-    ax.set_xlabel(plain(f"measured{what}"), **TEXT)
-    ax.set_ylabel(plain(f"expected{what}"), **TEXT)
+    what = f" {shorten(target, NAME_LETTERS)}" if target else ""
+    ax.set_xlabel(plain(f"measured{what}"), **TEXT_STYLE)
+    ax.set_ylabel(plain(f"expected{what}"), **TEXT_STYLE)
     legend_of(ax, list(handles.values()), list(handles))
     return ax
 
 
-def _name_outliers(ax: Axes, y: Array, alone: LeftOut, ids: Sequence[object]) -> None:
+def _name_outliers(ax: Axes, y: Array, alone: LeaveOneOut, ids: Sequence[object]) -> None:
     """Ids beside the labels farthest outside their intervals; none above another."""
     half = np.maximum(0.5 * (alone.high - alone.low), np.finfo(float).tiny)
     beyond = np.maximum(alone.low - y, y - alone.high) / half
     out = np.flatnonzero(beyond > 0.0) if len(ids) else np.zeros(0, dtype=np.intp)
     low, high = ax.get_ylim()
     taken: list[tuple[float, float]] = []
-    for n in out[np.argsort(-beyond[out], kind="stable")][:NAMED].tolist():
+    for n in out[np.argsort(-beyond[out], kind="stable")][:MAX_IDS_SHOWN].tolist():
         x, at = (float(y[n]) - low) / (high - low), (float(alone.mean[n]) - low) / (high - low)
         away = _LINE if at < 0.5 else -_LINE  # one way only: there is an end to it
         while any(abs(at - b) < 0.99 * _LINE and abs(x - a) < _WORD for a, b in taken):
@@ -192,7 +196,7 @@ def _name_outliers(ax: Axes, y: Array, alone: LeftOut, ids: Sequence[object]) ->
         taken.append((x, at))
         left = x > 0.75
         ax.annotate(
-            plain(shortened(str(ids[n]), 14)),
+            plain(shorten(str(ids[n]), 14)),
             (float(y[n]), float(alone.mean[n])),
             xytext=(x + (-0.02 if left else 0.02), at),
             textcoords="axes fraction",
@@ -218,11 +222,14 @@ def _diagonal(ax: Axes, values: Any) -> None:
 
 def experts(course: Trend, ax: Axes | None = None) -> Axes:
     """How the kinds of experts were weighed as labels came."""
-    names = [kind for kind in _KINDS if any(kind in mark.experts for mark in course.marks)]
-    others = {kind for mark in course.marks for kind in mark.experts} - set(_KINDS)
+    names = [kind for kind in _ERROR_KINDS if any(kind in mark.experts for mark in course.marks)]
+    others = {kind for mark in course.marks for kind in mark.experts} - set(_ERROR_KINDS)
     at = [float(mark.labels) for mark in course.marks]
     rows = [[mark.experts.get(kind, 0.0) for mark in course.marks] for kind in names]
-    colors, labels = [_KINDS[kind][0] for kind in names], [_KINDS[kind][1] for kind in names]
+    colors, labels = (
+        [_ERROR_KINDS[kind][0] for kind in names],
+        [_ERROR_KINDS[kind][1] for kind in names],
+    )
     if others:
         rows.append([sum(mark.experts.get(kind, 0.0) for kind in others) for mark in course.marks])
         colors, labels = [*colors, PURPLE], [*labels, "others"]
@@ -233,8 +240,8 @@ def experts(course: Trend, ax: Axes | None = None) -> Axes:
     ax.set_ylim(0, 1)
     ax.set_xlim(at[0], at[-1])
     _few_labels(ax, course)
-    ax.set_xlabel("labels", **TEXT)
-    ax.set_ylabel("weight of the experts", **TEXT)
+    ax.set_xlabel("labels", **TEXT_STYLE)
+    ax.set_ylabel("weight of the experts", **TEXT_STYLE)
     legend_of(ax, [Patch(color=color) for color in colors], labels)
     return ax
 
@@ -253,11 +260,11 @@ def inputs(shares: dict[str, float], known: bool = True, ax: Axes | None = None)
     ax.set_yticks(at, [plain(name) for name in names], fontsize=6.5)
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.grid(False, axis="y")
-    ax.set_xlabel("how much an input matters, % (1 / lengthscale)", **TEXT)
+    ax.set_xlabel("how much an input matters, % (1 / lengthscale)", **TEXT_STYLE)
     if not known:
         ax.set_xlim(0, 100)
         ax.set_xticks([])
-        ax.text(0.5, 0.5, NOT_KNOWN, transform=ax.transAxes, ha="center", va="center", **TEXT)
+        ax.text(0.5, 0.5, NOT_KNOWN, transform=ax.transAxes, ha="center", va="center", **TEXT_STYLE)
         return ax
     colors = [BLUE] * min(len(names), INPUTS_SHOWN) + [GREY] * (len(names) - INPUTS_SHOWN)
     ax.barh(at, [100 * value for value in values], color=colors, height=0.7)
@@ -273,5 +280,5 @@ def error_label(target: str | None) -> str:
     """
     if not target:
         return "error, in units of the label"
-    found = _UNIT.fullmatch(shortened(target, NAME_LETTERS))
-    return f"error of {found[1]}, {found[2]}" if found else f"error of {shortened(target, 36)}"
+    found = _NAME_WITH_UNIT.fullmatch(shorten(target, NAME_LETTERS))
+    return f"error of {found[1]}, {found[2]}" if found else f"error of {shorten(target, 36)}"

@@ -18,11 +18,11 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
-TABLE = Path(__file__).with_name("alloys.csv")
+ALLOYS_TABLE = Path(__file__).with_name("alloys.csv")
 TYPICAL = {"carbon": 0.4, "manganese": 0.9, "chromium": 1.2, "molybdenum": 0.25, "nickel": 1.0}
 TYPICAL |= {"temper_temp": 420.0, "temper_hours": 2.0}
 QUENCH = {"air": -25.0, "oil": 0.0, "polymer": 9.0, "water": 20.0}
-NOISE = 3.0
+HARDNESS_NOISE_SD = 3.0
 
 
 def measure(ids: str | Iterable[str]) -> float | list[float]:
@@ -43,7 +43,7 @@ def truth(sample: str) -> float:
 
 def hardness(sample: str, row: Mapping[str, str]) -> float:
     """What the laboratory reads for a sample with this row of the table."""
-    return round(_true(row) + NOISE * _noise(sample), 1)
+    return round(_true(row) + HARDNESS_NOISE_SD * _noise(sample), 1)
 
 
 def _measure_one(name: str) -> float:
@@ -56,7 +56,7 @@ def _measure_one(name: str) -> float:
 
 @cache
 def _rows() -> dict[str, dict[str, str]]:
-    with TABLE.open(encoding="utf-8", newline="") as file:
+    with ALLOYS_TABLE.open(encoding="utf-8", newline="") as file:
         return {row["sample"]: row for row in csv.DictReader(file)}
 
 

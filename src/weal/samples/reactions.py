@@ -17,8 +17,8 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
-TABLE = Path(__file__).with_name("reactions.csv")
-NOISE = 0.5
+REACTIONS_TABLE = Path(__file__).with_name("reactions.csv")
+YIELD_NOISE_SD = 0.5
 GAS = 8.314e-3  # kJ / (mol K)
 
 
@@ -29,8 +29,8 @@ def measure(ids: str | Iterable[str]) -> float | list[float]:
     True
     """
     if isinstance(ids, str):
-        return measured(ids, _row(ids))
-    return [measured(name, _row(name)) for name in ids]
+        return measure_row(ids, _row(ids))
+    return [measure_row(name, _row(name)) for name in ids]
 
 
 def truth(name: str) -> float:
@@ -38,10 +38,10 @@ def truth(name: str) -> float:
     return true_yield(_row(name))
 
 
-def measured(name: str, row: Mapping[str, str]) -> float:
+def measure_row(name: str, row: Mapping[str, str]) -> float:
     """What the laboratory reads for a run with this row of the table."""
     seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
-    return round(true_yield(row) + NOISE * random.Random(seed).gauss(0.0, 1.0), 2)
+    return round(true_yield(row) + YIELD_NOISE_SD * random.Random(seed).gauss(0.0, 1.0), 2)
 
 
 def true_yield(row: Mapping[str, str]) -> float:
@@ -59,7 +59,7 @@ def true_yield(row: Mapping[str, str]) -> float:
 
 @cache
 def _rows() -> dict[str, dict[str, str]]:
-    with TABLE.open(encoding="utf-8", newline="") as file:
+    with REACTIONS_TABLE.open(encoding="utf-8", newline="") as file:
         return {row["run"]: row for row in csv.DictReader(file)}
 
 

@@ -1,7 +1,7 @@
 """From columns of a shard to inputs: as they are, or through the plan of a table.
 
     Numbers    every column holds numbers (or truth values) without a gap: they are the inputs
-    Planned    anything else, by a plan (`weal.table.plan`) that was made on a sample of the pool
+    Planned    anything else, by a plan (`weal.tables.plan`) that was made on a sample of the pool
 
 A plan is made once and applied shard by shard. What the sample had not shown (a category that
 comes up later is none of the known ones, a gap is filled with the median) is counted.
@@ -15,16 +15,16 @@ from typing import Any, Protocol
 import numpy as np
 
 from weal.core.arrays import Array
-from weal.shards.files import pyarrow
-from weal.table.columns import level
-from weal.table.plan import Plan
-from weal.table.planning import Column, encode_column
-from weal.table.reading import Table, read_table
+from weal.shards.parquet_file import pyarrow
+from weal.tables.columns import level
+from weal.tables.plan import TablePlan
+from weal.tables.plan_columns import PlanColumn, encode_column
+from weal.tables.table import Table, read_table
 
 Later = Counter[str]  # what came up after the plan was made -> how often
 
 
-class Encoder(Protocol):
+class InputEncoder(Protocol):
     """How a batch of rows becomes inputs."""
 
     @property
@@ -40,7 +40,7 @@ class Encoder(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class NumericEncoder:
     """Columns of numbers, as they are."""
 
     columns: tuple[str, ...]
@@ -59,10 +59,10 @@ class Numbers:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlanEncoder:
     """Columns by a plan."""
 
-    plan: Plan
+    plan: TablePlan
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -76,10 +76,10 @@ class Planned:
 
     def encoded(self, batch: Any, later: Later) -> Array:
         """The inputs of the rows."""
-        parts = [_encoded(column, batch, later) for column in self._used()]
+        parts = [_encode_column(column, batch, later) for column in self._used()]
         return np.concatenate(parts, axis=1)
 
-    def _used(self) -> list[Column]:
+    def _used(self) -> list[PlanColumn]:
         return [column for column in self.plan.columns if column.kind != "dropped"]
 
 
@@ -100,13 +100,13 @@ def holds_numbers(kind: Any) -> bool:
 
 
 def rows_as_table(batch: Any, text: Sequence[str] = ()) -> Table:
-    """Rows as a table of cells, as `weal.table` reads a frame of arrow."""
+    """Rows as a table of cells, as `weal.tables` reads a frame of arrow."""
     arrow, _ = pyarrow()
     table = batch if isinstance(batch, arrow.Table) else arrow.Table.from_batches([batch])
     return read_table(table, text=text)
 
 
-def _encoded(column: Column, batch: Any, later: Later) -> Array:  # (n, k)
+def _encode_column(column: PlanColumn, batch: Any, later: Later) -> Array:  # (n, k)
     cells = batch.column(column.name)
     if column.kind == "number" and holds_numbers(cells.type):
         return _numbers(column, numbers(cells), later)
@@ -118,7 +118,7 @@ def _encoded(column: Column, batch: Any, later: Later) -> Array:  # (n, k)
     return found
 
 
-def _numbers(column: Column, x: Array, later: Later) -> Array:
+def _numbers(column: PlanColumn, x: Array, later: Later) -> Array:
     missing = np.isnan(x)
     with np.errstate(over="ignore"):
         x = np.where(missing, column.median, x) / column.scale
@@ -126,7 +126,7 @@ def _numbers(column: Column, x: Array, later: Later) -> Array:
     return np.column_stack([x, missing]) if column.gaps else x[:, None]
 
 
-def _categories(column: Column, cells: Any, later: Later) -> Array:
+def _categories(column: PlanColumn, cells: Any, later: Later) -> Array:
     """One input for each level; each different cell is looked at once."""
     arrow, _ = pyarrow()
     coded = cells if arrow.types.is_dictionary(cells.type) else cells.dictionary_encode()
@@ -149,7 +149,7 @@ def _categories(column: Column, cells: Any, later: Later) -> Array:
     return found
 
 
-def _count_gaps(column: Column, gaps: int, later: Later) -> None:
+def _count_gaps(column: PlanColumn, gaps: int, later: Later) -> None:
     if gaps and not column.gaps:
         what = "no level" if column.kind == "category" else "the median"
         later[f"{column.name}: missing, taken as {what}"] += gaps

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from weal.errors import UnreadableFile
-from weal.shards.files import (
-    File,
+from weal.shards.parquet_file import (
+    ParquetFile,
     Sums,
     changed,
     check_is_file,
@@ -33,7 +33,7 @@ DIGEST_LETTERS = 16  # of a hash: 64 bits
 class Reader(io.RawIOBase):
     """A Parquet file for pyarrow: what was loaded from memory, the rest from the file."""
 
-    def __init__(self, file: File) -> None:
+    def __init__(self, file: ParquetFile) -> None:
         check_is_file(Path(file.path))
         self._raw = open(file.path, "rb", buffering=0)  # noqa: SIM115, closed in `close`
         self._at, self._loaded, self.file = 0, dict[int, bytes](), file
@@ -140,14 +140,14 @@ def digest(parts: Iterable[bytes]) -> str:
 
 
 @contextmanager
-def opened(file: File) -> Iterator[tuple[Reader, Any]]:
+def opened(file: ParquetFile) -> Iterator[tuple[Reader, Any]]:
     """The file to load row groups from, and as pyarrow reads it; ChangedShard by its footer."""
     _, parquet = pyarrow()
     with Reader(file) as reader, parquet.ParquetFile(reader, pre_buffer=False) as found:
         yield reader, found
 
 
-def hashed(file: File, groups: Sequence[int], columns: Sequence[str]) -> Sums:
+def hashed(file: ParquetFile, groups: Sequence[int], columns: Sequence[str]) -> Sums:
     """The sums of these row groups; "" for the others."""
     sums = {name: [""] * len(file.groups) for name in columns}
     with opened(file) as (reader, found):
@@ -167,7 +167,7 @@ def merged_sums(parts: Iterable[Sums]) -> Sums:
     return found
 
 
-def hashed_if_new(file: File, columns: Sequence[str]) -> File:
+def hashed_if_new(file: ParquetFile, columns: Sequence[str]) -> ParquetFile:
     """The file, with its sums where it was written a moment ago: its stamp shows nothing yet."""
     if is_settled(file):
         return file

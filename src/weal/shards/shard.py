@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from weal.core.arrays import Array
 from weal.core.hashing import Hashes, hash_ids, hash_numbers, hash_texts
 from weal.errors import UnreadableFile, UnreadableShard
-from weal.shards.encoding import Encoder, Later
-from weal.shards.files import File, Sums, changed, pyarrow
+from weal.shards.encoding import InputEncoder, Later
+from weal.shards.parquet_file import ParquetFile, Sums, changed, pyarrow
 from weal.shards.row_groups import hashed, opened
-from weal.table.cells import cell_text
+from weal.tables.cells import cell_text
 
-BLOCK = 32_768  # rows of a block, at most
+MAX_BLOCK_ROWS = 32_768  # rows of a block, at most
 
 Rows = NDArray[np.intp]
 
@@ -44,10 +44,10 @@ class Shard(Protocol):
     def check(self) -> None:
         """ChangedShard unless it is what it was when the pool was opened."""
 
-    def blocks(self, encoder: Encoder, later: Later) -> Iterator[Array]:
+    def blocks(self, encoder: InputEncoder, later: Later) -> Iterator[Array]:
         """The inputs of all rows, (n, d) a block, in order."""
 
-    def take(self, encoder: Encoder, rows: Rows) -> Array:
+    def take(self, encoder: InputEncoder, rows: Rows) -> Array:
         """The inputs (n, d) of some rows, by their place in the shard."""
 
     def ids(self, rows: Rows) -> list[Hashable]:
@@ -78,12 +78,12 @@ class ArrayShard:
     def check(self) -> None:
         """Memory is what it is."""
 
-    def blocks(self, encoder: Encoder, later: Later) -> Iterator[Array]:
+    def blocks(self, encoder: InputEncoder, later: Later) -> Iterator[Array]:
         """The inputs."""
-        for start in range(0, self.rows, BLOCK):
-            yield np.asarray(self.X[start : start + BLOCK], dtype=np.float64)
+        for start in range(0, self.rows, MAX_BLOCK_ROWS):
+            yield np.asarray(self.X[start : start + MAX_BLOCK_ROWS], dtype=np.float64)
 
-    def take(self, encoder: Encoder, rows: Rows) -> Array:
+    def take(self, encoder: InputEncoder, rows: Rows) -> Array:
         """The inputs of some rows."""
         return np.asarray(self.X[rows], dtype=np.float64)
 
@@ -104,7 +104,7 @@ class FileShard:
     """Some row groups of a Parquet file."""
 
     start: int
-    file: File
+    file: ParquetFile
     groups: tuple[int, ...]
     id_column: str | None  # None: positions
     as_text: bool = False  # whether ids are texts whatever the column holds
@@ -127,12 +127,12 @@ class FileShard:
         """ChangedShard unless the file is what it was."""
         self.file.check()
 
-    def blocks(self, encoder: Encoder, later: Later) -> Iterator[Array]:
+    def blocks(self, encoder: InputEncoder, later: Later) -> Iterator[Array]:
         """The inputs, read as they are needed."""
         for batch in self.batches(encoder.columns):
             yield self._finite(encoder.encoded(batch, later), encoder)
 
-    def take(self, encoder: Encoder, rows: Rows) -> Array:
+    def take(self, encoder: InputEncoder, rows: Rows) -> Array:
         """The inputs of some rows; only the row groups that they are in are read."""
         found = np.empty((len(rows), len(encoder.names)))
         for at, batch in self._taken(encoder.columns, rows):
@@ -184,10 +184,10 @@ class FileShard:
             with opened(self.file) as (reader, file):
                 wrong = reader.load(file.metadata, wanted, names)
                 if wrong is not None:
-                    for _ in file.iter_batches(BLOCK, **how):  # damaged, if this fails
+                    for _ in file.iter_batches(MAX_BLOCK_ROWS, **how):  # damaged, if this fails
                         pass
                     raise changed(self.name, f"it has other values in the column {wrong!r}")
-                yield from file.iter_batches(BLOCK, **how)
+                yield from file.iter_batches(MAX_BLOCK_ROWS, **how)
         except (arrow.ArrowException, OSError, ValueError) as error:
             why = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise UnreadableShard(f"{self.name} cannot be read: {why}") from error
@@ -214,7 +214,7 @@ class FileShard:
                     yield here[inside], batch.take(arrow.array(place[inside]))
                 done += batch.num_rows
 
-    def _finite(self, X: Array, encoder: Encoder) -> Array:
+    def _finite(self, X: Array, encoder: InputEncoder) -> Array:
         if np.isfinite(X).all():
             return X
         bad = ~np.isfinite(X)

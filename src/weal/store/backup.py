@@ -12,9 +12,9 @@ from pathlib import Path
 from weal.errors import DamagedStore, WealError
 from weal.files import atomic_file
 from weal.store import sqlite_file
-from weal.store.doctor import Finding, examine_file
-from weal.store.naming import read_name
-from weal.store.sqlite import in_our_words
+from weal.store.integrity import Finding, examine_file
+from weal.store.sqlite import translate_errors
+from weal.store.urls import read_name
 
 
 def backup(
@@ -44,7 +44,7 @@ def backup(
 
 def _copied(source: Path, draft: Path, shown: str) -> list[Finding]:
     """What the doctor found in a copy that it says is sound."""
-    with in_our_words(shown):
+    with translate_errors(shown):
         sqlite_file.copy_pages(source, draft)
     found = examine_file(draft, f"the copy of {shown}")
     if wrong := [str(one) for one in found if one.level == "broken"]:

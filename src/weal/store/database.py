@@ -8,9 +8,12 @@ the work that an earlier try ended in doubt: the connection was lost while it wa
 that, every transaction that writes events has a random token of its own, kept in their rows.
 """
 
+import math
 import os
+import random
 import secrets
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
@@ -20,8 +23,8 @@ from typing import Generic, Protocol, TypeVar
 from weal.errors import NotAllowed
 from weal.store import statements
 from weal.store.events import Draft, Event, check_name
-from weal.store.statements import Sql
-from weal.store.store import Chunk, Decide, check_created
+from weal.store.protocol import Chunk, Decide, check_created
+from weal.store.statements import SqlConnection
 
 T = TypeVar("T")
 
@@ -43,10 +46,10 @@ class Engine(Protocol):
     def place(self) -> str:
         """The store's name, with *** for a password."""
 
-    def read(self, work: Callable[[Sql], T]) -> T:
+    def read(self, work: Callable[[SqlConnection], T]) -> T:
         """The answer of work that only reads."""
 
-    def write(self, work: Callable[[Sql, bool], T]) -> T:
+    def write(self, work: Callable[[SqlConnection, bool], T]) -> T:
         """The answer of work in a transaction, after its commit; all of it or nothing."""
 
     def turn(self, name: str) -> AbstractContextManager[None]:
@@ -56,7 +59,7 @@ class Engine(Protocol):
         """Let go of the connection."""
 
 
-class Held(Generic[C]):
+class SharedConnection(Generic[C]):
     """One connection for the threads of a process, in turn; a forked child starts with none.
 
     A child that closed the connection of its parent would disturb it, so that it keeps it unused.
@@ -69,7 +72,7 @@ class Held(Generic[C]):
         self.connection: C | None = None
 
     @contextmanager
-    def turn(self) -> Iterator["Held[C]"]:
+    def turn(self) -> Iterator["SharedConnection[C]"]:
         """The connection is ours alone until the end of the block."""
         if self._pid != os.getpid():
             self._parents.append(self.connection)
@@ -127,7 +130,7 @@ class DatabaseStore:
 
     def known(self, name: str, ids: Iterable[str]) -> set[str]:
         wanted = list(ids)
-        return self.engine.read(lambda sql: statements.known(sql, name, wanted))
+        return self.engine.read(lambda sql: statements.existing_ids(sql, name, wanted))
 
     def chunks(self, name: str) -> Iterator[bytes]:
         count = self.engine.read(lambda sql: statements.chunk_count(sql, name))
@@ -153,3 +156,21 @@ class DatabaseStore:
 
     def close(self) -> None:
         self.engine.close()
+
+
+FIRST_PAUSE_SECONDS, _MIN_PAUSE_SECONDS = (
+    0.008,
+    0.001,
+)  # seconds between tries: at first, and after a while
+_RETRIES_UNTIL_MIN_PAUSE = 16  # tries until the pauses are short
+
+
+def pauses(patience: float = math.inf) -> Iterator[float]:
+    """Seconds to wait before each try: shorter for who has waited longer, and by chance."""
+    tries, deadline = 0, time.monotonic() + patience
+    while time.monotonic() < deadline:
+        tries += 1
+        longest = max(
+            _MIN_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * (1.0 - tries / _RETRIES_UNTIL_MIN_PAUSE)
+        )
+        yield random.uniform(0.5, 1.0) * longest

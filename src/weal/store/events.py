@@ -27,7 +27,7 @@ from typing import Any
 from weal.errors import DamagedStore
 
 EVENT_KINDS = ("created", "added", "asked", "told", "skipped", "corrected", "withdrawn", "settings")
-AHEAD = timedelta(minutes=5)  # by which clocks may differ without a word
+MAX_CLOCK_DIFFERENCE = timedelta(minutes=5)  # by which clocks may differ without a word
 MAX_KEY = 200  # characters of a client's key; databases limit what they can index
 MAX_DIGITS = 4000  # of an id that is given as a number
 WHOLE = 2.0**53  # beyond, a float does not hold every whole number
@@ -63,7 +63,7 @@ class Event:
     hash: str
 
 
-def spell(body: Any) -> str:
+def canonical_json(body: Any) -> str:
     """JSON in the one spelling that is stored and hashed."""
     return json.dumps(
         body, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
@@ -75,9 +75,9 @@ def timestamp(time: datetime) -> str:
     return time.astimezone(UTC).isoformat(timespec="microseconds")
 
 
-def seal(previous: str, fields: Sequence[Any]) -> str:
+def hash_event(previous: str, fields: Sequence[Any]) -> str:
     """The hash of the row with these fields (all of Row but the hash) after that hash."""
-    return hashlib.blake2b(spell([previous, *fields]).encode(), digest_size=32).hexdigest()
+    return hashlib.blake2b(canonical_json([previous, *fields]).encode(), digest_size=32).hexdigest()
 
 
 def write(
@@ -88,7 +88,7 @@ def write(
     for seq, draft in enumerate(drafts, start=last + 1):
         text = _checked_body(draft)
         fields = (campaign, seq, draft.kind, draft.id, text, draft.who, timestamp(now), draft.key)
-        previous = seal(previous, fields)
+        previous = hash_event(previous, fields)
         rows.append((*fields, previous))
     return rows
 
@@ -96,13 +96,13 @@ def write(
 def read(row: Sequence[Any], previous: Any, place: str) -> Event:
     """The event of a stored row, which must follow the hash `previous`; else DamagedStore."""
     if not all(isinstance(value, kind) for value, kind in zip(row, _TYPES, strict=True)):
-        raise damaged(place, "a row of its events has values of the wrong type")
-    if not isinstance(previous, str) or seal(previous, row[:-1]) != row[-1]:
-        raise damaged(place, f"event {row[1]} of {row[0]!r} does not match its hash")
-    return unchecked(row)
+        raise damage_error(place, "a row of its events has values of the wrong type")
+    if not isinstance(previous, str) or hash_event(previous, row[:-1]) != row[-1]:
+        raise damage_error(place, f"event {row[1]} of {row[0]!r} does not match its hash")
+    return event_of_row(row)
 
 
-def unchecked(row: Sequence[Any]) -> Event:
+def event_of_row(row: Sequence[Any]) -> Event:
     """The event of a row whose hash was looked at already."""
     campaign, seq, kind, name, text, who, time, key, found = row
     when = datetime.fromisoformat(time)
@@ -111,10 +111,10 @@ def unchecked(row: Sequence[Any]) -> Event:
 
 def from_the_future(events: Iterable[Event], now: datetime) -> list[Event]:
     """Events that were written by a clock ahead of this one."""
-    return [event for event in events if event.time > now + AHEAD]
+    return [event for event in events if event.time > now + MAX_CLOCK_DIFFERENCE]
 
 
-def damaged(place: str, what: str) -> DamagedStore:
+def damage_error(place: str, what: str) -> DamagedStore:
     """The error for a store whose rows are not what was written."""
     return DamagedStore(
         f"{place} is damaged: {what}; run `weal doctor --store {place}`, which says more and can "
@@ -165,13 +165,15 @@ def _checked_body(draft: Draft) -> str:
     if not isinstance(draft.body.get("v"), int):
         raise ValueError(f"the body of {draft.kind!r} lacks its version: add 'v': 1")
     try:
-        text = spell(draft.body)
+        text = canonical_json(draft.body)
         json.dumps(draft.body, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise ValueError(f"the body of {draft.kind!r} has half a character in it") from None
     except TypeError as error:
         raise ValueError(f"the body of {draft.kind!r} is not JSON: {error}") from error
-    if spell(json.loads(text)) != text:  # two keys that are one in JSON, such as True and "true"
+    if (
+        canonical_json(json.loads(text)) != text
+    ):  # two keys that are one in JSON, such as True and "true"
         raise ValueError(f"the body of {draft.kind!r} does not survive JSON: {_short(text)}")
     return text
 

@@ -12,12 +12,12 @@ from datetime import UTC, datetime
 
 from weal.store import events
 from weal.store.events import Draft, Event, Row, check_name
-from weal.store.naming import Name
-from weal.store.store import Chunk, Decide, check_created, check_write, unknown
+from weal.store.protocol import Chunk, Decide, check_created, check_write, unknown
+from weal.store.urls import StoreUrl
 
 
 @dataclass(slots=True)
-class _Shelf:
+class _CampaignRows:
     """One campaign, and the book of whoever holds the lock."""
 
     now: datetime
@@ -71,7 +71,7 @@ class MemoryStore:
     url = "memory:"
 
     def __init__(self) -> None:
-        self._shelves: dict[str, _Shelf] = {}
+        self._shelves: dict[str, _CampaignRows] = {}
         self._lock = threading.RLock()
 
     def __repr__(self) -> str:
@@ -83,7 +83,7 @@ class MemoryStore:
         with self._lock:
             if name in self._shelves:
                 return False
-            shelf = _Shelf(self.now())
+            shelf = _CampaignRows(self.now())
             shelf.write(name, drafts, chunks)
             self._shelves[name] = shelf
             return True
@@ -132,12 +132,12 @@ class MemoryStore:
     def close(self) -> None:
         """Nothing to let go of."""
 
-    def _shelf(self, name: str) -> _Shelf:
+    def _shelf(self, name: str) -> _CampaignRows:
         if name not in self._shelves:
             raise unknown(name, self.campaigns(), self.url)
         return self._shelves[name]
 
 
-def open(name: Name) -> MemoryStore:
+def open(name: StoreUrl) -> MemoryStore:
     """A store of its own, empty."""
     return MemoryStore()

@@ -20,12 +20,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from weal.errors import NotAllowed, WealError
-from weal.store import schema
-from weal.store.database import DatabaseStore, Held
-from weal.store.events import damaged
-from weal.store.naming import Name
-from weal.store.sqlite_sql import nothing, pauses
-from weal.store.statements import Sql
+from weal.store import statements
+from weal.store.database import DatabaseStore, SharedConnection, pauses
+from weal.store.events import damage_error
+from weal.store.sqlite import nothing
+from weal.store.statements import SqlConnection
+from weal.store.urls import StoreUrl
 
 try:
     import psycopg
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Connection = psycopg.Connection[tuple[Any, ...]]
-PATIENCE = 30.0  # seconds to try to get a lost connection back
+RECONNECT_SECONDS = 30.0  # seconds to try to get a lost connection back
 _PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0)  # between tries, the last one again and again
-TURN = 30.0  # seconds to wait for one's turn
+LOCK_TIMEOUT_SECONDS = 30.0  # seconds to wait for one's turn
 _TRY, _RELEASE = "SELECT pg_try_advisory_lock(?, ?)", "SELECT pg_advisory_unlock(?, ?)"
 _SETUP = (
     "SET lock_timeout = '60s'",
@@ -51,10 +51,10 @@ _SETUP = (
     " WHERE current_setting('synchronous_commit') = 'off'",
 )
 _NOW = """SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')"""
-_RIGHTS = "your user may not do that: ask for the rights to read, write and create tables"
+_PERMISSION_CODES = "your user may not do that: ask for the rights to read, write and create tables"
 _ADVICE = {
-    "3F000": _RIGHTS,
-    "42501": _RIGHTS,
+    "3F000": _PERMISSION_CODES,
+    "42501": _PERMISSION_CODES,
     "53100": "its disk is full: make room and try again",
     "53300": "it has too many connections: close some, or raise max_connections",
     "55P03": "another program kept the campaign locked for a minute: try again",
@@ -91,17 +91,17 @@ class PostgresSql:
 class PostgresEngine:
     """Transactions on one database of a server."""
 
-    def __init__(self, name: Name, patience: float | None = None) -> None:
+    def __init__(self, name: StoreUrl, patience: float | None = None) -> None:
         self.place = name.shown
         self._login = _login(name, patience)
         self._patience = patience
         self._gave_up = -math.inf  # when a connection was last tried in vain for all that time
-        self._held: Held[Connection] = Held()
+        self._held: SharedConnection[Connection] = SharedConnection()
         self._built: Connection | None = None  # to a database that was seen to have our tables
         with self._held.turn() as held, self._in_our_words():
             held.connection = self._connect()  # what is wrong with the address is said at once
 
-    def read(self, work: Callable[[Sql], T]) -> T:
+    def read(self, work: Callable[[SqlConnection], T]) -> T:
         def look(sql: PostgresSql, again: bool) -> T:
             if self._built is sql.connection or _version(sql):
                 return work(sql)
@@ -110,7 +110,7 @@ class PostgresEngine:
 
         return self._persist(look)
 
-    def write(self, work: Callable[[Sql, bool], T]) -> T:
+    def write(self, work: Callable[[SqlConnection, bool], T]) -> T:
         def transaction(sql: PostgresSql, again: bool) -> T:
             if self._built is not sql.connection:
                 _bring_up(sql)
@@ -123,9 +123,9 @@ class PostgresEngine:
     @contextmanager
     def turn(self, name: str) -> Iterator[None]:
         """One at a time in this block, of all who ask in this campaign: an advisory lock."""
-        key = (schema.APPLICATION_ID, zlib.crc32(name.encode()) - (1 << 31))
+        key = (statements.STORE_APPLICATION_ID, zlib.crc32(name.encode()) - (1 << 31))
         taken = False
-        for pause in pauses(TURN):
+        for pause in pauses(LOCK_TIMEOUT_SECONDS):
             if taken := bool(self.read(lambda sql: sql.rows(_TRY, key)[0][0])):
                 break
             time.sleep(pause)
@@ -161,7 +161,10 @@ class PostgresEngine:
 
     def _deadline(self) -> float:
         """Until when to try: once, where somebody has just tried for long."""
-        now, patience = time.monotonic(), PATIENCE if self._patience is None else self._patience
+        now, patience = (
+            time.monotonic(),
+            RECONNECT_SECONDS if self._patience is None else self._patience,
+        )
         return now if now - self._gave_up < patience else now + patience
 
     def _connect(self) -> Connection:
@@ -194,7 +197,7 @@ class PostgresEngine:
             if secret:
                 reason = reason.replace(str(secret), "***")
         if error.sqlstate in ("XX001", "XX002"):
-            return damaged(self.place, reason)
+            return damage_error(self.place, reason)
         if error.sqlstate is None:
             return WealError(f"{self.place} cannot be reached: {reason}")
         advice = _ADVICE.get(error.sqlstate, "PostgreSQL refused")
@@ -202,7 +205,7 @@ class PostgresEngine:
         return kind(f"{self.place}: {advice} ({reason}); what was told before is safe")
 
 
-def _login(name: Name, patience: float | None) -> dict[str, Any]:
+def _login(name: StoreUrl, patience: float | None) -> dict[str, Any]:
     """What psycopg needs to connect; our wishes give way to those in the address."""
     try:
         given: dict[str, Any] | None = dict(conninfo_to_dict(name.address))
@@ -222,30 +225,30 @@ def _login(name: Name, patience: float | None) -> dict[str, Any]:
 
 def _bring_up(sql: PostgresSql) -> None:
     """Make the tables, or take the steps that they lack; one process at a time."""
-    if _version(sql) == len(schema.POSTGRES):
+    if _version(sql) == len(statements.POSTGRES):
         return
     with sql.connection.transaction():
-        sql.rows("SELECT pg_advisory_xact_lock(?)", (schema.APPLICATION_ID,))
+        sql.rows("SELECT pg_advisory_xact_lock(?)", (statements.STORE_APPLICATION_ID,))
         sql.rows("CREATE TABLE IF NOT EXISTS weal_schema (version integer NOT NULL)")
-        for step in schema.POSTGRES[_version(sql) :]:
+        for step in statements.POSTGRES[_version(sql) :]:
             for statement in step:
                 sql.rows(statement)
         sql.rows("DELETE FROM weal_schema")
-        sql.rows("INSERT INTO weal_schema VALUES (?)", (len(schema.POSTGRES),))
+        sql.rows("INSERT INTO weal_schema VALUES (?)", (len(statements.POSTGRES),))
 
 
 def _version(sql: PostgresSql) -> int:
     look = "SELECT current_setting('server_encoding'), to_regclass('weal_schema') IS NOT NULL,"
     encoding, there, usable = sql.rows(f"{look} current_schema() IS NOT NULL")[0]
     if not usable:  # PostgreSQL passes over schemas that are not for us, and shows none
-        raise NotAllowed(f"{sql.place}: {_RIGHTS}")
+        raise NotAllowed(f"{sql.place}: {_PERMISSION_CODES}")
     if encoding != "UTF8":
         raise WealError(
             f"{sql.place} has the encoding {encoding}, which cannot keep every id: make a database "
             "with ENCODING 'UTF8'"
         )
     found = sql.rows("SELECT max(version) FROM weal_schema")[0][0] if there else 0
-    schema.check_version(found or 0, len(schema.POSTGRES), sql.place)
+    statements.check_version(found or 0, len(statements.POSTGRES), sql.place)
     return int(found or 0)
 
 
@@ -264,6 +267,6 @@ def _statement(text: str) -> "LiteralString":
     return text.replace("?", "%s")
 
 
-def open(name: Name, patience: float | None = None) -> DatabaseStore:
+def open(name: StoreUrl, patience: float | None = None) -> DatabaseStore:
     """The store in this database; a lost connection is tried again for `patience` seconds."""
     return DatabaseStore(PostgresEngine(name, patience))

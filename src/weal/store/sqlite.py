@@ -6,29 +6,98 @@ forked child opens its own. A file that does not exist yet, or is empty, is made
 first write; until then readers see an empty store, and leave the file as it is. Whatever SQLite
 complains of becomes an error of ours that names the file; a write that failed is rolled back, and
 the store stays usable.
+
+An open connection to a SQLite file, as the statements want it; and one to an empty store.
+
+waiting    a statement that finds the file locked is tried again until PATIENCE is over. SQLite
+           itself would wait longer and longer between its tries, so that who has waited long
+           is overtaken by who comes now; here the pauses get shorter. Python sleeps, not
+           SQLite, so that Ctrl-C is heard.
+nothing    the tables of a store that nobody has made yet: readers need not know of it
 """
 
+import json
 import os
 import random
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from weal.errors import NotAllowed, WealError
 from weal.store import sqlite_file
-from weal.store.database import DatabaseStore, Held
-from weal.store.events import damaged
-from weal.store.naming import Name
-from weal.store.sqlite_sql import FIRST, SqliteSql, nothing, pauses
-from weal.store.statements import Sql
+from weal.store.database import FIRST_PAUSE_SECONDS, DatabaseStore, SharedConnection, pauses
+from weal.store.events import damage_error
+from weal.store.statements import SqlConnection
+from weal.store.urls import StoreUrl
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteSql:
+    """An open connection to a file."""
+
+    place: str
+    connection: sqlite3.Connection
+    locking: str = ""  # BEGIN IMMEDIATE has locked the whole file
+    among: str = "IN (SELECT value FROM json_each(?))"
+
+    def listed(self, values: list[str]) -> str:
+        return json.dumps(values)
+
+    def rows(self, text: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        return self._patiently(text, values)[0]
+
+    def begin(self) -> bool:
+        """Take the write lock; whether others had it."""
+        return self._patiently("BEGIN IMMEDIATE", ())[1] > 0
+
+    def _patiently(self, text: str, values: Sequence[Any]) -> tuple[list[tuple[Any, ...]], int]:
+        """What the statement answers, and how often it was tried in vain."""
+        deadline = time.monotonic() + sqlite_file.BUSY_TIMEOUT_SECONDS
+        for tries, pause in enumerate(pauses()):
+            try:
+                return self.connection.execute(text, values).fetchall(), tries
+            except sqlite3.OperationalError as error:
+                if not _is_busy(error) or time.monotonic() > deadline:
+                    raise
+            time.sleep(pause)
+        raise AssertionError("the pauses never end")
+
+    def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        marks = ", ".join("?" * len(columns))
+        self.connection.executemany(
+            f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows
+        )
+        sqlite_file.trace("after insert")
+
+    def now(self) -> datetime:
+        text = self.rows("SELECT strftime('%Y-%m-%dT%H:%M:%f', 'now')")[0][0]
+        return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+@contextmanager
+def nothing(place: str) -> Iterator[SqliteSql]:
+    """What a store holds that nobody has made yet."""
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        sqlite_file.build(connection)
+        yield SqliteSql(place, connection)
+    finally:
+        connection.close()
+
+
+def _is_busy(error: sqlite3.OperationalError) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+
 
 T = TypeVar("T")
-CROWDED = 1.0  # seconds for which a wait is remembered
-TURN = 30.0  # seconds to wait for one's turn
-_RIGHTS = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
+CONTENTION_SECONDS = 1.0  # seconds for which a wait is remembered
+LOCK_TIMEOUT_SECONDS = 30.0  # seconds to wait for one's turn
+_PERMISSION_ERRORS = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
 
 
 class SqliteEngine:
@@ -37,18 +106,18 @@ class SqliteEngine:
     def __init__(self, path: Path, place: str) -> None:
         self.place = place
         self._path = path
-        self._held: Held[sqlite3.Connection] = Held()
+        self._held: SharedConnection[sqlite3.Connection] = SharedConnection()
         self._crowded = 0.0  # until when others are likely to wait
         self._file = (0, 0)  # which file the connection is to: its device and number
         sqlite_file.check_path(path, place)
         if path.exists():
             self.read(lambda sql: None)  # what is wrong with the file is said at once
 
-    def read(self, work: Callable[[Sql], T]) -> T:
+    def read(self, work: Callable[[SqlConnection], T]) -> T:
         with self._using(make=False) as sql:
             return work(sql)
 
-    def write(self, work: Callable[[Sql, bool], T]) -> T:
+    def write(self, work: Callable[[SqlConnection, bool], T]) -> T:
         with self._using(make=True) as sql:
             self._check_in_place()
             sqlite_file.trace("before begin")
@@ -67,9 +136,9 @@ class SqliteEngine:
     def _begin(self, sql: SqliteSql) -> None:
         """Take the write lock; who had to wait for it lately lets others go first, once."""
         if time.monotonic() < self._crowded:
-            time.sleep(random.uniform(0.0, 2.0 * FIRST))
+            time.sleep(random.uniform(0.0, 2.0 * FIRST_PAUSE_SECONDS))
         if sql.begin():
-            self._crowded = time.monotonic() + CROWDED
+            self._crowded = time.monotonic() + CONTENTION_SECONDS
 
     @contextmanager
     def turn(self, name: str) -> Iterator[None]:
@@ -81,7 +150,7 @@ class SqliteEngine:
             return
         folder = os.open(self._path.parent, os.O_RDONLY)
         try:
-            for pause in pauses(TURN):
+            for pause in pauses(LOCK_TIMEOUT_SECONDS):
                 with suppress(OSError):
                     fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     break
@@ -95,7 +164,7 @@ class SqliteEngine:
 
     @contextmanager
     def _using(self, make: bool) -> Iterator[SqliteSql]:
-        with self._held.turn() as held, in_our_words(self.place):
+        with self._held.turn() as held, translate_errors(self.place):
             if held.connection is None and (make or self._path.exists()):
                 held.connection = self._connect(make)
             if held.connection is not None:
@@ -136,24 +205,24 @@ def _identity(path: Path) -> tuple[int, int]:
 
 
 @contextmanager
-def in_our_words(place: str) -> Iterator[None]:
+def translate_errors(place: str) -> Iterator[None]:
     """Turn what SQLite raises into errors of ours that name the store."""
     try:
         yield
     except sqlite3.Error as error:
-        raise _translated(error, place) from error
+        raise _translate_error(error, place) from error
     except UnicodeDecodeError as error:  # of what SQLite says: it quotes the damaged bytes
-        raise damaged(place, "it holds text that is none") from error
+        raise damage_error(place, "it holds text that is none") from error
 
 
-def _translated(error: sqlite3.Error, place: str) -> WealError:
+def _translate_error(error: sqlite3.Error, place: str) -> WealError:
     code = getattr(error, "sqlite_errorcode", None)
     corrupt = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_TOOBIG)
     if code is None or code == sqlite3.SQLITE_IOERR_SHORT_READ or code & 0xFF in corrupt:
-        return damaged(place, str(error))
+        return damage_error(place, str(error))
     advice = {
-        sqlite3.SQLITE_BUSY: f"another program kept it locked for {sqlite_file.PATIENCE:g} s: "
-        "try again",
+        sqlite3.SQLITE_BUSY: "another program kept it locked for "
+        f"{sqlite_file.BUSY_TIMEOUT_SECONDS:g} s: try again",
         sqlite3.SQLITE_FULL: "its disk is full: make room and try again",
         sqlite3.SQLITE_READONLY: "it is read-only: make the file and its folder writable, or name "
         "another store",
@@ -164,10 +233,10 @@ def _translated(error: sqlite3.Error, place: str) -> WealError:
     if code == sqlite3.SQLITE_IOERR_SHMSIZE:  # no room for the index of the log
         code = sqlite3.SQLITE_FULL
     reason = advice.get(code & 0xFF, "SQLite refused")
-    kind = NotAllowed if code & 0xFF in _RIGHTS else WealError
+    kind = NotAllowed if code & 0xFF in _PERMISSION_ERRORS else WealError
     return kind(f"{place}: {reason} ({error}); what was told before is safe")
 
 
-def open(name: Name) -> DatabaseStore:
+def open(name: StoreUrl) -> DatabaseStore:
     """The store in this file."""
     return DatabaseStore(SqliteEngine(Path(name.address), name.shown))

@@ -25,10 +25,10 @@ from pathlib import Path
 
 from weal.errors import WealError
 from weal.files import atomic_file, sync_folder
-from weal.store import schema
-from weal.store.events import damaged
+from weal.store import statements
+from weal.store.events import damage_error
 
-PATIENCE = 60.0  # seconds to wait for another writer
+BUSY_TIMEOUT_SECONDS = 60.0  # seconds to wait for another writer
 SAFE_LOG = (3, 51, 3)
 _OVER_FUSE = ("fuse.sshfs", "fuse.glusterfs", "fuse.s3fs", "fuse.rclone", "davfs")
 _NETWORK = frozenset(
@@ -83,7 +83,7 @@ def connect(path: Path, place: str, make: bool = True) -> sqlite3.Connection | N
             create_file(path)
     connection = sqlite3.connect(
         f"{path.as_uri()}?mode={'rwc' if make else 'rw'}",
-        timeout=PATIENCE,
+        timeout=BUSY_TIMEOUT_SECONDS,
         isolation_level=None,
         check_same_thread=False,
         uri=True,
@@ -97,7 +97,7 @@ def connect(path: Path, place: str, make: bool = True) -> sqlite3.Connection | N
         if not found and not make:
             connection.close()
             return None
-        if found < len(schema.SQLITE):
+        if found < len(statements.SQLITE):
             _bring_up(connection, path, place)
         _choose_journal(connection, path, place)
         connection.execute("PRAGMA synchronous=EXTRA")
@@ -125,11 +125,11 @@ def version(connection: sqlite3.Connection, place: str) -> int:
     empty = not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if owner == 0 and number == 0 and empty:
         return 0
-    if owner != schema.APPLICATION_ID:
+    if owner != statements.STORE_APPLICATION_ID:
         raise WealError(f"{place} is a SQLite file of another program: name another file")
-    schema.check_version(number, len(schema.SQLITE), place)
+    statements.check_version(number, len(statements.SQLITE), place)
     if number < 1 or empty:
-        raise damaged(place, f"it has version {number} and {'no' if empty else 'some'} tables")
+        raise damage_error(place, f"it has version {number} and {'no' if empty else 'some'} tables")
     return number
 
 
@@ -140,12 +140,12 @@ def pragma(connection: sqlite3.Connection, name: str) -> int:
 
 def build(connection: sqlite3.Connection, since: int = 0) -> None:
     """Take the steps of the schema after number `since`."""
-    for step in schema.SQLITE[since:]:
+    for step in statements.SQLITE[since:]:
         for statement in step:
             connection.execute(statement)
         trace("in the upgrade")
-    connection.execute(f"PRAGMA application_id={schema.APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version={len(schema.SQLITE)}")
+    connection.execute(f"PRAGMA application_id={statements.STORE_APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version={len(statements.SQLITE)}")
 
 
 def roll_back(connection: sqlite3.Connection) -> None:
@@ -160,7 +160,7 @@ def is_store(path: Path) -> bool:
         return True
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)) as found:
-            return pragma(found, "application_id") == schema.APPLICATION_ID
+            return pragma(found, "application_id") == statements.STORE_APPLICATION_ID
     except sqlite3.Error:
         return False
 
@@ -169,7 +169,7 @@ def _bring_up(connection: sqlite3.Connection, path: Path, place: str) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
         before = version(connection, place)  # another process may have been first
-        if before < len(schema.SQLITE):
+        if before < len(statements.SQLITE):
             if before:
                 _copy(path, before)
             build(connection, before)
@@ -197,13 +197,15 @@ def _copy(path: Path, number: int) -> Path:
 def copy_pages(path: Path, draft: Path) -> None:
     """A copy of the file as it is at one moment, whoever writes meanwhile, checked by SQLite."""
     with (
-        closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", timeout=PATIENCE, uri=True)) as source,
+        closing(
+            sqlite3.connect(f"{path.as_uri()}?mode=ro", timeout=BUSY_TIMEOUT_SECONDS, uri=True)
+        ) as source,
         closing(sqlite3.connect(draft)) as target,
     ):
         source.backup(target)
         trace("in the copy")
         if target.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
-            raise damaged(str(path), "a copy of it is not in order")
+            raise damage_error(str(path), "a copy of it is not in order")
 
 
 def log_is_safe(path: Path) -> bool:

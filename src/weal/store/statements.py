@@ -9,6 +9,12 @@
 All functions work on a `Sql`: one open connection, in a transaction where something is written.
 An event is always read together with the hash of the event before it, and checked. The number in
 weal_campaign is read first and nothing is ever deleted, so that readers need no transaction.
+
+The tables of a store, as numbered steps: a new store takes all, an old one those it lacks.
+
+A step that was released is never changed; a change is a step more. The number of the last step is
+kept in the store (SQLite's user_version, PostgreSQL's table weal_schema), and a store with a
+higher number than we know is refused.
 """
 
 import hashlib
@@ -18,19 +24,23 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
+from weal import __version__
+from weal.errors import WealError
 from weal.store import events
-from weal.store.events import Draft, Event, damaged
-from weal.store.store import Chunk, Decide, check_write, unknown
+from weal.store.events import Draft, Event, damage_error
+from weal.store.protocol import Chunk, Decide, check_write, unknown
 
-LONG = 256  # characters of an id that an index of PostgreSQL takes whatever they are
-_FIELDS = ("campaign", "seq", "kind", "id", "body", "who", "time", "key", "hash")
+MAX_INDEXED_ID_CHARACTERS = (
+    256  # characters of an id that an index of PostgreSQL takes whatever they are
+)
+_EVENT_FIELDS = ("campaign", "seq", "kind", "id", "body", "who", "time", "key", "hash")
 _EVENTS = f"""
-    SELECT {", ".join(f"e.{field}" for field in _FIELDS)}, p.hash FROM weal_event e
+    SELECT {", ".join(f"e.{field}" for field in _EVENT_FIELDS)}, p.hash FROM weal_event e
     LEFT JOIN weal_event p ON p.campaign = e.campaign AND p.seq = e.seq - 1
     WHERE e.campaign = ? AND """
 
 
-class Sql(Protocol):
+class SqlConnection(Protocol):
     """An open connection to a database; `?` stands for a value."""
 
     @property
@@ -59,10 +69,10 @@ class Sql(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class TableBook:
+class TableTransaction:
     """One campaign under the write lock."""
 
-    sql: Sql
+    sql: SqlConnection
     name: str
     last: int
     hash: str
@@ -72,7 +82,7 @@ class TableBook:
         return of(self.sql, self.name, ids)
 
     def known(self, ids: Iterable[str]) -> set[str]:
-        return known(self.sql, self.name, ids)
+        return existing_ids(self.sql, self.name, ids)
 
     def by_key(self, key: str) -> Event | None:
         return next(iter(self.by_keys([key])), None)
@@ -91,15 +101,15 @@ class TableBook:
         return int(self.sql.rows(text, (self.name,))[0][0])
 
 
-def campaigns(sql: Sql) -> list[str]:
+def campaigns(sql: SqlConnection) -> list[str]:
     """Names of all campaigns, sorted."""
     names = [name for (name,) in sql.rows("SELECT name FROM weal_campaign")]
     if not all(isinstance(name, str) for name in names):
-        raise damaged(sql.place, "the name of a campaign is not text")
+        raise damage_error(sql.place, "the name of a campaign is not text")
     return sorted(names)
 
 
-def head(sql: Sql, name: str, lock: bool = False) -> tuple[int, str]:
+def head(sql: SqlConnection, name: str, lock: bool = False) -> tuple[int, str]:
     """Number and hash of the last event; with `lock`, nobody else writes until the commit."""
     suffix = sql.locking if lock else ""
     found = sql.rows(f"SELECT last, hash FROM weal_campaign WHERE name = ?{suffix}", (name,))
@@ -107,25 +117,29 @@ def head(sql: Sql, name: str, lock: bool = False) -> tuple[int, str]:
         raise unknown(name, campaigns(sql), sql.place)
     last, tip = found[0]
     if not (isinstance(last, int) and isinstance(tip, str)):
-        raise damaged(sql.place, f"the end of {name!r} is not a number and a hash")
+        raise damage_error(sql.place, f"the end of {name!r} is not a number and a hash")
     return last, tip
 
 
-def read(sql: Sql, name: str, since: int) -> list[Event]:
+def read(sql: SqlConnection, name: str, since: int) -> list[Event]:
     """Events after this number; DamagedStore unless they are the chain up to the head."""
     last, tip = head(sql, name)
     found = _select(sql, name, "e.seq > ? AND e.seq <= ?", since, last)
     expected = range(max(since, 0) + 1, last + 1)  # as long as a damaged number says
     if len(found) != len(expected) or [event.seq for event in found] != list(expected):
-        raise damaged(sql.place, f"events of {name!r} between {since + 1} and {last} are missing")
+        raise damage_error(
+            sql.place, f"events of {name!r} between {since + 1} and {last} are missing"
+        )
     if found and found[-1].hash != tip:
-        raise damaged(sql.place, f"the last event of {name!r} is not the one that was written last")
+        raise damage_error(
+            sql.place, f"the last event of {name!r} is not the one that was written last"
+        )
     if since <= 0:
         _refuse_beyond(sql, name)
     return found
 
 
-def of(sql: Sql, name: str, ids: Iterable[str]) -> list[Event]:
+def of(sql: SqlConnection, name: str, ids: Iterable[str]) -> list[Event]:
     """All events of these ids, in order."""
     found = _select(sql, name, f"e.id {sql.among}", sql.listed(list(ids)))
     if not found:
@@ -133,13 +147,13 @@ def of(sql: Sql, name: str, ids: Iterable[str]) -> list[Event]:
     return found
 
 
-def known(sql: Sql, name: str, ids: Iterable[str]) -> set[str]:
+def existing_ids(sql: SqlConnection, name: str, ids: Iterable[str]) -> set[str]:
     """Which of these are candidates."""
     slots = {_slot(one): one for one in ids}
     text = f"SELECT id FROM weal_candidate WHERE campaign = ? AND id {sql.among}"
     rows = sql.rows(text, (name, sql.listed(list(slots))))
     if any(slot not in slots for (slot,) in rows):
-        raise damaged(
+        raise damage_error(
             sql.place, f"the table of ids of {name!r} answers with others than were asked"
         )
     found = {slots[slot] for (slot,) in rows}
@@ -149,7 +163,7 @@ def known(sql: Sql, name: str, ids: Iterable[str]) -> set[str]:
 
 
 def create(
-    sql: Sql, name: str, drafts: Sequence[Draft], chunks: Sequence[Chunk], token: str
+    sql: SqlConnection, name: str, drafts: Sequence[Draft], chunks: Sequence[Chunk], token: str
 ) -> bool:
     """Make the campaign; False when another transaction made it."""
     start = "INSERT INTO weal_campaign (name, last, hash) VALUES (?, 0, '') ON CONFLICT DO NOTHING"
@@ -158,26 +172,28 @@ def create(
     if last:  # a campaign that was committed has an event
         mine = "SELECT 1 FROM weal_event WHERE campaign = ? AND seq = 1 AND token = ?"
         return bool(sql.rows(mine, (name, token)))
-    _write(TableBook(sql, name, 0, "", sql.now()), drafts, chunks, token)
+    _write(TableTransaction(sql, name, 0, "", sql.now()), drafts, chunks, token)
     return True
 
 
 def transact(
-    sql: Sql, name: str, decide: Decide, chunks: Sequence[Chunk], token: str, again: bool
+    sql: SqlConnection, name: str, decide: Decide, chunks: Sequence[Chunk], token: str, again: bool
 ) -> tuple[Event, ...]:
     """Lock, decide, write; when it is tried `again`, first see if the last try came through."""
     last, tip = head(sql, name, lock=True)
     found = _select(sql, name, "e.seq = ?", last)
     if [event.hash for event in found] != [tip]:
-        raise damaged(sql.place, f"the last event of {name!r} is not the one that was written last")
+        raise damage_error(
+            sql.place, f"the last event of {name!r} is not the one that was written last"
+        )
     _refuse_beyond(sql, name)
     if again and (done := _select(sql, name, "e.token = ?", token)):
         return tuple(done)
-    book = TableBook(sql, name, last, tip, sql.now())
+    book = TableTransaction(sql, name, last, tip, sql.now())
     return _write(book, decide(book), chunks, token)
 
 
-def _refuse_beyond(sql: Sql, name: str) -> None:
+def _refuse_beyond(sql: SqlConnection, name: str) -> None:
     """DamagedStore when there are events after the one that is to be the last; in one statement."""
     text = """SELECT count(*), min(e.seq) FROM weal_event e JOIN weal_campaign c
         ON c.name = e.campaign WHERE e.campaign = ? AND e.seq > c.last"""
@@ -186,28 +202,30 @@ def _refuse_beyond(sql: Sql, name: str) -> None:
         what = (
             f"{count} events of {name!r} from {first} on are after the one that is to be its last"
         )
-        raise damaged(sql.place, what)
+        raise damage_error(sql.place, what)
 
 
-def chunk_count(sql: Sql, name: str) -> int:
+def chunk_count(sql: SqlConnection, name: str) -> int:
     """How many chunks the campaign has; UnknownCampaign when there is none."""
     last, tip = head(sql, name)
-    return TableBook(sql, name, last, tip, sql.now()).next_chunk()
+    return TableTransaction(sql, name, last, tip, sql.now()).next_chunk()
 
 
-def chunk(sql: Sql, name: str, number: int) -> bytes:
+def chunk(sql: SqlConnection, name: str, number: int) -> bytes:
     """The bytes of a chunk; DamagedStore when they are not what was written."""
     text = "SELECT sha256, data FROM weal_chunk WHERE campaign = ? AND number = ?"
     found = sql.rows(text, (name, number))
     if not found or not isinstance(found[0][1], bytes):
-        raise damaged(sql.place, f"chunk {number} of the candidates of {name!r} is missing")
+        raise damage_error(sql.place, f"chunk {number} of the candidates of {name!r} is missing")
     expected, data = found[0]
     if hashlib.sha256(data).hexdigest() != expected:
-        raise damaged(sql.place, f"chunk {number} of the candidates of {name!r} has changed")
+        raise damage_error(sql.place, f"chunk {number} of the candidates of {name!r} has changed")
     return bytes(data)
 
 
-def snapshot(sql: Sql, name: str, kind: str, warn: bool = False) -> tuple[int, str, bytes] | None:
+def snapshot(
+    sql: SqlConnection, name: str, kind: str, warn: bool = False
+) -> tuple[int, str, bytes] | None:
     """The snapshot of that kind, if there is one and it is whole; a damaged one is warned of."""
     head(sql, name)
     text = "SELECT seq, hash, data, digest FROM weal_snapshot WHERE campaign = ? AND kind = ?"
@@ -223,7 +241,9 @@ def snapshot(sql: Sql, name: str, kind: str, warn: bool = False) -> tuple[int, s
     return None
 
 
-def keep_snapshot(sql: Sql, name: str, kind: str, seq: int, hash: str, data: bytes) -> None:
+def keep_snapshot(
+    sql: SqlConnection, name: str, kind: str, seq: int, hash: str, data: bytes
+) -> None:
     """Replace the snapshot of that kind."""
     head(sql, name, lock=True)
     sql.rows("DELETE FROM weal_snapshot WHERE campaign = ? AND kind = ?", (name, kind))
@@ -232,28 +252,28 @@ def keep_snapshot(sql: Sql, name: str, kind: str, seq: int, hash: str, data: byt
     sql.insert("weal_snapshot", columns, [row])
 
 
-def _select(sql: Sql, name: str, condition: str, *values: Any) -> list[Event]:
+def _select(sql: SqlConnection, name: str, condition: str, *values: Any) -> list[Event]:
     found = sql.rows(f"{_EVENTS}{condition} ORDER BY e.seq", (name, *values))
     return [events.read(row, "" if row[1] == 1 else before, sql.place) for *row, before in found]
 
 
 def _write(
-    book: TableBook, drafts: Sequence[Draft], chunks: Sequence[Chunk], token: str
+    book: TableTransaction, drafts: Sequence[Draft], chunks: Sequence[Chunk], token: str
 ) -> tuple[Event, ...]:
     check_write(book, drafts, chunks)
     if not drafts:
         return ()
     sql, name = book.sql, book.name
     rows = events.write(name, drafts, book.last, book.hash, book.now)
-    sql.insert("weal_event", (*_FIELDS, "token"), [(*row, token) for row in rows])
+    sql.insert("weal_event", (*_EVENT_FIELDS, "token"), [(*row, token) for row in rows])
     if chunks:
         _write_chunks(book, chunks)
     tip = (rows[-1][1], rows[-1][-1], name)
     sql.rows("UPDATE weal_campaign SET last = ?, hash = ? WHERE name = ?", tip)
-    return tuple(map(events.unchecked, rows))
+    return tuple(map(events.event_of_row, rows))
 
 
-def _write_chunks(book: TableBook, chunks: Sequence[Chunk]) -> None:
+def _write_chunks(book: TableTransaction, chunks: Sequence[Chunk]) -> None:
     first = book.next_chunk()
     rows = [(book.name, first + i, one.sha256, one.data) for i, one in enumerate(chunks)]
     book.sql.insert("weal_chunk", ("campaign", "number", "sha256", "data"), rows)
@@ -263,7 +283,7 @@ def _write_chunks(book: TableBook, chunks: Sequence[Chunk]) -> None:
 
 def _slot(name: str) -> str:
     """What stands for an id in the table of candidates."""
-    if len(name) <= LONG:
+    if len(name) <= MAX_INDEXED_ID_CHARACTERS:
         return name
     return f"blake2b:{hashlib.blake2b(name.encode(), digest_size=32).hexdigest()}"
 
@@ -272,3 +292,72 @@ def _digest(seq: int, tip: str, data: bytes) -> str:
     found = hashlib.blake2b(f"{seq} {tip} ".encode(), digest_size=32)
     found.update(data)
     return found.hexdigest()
+
+
+STORE_APPLICATION_ID = 0x5745414C  # "WEAL", in the header of our SQLite files
+
+# fmt: off
+SQLITE: tuple[tuple[str, ...], ...] = (
+    (
+        """CREATE TABLE weal_campaign (
+            name TEXT NOT NULL PRIMARY KEY, last INTEGER NOT NULL, hash TEXT NOT NULL
+        ) WITHOUT ROWID""",
+        """CREATE TABLE weal_event (
+            campaign TEXT NOT NULL, seq INTEGER NOT NULL,
+            kind TEXT NOT NULL, id TEXT, body TEXT NOT NULL, who TEXT NOT NULL,
+            time TEXT NOT NULL, key TEXT, hash TEXT NOT NULL, token TEXT NOT NULL,
+            PRIMARY KEY (campaign, seq)
+        ) WITHOUT ROWID""",
+        "CREATE INDEX weal_event_id ON weal_event (campaign, id) WHERE id IS NOT NULL",
+        "CREATE UNIQUE INDEX weal_event_key ON weal_event (campaign, key) WHERE key IS NOT NULL",
+        """CREATE TABLE weal_candidate (
+            campaign TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (campaign, id)
+        ) WITHOUT ROWID""",
+        """CREATE TABLE weal_chunk (
+            campaign TEXT NOT NULL, number INTEGER NOT NULL, sha256 TEXT NOT NULL,
+            data BLOB NOT NULL, PRIMARY KEY (campaign, number)
+        )""",
+        """CREATE TABLE weal_snapshot (
+            campaign TEXT NOT NULL, kind TEXT NOT NULL, seq INTEGER NOT NULL, hash TEXT NOT NULL,
+            data BLOB NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (campaign, kind)
+        )""",
+    ),
+)
+
+# A hash index takes ids of any length.
+POSTGRES: tuple[tuple[str, ...], ...] = (
+    (
+        """CREATE TABLE weal_campaign (
+            name text PRIMARY KEY, last bigint NOT NULL, hash text NOT NULL
+        )""",
+        """CREATE TABLE weal_event (
+            campaign text NOT NULL, seq bigint NOT NULL,
+            kind text NOT NULL, id text, body text NOT NULL, who text NOT NULL,
+            time text NOT NULL, key text, hash text NOT NULL, token text NOT NULL,
+            PRIMARY KEY (campaign, seq)
+        )""",
+        "CREATE INDEX weal_event_id ON weal_event USING hash (id)",
+        "CREATE UNIQUE INDEX weal_event_key ON weal_event (campaign, key) WHERE key IS NOT NULL",
+        """CREATE TABLE weal_candidate (
+            campaign text NOT NULL, id text NOT NULL, PRIMARY KEY (campaign, id)
+        )""",
+        """CREATE TABLE weal_chunk (
+            campaign text NOT NULL, number bigint NOT NULL, sha256 text NOT NULL,
+            data bytea NOT NULL, PRIMARY KEY (campaign, number)
+        )""",
+        """CREATE TABLE weal_snapshot (
+            campaign text NOT NULL, kind text NOT NULL, seq bigint NOT NULL, hash text NOT NULL,
+            data bytea NOT NULL, digest text NOT NULL, PRIMARY KEY (campaign, kind)
+        )""",
+    ),
+)
+# fmt: on
+
+
+def check_version(found: int, newest: int, place: str) -> None:
+    """An error for a store that a newer weal has written."""
+    if found > newest:
+        raise WealError(
+            f"{place} was written by a newer weal (its tables have version {found}; weal "
+            f"{__version__} knows versions up to {newest}): upgrade weal"
+        )

@@ -1,4 +1,15 @@
-"""Who makes a request: tokens, sessions and one-time codes, and the visit that they give.
+"""Sessions: a browser that has shown a token gets a session id as its cookie, never the token.
+
+A session is a small file in the server's folder, `sessions/SHA-256 OF ITS ID`:
+
+    {"v": 1, "token": digest of the token it was begun with, "began": ..., "expires": ...}
+
+so that sessions survive a restart and hold on every server of the folder, and so that whoever reads
+the folder finds no id to come in with. A session ends when it expires, when somebody logs out, and
+when its token is no longer valid (`--new-token`): the principal of a session is looked up by its
+token for each request. A file that cannot be read is no session.
+
+Who makes a request: tokens, sessions and one-time codes, and the visit that they give.
 
     token      `Authorization: Bearer TOKEN` of a program; `?token=TOKEN` of a browser that logs in
     session    the cookie of a browser that has logged in
@@ -8,14 +19,98 @@ Each leads to a token that is valid now, and the token to its principal (name an
 token ends every session of the old one, on every server of the folder.
 """
 
+import json
+import secrets
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_urlsafe
 
-from weal.web.sessions import Session, Sessions
-from weal.web.token import Principal, Tokens, digest_of, form_token
+from weal.files import is_plain_file
+from weal.web.token import Principal, Tokens, digest_of, form_token, write_private
+
+VERSION = 1
+SESSION_SECONDS = 30 * 24 * 3600  # from the login on
+MAX_SESSIONS = 1000  # of a token; the oldest end first
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A login: the digest of its token, and when it began and ends (seconds since 1970)."""
+
+    token: str
+    began: float
+    expires: float
+
+
+class Sessions:
+    """The sessions of a server's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / "sessions"
+
+    def begin(self, token: str) -> str:
+        """The id of a new session of the token with this digest."""
+        self._folder.mkdir(exist_ok=True, mode=0o700)
+        self._remove_old(token)
+        id_, now = secrets.token_urlsafe(32), time.time()
+        plain = {"v": VERSION, "token": token, "began": now, "expires": now + SESSION_SECONDS}
+        write_private(self._path(id_), json.dumps(plain), replace=False)
+        return id_
+
+    def find(self, id_: str) -> Session | None:
+        """The session with this id, unless it has ended."""
+        found = _read(self._path(id_))
+        return found if found and found.expires > time.time() else None
+
+    def end(self, id_: str) -> None:
+        """End a session."""
+        _remove(self._path(id_))
+
+    def end_all(self, token: str | None = None) -> None:
+        """End every session of the token with this digest; without one, every session."""
+        for path in self._paths():
+            session = _read(path)
+            if session is not None and token in (None, session.token):
+                _remove(path)
+
+    def _remove_old(self, token: str) -> None:
+        """Remove sessions that have expired, and the oldest of this token if there are too many."""
+        began = {}
+        for path in self._paths():
+            session = _read(path)
+            if session is not None and session.expires <= time.time():
+                _remove(path)
+            elif session is not None and session.token == token:
+                began[path] = session.began
+        surplus = max(0, len(began) - MAX_SESSIONS + 1)
+        for path in sorted(began, key=lambda one: began[one])[:surplus]:
+            _remove(path)
+
+    def _paths(self) -> Iterator[Path]:
+        return self._folder.glob("[0-9a-f]" * 64)
+
+    def _path(self, id_: str) -> Path:
+        return self._folder / digest_of(id_)
+
+
+def _remove(path: Path) -> None:
+    """Remove the file of a session, and no other: the file says that it is one."""
+    if _read(path) is not None:
+        path.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> Session | None:
+    if not is_plain_file(path):
+        return None
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        plain = json.loads(path.read_bytes())
+        if plain["v"] == VERSION:
+            return Session(str(plain["token"]), float(plain["began"]), float(plain["expires"]))
+    return None
+
 
 CODE_SECONDS = 60.0  # a one-time code is refused after this
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from weal.errors import WealError
 from weal.limits import variable
-from weal.web.runners import Runner
-from weal.web.shelf import Arguments
+from weal.web.job_context import Arguments
+from weal.web.job_runners import Runner
 
 CLOSE_SECONDS = 2.0  # that a job of this process gets to end; one of a child is killed at once
 STOP_TRIES, STOP_PAUSE = 500, 0.02  # how often a runner is told to stop, and seconds in between

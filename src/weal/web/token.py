@@ -24,7 +24,7 @@ from pathlib import Path
 
 from weal.files import Replace, write_atomically
 
-LETTERS = 43  # of a token: 32 random bytes
+TOKEN_LETTERS = 43  # of a token: 32 random bytes
 
 
 class Role(StrEnum):
@@ -80,7 +80,10 @@ class Tokens:
             version = (found.st_ino, found.st_mtime_ns, found.st_size)
             if self._read.get(path, (None, None))[0] != version:
                 token = path.read_text(encoding="ascii").strip()
-                self._read[path] = version, digest_of(token) if len(token) >= LETTERS else None
+                self._read[path] = (
+                    version,
+                    digest_of(token) if len(token) >= TOKEN_LETTERS else None,
+                )
             return self._read[path][1]
         except (OSError, ValueError):  # a file that cannot be read holds no token
             return None
@@ -93,7 +96,7 @@ def kept_token(folder: Path, new: bool = False, principal: Principal = FULL) -> 
     if replace or not path.exists():
         write_private(path, f"{secrets.token_urlsafe(32)}\n", is_token if replace else False)
     found = path.read_text(encoding="ascii").strip()
-    if len(found) < LETTERS:
+    if len(found) < TOKEN_LETTERS:
         raise ValueError(f"{path} holds no token of weal's: weal serve --new-token makes another")
     return found
 
@@ -129,7 +132,7 @@ def _is_private(path: Path) -> bool:
 def is_token(path: Path) -> bool:
     """Whether a file holds a token, or what is left of one: a word of at most LETTERS letters."""
     with path.open("rb") as file:
-        return re.fullmatch(rb"[\w-]{0,43}\n?", file.read(2 * LETTERS)) is not None
+        return re.fullmatch(rb"[\w-]{0,43}\n?", file.read(2 * TOKEN_LETTERS)) is not None
 
 
 def write_private(path: Path, text: str, replace: Replace) -> None:

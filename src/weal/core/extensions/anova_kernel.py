@@ -25,10 +25,10 @@ from weal.core.paper.kernels import register_family
 
 ANOVA = "anova"  # the name of the family
 
-CELLS = 1 << 14  # correlations at a time, that they stay in the processor's cache
+CORRELATION_BLOCK = 1 << 14  # correlations at a time, that they stay in the processor's cache
 # Weight of the empty set up to which k is [prod_i (1 + s k_i)/(1 + s)^d - weight] / (1 - weight):
 # the difference leaves all digits but one.
-MOST_EMPTY = 0.9
+MAX_EMPTY_SHARE = 0.9
 WIDE = 100  # inputs from which slopes are taken from the product
 
 
@@ -39,22 +39,22 @@ def correlation(X: Array, Y: Array, s: float) -> Array:
     """
     A, B = (np.multiply(points.T, 5.0**0.5, order="C") for points in (X, Y))  # (d, N), (d, N')
     empty = float(np.exp(-len(A) * np.log1p(s)))
-    if empty > MOST_EMPTY:
-        return _in_blocks(A, B, lambda a, b, out: _summed(a, b, s, out))
-    return _in_blocks(A, B, lambda a, b, out: _multiplied(a, b, s, empty, out))
+    if empty > MAX_EMPTY_SHARE:
+        return _in_blocks(A, B, lambda a, b, out: _sum_form(a, b, s, out))
+    return _in_blocks(A, B, lambda a, b, out: _product_form(a, b, s, empty, out))
 
 
 def _in_blocks(A: Array, B: Array, fill: Callable[[Array, Array, Array], None]) -> Array:
     """What `fill` writes for all pairs, some of the rows at a time."""
     out = np.empty((A.shape[1], B.shape[1]))
-    size = max(1, CELLS // max(1, B.shape[1]))
+    size = max(1, CORRELATION_BLOCK // max(1, B.shape[1]))
     for start in range(0, len(out), size):
         rows = slice(start, start + size)
         fill(A[:, rows, None], B[:, None, :], out[rows])
     return out
 
 
-def _multiplied(A: Array, B: Array, s: float, empty: float, out: Array) -> None:
+def _product_form(A: Array, B: Array, s: float, empty: float, out: Array) -> None:
     """K by the product, for A (d, n, 1) and B (d, 1, N'), in units of l_i / sqrt(5)."""
     most = s / (1.0 + s)
     r, part = np.empty_like(out), np.empty_like(out)
@@ -74,12 +74,14 @@ def _multiplied(A: Array, B: Array, s: float, empty: float, out: Array) -> None:
     out /= 1.0 - empty
 
 
-def _summed(A: Array, B: Array, s: float, out: Array) -> None:
+def _sum_form(A: Array, B: Array, s: float, out: Array) -> None:
     """K by the sum of positive terms."""
-    out[:] = joined((_matern52(np.abs(a - b)) for a, b in zip(A, B, strict=True)), s, len(A))
+    out[:] = combine_inputs(
+        (_matern52(np.abs(a - b)) for a, b in zip(A, B, strict=True)), s, len(A)
+    )
 
 
-def joined(each: Iterable[Array], s: float, d: int) -> Array:
+def combine_inputs(each: Iterable[Array], s: float, d: int) -> Array:
     """K from the correlations k_i, all of one shape, of d inputs."""
     total: Array | float = 0.0
     weight = s
@@ -93,8 +95,8 @@ def _product(each: Array, s: float) -> Array:
     """The same for correlations (d, T) of many inputs, at once where that leaves the digits."""
     d = len(each)
     empty = float(np.exp(-d * np.log1p(s)))
-    if empty > MOST_EMPTY:
-        return joined(each, s, d)
+    if empty > MAX_EMPTY_SHARE:
+        return combine_inputs(each, s, d)
     f = (1.0 + s * each) / (1.0 + s)
     return np.asarray((f.prod(axis=0) - empty) / (1.0 - empty))
 
@@ -112,7 +114,7 @@ def with_slopes(p: Array, D2: Array) -> tuple[Array, Callable[[Array], Array]]:
     a = np.sqrt(5.0 * D2) * np.exp(-p[:-1])[:, None]  # (d, T)
     decay = np.exp(-a)
     each = (1.0 + a + a * a / 3.0) * decay
-    k = _product(each, s) if d > WIDE else joined(each, s, d)
+    k = _product(each, s) if d > WIDE else combine_inputs(each, s, d)
 
     def slopes(w: Array) -> Array:
         f = (1.0 + s * each) / (1.0 + s)

@@ -1,4 +1,16 @@
-"""One lengthscale for each input, fitted to the labels: where the evidence peaks, and how high.
+"""What is fitted of a kernel: its parameters, how likely each is beforehand, and slopes by them.
+
+A shape is a family with one lengthscale for each input, as a function of p = (log l_1 .. log l_d),
+and for anova log s after these. Before any label the lengthscales have a level in common and each
+its own deviation from it, so that ten labels cannot switch an input off by themselves, and an
+input that few labels speak of is taken to be like the others:
+
+    log l_i = level + own_i     level ~ N(mean, LEVEL_SPREAD^2)     own_i ~ N(0, LENGTH_SPREAD^2)
+    log s ~ N(-log(d) / 2, STRENGTH_SPREAD^2)
+
+Correlations are taken for pairs of points, from their squared distances by input.
+
+One lengthscale for each input, fitted to the labels: where the evidence peaks, and how high.
 
 For a shape (`kernel_parameters`), p = (its parameters, log lam) and C = k(X, X) + offset + diag(lam
 + extra), the evidence with the magnitude integrated out (`conjugate_magnitude`) is, up to a
@@ -23,6 +35,7 @@ slope g against it, as lam does for labels without noise, its share of the integ
 of exp(-g x - H_ii x^2 / 2) over x > 0: sqrt(pi / (2 H_ii)) erfcx(g / sqrt(2 H_ii)).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,44 +46,138 @@ from scipy.special import erfcx
 
 from weal.core.arrays import Array
 from weal.core.constants import (
-    A0,
-    B0,
+    ANOVA_LENGTH,
     FIT_ITERATIONS,
     FORWARD_GAIN,
     FORWARD_LABELS,
     FORWARD_RATIO,
+    LENGTH_SPREAD,
+    LEVEL_LENGTH,
+    LEVEL_SPREAD,
     LONG_LENGTH,
+    MAGNITUDE_PRIOR_A,
+    MAGNITUDE_PRIOR_B,
     NOISE_HILL,
     NOISE_RATIO,
     NOISE_SPREAD,
     SHORT_LENGTH,
+    SOUGHT_LENGTHS,
     SOUGHT_RATIOS,
+    SOUGHT_STRENGTHS,
+    STRENGTH_SPREAD,
 )
-from weal.core.extensions import wide_hessian
+from weal.core.extensions import anova_kernel, wide_hessian
 from weal.core.extensions.anova_kernel import ANOVA
-from weal.core.extensions.kernel_parameters import WIDE, Shape, shape_of
 from weal.core.extensions.label_noise import even_sample
 from weal.core.paper.kernels import FAMILIES, Kernel
+
+WIDE = 100  # inputs from which formulas for many are used; the last digits of others stay
+Slopes = Callable[[Array], Array]  # w (T,) -> w'dk/dp (P,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KernelParameters:
+    """A family on d inputs, and the prior of its P parameters."""
+
+    like: Kernel  # family, alpha and offset
+    mean: Array  # (P,)
+    precision: Array  # (P, P)  inverse of the covariance
+    log_norm: float  # of the prior
+    low: Array  # (P,)
+    high: Array  # (P,)
+
+    def log_prior(self, p: Array) -> tuple[float, Array]:
+        """Log density at p (P,), and its gradient."""
+        away = p - self.mean
+        pull = self.precision @ away
+        return self.log_norm - 0.5 * float(away @ pull), -pull
+
+    def correlations(self, p: Array, D2: Array) -> tuple[Array, Slopes]:
+        """Correlations (T,) at squared distances D2 (d, T) by input, and their slopes."""
+        if self.like.family == ANOVA:
+            return anova_kernel.with_slopes(p, D2)
+        family, alpha = FAMILIES[self.like.family], self.like.alpha
+        inverse = np.exp(-2.0 * p)  # 1 / l^2
+        r2 = inverse @ D2
+        return (
+            family.correlation(r2, alpha),
+            lambda w: -2.0 * inverse * (D2 @ (w * family.slope(r2, alpha))),
+        )
+
+    def kernel(self, p: Array) -> Kernel:
+        """The kernel with these parameters."""
+        family, offset = self.like.family, self.like.offset
+        if family == ANOVA:
+            return Kernel(family, tuple(np.exp(p[:-1]).tolist()), float(np.exp(p[-1])), offset)
+        return Kernel(family, tuple(np.exp(p).tolist()), self.like.alpha, offset)
+
+    def place(self, kernel: Kernel) -> Array:
+        """The parameters (P,) of a kernel of this family, with one lengthscale or with each."""
+        anova_s = [kernel.alpha] if self.like.family == ANOVA else []
+        d = len(self.mean) - len(anova_s)
+        ell = np.broadcast_to(np.asarray(kernel.length_scale, dtype=np.float64), (d,))
+        return np.log([*ell, *anova_s])
+
+
+def kernel_parameters(like: Kernel, d: int) -> KernelParameters:
+    """The shape of a kernel's family on d inputs."""
+    is_anova = like.family == ANOVA
+    level = np.log(ANOVA_LENGTH) if is_anova else np.log(LEVEL_LENGTH) + 0.5 * np.log(d)
+    precision, log_norm = _lengths_prior(d, is_anova) if d > WIDE else _prior(d, is_anova)
+    mean, low, high = (
+        np.full(d, value)
+        for value in (level, np.log(SOUGHT_LENGTHS[0]), np.log(SOUGHT_LENGTHS[1] * d**0.5))
+    )
+    if is_anova:
+        mean = np.append(mean, -0.5 * np.log(d))
+        low, high = (
+            np.append(ends, np.log(s))
+            for ends, s in zip((low, high), SOUGHT_STRENGTHS, strict=True)
+        )
+    return KernelParameters(like, mean, precision, log_norm, low, high)
+
+
+def _prior(d: int, is_anova: bool) -> tuple[Array, float]:
+    """The precision (P, P) of the prior, and the log of what its density is divided by."""
+    covariance = LENGTH_SPREAD**2 * np.eye(d) + LEVEL_SPREAD**2
+    if is_anova:
+        covariance = np.pad(covariance, (0, 1))
+        covariance[d, d] = STRENGTH_SPREAD**2
+    log_norm = -0.5 * float(np.linalg.slogdet(2.0 * np.pi * covariance)[1])
+    return np.asarray(np.linalg.inv(covariance), dtype=np.float64), log_norm
+
+
+def _lengths_prior(d: int, is_anova: bool) -> tuple[Array, float]:
+    """The same in closed form (Sherman and Morrison), for many inputs."""
+    own, level = LENGTH_SPREAD**2, LEVEL_SPREAD**2
+    precision = np.eye(d) / own - level / (own * (own + d * level))
+    log_det = d * np.log(2.0 * np.pi) + (d - 1) * np.log(own) + np.log(own + d * level)
+    if is_anova:
+        precision = np.pad(precision, (0, 1))
+        precision[d, d] = STRENGTH_SPREAD**-2
+        log_det += np.log(2.0 * np.pi * STRENGTH_SPREAD**2)
+    return precision, -0.5 * float(log_det)
+
 
 LOG_RATIOS = float(np.log(SOUGHT_RATIOS[1] / SOUGHT_RATIOS[0]))
 # No direction counts as wider than the prior of log lam, which has no peak where it is no matter.
 LEAST_CURVATURE = 2.0 * np.pi / LOG_RATIOS**2
-DIFFERENCE = 1e-3  # of the finite differences of the gradient that H is made of
-IMPOSSIBLE = 1e100  # the loss where C is singular in double precision
+FINITE_DIFFERENCE_STEP = 1e-3  # of the finite differences of the gradient that H is made of
+SINGULAR_LOSS = 1e100  # the loss where C is singular in double precision
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fit:
+class EvidenceFit:
     """A shape and the labels that it is fitted to."""
 
-    shape: Shape
+    shape: KernelParameters
     D2: Array  # (d, T)  squared distances by input, for the T = t (t - 1) / 2 pairs of labels
     pairs: Any  # rows and columns (T,), (T,) of the pairs, below the diagonal
     y: Array  # (t,)
     extra: Array  # (t,)  noise ratios of the labels' own
 
     @classmethod
-    def of(cls, shape: Shape, X: Array, y: Array, extra: Array) -> "Fit":
+    def of(cls, shape: KernelParameters, X: Array, y: Array, extra: Array) -> "EvidenceFit":
         """The labels y (t,) at X (t, d)."""
         pairs = np.tril_indices(len(y), -1)
         return cls(shape, (X[pairs[0]] - X[pairs[1]]).T ** 2, pairs, y, extra)
@@ -79,17 +186,17 @@ class Fit:
         """L and b at p (P,); L is -IMPOSSIBLE where C is singular."""
         k, _ = self.shape.correlations(p[:-1], self.D2)
         C = self._covariance(k, p)
-        L, b, _, _ = _learnt(C, self.y)
+        L, b, _, _ = _factorise(C, self.y)
         return L, b
 
     def loss(self, p: Array) -> tuple[float, Array]:
         """-(L + log prior) and its gradient at p (P,)."""
         k, slopes = self.shape.correlations(p[:-1], self.D2)
-        L, b, factor, C_y = _learnt(self._covariance(k, p), self.y)
-        if L == -IMPOSSIBLE:
-            return IMPOSSIBLE, np.zeros(len(p))
+        L, b, factor, C_y = _factorise(self._covariance(k, p), self.y)
+        if L == -SINGULAR_LOSS:
+            return SINGULAR_LOSS, np.zeros(len(p))
         inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
-        ratio = (A0 + 0.5 * len(self.y)) / b
+        ratio = (MAGNITUDE_PRIOR_A + 0.5 * len(self.y)) / b
         W = ratio * C_y[self.pairs[0]] * C_y[self.pairs[1]] - inverse[self.pairs]  # half of tr W dC
         trace = ratio * float(C_y @ C_y) - float(np.trace(inverse))
         prior, pull = self.log_prior(p)
@@ -112,10 +219,10 @@ class Fit:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Peak:
+class EvidencePeak:
     """Where the evidence of a shape peaks over its parameters and the noise ratio."""
 
-    fit: Fit
+    fit: EvidenceFit
     p: Array  # (P,)
     height: float  # L + log prior there
     H: Array  # (P, P)  minus its second derivatives
@@ -138,10 +245,10 @@ class Peak:
         return self.height + _log_volume(self.H, self.slope)
 
 
-def fit(start: Kernel, noise: float, X: Array, y: Array, extra: Array) -> Peak:
+def fit(start: Kernel, noise: float, X: Array, y: Array, extra: Array) -> EvidencePeak:
     """The peak that is reached from a kernel, with one lengthscale or with each, and a ratio."""
-    shape = shape_of(start, X.shape[1])
-    problem = Fit.of(shape, X, y, extra)
+    shape = kernel_parameters(start, X.shape[1])
+    problem = EvidenceFit.of(shape, X, y, extra)
     low, high = (
         np.append(ends, np.log(ratio))
         for ends, ratio in zip((shape.low, shape.high), SOUGHT_RATIOS, strict=True)
@@ -159,7 +266,7 @@ def fit(start: Kernel, noise: float, X: Array, y: Array, extra: Array) -> Peak:
     p = found.x
     slope = np.where(p <= low, found.jac, np.where(p >= high, -found.jac, 0.0))
     H = _hessian(problem, p, found.jac)
-    return Peak(problem, p, -float(found.fun), H, np.maximum(slope, 0.0))
+    return EvidencePeak(problem, p, -float(found.fun), H, np.maximum(slope, 0.0))
 
 
 def noise_prior(log_lam: float, untold: float = 1.0) -> tuple[float, float]:
@@ -217,18 +324,18 @@ def _height(r2: Array, kernel: Kernel, y: Array, extra: Array) -> float:
     """L for squared scaled distances r2 (t, t)."""
     C = FAMILIES[kernel.family].correlation(r2, kernel.alpha) + kernel.offset
     C[np.diag_indices(len(y))] += FORWARD_RATIO + extra
-    return _learnt(np.asfortranarray(C), y)[0]
+    return _factorise(np.asfortranarray(C), y)[0]
 
 
-def _learnt(C: Array, y: Array) -> tuple[float, float, Array, Array]:
+def _factorise(C: Array, y: Array) -> tuple[float, float, Array, Array]:
     """L, b, the Cholesky factor of C (its lower triangle is read and overwritten), and C^-1 y."""
     factor, singular = lapack.dpotrf(C, lower=1, clean=0, overwrite_a=1)
     if singular:
-        return -IMPOSSIBLE, B0, factor, y
+        return -SINGULAR_LOSS, MAGNITUDE_PRIOR_B, factor, y
     C_y, _ = lapack.dpotrs(factor, y, lower=1)
-    b = B0 + 0.5 * float(y @ C_y)
+    b = MAGNITUDE_PRIOR_B + 0.5 * float(y @ C_y)
     log_det = float(np.log(np.diag(factor)).sum())  # half of log |C|
-    return -(A0 + 0.5 * len(y)) * float(np.log(b)) - log_det, b, factor, C_y
+    return -(MAGNITUDE_PRIOR_A + 0.5 * len(y)) * float(np.log(b)) - log_det, b, factor, C_y
 
 
 def _log_volume(H: Array, slope: Array) -> float:
@@ -240,17 +347,17 @@ def _log_volume(H: Array, slope: Array) -> float:
     return float(0.5 * np.log(2.0 * np.pi / curvature).sum() + one_sided)
 
 
-def _hessian(problem: Fit, p: Array, at: Array) -> Array:
+def _hessian(problem: EvidenceFit, p: Array, at: Array) -> Array:
     """Second derivatives of the loss, by differences of its gradient, which is `at` at p."""
     if len(problem.D2) > WIDE:
         return _wide_hessian(problem, p, at)
-    steps = DIFFERENCE * np.eye(len(p))
-    H = np.array([(problem.loss(p + step)[1] - at) / DIFFERENCE for step in steps])
+    steps = FINITE_DIFFERENCE_STEP * np.eye(len(p))
+    H = np.array([(problem.loss(p + step)[1] - at) / FINITE_DIFFERENCE_STEP for step in steps])
     symmetric: Array = 0.5 * (H + H.T)
     return symmetric
 
 
-def _wide_hessian(problem: Fit, p: Array, at: Array) -> Array:
+def _wide_hessian(problem: EvidenceFit, p: Array, at: Array) -> Array:
     """The same for many inputs, whose columns are found together (`wide_hessian`)."""
     shape, d, t = problem.shape, len(problem.D2), len(problem.y)
     H = np.empty((len(p), len(p)))
@@ -260,14 +367,14 @@ def _wide_hessian(problem: Fit, p: Array, at: Array) -> Array:
     size = max(1, wide_hessian.NUMBERS // max(t * t, d))
     for start in range(0, d, size):
         which = np.arange(start, min(start + size, d))
-        given = (p[:-1], problem.D2, which, DIFFERENCE)
+        given = (p[:-1], problem.D2, which, FINITE_DIFFERENCE_STEP)
         if shape.like.family == ANOVA:
             steps = wide_hessian.anova_steps(*given)
         else:
             steps = wide_hessian.family_steps(shape.like, *given)
-        H[which] = -(wide_hessian.gradients(steps, *known) + pull + at) / DIFFERENCE
+        H[which] = -(wide_hessian.gradients(steps, *known) + pull + at) / FINITE_DIFFERENCE_STEP
     H[:d, : len(shape.mean)] += shape.precision[:d]
     for n in range(d, len(p)):  # strength of anova, and noise
-        step = DIFFERENCE * (np.arange(len(p)) == n)
-        H[n] = (problem.loss(p + step)[1] - at) / DIFFERENCE
+        step = FINITE_DIFFERENCE_STEP * (np.arange(len(p)) == n)
+        H[n] = (problem.loss(p + step)[1] - at) / FINITE_DIFFERENCE_STEP
     return np.asarray(0.5 * (H + H.T))

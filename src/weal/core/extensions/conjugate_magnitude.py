@@ -23,7 +23,7 @@ import numpy as np
 from scipy.special import gammaln, stdtr, stdtrit
 
 from weal.core.arrays import Array, Index
-from weal.core.constants import A0, B0
+from weal.core.constants import MAGNITUDE_PRIOR_A, MAGNITUDE_PRIOR_B
 from weal.core.paper.fixed_magnitude import LOG_2_PI, Z_MAX, along_experts, half_square
 
 # Share of b that is left, at the least, when a label is taken away; less would be rounding.
@@ -35,7 +35,7 @@ LEAST_SHAPE = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Conjugate:
+class ConjugateMagnitude:
     """A magnitude with an inverse-gamma belief."""
 
     a: Array  # (M,)
@@ -45,8 +45,10 @@ class Conjugate:
     @classmethod
     def prior(cls, M: int, variance: float = 1.0, unit: Array | None = None) -> Self:
         """Before the first label, for labels of that variance; the unit is that unless told."""
-        b = np.full(M, variance * B0)
-        return cls(np.full(M, A0), b, b / A0 if unit is None else unit)
+        b = np.full(M, variance * MAGNITUDE_PRIOR_B)
+        return cls(
+            np.full(M, MAGNITUDE_PRIOR_A), b, b / MAGNITUDE_PRIOR_A if unit is None else unit
+        )
 
     @property
     def freedom(self) -> Array:  # (M,)

@@ -42,11 +42,11 @@ from scipy.linalg import lapack
 from scipy.special import gammaln, logsumexp
 
 from weal.core.arrays import Array
-from weal.core.constants import A0, B0
+from weal.core.constants import MAGNITUDE_PRIOR_A, MAGNITUDE_PRIOR_B
 from weal.core.distances import squared_distances
 from weal.core.extensions.conjugate_magnitude import LEAST_LEFT
 from weal.core.extensions.integrated_evidence import evidence_constant
-from weal.core.extensions.label_warp import STRAIGHT, fit_warp
+from weal.core.extensions.label_warp import IDENTITY_WARP, fit_warp
 from weal.core.extensions.outliers.prior import Mask
 from weal.core.paper.exact_gp import LEAST_RATIO
 from weal.core.paper.kernels import Kernel, correlation
@@ -138,7 +138,7 @@ def _log_mean(log_p: Array) -> float:
 
 
 def _log_evidence(t: int, square: Array, log_det: Array) -> Array:
-    a, b = A0 + 0.5 * t, B0 + 0.5 * square
+    a, b = MAGNITUDE_PRIOR_A + 0.5 * t, MAGNITUDE_PRIOR_B + 0.5 * square
     return np.asarray(evidence_constant(t) - a * np.log(b) - 0.5 * log_det)
 
 
@@ -161,7 +161,7 @@ def evidence(kernels: Sequence[Kernel], X: Array, y: Array, extra: Array) -> Evi
         K = correlation(kernel, X, X)
         for r, ratio in enumerate(RATIOS):
             C[k, r] = K + np.diag(np.maximum(ratio + extra, LEAST_RATIO))
-    ways = [STRAIGHT, *([bend] if (bend := fit_warp(y, LEAST_BENT)).spread else [])]
+    ways = [IDENTITY_WARP, *([bend] if (bend := fit_warp(y, LEAST_BENT)).spread else [])]
     Y, slopes = np.column_stack([one.labels(y) for one in ways]), [one.log_slope(y) for one in ways]
     return Evidence(C.reshape(-1, t, t), Y, np.column_stack(slopes))
 

@@ -42,12 +42,12 @@ from numpy.typing import NDArray
 from weal.core.arrays import Array
 from weal.core.extensions.embeddings import Encoded, Spectral
 from weal.core.extensions.inducing_gp import Inducing
-from weal.core.paper.acquisition import NEGLIGIBLE, VAR_FLOOR
+from weal.core.paper.acquisition import NEGLIGIBLE_WEIGHT, VAR_FLOOR
 from weal.core.paper.ensemble import Ensemble
 from weal.core.paper.exact_gp import ExactExperts
 from weal.core.protocols import Embedding
 
-BOUND = 1e-9  # what the tie rule forgives (`choice.TIE`)
+MAX_SCORE_ERROR = 1e-9  # what the tie rule forgives (`choice.TIE`)
 _EPS = float(np.finfo(np.float64).eps)
 
 Members = NDArray[np.intp]
@@ -57,19 +57,19 @@ Believed = Callable[[Members], tuple[Array, Array, Array | None]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reach:
+class ReachableMoments:
     """How far the beliefs of the experts can go at any candidate, in scaled units."""
 
     mean: Array  # (M,)  B
     var: Array  # (M,)  V
 
 
-def reach(ens: Ensemble, prior: Array) -> Reach:
+def reachable_moments(ens: Ensemble, prior: Array) -> ReachableMoments:
     """The reach of an ensemble, for the largest prior variances (M,) of a candidate."""
     experts: Any = ens.experts
     learnt = experts.z if isinstance(experts, ExactExperts) else experts.theta
     size = np.sqrt(np.einsum("mf,mf->m", learnt, learnt))
-    return Reach(np.sqrt(prior) * size, prior * ens.magnitude)
+    return ReachableMoments(np.sqrt(prior) * size, prior * ens.magnitude)
 
 
 def largest_prior(embedding: Embedding, experts: Any, X: Array) -> Array:  # (M,)
@@ -86,9 +86,9 @@ def largest_prior(embedding: Embedding, experts: Any, X: Array) -> Array:  # (M,
     return np.asarray(squares[embedding.which])
 
 
-def held(w: Array, far: Reach, believed: Believed) -> Members:
+def select_experts_to_keep(w: Array, far: ReachableMoments, believed: Believed) -> Members:
     """Positions of the experts to hold, ascending, for weights w (M,)."""
-    inside = w >= NEGLIGIBLE
+    inside = w >= NEGLIGIBLE_WEIGHT
     while (left := ~inside & (w > 0.0)).any():
         members = np.flatnonzero(inside)
         adds, allowed = _left_out(w, far, members, *believed(members))
@@ -100,7 +100,12 @@ def held(w: Array, far: Reach, believed: Believed) -> Members:
 
 
 def _left_out(
-    w: Array, far: Reach, members: Members, mu: Array, var: Array, reduction: Array | None
+    w: Array,
+    far: ReachableMoments,
+    members: Members,
+    mu: Array,
+    var: Array,
+    reduction: Array | None,
 ) -> tuple[Array, Array]:
     """What each expert adds at the most, were it left out (kinds, M), and what is allowed."""
     here = w[members]
@@ -116,6 +121,7 @@ def _left_out(
         tops, kinds, floors = [*tops, here @ reduction], [*kinds, variance], [*floors, floor * V]
     least = np.finfo(np.float64).tiny
     allowed = [
-        max(BOUND * float(top.max()), low, least) for top, low in zip(tops, floors, strict=True)
+        max(MAX_SCORE_ERROR * float(top.max()), low, least)
+        for top, low in zip(tops, floors, strict=True)
     ]
-    return np.array([*kinds, w * entropy]), np.array([*allowed, BOUND])
+    return np.array([*kinds, w * entropy]), np.array([*allowed, MAX_SCORE_ERROR])

@@ -1,4 +1,20 @@
-"""Experts that know f through inducing points: the third kind, for labels by the thousand.
+"""Which points stand for all: greedily those that the ones before explain least.
+
+With Z the points chosen and Q(x, x') = k(x, Z) k(Z, Z)^-1 k(Z, x'), the remainder of a point is
+
+    r(x) = k(x, x) - Q(x, x) >= 0
+
+what is left of its prior variance once f is known on Z. A pivoted Cholesky factor of k(X, X) takes
+the point with the largest remainder next, and its rows give all remainders: with row_j the j-th,
+r(x) = k(x, x) - sum_j row_j(x)^2. It ends when the mean of the remainders is small enough.
+[2] Harbrecht, Peters, Schneider: On the low-rank approximation by the pivoted Cholesky
+    decomposition, 2012. The remainders fall as fast as the best choice's, but for a factor.
+
+Points are taken in turns, each for one matrix product: those of the largest remainders that,
+given each other, still have HALF of the largest one. So which are taken follows from the kernel and
+the points alone, and a turn of many is as good as one by one, but for that half.
+
+Experts that know f through inducing points: the third kind, for labels by the thousand.
 
 With Z inducing points of an expert (`pivoted_cholesky`), L L' = k(Z, Z) and phi(x) = L^-1 k(Z, x),
 its prior is taken apart into what Z explains and what it does not,
@@ -30,17 +46,85 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 from scipy.linalg import solve_triangular
 
 from weal.core.arrays import Array, Index
 from weal.core.paper.exact_gp import LEAST_RATIO, correlations, take_kernels
 from weal.core.paper.feature_gp import FeatureExperts, FeatureStep
 from weal.core.paper.gaussian_likelihood import cholesky_innovations, innovation
-from weal.core.paper.kernels import Kernel
+from weal.core.paper.kernels import Kernel, correlation
 
-TOGETHER = 256  # labels of a block
-ROUNDING = 1e-13  # of the prior variance, where an offset makes it large
+PIVOTS_PER_ROUND, PIVOT_CANDIDATES_PER_ROUND = (
+    128,
+    256,
+)  # points taken in a turn at most, and those it looks at
+MIN_PIVOT_SHARE = 0.5
+REMAINDER_DIGITS = 9  # to which remainders are compared, so that rounding does not choose
+LEAST_PIVOT = 1e-11  # of the prior variance: a remainder below it is rounding
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PivotSet:
+    """Points that stand for all."""
+
+    rows: NDArray[np.intp]  # (m,)  positions, in the order in which they were taken
+    left: float  # mean of the remainders of the others
+    enough: bool  # whether that was enough, or is rounding
+
+
+def pivoted_cholesky(kernel: Kernel, X: Array, most: int, enough: float) -> PivotSet:
+    """Points out of X (n, d), at most so many, that leave remainders of a mean of `enough`.
+
+    Ties go to the first.
+    """
+    n = len(X)
+    left, rounding = np.full(n, kernel.variance), LEAST_PIVOT * kernel.variance  # r
+    rows = np.empty((min(most, n), n))
+    chosen = np.zeros(0, dtype=np.intp)
+    while (j := len(chosen)) < len(rows) and left.max() > rounding and _mean(left, j) > enough:
+        looked_at = np.argsort(-np.round(left / left.max(), REMAINDER_DIGITS), kind="stable")[
+            :PIVOT_CANDIDATES_PER_ROUND
+        ]
+        among = rows[:j, looked_at]
+        R = correlation(kernel, X[looked_at], X[looked_at]) - among.T @ among
+        new = looked_at[_greedy(R, min(PIVOTS_PER_ROUND, len(rows) - j), rounding)]
+        C = correlation(kernel, X[new], X) - rows[:j, new].T @ rows[:j]  # (new, n)
+        L = np.linalg.cholesky(C[:, new])
+        rows[j : j + len(new)] = solve_triangular(L, C, lower=True, check_finite=False)
+        left -= np.einsum("jn,jn->n", rows[j : j + len(new)], rows[j : j + len(new)])
+        chosen = np.append(chosen, new)
+        left[chosen] = 0.0
+    mean = _mean(left, len(chosen))
+    return PivotSet(chosen, mean, bool(mean <= enough or left.max() <= rounding))
+
+
+def _mean(left: Array, m: int) -> float:
+    """The mean of the remainders (n,) of points other than the m chosen, which have none."""
+    return float(left.sum() / max(len(left) - m, 1))
+
+
+def _greedy(R: Array, most: int, rounding: float) -> NDArray[np.intp]:
+    """Positions in R (n, n), the covariance of what is left: each next the largest, while that is
+    HALF of the first and more than rounding; one at the least.
+    """
+    left, rows = np.diag(R).copy(), np.empty((most, len(R)))
+    top, taken = float(left.max()), list[int]()
+    least = max(MIN_PIVOT_SHARE * top, rounding)
+    while (
+        len(taken) < most
+        and left[i := int(np.argmax(np.round(left / top, REMAINDER_DIGITS)))] >= least
+    ):
+        j = len(taken)
+        rows[j] = (R[i] - rows[:j, i] @ rows[:j]) / np.sqrt(left[i])
+        left -= rows[j] ** 2
+        left[[*taken, i]] = 0.0
+        taken.append(i)
+    return np.array(taken or [int(np.argmax(np.diag(R)))], dtype=np.intp)
+
+
+BLOCK_LABELS = 256  # labels of a block
+VARIANCE_RTOL = 1e-13  # of the prior variance, where an offset makes it large
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +171,7 @@ class Inducing:
 def _factor(kernel: Kernel, Z: Array) -> Array:
     """L, with as much noise on the diagonal as rounding asks for."""
     K = correlations(kernel, Z, Z)
-    K[np.diag_indices(len(Z))] += max(LEAST_RATIO, ROUNDING * kernel.variance)
+    K[np.diag_indices(len(Z))] += max(LEAST_RATIO, VARIANCE_RTOL * kernel.variance)
     return np.linalg.cholesky(K).astype(np.float64, copy=False)
 
 
@@ -140,8 +224,8 @@ class InducingExperts:
         theta, root = self.theta.copy(), self.root.copy()
         e, s = np.empty_like(lam), np.empty_like(lam)
         lam = np.maximum(lam, LEAST_RATIO)
-        for start in range(0, len(y), TOGETHER):
-            rows = slice(start, start + TOGETHER)
+        for start in range(0, len(y), BLOCK_LABELS):
+            rows = slice(start, start + BLOCK_LABELS)
             for m in range(len(theta)):
                 told = _block(theta[m], root[m], points[m, rows], y[rows], lam[m, rows])
                 theta[m], root[m], e[m, rows], s[m, rows] = told

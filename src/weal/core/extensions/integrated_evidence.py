@@ -13,14 +13,14 @@ from scipy.linalg import lapack
 from scipy.special import gammaln
 
 from weal.core.arrays import Array
-from weal.core.constants import A0, B0
+from weal.core.constants import MAGNITUDE_PRIOR_A, MAGNITUDE_PRIOR_B
 from weal.core.extensions.label_noise import units
 from weal.core.paper.exact_gp import LEAST_RATIO
 from weal.core.paper.fixed_magnitude import LOG_2_PI
 from weal.core.paper.kernels import Kernel, correlation
 
 
-def weighed(
+def log_evidence_grid(
     kernels: Sequence[Kernel], ratios: Sequence[float], X: Array, y: Array, extra: Array
 ) -> tuple[Array, Array]:
     """Log evidence (kernels, ratios) of the labels, magnitude integrated out, and units of extra.
@@ -35,13 +35,13 @@ def weighed(
         diagonal = np.diag(K).copy()
         for r, ratio in enumerate(ratios):
             np.fill_diagonal(K, diagonal + np.maximum(ratio + extra / unit[n, r], LEAST_RATIO))
-            square[n, r], log_det[n, r] = _factored(K, y)
-    a, b = A0 + 0.5 * len(y), B0 + 0.5 * square
+            square[n, r], log_det[n, r] = _quadratic_and_log_det(K, y)
+    a, b = MAGNITUDE_PRIOR_A + 0.5 * len(y), MAGNITUDE_PRIOR_B + 0.5 * square
     evidence = evidence_constant(len(y)) - a * np.log(b) - 0.5 * log_det
     return evidence, unit if stated else b / a
 
 
-def _factored(C: Array, y: Array) -> tuple[float, float]:
+def _quadratic_and_log_det(C: Array, y: Array) -> tuple[float, float]:
     """y'C^-1 y and log |C|."""
     L, failed = lapack.dpotrf(C.T, lower=1, clean=0)  # symmetric: its transpose needs no copy
     if failed:
@@ -54,9 +54,14 @@ def log_evidences(
     kernels: Sequence[Kernel], ratios: Sequence[float], X: Array, y: Array, extra: Array
 ) -> Array:
     """Log evidence (kernels, ratios) of the labels, magnitude integrated out."""
-    return weighed(kernels, ratios, X, y, extra)[0]
+    return log_evidence_grid(kernels, ratios, X, y, extra)[0]
 
 
 def evidence_constant(t: int) -> float:
     """What the evidence of t labels has in common for all experts."""
-    return float(gammaln(A0 + 0.5 * t) - gammaln(A0) + A0 * np.log(B0) - 0.5 * t * LOG_2_PI)
+    return float(
+        gammaln(MAGNITUDE_PRIOR_A + 0.5 * t)
+        - gammaln(MAGNITUDE_PRIOR_A)
+        + MAGNITUDE_PRIOR_A * np.log(MAGNITUDE_PRIOR_B)
+        - 0.5 * t * LOG_2_PI
+    )

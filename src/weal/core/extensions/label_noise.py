@@ -35,7 +35,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from weal.core.arrays import Array
-from weal.core.constants import A0, B0, UNIT_LABELS, UNIT_ROUNDS
+from weal.core.constants import MAGNITUDE_PRIOR_A, MAGNITUDE_PRIOR_B, UNIT_LABELS, UNIT_ROUNDS
 from weal.core.paper.exact_gp import LEAST_RATIO
 from weal.core.paper.kernels import Kernel, correlation
 
@@ -57,7 +57,7 @@ def units(
 
 def prior_height(unit: Array) -> Array:
     """Log density of the prior of log sig2 at a magnitude, up to a constant; elementwise."""
-    return -A0 * np.log(unit) - B0 / unit
+    return -MAGNITUDE_PRIOR_A * np.log(unit) - MAGNITUDE_PRIOR_B / unit
 
 
 def expected_units(varied: Sequence[float], ratios: Sequence[float]) -> Array:
@@ -65,7 +65,7 @@ def expected_units(varied: Sequence[float], ratios: Sequence[float]) -> Array:
     return np.asarray(1.0 / (np.array(varied)[:, None] + np.maximum(ratios, LEAST_RATIO)))
 
 
-def varying(kernel: Kernel, d: int) -> float:
+def prior_variance_of_difference(kernel: Kernel, d: int) -> float:
     """How much of the magnitude is between points as far apart as standardised ones are."""
     plain = replace(kernel, offset=0.0)
     return 1.0 - float(correlation(plain, np.zeros((1, d)), np.full((1, d), 2.0**0.5))[0, 0])
@@ -79,10 +79,12 @@ def _unit(K: Array, ratio: float, y: Array, extra: Array) -> float:
     )
     g, Q = np.linalg.eigh(solved[:, 1:] @ solved[:, 1:].T)
     g, q = np.maximum(g, 0.0), (Q.T @ solved[:, 0]) ** 2  # rounding leaves -1e-16
-    sig2 = B0 / A0
+    sig2 = MAGNITUDE_PRIOR_B / MAGNITUDE_PRIOR_A
     for _ in range(UNIT_ROUNDS):
         h = sig2 / (sig2 + g)
-        sig2 = (B0 + 0.5 * float(h * h @ q)) / (A0 + 0.5 * float(h.sum()))
+        sig2 = (MAGNITUDE_PRIOR_B + 0.5 * float(h * h @ q)) / (
+            MAGNITUDE_PRIOR_A + 0.5 * float(h.sum())
+        )
     return sig2
 
 

@@ -21,18 +21,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from weal.core.arrays import Array, Index
-from weal.core.constants import RAISED
+from weal.core.constants import MAX_WARPED_MEAN_VARIANCE
 from weal.core.paper.ensemble import Ensemble, mixture
 from weal.core.scaling import NORMAL_RANGE, location_scale
 
 # u is a Student-t's, of which sinh has no mean: the normal that stands for it is not believed where
 # its variance is larger than this. Nor is sinh taken where squares would leave the range of floats.
-WIDEST, FARTHEST_BENT = 4.0, 150.0
+MAX_WARP_SPREAD, FARTHEST_BENT = 4.0, 150.0
 LEAST_SPREAD = 1e-6  # of the sd; below it, half of the labels are equal
 
 
 @dataclass(frozen=True, slots=True)
-class Bend:
+class LabelWarp:
     """How labels are bent; as it stands here, not at all."""
 
     median: float = 0.0
@@ -78,8 +78,10 @@ class Bend:
         if not self.spread:
             return mu, var
         a = np.clip(self.mean + self.sd * mu, -FARTHEST_BENT, FARTHEST_BENT)
-        b2, n2 = (np.minimum(self.sd**2 * part, WIDEST) for part in (var, noise))
-        mean = self.median + self.spread * np.exp(0.5 * np.minimum(b2 + n2, RAISED)) * np.sinh(a)
+        b2, n2 = (np.minimum(self.sd**2 * part, MAX_WARP_SPREAD) for part in (var, noise))
+        mean = self.median + self.spread * np.exp(
+            0.5 * np.minimum(b2 + n2, MAX_WARPED_MEAN_VARIANCE)
+        ) * np.sinh(a)
         cosh = np.exp(b2) * np.cosh(2.0 * a) + 1.0
         return mean, 0.5 * self.spread**2 * np.exp(n2) * np.expm1(b2) * cosh
 
@@ -87,22 +89,22 @@ class Bend:
         return np.asarray(np.arcsinh((y - self.median) / self.spread))
 
 
-STRAIGHT = Bend()
+IDENTITY_WARP = LabelWarp()
 
 
-def fit_warp(y: Array, least: float = LEAST_SPREAD) -> Bend:
+def fit_warp(y: Array, least: float = LEAST_SPREAD) -> LabelWarp:
     """The bend that labels y (t,) make; none where half of them are equal, within `least` sds."""
     low, median, high = np.percentile(y, [25, 50, 75]).tolist()
     _, (whole,) = location_scale(y[:, None])
     spread = (high - low) / NORMAL_RANGE
     if spread <= least * whole:
-        return STRAIGHT
-    (mean,), (sd,) = location_scale(Bend(median, spread)._u(y)[:, None])
-    return Bend(median, spread, float(mean), float(sd))
+        return IDENTITY_WARP
+    (mean,), (sd,) = location_scale(LabelWarp(median, spread)._u(y)[:, None])
+    return LabelWarp(median, spread, float(mean), float(sd))
 
 
 def moments(
-    ens: Ensemble, bend: Bend, mu: Array, var: Array, held: Index = slice(None)
+    ens: Ensemble, bend: LabelWarp, mu: Array, var: Array, held: Index = slice(None)
 ) -> tuple[Array, Array]:
     """Mean and variance (N,) of f unbent, for `predict`'s means and variances of experts held."""
     noise = (ens.magnitude * ens.noise)[held]

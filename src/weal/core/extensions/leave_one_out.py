@@ -41,8 +41,8 @@ from scipy.linalg import solve_triangular
 from weal.core.arrays import Array
 from weal.core.paper import random_features
 from weal.core.paper.adaptive_acquisition import (
-    Judged,
-    Picks,
+    PseudoLabelPoints,
+    ValidationLabels,
     normalise_over_experts,
     pseudo_labels,
 )
@@ -66,7 +66,7 @@ def by_posterior(y: Array, mu: Array, v: Array, lam: Array) -> tuple[Array, Arra
 
 def inverse_root(C: Array) -> Array:
     """R (t, t) with R'R = C^-1."""
-    return _inverted(np.linalg.cholesky(C).astype(np.float64, copy=False))
+    return _inverse_from_cholesky(np.linalg.cholesky(C).astype(np.float64, copy=False))
 
 
 def by_root(R: Array, y: Array) -> tuple[Array, Array]:
@@ -126,11 +126,11 @@ def without(ens: Ensemble, e: Array, s: Array) -> Ensemble:
 
     Its experts still know the label: what they believe of its point without it is e and s.
     """
-    scale, added = unlearnt(ens, ens.scale, e, s)
+    scale, added = remove_label(ens, ens.scale, e, s)
     return replace(ens, log_w=normalise(ens.log_w - added), scale=scale)
 
 
-def unlearnt(ens: Ensemble, scale: Magnitude, e: Array, s: Array) -> tuple[Magnitude, Array]:
+def remove_label(ens: Ensemble, scale: Magnitude, e: Array, s: Array) -> tuple[Magnitude, Array]:
     """The magnitudes without each of the labels that are left out with e and s (M, ...), and what
     these labels have added to the log weights (M, ...).
     """
@@ -142,14 +142,14 @@ def _root(ens: Ensemble, embedding: Embedding, m: int, X: Array, lam: Array) -> 
     """R of expert m; exact ones have factored C already."""
     experts = ens.experts
     if isinstance(experts, ExactExperts):
-        return _inverted(experts.L[m])
+        return _inverse_from_cholesky(experts.L[m])
     some = experts.take([m])
     points = embedding.take([m]).points(some, X)
     noise = lam + some.remainders(points)[0]
     return inverse_root(some.prior_covariance(points, points)[0] + np.diag(noise))
 
 
-def _inverted(L: Array) -> Array:
+def _inverse_from_cholesky(L: Array) -> Array:
     return np.asarray(solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False))
 
 
@@ -158,7 +158,7 @@ def _inverted(L: Array) -> Array:
 TINY_RATIO = 1e-4
 
 
-def left_out_errors(ens: Ensemble, judged: Judged, picks: Picks) -> Array:
+def left_out_errors(ens: Ensemble, judged: ValidationLabels, picks: PseudoLabelPoints) -> Array:
     """Mean squared errors (K,) on the labels seen, each predicted without itself."""
     e, s, log_w = pseudo_labels(ens, picks)
     by = _by_root if judged.lam.min() < TINY_RATIO else _by_posterior
@@ -168,18 +168,22 @@ def left_out_errors(ens: Ensemble, judged: Judged, picks: Picks) -> Array:
     a_k = a[:, :, None] - ratio * e  # (M, t, K)
     A_k = A_ii[:, :, None] + ratio * b
     error, spread = innovations(a_k, A_k)
-    _, added = unlearnt(ens, ens.scale.having(e, s), error, spread)
+    _, added = remove_label(ens, ens.scale.having(e, s), error, spread)
     w = np.exp(normalise_over_experts(log_w[:, None, :] - added))
     return np.asarray((np.einsum("mtk,mtk->tk", w, error) ** 2).mean(axis=0))
 
 
-def _by_posterior(ens: Ensemble, judged: Judged, picks: Picks) -> tuple[Array, Array, Array]:
+def _by_posterior(
+    ens: Ensemble, judged: ValidationLabels, picks: PseudoLabelPoints
+) -> tuple[Array, Array, Array]:
     c = ens.experts.covariance(judged.points, picks.points)
     a, A_ii = by_posterior(judged.y, judged.mu, judged.v, judged.lam)
     return a, A_ii, c / judged.lam[:, :, None]
 
 
-def _by_root(ens: Ensemble, judged: Judged, picks: Picks) -> tuple[Array, Array, Array]:
+def _by_root(
+    ens: Ensemble, judged: ValidationLabels, picks: PseudoLabelPoints
+) -> tuple[Array, Array, Array]:
     K = ens.experts.prior_covariance(judged.points, judged.points)
     k = ens.experts.prior_covariance(judged.points, picks.points)  # (M, t, K)
     parts = []

@@ -1,4 +1,18 @@
-"""Which experts play: the few, out of all that could, that the labels speak for.
+"""A peak as several experts: points that stand for the posterior around it.
+
+Labels leave lengthscales and noise open, and one expert at the peak says nothing of that: its
+intervals are too narrow, and its noise is that of the peak. Laplace's approximation of what labels
+leave of p is N(p*, H^-1), H = R R' (`ard`). It is stood for by points in pairs,
+
+    p* +- sqrt(P) R^-T q_j        q_j orthonormal, the same for every set of labels
+
+whose mean and, with all P pairs, covariance are those of the approximation (the spherical cubature
+rule); with fewer pairs, N_PAIRS at the most, each is a typical draw: every parameter off by about
+one sd. [2] Arasaratnam, Haykin: Cubature Kalman filters, 2009. A point counts by how far the truth
+is from the approximation there, exp(L + log prior) over what the normal says, though by no more
+than HEAVIEST. Parameters on a bound stay there.
+
+Which experts play: the few, out of all that could, that the labels speak for.
 
 All that could are a grid (families x one lengthscale x noise ratio) and, fitted to the labels, one
 lengthscale for each input (`ard`), in a family of the grid or in anova (`anova_kernel`). They are
@@ -37,6 +51,7 @@ stays there. So a fit starts from the likeliest of some longer lengthscales and 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -45,34 +60,75 @@ from scipy.special import logsumexp
 
 from weal.core.arrays import Array
 from weal.core.constants import (
-    A0,
     ANOVA_RATIO,
     ANOVA_SHARE,
     ANOVA_START,
-    FEWEST_FITTED,
     FIT_ROUNDS,
     FITTED_SHARE,
     FORWARD_RATIO,
     GRID_FAMILIES,
     GRID_LENGTHS,
-    LEAST_POSTERIOR,
+    MAGNITUDE_PRIOR_A,
     MANY_INPUTS,
-    MOST_EXPERTS,
-    OFFSET,
+    MAX_EXPERTS,
+    MIN_LABELS_FOR_ARD,
+    MIN_MODEL_POSTERIOR,
+    OFFSET_VARIANCE,
+    POSTERIOR_POINT_PAIRS,
+    SOUGHT_RATIOS,
 )
 from weal.core.extensions.anova_kernel import ANOVA
-from weal.core.extensions.ard import Peak, fit, forward, noise_prior
-from weal.core.extensions.integrated_evidence import evidence_constant, weighed
+from weal.core.extensions.ard import LEAST_CURVATURE, EvidencePeak, fit, forward, noise_prior
+from weal.core.extensions.integrated_evidence import evidence_constant, log_evidence_grid
 from weal.core.extensions.label_noise import prior_height, units
-from weal.core.extensions.posterior_points import draws
 from weal.core.paper.ensemble import normalise
 from weal.core.paper.kernels import Kernel, dictionary
+
+MAX_LOG_OVERWEIGHT = 2.0  # log of what a point may count more than the approximation says
+MAX_LOG_UNDERWEIGHT = 700.0  # log of what it may count less, that none is left without any
+LOG_ENDS = tuple(np.log(SOUGHT_RATIOS))
+
+
+def posterior_points(peak: EvidencePeak) -> tuple[Array, Array, Array, Array]:
+    """Points (n, P) for a peak, their log shares (n,) of its mass, and L and b (n,) there."""
+    free = peak.slope == 0.0
+    away = np.zeros((1, len(peak.p)))  # of the peak
+    z = np.zeros((1, int(free.sum())))
+    if free.any():
+        z = directions(int(free.sum()))
+        away = np.zeros((len(z), len(peak.p)))
+        away[:, free] = np.linalg.solve(_root(peak.H[np.ix_(free, free)]).T, z.T).T
+    problem, shape = peak.fit, peak.fit.shape
+    points = peak.p + away
+    points[:, :-1] = np.clip(points[:, :-1], shape.low, shape.high)
+    points[:, -1] = np.clip(points[:, -1], *LOG_ENDS)
+    L, b = np.transpose([problem.evidence(p) for p in points])
+    prior = np.array([problem.log_prior(p)[0] for p in points])
+    ratio = L + prior - peak.height + 0.5 * (z * z).sum(axis=1)
+    return points, normalise(np.clip(ratio, -MAX_LOG_UNDERWEIGHT, MAX_LOG_OVERWEIGHT)), L, b
+
+
+@lru_cache(maxsize=8)
+def directions(P: int) -> Array:
+    """Points (n, P) around 0 in pairs, sqrt(P) away; the same in every run."""
+    Q = np.linalg.qr(np.random.default_rng(P).standard_normal((P, P))).Q
+    half = P**0.5 * Q[: min(P, POSTERIOR_POINT_PAIRS)]
+    found = np.concatenate([half, -half])
+    found.flags.writeable = False
+    return found
+
+
+def _root(H: Array) -> Array:
+    """R, R R' = H; no direction is wider than the prior of log lam."""
+    curvature, Q = np.linalg.eigh(H)
+    return np.linalg.cholesky((Q * np.maximum(curvature, LEAST_CURVATURE)) @ Q.T)
+
 
 Player = tuple[Kernel, float]  # an expert that could play, with its noise ratio
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lineup:
+class ModelSelection:
     """The experts that play."""
 
     kernels: tuple[Kernel, ...]  # H
@@ -82,16 +138,16 @@ class Lineup:
     fitted: float  # posterior of the classes with one lengthscale for each input
 
 
-def grid(d: int) -> tuple[Kernel, ...]:
+def candidate_grid(d: int) -> tuple[Kernel, ...]:
     """The kernels of the grid for d inputs."""
     plain = dictionary(GRID_FAMILIES, [length * d**0.5 for length in GRID_LENGTHS])
-    return tuple(Kernel(k.family, k.length_scale, k.alpha, OFFSET) for k in plain)
+    return tuple(Kernel(k.family, k.length_scale, k.alpha, OFFSET_VARIANCE) for k in plain)
 
 
-def choose(
+def select_models(
     kernels: Sequence[Kernel], ratios: Sequence[float], X: Array, y: Array, extra: Array,
     relevance: bool = True, temper: float = 1.0, additive: bool = True,
-) -> Lineup:  # fmt: skip
+) -> ModelSelection:  # fmt: skip
     """The line-up for labels y (t,) at X (t, d), with noise variances extra (t,) of their own.
 
     Where evidences will be raised to the power `temper` (`ensemble`), those play that matter then.
@@ -100,27 +156,27 @@ def choose(
     """
     if not np.isfinite(extra).all():
         raise ValueError("a noise variance is not finite; leave out labels that tell nothing")
-    evidence, unit = weighed(kernels, ratios, X, y, extra)  # (kernels, ratios)
-    on_grid = evidence - _taken(unit, extra) + _noise_shares(ratios, extra)
+    evidence, unit = log_evidence_grid(kernels, ratios, X, y, extra)  # (kernels, ratios)
+    on_grid = evidence - _prior_correction(unit, extra) + _noise_shares(ratios, extra)
     players = [(kernel, ratio) for kernel in kernels for ratio in ratios]
-    parts = [Entries(players, evidence.ravel(), unit.ravel(), on_grid.ravel())]
+    parts = [CandidateModels(players, evidence.ravel(), unit.ravel(), on_grid.ravel())]
     shares = [1.0 / len(kernels)]
-    if relevance and len(y) >= FEWEST_FITTED:
+    if relevance and len(y) >= MIN_LABELS_FOR_ARD:
         anova_share = 1.0 - (1.0 - ANOVA_SHARE) ** (X.shape[1] - 1) if additive else 0.0
         peaks = _peaks(kernels, ratios, on_grid, X, y, extra)
         shares = [(1.0 - anova_share) * (1.0 - FITTED_SHARE) / len(kernels)]
         shares.append((1.0 - anova_share) * FITTED_SHARE / len(peaks))
-        parts.append(_joined([_entries(peak, X, y, extra) for peak in peaks]))
+        parts.append(_concat_candidates([_entries(peak, X, y, extra) for peak in peaks]))
         if anova_share:
-            start = (Kernel(ANOVA, ANOVA_START, X.shape[1] ** -0.5, OFFSET), ANOVA_RATIO)
-            parts.append(_entries(_fitted(start, X, y, extra), X, y, extra))
+            start = (Kernel(ANOVA, ANOVA_START, X.shape[1] ** -0.5, OFFSET_VARIANCE), ANOVA_RATIO)
+            parts.append(_entries(_fit_peak(start, X, y, extra), X, y, extra))
             shares.append(anova_share)
     kind = np.repeat(np.arange(len(parts)), [len(part.players) for part in parts])
-    every = _joined(parts)
+    every = _concat_candidates(parts)
     return _best(every, every.log_post + np.log(shares)[kind], kind, temper)
 
 
-class Entries(NamedTuple):
+class CandidateModels(NamedTuple):
     """Experts that could play."""
 
     players: list[Player]  # n
@@ -129,41 +185,45 @@ class Entries(NamedTuple):
     log_post: Array  # (n,)  without the share of their class
 
 
-def _joined(parts: Sequence[Entries]) -> Entries:
+def _concat_candidates(parts: Sequence[CandidateModels]) -> CandidateModels:
     """All of them, in turn."""
     players = [player for part in parts for player in part.players]
     evidence, unit, log_post = (np.concatenate([part[n] for part in parts]) for n in (1, 2, 3))
-    return Entries(players, evidence, unit, log_post)
+    return CandidateModels(players, evidence, unit, log_post)
 
 
-def _best(every: Entries, log_post: Array, kind: NDArray[np.intp], temper: float) -> Lineup:
+def _best(
+    every: CandidateModels, log_post: Array, kind: NDArray[np.intp], temper: float
+) -> ModelSelection:
     """Those with the largest posteriors, for log posteriors (n,) and classes (n,)."""
     log_prior = log_post - every.evidence
     log_post = normalise(log_prior + temper * every.evidence)
-    best = _playing(log_post, kind)
+    best = _select_experts(log_post, kind)
     chosen = [every.players[n] for n in best.tolist()]
-    return Lineup(
+    return ModelSelection(
         tuple(kernel for kernel, _ in chosen),
         np.array([ratio for _, ratio in chosen]),
         every.unit[best],
-        log_prior[best] + _inherited(log_post, best, kind),
+        log_prior[best] + _redistributed_log_weight(log_post, best, kind),
         float(np.exp(log_post[kind > 0]).sum()),
     )
 
 
-def _playing(log_post: Array, kind: NDArray[np.intp]) -> NDArray[np.intp]:
+def _select_experts(log_post: Array, kind: NDArray[np.intp]) -> NDArray[np.intp]:
     """Positions of those that play, best first; the best of each class goes before all others."""
     order = np.argsort(-log_post, kind="stable")
     leads = np.zeros(len(order), dtype=bool)
     for one in np.unique(kind):
-        if logsumexp(log_post[kind == one]) >= np.log(LEAST_POSTERIOR):
+        if logsumexp(log_post[kind == one]) >= np.log(MIN_MODEL_POSTERIOR):
             leads[np.flatnonzero(kind[order] == one)[0]] = True
-    rest = ~leads & (log_post[order] >= np.log(LEAST_POSTERIOR))
-    rest &= np.cumsum(rest) <= MOST_EXPERTS - leads.sum()
+    rest = ~leads & (log_post[order] >= np.log(MIN_MODEL_POSTERIOR))
+    rest &= np.cumsum(rest) <= MAX_EXPERTS - leads.sum()
     return np.asarray(order[leads | rest])
 
 
-def _inherited(log_post: Array, best: NDArray[np.intp], kind: NDArray[np.intp]) -> Array:
+def _redistributed_log_weight(
+    log_post: Array, best: NDArray[np.intp], kind: NDArray[np.intp]
+) -> Array:
     """What makes up for those of each class that do not play, in the logs of those that do."""
     more = np.zeros(len(best))
     for one in np.unique(kind[best]):
@@ -175,7 +235,7 @@ def _inherited(log_post: Array, best: NDArray[np.intp], kind: NDArray[np.intp]) 
 def _peaks(
     kernels: Sequence[Kernel], ratios: Sequence[float], on_grid: Array, X: Array, y: Array,
     extra: Array,
-) -> list[Peak]:  # fmt: skip
+) -> list[EvidencePeak]:  # fmt: skip
     """The peak of each family, from the best of its kernels on the grid.
 
     With MANY_INPUTS or more, of which few may matter, also from where `forward` leads: one
@@ -188,12 +248,12 @@ def _peaks(
         starts = [(kernels[rows[int(n)]], float(ratios[int(r)]))]
         if X.shape[1] >= MANY_INPUTS:
             starts.append((forward(kernels[rows[0]], X, y, extra), FORWARD_RATIO))
-        found = [_fitted(start, X, y, extra) for start in starts]
+        found = [_fit_peak(start, X, y, extra) for start in starts]
         peaks.append(max(found, key=lambda peak: peak.log_z))
     return peaks
 
 
-def _fitted(start: Player, X: Array, y: Array, extra: Array) -> Peak:
+def _fit_peak(start: Player, X: Array, y: Array, extra: Array) -> EvidencePeak:
     """The peak from a start, stated noise measured by the unit of the start, then of the peak."""
     if not extra.any():
         return fit(*start, X, y, extra)
@@ -210,30 +270,37 @@ def _noise_shares(ratios: Sequence[float], extra: Array) -> Array:
     return normalise(np.array([noise_prior(float(np.log(ratio)), untold)[0] for ratio in ratios]))
 
 
-def _taken(unit: Array, extra: Array) -> Array:
+def _prior_correction(unit: Array, extra: Array) -> Array:
     """What the prior of the magnitude took, and is given back where noise is stated."""
     return prior_height(unit) if extra.any() else np.zeros_like(unit)
 
 
-def _entries(peak: Peak, X: Array, y: Array, extra: Array) -> Entries:
+def _entries(peak: EvidencePeak, X: Array, y: Array, extra: Array) -> CandidateModels:
     """The experts that stand for a peak, and their log posteriors within its class."""
-    points, log_share, L, b = draws(peak)
+    points, log_share, L, b = posterior_points(peak)
     constant, shape = evidence_constant(len(y)), peak.fit.shape
     players = [(shape.kernel(p[:-1]), float(np.exp(p[-1]))) for p in points]
     log_post = peak.log_z + constant + log_share
     if not extra.any():
-        return Entries(players, L + constant, b / (A0 + 0.5 * len(y)), log_post)
-    each = [weighed([kernel], [ratio], X, y, extra) for kernel, ratio in players]
+        return CandidateModels(
+            players, L + constant, b / (MAGNITUDE_PRIOR_A + 0.5 * len(y)), log_post
+        )
+    each = [log_evidence_grid([kernel], [ratio], X, y, extra) for kernel, ratio in players]
     evidence, unit = (np.array([pair[n][0, 0] for pair in each]) for n in (0, 1))
-    return Entries(players, evidence, unit, log_post - _taken(np.array(peak.unit), extra))
+    return CandidateModels(
+        players, evidence, unit, log_post - _prior_correction(np.array(peak.unit), extra)
+    )
 
 
-LONGER, NOISIER = (1.0, 2.0), (1e-4, 1e-3, 1e-2, 1e-1)  # lengthscales by factors, and noise ratios
+LENGTH_SCALE_FACTORS, NOISE_RATIO_STARTS = (
+    (1.0, 2.0),
+    (1e-4, 1e-3, 1e-2, 1e-1),
+)  # lengthscales by factors, and noise ratios
 
 
-def refined(
-    found: Lineup, X: Array, y: Array, extra: Array, most: int, temper: float = 1.0
-) -> Lineup:
+def refit_selection(
+    found: ModelSelection, X: Array, y: Array, extra: Array, most: int, temper: float = 1.0
+) -> ModelSelection:
     """The line-up, at most so many, with lengthscales and noise fitted to labels y (t,) at X."""
     stated = bool(extra.any())
     players = list(zip(found.kernels, found.noise.tolist(), strict=True))
@@ -244,17 +311,17 @@ def refined(
         peak = fit(kernel, noise, X, y, extra / unit)
         players.append((peak.kernel, peak.noise))
         log_z.append(peak.log_z + evidence_constant(len(y)))
-    each = [weighed([kernel], [noise], X, y, extra) for kernel, noise in players]
+    each = [log_evidence_grid([kernel], [noise], X, y, extra) for kernel, noise in players]
     evidence, unit_of = (np.array([part[n][0, 0] for part in each]) for n in (0, 1))
     again = slice(len(found.kernels), None)
     taken = prior_height(unit_of[again]) if stated else 0.0
     log_prior = np.append(found.log_prior, np.array(log_z) - evidence[again] - taken)
     log_post = normalise(log_prior + temper * evidence)
     best = np.argsort(-log_post, kind="stable")[:most]
-    best = best[log_post[best] >= np.log(LEAST_POSTERIOR)]
+    best = best[log_post[best] >= np.log(MIN_MODEL_POSTERIOR)]
     chosen = [players[n] for n in best.tolist()]
     kernels, noises = tuple(kernel for kernel, _ in chosen), np.array([lam for _, lam in chosen])
-    return Lineup(kernels, noises, unit_of[best], log_prior[best], found.fitted)
+    return ModelSelection(kernels, noises, unit_of[best], log_prior[best], found.fitted)
 
 
 def _likeliest(
@@ -264,15 +331,15 @@ def _likeliest(
     ell = np.asarray(kernel.length_scale)
     longer = [
         Kernel(kernel.family, (factor * ell).tolist(), kernel.alpha, kernel.offset)
-        for factor in LONGER
+        for factor in LENGTH_SCALE_FACTORS
     ]
-    ratios = [noise, *(ratio for ratio in NOISIER if ratio > noise)]
-    evidence, _ = weighed(longer, ratios, X, y, extra)
+    ratios = [noise, *(ratio for ratio in NOISE_RATIO_STARTS if ratio > noise)]
+    evidence, _ = log_evidence_grid(longer, ratios, X, y, extra)
     n, r = np.unravel_index(int(np.argmax(evidence)), evidence.shape)
     return longer[int(n)], ratios[int(r)]
 
 
-def _starts(found: Lineup) -> list[tuple[Kernel, float]]:
+def _starts(found: ModelSelection) -> list[tuple[Kernel, float]]:
     """The first of each family in the line-up; where that is one of the grid's, both of these."""
     first, noise = found.kernels[0], float(found.noise[0])
     starts: dict[str, tuple[Kernel, float]] = {}

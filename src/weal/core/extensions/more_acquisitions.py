@@ -29,12 +29,12 @@ import numpy as np
 
 from weal.core.arrays import Array
 from weal.core.distances import squared_distances
-from weal.core.extensions.variance_reduction import expected_fall
+from weal.core.extensions.variance_reduction import expected_variance_reduction
 from weal.core.paper.acquisition import (
     HERMITE_NODES,
     HERMITE_WEIGHTS,
     MAX_STANDARDISED_DISTANCE,
-    NEGLIGIBLE,
+    NEGLIGIBLE_WEIGHT,
     VAR_FLOOR,
     Acquisition,
     Belief,
@@ -47,7 +47,7 @@ from weal.core.paper.acquisition import (
     wvar,
 )
 
-DISTANCES = 1 << 16  # of `igs`, at a time, that they stay in the processor's cache
+IGS_BLOCK_DISTANCES = 1 << 16  # of `igs`, at a time, that they stay in the processor's cache
 
 
 def ivr(belief: Belief) -> Array:
@@ -66,7 +66,7 @@ def mvr(belief: Belief) -> Array:
     which = belief.toward.which
     w = belief.w[which]
     s = np.maximum(belief.var[which] + belief.noise[which][:, None], VAR_FLOOR)
-    return expected_fall(w / w.sum(), belief.mu[which], s, belief.toward)
+    return expected_variance_reduction(w / w.sum(), belief.mu[which], s, belief.toward)
 
 
 def mvr_var(belief: Belief) -> Array:
@@ -82,7 +82,7 @@ def mvr_var_igs(belief: Belief) -> Array:
 def bald(belief: Belief) -> Array:
     """Information of the label about f and about the experts; never negative."""
     w, mu, var = non_negligible(belief)
-    noise = np.maximum(belief.noise[belief.w >= NEGLIGIBLE], VAR_FLOOR)[:, None]
+    noise = np.maximum(belief.noise[belief.w >= NEGLIGIBLE_WEIGHT], VAR_FLOOR)[:, None]
     about_f = 0.5 * np.log1p(var / noise)  # (M, N)
     return w @ (about_f + _divergences(w, mu, np.sqrt(var + noise)))
 
@@ -92,7 +92,7 @@ def igs(belief: Belief) -> Array:
     if not len(belief.y_labelled):
         return np.full(belief.mu.shape[1], 1.0)
     N, y, mean = belief.mu.shape[1], belief.y_labelled, belief.mean
-    size = max(1, DISTANCES // len(y))
+    size = max(1, IGS_BLOCK_DISTANCES // len(y))
     scores = np.empty(N)
     for rows in (slice(start, start + size) for start in range(0, N, size)):
         dx = np.sqrt(squared_distances(belief.X[rows], belief.X_labelled))  # (n, t)

@@ -18,10 +18,16 @@ from typing import Any, Self
 import numpy as np
 
 from weal.core.arrays import Array, Index
-from weal.core.paper.exact_gp import Correlated, ExactExperts, ExactStep, Near, product
+from weal.core.paper.exact_gp import (
+    CorrelatedPoints,
+    ExactExperts,
+    ExactStep,
+    SolvedPoints,
+    product,
+)
 from weal.core.paper.feature_gp import FeatureExperts, FeatureStep, project
 
-REFERENCE = 256  # reference points that exact experts look at
+N_REFERENCE_POINTS = 256  # reference points that exact experts look at
 
 
 def moved_relevance(q: Array, c: Array, h: Array, p: Array, s: Array) -> Array:
@@ -70,16 +76,16 @@ class FeatureReference:
 class ExactReference:
     """The reference points of exact experts: a sample of them."""
 
-    near: Near
+    near: SolvedPoints
 
-    def relevance(self, experts: ExactExperts, points: Near) -> Array:
+    def relevance(self, experts: ExactExperts, points: SolvedPoints) -> Array:
         """Q (M, N)."""
         C = experts.covariance(points, self.near)
         q: Array = np.einsum("mnr,mnr->mn", C, C) / C.shape[2]
         return q
 
     def columns(
-        self, experts: ExactExperts, step: ExactStep, points: Near | Correlated
+        self, experts: ExactExperts, step: ExactStep, points: SolvedPoints | CorrelatedPoints
     ) -> tuple[Array, Array]:
         """H (M, N) and p (M,) of a label, seen from the experts before it."""
         c_r = step.column(self.near)  # (M, R)

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from weal.core.arrays import Array, Index
-from weal.core.paper.exact_gp import Correlated, ExactExperts, ExactStep
+from weal.core.paper.exact_gp import CorrelatedPoints, ExactExperts, ExactStep
 from weal.core.paper.feature_gp import FeatureExperts, FeatureStep
 from weal.core.paper.kernels import Kernel, correlation
 
@@ -52,7 +52,7 @@ class ExactTargets:
     """The targets of exact experts."""
 
     kernels: tuple[Kernel, ...]  # M
-    points: Correlated  # k(labelled, targets) (M, t, R)
+    points: CorrelatedPoints  # k(labelled, targets) (M, t, R)
     B: Array  # (M, t, R)
     mu: Array  # (M, R)
 
@@ -80,7 +80,7 @@ class ExactTargets:
         """Means of f at the targets, of some of the experts."""
         return np.asarray(self.mu[which])
 
-    def covariance(self, experts: ExactExperts, which: Index, points: Correlated) -> Array:
+    def covariance(self, experts: ExactExperts, which: Index, points: CorrelatedPoints) -> Array:
         """Covariances (H, N, R), in units of the magnitude, for points of these experts."""
         members = np.arange(len(self.kernels))[which].tolist()
         out = np.empty((len(members), len(points.X), len(self.points.X)))

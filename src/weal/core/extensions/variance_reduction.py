@@ -27,35 +27,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.core.arrays import Array
-from weal.core.constants import LEAST_PART, MOST_PARTS
+from weal.core.constants import MAX_EXPERTS_IN_REDUCTION, MIN_EXPERT_WEIGHT
 
 # Nodes of each expert, by how many experts there are at the most, and how many sds they reach: so
 # many that MV is right to 5 % for sds that differ by factors of up to 40.
-NODES = ((3, 12, 3.8), (5, 10, 3.5), (MOST_PARTS, 9, 3.5))
-AT_A_TIME = 1 << 15  # densities that are computed together: they stay in the processor's cache
+NODES_BY_EXPERTS = ((3, 12, 3.8), (5, 10, 3.5), (MAX_EXPERTS_IN_REDUCTION, 9, 3.5))
+BLOCK_DENSITIES = (
+    1 << 15
+)  # densities that are computed together: they stay in the processor's cache
 _FAR = 1e2  # standardised distance beyond which a density is exp(-5e3) = 0: held there to square
 
 
-def taking_part(w: Array) -> NDArray[np.intp]:
+def experts_in_reduction(w: Array) -> NDArray[np.intp]:
     """Positions of the experts of weights w (M,) that MV looks at, ascending."""
-    few = np.argsort(-w, kind="stable")[:MOST_PARTS]
-    return np.sort(few[w[few] >= min(LEAST_PART, float(w.max()))])
+    few = np.argsort(-w, kind="stable")[:MAX_EXPERTS_IN_REDUCTION]
+    return np.sort(few[w[few] >= min(MIN_EXPERT_WEIGHT, float(w.max()))])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Toward:
+class TargetBelief:
     """What H of the experts believe of R targets, and of N candidates together with them."""
 
     which: Any  # (H,)  positions of the experts, in the belief that this is part of
     mu: Array  # (H, R)  means of f at the targets
     cov: Array  # (H, N, R)  posterior covariances of candidates and targets
 
-    def at(self, rows: Any) -> "Toward":
+    def at(self, rows: Any) -> "TargetBelief":
         """The same for some of the candidates."""
-        return Toward(self.which, self.mu, self.cov[:, rows])
+        return TargetBelief(self.which, self.mu, self.cov[:, rows])
 
 
-def expected_fall(w: Array, mu: Array, s: Array, toward: Toward) -> Array:  # (N,)
+def expected_variance_reduction(
+    w: Array, mu: Array, s: Array, toward: TargetBelief
+) -> Array:  # (N,)
     """MV of N candidates for experts of weights w (H,), means mu and label variances s (H, N)."""
     H, N, R = toward.cov.shape
     if H == 1:
@@ -63,7 +67,7 @@ def expected_fall(w: Array, mu: Array, s: Array, toward: Toward) -> Array:  # (N
     d = toward.mu - w @ toward.mu  # (H, R)
     apart = d @ d.T / R  # (H, H)
     z = _nodes(H)
-    size = max(1, AT_A_TIME // (H * H * len(z)))
+    size = max(1, BLOCK_DENSITIES // (H * H * len(z)))
     out = np.empty(N)
     for start in range(0, N, size):
         rows = slice(start, start + size)
@@ -81,7 +85,7 @@ def expected_fall(w: Array, mu: Array, s: Array, toward: Toward) -> Array:  # (N
 
 def _nodes(H: int) -> Array:  # (Q,)
     """Nodes of one of H experts, in sds."""
-    _, Q, reach = next(row for row in NODES if row[0] >= H)
+    _, Q, reach = next(row for row in NODES_BY_EXPERTS if row[0] >= H)
     return np.linspace(-reach, reach, Q)
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from weal.core.arrays import Array
 
 if TYPE_CHECKING:
-    from weal.core.extensions.variance_reduction import Toward
+    from weal.core.extensions.variance_reduction import TargetBelief
 
 
 # The least variance a score sees: an entropy of certainty is -345 nats a unit of weight, not -inf.
@@ -32,7 +32,7 @@ VAR_FLOOR = 1e-300
 # and w_m < NEGLIGIBLE each, gpm-ent is off by at most
 #     beta (sqrt(2) M + 1/2 max |log(4 pi var)|) + sum_m w_m |log w_m|,
 # below 1e-9 for M = 20 and variances from VAR_FLOOR to 1e300.
-NEGLIGIBLE = 1e-13
+NEGLIGIBLE_WEIGHT = 1e-13
 # Standardised distances beyond this have density exp(-5e3) = 0; held there to square safely.
 MAX_STANDARDISED_DISTANCE = 1e2
 HERMITE_NODES, HERMITE_WEIGHTS = np.polynomial.hermite_e.hermegauss(24)
@@ -52,7 +52,9 @@ class Belief:
     y_labelled: Array  # (t,)    their labels
     key: tuple[int, int]  # (seed, step): all that is random comes from it
     reduction: Array | None = None  # (M, N)  r_m of `ivr`; kept only for who needs it
-    toward: "Toward | None" = None  # beliefs on the targets of `mvr`; made only for who needs them
+    toward: "TargetBelief | None" = (
+        None  # beliefs on the targets of `mvr`; made only for who needs them
+    )
 
     @property
     def mean(self) -> Array:  # (N,)
@@ -109,7 +111,7 @@ def gpm_ent(belief: Belief) -> Array:
 
 def non_negligible(belief: Belief) -> tuple[Array, Array, Array]:
     """Weights, means and floored variances of the experts that are not negligible."""
-    kept = belief.w >= NEGLIGIBLE
+    kept = belief.w >= NEGLIGIBLE_WEIGHT
     if kept.all():
         return belief.w, belief.mu, np.maximum(belief.var, VAR_FLOOR)
     return belief.w[kept], belief.mu[kept], np.maximum(belief.var[kept], VAR_FLOOR)

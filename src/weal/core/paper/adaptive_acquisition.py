@@ -46,13 +46,13 @@ SCALINGS: dict[str, Callable[[Array, Array, Array], Array]] = {
 }
 
 
-def reweigh(log_omega: Array, errors: Array, eta: float) -> Array:
+def update_log_weights(log_omega: Array, errors: Array, eta: float) -> Array:
     """Log weights (K,) after losses (K,) [1, eq:AF_weight]."""
     return normalise(log_omega - eta * errors)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judged:
+class ValidationLabels:
     """Points with known labels on which pseudo labels are judged, and the belief on them."""
 
     points: Points
@@ -63,7 +63,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Picks:
+class PseudoLabelPoints:
     """The points x_k that the K acquisition functions would ask for."""
 
     points: Points
@@ -71,7 +71,7 @@ class Picks:
     v: Array  # (M, K)
 
 
-def pseudo_labels(ens: Ensemble, picks: Picks) -> tuple[Array, Array, Array]:
+def pseudo_labels(ens: Ensemble, picks: PseudoLabelPoints) -> tuple[Array, Array, Array]:
     """Innovations e, their variances s and log weights w' (M, K) of the pseudo labels."""
     y = ens.w @ picks.mu  # [1, eq:pseudo_k, alg:2 line 7]
     e, s = innovation(y, picks.mu, picks.v, ens.noise[:, None])
@@ -85,7 +85,7 @@ def normalise_over_experts(log_w: Array) -> Array:
     return np.asarray(log_w - (top + np.log(np.exp(log_w - top).sum(axis=0))))
 
 
-def held_out_errors(ens: Ensemble, judged: Judged, picks: Picks) -> Array:
+def held_out_errors(ens: Ensemble, judged: ValidationLabels, picks: PseudoLabelPoints) -> Array:
     """Mean squared errors (K,) on labels that were kept apart."""
     e, s, log_w = pseudo_labels(ens, picks)
     c = ens.experts.covariance(judged.points, picks.points)  # (M, V, K)

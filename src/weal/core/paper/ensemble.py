@@ -28,7 +28,7 @@ from weal.core.arrays import Array
 from weal.core.paper.gaussian_likelihood import innovation
 from weal.core.protocols import Experts, Magnitude, Points
 
-CLOSE = 1e-12  # a step, relative to the label and to the bounds, after which none follows
+QUANTILE_RTOL = 1e-12  # a step, relative to the label and to the bounds, after which none follows
 BISECTIONS = 60  # of the interval between the components' quantiles
 
 
@@ -139,7 +139,7 @@ def quantile(ens: Ensemble, mu: Array, var: Array, level: float) -> Array:
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # halved instead
             newton = y - above / np.exp(log_density(ens, mu, var, y))
         middle, inside = 0.5 * (low + high), (newton > low) & (newton < high)
-        found |= (np.abs(newton - y) <= CLOSE * (np.abs(y) + reach)) | (low >= high)
+        found |= (np.abs(newton - y) <= QUANTILE_RTOL * (np.abs(y) + reach)) | (low >= high)
         if found.all():
             break
         y = np.where(found, y, np.where(inside & (turn % 3 < 2), newton, middle))

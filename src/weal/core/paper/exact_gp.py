@@ -22,7 +22,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dtrsm
 
-from weal.core.arrays import Array, Index, Rows
+from weal.core.arrays import Array, GrowingRows, Index
 from weal.core.paper.gaussian_likelihood import cholesky_innovations, innovation
 from weal.core.paper.kernels import Kernel, correlation
 
@@ -31,15 +31,15 @@ from weal.core.paper.kernels import Kernel, correlation
 # larger than the last. At 1500 labels 1e-13 fails; this leaves room for some ten thousand.
 LEAST_RATIO = 1e-11
 # Correlations that are taken together, and columns of them: they stay in the processor's cache.
-AT_A_TIME, WIDE = 1 << 17, 1 << 12
+BLOCK_CORRELATIONS, MIN_WIDE_BLOCK = 1 << 17, 1 << 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Near:
+class SolvedPoints:
     """Points as exact experts see them: the inputs, and V = L^-1 k(labelled, points)."""
 
     X: Array  # (N, d)
-    rows: Rows  # (M, t, N)  V
+    rows: GrowingRows  # (M, t, N)  V
 
     @property
     def V(self) -> Array:  # (M, t, N)
@@ -52,19 +52,19 @@ class Near:
 
     def take(self, which: Index) -> Self:
         """The points as some of the experts see them."""
-        return type(self)(self.X, Rows(self.V[which].copy()))
+        return type(self)(self.X, GrowingRows(self.V[which].copy()))
 
     def at(self, rows: Index) -> Self:
         """Some of the points."""
-        return type(self)(self.X[rows], Rows(self.V[:, :, rows].copy()))
+        return type(self)(self.X[rows], GrowingRows(self.V[:, :, rows].copy()))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Correlated:
+class CorrelatedPoints:
     """Points as a pool keeps them: the inputs, and their correlations with the labelled ones."""
 
     X: Array  # (N, d)
-    rows: Rows  # (M, t, N)  k(labelled, points)
+    rows: GrowingRows  # (M, t, N)  k(labelled, points)
 
     @property
     def K(self) -> Array:  # (M, t, N)
@@ -77,14 +77,14 @@ class Correlated:
 
     def take(self, which: Index) -> Self:
         """The points as some of the experts see them."""
-        return type(self)(self.X, Rows(self.K[which].copy()))
+        return type(self)(self.X, GrowingRows(self.K[which].copy()))
 
     def at(self, rows: slice) -> Self:
         """Some of the points, as a view."""
-        return type(self)(self.X[rows], Rows(self.K[:, :, rows]))
+        return type(self)(self.X[rows], GrowingRows(self.K[:, :, rows]))
 
 
-Form = TypeVar("Form", Near, Correlated)
+Form = TypeVar("Form", SolvedPoints, CorrelatedPoints)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,14 +98,14 @@ class ExactStep:
     a: Array  # (M, t)  L^-T V(x*)
     kernels: tuple[Kernel, ...]  # M
 
-    def column(self, points: Near | Correlated) -> Array:
+    def column(self, points: SolvedPoints | CorrelatedPoints) -> Array:
         """c = k(x, x*) - V(x)'V(x*)."""
         explained = product(points, self.V, self.a)
         return self._correlation(points.X) - explained
 
     def extend(self, points: Form, column: Array) -> Form:
         """V with one more row, c / sqrt(s); or k with one more row."""
-        near = isinstance(points, Near)
+        near = isinstance(points, SolvedPoints)
         row = column / np.sqrt(self.s)[:, None] if near else self._correlation(points.X)
         return type(points)(points.X, points.rows.append(row))
 
@@ -119,9 +119,9 @@ class ExactStep:
         return type(self)(*arrays, kernels)
 
 
-def product(points: Near | Correlated, w: Array, back: Array) -> Array:
+def product(points: SolvedPoints | CorrelatedPoints, w: Array, back: Array) -> Array:
     """V(x)'w (M, N) for vectors w (M, t); `back` is L^-T w."""
-    if isinstance(points, Near):
+    if isinstance(points, SolvedPoints):
         c: Array = np.matmul(w[:, None, :], points.V)[:, 0]
     else:
         c = np.matmul(back[:, None, :], points.K)[:, 0]
@@ -131,12 +131,12 @@ def product(points: Near | Correlated, w: Array, back: Array) -> Array:
 def correlations(kernel: Kernel, X: Array, Y: Array, out: Array | None = None) -> Array:
     """Correlations (N, N') of the rows of X (N, d) and Y (N', d), some after the other."""
     K = np.empty((len(X), len(Y))) if out is None else out
-    size = max(1, AT_A_TIME // max(1, min(len(Y), WIDE)))
-    for first in range(0, len(Y), WIDE):
-        there = Y[first : first + WIDE]
+    size = max(1, BLOCK_CORRELATIONS // max(1, min(len(Y), MIN_WIDE_BLOCK)))
+    for first in range(0, len(Y), MIN_WIDE_BLOCK):
+        there = Y[first : first + MIN_WIDE_BLOCK]
         for start in range(0, len(X), size):
             found = correlation(kernel, X[start : start + size], there)
-            K[start : start + size, first : first + WIDE] = found
+            K[start : start + size, first : first + MIN_WIDE_BLOCK] = found
     return K
 
 
@@ -151,7 +151,7 @@ class ExactExperts:
 
     kernels: tuple[Kernel, ...]  # M
     X: Array  # (t, d)     labelled inputs
-    rows: Rows  # (M, t, >= t)  rows of L, L L' = K + lam I
+    rows: GrowingRows  # (M, t, >= t)  rows of L, L L' = K + lam I
     z: Array  # (M, t)     L^-1 y
 
     @property
@@ -163,13 +163,13 @@ class ExactExperts:
     def prior(cls, kernels: tuple[Kernel, ...], d: int) -> Self:
         """Experts that have seen no label."""
         M = len(kernels)
-        return cls(kernels, np.zeros((0, d)), Rows(np.zeros((M, 0, 0))), np.zeros((M, 0)))
+        return cls(kernels, np.zeros((0, d)), GrowingRows(np.zeros((M, 0, 0))), np.zeros((M, 0)))
 
-    def near(self, X: Array) -> Near:
+    def near(self, X: Array) -> SolvedPoints:
         """The points X (N, d) in the form that these experts work on."""
         return self.solved(self.correlated(X))
 
-    def correlated(self, X: Array) -> Correlated:
+    def correlated(self, X: Array) -> CorrelatedPoints:
         """The points X (N, d) in the form that a pool of these experts keeps."""
         K = np.empty((len(self.kernels), len(self.X), len(X)))
         for m, kernel in enumerate(self.kernels):
@@ -178,17 +178,17 @@ class ExactExperts:
                 K[m] = K[first]
             else:
                 correlations(kernel, self.X, X, K[m])
-        return Correlated(X, Rows(K))
+        return CorrelatedPoints(X, GrowingRows(K))
 
-    def solved(self, points: Correlated) -> Near:
+    def solved(self, points: CorrelatedPoints) -> SolvedPoints:
         """The points with V = L^-1 k."""
         if not len(self.X):
-            return Near(points.X, points.rows)
+            return SolvedPoints(points.X, points.rows)
         V = [
             solve_triangular(L, K, lower=True, check_finite=False)
             for L, K in zip(self.L, points.K, strict=True)
         ]
-        return Near(points.X, Rows(np.stack(V)))
+        return SolvedPoints(points.X, GrowingRows(np.stack(V)))
 
     def back(self, w: Array) -> Array:
         """L^-T w (M, t) for vectors w (M, t)."""
@@ -198,14 +198,14 @@ class ExactExperts:
         solve = (solve_triangular(L, v, lower=True, trans=1, check_finite=False) for L, v in each)
         return np.stack(list(solve))
 
-    def predict(self, points: Near) -> tuple[Array, Array]:
+    def predict(self, points: SolvedPoints) -> tuple[Array, Array]:
         """mu = V'z, v = k(x, x) - V'V [1, eq:posterior]; rounding may not take v below 0."""
         mu = np.matmul(self.z[:, None, :], points.V)[:, 0]  # [1, eq:mean]
         prior = np.array([[kernel.variance] for kernel in self.kernels])  # (M, 1)
         # [1, eq:variance]
         return mu, np.maximum(prior - np.einsum("mtn,mtn->mn", points.V, points.V), 0.0)
 
-    def used_up(self, points: Correlated) -> tuple[Array, Array]:
+    def used_up(self, points: CorrelatedPoints) -> tuple[Array, Array]:
         """What `predict` says of points that are seen once: V takes the place of k.
 
         As columns of BLAS, V' L' = k': nothing is copied or turned over.
@@ -221,7 +221,7 @@ class ExactExperts:
             np.subtract(kernel.variance, v[m], out=v[m])
         return mu, np.maximum(v, 0.0, out=v)
 
-    def step(self, point: Near, y: float, lam: Array) -> ExactStep:
+    def step(self, point: SolvedPoints, y: float, lam: Array) -> ExactStep:
         """The next row [V', sqrt(s)] of L and the next entry e / sqrt(s) of z."""
         mu, v = self.predict(point)
         e, s = innovation(y, mu[:, 0], v[:, 0], np.maximum(lam, LEAST_RATIO))
@@ -235,7 +235,9 @@ class ExactExperts:
         z = np.concatenate([self.z, step.e[:, None] / root_s], axis=1)
         return ExactExperts(self.kernels, np.concatenate([self.X, step.x]), rows, z)
 
-    def absorb(self, points: Near, y: Array, lam: Array) -> tuple["ExactExperts", Array, Array]:
+    def absorb(
+        self, points: SolvedPoints, y: Array, lam: Array
+    ) -> tuple["ExactExperts", Array, Array]:
         """The rows that the labels would add one after the other, in blocks."""
         M, t, N = points.V.shape
         mu = np.matmul(self.z[:, None, :], points.V)[:, 0]
@@ -250,23 +252,23 @@ class ExactExperts:
             L[m, t:, t:], z[m] = cholesky_innovations(y, mu[m], B, lam[m])
         root_s = np.diagonal(L[:, t:, t:], axis1=1, axis2=2)  # (M, N)
         X = np.concatenate([self.X, points.X])
-        after = ExactExperts(self.kernels, X, Rows(L), np.concatenate([self.z, z], axis=1))
+        after = ExactExperts(self.kernels, X, GrowingRows(L), np.concatenate([self.z, z], axis=1))
         return after, z * root_s, root_s**2
 
-    def prior_covariance(self, a: Near | Correlated, b: Near) -> Array:
+    def prior_covariance(self, a: SolvedPoints | CorrelatedPoints, b: SolvedPoints) -> Array:
         """K [1, eq:gp_prior]."""
         return np.stack([correlation(kernel, a.X, b.X) for kernel in self.kernels])
 
-    def covariance(self, a: Near, b: Near) -> Array:
+    def covariance(self, a: SolvedPoints, b: SolvedPoints) -> Array:
         """K - V'V."""
         explained: Array = np.matmul(a.V.transpose(0, 2, 1), b.V)
         return self.prior_covariance(a, b) - explained
 
-    def remainders(self, points: Near) -> Array:
+    def remainders(self, points: SolvedPoints) -> Array:
         """None."""
         return np.zeros((len(self.kernels), len(points.X)))
 
     def take(self, which: Index) -> Self:
         """Some of the experts."""
         kernels = take_kernels(self.kernels, which)
-        return type(self)(kernels, self.X, Rows(self.L[which].copy()), self.z[which])
+        return type(self)(kernels, self.X, GrowingRows(self.L[which].copy()), self.z[which])

@@ -35,7 +35,7 @@ from weal.core.paper.gaussian_likelihood import innovation
 from weal.core.protocols import Step
 
 
-def moved(mu: Array, v: Array, c: Array, step: Step) -> tuple[Array, Array]:
+def apply_step(mu: Array, v: Array, c: Array, step: Step) -> tuple[Array, Array]:
     """Means and variances (M, N) after a step whose column there is c; v stays at 0 or above."""
     e, s = step.e[:, None], step.s[:, None]
     return mu + c * (e / s), np.maximum(v - c * c / s, 0.0)

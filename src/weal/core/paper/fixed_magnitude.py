@@ -38,7 +38,7 @@ def half_square(e: Array, s: Array) -> Array:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fixed:
+class FixedMagnitude:
     """A magnitude held at its value."""
 
     variance: Array  # (M,)  sig2

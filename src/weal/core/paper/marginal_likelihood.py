@@ -35,16 +35,19 @@ if TYPE_CHECKING:
 
 Bounds = tuple[float, float]
 
-GRID = 64  # points of the first grid over log r
-ZOOMS = 7  # finer grids of ZOOM_GRID points, each over two cells of the one before
+NOISE_GRID_POINTS = 64  # points of the first grid over log r
+N_ZOOMS = 7  # finer grids of ZOOM_GRID points, each over two cells of the one before
 ZOOM_GRID = 13
 SINGULAR_RATIO = 1e-10  # below it K + r I is singular in double precision: r counts as this much
 LIKELIHOOD_TIE = 1e-11  # log likelihoods closer than this, relative to t, are the same likelihood
 NEXT_TO_NOTHING = 1e-3  # share of the signal in a climb that starts from noise
-REFINED, REFINED_GRID = 4.0, 9  # factor around a lengthscale where unequal noises look again
+LENGTH_SCALE_FACTOR, REFINED_GRID = (
+    4.0,
+    9,
+)  # factor around a lengthscale where unequal noises look again
 
 
-class Fitted(NamedTuple):
+class MaximumLikelihood(NamedTuple):
     """Maximum of the marginal likelihood of each of M kernels."""
 
     magnitude: Array  # (M,)  sig2
@@ -54,7 +57,7 @@ class Fitted(NamedTuple):
 
 def fit_magnitude_noise(
     K: Array, y: Array, magnitude_bounds: Bounds, noise_bounds: Bounds
-) -> Fitted:
+) -> MaximumLikelihood:
     """The magnitude and noise variance that make y (t,) likeliest, for each of K (M, t, t)."""
     ell, Q = np.linalg.eigh(K)
     ell = np.maximum(ell, 0.0)  # (M, t); rounding leaves -1e-16
@@ -79,7 +82,7 @@ def fit_magnitude_noise(
     log_r, log_likelihood = _search(lambda x: profile(x)[0], len(K), ends, LIKELIHOOD_TIE * len(y))
     sig2 = profile(log_r[:, None])[1][:, 0]
     noise = np.clip(np.exp(log_r) * sig2, *noise_bounds)
-    return Fitted(sig2, noise, log_likelihood)
+    return MaximumLikelihood(sig2, noise, log_likelihood)
 
 
 def fit_hyperparameters(
@@ -90,7 +93,7 @@ def fit_hyperparameters(
     noise_bounds: Bounds,
     magnitude: Array | None = None,
     noise: Array | None = None,
-) -> Fitted:
+) -> MaximumLikelihood:
     """Magnitude and noise (M,) for each of K (M, t, t), with either held where it is given.
 
     `extra` (t,) are noise variances that the labels bring along.
@@ -107,12 +110,12 @@ def fit_hyperparameters(
         )
         for m in range(len(K))
     ]
-    return Fitted(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+    return MaximumLikelihood(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
 def fit_known_noise(
     K: Array, y: Array, extra: Array, magnitude_bounds: Bounds, noise_bounds: Bounds
-) -> Fitted:
+) -> MaximumLikelihood:
     """As `fit_magnitude_noise`, for labels with noise variances extra (t,) of their own besides."""
     typical = float(np.median(extra))  # where all bring the same, this start is the answer
     raised = (noise_bounds[0] + typical, noise_bounds[1] + typical)
@@ -124,7 +127,7 @@ def fit_known_noise(
         for K_m, sig2, noise in zip(K, start.magnitude, noises, strict=True)
     ]
     sig2, noise = np.exp([best.x for best in found]).T
-    return Fitted(
+    return MaximumLikelihood(
         np.clip(sig2, *magnitude_bounds),
         np.clip(noise, *noise_bounds),
         np.array([-best.fun for best in found]),
@@ -164,7 +167,9 @@ def fit_length_scale(
     ends = float(np.log(length_bounds[0])), float(np.log(length_bounds[1]))
     best = float(_search(likelihood, 1, ends, LIKELIHOOD_TIE * len(y))[0][0])
     if (known != typical).any():
-        near = np.clip(best + np.log(REFINED) * np.linspace(-1.0, 1.0, REFINED_GRID), *ends)
+        near = np.clip(
+            best + np.log(LENGTH_SCALE_FACTOR) * np.linspace(-1.0, 1.0, REFINED_GRID), *ends
+        )
         n = int(np.argmin([loss(log_ell) for log_ell in near]))
         around = near[max(n - 1, 0)], near[min(n + 1, len(near) - 1)]
         from scipy.optimize import minimize_scalar
@@ -220,10 +225,10 @@ def _search(
     f: Callable[[Array], Array], M: int, ends: tuple[float, float], tie: float
 ) -> tuple[Array, Array]:
     """The least x (M,) in `ends` at which f (M, G) -> (M, G) is within `tie` of its maximum."""
-    grid = np.linspace(*ends, GRID)
-    peaks = grid[_two_peaks(f(np.broadcast_to(grid, (M, GRID))), tie)]  # (M, 2)
-    half = (ends[1] - ends[0]) / (GRID - 1)
-    for _ in range(ZOOMS):
+    grid = np.linspace(*ends, NOISE_GRID_POINTS)
+    peaks = grid[_two_peaks(f(np.broadcast_to(grid, (M, NOISE_GRID_POINTS))), tie)]  # (M, 2)
+    half = (ends[1] - ends[0]) / (NOISE_GRID_POINTS - 1)
+    for _ in range(N_ZOOMS):
         x = np.clip(peaks[:, :, None] + np.linspace(-half, half, ZOOM_GRID), *ends)  # (M, 2, G)
         peaks, heights = _least_best(x, f(x.reshape(M, -1)).reshape(x.shape), tie)
         half /= (ZOOM_GRID - 1) / 2

@@ -43,43 +43,56 @@ from scipy.special import expit, logit, logsumexp
 
 from weal.core.arrays import Array
 from weal.core.constants import (
-    BENT_CHARGE,
-    CHARGE,
-    FEWEST_DOUBTED,
-    MOST_WRONG,
-    RATIOS,
-    SUSPICIOUS,
-    UNDECIDED,
+    EXTREME_LABEL_LOG_ODDS,
+    MAX_OUTLIER_SHARE,
+    MIN_LABELS_FOR_OUTLIERS,
+    NOISE_RATIO_GRID,
+    OUTLIER_PENALTY_NATS,
+    SEARCH_LOG_ODDS,
+    SKEWED_OUTLIER_PENALTY_NATS,
 )
 from weal.core.extensions.integrated_evidence import log_evidences
-from weal.core.extensions.label_warp import STRAIGHT, Bend, fit_warp
-from weal.core.extensions.model_selection import Lineup, grid
+from weal.core.extensions.label_warp import IDENTITY_WARP, LabelWarp, fit_warp
+from weal.core.extensions.model_selection import ModelSelection, candidate_grid
 from weal.core.extensions.outliers import slips_and_swaps
-from weal.core.extensions.outliers.inclusion import Slabs, Stand, search, stand
-from weal.core.extensions.outliers.prior import Doubt, Mask, Slab, apart, gross, spread
+from weal.core.extensions.outliers.inclusion import InclusionState, Slabs, include_all, search
+from weal.core.extensions.outliers.prior import (
+    Mask,
+    OutlierPrior,
+    OutlierReport,
+    beyond_all_others,
+    gross_outliers,
+    spread,
+)
 
-HOPELESS = 4.0  # nats by which the grid may be against doubts that fitted experts are asked about
-MOST_EXCHANGED = 0.45  # probability of being wrong of a label that is likely in another's place
-LEAST_BENT = 1e-15  # spread over sd down to which labels may be skewed
-OPEN = 10.0  # nats, and twice what fitted experts add, within which a coarse grid decides nothing
+MAX_GRID_DEFICIT_NATS = (
+    4.0  # nats by which the grid may be against doubts that fitted experts are asked about
+)
+MAX_SWAP_PROBABILITY = (
+    0.45  # probability of being wrong of a label that is likely in another's place
+)
+MIN_WARPED_LABELS = 1e-15  # spread over sd down to which labels may be skewed
+UNDECIDED_MARGIN_NATS = (
+    10.0  # nats, and twice what fitted experts add, within which a coarse grid decides nothing
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class OutlierDecision:
     """What a judgement ends in."""
 
-    doubt: Doubt
-    lineup: Lineup
+    doubt: OutlierReport
+    lineup: ModelSelection
     variance: float  # of the labels believed
 
 
 # Labels to believe (t,), and how they are bent -> the line-up for them, and their variance.
-Settle = Callable[[Mask, Bend], tuple[Lineup, float]]
+Settle = Callable[[Mask, LabelWarp], tuple[ModelSelection, float]]
 
 
-def judge(
+def find_outliers(
     X: Array, y: Array, extra: Array, sure: Array, settle: Settle, zero: float = np.nan
-) -> Found:
+) -> OutlierDecision:
     """Which of the labels y (t,) at X (t, d) are wrong, and the experts settled by the others.
 
     `extra` (t,) are noise variances of their own; those called `sure` (t,) are believed.
@@ -88,18 +101,18 @@ def judge(
     """
     t = len(y)
     everyone = np.zeros(t, dtype=np.bool_)
-    lineup, variance = settle(~everyone, STRAIGHT)
+    lineup, variance = settle(~everyone, IDENTITY_WARP)
     median, s = spread(y)
-    if s == 0.0 or t < FEWEST_DOUBTED:
-        return Found(Doubt(np.zeros(t), everyone), lineup, variance)
-    far = gross(y, sure)
-    alone = apart(y, sure) & ~far.any()
+    if s == 0.0 or t < MIN_LABELS_FOR_OUTLIERS:
+        return OutlierDecision(OutlierReport(np.zeros(t), everyone), lineup, variance)
+    far = gross_outliers(y, sure)
+    alone = beyond_all_others(y, sure) & ~far.any()
     far |= alone
-    case = Case(X, y, extra, sure, Slab(median, s, *_range(y[~far])), zero)
+    case = LabelSet(X, y, extra, sure, OutlierPrior(median, s, *_range(y[~far])), zero)
     none = case.stand(lineup, variance, everyone)
     odds = np.where(sure > 0, -np.inf, case.odds(none, variance))
-    nobody = Found(Doubt(expit(odds), everyone, case.slab), lineup, variance)
-    if not (alone | (odds + case.charges > SUSPICIOUS)).any():
+    nobody = OutlierDecision(OutlierReport(expit(odds), everyone, case.slab), lineup, variance)
+    if not (alone | (odds + case.charges > SEARCH_LOG_ODDS)).any():
         return _or_exchanged(nobody, none, sure)
     found = case.searched(nobody, far, none, settle)
     if found.doubt.wrong.any():
@@ -112,38 +125,38 @@ def _range(y: Array) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Case:
+class LabelSet:
     """Labels that are judged."""
 
     X: Array  # (t, d)
     y: Array  # (t,)
     extra: Array  # (t,)
     sure: Array  # (t,)
-    slab: Slab
+    slab: OutlierPrior
     zero: float = np.nan  # of the labels as they were told
 
     @property
     def charges(self) -> Array:  # (t,)
         return self.slab.charge(self.y)
 
-    def stand(self, lineup: Lineup, variance: float, wrong: Mask) -> Stand:
+    def stand(self, lineup: ModelSelection, variance: float, wrong: Mask) -> InclusionState:
         """The stand of a line-up that was settled with labels of that variance."""
         players = list(
             zip(lineup.kernels, lineup.noise.tolist(), lineup.unit.tolist(), strict=True)
         )
         y, extra = self.y / np.sqrt(variance), self.extra / variance
-        return stand(players, lineup.log_prior, self.X, y, extra, wrong)
+        return include_all(players, lineup.log_prior, self.X, y, extra, wrong)
 
-    def slabs(self, now: Stand, variance: float) -> Array:  # (t,)
+    def slabs(self, now: InclusionState, variance: float) -> Array:  # (t,)
         """Log slab of each label, in units of labels of that variance."""
         anything = self.slab.log_prior(self.y) + 0.5 * float(np.log(variance))
         return np.asarray(np.logaddexp(anything, self.slipped(now, variance)))
 
-    def slipped(self, now: Stand, variance: float) -> Array:  # (t,)
+    def slipped(self, now: InclusionState, variance: float) -> Array:  # (t,)
         """The part of it that is for decimal points."""
         return slips_and_swaps.log_prior(now.others(), now.y, self.zero / float(np.sqrt(variance)))
 
-    def odds(self, now: Stand, variance: float) -> Array:  # (t,)
+    def odds(self, now: InclusionState, variance: float) -> Array:  # (t,)
         """Log odds of each label being wrong, its charge paid."""
         return self.slabs(now, variance) - self.charges - now.log_density()
 
@@ -156,18 +169,24 @@ class Case:
         that is far from likely.
         """
         variance = float(np.var(self.y[~far])) or 1.0
-        kernels, ratios = grid(self.X.shape[1])[::2], RATIOS[3:]
+        kernels, ratios = candidate_grid(self.X.shape[1])[::2], NOISE_RATIO_GRID[3:]
         players = [(kernel, ratio, 1.0) for kernel in kernels for ratio in ratios]
         y, extra = self.y / np.sqrt(variance), self.extra / variance
         even = np.full(len(players), -np.log(len(players)))
-        start = stand(players, even, self.X, y, extra, far)
+        start = include_all(players, even, self.X, y, extra, far)
         found = search(start, lambda now: self.slabs(now, variance), self.sure, self.X)
         nobody = np.zeros_like(far)
         doubts = (self.slabs(found, variance) - self.charges)[found.wrong].sum()
-        everyone = Stand.of(start.C, start.lam, y, even, nobody) if far.any() else start
-        return found.wrong if found.log_z() + doubts > everyone.log_z() - HOPELESS else nobody
+        everyone = InclusionState.of(start.C, start.lam, y, even, nobody) if far.any() else start
+        return (
+            found.wrong
+            if found.log_z() + doubts > everyone.log_z() - MAX_GRID_DEFICIT_NATS
+            else nobody
+        )
 
-    def searched(self, nobody: Found, far: Mask, none: Stand, settle: Settle) -> Found:
+    def searched(
+        self, nobody: OutlierDecision, far: Mask, none: InclusionState, settle: Settle
+    ) -> OutlierDecision:
         """The judgement where a label is suspicious; `none` is the stand that believes all.
 
         Experts that were settled with a wrong label have made room for it: where its decimal point
@@ -176,21 +195,21 @@ class Case:
         order = np.lexsort((*self.X.T, self.y))  # decisions do not hang on rounding
         back = np.argsort(order)
         X, y, extra, sure = (part[order] for part in (self.X, self.y, self.extra, self.sure))
-        sorted_case = Case(X, y, extra, sure, self.slab, self.zero)
+        sorted_case = LabelSet(X, y, extra, sure, self.slab, self.zero)
         wrong = sorted_case.on_grid(far[order])[back]
         best = self.side(wrong, settle) if wrong.any() else None
         now, variance = (none, nobody.variance) if best is None else (best.now, best.variance)
         close = (self.slipped(now, variance) > now.log_density()) & (self.sure == 0.0)
         wider = now.wrong | close
-        if (wider != now.wrong).any() and wider.sum() <= MOST_WRONG * len(wider):
+        if (wider != now.wrong).any() and wider.sum() <= MAX_OUTLIER_SHARE * len(wider):
             other = self.side(wider, settle)
             if best is None or (other is not None and other.log_z > best.log_z):
                 best = other
         if best is None:
-            return _cleared(nobody)
+            return _no_outliers(nobody)
         return best.case.weighed(nobody, best, settle)
 
-    def side(self, wrong: Mask, settle: Settle) -> "_Side | None":
+    def side(self, wrong: Mask, settle: Settle) -> "_Alternative | None":
         """Which are wrong by experts that some of the labels have not settled; None: nobody."""
         case, lineup, variance = self.settled(wrong, settle)
         now = case.stand(lineup, variance, wrong)
@@ -200,14 +219,16 @@ class Case:
         if (after != wrong).any():
             case, lineup, variance = self.settled(after, settle)
             now = case.stand(lineup, variance, after)
-        return _Side(case, now, lineup, variance)
+        return _Alternative(case, now, lineup, variance)
 
-    def settled(self, wrong: Mask, settle: Settle) -> tuple["Case", Lineup, float]:
+    def settled(self, wrong: Mask, settle: Settle) -> tuple["LabelSet", ModelSelection, float]:
         """The case by the range of the other labels, and experts settled by these."""
         ends = dict(zip(("low", "high"), _range(self.y[~wrong]), strict=True))
-        return replace(self, slab=replace(self.slab, **ends)), *settle(~wrong, STRAIGHT)
+        return replace(self, slab=replace(self.slab, **ends)), *settle(~wrong, IDENTITY_WARP)
 
-    def weighed(self, nobody: Found, side: "_Side", settle: Settle) -> Found:
+    def weighed(
+        self, nobody: OutlierDecision, side: "_Alternative", settle: Settle
+    ) -> OutlierDecision:
         """The judgement: these are wrong, or nobody is.
 
         Labels that lie apart are set aside while it is undecided: what they would spoil is more.
@@ -215,13 +236,17 @@ class Case:
         wrong, right = side.now.wrong, ~side.now.wrong
         everyone = np.ones_like(wrong)
         gain = side.log_z - self.log_z(everyone, nobody.lineup, nobody.variance)
-        least = UNDECIDED if (self.charges[wrong] < CHARGE).all() else 0.0
+        least = (
+            EXTREME_LABEL_LOG_ODDS if (self.charges[wrong] < OUTLIER_PENALTY_NATS).all() else 0.0
+        )
         if gain > least:
             gain = min(gain, self.against_skew(side.log_z, side.doubts, right, settle))
         odds = np.where(self.sure > 0, -np.inf, self.odds(side.now, side.variance))
         probability = expit(np.minimum(np.where(wrong, gain, np.inf), odds))
         if gain > least:
-            return Found(Doubt(probability, wrong, self.slab), side.lineup, side.variance)
+            return OutlierDecision(
+                OutlierReport(probability, wrong, self.slab), side.lineup, side.variance
+            )
         log_odds = np.minimum(logit(nobody.doubt.probability), gain)
         kept = expit(np.where(wrong, gain, log_odds))
         return replace(nobody, doubt=replace(nobody.doubt, probability=kept))
@@ -233,12 +258,12 @@ class Case:
         where a coarse grid of them leaves it open.
         """
         everyone = np.ones_like(right)
-        none = self.coarse(everyone, bends=True) - BENT_CHARGE
-        some = self.coarse(right, bends=True) - BENT_CHARGE + doubts
+        none = self.coarse(everyone, bends=True) - SKEWED_OUTLIER_PENALTY_NATS
+        some = self.coarse(right, bends=True) - SKEWED_OUTLIER_PENALTY_NATS + doubts
         if none > max(straight, some):
             return max(straight, some) - none
         fitted = max(straight - doubts - self.coarse(right, bends=False), 0.0)
-        if (room := straight - none - 2.0 * fitted) > OPEN:
+        if (room := straight - none - 2.0 * fitted) > UNDECIDED_MARGIN_NATS:
             return room
         some = self.bent(right, settle) + doubts
         return max(straight, some) - self.bent(everyone, settle)
@@ -246,39 +271,41 @@ class Case:
     def coarse(self, kept: Mask, bends: bool) -> float:
         """Log evidence of some of the labels by a coarse grid of experts, in units of y."""
         y, extra, X = self.y[kept], self.extra[kept], self.X[kept]
-        bend = fit_warp(y, LEAST_BENT) if bends else STRAIGHT
+        bend = fit_warp(y, MIN_WARPED_LABELS) if bends else IDENTITY_WARP
         if bends and not bend.spread:
             return -np.inf
         z, noise = bend.labels(y), bend.variances(extra, y)
         unit = float(np.var(z)) or 1.0
-        kernels, ratios = grid(X.shape[1])[::2], RATIOS[::2]
+        kernels, ratios = candidate_grid(X.shape[1])[::2], NOISE_RATIO_GRID[::2]
         log_p = log_evidences(kernels, ratios, X, z / unit**0.5, noise / unit)
         slope = float(bend.log_slope(y).sum()) - 0.5 * len(y) * float(np.log(unit))
         return float(logsumexp(log_p)) - float(np.log(log_p.size)) + slope
 
     def bent(self, kept: Mask, settle: Settle) -> float:
         """Log evidence of some of the labels, were they bent, which few are."""
-        bend = fit_warp(self.y[kept], LEAST_BENT)
+        bend = fit_warp(self.y[kept], MIN_WARPED_LABELS)
         if not bend.spread:
             return -np.inf
-        return self.log_z(kept, *settle(kept, bend), bend) - BENT_CHARGE
+        return self.log_z(kept, *settle(kept, bend), bend) - SKEWED_OUTLIER_PENALTY_NATS
 
-    def log_z(self, kept: Mask, lineup: Lineup, variance: float, bend: Bend = STRAIGHT) -> float:
+    def log_z(
+        self, kept: Mask, lineup: ModelSelection, variance: float, bend: LabelWarp = IDENTITY_WARP
+    ) -> float:
         """Log evidence of some of the labels by a line-up, in units of y."""
         y, right = self.y[kept], np.zeros(int(kept.sum()), dtype=np.bool_)
         noise = bend.variances(self.extra[kept], y)
-        seen = Case(self.X[kept], bend.labels(y), noise, self.sure[kept], self.slab)
+        seen = LabelSet(self.X[kept], bend.labels(y), noise, self.sure[kept], self.slab)
         slope = float(bend.log_slope(y).sum()) - 0.5 * len(y) * float(np.log(variance))
         return seen.stand(lineup, variance, right).log_z() + slope
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Side:
+class _Alternative:
     """Labels that may be wrong, and experts settled by the others."""
 
-    case: Case  # by what range the others have
-    now: Stand
-    lineup: Lineup
+    case: LabelSet  # by what range the others have
+    now: InclusionState
+    lineup: ModelSelection
     variance: float
 
     @property
@@ -294,17 +321,17 @@ class _Side:
         return self.case.log_z(~self.now.wrong, self.lineup, self.variance) + self.doubts
 
 
-def _or_exchanged(found: Found, now: Stand, sure: Array) -> Found:
+def _or_exchanged(found: OutlierDecision, now: InclusionState, sure: Array) -> OutlierDecision:
     """The judgement with labels of pairs that may be exchanged undecided at the least.
 
     None is set aside for that: what would put it right is known to whoever told them.
     """
-    exchanged = np.minimum(expit(slips_and_swaps.log_odds(now, sure)), MOST_EXCHANGED)
+    exchanged = np.minimum(expit(slips_and_swaps.log_odds(now, sure)), MAX_SWAP_PROBABILITY)
     probability = np.maximum(found.doubt.probability, exchanged)
     return replace(found, doubt=replace(found.doubt, probability=probability))
 
 
-def _cleared(nobody: Found) -> Found:
+def _no_outliers(nobody: OutlierDecision) -> OutlierDecision:
     """The judgement where no set of doubts is likely: none of them is likelier than not."""
     most = np.minimum(nobody.doubt.probability, 0.5)
     return replace(nobody, doubt=replace(nobody.doubt, probability=most))

@@ -8,8 +8,8 @@ from scipy.linalg import lapack
 from scipy.special import gammaln, logsumexp
 
 from weal.core.arrays import Array
-from weal.core.constants import A0, B0, MOST_WRONG
-from weal.core.extensions.conjugate_magnitude import Conjugate
+from weal.core.constants import MAGNITUDE_PRIOR_A, MAGNITUDE_PRIOR_B, MAX_OUTLIER_SHARE
+from weal.core.extensions.conjugate_magnitude import ConjugateMagnitude
 from weal.core.extensions.outliers.prior import Mask
 from weal.core.paper.exact_gp import LEAST_RATIO
 from weal.core.paper.fixed_magnitude import LOG_2_PI
@@ -19,7 +19,7 @@ LEAST_STEPPED = 5e-5  # noise ratio from which steps of rank one lose half of th
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stand:
+class InclusionState:
     """Experts, and which of the labels they believe."""
 
     C: Array  # (m, t, t)  K + lam
@@ -31,7 +31,7 @@ class Stand:
     wrong: Mask  # (t,)
 
     @classmethod
-    def of(cls, C: Array, lam: Array, y: Array, log_prior: Array, wrong: Mask) -> "Stand":
+    def of(cls, C: Array, lam: Array, y: Array, log_prior: Array, wrong: Mask) -> "InclusionState":
         """Experts with covariances C, of whose labels some are doubted."""
         kept = np.ix_(~wrong, ~wrong)
         A, log_det = np.zeros_like(C), np.empty(len(C))
@@ -39,7 +39,7 @@ class Stand:
             A[m][kept], log_det[m] = _inverse(each[kept])
         return cls(C, lam, y, log_prior, A, log_det, wrong)
 
-    def turned(self, i: int) -> "Stand":
+    def turned(self, i: int) -> "InclusionState":
         """The same with label i doubted, or believed again.
 
         By a step of rank one, or anew where noise is so small that rounding would add up.
@@ -47,7 +47,7 @@ class Stand:
         wrong = self.wrong.copy()
         wrong[i] = not wrong[i]
         if self.lam.min() < LEAST_STEPPED:
-            return Stand.of(self.C, self.lam, self.y, self.log_prior, wrong)
+            return InclusionState.of(self.C, self.lam, self.y, self.log_prior, wrong)
         if self.wrong[i]:
             u = np.matmul(self.A, self.C[:, :, i, None])[:, :, 0]  # A k
             s = self.C[:, i, i] - np.einsum("mt,mt->m", self.C[:, i] * ~self.wrong, u)
@@ -64,20 +64,25 @@ class Stand:
         least = 1.0 / np.einsum("mtt->mt", self.C)
         return np.asarray(np.clip(np.einsum("mtt->mt", self.A), least, 1.0 / self.lam))
 
-    def weighed(self) -> tuple[Array, Conjugate, Array]:
+    def weighed(self) -> tuple[Array, ConjugateMagnitude, Array]:
         """Log posterior of each expert (m,), not normalised; its magnitude; and A y (m, t)."""
         n = int((~self.wrong).sum())
-        a, Ay = np.full(len(self.C), A0 + 0.5 * n), self.A @ self.y
-        b = B0 + 0.5 * np.maximum(Ay @ self.y, 0.0)
-        constant = gammaln(a) - gammaln(A0) + A0 * np.log(B0) - 0.5 * n * LOG_2_PI
+        a, Ay = np.full(len(self.C), MAGNITUDE_PRIOR_A + 0.5 * n), self.A @ self.y
+        b = MAGNITUDE_PRIOR_B + 0.5 * np.maximum(Ay @ self.y, 0.0)
+        constant = (
+            gammaln(a)
+            - gammaln(MAGNITUDE_PRIOR_A)
+            + MAGNITUDE_PRIOR_A * np.log(MAGNITUDE_PRIOR_B)
+            - 0.5 * n * LOG_2_PI
+        )
         log_z = self.log_prior + constant - a * np.log(b) - 0.5 * self.log_det
-        return log_z, Conjugate(a, b, np.ones(len(a))), Ay
+        return log_z, ConjugateMagnitude(a, b, np.ones(len(a))), Ay
 
     def log_z(self) -> float:
         """Log evidence of the labels believed."""
         return float(logsumexp(self.weighed()[0]))
 
-    def others(self) -> "Prediction":
+    def others(self) -> "MixturePrediction":
         """What experts expect of each label from the others that are believed."""
         log_z, scale, Ay = self.weighed()
         A_ii, on = self.diagonal(), ~self.wrong
@@ -93,7 +98,7 @@ class Stand:
             e[:, off] = self.y[off] - np.einsum("mtw,mt->mw", k, Ay)
             b[:, off] = scale.b[:, None]
         log_w -= logsumexp(log_w, axis=0)
-        return Prediction(log_w, Conjugate(a, b, scale.unit), e, s)
+        return MixturePrediction(log_w, ConjugateMagnitude(a, b, scale.unit), e, s)
 
     def log_density(self) -> Array:  # (t,)
         """Log density of each label given the others that are believed."""
@@ -112,11 +117,11 @@ def _inverse(C: Array) -> tuple[Array, float]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prediction:
+class MixturePrediction:
     """What experts expect of labels: a mixture of Student-t."""
 
     log_w: Array  # (m, t)  their weights
-    scale: Conjugate  # (m, t)
+    scale: ConjugateMagnitude  # (m, t)
     e: Array  # (m, t)  labels minus what is expected
     s: Array  # (m, t)
 
@@ -127,13 +132,13 @@ class Prediction:
 
 
 # Log density of labels that are wrong, times the odds of being so (t,), where experts stand so.
-Slabs = Callable[[Stand], Array]
+Slabs = Callable[[InclusionState], Array]
 
 
-def stand(
+def include_all(
     players: Sequence[tuple[Kernel, float, float]], log_prior: Array, X: Array, y: Array,
     extra: Array, wrong: Mask,
-) -> Stand:  # fmt: skip
+) -> InclusionState:  # fmt: skip
     """The stand of experts (kernel, noise ratio, unit of extra) on labels y (t,) at X (t, d)."""
     C, lam = np.empty((len(players), len(y), len(y))), np.empty((len(players), len(y)))
     known: dict[Kernel, Array] = {}
@@ -142,15 +147,15 @@ def stand(
             known = {kernel: correlation(kernel, X, X)}
         lam[m] = np.maximum(ratio + extra / unit, LEAST_RATIO)
         C[m] = known[kernel] + np.diag(lam[m])
-    return Stand.of(C, lam, y, log_prior, wrong)
+    return InclusionState.of(C, lam, y, log_prior, wrong)
 
 
-def search(start: Stand, slab: Slabs, sure: Array, X: Array) -> Stand:
+def search(start: InclusionState, slab: Slabs, sure: Array, X: Array) -> InclusionState:
     """The stand after doubting and believing, one at a time, while the odds say so.
 
     Labels of one point that are doubted are believed together, where they speak for one another.
     """
-    now, most = start, int(MOST_WRONG * len(start.y))
+    now, most = start, int(MAX_OUTLIER_SHARE * len(start.y))
     for _ in range(4 * most + 4):
         odds = slab(now) - now.log_density()
         gain = np.where(now.wrong, -odds, np.where(sure > 0, -np.inf, odds))
@@ -167,7 +172,7 @@ def search(start: Stand, slab: Slabs, sure: Array, X: Array) -> Stand:
     return now
 
 
-def _replicates(now: Stand, slab: Array, X: Array) -> Stand | None:
+def _replicates(now: InclusionState, slab: Array, X: Array) -> InclusionState | None:
     """The stand with doubted labels of one point believed, where that is likelier, or None."""
     off, before = np.flatnonzero(now.wrong), now.log_z()
     for i in off.tolist():

@@ -9,18 +9,18 @@ from scipy.special import expit, logsumexp
 
 from weal.core.arrays import Array
 from weal.core.extensions.outliers import slips_and_swaps
-from weal.core.extensions.outliers.decision import Case, Found
-from weal.core.extensions.outliers.inclusion import Prediction
-from weal.core.extensions.outliers.prior import Doubt, Mask, Slab
+from weal.core.extensions.outliers.decision import LabelSet, OutlierDecision
+from weal.core.extensions.outliers.inclusion import MixturePrediction
+from weal.core.extensions.outliers.prior import Mask, OutlierPrior, OutlierReport
 from weal.core.paper.ensemble import Ensemble, normalise
 from weal.core.paper.exact_gp import LEAST_RATIO
 from weal.core.paper.gaussian_likelihood import innovation
 from weal.core.paper.kernels import correlation
 
 
-def judge_others(
-    found: Found, rows: tuple[Array, Array, Array], every: tuple[Array, Array, Array], which: Mask,
-    zero: float = np.nan,
+def new_label_log_odds(
+    found: OutlierDecision, rows: tuple[Array, Array, Array], every: tuple[Array, Array, Array],
+    which: Mask, zero: float = np.nan,
 ) -> Array:  # fmt: skip
     """Log odds (N,) of labels that were not looked at, by the experts and labels that were.
 
@@ -30,7 +30,7 @@ def judge_others(
     (X, y, extra), (others, labels, noise) = rows, (part[which] for part in every)
     root, lineup = float(np.sqrt(found.variance)), found.lineup
     kept = ~found.doubt.wrong
-    case = Case(X[kept], y[kept], extra[kept], np.zeros(int(kept.sum())), found.doubt.slab)
+    case = LabelSet(X[kept], y[kept], extra[kept], np.zeros(int(kept.sum())), found.doubt.slab)
     now = case.stand(lineup, found.variance, np.zeros(int(kept.sum()), dtype=np.bool_))
     log_z, scale, Ay = now.weighed()
     e, s = np.empty((2, len(log_z), len(labels)))
@@ -40,7 +40,7 @@ def judge_others(
         s[m] = np.maximum(kernel.variance - np.einsum("tn,tn->n", k, now.A[m] @ k), 0.0) + own
         e[m] = labels / root - Ay[m] @ k
     log_w = np.broadcast_to(normalise(log_z)[:, None], e.shape)
-    expected = Prediction(log_w, scale, e, np.maximum(s, LEAST_RATIO))
+    expected = MixturePrediction(log_w, scale, e, np.maximum(s, LEAST_RATIO))
     log_p = expected.log_density(np.zeros(len(labels))) - np.log(root)
     slab = found.doubt.slab
     known = zero / root if slab.s > 0.0 else np.nan
@@ -49,7 +49,9 @@ def judge_others(
     return np.asarray(wrong - slab.charge(labels) - log_p)
 
 
-def put(doubt: Doubt, rows: Array, odds: Array, elsewhere: Mask, sure: Array) -> Doubt:
+def condition_on(
+    doubt: OutlierReport, rows: Array, odds: Array, elsewhere: Mask, sure: Array
+) -> OutlierReport:
     """The doubt of all labels, from that of some and the odds of those elsewhere."""
     probability = np.zeros(len(elsewhere))
     probability[rows], probability[elsewhere] = doubt.probability, expit(odds)
@@ -59,8 +61,8 @@ def put(doubt: Doubt, rows: Array, odds: Array, elsewhere: Mask, sure: Array) ->
     return replace(doubt, probability=probability * free, wrong=wrong & free)
 
 
-def odds_to_come(
-    ens: Ensemble, slab: Slab, mu: Array, v: Array, z: Array, extra: Array
+def log_odds_threshold(
+    ens: Ensemble, slab: OutlierPrior, mu: Array, v: Array, z: Array, extra: Array
 ) -> tuple[Array, Array]:
     """Log odds (N,) of labels z (N,) being wrong where f is believed to be mu, v (M, N), v in units
     of the magnitude; and how far they are from the mean of the mixture.

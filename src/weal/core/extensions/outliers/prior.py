@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from weal.core.arrays import Array
 from weal.core.constants import (
-    CHARGE,
-    FAR_CHARGE,
-    FEWEST_DOUBTED,
-    GROSS,
-    MOST_WRONG,
-    PRIOR_WRONG,
-    SLAB_WIDTH,
+    FAR_OUTLIER_PENALTY_NATS,
+    GROSS_ERROR_SDS,
+    MAX_OUTLIER_SHARE,
+    MIN_LABELS_FOR_OUTLIERS,
+    OUTLIER_PENALTY_NATS,
+    OUTLIER_PRIOR_WIDTH,
+    PRIOR_OUTLIER_PROBABILITY,
 )
 
 Mask = NDArray[np.bool_]
@@ -21,7 +21,7 @@ MAD = 1.4826  # the sd of a normal over its median absolute deviation
 
 
 @dataclass(frozen=True, slots=True)
-class Slab:
+class OutlierPrior:
     """Where wrong labels come from, and where those believed lie; in units of the labels."""
 
     median: float
@@ -37,8 +37,8 @@ class Slab:
         """
         if self.s == 0.0:
             return np.full(np.shape(y), -np.inf)
-        odds = float(np.log(PRIOR_WRONG) - np.log1p(-PRIOR_WRONG))
-        wide = SLAB_WIDTH * self.s
+        odds = float(np.log(PRIOR_OUTLIER_PROBABILITY) - np.log1p(-PRIOR_OUTLIER_PROBABILITY))
+        wide = OUTLIER_PRIOR_WIDTH * self.s
         widths = np.array([wide, max(wide, self.high - self.low)])[:, None]
         z = (y - self.median) / widths
         return np.asarray((-np.log(np.pi * widths) - np.log1p(z * z)).min(axis=0) + odds)
@@ -47,31 +47,31 @@ class Slab:
         """What doubting each of the labels costs."""
         span = self.high - self.low
         far = (y > self.high + span) | (y < self.low - span)
-        return np.where(far, FAR_CHARGE, CHARGE)
+        return np.where(far, FAR_OUTLIER_PENALTY_NATS, OUTLIER_PENALTY_NATS)
 
-    def scaled(self, unit: float) -> "Slab":
+    def scaled(self, unit: float) -> "OutlierPrior":
         """The same in other units."""
-        return Slab(*(part / unit for part in (self.median, self.s, self.low, self.high)))
+        return OutlierPrior(*(part / unit for part in (self.median, self.s, self.low, self.high)))
 
 
-def around(y: Array) -> Slab:
+def outlier_prior(y: Array) -> OutlierPrior:
     """Where wrong ones would come from, by labels y (t,) that are believed."""
-    return Slab(*spread(y), float(y.min()), float(y.max()))
+    return OutlierPrior(*spread(y), float(y.min()), float(y.max()))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Doubt:
+class OutlierReport:
     """What was found of the labels that experts were settled by, in the order told."""
 
     probability: Array  # (n,)  of being wrong
     wrong: Mask  # (n,)  those that are taken to be
-    slab: Slab = Slab(0.0, 0.0, 0.0, 0.0)
+    slab: OutlierPrior = OutlierPrior(0.0, 0.0, 0.0, 0.0)
 
     def __len__(self) -> int:
         return len(self.wrong)
 
 
-NO_DOUBT = Doubt(np.zeros(0), np.zeros(0, dtype=np.bool_))
+NO_DOUBT = OutlierReport(np.zeros(0), np.zeros(0, dtype=np.bool_))
 
 
 def spread(y: Array) -> tuple[float, float]:
@@ -80,18 +80,18 @@ def spread(y: Array) -> tuple[float, float]:
     return median, MAD * float(np.median(np.abs(y - median)))
 
 
-def gross(y: Array, sure: Array, farthest: float = GROSS) -> Mask:
+def gross_outliers(y: Array, sure: Array, farthest: float = GROSS_ERROR_SDS) -> Mask:
     """Labels more than so many robust sds away; the farthest, where those are too many."""
     median, s = spread(y)
     away = np.where(sure > 0, 0.0, np.abs(y - median))
-    if s == 0.0 or len(y) < FEWEST_DOUBTED:
+    if s == 0.0 or len(y) < MIN_LABELS_FOR_OUTLIERS:
         return np.zeros(len(y), dtype=np.bool_)
-    most = int(MOST_WRONG * len(y))
+    most = int(MAX_OUTLIER_SHARE * len(y))
     limit = max(farthest * s, float(np.sort(away)[-most - 1]))
     return np.asarray(away > limit)
 
 
-def apart(y: Array, sure: Array) -> Mask:
+def beyond_all_others(y: Array, sure: Array) -> Mask:
     """The label, if there is one, that lies beyond all others by more than their range.
 
     Among few labels it may be within so many robust sds all the same.

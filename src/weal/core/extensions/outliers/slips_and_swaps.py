@@ -33,14 +33,19 @@ from numpy.typing import NDArray
 from scipy.special import logit, logsumexp
 
 from weal.core.arrays import Array
-from weal.core.constants import PRIOR_SLIPPED, PRIOR_WRONG, SLIPS, ZERO_OUT
+from weal.core.constants import (
+    DECIMAL_SLIP_POWERS,
+    MIN_NATS_AGAINST_ZERO,
+    PRIOR_OUTLIER_PROBABILITY,
+    PRIOR_SLIPPED,
+)
 from weal.core.extensions.conjugate_magnitude import LEAST_LEFT
-from weal.core.extensions.outliers.inclusion import Prediction, Stand
+from weal.core.extensions.outliers.inclusion import InclusionState, MixturePrediction
 
 LOG_10, LOG_SLIPPED = float(np.log(10.0)), float(logit(PRIOR_SLIPPED))
 
 
-def log_prior(expected: Prediction, y: Array, zero: float) -> Array:  # (N,)
+def log_prior(expected: MixturePrediction, y: Array, zero: float) -> Array:  # (N,)
     """Log density of labels y (N,) whose decimal points slipped, by what others expect, times the
     odds of having done so.
 
@@ -49,19 +54,19 @@ def log_prior(expected: Prediction, y: Array, zero: float) -> Array:  # (N,)
     if not np.isfinite(zero):
         return np.full(len(y), -np.inf)
     size, found = y - zero, []
-    nothing = expected.log_density(-size) + ZERO_OUT
-    for k in SLIPS:
+    nothing = expected.log_density(-size) + MIN_NATS_AGAINST_ZERO
+    for k in DECIMAL_SLIP_POWERS:
         log_p = expected.log_density(size * (10.0**-k - 1.0))
         with np.errstate(divide="ignore"):
             more = np.log(-np.expm1(np.minimum(nothing - log_p, 0.0)))
         found.append(log_p + more - k * LOG_10)
-    return np.asarray(logsumexp(found, axis=0) + LOG_SLIPPED - np.log(len(SLIPS)))
+    return np.asarray(logsumexp(found, axis=0) + LOG_SLIPPED - np.log(len(DECIMAL_SLIP_POWERS)))
 
 
 Pairs = NDArray[np.intp]  # (P, 2)
 
 
-def gains(now: Stand, slab: Array, pairs: Pairs) -> Array:  # (P,)
+def gains(now: InclusionState, slab: Array, pairs: Pairs) -> Array:  # (P,)
     """Nats by which labels are likelier with each of the pairs exchanged than as they stand.
 
     `prior` (t,) is what a label counts as while it is doubted.
@@ -74,11 +79,11 @@ def gains(now: Stand, slab: Array, pairs: Pairs) -> Array:  # (P,)
             believed = believed.turned(i)
         mine = np.array([one == doubted for one in off])
         more = believed.log_z() - whole - float(slab[list(doubted)].sum()) if doubted else 0.0
-        found[mine] = exchanged(believed, pairs[mine]) + more
+        found[mine] = log_odds_of_trusted_pairs(believed, pairs[mine]) + more
     return found
 
 
-def exchanged(now: Stand, pairs: Pairs) -> Array:  # (P,)
+def log_odds_of_trusted_pairs(now: InclusionState, pairs: Pairs) -> Array:  # (P,)
     """The same for pairs that are believed."""
     log_z, scale, Ay = now.weighed()
     i, j = pairs.T
@@ -92,7 +97,7 @@ def exchanged(now: Stand, pairs: Pairs) -> Array:  # (P,)
     )
 
 
-def log_odds(now: Stand, sure: Array) -> Array:  # (t,)
+def log_odds(now: InclusionState, sure: Array) -> Array:  # (t,)
     """Log odds of each label being exchanged with the likeliest other; of those believed, that are
     not sure (t,).
     """
@@ -101,7 +106,11 @@ def log_odds(now: Stand, sure: Array) -> Array:  # (t,)
     if len(free) < 2:
         return found
     i, j = (free[n] for n in np.triu_indices(len(free), 1))
-    gain = exchanged(now, np.column_stack([i, j]))
+    gain = log_odds_of_trusted_pairs(now, np.column_stack([i, j]))
     np.maximum.at(found, i, gain)
     np.maximum.at(found, j, gain)
-    return np.asarray(found + np.log(PRIOR_WRONG / (1.0 - PRIOR_WRONG)) - np.log(t - 1.0))
+    return np.asarray(
+        found
+        + np.log(PRIOR_OUTLIER_PROBABILITY / (1.0 - PRIOR_OUTLIER_PROBABILITY))
+        - np.log(t - 1.0)
+    )

@@ -1,0 +1,184 @@
+"""What choosing saves: labels that random choice would have needed on top, to reach the same error.
+
+For each realisation, with e_c(t) and e_r(t) the best errors within t queries by choosing and at
+random, and e the error that both reach in the end,
+
+    e = max(e_c(T), e_r(T)),    saved = first t with e_r(t) <= e  -  first t with e_c(t) <= e
+
+so that a realisation counts in one way whoever wins. The mean over the realisations comes with the
+interval of Student's t. It is undecided when that holds 0, or when there are fewer than FEWEST.
+
+Does choosing pay? A method beside others that differ from it in the choice alone.
+
+    weal-auto      the default                       against weal-random (the same model, points at
+                                                     random) and weal-even (six acquisition
+                                                     functions with even weights)
+    egp-multiafs   Algorithm 2 of the paper          against random: the same model; but V labels
+                                                     for validation more
+
+For each task two numbers, each a mean over realisations of paired differences with its 95 %
+interval (`paired`), as a factor by which the error is multiplied:
+
+    at the end       ratio of NMSE after the last query
+    over all         ratio of NMSE in the geometric mean over all queries (NMSE at least FLOOR)
+
+A ratio below 1 says that choosing pays. It is "lower" or "higher" when the flips decide so, all
+tasks of a pair of methods being one family (`flips`), and "not told apart" otherwise.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.stats import t as student
+
+from weal.benchmark.paper_claims import Comparison
+from weal.benchmark.paper_verdicts import DOES_NOT_HOLD, HOLDS, NO_RESULTS, UNDECIDED, compare
+from weal.benchmark.statistics import Interval, Runs, in_arrays, interval, pairs
+from weal.benchmark.summary import by_run, in_order_of_tasks
+from weal.core.arrays import Array
+
+INTERVAL_LEVEL = 0.9
+MIN_REALISATIONS_FOR_SAVINGS = 3  # realisations: of fewer, nothing is said
+
+
+@dataclass(frozen=True, slots=True)
+class LabelsSaved:
+    """Labels saved, over the realisations."""
+
+    method: str
+    other: str
+    queries: int
+    realisations: int
+    mean: float
+    low: float
+    high: float
+
+    @property
+    def decided(self) -> bool:
+        """Whether the interval is on one side of 0."""
+        return self.realisations >= MIN_REALISATIONS_FOR_SAVINGS and (
+            self.low > 0.0 or self.high < 0.0
+        )
+
+    @property
+    def words(self) -> str:
+        """The answer in a sentence."""
+        over = f"over {self.realisations} realisations"
+        ends = f"90 %: {self.low:.0f} to {self.high:.0f}"
+        if self.realisations < MIN_REALISATIONS_FOR_SAVINGS:
+            return f"Undecided: {self.realisations} realisations say nothing; ask for 10 or more."
+        if not self.decided:
+            return (
+                f"Undecided: choosing ({self.method}) saved {self.mean:.0f} of {self.queries} "
+                f"labels on average ({ends}) against random choice, {over}; more realisations may "
+                "tell."
+            )
+        if self.low > 0.0:
+            return (
+                f"Yes: choosing ({self.method}) reached the error of random choice with "
+                f"{self.mean:.0f} fewer of {self.queries} labels ({ends}), {over}."
+            )
+        return (
+            f"No: random choice reached the error of choosing ({self.method}) with "
+            f"{-self.mean:.0f} fewer of {self.queries} labels "
+            f"(90 %: {-self.high:.0f} to {-self.low:.0f}), {over}."
+        )
+
+
+def labels_saved(chosen: Array, drawn: Array) -> Array:  # (R,)
+    """Labels saved in each realisation, for errors (R, T + 1) by choosing and at random.
+
+    >>> labels_saved(np.array([[5.0, 2.0, 1.0]]), np.array([[5.0, 3.0, 2.0]]))
+    array([1.])
+    """
+    best, other = (np.minimum.accumulate(part, axis=1) for part in (chosen, drawn))
+    both = np.maximum(best[:, -1:], other[:, -1:])
+    found: Array = (other <= both).argmax(axis=1) - (best <= both).argmax(axis=1).astype(float)
+    return found
+
+
+def labels_saved_on_task(results: "pd.DataFrame", method: str, other: str) -> LabelsSaved | None:
+    """What `method` saved against `other` on the one task of these results; None without both."""
+    tables = [
+        results[results["method"] == name]
+        .pivot(index="realisation", columns="t", values="nmse")
+        .to_numpy()
+        for name in (method, other)
+    ]
+    if not all(part.size for part in tables):
+        return None
+    found = labels_saved(*tables)
+    n, mean = len(found), float(found.mean())
+    half = np.inf
+    if n > 1:
+        half = float(
+            student.ppf(0.5 + INTERVAL_LEVEL / 2.0, n - 1) * found.std(ddof=1) / np.sqrt(n)
+        )
+    return LabelsSaved(method, other, tables[0].shape[1] - 1, n, mean, mean - half, mean + half)
+
+
+PAIRS = (
+    ("weal-auto", "weal-random"),
+    ("weal-auto", "weal-even"),
+    ("egp-multiafs", "random"),
+)
+_VERDICT_TEXTS = {HOLDS: "lower", DOES_NOT_HOLD: "higher", UNDECIDED: "not told apart"}
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceGain:
+    """What choosing did on a task; ratios of NMSE below 1 are its gain."""
+
+    task: str
+    method: str
+    other: str
+    nmse: float  # mean of the method at the end, and of the other
+    other_nmse: float
+    at_end: Interval  # of the ratio
+    over_all: Interval
+    end: str  # "lower", "higher" or "not told apart"
+    area: str
+
+
+def compare_choices(results: pd.DataFrame, seed: int = 0) -> list[ChoiceGain]:
+    """A row for every pair of methods that was run, and every task."""
+    runs, tasks = in_arrays(by_run(results)), in_order_of_tasks(results["task"])
+    return [row for pair in PAIRS for row in _of_pair(runs, tasks, *pair, seed)]
+
+
+def in_one_line(rows: list[ChoiceGain]) -> str:
+    """How many tasks choosing paid on, in words."""
+    counts = {word: sum(row.area == word for row in rows) for word in _VERDICT_TEXTS.values()}
+    return ", ".join(f"{word} on {n}" for word, n in counts.items()) + f" of {len(rows)} tasks"
+
+
+def _of_pair(runs: Runs, tasks: list[str], one: str, other: str, seed: int) -> list[ChoiceGain]:
+    found = compare(runs, [Comparison(task, "nmse", one, other) for task in tasks], seed)
+    return [
+        ChoiceGain(
+            c.comparison.task,
+            one,
+            other,
+            c.low,
+            c.high,
+            _ratio(c.difference),
+            _ratio(_over_all(runs, c.comparison.task, one, other, seed)),
+            _VERDICT_TEXTS[c.verdict],
+            _VERDICT_TEXTS[c.area],
+        )
+        for c in found
+        if c.verdict != NO_RESULTS
+    ]
+
+
+def _over_all(runs: Runs, task: str, one: str, other: str, seed: int) -> Interval:
+    """Of the natural log of the ratio; areas are in decades."""
+    _, a, b = pairs(runs, task, (one, "nmse_area"), (other, "nmse_area"))
+    return interval(np.log(10.0) * (a - b), seed)
+
+
+def _ratio(log: Interval) -> Interval:
+    with np.errstate(over="ignore"):
+        mean, low, high = np.exp([log.mean, log.low, log.high]).tolist()
+    return Interval(mean, low, high, log.n)

@@ -1,0 +1,332 @@
+"""The rivals by name: other packages' GPs and ways to ask, on our splits and first labels.
+
+    sklearn-std, sklearn-igs, sklearn-random        scikit-learn, refitted every 5 labels
+    skactiveml-igs                                  scikit-activeml's greedy sampling on that GP
+    botorch-var, botorch-ivr, botorch-random        BoTorch, refitted every 5 labels
+
+They are given L0 and nothing else: no validation labels. scikit-activeml and BoTorch are an extra,
+`pip install "weal[peers]"`; without them their methods are not in `methods()` but, with the
+reason, in `unavailable()`.
+
+How a rival plays a split: fit, ask, be told; the same loop for every package.
+
+    X    inputs by the mean and sd of L0 and the candidates        y    labels by those of L0
+
+so that every rival works in the units that we work in, and a density in raw units is one in
+scaled units divided by the sd. A rival is two functions:
+
+    fit(X, y, rng)         a model with its hyperparameters fitted to the labels so far
+    score(model, known)    what each open candidate is worth; the best is asked next
+
+Hyperparameters are fitted to the first labels and after every few more (`every`); between, the
+model is told the labels and its hyperparameters stay. Chance is a key, (seed, t, purpose), and
+no stream, so rivals that choose at random are all given the same points.
+
+BoTorch's SingleTaskGP as a rival: ARD RBF, its own priors, its own fit, nothing of ours.
+
+It standardises the labels once more at each fit (its default), fits by maximum a posteriori from
+its own start values, and keeps the noise above 1e-4 of the labels' variance.
+
+The integrated posterior variance that is left after a label at x, over the candidates c, is
+
+    mean_c [ v(c) - k(c, x)^2 / (v(x) + noise) ]        k, v posterior covariance and variance
+
+which is what qNegIntegratedPosteriorVariance computes, one fantasy model for each x, in about 4 s
+a query at 500 candidates; it is taken here from BoTorch's joint posterior of all candidates, and a
+test holds the two together. torch takes seconds to import: only functions that need it import it.
+
+scikit-learn's GP as a rival, and scikit-activeml's greedy sampling on the same GP.
+
+    k(x, x') = c exp(-1/2 sum_j (x_j - x'_j)^2 / l_j^2) + noise [x = x']
+
+with c, the lengthscales l and the noise at the maximum of the marginal likelihood: one search from
+scikit-learn's own start values, all 1, and three from random ones, as a careful user would do
+(starting the noise at 1e-2 or 1e-5 made no consistent difference: six tasks, 3 realisations).
+A prediction has the WhiteKernel's noise in it.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from typing import Any, Protocol, Self, TypeVar
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+
+from weal.benchmark.methods import Method, Reading
+from weal.benchmark.tasks import Split
+from weal.core.arrays import Array
+from weal.core.scaling import Scaling, from_data
+
+FIT_RNG_KEY, ASK_RNG_KEY = 0, 1  # purposes of a random key
+
+
+class PeerModel(Protocol):
+    """A GP of some package, conditioned on labels, in scaled units."""
+
+    def predict(self, X: Array) -> tuple[Array, Array]:
+        """Mean (N,) and variance (N,) of a label at the rows of X, noise included."""
+
+    def told(self, X: Array, y: Array) -> Self:
+        """The model given all the labels so far, its hyperparameters kept."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PeerKnowledge:
+    """What a rival may look at when it asks, in scaled units."""
+
+    X: Array  # (t, d)  labelled inputs
+    y: Array  # (t,)    their labels
+    C: Array  # (U, d)  open candidates
+    rng: np.random.Generator
+
+
+M = TypeVar("M", bound=PeerModel)
+Fit = Callable[[Array, Array, np.random.Generator], M]
+Score = Callable[[M, PeerKnowledge], Array]
+
+
+def variance(model: PeerModel, known: PeerKnowledge) -> Array:  # (U,)
+    """Predictive variance of each candidate."""
+    return model.predict(known.C)[1]
+
+
+def igs(model: PeerModel, known: PeerKnowledge) -> Array:  # (U,)
+    """Greedy sampling on inputs and outputs: min over labels i of |x - x_i| |mean(x) - y_i|.
+
+    D. Wu, C.-T. Lin and J. Huang, Active learning for regression using greedy sampling, 2019.
+    """
+    mean, _ = model.predict(known.C)
+    apart = cdist(known.C, known.X) * np.abs(mean[:, None] - known.y)  # (U, t)
+    return np.asarray(apart.min(axis=1))
+
+
+def at_random(model: PeerModel, known: PeerKnowledge) -> Array:  # (U,)
+    """A draw for each candidate."""
+    return known.rng.random(len(known.C))
+
+
+def play(
+    fit: Fit[M], score: Score[M], every: int, split: Split, eta: float, seed: int, T: int
+) -> Iterator[Reading]:
+    """Readings of a rival whose hyperparameters are fitted after every `every` labels."""
+    scaling = from_data(np.concatenate([split.X0, split.Xu]), split.y0)
+    Xu, yu = scaling.inputs(split.Xu), scaling.labels(split.yu)
+    X, y, left = scaling.inputs(split.X0), scaling.labels(split.y0), np.arange(len(yu))
+    model = fit(X, y, np.random.default_rng([seed, 0, FIT_RNG_KEY]))
+    yield _reading(model, scaling, split, len(y))
+    for t in range(1, T + 1):
+        known = PeerKnowledge(X, y, Xu[left], np.random.default_rng([seed, t, ASK_RNG_KEY]))
+        best = int(np.argmax(score(model, known)))
+        X, y = np.vstack([X, Xu[left[best]]]), np.append(y, yu[left[best]])
+        left = np.delete(left, best)
+        refit = t % every == 0
+        model = (
+            fit(X, y, np.random.default_rng([seed, t, FIT_RNG_KEY])) if refit else model.told(X, y)
+        )
+        yield _reading(model, scaling, split, len(y))
+
+
+def _reading(model: PeerModel, scaling: Scaling, split: Split, labels: int) -> Reading:
+    mean, v = model.predict(scaling.inputs(split.Xt))
+    e = scaling.labels(split.yt) - mean
+    log_density = -0.5 * (np.log(2 * np.pi * v) + e**2 / v) - np.log(scaling.y_sd)
+    return Reading(labels, scaling.means(mean), log_density, {}, {})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BotorchModel:
+    """A fitted SingleTaskGP."""
+
+    gp: Any
+
+    def predict(self, X: Array) -> tuple[Array, Array]:
+        """Mean and variance of a label."""
+        with _alone():
+            posterior = self.gp.posterior(_tensor(X), observation_noise=True)
+            return _numpy(posterior.mean[:, 0]), _numpy(posterior.variance[:, 0])
+
+    def covariance(self, X: Array) -> Array:  # (N, N)
+        """Posterior covariance of f at the rows of X."""
+        with _alone():
+            return _numpy(self.gp.posterior(_tensor(X)).distribution.covariance_matrix)
+
+    def told(self, X: Array, y: Array) -> Self:
+        """The same hyperparameters with all the labels so far."""
+        had = len(self.gp.train_targets)
+        with _alone():
+            new = _tensor(X[had:]), _tensor(y[had:, None])
+            return type(self)(self.gp.condition_on_observations(*new))
+
+
+def fit_botorch(X: Array, y: Array, rng: np.random.Generator) -> BotorchModel:
+    """SingleTaskGP fitted as BoTorch fits it."""
+    with _alone(int(rng.integers(2**31 - 1)), grad=True):
+        from botorch.fit import fit_gpytorch_mll
+        from botorch.models import SingleTaskGP
+        from gpytorch.mlls import ExactMarginalLogLikelihood
+
+        gp = SingleTaskGP(_tensor(X), _tensor(y[:, None]))
+        fit_gpytorch_mll(ExactMarginalLogLikelihood(gp.likelihood, gp))
+        return BotorchModel(gp)
+
+
+def ivr(model: BotorchModel, known: PeerKnowledge) -> Array:  # (U,)
+    """Minus the mean variance that a label of each candidate leaves on the candidates."""
+    K = model.covariance(known.C)  # (U, U)
+    _, s = model.predict(known.C)  # (U,)  noise included
+    left = np.diag(K) - K**2 / s[:, None]  # (U, U)  at each candidate, after each label
+    return np.asarray(-left.mean(axis=1))
+
+
+@contextmanager
+def _alone(seed: int = 0, *, grad: bool = False) -> Iterator[None]:
+    """One thread, chance by this key, warnings that cannot be helped off; then all as it was."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*torch.jit", DeprecationWarning)  # at import
+        import torch
+        from botorch.exceptions.warnings import InputDataWarning
+        from linear_operator.utils.warnings import NumericalWarning
+
+        warnings.simplefilter("ignore", InputDataWarning)  # inputs beyond the unit cube
+        warnings.simplefilter("ignore", NumericalWarning)  # jitter on a covariance matrix
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            with torch.random.fork_rng(devices=[]), torch.set_grad_enabled(grad):
+                torch.manual_seed(seed)
+                yield
+        finally:
+            torch.set_num_threads(threads)
+
+
+def _tensor(A: Array) -> Any:
+    import torch
+
+    return torch.tensor(A, dtype=torch.float64)
+
+
+def _numpy(A: Any) -> Array:
+    return np.asarray(A.numpy(), dtype=np.float64)
+
+
+RESTARTS = 3
+CONSTANT_BOUNDS = (1e-3, 1e3)
+PEER_LENGTHS = (1e-2, 1e3)
+PEER_NOISES = (1e-8, 1e1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SklearnModel:
+    """A fitted GaussianProcessRegressor."""
+
+    gp: Any
+
+    def predict(self, X: Array) -> tuple[Array, Array]:
+        """Mean and variance of a label; rounding takes no variance below that of the noise."""
+        with _quiet():
+            mean, sd = self.gp.predict(X, return_std=True)
+        return mean, np.maximum(sd**2, self.gp.kernel_.k2.noise_level)
+
+    def told(self, X: Array, y: Array) -> Self:
+        """The same kernel with all the labels so far."""
+        return type(self)(with_kernel(self.gp.kernel_).fit(X, y))
+
+
+def fit_sklearn(X: Array, y: Array, rng: np.random.Generator) -> SklearnModel:
+    """The GP whose hyperparameters have the largest marginal likelihood found."""
+    gp = GaussianProcessRegressor(
+        _kernel(X.shape[1]),
+        n_restarts_optimizer=RESTARTS,
+        random_state=int(rng.integers(2**31 - 1)),
+    )
+    with _quiet():
+        return SklearnModel(gp.fit(X, y))
+
+
+def with_kernel(kernel: Any) -> Any:
+    """An unfitted GP that keeps to this kernel."""
+    return GaussianProcessRegressor(kernel, optimizer=None)
+
+
+def skactiveml_igs(model: SklearnModel, known: PeerKnowledge) -> Array:  # (U,)
+    """Utilities of scikit-activeml's GreedySamplingTarget (its GSi is what is known as iGS)."""
+    from skactiveml.pool import GreedySamplingTarget
+    from skactiveml.regressor import SklearnRegressor
+
+    reg = SklearnRegressor(with_kernel(model.gp.kernel_)).fit(known.X, known.y)
+    _, utilities = GreedySamplingTarget(method="GSi").query(
+        known.X, known.y, reg, fit_reg=False, candidates=known.C, return_utilities=True
+    )
+    return np.asarray(utilities[0], dtype=np.float64)
+
+
+def _kernel(d: int) -> Any:
+    smooth = ConstantKernel(1.0, CONSTANT_BOUNDS) * RBF(np.ones(d), PEER_LENGTHS)
+    return smooth + WhiteKernel(1.0, PEER_NOISES)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the complaints that cannot be helped: searches that end on a bound, rounding."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "Predicted variances smaller than 0", UserWarning)
+        yield
+
+
+LABELS_PER_REFIT = 5  # labels between two fits of a rival's hyperparameters
+
+_SKLEARN: dict[str, tuple[str, Any]] = {
+    "sklearn-std": ("scikit-learn, max std", variance),
+    "sklearn-igs": ("scikit-learn, iGS", igs),
+    "sklearn-random": ("scikit-learn, random", at_random),
+}
+_SKACTIVEML: dict[str, tuple[str, Any]] = {
+    "skactiveml-igs": ("scikit-activeml, iGS", skactiveml_igs),
+}
+_BOTORCH: dict[str, tuple[str, Any]] = {
+    "botorch-var": ("BoTorch, max variance", variance),
+    "botorch-ivr": ("BoTorch, integrated variance", ivr),
+    "botorch-random": ("BoTorch, random", at_random),
+}
+
+
+def methods() -> dict[str, Method]:
+    """The rivals that can play on this machine, by name.
+
+    >>> list(methods())[:3]
+    ['sklearn-std', 'sklearn-igs', 'sklearn-random']
+    """
+    missing = unavailable()
+    named = {
+        **_table(fit_sklearn, LABELS_PER_REFIT, _SKLEARN | _SKACTIVEML),
+        **_table(fit_botorch, LABELS_PER_REFIT, _BOTORCH),
+    }
+    return {name: method for name, method in named.items() if name not in missing}
+
+
+def unavailable() -> dict[str, str]:
+    """The rivals that cannot, by name, each with one line that says what to install."""
+    return {
+        name: f'needs {package}: pip install "weal[peers]"'
+        for package, module, names in (
+            ("scikit-activeml", "skactiveml", _SKACTIVEML),
+            ("BoTorch", "botorch", _BOTORCH),
+        )
+        if find_spec(module) is None
+        for name in names
+    }
+
+
+def _table(fit: Any, every: int, named: dict[str, tuple[str, Any]]) -> dict[str, Method]:
+    return {
+        name: Method(name, title, partial(play, fit, score, every), "peers")
+        for name, (title, score) in named.items()
+    }

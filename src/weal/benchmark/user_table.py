@@ -1,0 +1,130 @@
+"""A task out of a user's own labelled table, to see before spending money whether it would pay.
+
+    columns    as a campaign would take them (`weal.tables.plan`): numbers, flags, dates and
+               categories become inputs, missing cells are filled in; the others are left out
+    rows       those without a label are left out
+    sizes      of N rows: test N/4 (10 .. 1000), validation N/10 (5 .. 50), first labels N/20
+               (5 .. 20), candidates the rest (up to 2000; further rows vary from realisation to
+               realisation)
+
+Whatever is left out is said in the notes that come back with the task; what cannot be used at all
+(no such column, a target of text or of one value, too few rows, infinite cells) is a ValueError.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from weal.benchmark.data_folders import Folder, fingerprint
+from weal.benchmark.tasks import Task
+from weal.core.arrays import Array
+from weal.tables.columns import row_ids, row_labels
+from weal.tables.plan import TablePlan, encode, make_plan
+from weal.tables.table import Table, read_table
+
+MIN_ROWS = 40
+ETA = 20.0  # the middle of the paper's Table 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnRows:
+    """Rows of the user's table, held in memory, drawn without replacement."""
+
+    X: Array  # (N, d)
+    y: Array  # (N,)
+    columns: tuple[str, ...]  # d names
+    target: str
+    path: str
+
+    def sample(
+        self, rng: np.random.Generator, n: int, folder: Folder = None
+    ) -> tuple[Array, Array]:
+        """Rows, n of them, all different and in random order: X (n, d) and y (n,)."""
+        rows = rng.choice(len(self.y), n, replace=False)
+        return self.X[rows], self.y[rows]
+
+    def where(self, folder: Folder = None) -> str:
+        """The file it was read from."""
+        return self.path
+
+
+def task_from_file(path: str | os.PathLike[str], target: str) -> tuple[Task, tuple[str, ...]]:
+    """A task out of a CSV, Parquet or Excel file, and notes on what was left out of it."""
+    path = Path(path).expanduser()
+    table = read_table(path)
+    y = _labels(table, target, path)
+    labelled = np.flatnonzero(~np.isnan(y))
+    dropped = table.n - len(labelled)
+    _check_rows(y[labelled], dropped, target, path)
+    table = table.take(labelled.tolist())
+    plan = _plan(table, target, path)
+    points = OwnRows(encode(plan, table), y[labelled], tuple(plan.names), target, str(path))
+    for array in (points.X, points.y):
+        array.flags.writeable = False
+    rows = [f"left out {dropped} rows without a label"] if dropped else []
+    return _task(points), (*table.notes, *_left_out(plan), *rows)
+
+
+def sizes(n: int) -> tuple[int, int, int, int]:
+    """L0, V, U0 and test for a table of n rows.
+
+    >>> sizes(40), sizes(1000), sizes(100_000)
+    ((5, 5, 20, 10), (20, 50, 680, 250), (20, 50, 2000, 1000))
+    """
+    test, V, L0 = min(max(n // 4, 10), 1000), min(max(n // 10, 5), 50), min(max(n // 20, 5), 20)
+    return L0, V, min(n - test - V - L0, 2000), test
+
+
+def _labels(table: Table, target: str, path: Path) -> Array:
+    try:
+        return row_labels(table, target, row_ids(table, None))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _plan(table: Table, target: str, path: Path) -> TablePlan:
+    try:
+        return make_plan(table, id_column=None, target=target)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _left_out(plan: TablePlan) -> list[str]:
+    dropped = [column for column in plan.columns if column.kind == "dropped"]
+    return [f"left out column {one.name!r}: {one.why} ({one.detail})" for one in dropped]
+
+
+def _check_rows(y: Array, dropped: int, target: str, path: Path) -> None:
+    if len(y) < MIN_ROWS:
+        aside = f" (beside {dropped} without a label)" if dropped else ""
+        raise ValueError(
+            f"{path} has {len(y)} usable rows{aside}; a simulation needs {MIN_ROWS} at the least"
+        )
+    if np.ptp(y) == 0:
+        raise ValueError(f"the target {target!r} of {path} is {y[0]:g} in every row")
+
+
+def _task(points: OwnRows) -> Task:
+    """The key of the splits comes from the content: another table, another split."""
+    n, d = points.X.shape
+    names = {"columns": points.columns, "target": points.target}
+    number = int(fingerprint(names, points.X, points.y)[:8], 16)
+    L0, V, U0, test = sizes(n)
+    return Task(
+        name=Path(points.path).stem,
+        number=number,
+        title=f"{Path(points.path).name}: {points.target}",
+        group="own",
+        source="your own table",
+        get="nothing to get: it is your file",
+        points=points,
+        d=d,
+        L0=L0,
+        V=V,
+        U0=U0,
+        test=test,
+        eta=ETA,
+        rows=n,
+    )

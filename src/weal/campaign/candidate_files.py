@@ -1,0 +1,251 @@
+"""The candidates of a campaign that stay in their files: the store keeps names, sizes and hashes.
+
+    added    {"rows": 10000000, "shards": the description of the files}
+
+One such event for the files that a campaign begins with, and one each time that more are added.
+Nothing of their rows is in the store: whoever opens the campaign needs the files, and is told which
+one changed. The index of the ids is kept beside the store (`index_folder`), and made again where it
+is not there.
+"""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from weal.campaign.label_input import entry
+from weal.campaign.ledger import EVENT_BODY_VERSION, Ledger
+from weal.campaign.rules import LabelInput, told_body
+from weal.errors import UnknownId
+from weal.learner.pools.sharded_candidates import ShardedCandidates, read_shards
+from weal.learner.pools.sharded_rows import ShardedIds, ShardedRows
+from weal.learner.sampling import MAX_CANDIDATES_WITHOUT_SAMPLE, SAMPLE_CANDIDATES
+from weal.progress import Progress
+from weal.shards.dataset import Dataset, dataset_from_json, dataset_to_json, open_pool
+from weal.shards.encoding import NumericEncoder, PlanEncoder, rows_as_table
+from weal.shards.executors import Executor, ThreadExecutor
+from weal.shards.parquet_file import find_files
+from weal.shards.shard import FileShard
+from weal.store.events import Draft, check_id
+from weal.store.protocol import Store
+from weal.store.urls import read_name
+from weal.tables.plan import TablePlan, encode, make_plan
+from weal.tables.table import Table
+
+GLOB_CHARACTERS = "*?["  # of a pattern
+MAX_TABLE_ROWS = 200_000  # candidates in files that one table may hold
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileCandidates:
+    """All candidates of a campaign, in files; as `candidate_table.Pool` for one in the store."""
+
+    plan: TablePlan
+    pieces: tuple[Dataset, ...]  # as they were added
+    folder: Path  # of the index
+    crew: Executor
+    progress: Progress | None
+    made: dict[int, ShardedCandidates] = field(default_factory=dict)  # by number of rows
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return sum(map(len, self.pieces))
+
+    @property
+    def candidates(self) -> ShardedCandidates:
+        """All of them."""
+        return self.upto(self.rows)
+
+    @property
+    def ids(self) -> ShardedIds:
+        """The ids."""
+        return self.candidates.ids
+
+    @property
+    def X(self) -> ShardedRows:
+        """The inputs."""
+        return self.candidates.X
+
+    def row(self, n: int) -> dict[str, object]:
+        """The original cells of candidate n."""
+        return dict(self.candidates.cells(np.array([n])).to_pylist()[0])
+
+    def cells(self, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """The original cells of these candidates, by id."""
+        if not ids:
+            return {}
+        at = np.array([self.candidates.index[name] for name in ids], dtype=np.int64)
+        return dict(zip(ids, self.candidates.cells(at).to_pylist(), strict=True))
+
+    @property
+    def parts(self) -> tuple[Table, ...]:
+        """All of them as they came; ValueError where they are too many."""
+        self.refuse_many("candidates")
+        id_column = self.plan.id_column
+        cells = self.candidates.cells(np.arange(self.rows))
+        return (rows_as_table(cells, [id_column] if id_column else []),)
+
+    def refuse_many(self, what: str, instead: str = "they are in their files") -> None:
+        """ValueError where one table cannot hold them all."""
+        if self.rows > MAX_TABLE_ROWS:
+            raise ValueError(f"{self.rows:,} {what} are too many for one table; {instead}")
+
+    def upto(self, rows: int) -> ShardedCandidates:
+        """The candidates of the pieces that make the first so many rows."""
+        if rows not in self.made:
+            ends = np.cumsum([len(piece) for piece in self.pieces]).tolist()
+            pool = reduce(Dataset.with_more, self.pieces[: ends.index(rows) + 1])
+            how = (self.crew, self.folder, self.progress)
+            self.made[rows] = read_shards(pool, 0, *how, encoder=PlanEncoder(self.plan))
+        return self.made[rows]
+
+
+def is_in_files(source: Any) -> bool:
+    """Whether candidates are to stay in their files: a pattern, a folder, or an opened pool."""
+    if isinstance(source, Dataset):
+        return not source.in_memory
+    if not isinstance(source, str | os.PathLike):
+        return False
+    text = os.fspath(source)
+    return Path(text).is_dir() or (
+        any(one in text for one in GLOB_CHARACTERS) and not Path(text).exists()
+    )
+
+
+def whole_table(source: Any) -> Any:
+    """All rows of such a source as one table of arrow, for a store that is to keep them."""
+    from weal.shards.parquet_file import pyarrow
+
+    arrow, parquet = pyarrow()
+    pool = source if isinstance(source, Dataset) else open_pool(find_files(source))
+    pool.check()
+    tables = [parquet.read_table(file.path) for file in pool.files]
+    pool.check()  # else one was written while it was read
+    check_unwritten(pool)
+    return arrow.concat_tables(tables, promote_options="default")
+
+
+def read_shard_pool(
+    store: Store, ledger: Ledger, crew: Executor | None = None, progress: Progress | None = None
+) -> FileCandidates:
+    """The candidates of a campaign whose ledger has shards."""
+    pieces = tuple(dataset_from_json(one) for one in ledger.shards)
+    plan = TablePlan.from_json(ledger.plan)
+    return FileCandidates(plan, pieces, index_folder(store), crew or ThreadExecutor(), progress)
+
+
+def index_folder(store: Store) -> Path:
+    """Where indexes are kept: beside a store that is a file, else in the user's cache."""
+    name = read_name(store.url) if store.url.startswith("sqlite") else None
+    if name is not None and name.kind == "sqlite":
+        return Path(f"{name.address}.pools").absolute()
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "weal" / "pools"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NewFileCampaign:
+    """What a campaign in files begins with."""
+
+    plan: TablePlan
+    sample: Table  # that the plan was made on
+    drafts: list[Draft]  # added, told
+    has_target: bool  # whether a file has its column
+
+
+def begin(
+    store: Store, source: Any, id_column: str | None, target: str | None, features: Any,
+    types: Mapping[str, str], seed: int, who: str, crew: Executor, progress: Progress | None,
+) -> NewFileCampaign:  # fmt: skip
+    """Look at the files: ids hashed, a plan made on a sample, labels that are there taken."""
+    columns = None if isinstance(features, str) else list(features)
+    pool = _open_dataset(source, id_column, columns, target)
+    found = read_shards(
+        pool, seed, crew, index_folder(store), progress, encoder=NumericEncoder(pool.columns)
+    )
+    most = len(pool) if len(pool) <= MAX_CANDIDATES_WITHOUT_SAMPLE else SAMPLE_CANDIDATES
+    names = [*([id_column] if id_column else []), *pool.columns]
+    table = rows_as_table(found.cells(np.sort(found.places.first(seed, most))).select(names))
+    plan = make_plan(table, id_column=id_column, features=features, types=types)
+    encode(plan, table)  # refuses what cannot be used before anything is written
+    drafts = _drafts(found.pool, target, who, progress)
+    there = any(isinstance(one, FileShard) and target in columns_of(one) for one in pool.parts)
+    return NewFileCampaign(replace(plan, target=target), table, drafts, there)
+
+
+def more(created: Mapping[str, Any], source: Any, who: str, before: FileCandidates) -> list[Draft]:
+    """Files that are added to a campaign in files; refused where an id is there already."""
+    columns = list(before.pieces[0].columns)
+    id_column = None if created["numbered"] else created["id"]
+    pool = _open_dataset(source, id_column, columns, None)
+    grown = replace(before, pieces=(*before.pieces, pool), made={})
+    all_of_them = grown.candidates.pool  # the index of all ids finds those that repeat
+    return _drafts(pool.with_sums(all_of_them.sums), created["target"], who, before.progress)
+
+
+def existing_ids(pool: FileCandidates, ids: Iterable[str]) -> set[str]:
+    """Which of these are candidates."""
+    index, found = pool.candidates.index, set()
+    for name in ids:
+        try:
+            index[name]
+        except UnknownId:
+            continue
+        found.add(name)
+    return found
+
+
+def _open_dataset(
+    source: Any, id_column: str | None, columns: Sequence[str] | None, target: str | None
+) -> Dataset:
+    if isinstance(source, Dataset):
+        return source.as_text()
+    drop = [] if target is None else [target]
+    return open_pool(source, id_column=id_column, columns=columns, drop=drop).as_text()
+
+
+def _drafts(pool: Dataset, target: str | None, who: str, progress: Progress | None) -> list[Draft]:
+    body = {"v": EVENT_BODY_VERSION, "rows": len(pool), "shards": dataset_to_json(pool)}
+    labels = [label for part in pool.parts for label in _labels(part, target)]
+    if labels:
+        check_unwritten(pool)
+    told = [Draft("told", told_body(label, False), label.id, who) for label in labels]
+    return [Draft("added", body, who=who), *told]
+
+
+def check_unwritten(pool: Dataset) -> None:
+    """ChangedShard where a file was written since the pool was opened.
+
+    For columns that are no inputs, which have no checksums of their own.
+    """
+    for file in pool.files:
+        file.check_unwritten()
+
+
+def _labels(part: Any, target: str | None) -> Iterable[LabelInput]:
+    """Labels in the column of the target, where the files have one."""
+    assert isinstance(part, FileShard)
+    if target is None or target not in columns_of(part):
+        return
+    done = 0
+    for batch in part.batches([target]):
+        there = np.flatnonzero(batch.column(0).is_valid().to_numpy(zero_copy_only=False))
+        if len(there):
+            cells = batch.column(0).to_pylist()
+            for n, name in zip(there.tolist(), part.ids(there + done), strict=True):
+                if cells[n] == cells[n]:  # NaN is none
+                    yield entry(check_id(str(name)), cells[n], None, None)
+        done += batch.num_rows
+
+
+def columns_of(part: FileShard) -> list[str]:
+    """All columns of the file of a shard."""
+    from weal.shards.parquet_file import metadata
+
+    names: list[str] = list(metadata(Path(part.file.path)).schema.to_arrow_schema().names)
+    return names

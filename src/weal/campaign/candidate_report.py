@@ -1,0 +1,134 @@
+"""One row of a campaign, and the events: what happened to it, and what is made of it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from weal.campaign.ledger import Ledger, LedgerLabel
+from weal.campaign.session import Session
+from weal.diagnostics.explanation import Neighbour, neighbours, sentences, usual_sd
+from weal.errors import UnknownId
+from weal.store.events import Event
+from weal.text import number, plus_minus
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateReport:
+    """All that is known of one row."""
+
+    id: str
+    row: dict[str, Any]  # its original cells
+    labels: tuple[LedgerLabel, ...]
+    skipped: bool
+    note: str | None  # of who skipped it
+    who: str | None  # who has it
+    until: datetime | None
+    lapsed: bool
+    mean: float | None  # as predicted now, by all labels; None: there is no model
+    sd: float | None  # of f
+    low: float | None
+    high: float | None
+    expected: dict[str, float] | None  # when it was asked last
+    why: str  # it was asked; empty: it was not
+    near: tuple[Neighbour, ...]
+    events: tuple[int, ...]
+
+
+def candidate_report(
+    session: Session, events: list[Event], name: str, now: datetime
+) -> CandidateReport:
+    """The card of a row; UnknownId where there is none."""
+    state, ledger = session.state, session.ledger
+    if name not in state.candidates.index:
+        raise UnknownId(f"no candidate has the id {name!r}", [name])
+    model = session.model if state.fitted else None
+    own = [event for event in events if event.id == name]
+    asked = next((event.body for event in reversed(own) if event.kind == "asked"), None)
+    [near] = neighbours(state, model, [name])
+    lease = ledger.leases.get(name)
+    expected = None
+    if asked and asked["mean"] is not None:
+        expected = {key: asked[key] for key in ("mean", "sd", "low", "high")}
+    return CandidateReport(
+        id=name,
+        row=session.pool.row(state.candidates.index[name]),
+        labels=ledger.labels.get(name, ()),
+        skipped=name in ledger.skipped,
+        note=ledger.skipped.get(name),
+        who=lease.who if lease else None,
+        until=lease.until if lease else None,
+        lapsed=bool(lease and lease.until <= now),
+        **_prediction_of_row(session, name),
+        expected=expected,
+        why=_why(session, asked, near) if asked else "",
+        near=near,
+        events=tuple(event.seq for event in own),
+    )
+
+
+def _prediction_of_row(session: Session, name: str) -> dict[str, Any]:
+    from weal.campaign.suggestions import predict_rows
+
+    return dict(predict_rows(session.state, session.beliefs, [name])[0])
+
+
+def _why(session: Session, asked: dict[str, Any], near: tuple[Neighbour, ...]) -> str:
+    usual = usual_sd(session.state, session.model if session.state.fitted else None)
+    why = asked["why"]
+    given = (asked["mean"], asked["sd"], why.get("shares", {}), near, usual)
+    return " ".join(sentences(why["how"], *given))
+
+
+def card_lines(card: CandidateReport, names: list[str]) -> list[str]:
+    """The card to be read; `names` are the columns to show."""
+    found = [f"{card.id}"]
+    found += [f"  {name:<16} {_cell(card.row.get(name))}" for name in names]
+    for told in card.labels:
+        by = f" by {told.who}" if told.who else ""
+        sd = f" +- {number(told.noise)}" if told.noise else ""
+        sure = ", sure" if told.sure else ""
+        note = f" ({told.note})" if told.note else ""
+        when = f"{told.time:%Y-%m-%d %H:%M}"
+        found.append(f"  label            {number(told.y, 8)}{sd}, {when}{by}{sure}{note}")
+    if card.until:
+        what = "lapsed          " if card.lapsed else "out             "
+        found.append(f"  {what} {card.who or 'nobody'}, until {card.until:%Y-%m-%d %H:%M}")
+    if card.skipped:
+        found.append(f"  skipped          {card.note or 'yes'}")
+    if card.mean is not None and card.sd is not None:
+        ends = f"90 % of labels: {number(card.low or 0.0)} to {number(card.high or 0.0)}"
+        found.append(f"  predicted        {plus_minus(card.mean, card.sd)} ({ends})")
+    found += [f"  asked because    {card.why}"] if card.why else []
+    return [*found, f"  events           {', '.join(map(str, card.events)) or 'none'}"]
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def told_event(event: Event) -> str:
+    """What an event says, in a few words."""
+    body, note = event.body, event.body.get("note")
+    ways: dict[str, Callable[[], str]] = {
+        "created": lambda: f"target {body.get('target') or 'not named'}",
+        "added": lambda: f"{body['rows']} candidates",
+        "asked": lambda: f"until {body['until'][:16]}" + (", for a test" if body["check"] else ""),
+        "told": lambda: _label(body),
+        "corrected": lambda: _label(body),
+        "skipped": lambda: "" if body["on"] else "back again",
+        "withdrawn": lambda: "",
+        "settings": lambda: ", ".join(f"{key} = {one}" for key, one in body["changes"].items()),
+    }
+    said = ways[event.kind]()
+    return f"{said} ({note})" if said and note else said or (f"({note})" if note else "")
+
+
+def _label(body: dict[str, Any]) -> str:
+    sd = f" +- {number(body['noise'])}" if body.get("noise") else ""
+    return f"{body['y']:.10g}{sd}" + (", sure" if body.get("sure") else "")
+
+
+def is_hidden(ledger: Ledger) -> bool:
+    """Whether the campaign was removed from the list."""
+    return bool(ledger.settings.get("hidden"))

@@ -1,0 +1,155 @@
+"""What a campaign can be told to do, checked; kept in its events as plain JSON."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from numbers import Integral, Real
+from typing import Any
+
+WEEK_SECONDS = 7 * 24 * 3600.0
+DEFAULTS: dict[str, Any] = {
+    "acquisition": "auto",  # a name, or a list of names
+    "cost": None,  # column with what a label costs: scores are divided by it
+    "goal": None,  # error, in units of the label, at which to stop
+    "lease": WEEK_SECONDS,  # seconds for which a row is out with who asked for it
+    "outliers": True,  # whether labels may be wrong; False: every label is believed
+    "n_start": None,  # labels before there is a model
+    "seed": 0,  # decides all that is random
+    "warp": "auto",  # whether the model bends skewed labels: "auto", "asinh" or None
+}
+FIXED_SETTINGS = ("seed", "n_start", "cost")  # what was asked so far follows from these
+SEED_LIMIT = 2**32  # scikit-learn takes no others
+MAX_N_START = 10**6  # before there is a model: more than any campaign has
+LARGEST_GOAL = 1e300  # of an error
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 24 * 3600.0, "w": WEEK_SECONDS}
+
+
+def check_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings given, checked; ValueError where one is unknown or wrong."""
+    if unknown := [name for name in given if name not in DEFAULTS]:
+        raise ValueError(f"no setting {', '.join(unknown)}; there are {', '.join(DEFAULTS)}")
+    return {name: _CHECKS[name](value) for name, value in given.items()}
+
+
+def check_changes(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The same, for a campaign that has begun."""
+    if fixed := [name for name in given if name in FIXED_SETTINGS]:
+        raise ValueError(f"{', '.join(fixed)} cannot change once a campaign has begun")
+    return check_settings(given)
+
+
+def check_together(settings: Mapping[str, Any]) -> None:
+    """Refuse settings that do not go together; older campaigns know nothing of costs."""
+    if settings.get("cost") is not None:
+        from weal.learner.config import (  # numerics, for this alone
+            check_amounts,
+            resolve_acquisition,
+        )
+
+        check_amounts(resolve_acquisition(settings["acquisition"]))
+
+
+def seconds(lease: Any) -> float:
+    """A lease in seconds: a number of them, a timedelta, or text as 3d, 12h, 2w.
+
+    >>> seconds("12h")
+    43200.0
+    """
+    if isinstance(lease, timedelta):
+        lease = lease.total_seconds()
+    if isinstance(lease, str):
+        lease = _from_text(lease)
+    if not _is_positive(lease, 1e9):
+        raise ValueError(f"a lease is a time above 0 as 3d, 12h, 90m or 2w, not {lease!r}")
+    return float(lease)
+
+
+def _from_text(text: str) -> Any:
+    number, unit = text.strip()[:-1], text.strip()[-1:].lower()
+    try:
+        return float(number) * _UNITS[unit]
+    except (ValueError, KeyError):
+        return text
+
+
+def _acquisition(value: Any) -> Any:
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list | tuple) or not names:
+        raise ValueError(f"acquisition is {value!r}; it needs a name, or a list of names")
+    from weal.learner.config import resolve_acquisition  # numerics, for this alone
+
+    resolve_acquisition(value)
+    return value if isinstance(value, str) else list(value)
+
+
+def _cost(value: Any) -> str | None:
+    if value is not None and (not isinstance(value, str) or not value):
+        raise ValueError(f"cost is {value!r}; it needs the name of a column")
+    return value
+
+
+def _goal(value: Any) -> float | None:
+    if value is None:
+        return None
+    if not _is_positive(value, LARGEST_GOAL):
+        raise ValueError(f"goal is {value!r}; it needs an error above 0, in units of the label")
+    return float(value)
+
+
+def _seed(value: Any) -> int:
+    if not _is_whole(value) or not 0 <= value < SEED_LIMIT:
+        raise ValueError(
+            f"seed is {_format_value(value)}; it needs a whole number from 0 to {SEED_LIMIT - 1}"
+        )
+    return int(value)
+
+
+def _n_start(value: Any) -> int | None:
+    if value is not None and (not _is_whole(value) or not 1 <= value <= MAX_N_START):
+        raise ValueError(
+            f"n_start is {_format_value(value)}; it needs a whole number from 1 to {MAX_N_START}"
+        )
+    return None if value is None else int(value)
+
+
+def _is_positive(value: Any, most: float) -> bool:
+    """Whether this is a number above 0, and not more than that."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    try:
+        return 0.0 < float(value) <= most
+    except OverflowError:  # a whole number of 400 digits
+        return False
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _format_value(value: Any) -> str:
+    """The value, for a message; of a number with thousands of digits, that it is one."""
+    huge = isinstance(value, Integral) and abs(int(value)) > 10**40
+    return "a number of more than 40 digits" if huge else repr(value)
+
+
+def _warp(value: Any) -> Any:
+    if value not in (None, "off", "auto", "asinh"):
+        raise ValueError(f"warp is {value!r}; it needs 'auto', 'asinh', or 'off' (None)")
+    return None if value == "off" else value
+
+
+def _outliers(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"outliers is {value!r}; it needs True or False")
+    return value
+
+
+_CHECKS = {
+    "acquisition": _acquisition,
+    "cost": _cost,
+    "goal": _goal,
+    "lease": seconds,
+    "outliers": _outliers,
+    "n_start": _n_start,
+    "seed": _seed,
+    "warp": _warp,
+}

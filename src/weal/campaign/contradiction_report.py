@@ -1,0 +1,124 @@
+"""The labels of a campaign that the others contradict, kept in its store for the next status.
+
+What is kept carries a fingerprint of all that it depends on: the labels, the model, and who told
+which label when. Where that differs, or the bytes cannot be read, it is found anew.
+
+By what the labels of a campaign can be grouped: who told them, on which day, by which column.
+
+Columns are those of the candidates that are no inputs (`--type instrument=drop`): what differs by
+an input is what the model is there to learn. Columns with a value of its own for most rows say
+nothing, and neither do those of candidates in files, which would have to be read for it.
+"""
+
+import json
+from collections.abc import Hashable
+from contextlib import suppress
+from dataclasses import asdict
+from hashlib import blake2b
+
+import numpy as np
+
+from weal.campaign.candidates import CampaignCandidates
+from weal.campaign.ledger import Ledger, LedgerLabel
+from weal.campaign.session import Session
+from weal.diagnostics.contradictions import Contradiction, contradictions
+from weal.errors import WealError
+from weal.learner.labels import Label
+from weal.learner.state import State
+from weal.model.model import Model
+
+BY, ON = "told by", "told on"
+MOST_LEVELS = 20  # of a column
+Groupings = dict[str, list[Hashable | None]]
+
+
+def groupings(session: Session) -> Groupings:
+    """For each way to group the labels, the group of each label of the learner, as told."""
+    told = told_of(session.state, session.ledger)
+    found: Groupings = {
+        BY: [one.who if one and one.who else None for one in told],
+        ON: [f"{one.time:%Y-%m-%d}" if one else None for one in told],
+    }
+    found |= _columns(session)
+    return {name: values for name, values in found.items() if len(set(values)) > 1}
+
+
+def told_of(state: State, ledger: Ledger) -> list[LedgerLabel | None]:
+    """What the ledger has of each label of the learner, in its order."""
+    left = {name: list(several) for name, several in ledger.labels.items()}
+    return [_taken(left.get(str(label.name), []), label) for label in state.labels]
+
+
+def _taken(several: list[LedgerLabel], label: Label) -> LedgerLabel | None:
+    """The first of the labels of a row that says the same; it is taken off the list."""
+    at = next((n for n, one in enumerate(several) if one.y == label.y), None)
+    return several.pop(at) if at is not None else None
+
+
+def _columns(session: Session) -> Groupings:
+    """The cells of the labelled rows in columns that are no inputs."""
+    pool, state = session.pool, session.state
+    if not isinstance(pool, CampaignCandidates):
+        return {}
+    names = [one.name for one in pool.plan.columns if one.kind == "dropped"]
+    if not names:
+        return {}
+    rows = [pool.row(state.candidates.index[label.name]) for label in state.labels]
+    found: Groupings = {name: [_cell(row.get(name)) for row in rows] for name in names}
+    return {name: values for name, values in found.items() if len(set(values)) <= MOST_LEVELS}
+
+
+def _cell(value: object) -> str | None:
+    """A cell as text; None where it is empty."""
+    return None if value is None or value != value else str(value).strip() or None
+
+
+KIND, VERSION = "contradictions", 2  # of the snapshot
+
+
+def contradicted(session: Session) -> tuple[Contradiction, ...]:
+    """Sets of labels that the others contradict; none before there is a model."""
+    state, ledger = session.state, session.ledger
+    if not state.fitted or not len(state.labels):
+        return ()
+    groups = groupings(session)
+    names = [str(label.name) for label in state.labels]
+    mark = _fingerprint(session.model, groups, names)
+    known = _kept(session, mark)
+    if known is not None:
+        return known
+    found = tuple(contradictions(state, session.model, groups))
+    data = {"of": mark, "found": [asdict(one) for one in found]}
+    with suppress(WealError):  # advice only: a store that cannot keep it still has it
+        text = json.dumps(data).encode()
+        session.store.keep_snapshot(ledger.name, KIND, ledger.seq, ledger.hash, text)
+    return found
+
+
+def _kept(session: Session, mark: str) -> tuple[Contradiction, ...] | None:
+    """What was kept, if it is of these labels."""
+    kept = session.store.snapshot(session.ledger.name, KIND)
+    if kept is None:
+        return None
+    try:
+        data = json.loads(kept[2])
+        return tuple(_read(one) for one in data["found"]) if data["of"] == mark else None
+    except (ValueError, KeyError, TypeError):  # of another version, or damaged
+        return None
+
+
+def _read(body: dict[str, object]) -> Contradiction:
+    """A finding from JSON, which has lists for tuples."""
+    plain = {key: tuple(one) if isinstance(one, list) else one for key, one in body.items()}
+    return Contradiction(**plain)  # type: ignore[arg-type]
+
+
+def _fingerprint(model: Model, groups: Groupings, names: list[str]) -> str:
+    """What the findings depend on."""
+    fold, scale = model.fold, model.scaling
+    known = (fold.setting, fold.seed, scale.y_mean, scale.y_sd, fold.dictionary)
+    text = repr((VERSION, *known, groups, names))
+    found = blake2b(text.encode(), digest_size=16)
+    for part in (*fold.seen.parts, fold.seen.sure, fold.right, fold.ensemble.log_w):
+        found.update(np.ascontiguousarray(part).tobytes())
+    return found.hexdigest()

@@ -1,0 +1,280 @@
+"""A worksheet for rows that are out: taken to the laboratory, filled in, and told as a file.
+
+    id, the inputs in the user's own columns and units, expected, expected sd, TARGET, note
+
+The column of the target is empty: numbers go there, or "failed". Where the pool has a column of one
+of these names itself, ours is called `weal expected`, `weal note`. What a spreadsheet could run is
+written so that it does not (`table.guarding`), and is read back as it was.
+
+A campaign as tables: labels, predictions, candidates and events, in memory or in a file.
+
+    labels        id, label, noise, by, time, note, event      one row a label, in order
+    predictions   id, mean, sd, low, high, labelled, label     one row a candidate
+    candidates    the columns that came, cells as they were
+    events        number, kind, id, by, time, body (JSON), key, hash
+
+Files end in .csv .tsv .parquet .json .jsonl or .xlsx; "-" is CSV on stdout (`writing`). Predictions
+for candidates in many files go to a folder, shard by shard.
+"""
+
+import csv
+import io
+import json
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from weal.campaign.candidate_files import FileCandidates
+from weal.campaign.ledger import LedgerLabel
+from weal.campaign.predict import check_model, frame_of
+from weal.campaign.session import Session
+from weal.core.arrays import Array
+from weal.core.constants import INTERVAL_LEVEL
+from weal.learner.pools.predictions import check_folder, predictions, write_predictions
+from weal.learner.pools.sharded_candidates import ShardedCandidates
+from weal.shards.parquet_file import pyarrow
+from weal.tables.spreadsheet_escaping import escape
+from weal.tables.table_writer import check_place, new_table_file, save_sheet, write
+
+if TYPE_CHECKING:
+    from weal.campaign.campaign import CampaignView
+    from weal.campaign.suggestions import LeasedRow
+
+
+WORKSHEET_SUFFIXES = (".csv", ".tsv", ".xlsx")
+
+
+def check_worksheet(to: str | os.PathLike[str], force: bool = False) -> Path:
+    """The path, or an error that says why no worksheet can be written there."""
+    place = Path(to).expanduser()
+    if place.suffix.lower() not in WORKSHEET_SUFFIXES:
+        raise ValueError(
+            f"{place} does not end in one of {', '.join(WORKSHEET_SUFFIXES)}: a worksheet does"
+        )
+    if place.suffix.lower() == ".xlsx":
+        try:
+            import openpyxl  # noqa: F401
+        except ModuleNotFoundError as error:
+            raise ValueError(f'{place} needs openpyxl: pip install "weal[excel]"') from error
+    return check_place(place, force)
+
+
+def write_worksheet(
+    rows: "Sequence[LeasedRow]", plan: dict[str, Any], id_column: str, target: str | None,
+    place: Path, force: bool = False,
+) -> None:  # fmt: skip
+    """Write the worksheet of these rows, whole or not at all."""
+    table = worksheet(rows, plan, id_column, target)
+    with new_table_file(place, force) as draft:
+        if place.suffix.lower() == ".xlsx":
+            save_sheet(table, draft, header=True)
+        else:
+            draft.write_bytes(_text(table, "\t" if place.suffix.lower() == ".tsv" else ","))
+
+
+def worksheet(
+    rows: "Sequence[LeasedRow]", plan: dict[str, Any], id_column: str, target: str | None
+) -> list[list[Any]]:
+    """The header and the rows of a worksheet."""
+    inputs = [column["name"] for column in plan["columns"] if column["kind"] != "dropped"]
+    own = {id_column, target, *(column["name"] for column in plan["columns"])}
+    expected, sd, note = (
+        name if name not in own else f"weal {name}" for name in ("expected", "expected sd", "note")
+    )
+    header = [id_column, *inputs, expected, sd, target or "value", note]
+    return [header, *(_row(row, inputs) for row in rows)]
+
+
+def _row(row: "LeasedRow", inputs: Sequence[str]) -> list[Any]:
+    cells = [row.row.get(name) for name in inputs]
+    plain = [cell.isoformat(" ") if isinstance(cell, datetime) else cell for cell in cells]
+    return [row.id, *plain, *_round_prediction(row.mean, row.sd), None, None]
+
+
+def _round_prediction(mean: float | None, sd: float | None) -> tuple[float | None, float | None]:
+    """What is expected, to the digits that it deserves."""
+    if mean is None or sd is None:
+        return None, None
+    if sd <= 0.0 or not math.isfinite(sd):
+        return mean, sd
+    places = 1 - math.floor(math.log10(sd))
+    return round(mean, places), round(sd, places)
+
+
+def _text(table: Sequence[Sequence[Any]], separator: str) -> bytes:
+    """Delimited text; with the mark that spreadsheets need for letters such as é."""
+    file = io.StringIO(newline="")
+    writer = csv.writer(file, delimiter=separator, lineterminator="\n")
+    for row in table:
+        writer.writerow(escape(cell) if isinstance(cell, str) else cell for cell in row)
+    text = file.getvalue()
+    return text.encode("utf-8" if text.isascii() else "utf-8-sig")
+
+
+EXPORT_TABLES = ("labels", "predictions", "candidates", "events")
+PREDICTED_AT_A_TIME = 20_000  # candidates that are predicted at a time
+
+
+def frame(campaign: "CampaignView", what: str = "labels") -> Any:
+    """A pandas frame of labels, predictions, candidates or events."""
+    if what not in _FRAMES:
+        raise ValueError(f"there is no table of {what!r}; there are {', '.join(EXPORT_TABLES)}")
+    return frame_of(_FRAMES[what](campaign))
+
+
+def export(
+    campaign: "CampaignView", what: str, path: str | os.PathLike[str], *, force: bool = False
+) -> int:
+    """Write such a table to a file, whole or not at all; returns its number of rows.
+
+    A file that is there already stays, unless `force` says that it is to be replaced.
+    """
+    if what == "predictions" and _is_folder(path):
+        return _write_prediction_folder(campaign, path, force)
+    place = check_place(path, force)
+    if what == "predictions":
+        check_model(campaign.session.state)
+    table = frame(campaign, what)
+    write(table, place, force)
+    return len(table)
+
+
+def _is_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether a folder is meant: it ends in a slash, is there, or has no ending of a file."""
+    text = os.fspath(path)
+    return text != "-" and (text.endswith(("/", os.sep)) or Path(text).is_dir())
+
+
+def _write_prediction_folder(
+    campaign: "CampaignView", path: str | os.PathLike[str], force: bool
+) -> int:
+    """Predictions as a folder of Parquet files, a shard at a time."""
+    session, told = campaign.session, campaign.ledger.labels
+    state, known = session.state, {name: _mean_label(told[name]) for name in told}
+    if not isinstance(state.candidates, ShardedCandidates):
+        raise ValueError(f"{path} is a folder, for candidates in many files; name a file")
+    if not state.fitted:
+        raise ValueError("there is no model yet: too few labels were told for predictions")
+    check_folder(path, force)
+
+    def more(columns: Mapping[str, Any]) -> dict[str, Any]:
+        labels = [known.get(name) for name in columns["id"]]
+        kind = float_column(labels)
+        return {"labelled": [label is not None for label in labels], "label": kind}
+
+    found = predictions(
+        state.candidates, session.model, INTERVAL_LEVEL, session.crew, session.progress
+    )
+    return write_predictions(path, found, more=more, force=force)
+
+
+def float_column(values: Sequence[float | None]) -> Any:
+    """Numbers, or None, as a column of arrow."""
+    arrow, _ = pyarrow()
+    return arrow.array(values, type=arrow.float64())
+
+
+def _mean_label(labels: Sequence[LedgerLabel]) -> float:
+    return float(np.mean([told.y for told in labels]))
+
+
+def _refuse_many(session: Session, what: str) -> None:
+    """Refuse to make one table of candidates that are in files."""
+    if not isinstance(session.pool, FileCandidates):
+        return
+    if what == "predictions":
+        where = "write them to a folder: --what predictions --to predictions/"
+        session.pool.refuse_many(what, where)
+    session.pool.refuse_many(what)
+
+
+def _labels(campaign: "CampaignView") -> dict[str, Any]:
+    told = campaign.ledger.told()
+    return {
+        "id": [one.id for one in told],
+        "label": [one.y for one in told],
+        "noise": [one.noise for one in told],
+        "by": [one.who for one in told],
+        "time": [one.time.isoformat() for one in told],
+        "note": [_note(one.note) for one in told],
+        "event": [one.seq for one in told],
+    }
+
+
+def _note(note: Any) -> str | None:
+    """A note as text; older stores may hold other things."""
+    return note if note is None or isinstance(note, str) else json.dumps(note)
+
+
+def _predictions(campaign: "CampaignView") -> dict[str, Any]:
+    session, labels = campaign.session, campaign.ledger.labels
+    _refuse_many(session, "predictions")
+    known = {name: _mean_label(labels[name]) for name in labels}
+    mean, sd, low, high = _predict_candidates(session)
+    ids = list(session.pool.ids[:])
+    return {
+        "id": ids,
+        "mean": mean,
+        "sd": sd,
+        "low": low,
+        "high": high,
+        "labelled": [name in known for name in ids],
+        "label": [known.get(str(name), np.nan) for name in ids],
+    }
+
+
+def _predict_candidates(session: Session) -> Array:
+    """Mean, sd and the ends of intervals (4, U) of all candidates; NaN before there is a model."""
+    X = session.pool.X
+    if not session.state.fitted:
+        return np.full((4, len(X)), np.nan)
+    blocks = [
+        X[start : start + PREDICTED_AT_A_TIME] for start in range(0, len(X), PREDICTED_AT_A_TIME)
+    ]
+    model = session.model
+    return np.concatenate(
+        [model.summary(block, INTERVAL_LEVEL, len(X)) for block in blocks], axis=1
+    )
+
+
+def _candidates(campaign: "CampaignView") -> dict[str, Any]:
+    pool = campaign.session.pool
+    if isinstance(pool, FileCandidates):
+        _refuse_many(campaign.session, "candidates")
+        return dict(pool.candidates.cells(np.arange(pool.rows)).to_pydict())
+    names = list(dict.fromkeys(name for part in pool.parts for name in part.columns))
+    return {
+        name: [
+            cell
+            for part in pool.parts
+            for cell in (part.cells(name) if name in part.columns else [None] * len(part))
+        ]
+        for name in names
+    }
+
+
+def _events(campaign: "CampaignView") -> dict[str, Any]:
+    events = campaign.events()
+    return {
+        "number": [event.seq for event in events],
+        "kind": [event.kind for event in events],
+        "id": [event.id for event in events],
+        "by": [event.who for event in events],
+        "time": [event.time.isoformat() for event in events],
+        "body": [json.dumps(event.body, sort_keys=True) for event in events],
+        "key": [event.key for event in events],
+        "hash": [event.hash for event in events],
+    }
+
+
+_FRAMES: dict[str, Callable[["CampaignView"], dict[str, Any]]] = {
+    "labels": _labels,
+    "predictions": _predictions,
+    "candidates": _candidates,
+    "events": _events,
+}

@@ -1,0 +1,60 @@
+"""Pictures of a campaign: `campaign.plot.predicted()`, or all of them in one folder.
+
+    learning-curve.png     the three error estimates as labels came, and the goal
+    predicted.png          labels beside what was expected of them
+    experts.png            how the kinds of experts were weighed as labels came
+    inputs.png             which inputs matter
+
+Each is written whole, or not at all.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from weal.campaign.ledger import Ledger
+from weal.campaign.session import Session, trend
+from weal.campaign.status import honest_test
+from weal.core.arrays import Array
+from weal.diagnostics.error_trend import Trend
+from weal.errors import WealError
+from weal.plots.axes import PlotData, Plots, checked_model
+from weal.progress import Progress
+
+
+def plots(session: Callable[[], Session]) -> Plots:
+    """The pictures of a campaign, up to date when they are drawn."""
+    return Plots(lambda: view_of(session()))
+
+
+def view_of(session: Session) -> PlotData:
+    """A campaign as pictures see it; WealError before there is a model."""
+    ledger, check, plan = session.ledger, honest_test(session.ledger), session.pool.plan
+    asked, checked = (_when_asked(ledger, check=drawn) for drawn in (False, True))
+
+    def course(progress: Progress | None) -> Trend:
+        found = trend(session, progress)
+        if found is None:
+            raise WealError("there is nothing to draw before there is a model")
+        return found
+
+    return PlotData(
+        session.state,
+        checked_model(session.state, session.beliefs),
+        course,
+        plan.names,
+        plan,
+        ledger.target,
+        title=ledger.name,
+        goal=ledger.settings["goal"],
+        check=(check.rmse, check.error) if check else None,
+        asked=asked,
+        checked=checked,
+    )
+
+
+def _when_asked(ledger: Ledger, check: bool) -> Array:  # (n, 2)
+    """Labels beside what was expected of them when they were asked."""
+    known = [past for past in ledger.foretold if past.body["mean"] is not None]
+    pairs = [(past.told.y, past.body["mean"]) for past in known if past.body["check"] == check]
+    return np.array(pairs).reshape(len(pairs), 2)

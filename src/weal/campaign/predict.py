@@ -1,0 +1,192 @@
+"""Rows that are no candidates, read by the plan of a campaign, and what its model expects of them.
+
+    id          of the row: of the column of the ids, of the index of a frame, else "row 1", ...
+    mean, sd    of the function there
+    low, high   ends of the interval of a label
+
+These are the columns of predictions for candidates (`exporting`). Rows are read as those that `add`
+adds, but nothing is written. What their owner may not expect (columns that are passed over, levels
+that are new, inputs far outside those of the campaign) is in `notes`.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from weal.campaign.candidate_files import is_in_files
+from weal.campaign.creation import InputRanges, refuse_far, strict_columns
+from weal.core.arrays import Array
+from weal.errors import WealError
+from weal.learner.state import State
+from weal.tables.cells import cell_text, some_of
+from weal.tables.columns import check_columns
+from weal.tables.frames import with_ids
+from weal.tables.plan import TablePlan, encode, notes
+from weal.tables.table import Table, read_table
+from weal.tables.table_writer import encodable
+
+if TYPE_CHECKING:
+    from weal.campaign.campaign import CampaignView
+
+PREDICTION_BLOCK_ROWS = 20_000  # rows that are encoded and predicted at a time
+MAX_IDS_LOOKED_UP = 10_000  # ids that are looked for among the candidates
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowPredictions:
+    """What is expected of rows, and what is to be said of their table."""
+
+    ids: list[str]
+    mean: Array  # (N,)
+    sd: Array  # (N,)
+    low: Array  # (N,)
+    high: Array  # (N,)
+    notes: tuple[str, ...] = ()
+
+    def columns(self) -> dict[str, Any]:
+        """The columns of the table of predictions."""
+        ends = {"low": self.low, "high": self.high}
+        return {"id": self.ids, "mean": self.mean, "sd": self.sd, **ends}
+
+
+def predict(
+    campaign: "CampaignView", source: Any, id_column: str | None, level: float,
+    sheet: str | None = None, header: int | None = None, most: int | None = None,
+) -> RowPredictions:  # fmt: skip
+    """Mean, sd and interval of each row of a table; ValueError where it has more than `most`."""
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level is {level!r}; it is a probability, such as 0.9")
+    session = campaign.session
+    check_model(session.state)
+    table, id_column = _read(campaign, source, id_column, sheet, header)
+    if most is not None and len(table) > most:
+        raise ValueError(
+            f"{len(table):,} rows are too many to be shown: --to FILE writes their predictions"
+        )
+    ids, remarks = _row_ids(table, id_column)
+    plan, like = session.pool.plan, campaign.inputs_there()
+    far, model, parts = InputRanges(plan, like), session.model, list[Array]()
+    for part, names in _blocks(campaign, table, ids):
+        X = encode(plan, part, names)
+        refuse_far(X, like, names)
+        far.look_at(X)
+        parts.append(model.summary(X, level, len(table)))
+    said = [*table.notes, *_passed_over(campaign, plan, table, id_column), *remarks]
+    said += [*_candidates(campaign, ids, id_column), *notes(plan, table), *far.lines()]
+    mean, sd, low, high = np.concatenate(parts, axis=1)
+    return RowPredictions(ids, mean, sd, low, high, tuple(said))
+
+
+def check_model(state: State) -> None:
+    """WealError where labels are too few for predictions."""
+    if not state.fitted:
+        more = max(state.settings.n_start - len(state.labels), 1)
+        labels = "1 more label" if more == 1 else f"{more} more labels"
+        raise WealError(f"there are no predictions before there is a model: {labels}")
+
+
+def _read(
+    campaign: "CampaignView", source: Any, id_column: str | None, sheet: str | None,
+    header: int | None,
+) -> tuple[Table, str | None]:  # fmt: skip
+    """The table, and the column of its ids, if it has one; checked to have all inputs."""
+    ledger, created = campaign.ledger, campaign.created
+    if is_in_files(source):
+        raise ValueError(f"{source} is a folder or a pattern: predict the rows of one file")
+    if isinstance(source, str) and campaign.known([source]):
+        raise ValueError(
+            f"{source!r} is a candidate, and this takes a table: `card` has the prediction for one "
+            'row (weal show), to_frame("predictions") those for all'
+        )
+    wanted = created["id"] if id_column is None else str(id_column)
+    if id_column is None:
+        source, _ = with_ids(source, None, wanted=wanted)
+    kinds = {one["name"]: one["kind"] for one in ledger.plan["columns"]}
+    strict = strict_columns(ledger.target, kinds)
+    table = read_table(source, text=[wanted], strict=strict, sheet=sheet, header=header)
+    if not len(table):
+        raise ValueError("the table has no rows, so there is nothing to predict")
+    used = [name for name, kind in kinds.items() if kind != "dropped"]
+    check_columns(table, [*([] if id_column is None else [wanted]), *used])
+    return table, wanted if wanted in table.columns else None
+
+
+def _row_ids(table: Table, id_column: str | None) -> tuple[list[str], list[str]]:
+    """What rows are called; they may lack ids, and share them, which is said."""
+    if id_column is None:
+        return [f"row {n}" for n in range(1, len(table) + 1)], []
+    cells = table.cells(id_column)
+    ids = [f"row {n}" if one is None else cell_text(one) for n, one in enumerate(cells, start=1)]
+    said = []
+    if gaps := cells.count(None):
+        rows = "1 row has" if gaps == 1 else f"{gaps:,} rows have"
+        said.append(f"{id_column}: {rows} no id, and {_is(gaps)} called by the number of the row")
+    if twice := [one for one, n in Counter(ids).items() if n > 1]:
+        said.append(f"{id_column}: {some_of(twice)} more than once; rows keep their order")
+    return ids, said
+
+
+def _is(n: int) -> str:
+    return "is" if n == 1 else "are"
+
+
+def _blocks(
+    campaign: "CampaignView", table: Table, ids: Sequence[str]
+) -> Iterator[tuple[Table, Sequence[str]]]:
+    """The rows, some at a time; whoever waits is told how far it is."""
+    for start in range(0, len(table), PREDICTION_BLOCK_ROWS):
+        if campaign.progress is not None:
+            campaign.progress("predicting", start, len(table))
+        part = slice(start, start + PREDICTION_BLOCK_ROWS)
+        yield table.take(part), ids[part]
+
+
+def _passed_over(
+    campaign: "CampaignView", plan: TablePlan, table: Table, id_column: str | None
+) -> list[str]:
+    """On columns of the table that predictions do not look at, and their owner may think they do.
+
+    Those that the campaign knows and does not learn from were talked of when it began.
+    """
+    target = campaign.ledger.target
+    own = {column.name for column in plan.columns} | {id_column, target}
+    said = []
+    if (more := [name for name in table.columns if name not in own]) and (
+        more := [name for name in more if name not in campaign.columns()]
+    ):
+        several = "no such columns" if len(more) > 1 else "no such column"
+        said.append(f"{some_of(more)}: passed over, the campaign has {several}")
+    if target in table.columns and (n := len(table) - table.cells(str(target)).count(None)):
+        values = "1 value" if n == 1 else f"{n:,} values"
+        said.append(f"{target}: {values} passed over, since it is what is predicted")
+    return said
+
+
+def _candidates(campaign: "CampaignView", ids: Sequence[str], id_column: str | None) -> list[str]:
+    """On rows that are called like candidates."""
+    first = ids[:MAX_IDS_LOOKED_UP]
+    known = campaign.known(first) if id_column is not None else set()
+    if not known:
+        return []
+    some = some_of([one for one in dict.fromkeys(first) if one in known])
+    return [
+        f"{id_column}: of candidates ({some}); predicted from the inputs in this table, not from "
+        "those that the campaign has"
+    ]
+
+
+def frame_of(columns: Mapping[str, Any]) -> Any:
+    """Columns as a frame of pandas."""
+    try:
+        import pandas
+    except ModuleNotFoundError as error:
+        raise ValueError('tables need pandas: pip install "weal[frames]"') from error
+    return pandas.DataFrame(
+        {  # half a character, of an old store; pandas keeps such text as objects
+            name: cells if all(map(encodable, cells)) else pandas.Series(cells, dtype=object)
+            for name, cells in columns.items()
+        }
+    )

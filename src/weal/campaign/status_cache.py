@@ -1,0 +1,94 @@
+"""The last status of a campaign, kept in its store: asked again with nothing new, it is read.
+
+A status follows from the events of the campaign, the goal, and for the rows that are out from the
+clock. What is kept carries the hash of the last event, which covers all events before it, the goal
+and the versions of the programs. Where one of them is another, or the bytes cannot be read, it is
+thrown away; rows that are out are looked at anew. Campaigns in files keep none, for their files are
+not among the events, and those of fewer than KEPT_FROM labels need none.
+"""
+
+import json
+import platform
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, fields, is_dataclass, replace
+from datetime import datetime
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+import numpy as np
+import scipy
+
+from weal import __version__
+from weal.campaign.ledger import Ledger
+from weal.campaign.status import Status, rows_out
+from weal.errors import WealError
+from weal.store.protocol import Store
+
+KIND, VERSION = "status", 1  # of the snapshot in the store
+KEPT_FROM = 200  # labels
+
+
+def read(store: Store, ledger: Ledger, goal: float | None, now: datetime) -> Status | None:
+    """The status that was kept, if it is that of the campaign as it stands."""
+    kept = store.snapshot(ledger.name, KIND) if serves(ledger) else None
+    if kept is None or kept[:2] != (ledger.seq, ledger.hash):
+        return None
+    try:
+        data = json.loads(kept[2])
+        if data["of"] != _key(goal):
+            return None
+        found: Status = from_plain(Status, data["status"])
+    except (ValueError, KeyError, TypeError):  # of another version, or damaged
+        return None
+    out, lapsed = rows_out(ledger, now)
+    return replace(found, out=out, lapsed=lapsed)
+
+
+def keep(store: Store, ledger: Ledger, goal: float | None, found: Status) -> None:
+    """Keep a status, where it can be read again as it is; it is advice, and may fail."""
+    if not serves(ledger):
+        return
+    with suppress(WealError, TypeError):
+        text = json.dumps({"of": _key(goal), "status": asdict(found)}, default=_iso)
+        if from_plain(Status, json.loads(text)["status"]) == found:
+            store.keep_snapshot(ledger.name, KIND, ledger.seq, ledger.hash, text.encode())
+
+
+def serves(ledger: Ledger) -> bool:
+    """Whether the status of a campaign is kept."""
+    return ledger.n_labels >= KEPT_FROM and not ledger.shards
+
+
+def _key(goal: float | None) -> list[Any]:
+    versions = [__version__, np.__version__, scipy.__version__, platform.python_version()]
+    return [VERSION, *versions, platform.machine(), goal]
+
+
+def _iso(value: Any) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    raise TypeError(f"{value!r} cannot be kept as JSON")
+
+
+def from_plain(kind: Any, value: Any) -> Any:
+    """What `asdict` and JSON have made of a value of that type, as it was."""
+    if get_origin(kind) is UnionType:
+        kind = next(one for one in get_args(kind) if (one is NoneType) == (value is None))
+    if is_dataclass(kind) and isinstance(kind, type):
+        hints = get_type_hints(kind)
+        names = [one.name for one in fields(kind)]
+        return kind(**{name: from_plain(hints[name], value[name]) for name in names})
+    if kind is datetime:
+        return datetime.fromisoformat(value)
+    return _collection(kind, value)
+
+
+def _collection(kind: Any, value: Any) -> Any:
+    inner = get_args(kind)
+    if get_origin(kind) is tuple:
+        kinds = [inner[0]] * len(value) if inner[-1] is ... else inner
+        return tuple(from_plain(one, each) for one, each in zip(kinds, value, strict=True))
+    if get_origin(kind) in (dict, Mapping):
+        return {name: from_plain(inner[1], each) for name, each in value.items()}
+    return value

@@ -1,0 +1,287 @@
+"""A status to be read: short sections of plain lines.
+
+What a campaign is, in a line and as HTML; from its events alone, without a model.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from weal.campaign.plausibility import command
+from weal.errors import WealError
+from weal.text import REASONS, facts_html, number, percent, some, told_apart
+
+if TYPE_CHECKING:
+    from weal.campaign.campaign import CampaignView
+    from weal.campaign.status import Estimate, Expert, LeasedId, ModelStatus, Status
+    from weal.diagnostics.error_trend import Coverage
+    from weal.diagnostics.random_baseline import RandomComparison
+
+
+SMOOTHNESS = {
+    "rbf": "very smooth",
+    "matern52": "smooth",
+    "matern32": "rougher",
+    "matern12": "rough",
+    "rq": "smooth at several scales",
+    "anova": "effects of single inputs and of some together",
+}
+MAX_SUSPECTS_SHOWN = 5  # labels that are shown
+MAX_INPUTS_SHOWN, MAX_INPUT_NAME_LETTERS = 6, 24  # that are shown, and letters of a name
+MIN_EXPERT_WEIGHT_SHOWN = 0.01  # weight of an expert that is shown
+CLEAR_WEIGHT_RATIO = 1.2  # times an even weight: what weighs more stands out
+
+
+def lines(status: "Status") -> list[str]:
+    """The status, section by section."""
+    found = [*_progress_lines(status)]
+    if status.beliefs:
+        found += ["", *_errors(status, status.beliefs), "", *_model(status.beliefs, status.chosen)]
+    if status.suspects:
+        found += ["", *_suspects(status)]
+    if status.contradictions:
+        found += ["", *_contradictions(status)]
+    found += ["", *_stopping(status)]
+    return found
+
+
+def _suspects(status: "Status") -> list[str]:
+    """Labels to look at again, and what to do about them."""
+    first = status.suspects[0]
+    fix = f"`{command(status.name, str(first.id))}`"
+    more = len(status.suspects) - MAX_SUSPECTS_SHOWN
+    counted = sum(one.aside and one.counted for one in status.suspects)
+    still = f"  the error estimates above still count {counted} of them"
+    return [
+        f"Labels to look at again: {_left_aside(status)}",
+        *(f"  {unit.words}" for unit in status.other_units),
+        *(f"  {one.words}" for one in status.suspects[:MAX_SUSPECTS_SHOWN]),
+        *([f"  and {more} more: --json has all"] if more > 0 else []),
+        *([still] if counted else []),
+        f"  {fix} corrects one; --sure says that it is right",
+    ]
+
+
+def _contradictions(status: "Status") -> list[str]:
+    """Labels that the others contradict and that count all the same, and what to do about them."""
+    first = status.contradictions[0].ids[0]
+    return [
+        "Labels that contradict the others: they count as they are",
+        *(f"  {one.words}" for one in status.contradictions),
+        f"  `{command(status.name, str(first))}` corrects a label; nothing is changed by itself",
+    ]
+
+
+def _left_aside(status: "Status") -> str:
+    aside = sum(one.aside for one in status.suspects)
+    if aside == len(status.suspects):
+        return "they are taken to be wrong, and left aside"
+    return f"{aside} of them are left aside" if aside else "they count as they are"
+
+
+def _progress_lines(status: "Status") -> list[str]:
+    share = percent(status.labelled / status.candidates)
+    found = [
+        f"{status.name}: {status.labels:,} {_plural(status.labels, 'label')}, "
+        f"{status.candidates:,} {_plural(status.candidates, 'candidate')} ({share} labelled)"
+    ]
+    found += _samples(status)
+    if status.repeats:
+        found.append(f"  measured again   {status.repeats}")
+    if status.out:
+        found.append(f"  out              {len(status.out)}: {some(map(_out, status.out))}")
+    if status.lapsed:
+        found.append(f"  lapsed           {len(status.lapsed)}: {some(map(_out, status.lapsed))}")
+    if status.skipped:
+        found.append(f"  skipped          {status.skipped}")
+    found += [f"  left aside       {name}: {why}" for name, why in status.unusable.items()]
+    if status.choice:
+        found.append(f"  choice           {status.choice}")
+    if status.missing:
+        more = f"{status.missing} more {_plural(status.missing, 'label')}"
+        found.append(f"  no model yet     {more} to come before there is one")
+    return found
+
+
+def _samples(status: "Status") -> list[str]:
+    """How many candidates stand for all in what is said, and how many an ask compares."""
+    found = []
+    if status.sampled:
+        found.append(f"  a sample         {status.sampled:,} of them stand for all in what follows")
+    if status.compared and status.best_share:
+        found.append(
+            f"  compared         {status.compared:,} of them, drawn at random, at each ask: the "
+            f"row asked is among the best {100 * status.best_share:.2g} % of all (99 times of 100)"
+        )
+    return found
+
+
+def _out(out: "LeasedId") -> str:
+    who = f" ({out.who}," if out.who else " ("
+    return f"{out.id}{who} until {out.until:%Y-%m-%d})".replace("( ", "(")
+
+
+def _errors(status: "Status", beliefs: "ModelStatus") -> list[str]:
+    over = f"by the model itself, over {beliefs.expected_over:,} candidates"
+    if status.sampled and beliefs.expected_error:
+        over += f", +- {number(beliefs.expected_error, 2)}"
+    before = f"last {beliefs.window} labels, each predicted before it was told"
+    found = [
+        "Error estimates, in units of the label",
+        _estimate("leave-one-out", beliefs.left_out, _left_out(status, beliefs)),
+        f"  {'':<13}  guessing the mean gives {number(beliefs.baseline)}: "
+        f"{percent(max(beliefs.explained, 0.0))} of the variance explained",
+        _estimate("prequential", beliefs.prequential, before),
+        _estimate("expected", beliefs.expected, over),
+    ]
+    if status.chosen:
+        found.append(
+            "  Rows were picked for being uncertain: leave-one-out may be too low or too high, "
+            "prequential is rather too high."
+        )
+    if status.check:
+        error = f" +- {number(status.check.error, 2)}" if status.check.error else ""
+        found.append(
+            f"  honest test    {number(status.check.rmse)}{error}   {_random_test_text(status)}"
+        )
+    if status.coverage:
+        found.append(f"  {_coverage_text(status.coverage)} when asked")
+    found.append(f"  {_coverage_text(beliefs.left_out_coverage)} in leave-one-out")
+    return found
+
+
+def _random_test_text(status: "Status") -> str:
+    n = status.check.n if status.check else 0
+    return f"{n} {_plural(n, 'row')} drawn at random, as predicted when asked"
+
+
+def _left_out(status: "Status", beliefs: "ModelStatus") -> str:
+    """How the error was found, and how well it is known where some labels stand for all."""
+    if beliefs.left_out_error is None:
+        return "each label predicted from the others"
+    of = f"{beliefs.left_out_over:,} of {status.labels:,} labels"
+    return f"{of}, each predicted from the others, +- {number(beliefs.left_out_error, 2)}"
+
+
+def _estimate(name: str, estimate: "Estimate | None", how: str) -> str:
+    if estimate is None:
+        return f"  {name:<13}  none yet   {how}"
+    return f"  {name:<13}  {number(estimate.now):<8} {_fell(estimate):<21} {how}"
+
+
+def _fell(estimate: "Estimate") -> str:
+    """How it went since there were half as many labels."""
+    t = estimate.course[-1][0]
+    past = [pair for pair in estimate.course if pair[0] <= t / 2] or list(estimate.course[:1])
+    labels, error = past[-1]
+    return f"({number(error)} at {labels})" if labels < t else ""
+
+
+def _coverage_text(coverage: "Coverage") -> str:
+    ends = f"{percent(coverage.low)} to {percent(coverage.high)}"
+    share = percent(coverage.inside / coverage.n)
+    inside = f"{coverage.inside} of {coverage.n} labels, {share} ({ends}), were inside"
+    return f"{percent(coverage.level)} intervals {inside}"
+
+
+def _model(beliefs: "ModelStatus", chosen: int) -> list[str]:
+    shown = [
+        one for one in beliefs.experts if one.weight >= MIN_EXPERT_WEIGHT_SHOWN
+    ] or beliefs.experts[:1]
+    found = [
+        "Model",
+        f"  inputs         {_inputs(beliefs.inputs)}",
+        f"  noise          labels scatter by about {number(beliefs.noise, 2)} by themselves",
+    ]
+    found += [f"  expert {percent(one.weight):>6}  {_expert(one)}" for one in shown]
+    weighed = sorted(beliefs.acquisition.items(), key=lambda pair: -pair[1])
+    if len(weighed) > 1 and chosen:
+        by = [f"{name} {percent(w)}" for name, w in weighed if w >= MIN_EXPERT_WEIGHT_SHOWN]
+        found.append(f"  rows chosen by {', '.join(by)}")
+        if weighed[0][1] > CLEAR_WEIGHT_RATIO / len(weighed):
+            found.append(f"                 mostly: {REASONS.get(weighed[0][0], 'your own score')}")
+    return found
+
+
+def _inputs(inputs: dict[str, float] | None) -> str:
+    """Which matter, and how much."""
+    if not inputs:
+        return "not known yet: the labels so far do not tell them apart"
+    names = list(inputs)
+    short = told_apart(names[:MAX_INPUTS_SHOWN], MAX_INPUT_NAME_LETTERS)
+    shares = [percent(inputs[name]) for name in names[:MAX_INPUTS_SHOWN]]
+    best = [f"{name} {share}" for name, share in zip(short, shares, strict=True)]
+    more = f" and {len(names) - MAX_INPUTS_SHOWN} more" if len(names) > MAX_INPUTS_SHOWN else ""
+    return f"{', '.join(best)}{more}"
+
+
+def _expert(expert: "Expert") -> str:
+    family = SMOOTHNESS.get(expert.family, expert.family)
+    low, high = number(min(expert.lengths), 2), number(max(expert.lengths), 2)
+    reach = f"lengthscale {low}" if low == high else f"lengthscales {low} to {high}"
+    return f"{family} ({expert.family}), {reach}, in sds of the inputs"
+
+
+def _stopping(status: "Status") -> list[str]:
+    found = ["Stopping", f"  {status.advice}"]
+    if status.needed and status.needed.reached < 0.5:
+        found.append(f"  goal {number(status.needed.goal)}: {status.needed.text}")
+        if "cannot tell" not in status.needed.text:
+            found.append("  (by drawing the course of the expected error on; not a promise)")
+    if status.beliefs and status.beliefs.random:
+        found += [f"  {line}" for line in _random(status.beliefs.random)]
+    return found
+
+
+def _random(found: "RandomComparison") -> list[str]:
+    ends = f"80 %: {number(found.low, 2)} to {number(found.high, 2)}"
+    ratio = number(found.ratio, 2)
+    error = "about the same error" if ratio == "1" else f"{ratio} times the error"
+    return [
+        f"{found.labels} rows picked at random would likely have given {error} ({ends})",
+        f"(by replaying both on {found.draws} functions drawn from what the model believes)",
+    ]
+
+
+def _plural(n: int, word: str) -> str:
+    return word if n == 1 else f"{word}s"
+
+
+def line(campaign: "CampaignView") -> str:
+    """One line."""
+    found = facts(campaign)
+    if isinstance(found, str):
+        return f"<Campaign {campaign.name!r}: {found}>"
+    of = f" of {found['target']}" if "target" in found else ""
+    parts = [f"{found['candidates']} candidates", f"{found['labels']} labels{of}"]
+    parts += [f"{found[name]} {name}" for name in ("out", "skipped") if found[name]]
+    return f"<Campaign {campaign.name!r}: {', '.join(parts)}; {found['store']}>"
+
+
+def page(campaign: "CampaignView") -> str:
+    """The same as HTML."""
+    found = facts(campaign)
+    shown = {"state": found} if isinstance(found, str) else found
+    return facts_html(f"Campaign {campaign.name}", shown)
+
+
+def facts(campaign: "CampaignView") -> dict[str, Any] | str:
+    """What there is to say; why not, where the store does not answer."""
+    if campaign.closed:
+        return "closed"
+    try:
+        store, ledger = campaign.store, campaign.ledger
+        target = {"target": ledger.target} if ledger.target else {}
+        return {
+            "store": store.url,
+            "candidates": ledger.rows,
+            "labels": ledger.n_labels,
+            **target,
+            "out": len(ledger.open_leases(store.now())),
+            "skipped": len(ledger.skipped),
+            "chooses by": _format_acquisition(ledger.settings["acquisition"]),
+        }
+    except WealError as error:
+        return str(error)
+
+
+def _format_acquisition(acquisition: Any) -> str:
+    return acquisition if isinstance(acquisition, str) else ", ".join(acquisition)

@@ -1,0 +1,1 @@
+"""The commands of `weal`. Each imports numerical code inside its function: `--help` stays fast."""

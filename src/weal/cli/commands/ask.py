@@ -1,0 +1,264 @@
+"""`weal ask | tell | skip | withdraw`: the daily round of a campaign.
+
+`tell`, `skip` and `withdraw` are one short transaction each: they read neither candidates nor
+model, and start no numerics. Whatever is heavy is imported where it is used.
+
+Rows that were asked, on the screen: inputs, what is expected, who has them, and why.
+"""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from weal.cli import interrupts
+from weal.cli import options as line
+from weal.cli.options import command, open_for_command, plural, takes
+from weal.cli.screen import on_a_terminal, say, show, show_activity, show_json, show_table
+from weal.errors import Exhausted
+
+if TYPE_CHECKING:
+    from weal.campaign.campaign import Campaign
+    from weal.campaign.ledger import Lease
+    from weal.campaign.suggestions import LeasedRow
+
+
+MAX_INPUT_COLUMNS = 12  # columns of a table that is shown
+PADDING = 3  # around a column on a terminal
+
+
+def show_asked(rows: "list[LeasedRow]", inputs: list[str], again: bool) -> None:
+    """A table; why each was chosen is its last column, or stands below where lines are short.
+
+    Rows that are out already are shown with who has them until when.
+    """
+    below = on_a_terminal()
+    shown = _columns_that_fit(rows, inputs, again) if below else inputs[:MAX_INPUT_COLUMNS]
+    whose = ["with", "until"] if again else []
+    header = ["id", *shown, "expected", *whose, *([] if below else ["why"])]
+    cells = [_cells(row, shown, below) for row in rows]
+    at = 2 + len(shown)
+    for row, shown_row in zip(rows, cells, strict=True):
+        shown_row[at:at] = [row.who, f"{row.until:%Y-%m-%d %H:%M}"] if again else []
+    show_table(header, cells)
+    for row in rows if below else []:
+        show(f"{row.id}: {row.brief}")
+    if more := len(inputs) - len(shown):
+        say(f"and {plural(more, 'input')} more: --json shows all")
+
+
+def say_out(
+    campaign: "Campaign",
+    before: "Sequence[Lease]",
+    ids: Sequence[str],
+    rows: "Sequence[LeasedRow]",
+    key: str | None,
+) -> None:
+    """Name rows that who asks had out before, and say what came of a key that was used already.
+
+    An ask whose answer was lost has taken its rows; else nobody would look for them.
+    """
+    from weal.tables.cells import some_of
+
+    who = f" with {campaign.who}" if campaign.who else ""
+    if others := [one for one in before if one.id not in ids]:
+        are = "1 row is" if len(others) == 1 else f"{len(others):,} rows are"
+        by = f" --by {shlex.quote(campaign.who)}" if who else ""
+        say(
+            f"{are} out{who} already ({some_of([one.id for one in others])}), the last since "
+            f"{others[-1].since:%Y-%m-%d %H:%M} UTC: `weal ask {shlex.quote(campaign.name)} "
+            f"--again{by}` shows them"
+        )
+    out = {row.id for row in rows}
+    gone = [one for one in ids if one not in out and key is not None]
+    if asked := [one.id for one in before if one.id in ids] + gone:
+        were = "1 row was" if len(asked) == 1 else f"{len(asked):,} rows were"
+        say(f"{were} asked under this key before, and no other is asked")
+    for words, names in _by_outcome(campaign, gone).items():
+        say(f"{some_of(names)}: {words}")
+    if gone and not rows:
+        again = f"weal ask {shlex.quote(campaign.name)} -n {len(ids)} --key OTHER"
+        say(f"no row of the key {key!r} is out{who} any more; `{again}` asks for other rows")
+
+
+def _by_outcome(campaign: "Campaign", ids: Sequence[str]) -> dict[str, list[str]]:
+    """Rows that were asked and are not out with who asked any more, by what became of them."""
+    ledger, found = campaign.ledger, dict[str, list[str]]()
+    leases = {lease.id: lease for lease in ledger.open_leases(campaign.store.now())}
+    for name in ids:
+        words = "not out any more, as the lease ended or was withdrawn"
+        if name in ledger.labels:
+            words = "labelled since"
+        elif name in ledger.skipped:
+            words = "skipped since"
+        elif name in leases:
+            words = f"out with {leases[name].who} now"
+        found.setdefault(words, []).append(name)
+    return found
+
+
+def _columns_that_fit(rows: "list[LeasedRow]", inputs: list[str], again: bool) -> list[str]:
+    """The first inputs, as many as a line of the terminal holds beside all else."""
+    edges = [max(len(row.id), len(_cells(row, [], True)[-1])) + PADDING for row in rows]
+    left, shown = get_terminal_size().columns - 2 * max(edges, default=0), list[str]()
+    if again:  # and who has it, until when
+        left -= max((len(row.who) for row in rows), default=0) + PADDING
+        left -= len("2026-11-17 09:30") + PADDING
+    for name in inputs[:MAX_INPUT_COLUMNS]:
+        left -= max(len(name), *(len(_cell(row.row.get(name))) for row in rows)) + PADDING
+        if left < 0:
+            break
+        shown.append(name)
+    return shown
+
+
+def _cells(row: "LeasedRow", inputs: list[str], below: bool) -> list[str]:
+    from weal.text import plus_minus
+
+    expected = "not known yet"
+    if row.mean is not None and row.sd is not None:
+        expected = plus_minus(row.mean, row.sd)
+    why = [] if below else [row.brief]
+    return [row.id, *(_cell(row.row.get(name)) for name in inputs), expected, *why]
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return "" if value is None else str(value)
+
+
+_VERBATIM = {"ignore_unknown_options": True}  # -3.5 is a value, and -A17 an id
+_file = click.Path(path_type=Path)
+
+
+@command(
+    "Which rows to measure next.",
+    "weal ask alloys -n 4",
+    "weal ask alloys -n 8 --to batch.xlsx",
+)
+@takes(
+    line.name,
+    click.option("-n", type=click.IntRange(min=1), help="How many rows [default: 1]."),
+    click.option(
+        *("--check", "checks"),
+        type=click.IntRange(min=1),
+        metavar="K",
+        help="K random rows, for an honest test of the predictions.",
+    ),
+    line.lease,
+    click.option(
+        "--again", is_flag=True, help="Show the rows that are out (with --by: whose); ask for none."
+    ),
+    click.option(
+        "--to",
+        metavar="FILE",
+        help="A worksheet (.xlsx, .csv) to be filled in; `weal tell NAME --file FILE` takes it.",
+    ),
+    click.option("--force", is_flag=True, help="Replace a worksheet that is there."),
+    click.option(
+        "--key", help="A name of your own: the same key again shows the same rows, asks for none."
+    ),
+    line.scheduler,
+    line.by,
+)
+def ask(
+    name: str,
+    n: int | None,
+    checks: int | None,
+    lease: str | None,
+    again: bool,
+    to: str | None,
+    force: bool,
+    key: str | None,
+    scheduler: str | None,
+    by: str | None,
+    store: str | None,
+    as_json: bool,
+) -> None:
+    """Which rows to measure next, what is expected of them, and why these.
+
+    They are out with who asked until their label comes or the lease ends.
+    """
+    if again and (n or checks or lease or key):
+        raise ValueError(
+            "--again shows the rows that are out; leave out -n, --check, --lease and --key"
+        )
+    if to is not None:
+        from weal.campaign.export import check_worksheet
+
+        check_worksheet(to, force)  # before rows are out
+    late = None
+    with open_for_command(name, store, by, scheduler) as campaign, show_activity("choosing"):
+        if again:
+            rows = [row for row in campaign.asked() if by in (None, row.who)]
+        else:
+            before = campaign.session.ledger.open_leases(campaign.store.now())
+            again_ = f"weal ask {shlex.quote(name)} --again"
+            interrupts.explain(f"stopped; if rows were asked by then, `{again_}` shows them")
+            ids, late = _ask_rows(campaign, n, checks, lease, key)
+            leases, own = campaign.ledger.leases, [one for one in before if one.who == campaign.who]
+            rows = campaign.asked(
+                [one for one in ids if one in leases and leases[one].who == campaign.who]
+            )
+            say_out(campaign, own, ids, rows, key)
+        inputs = _inputs(campaign.ledger.plan)
+        for note in campaign.session.beliefs.notes:
+            say(note)
+        if to is not None and rows:
+            _write_worksheet(campaign, rows, to, force)
+    _show(rows, inputs, name, again, as_json)
+    if late:
+        raise late
+
+
+def _ask_rows(
+    campaign: "Campaign", n: int | None, checks: int | None, lease: str | None, key: str | None
+) -> tuple[list[str], Exhausted | None]:
+    """Ids that are out now; with the error where rows for a test were too many."""
+    from weal.campaign.idempotency import key_of_checks
+    from weal.campaign.suggestions import ask, check_key
+
+    n, checks, who = n or (0 if checks else 1), checks or 0, campaign.who
+    if key is not None:  # one that cannot be used is refused before rows are out
+        check_key(campaign, key, n, checks, lease)
+    ids = ask(campaign, n, who, lease, False, key, checks) if n else []
+    own = None if key is None else key_of_checks(key)
+    try:
+        return ids + (ask(campaign, checks, who, lease, True, own) if checks else []), None
+    except Exhausted as error:  # those that were asked before are out, and must be shown
+        if not ids:
+            raise
+        return ids, error
+
+
+def _write_worksheet(campaign: "Campaign", rows: "list[LeasedRow]", to: str, force: bool) -> None:
+    try:
+        campaign.worksheet([row.id for row in rows], to, force=force)
+    except (OSError, ValueError) as error:
+        again = f"weal ask {shlex.quote(campaign.name)} --again --to FILE"
+        raise type(error)(f"{error}; the rows are out: `{again}` writes them once more") from error
+    say(
+        f"{plural(len(rows), 'row')} written to {to}: fill in the column of the target (or write "
+        f"failed there), then `weal tell {shlex.quote(campaign.name)} --file {shlex.quote(to)}`"
+    )
+
+
+def _show(
+    rows: "list[LeasedRow]", inputs: list[str], name: str, again: bool, as_json: bool
+) -> None:
+    if as_json:
+        show_json([{**asdict(row), "why": row.why} for row in rows])
+    elif rows:
+        show_asked(rows, inputs, again)
+    elif again:
+        say(f"no row of {name} is out; `weal ask {shlex.quote(name)}` asks for one")
+
+
+def _inputs(plan: dict[str, Any]) -> list[str]:
+    """The columns that are learnt from."""
+    return [column["name"] for column in plan["columns"] if column["kind"] != "dropped"]

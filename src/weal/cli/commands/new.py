@@ -1,0 +1,208 @@
+"""`weal new | add`: where candidates come from.
+
+The table is read, and said to be read, in one way by both: a line for each column, and notes on
+what its owner may not expect. Whatever is heavy is imported where it is used.
+"""
+
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from weal.cli import options as line
+from weal.cli.options import command, given_settings, open_for_command, opened_store, plural, takes
+from weal.cli.screen import say, show, show_activity, show_json, show_row_progress
+
+if TYPE_CHECKING:
+    from weal.campaign.campaign import Campaign
+    from weal.tables.table import Table
+
+_file = click.Path(path_type=Path)
+
+
+@command(
+    "Begin a campaign with a table of candidates.",
+    "weal new alloys --pool candidates.csv --id sample --target hardness",
+)
+@takes(
+    click.argument("name"),
+    click.option(
+        "--pool",
+        type=_file,
+        required=True,
+        help="CSV, TSV, Parquet or Excel file; a folder or 'pattern' of Parquet files stays "
+        "where it is.",
+    ),
+    click.option("--copy", is_flag=True, help="Keep the rows of such files in the store too."),
+    click.option("--id", "id_column", metavar="COLUMN", help="Ids [default: rows are numbered]."),
+    click.option("--target", metavar="COLUMN", help="What is measured; labels in it are taken."),
+    click.option("--features", default="auto", metavar="a,b,c", help="Inputs [default: auto]."),
+    click.option(
+        *("--type", "types"),
+        multiple=True,
+        metavar="COLUMN=TYPE",
+        help="number, flag, category, date, day-first, month-first, ordered:low,high or drop.",
+    ),
+    click.option(
+        *("--missing", "missing"),
+        multiple=True,
+        metavar="COLUMN=TEXT",
+        help="A further text that means missing, as 'Druck=<0,5'.",
+    ),
+    line.sheet,
+    line.header,
+    line.lease,
+    line.acquisition,
+    line.goal,
+    click.option(
+        "--cost",
+        metavar="COLUMN",
+        help="What a label costs: scores are divided by it (not random, igs, bald and entropies).",
+    ),
+    line.outliers,
+    line.warp,
+    click.option("--seed", type=int, help="Decides all that is random [default: 0]."),
+    click.option("--n-start", type=int, help="Labels before there is a model."),
+    line.by,
+)
+def new(
+    name: str,
+    pool: Path,
+    id_column: str | None,
+    target: str | None,
+    features: str,
+    types: tuple[str, ...],
+    missing: tuple[str, ...],
+    sheet: str | None,
+    header: int | None,
+    copy: bool,
+    store: str | None,
+    as_json: bool,
+    by: str | None,
+    **settings: Any,
+) -> None:
+    """Begin the campaign NAME with a table of candidates."""
+    from weal.store.events import check_name
+
+    check_name(name)
+    kinds, columns = _types(types), _columns(features)
+    absent = _missing(missing)
+    with opened_store(store) as place:
+        if name in place.campaigns():
+            raise _there_already(name, place.url)
+        from weal.campaign.campaign import Campaign, account
+        from weal.campaign.candidate_files import is_in_files
+        from weal.campaign.creation import DEFAULT_ID_COLUMN, create, strict_columns
+        from weal.tables.table import read_table
+
+        who, in_files = by or account(), is_in_files(pool)
+        with show_activity(f"reading {pool}"), show_row_progress() as progress:
+            strict = strict_columns(target, kinds)
+            how: dict[str, Any] = {"sheet": sheet, "header": header, "strict": strict}
+            if in_files and (sheet or header):
+                raise ValueError("--sheet and --header are for one Excel file, not for many files")
+            table: Any = pool
+            if not in_files:
+                table = read_table(
+                    pool, text=[id_column or DEFAULT_ID_COLUMN], missing=absent, **how
+                )
+            given = (id_column, target, columns, kinds, given_settings(**settings), who)
+            further = absent if in_files else None
+            made = create(place, name, table, *given, further, copy, progress=progress)
+        if not made:
+            raise _there_already(name, place.url)
+        campaign = Campaign(name, place, who)
+        for note in [] if in_files else _notes(campaign, table):
+            say(note)
+        _show_new(campaign, as_json)
+
+
+def _there_already(name: str, place: str) -> ValueError:
+    return ValueError(
+        f"there is a campaign {name!r} in {place} already: go on with `weal ask {quote(name)}`, "
+        f"add candidates with `weal add {quote(name)} FILE`, or choose another name"
+    )
+
+
+def _types(given: tuple[str, ...]) -> dict[str, str]:
+    """COLUMN=TYPE as a mapping; a column's name may have = in it."""
+    if wrong := [one for one in given if "=" not in one]:
+        raise ValueError(f"--type is {wrong[0]!r}; write it as COLUMN=TYPE, such as steel=category")
+    pairs = [one.rpartition("=") for one in given]
+    return {column: kind for column, _, kind in pairs}
+
+
+def _missing(given: tuple[str, ...]) -> dict[str, list[str]]:
+    """COLUMN=TEXT as a mapping; the text may have = in it."""
+    found: dict[str, list[str]] = {}
+    for one in given:
+        column, equals, text = one.partition("=")
+        if not equals or not column or not text:
+            raise ValueError(f"--missing is {one!r}; write it as COLUMN=TEXT, such as 'Druck=<0,5'")
+        found.setdefault(column, []).append(text.strip())
+    return found
+
+
+def _columns(features: str) -> str | list[str]:
+    """Names of columns; as in CSV, one with a comma in it is quoted."""
+    if features == "auto":
+        return features
+    import csv
+
+    return [name.strip() for row in csv.reader([features]) for name in row if name.strip()]
+
+
+def _notes(campaign: "Campaign", table: "Table") -> list[str]:
+    """What the owner of a table should look at."""
+    from weal.tables.plan import TablePlan, similar_levels
+
+    return [*table.notes, *similar_levels(TablePlan.from_json(campaign.ledger.plan), table)]
+
+
+def _show_new(campaign: "Campaign", as_json: bool) -> None:
+    from weal.tables.plan import TablePlan
+
+    ledger = campaign.ledger
+    plan = TablePlan.from_json(ledger.plan)
+    if as_json:
+        counts = {"candidates": ledger.rows, "labels": ledger.n_labels}
+        show_json({"name": ledger.name, **counts, "plan": ledger.plan, "settings": ledger.settings})
+        return
+    for words in plan.lines():
+        say(f"  {words}")
+    where = f' already in the column "{ledger.target}"' if ledger.n_labels else ""
+    labels = plural(ledger.n_labels, "label") if ledger.n_labels else "no labels yet"
+    rows = plural(ledger.rows, "candidate")
+    show(f"{ledger.name}: {rows}, {plan.describe()}, {labels}{where}")
+
+
+@command("Add candidates.", "weal add alloys more.csv")
+@takes(line.name, click.argument("file", type=_file), line.by)
+def add(name: str, file: Path, by: str | None, store: str | None, as_json: bool) -> None:
+    """Add the candidates in FILE, read as the first ones were."""
+    with open_for_command(name, store, by) as campaign, show_activity(f"reading {file}"):
+        from weal.campaign.candidate_files import is_in_files
+        from weal.campaign.creation import strict_columns
+        from weal.tables.plan import TablePlan, notes
+        from weal.tables.table import read_table
+
+        ledger = campaign.ledger
+        plan = TablePlan.from_json(ledger.plan)
+        far: list[str] = []
+        if ledger.shards or is_in_files(file):
+            added = campaign.add(file)
+        else:
+            strict = strict_columns(ledger.target, {one.name: one.kind for one in plan.columns})
+            text = [plan.id_column] if plan.id_column else []
+            table = read_table(file, text=text, strict=strict)
+            far = campaign.far_inputs(table)
+            added = campaign.add(table)
+            for words in (*table.notes, *notes(plan, table), *far):
+                say(words)
+        rows, labels = campaign.ledger.rows, campaign.ledger.n_labels - ledger.n_labels
+    if as_json:
+        show_json({"added": added, "candidates": rows, "labels": labels, "far": far})
+    else:
+        came = f", with {plural(labels, 'label')}" if labels else ""
+        show(f"{name}: {plural(added, 'candidate')} added{came}, {rows:,} now")

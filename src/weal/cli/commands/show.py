@@ -1,0 +1,131 @@
+"""`weal show | log | remove`: one row, the events, and campaigns that are done with.
+
+Whatever is heavy is imported where it is used.
+"""
+
+import shlex
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+
+import click
+
+from weal.cli import options as line
+from weal.cli.options import command, open_for_command, takes
+from weal.cli.screen import say, show, show_json, show_table
+
+_VERBATIM = {"ignore_unknown_options": True}  # -A17 is an id
+
+
+@command(
+    "One row: inputs, labels, who has it.",
+    "weal show alloys A-0417",
+    context_settings=_VERBATIM,
+    name="show",
+)
+@takes(line.name, click.argument("id_", metavar="ID"))
+def show_(name: str, id_: str, store: str | None, as_json: bool) -> None:
+    """Show one row: inputs, labels, leases, notes, prediction, and why it was asked."""
+    from weal.campaign.candidate_report import card_lines
+
+    with open_for_command(name, store) as campaign:
+        found, plan = campaign.card(id_), campaign.ledger.plan
+    if as_json:
+        show_json(asdict(found))
+        return
+    names = [one["name"] for one in plan["columns"] if one["kind"] != "dropped"]
+    for words in card_lines(found, names):
+        show(words)
+
+
+@command("What happened, newest last.", "weal log alloys --since 2d --by ann")
+@takes(
+    line.name,
+    click.option(
+        "--since", metavar="WHEN", help="A date (2026-11-17), a time ago (2d), or a number."
+    ),
+    click.option("--by", metavar="WHO", help="Of this person only."),
+    click.option("--id", "id_", metavar="ID", help="Of this row only."),
+)
+def log(
+    name: str, since: str | None, by: str | None, id_: str | None, store: str | None, as_json: bool
+) -> None:
+    """Show the events: number, time, who, what."""
+    from weal.campaign.candidate_report import told_event
+
+    with open_for_command(name, store) as campaign:
+        first, after = _since(since, campaign.store.now())
+        events = [
+            event
+            for event in campaign.events()
+            if event.seq >= first
+            and event.time >= after
+            and by in (None, event.who)
+            and id_ in (None, event.id)
+        ]
+    if as_json:
+        show_json([asdict(event) for event in events])
+        return
+    rows = [
+        [
+            str(event.seq),
+            f"{event.time:%Y-%m-%d %H:%M}",
+            event.who,
+            event.kind,
+            event.id or "",
+            told_event(event),
+        ]
+        for event in events
+    ]
+    if rows:
+        show_table(["number", "time (UTC)", "by", "kind", "id", "what"], rows)
+    else:
+        say(f"no such event in {name}: `weal log {shlex.quote(name)}` shows all")
+
+
+def _since(given: str | None, now: datetime) -> tuple[int, datetime]:
+    """The first number, and the first time, that are meant."""
+    start = datetime.min.replace(tzinfo=UTC)
+    if given is None:
+        return 0, start
+    if given.isdigit():
+        return int(given), start
+    try:
+        when = datetime.fromisoformat(given)
+        return 0, when if when.tzinfo else when.replace(tzinfo=UTC)
+    except ValueError:
+        pass
+    from weal.campaign.config import seconds
+
+    try:
+        return 0, now - timedelta(seconds=seconds(given))
+    except (ValueError, OverflowError):
+        raise ValueError(
+            f"--since is {given!r}; write a date (2026-11-17), a time ago (2d, 12h) or the number "
+            "of an event"
+        ) from None
+
+
+@command(
+    "Hide a campaign that is done with.", "weal remove alloys --yes", "weal remove alloys --undo"
+)
+@takes(
+    line.name,
+    click.option("--yes", is_flag=True, help="Do not ask whether that is meant."),
+    click.option("--undo", is_flag=True, help="Bring it back."),
+    line.by,
+)
+def remove(
+    name: str, yes: bool, undo: bool, by: str | None, store: str | None, as_json: bool
+) -> None:
+    """Hide the campaign NAME from `weal list`; nothing is deleted."""
+    with open_for_command(name, store, by) as campaign:
+        if not undo and not yes:
+            labels = campaign.ledger.n_labels
+            click.confirm(
+                f"Hide {name} ({labels} labels)? Nothing is deleted", abort=True, err=True
+            )
+        campaign.hide(not undo)
+    back = f"`weal remove {shlex.quote(name)} --undo` brings it back"
+    say(f"{name}: {'back again' if undo else f'hidden; {back}'}")
+    if as_json:
+        show_json({"name": name, "hidden": not undo})

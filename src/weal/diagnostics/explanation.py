@@ -1,0 +1,142 @@
+"""Why a candidate was asked: what was expected of it, whose choice it was, what is known nearby.
+
+What was expected, scores and shares are those of the time when it was asked (`learner.events`).
+The neighbours are those labelled now, by the distance that the model of today sees
+(`input_importance`).
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from weal import text
+from weal.core.arrays import Array
+from weal.diagnostics import effects
+from weal.learner.sampling import sample_of_pool
+from weal.learner.state import State
+from weal.model.model import Model
+
+N_NEIGHBOURS = 3
+USUAL_SAMPLE = 1000  # candidates, at most, that say what is usual
+UNSURE_SD_RATIO = 1.25  # times the usual sd, from which the model is unsure
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A labelled candidate nearby."""
+
+    id: Hashable
+    label: float  # mean of its labels, where there are several
+    distance: float  # 1: as far as candidates usually are from what is labelled
+    words: str
+
+
+def sentences(
+    how: str, mean: float | None, sd: float | None, shares: Mapping[str, float],
+    near: Sequence[Neighbour], usual: float | None,
+) -> list[str]:  # fmt: skip
+    """Why a candidate was asked, in words.
+
+    `how` is "check" (drawn at random), "by hand" (somebody wanted it), "start" (before there was a
+    model) or "chosen", by functions with these shares; mean and sd are what was expected then,
+    `usual` the usual sd of candidates.
+    """
+    known = [] if mean is None or sd is None else [_expectation_sentence(mean, sd, usual)]
+    around = [_around(near)] if near else []
+    if how == "check":
+        return [text.CHECK, *known, *around]
+    if how == "by hand":
+        return [text.BY_HAND, *known, *around]
+    if how == "start":
+        return [text.START, *around]
+    return [*known, *around, f"Chosen because {text.reasons(shares)}."]
+
+
+def brief(how: str, near: Sequence[Neighbour], sd: float | None, usual: float | None) -> str:
+    """Why a candidate was asked, in a few words of its own.
+
+    >>> brief("chosen", [Neighbour("A-7", 302.0, 0.4, "close")], 30.0, 10.0)
+    '3 times the usual uncertainty; closest measured: A-7 with 302 (close).'
+    """
+    if how == "check":
+        first = text.CHECK.rstrip(".")
+    elif how == "start" or sd is None or not usual:
+        first = text.START.rstrip(".")
+    else:
+        first = f"{text.times(sd / usual)} uncertainty"
+    if not near:
+        return f"{first[0].upper()}{first[1:]}."
+    label = text.number(near[0].label)
+    said = f"{first}; closest measured: {near[0].id} with {label} ({near[0].words})."
+    return said[0].upper() + said[1:]
+
+
+def _expectation_sentence(mean: float, sd: float, usual: float | None) -> str:
+    expected = text.plus_minus(mean, sd)
+    if not usual:
+        return f"Expected {expected}."
+    ratio = sd / usual
+    unsure = "The model is unsure here: " if ratio >= UNSURE_SD_RATIO else "Expected "
+    return f"{unsure}{expected}, {text.times(ratio)} uncertainty."
+
+
+def _around(near: Sequence[Neighbour]) -> str:
+    first = near[0]
+    label = text.number(first.label)
+    if first.distance >= text.FAR_DISTANCE_RATIO:
+        return f"Nothing measured nearby (closest: {first.id} with {label}, {first.words})."
+    near = [one for one in near[1:] if one.distance < text.FAR_DISTANCE_RATIO]
+    more = "".join(f"; {one.id}, {text.number(one.label)}" for one in near)
+    return f"Closest measured: {first.id}, {label} ({first.words}){more}."
+
+
+def neighbours(
+    state: State, model: Model | None, ids: Sequence[Hashable]
+) -> list[tuple[Neighbour, ...]]:
+    """The nearest labelled candidates of each of these."""
+    labels = {
+        name: float(np.mean([label.y for label in several]))
+        for name, several in state.labels.by_name.items()
+    }
+    if not labels or not ids:
+        return [() for _ in ids]
+    names, (_, pool) = list(labels), sample_of_pool(state.candidates, state.settings.seed)
+    known, some = _rows(state, names), sample(state, USUAL_SAMPLE)
+    usual = np.median(effects.distances(model, pool, some, known).min(axis=1))
+    D = effects.distances(model, pool, _rows(state, ids), known) / (float(usual) or 1.0)
+    return [_nearest(row, names, labels, own) for row, own in zip(D, ids, strict=True)]
+
+
+def _nearest(
+    distances: Array, names: Sequence[Hashable], labels: Mapping[Hashable, float], own: Hashable
+) -> tuple[Neighbour, ...]:
+    order = [n for n in np.argsort(distances, kind="stable").tolist() if names[n] != own]
+    found = [(names[n], float(distances[n])) for n in order[:N_NEIGHBOURS]]
+    return tuple(
+        Neighbour(name, labels[name], distance, text.nearness(distance)) for name, distance in found
+    )
+
+
+def _rows(state: State, ids: Sequence[Hashable]) -> Array:
+    return state.candidates.X[[state.candidates.index[name] for name in ids]]
+
+
+def usual_sd(state: State, model: Model | None) -> float | None:
+    """The median sd of f over (some of) the candidates; None while there is no model."""
+    if model is None:
+        return None
+    _, sd = model.predict(sample(state, USUAL_SAMPLE), return_std=True)
+    return float(np.median(sd))
+
+
+def sample(state: State, most: int, purpose: int = 0) -> Array:
+    """Inputs of some candidates, drawn by the learner's seed; of all where that will do.
+
+    Of a large pool they are drawn from the sample that stands for it (`learner.sampling`).
+    """
+    _, X = sample_of_pool(state.candidates, state.settings.seed)
+    if len(X) <= most:
+        return X
+    rng = np.random.default_rng([state.settings.seed, len(X), purpose])
+    return X[np.sort(rng.choice(len(X), most, replace=False))]

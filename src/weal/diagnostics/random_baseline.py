@@ -1,0 +1,139 @@
+"""What random choice would likely have given: both strategies replayed on functions that could be.
+
+A function is drawn from what is believed now: an expert by its weight, its magnitude, then values
+jointly at the labelled rows, at others that chance may pick, and at rows for a test (all drawn from
+the candidates; they may coincide). On each function labels with noise are drawn, and the experts
+as they are, from their prior weights on, learn
+
+    the labelled rows, as they are      and      as many rows picked at random
+
+The ratio of their root mean square errors on the test rows says what choosing was worth. It is an
+estimate: both are given the experts that the labels have settled, and the functions are those that
+the model believes in.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weal.core.arrays import Array, root_mean_square
+from weal.core.extensions.conjugate_magnitude import ConjugateMagnitude
+from weal.core.paper import ensemble
+from weal.core.paper.ensemble import Ensemble
+from weal.core.scaling import Scaling
+from weal.diagnostics.leave_one_out import main_experts
+from weal.model.expert_kind import prior_experts
+from weal.model.model import in_units
+from weal.model.training import TrainedEnsemble
+from weal.progress import Progress
+
+FUNCTIONS_DRAWN, FEWEST_DRAWN, MAX_LABELS_FOR_ALL_DRAWS = (
+    24,
+    8,
+    120,
+)  # functions: all of them up to CHEAP labels, then fewer
+MAX_TEST_ROWS = 200  # rows, at most, that errors are taken over
+MAX_LABELS = 300  # labels up to which it is done: it costs t^3 for each draw
+TAKES_PART_FROM = 1e-3  # of an expert that takes part
+MIN_ERROR_SHARE = 1e-9  # of the spread of a function: an error below it counts as this
+Places = NDArray[np.intp]
+_RANDOM_BASELINE_KEY = 13  # part of the random key
+
+
+@dataclass(frozen=True, slots=True)
+class RandomComparison:
+    """Error of random choice over that of the rows labelled: median, and 80 % of the draws."""
+
+    ratio: float
+    low: float
+    high: float
+    draws: int
+    labels: int
+
+
+def beside_random(
+    fold: TrainedEnsemble, scale: Scaling, X: Array, seed: int, progress: Progress | None = None
+) -> RandomComparison | None:
+    """The comparison for candidates X (U, d), scaled; None where there are too many labels."""
+    t = len(fold.y)
+    if not 1 < t <= MAX_LABELS:
+        return None
+    fold = main_experts(fold, TAKES_PART_FROM)
+    rng = np.random.default_rng([seed, _RANDOM_BASELINE_KEY, t])
+    U = len(X)
+    test = rng.choice(U, min(MAX_TEST_ROWS, U), replace=False)
+    others = rng.choice(U, min(2 * t, U), replace=False)
+    rows = np.concatenate([fold.X, X[others], X[test]])
+    where = np.arange(t + len(others), len(rows))
+    believed: dict[int, tuple[Array, Array]] = {}  # by expert
+    ratios = []
+    draws = int(
+        np.clip(
+            FUNCTIONS_DRAWN * (MAX_LABELS_FOR_ALL_DRAWS / t) ** 2, FEWEST_DRAWN, FUNCTIONS_DRAWN
+        )
+    )
+    for n in range(draws):
+        m, f = draw(fold, rows, rng, believed)
+        picked = t + rng.choice(len(others), min(t, len(others)), replace=False)
+        errors = [
+            _error(fold, scale, rows, f, m, learnt, where, rng) for learnt in (np.arange(t), picked)
+        ]
+        ratios.append(errors[1] / errors[0])
+        if progress:
+            progress("comparison with random choice", n + 1, draws)
+    low, ratio, high = np.quantile(ratios, [0.1, 0.5, 0.9]).tolist()
+    return RandomComparison(ratio, low, high, draws, t)
+
+
+def draw(
+    fold: TrainedEnsemble,
+    X: Array,
+    rng: np.random.Generator,
+    believed: dict[int, tuple[Array, Array]],
+) -> tuple[int, Array]:
+    """A function that could be, at X (N, d), scaled: its expert, and values (N,) as experts see
+    labels. What each expert believes of X is kept in `believed`.
+    """
+    ens = fold.ensemble
+    m = int(rng.choice(len(ens.log_w), p=ens.w / ens.w.sum()))
+    if m not in believed:
+        believed[m] = _mean_and_root(fold, m, X)
+    mean, root = believed[m]
+    sig2 = ens.magnitude[m]
+    if isinstance(ens.scale, ConjugateMagnitude):  # 1 / sig2 ~ gamma(a, rate b)
+        sig2 = ens.scale.b[m] / rng.gamma(ens.scale.a[m])
+    return m, mean + np.sqrt(sig2) * (root @ rng.standard_normal(len(X)))
+
+
+def _mean_and_root(fold: TrainedEnsemble, m: int, X: Array) -> tuple[Array, Array]:
+    """Means of expert m at X, and a root of its covariance in units of the magnitude.
+
+    By eigenvectors: rows may coincide, and there is then no Cholesky factor.
+    """
+    experts = fold.ensemble.experts.take([m])
+    points = fold.embedding.take([m]).points(experts, X)
+    alone = np.diag(experts.remainders(points)[0])
+    values, vectors = np.linalg.eigh(experts.covariance(points, points)[0] + alone)
+    return experts.predict(points)[0][0], vectors * np.sqrt(np.maximum(values, 0.0))
+
+
+def _error(
+    fold: TrainedEnsemble, scale: Scaling, rows: Array, f: Array, m: int, learnt: Places,
+    test: Places, rng: np.random.Generator,
+) -> float:  # fmt: skip
+    """Root mean square error on the test rows of experts that learn the labels of some rows."""
+    ens = fold.ensemble
+    noise = ens.magnitude[m] * ens.noise[m]
+    z = f[learnt] + np.sqrt(noise) * rng.standard_normal(len(learnt))
+    after = _train_on_draw(fold, rows[learnt], z)
+    points = fold.embedding.points(after.experts, rows[test])
+    mean, _ = in_units(replace(fold, ensemble=after), scale, *ensemble.predict(after, points))
+    truth = scale.means(fold.bend.moments(f[test], np.zeros(len(test)), noise)[0])
+    return float(max(root_mean_square(mean - truth), MIN_ERROR_SHARE * (np.ptp(truth) or 1.0)))
+
+
+def _train_on_draw(fold: TrainedEnsemble, X: Array, z: Array) -> Ensemble:
+    experts = prior_experts(fold.embedding, fold.dictionary, X.shape[1], len(fold.prior.log_w))
+    start = replace(fold.prior, experts=experts)
+    return ensemble.fold(start, fold.embedding.points(experts, X), z, np.zeros(len(z)))

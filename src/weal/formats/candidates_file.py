@@ -1,0 +1,313 @@
+"""The candidates of a learner as a header and arrays, a frame as the kind of table that it was.
+
+Columns of numbers and truth values without a gap are arrays; text, categories, dates, and columns
+with gaps are lists of cells in the header (`frame_cells`). The plan goes along, so that a learner
+that is opened reads frames as the one that was saved did. A function that finds costs cannot be
+kept: its numbers are.
+
+A column of a frame that is not plain numbers, as JSON: text, categories, dates, and gaps.
+
+    {"kind": "Categorical", "cells": ["oil", null], "levels": ["oil", "water"]}
+
+Cells are text, numbers, truth values, null, {"day": ...} or {"time": ...} as ISO writes them. What
+a frame is apart from that (lists, bytes, durations) is no input, and a file does not keep it.
+"""
+
+from collections.abc import Hashable
+from dataclasses import replace
+from datetime import date, datetime
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from weal.core.arrays import Array
+from weal.learner.candidates import Candidates, of_inputs
+from weal.learner.pools.sharded_candidates import Pooled, ShardedCandidates, read_shards
+from weal.shards.dataset import (
+    dataset_from_json,
+    dataset_to_json,
+    encoder_from_json,
+    encoder_to_json,
+    open_pool,
+)
+from weal.shards.shard import ArrayShard
+from weal.tables.frames import as_frame, plain_id
+from weal.tables.inputs import Inputs, frame_ids, inputs_of
+from weal.tables.plan import TablePlan
+
+_PLAIN_DTYPES = (
+    "String",
+    "Object",
+    "Categorical",
+    "Enum",
+    "Boolean",
+    "Date",
+    "Datetime",
+    "Unknown",
+)
+
+
+def pack_column(series: Any) -> dict[str, Any]:
+    """The column as JSON; ValueError where a file cannot keep it."""
+    kind = type(series.dtype).__name__
+    if not (series.dtype.is_numeric() or kind in _PLAIN_DTYPES):
+        raise _unsupported_error(series)
+    cells = [_pack_cell(cell, series) for cell in series.to_list()]
+    kept: dict[str, Any] = {"kind": kind, "cells": cells}
+    if kind in ("Categorical", "Enum") and (levels := _levels(series)):
+        kept["levels"] = [_pack_cell(one, series) for one in levels]
+    if kind == "Datetime":
+        kept |= {"unit": series.dtype.time_unit, "zone": series.dtype.time_zone}
+    return kept
+
+
+def unpack_column(kept: dict[str, Any]) -> list[Any]:
+    """The cells as Python's own values."""
+    return [_unpack_cell(cell) for cell in kept["cells"]]
+
+
+def column_kind(kept: dict[str, Any]) -> Any:
+    """The type of the column, as narwhals has it."""
+    import narwhals as nw
+
+    if kept["kind"] == "Datetime":
+        return nw.Datetime(kept["unit"], kept["zone"])
+    if kept["kind"] == "Enum":
+        return nw.Enum(kept["levels"])
+    return getattr(nw, kept["kind"])
+
+
+def _levels(series: Any) -> list[Any]:
+    """All levels of a category, in their order, where it has one."""
+    if series.implementation.is_pandas():
+        return list(series.to_native().cat.categories.tolist())
+    return list(getattr(series.dtype, "categories", ()))
+
+
+def _pack_cell(cell: Any, series: Any) -> Any:
+    cell = plain_id(cell)
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType") or cell != cell:
+        return None
+    if isinstance(cell, date):  # a datetime is one too
+        return {"time" if isinstance(cell, datetime) else "day": cell.isoformat()}
+    if isinstance(cell, str | bool | int | float):
+        return cell
+    raise _unsupported_error(series)
+
+
+def _unpack_cell(cell: Any) -> Any:
+    if not isinstance(cell, dict):
+        return cell
+    return (
+        date.fromisoformat(cell["day"]) if "day" in cell else datetime.fromisoformat(cell["time"])
+    )
+
+
+def _unsupported_error(series: Any) -> ValueError:
+    return ValueError(
+        f"the column {series.name!r} is {series.dtype}; a file keeps columns of text, categories, "
+        "dates, numbers and truth values: cast or drop it first"
+    )
+
+
+def pack_candidates(pool: Pooled) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Header and arrays of the candidates; of those in files, what they are known by."""
+    if isinstance(pool, ShardedCandidates):
+        return _pack_shards(pool)
+    arrays, texts = _arrays(pool)
+    arrays["present"] = pool.present.astype(np.uint8)
+    if pool.cost is not None:
+        arrays["cost"] = pool.cost
+    more = {
+        "cells": texts,
+        "inputs": None if pool.columns is None else [pack_id(name) for name in pool.columns],
+        "plan": None if pool.plan is None else pool.plan.to_json(),
+        "target": pool.target,
+        "cost_by": pool.cost_by if isinstance(pool.cost_by, str) else None,
+    }
+    return _header(pool) | more, arrays
+
+
+def _pack_shards(pool: ShardedCandidates) -> tuple[dict[str, Any], dict[str, Array]]:
+    left: dict[str, Any] = {"closed": sorted(pool.closed)}
+    arrays: dict[str, Any] = {"removed": pool.removed}
+    if pool.pool.in_memory:
+        parts = [part for part in pool.pool.parts if isinstance(part, ArrayShard)]
+        arrays["X"] = np.concatenate([part.X for part in parts])
+        names = [pack_id(name) for name in pool.ids[:]]
+        return {"shards": None, "ids": names, **left}, arrays
+    own = encoder_to_json(pool.encoder)
+    return {"shards": dataset_to_json(pool.pool), **own, **left}, arrays
+
+
+def _unpack_shards(header: dict[str, Any], arrays: dict[str, Array]) -> ShardedCandidates:
+    if header["shards"] is None:
+        own = [unpack_id(name) for name in header["ids"]]
+        found = read_shards(open_pool(arrays["X"], ids=own), 0)
+    else:
+        shards = dataset_from_json(header["shards"])
+        found = read_shards(shards, 0, encoder=encoder_from_json(header, shards))
+    removed = arrays["removed"].astype(np.int64)
+    return replace(found, removed=removed, closed=frozenset(map(int, header["closed"])))
+
+
+def unpack_candidates(header: dict[str, Any], arrays: dict[str, Array]) -> Pooled:
+    """The candidates that `pack` took apart; what came with plans is not in older files."""
+    if "shards" in header:
+        return _unpack_shards(header, arrays)
+    own = header["id_column"] is not None
+    ids = None if own else [unpack_id(name) for name in header["ids"]]
+    pool = of_inputs(_inputs(header, _table(header, arrays)), ids, header["id_column"])
+    present, cost = arrays["present"].astype(bool), arrays.get("cost")
+    if present.shape != (len(pool),):
+        raise ValueError(f"it says of {len(present)} candidates, not {len(pool)}, who is left")
+    if cost is not None and (cost.shape != present.shape or not (cost > 0.0).all()):
+        raise ValueError("its costs are not one number above 0 for each candidate")
+    target, by = header.get("target"), header.get("cost_by")
+    return replace(pool, present=present, target=target, cost=cost, cost_by=by)
+
+
+def _inputs(header: dict[str, Any], table: Any) -> Inputs:
+    frame, kept = as_frame(table), header.get("plan")
+    plan = None if kept is None else TablePlan.from_json(kept)
+    if frame is None:
+        X = inputs_of(table, None, None)
+        return Inputs(None, None, X, list(range(len(X))))
+    names = header.get("inputs") or [n for n in header["columns"] if n != header["id_column"]]
+    columns = tuple(unpack_id(name) for name in names)
+    own = frame_ids(frame, header["id_column"])
+    return Inputs(frame, columns, inputs_of(table, columns, plan), own, plan)
+
+
+def _header(pool: Candidates) -> dict[str, Any]:
+    ids = [pack_id(name) for name in pool.ids]
+    if pool.frame is None:
+        return {"ids": ids, "id_column": None, "frame": None}
+    import narwhals as nw
+
+    frame, native = pool.frame, pool.frame.to_native()
+    kind = str(frame.schema.get(pool.id_column, nw.String))
+    if not (frame.implementation.is_pandas() or hasattr(nw, kind)):
+        raise ValueError(
+            f"the ids are {kind}, which a file cannot keep: turn the column into text first"
+        )
+    header = {
+        "ids": ids,
+        "id_column": pool.id_column,
+        "frame": frame.implementation.value,
+        "columns": [pack_id(name) for name in frame.columns],
+        "dtypes": [str(dtype) for dtype in frame.schema.values()],
+    }
+    if not frame.implementation.is_pandas():
+        return header
+    index = native.index
+    names = [pack_id(plain_id(name)) for name in index]
+    kinds = getattr(index, "dtypes", [getattr(index, "dtype", None)])
+    return header | {
+        "dtypes": [str(dtype) for dtype in native.dtypes],
+        "index": None if names == ids else names,
+        "index_names": list(index.names),
+        "index_dtypes": [str(kind) for kind in kinds],
+    }
+
+
+def _arrays(pool: Candidates) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Columns as arrays, and those that are lists of cells, by their number."""
+    if pool.frame is None:
+        return {"X": pool.X}, {}
+    arrays: dict[str, Any] = {}
+    texts: dict[str, Any] = {}
+    for n, name in enumerate(pool.frame.columns):
+        if name == pool.id_column:
+            continue
+        series = pool.frame.get_column(name)
+        if (column := _numbers(series)) is None:
+            texts[str(n)] = pack_column(series)
+        else:
+            arrays[f"column_{n}"] = column
+    return arrays, texts
+
+
+def _numbers(series: Any) -> Array | None:
+    """A column as an array; None where it holds something else, or a gap that is no NaN."""
+    import narwhals as nw
+
+    plain = series.dtype.is_numeric() or series.dtype == nw.Boolean
+    nan = series.dtype.is_float() and series.implementation.is_pandas()
+    if not plain or (series.null_count() and not nan):
+        return None
+    column: Array = series.to_numpy()
+    if column.dtype == np.float16:
+        column = column.astype(np.float32)
+    return column if column.dtype.kind in "biuf" else None
+
+
+def _table(header: dict[str, Any], arrays: dict[str, Array]) -> Any:
+    """The pool as the kind of table that it was."""
+    if header["frame"] is None:
+        return arrays["X"]
+    ids = [unpack_id(name) for name in header["ids"]]
+    names = [unpack_id(name) for name in header["columns"]]
+    texts = {int(n): cells for n, cells in header.get("cells", {}).items()}
+    columns = {
+        name: ids if name == header["id_column"] else _column(n, texts, arrays)
+        for n, name in enumerate(names)
+    }
+    if header["frame"] == "pandas":
+        return _pandas(header, columns, ids)
+    import narwhals as nw
+
+    frame = nw.from_dict(columns, backend=header["frame"])
+    kinds = [
+        column_kind(texts[n]) if n in texts else getattr(nw, kind)
+        for n, kind in enumerate(header["dtypes"])
+    ]
+    known = [(name, kind) for name, kind in zip(names, kinds, strict=True) if kind != nw.Unknown]
+    return frame.with_columns(nw.col(name).cast(kind) for name, kind in known).to_native()
+
+
+def _column(n: int, texts: dict[int, Any], arrays: dict[str, Array]) -> Any:
+    return unpack_column(texts[n]) if n in texts else arrays[f"column_{n}"]
+
+
+def _pandas(header: dict[str, Any], columns: dict[Any, Any], ids: list[Any]) -> Any:
+    pandas = import_module("pandas")
+    kept = header["index"]
+    index = pandas.Index(ids if kept is None else [unpack_id(name) for name in kept])
+    kinds = header["index_dtypes"]
+    if len(kinds) > 1:
+        levels = [index.get_level_values(n).astype(kind) for n, kind in enumerate(kinds)]
+        index = pandas.MultiIndex.from_arrays(levels)
+    else:
+        index = index.astype(kinds[0])
+    index.names = header["index_names"]
+    known = {int(n): one.get("levels") for n, one in header.get("cells", {}).items()}
+    series = [
+        _series(pandas, values, index, kind, known.get(n))
+        for n, (values, kind) in enumerate(zip(columns.values(), header["dtypes"], strict=True))
+    ]
+    return pandas.concat(series, axis=1, keys=list(columns))
+
+
+def _series(pandas: Any, values: Any, index: Any, kind: str, levels: list[Any] | None) -> Any:
+    """A column of pandas; a category with its levels."""
+    dtype = kind if levels is None else pandas.CategoricalDtype(levels)
+    return pandas.Series(values, index=index, dtype=dtype)
+
+
+def pack_id(name: Hashable) -> Any:
+    """An id as JSON; a tuple as a list."""
+    if name is None or isinstance(name, str | bool | int | float):
+        return name
+    if isinstance(name, tuple):
+        return [pack_id(part) for part in name]
+    raise ValueError(
+        f"the id {name!r} is a {type(name).__name__}; a file keeps ids that are text, numbers or "
+        "tuples of them: turn the ids into text first"
+    )
+
+
+def unpack_id(name: Any) -> Any:
+    """An id that `pack_id` took apart."""
+    return tuple(unpack_id(part) for part in name) if isinstance(name, list) else name

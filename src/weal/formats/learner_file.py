@@ -1,0 +1,249 @@
+"""The state of a learner as a header and arrays, for `weal.formats.archive`.
+
+All of the state is kept as it is, and of what follows from it the experts as they were settled: a
+learner that is opened makes the rest anew, and asks what the unbroken one would have asked. A
+function of the user's own cannot be kept: it is given again. A learner that was kept with
+the six functions of an earlier "auto" goes on with the default of now,
+and says so, unless these are given again.
+"""
+
+import dataclasses
+import math
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+
+from weal.core.arrays import Array
+from weal.core.extensions.more_acquisitions import is_ours
+from weal.errors import UnreadableFile
+from weal.formats import archive, candidates_file, model_file
+from weal.formats.candidates_file import pack_id, unpack_id
+from weal.formats.model_file import BROKEN, Arrays, Header
+from weal.learner.config import (
+    DEFAULT_ACQUISITION,
+    EARLIER_AUTO,
+    NOW_AUTO,
+    resolve_acquisition,
+    settings_of,
+)
+from weal.learner.labels import Label, Labels
+from weal.learner.state import LearnerConfig, SelectionPoint, State
+
+LEARNER_KIND = "ActiveLearner"
+_EXPERTS_PREFIX = "experts_"  # prefix of arrays of the experts
+_SELECTION_ARRAYS = ("settled_x", "settled_y", "settled_noise")  # labels by which they were settled
+_TRUSTED_ARRAY = "settled_sure"  # which of them are called sure; not there: none
+_SETTINGS = ("eta", "score_scaling", "n_start", "seed")
+
+
+def save(state: State, memory: int, path: str | os.PathLike[str]) -> None:
+    """Write the state."""
+    settings = state.settings
+    pool, arrays = candidates_file.pack_candidates(state.candidates)
+    settlement, more = _pack_settlement(state.settlement, state.candidates.X.shape[1])
+    header = {
+        "pool": pool,
+        "acquisition": list(settings.functions),
+        "auto": DEFAULT_ACQUISITION,  # what it stood for: files without this have an earlier one
+        "own": [name for name, f in settings.functions.items() if not is_ours(name, f)],
+        **{name: getattr(settings, name) for name in _SETTINGS},
+        "memory": memory,
+        "label_ids": [pack_id(label.name) for label in state.labels],
+        "asked": [[pack_id(name), row] for name, row in state.asked.items()],
+        "skipped": [pack_id(name) for name in state.skipped],
+        "batch": [pack_id(name) for name in state.batch],
+        "weighed": state.weighed,
+        "history": [_finite({**row, "id": pack_id(row["id"])}) for row in state.history],
+        "params": model_file.pack_params(settings.parameters.to_dict()),
+        "settlement": settlement,
+    }
+    archive.write(path, LEARNER_KIND, header, {**arrays, **more, **_arrays(state)})
+
+
+def _arrays(state: State) -> Arrays:
+    X, y, noise = state.labels.arrays()
+    arrays: Arrays = {
+        "label_x": X.reshape(len(y), state.candidates.X.shape[1]),
+        "label_y": y,
+        "label_noise": noise,
+        "log_omega": state.log_omega,
+    }
+    if (sure := state.labels.sure()).any():
+        arrays["label_sure"] = sure
+    if state.reference is not None:
+        arrays["reference"] = state.reference
+    if state.settings.validation is not None:
+        arrays["validation_x"], arrays["validation_y"] = state.settings.validation
+    return arrays
+
+
+def _pack_settlement(settlement: SelectionPoint | None, d: int) -> tuple[Header | None, Arrays]:
+    if settlement is None:
+        return None, {}
+    arrays = {
+        **model_file.scaling_to_arrays(settlement.scaling),
+        **dict(zip(_SELECTION_ARRAYS, settlement.by, strict=True)),
+    }
+    if settlement.sure is not None and settlement.sure.any():
+        arrays[_TRUSTED_ARRAY] = settlement.sure
+    experts = None
+    if settlement.experts is not None:
+        header, more = model_file.pack_experts(settlement.experts)
+        experts = {**header, "n_inputs": d}
+        arrays |= {_EXPERTS_PREFIX + name: array for name, array in more.items()}
+    return {"n": settlement.n, "together": settlement.together, "experts": experts}, arrays
+
+
+def load(
+    path: str | os.PathLike[str], acquisition: Any = None, cost: Any = None
+) -> tuple[State, int]:
+    """The state that `save` wrote, and the memory that its learner was given."""
+    header, arrays = archive.read(path, LEARNER_KIND)
+    if _has_earlier_auto(header, acquisition):
+        header, arrays = _with_auto(header, arrays, path)
+    chosen = _resolve_acquisition(header.get("acquisition"), header.get("own"), acquisition)
+    try:
+        return _with_cost(_state(header, arrays, chosen), cost), int(header["memory"])
+    except UnreadableFile:
+        raise
+    except BROKEN as error:
+        raise UnreadableFile(
+            f"{path} is one of weal's, but not a whole learner ({type(error).__name__}: {error}); "
+            "restore it from a copy, or save it again"
+        ) from error
+
+
+def _has_earlier_auto(header: Header, acquisition: Any) -> bool:
+    """Whether a file was kept with an earlier "auto", and nobody asks for its functions by name."""
+    six = list(EARLIER_AUTO)
+    wanted = acquisition is not None and list(resolve_acquisition(acquisition)) == six
+    return "auto" not in header and header.get("acquisition") == six and not wanted
+
+
+def _with_auto(
+    header: Header, arrays: Arrays, path: str | os.PathLike[str]
+) -> tuple[Header, Arrays]:
+    """The file of a learner with an earlier "auto", as one with that of now."""
+    warnings.warn(f"{path}: {NOW_AUTO}", stacklevel=4)
+    changed = {"acquisition": list(resolve_acquisition("auto")), "own": []}
+    return {**header, **changed}, {**arrays, "log_omega": np.zeros(1)}
+
+
+def _resolve_acquisition(names: Any, own: Any, acquisition: Any) -> Any:
+    """The acquisition functions of a file, or those that were given again."""
+    if acquisition is None and own:
+        raise ValueError(
+            f"the learner asks by functions of your own ({', '.join(own)}), which no file keeps; "
+            "give them again: load(path, acquisition=...)"
+        )
+    if acquisition is not None and list(resolve_acquisition(acquisition)) != names:
+        raise ValueError(
+            f"the learner asks by {names}, and {list(resolve_acquisition(acquisition))} was given; "
+            "give the same functions in the same order, since their weights are in the file"
+        )
+    return names if acquisition is None else acquisition
+
+
+def _state(header: Header, arrays: Arrays, acquisition: Any) -> State:
+    candidates = candidates_file.unpack_candidates(header["pool"], arrays)
+    params = model_file.unpack_params(header["params"])
+    validation = None
+    if "validation_x" in arrays:
+        validation = (arrays["validation_x"], arrays["validation_y"])
+    named = {name: header[name] for name in _SETTINGS}
+    settings = settings_of(candidates, params, acquisition, **named, validation=validation)
+    reference = arrays.get("reference")
+    state = State(
+        settings=settings,
+        candidates=candidates,
+        log_omega=_weights(settings, arrays["log_omega"]),
+        weighed=_truth(header["weighed"]),
+        labels=_labels(header["label_ids"], arrays),
+        settlement=_settlement(header["settlement"], params, arrays),
+        asked={unpack_id(name): int(row) for name, row in header["asked"]},
+        skipped=frozenset(unpack_id(name) for name in header["skipped"]),
+        batch=tuple(unpack_id(name) for name in header["batch"]),
+        reference=None if reference is None else candidates.like(reference),
+        history=tuple(_unfinite(row) for row in header["history"]),
+    )
+    _check(state)
+    return state
+
+
+def _truth(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"{value!r} is neither true nor false")
+    return value
+
+
+def _weights(settings: LearnerConfig, log_omega: Array) -> Array:
+    if log_omega.shape != settings.even.shape or not np.isfinite(np.exp(log_omega)).all():
+        raise ValueError(f"{len(settings.functions)} functions cannot have the weights {log_omega}")
+    return log_omega
+
+
+def _labels(ids: list[Any], arrays: Arrays) -> Labels:
+    columns = [arrays[name] for name in ("label_x", "label_y", "label_noise")]
+    if not all(np.isfinite(column).all() for column in columns) or (columns[2] < 0.0).any():
+        raise ValueError("a label, its inputs or its noise is not a finite number")
+    columns.append(arrays.get("label_sure", np.zeros(len(ids))))  # not there: none is
+    told = [
+        Label(unpack_id(name), x, float(y), float(noise), bool(sure))
+        for name, x, y, noise, sure in zip(ids, *columns, strict=True)
+    ]
+    return Labels().after([], told)
+
+
+def _settlement(kept: Any, params: dict[str, Any], arrays: Arrays) -> SelectionPoint | None:
+    if kept is None:
+        return None
+    X, y, noise = (arrays[name] for name in _SELECTION_ARRAYS)
+    experts = None
+    if kept["experts"] is not None:
+        own = {
+            n.removeprefix(_EXPERTS_PREFIX): a
+            for n, a in arrays.items()
+            if n.startswith(_EXPERTS_PREFIX)
+        }
+        experts = model_file.unpack_experts(params, kept["experts"], own)
+    scaling, counts = model_file.scaling_from_arrays(arrays), (int(kept["n"]), kept["together"])
+    return SelectionPoint(scaling, (X, y, noise), *counts, experts, arrays.get(_TRUSTED_ARRAY))
+
+
+def _check(state: State) -> None:
+    """Refuse what cannot be the state of a learner."""
+    index, rows = state.candidates.index, len(state.history)
+    d = state.candidates.X.shape[1]
+    named = [*state.labels.by_name, *state.asked, *state.skipped, *state.batch]
+    unknown = [name for name in named if name not in index]
+    if unknown:
+        raise ValueError(f"it speaks of {unknown[0]!r}, which is no candidate")
+    if any(label.x.shape != (d,) for label in state.labels):
+        raise ValueError(f"a labelled point does not have the {d} inputs of the pool")
+    if any(not 0 <= row < rows for row in state.asked.values()):
+        raise ValueError("a candidate that was asked has no row in the history")
+    folded = 0 if state.settlement is None else state.settlement.together
+    if not 0 <= folded <= len(state.labels):
+        raise ValueError(f"{folded} labels were folded in together, of {len(state.labels)}")
+
+
+def _finite(row: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no NaN: it is kept as "nan"."""
+    return {name: "nan" if value != value else value for name, value in row.items()}
+
+
+def _unfinite(row: dict[str, Any]) -> dict[str, Any]:
+    numbers = {name: math.nan for name in ("score", "mean", "std") if row[name] == "nan"}
+    weights = row["expert_weights"]
+    weights = None if weights is None else tuple(weights)
+    return {**row, **numbers, "id": unpack_id(row["id"]), "expert_weights": weights}
+
+
+def _with_cost(state: State, cost: Any) -> State:
+    """The state with the function that finds costs, which was given again."""
+    if cost is None:
+        return state
+    pool = dataclasses.replace(state.candidates, cost_by=cost)
+    return dataclasses.replace(state, candidates=pool)

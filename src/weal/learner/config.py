@@ -1,0 +1,112 @@
+"""The settings of a learner, checked once, when they are given.
+
+The acquisition functions that a user means: a name, a function, or several of both.
+
+"auto", the default, is one function, DEFAULT. It was six, weighed by Algorithm 2, in weal 0.1 and
+in early files of 0.2: what was kept with their weights goes on with the one (`EARLIER_AUTO`).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from weal.core.extensions.more_acquisitions import ACQUISITIONS, is_amount
+from weal.core.paper.acquisition import PAPER, Acquisition
+from weal.core.paper.adaptive_acquisition import SCALINGS
+from weal.learner.pools.sharded_candidates import Pooled
+from weal.learner.state import LearnerConfig
+from weal.model.checks import check_count, check_seed, check_validation
+from weal.model.parameters import Parameters, parameters_of
+
+DEFAULT_ACQUISITION = "mvr-var-igs"
+ACQUISITION_GROUPS = {
+    "multi": PAPER,
+    "auto": (DEFAULT_ACQUISITION,),
+}  # names that stand for other functions
+EARLIER_AUTO = (*PAPER, "igs")
+NOW_AUTO = (
+    "its rows were chosen by six functions whose weights were kept; the default is "
+    f"{DEFAULT_ACQUISITION} now, and chooses from here on"
+)
+
+
+def resolve_acquisition(acquisition: Any) -> dict[str, Acquisition]:
+    """Functions by name, for a name, "multi", a function, or a list of names and functions."""
+    if isinstance(acquisition, str) and acquisition in ACQUISITION_GROUPS:
+        return {name: ACQUISITIONS[name] for name in ACQUISITION_GROUPS[acquisition]}
+    if isinstance(acquisition, str) or callable(acquisition):
+        name, function = _one(acquisition)
+        return {name: function}
+    if not isinstance(acquisition, list | tuple):
+        raise TypeError(f"acquisition is {acquisition!r}; it needs a name, a function, or a list")
+    several = [pair for part in acquisition for pair in resolve_acquisition(part).items()]
+    if not several or len(dict(several)) != len(several):
+        raise ValueError(
+            f"acquisition is {acquisition!r}; it needs one or more, each with a name of its own"
+        )
+    return dict(several)
+
+
+def check_amounts(functions: dict[str, Acquisition]) -> dict[str, Acquisition]:
+    """The functions, if all are amounts of variance, which a cost may divide."""
+    others = [name for name, function in functions.items() if not is_amount(function)]
+    if others:
+        ours = [name for name, function in ACQUISITIONS.items() if is_amount(function)]
+        raise ValueError(
+            f"cost divides amounts of variance, and {', '.join(others)} gives none: choose "
+            f"the acquisition {ours[-1]} (or {', '.join(ours[:-1])}), or leave the cost out"
+        )
+    return functions
+
+
+def _one(acquisition: str | Acquisition) -> tuple[str, Acquisition]:
+    if callable(acquisition):
+        ours = [name for name, function in ACQUISITIONS.items() if function is acquisition]
+        name = ours[0] if ours else getattr(acquisition, "__name__", repr(acquisition))
+        return str(name), acquisition
+    if acquisition not in ACQUISITIONS:
+        raise ValueError(
+            f"unknown acquisition {acquisition!r}; there are "
+            f"{', '.join([*ACQUISITIONS, *ACQUISITION_GROUPS])}, or give a function of your own"
+        )
+    return acquisition, ACQUISITIONS[acquisition]
+
+
+def settings_of(
+    candidates: Pooled, model: Any, acquisition: Any, eta: float, score_scaling: str,
+    n_start: int | None, seed: int, validation: Any,
+) -> LearnerConfig:  # fmt: skip
+    """Settings for these candidates; see `weal.ActiveLearner` for what each means."""
+    if score_scaling not in SCALINGS:
+        names = ", ".join(SCALINGS)
+        raise ValueError(f"score_scaling is {score_scaling!r}; it is one of {names}")
+    if not (np.isfinite(eta) and eta >= 0.0):
+        raise ValueError(f"eta is {eta!r}; it must be a number of at least 0")
+    d, seed = candidates.X.shape[1], check_seed(seed)
+    return LearnerConfig(
+        parameters=_parameters(model, d, seed),
+        functions=_functions(acquisition, candidates.cost is not None),
+        eta=float(eta),
+        score_scaling=score_scaling,
+        n_start=min(10, max(5, d + 3)) if n_start is None else check_count(n_start),
+        seed=seed,
+        validation=check_validation(validation, candidates.like),
+    )
+
+
+def _functions(acquisition: Any, costs: bool) -> dict[str, Acquisition]:
+    """The functions; where labels have costs, those that may be divided by them."""
+    functions = resolve_acquisition(acquisition)
+    return check_amounts(functions) if costs else functions
+
+
+def _parameters(model: Any, d: int, seed: int) -> Parameters:
+    """The parameters of an estimator, of a dict by its names, or the default ones; for d inputs."""
+    if model is None:
+        return parameters_of({"random_state": seed}, d)
+    if isinstance(model, dict):
+        return parameters_of({"random_state": seed, **model}, d)
+    if isinstance(model, type) or not hasattr(model, "parameters"):
+        raise TypeError(f"model is {model!r}; it needs an EnsembleGPRegressor, or None")
+    found: Parameters = model.parameters(d, seed)
+    return found

@@ -1,0 +1,210 @@
+"""A learner as tables: labels, predictions, candidates and history, as pandas frames.
+
+labels        id, label, noise                             one row a label, in order
+predictions   id, mean, sd, low, high, labelled, label     one row a candidate in the pool
+candidates    the pool as it came: an array with columns "input 0", ...; ids are the index
+history       what was asked, why, and what came back (`history`)
+
+What a learner is, in a line and as HTML; nothing is computed for it.
+
+Where a prediction is wanted: at candidates, by their ids, or at rows like those of the pool.
+
+"P-1"                    an id: one number comes back
+["P-1", "P-2"]           ids, in anything of one dimension
+frame, [[20.0, 3.0]]     rows: a frame, or anything of two dimensions
+"""
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+
+from weal.core.arrays import Array
+from weal.errors import UnknownId
+from weal.learner.history import History, pandas
+from weal.learner.pools.sharded_candidates import ShardedCandidates
+from weal.learner.posterior_cache import PosteriorCache
+from weal.learner.sampling import MAX_CANDIDATES_WITHOUT_SAMPLE
+from weal.learner.state import State
+from weal.tables.frames import as_frame, plain_id
+from weal.text import facts_html
+
+LEARNER_TABLES = ("labels", "predictions", "candidates", "history")
+INTERVAL_LEVEL = 0.9  # of the intervals
+PREDICTION_BLOCK_ROWS = 20_000  # candidates that are predicted at a time
+
+
+def frame(state: State, beliefs: PosteriorCache, what: str = "labels") -> Any:
+    """One of these tables."""
+    if what not in LEARNER_TABLES:
+        raise ValueError(f"there is no table of {what!r}; there are {', '.join(LEARNER_TABLES)}")
+    if what in ("predictions", "candidates"):
+        _refuse_many(state, what)
+    if what == "history":
+        return History(state.history).to_frame()
+    if what == "candidates":
+        return _candidates(state)
+    made = _labels(state) if what == "labels" else _predictions(state, beliefs)
+    return pandas().DataFrame(made)
+
+
+def _refuse_many(state: State, what: str) -> None:
+    """Refuse one table of candidates that are in shards, where they are many."""
+    pool = state.candidates
+    if isinstance(pool, ShardedCandidates) and len(pool) > MAX_CANDIDATES_WITHOUT_SAMPLE:
+        raise ValueError(
+            f"{len(pool):,} {what} are too many for one table; learner.predict_pool(folder) writes "
+            "predictions shard by shard"
+        )
+
+
+def _labels(state: State) -> dict[str, Any]:
+    return {
+        "id": _cells([label.name for label in state.labels]),
+        "label": np.array([label.y for label in state.labels]),
+        "noise": np.array([label.noise for label in state.labels]),
+    }
+
+
+def _predictions(state: State, beliefs: PosteriorCache) -> dict[str, Any]:
+    pool, model = state.candidates, beliefs.model(state)
+    at = np.flatnonzero(pool.present)
+    parts = [
+        model.summary(X, INTERVAL_LEVEL, len(at))
+        for X in (
+            pool.X[at[n : n + PREDICTION_BLOCK_ROWS]]
+            for n in range(0, len(at), PREDICTION_BLOCK_ROWS)
+        )
+    ]
+    mean, sd, low, high = np.concatenate([np.zeros((4, 0)), *parts], axis=1)
+    ids = [pool.ids[n] for n in at.tolist()]
+    known = {name: float(np.mean(state.labels.values(name))) for name in state.labels.by_name}
+    return {
+        "id": _cells(ids),
+        "mean": mean,
+        "sd": sd,
+        "low": low,
+        "high": high,
+        "labelled": np.array([name in known for name in ids], dtype=bool),
+        "label": np.array([known.get(name, np.nan) for name in ids]),
+    }
+
+
+def _candidates(state: State) -> Any:
+    pool = state.candidates
+    ids = [name for name, there in zip(pool.ids, pool.present, strict=True) if there]
+    rows = pool.rows(ids)
+    if pool.frame is not None:
+        return rows if pool.frame.implementation.is_pandas() else pool.frame_rows(ids).to_pandas()
+    index = pandas().Index(ids, name="id", tupleize_cols=False)
+    return pandas().DataFrame(rows, index=index, columns=pool.input_names)
+
+
+def _cells(ids: list[Any]) -> Any:
+    """Ids as a column; tuples stay tuples."""
+    if not any(isinstance(name, tuple) or name is None for name in ids):
+        return ids
+    cells = np.empty(len(ids), dtype=object)
+    cells[:] = ids
+    return cells
+
+
+_MAX_NAME_LETTERS = 60  # letters of the names that are shown
+
+
+def line(state: State) -> str:
+    """One line.
+
+    >>> from weal import ActiveLearner
+    >>> ActiveLearner([[1.0, 2.0], [3.0, 4.0]], target="yield [%]")
+    <ActiveLearner: 2 candidates, 2 inputs, 0 labels of yield [%], no model before 5>
+    """
+    found = facts(state)
+    parts = [f"{found['candidates']} candidates", str(found["inputs"])]
+    labels = "1 label" if len(state.labels) == 1 else f"{len(state.labels)} labels"
+    parts.append(labels + (f" of {state.candidates.target}" if state.candidates.target else ""))
+    parts += [f"{found[name]} {name}" for name in ("asked", "skipped") if found[name]]
+    if not state.fitted:
+        parts.append(f"no model before {state.settings.n_start}")
+    return f"<ActiveLearner: {', '.join(parts)}>"
+
+
+def page(state: State) -> str:
+    """The same as HTML."""
+    target = state.candidates.target
+    title = "ActiveLearner" + (f": {target}" if target else "")
+    return facts_html(title, {name: one for name, one in facts(state).items() if one != 0})
+
+
+def facts(state: State) -> dict[str, Any]:
+    """What there is to say."""
+    pool, settings = state.candidates, state.settings
+    shown = ", ".join(pool.input_names[:20])
+    inputs = pool.plan.describe() if pool.plan else _input_count(pool.X.shape[1])
+    labels = f"{len(state.labels)}" if state.fitted else f"{len(state.labels)} of "
+    return {
+        "candidates": int(pool.present.sum()),
+        "inputs": inputs,
+        "named": "" if pool.columns is None else _short(shown),
+        "labels": labels if state.fitted else f"{labels}{settings.n_start} before there is a model",
+        "asked": len(state.asked),
+        "skipped": len(state.skipped),
+        "chooses by": ", ".join(settings.functions),
+    }
+
+
+def _input_count(d: int) -> str:
+    return "1 input" if d == 1 else f"{d} inputs"
+
+
+def _short(names: str) -> str:
+    return names if len(names) <= _MAX_NAME_LETTERS else f"{names[: _MAX_NAME_LETTERS - 3]}..."
+
+
+def inputs_at(pool: Any, where: Any) -> tuple[Array, bool]:
+    """Inputs (N, d) of ids or rows, and whether it was the id of one candidate."""
+    if isinstance(where, np.ndarray):
+        return _of_array(pool, where)
+    if _is_known(pool, where):
+        return pool.x(where)[None], True
+    if as_frame(where) is not None:
+        return pool.like(where), False
+    if isinstance(where, str | bytes) or not isinstance(where, Iterable):
+        return pool.x(where)[None], True  # raises: it is not known
+    every = list(where)
+    if every and not any(_is_known(pool, one) for one in every) and all(map(_is_row, every)):
+        return pool.like(np.array(every)), False
+    return _of_ids(pool, every), False
+
+
+def _of_array(pool: Any, where: Any) -> tuple[Array, bool]:
+    if where.ndim == 0:
+        return pool.x(where.item())[None], True
+    if where.ndim == 1:
+        return _of_ids(pool, where.tolist()), False
+    return pool.like(where), False
+
+
+def _of_ids(pool: Any, ids: list[Any]) -> Array:
+    try:
+        return np.asarray(pool.X[[pool.position(name) for name in ids]])
+    except UnknownId as error:
+        raise UnknownId(
+            f"{str(error).split('. For a point')[0]}. What has one dimension is taken as ids; rows "
+            "are given in two, such as [[1.0, 2.0]], or as a frame"
+        ) from None
+
+
+def _is_known(pool: Any, name: Any) -> bool:
+    return isinstance(name, Hashable) and _in(pool, plain_id(name))
+
+
+def _in(pool: Any, name: Any) -> bool:
+    try:
+        return name in pool.index
+    except TypeError:  # a tuple that holds a list
+        return False
+
+
+def _is_row(one: Any) -> bool:
+    return isinstance(one, list | tuple | np.ndarray) and np.ndim(one) == 1

@@ -1,0 +1,180 @@
+"""More candidates near those that are wanted most, so that a pool serves a continuous domain.
+
+Those that the learner would ask next, PARENTS of them as one batch, get neighbours. An input of
+numbers moves in its ranks among the candidates: so it stays within their range, moves on a log
+scale where they lie on one, and where it has few values (whole numbers, steps) it keeps to them.
+Text, categories, dates, truth values and gaps are kept. The step is about that of a grid with as
+many points as there are candidates: U^(-1/k) of the ranks for k inputs that move, times REACH.
+
+Everything random comes from the seed and the number of candidates.
+"""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weal.core.arrays import Array
+from weal.learner.candidate_sample import sampled
+from weal.learner.choosing import next_query
+from weal.learner.pools.sharded_candidates import ShardedCandidates
+from weal.learner.posterior_cache import PosteriorCache
+from weal.learner.state import State
+from weal.learner.transitions import apply
+from weal.tables.design_space import LEAST_SHARE, satisfies
+
+N_PARENTS = 8
+MAX_GRID_STEPS = 1.5  # steps of the grid
+MAX_DISCRETE_VALUES = 20  # values: an input that has no more keeps to them
+MAX_CONSTRAINT_ROUNDS = 200  # rounds of rows that a constraint may refuse
+_LOCAL_CANDIDATES_KEY = 71  # part of the random key
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NewCandidates:
+    """New candidates."""
+
+    rows: Any  # as the kind of table that the pool is
+    ids: tuple[Hashable, ...]
+
+
+def local_candidates(
+    state: State, beliefs: PosteriorCache, n: int, constraint: Callable[[Any], bool] | None
+) -> NewCandidates:
+    """n candidates near those wanted most; ValueError where next to none satisfies `constraint`."""
+    if not state.fitted:
+        raise RuntimeError(
+            f"refine needs a model: {len(state.labels)} of {state.settings.n_start} labels are told"
+        )
+    pool = state.candidates
+    if isinstance(pool, ShardedCandidates):
+        raise ValueError("refine adds rows to a pool in memory; add shards to one in files")
+    parents = _parents(state, beliefs, min(n, N_PARENTS))
+    moving = _variable_columns(state)
+    if not moving:
+        raise ValueError("no input of numbers moves: there is nothing to refine")
+    rng = np.random.default_rng((state.settings.seed, len(pool), _LOCAL_CANDIDATES_KEY))
+    found, tried = list[Any](), 0
+    for _ in range(MAX_CONSTRAINT_ROUNDS):
+        rows = _children(state, parents, moving, n, rng)
+        tried += n
+        found += [row for row in rows if constraint is None or satisfies(constraint, row)]
+        if len(found) >= n or (len(found) < LEAST_SHARE * tried and tried >= 100 * n):
+            break
+    if len(found) < n:
+        raise ValueError(
+            f"{len(found)} of {tried} rows near those wanted most satisfy the constraint, and {n} "
+            "are to be added; do the candidates of the pool satisfy it?"
+        )
+    return NewCandidates(_table(state, found[:n]), _ids(state, n))
+
+
+def _parents(state: State, beliefs: PosteriorCache, k: int) -> list[int]:
+    """Positions of the candidates that would be asked next; the state stays as it is."""
+    chosen, index = [], state.candidates.index
+    state = sampled(state, beliefs, k)
+    for _ in range(min(k, int(state.free(1).sum()))):
+        event = next_query(state, beliefs, opens=False)
+        chosen.append(index[event.id])
+        state = apply(state, event)
+    return chosen
+
+
+def _variable_columns(state: State) -> dict[Any, Array]:
+    """Columns that move, with their values (U,) in the pool, NaN where missing."""
+    pool = state.candidates
+    if pool.frame is None:
+        every: dict[Any, Array] = {n: pool.X[:, n] for n in range(pool.X.shape[1])}
+    else:
+        kinds = {column.name: column.kind for column in pool.plan.columns} if pool.plan else {}
+        schema = pool.frame.schema
+        numbers = [
+            name
+            for name in pool.columns or ()
+            if schema[name].is_numeric() and kinds.get(str(name), "number") == "number"
+        ]
+        every = {
+            name: np.array(pool.frame.get_column(name).to_list(), dtype=np.float64)
+            for name in numbers
+        }
+    return {name: x for name, x in every.items() if np.nanmin(x) < np.nanmax(x)}
+
+
+def _children(
+    state: State, parents: list[int], moving: dict[Any, Array], n: int, rng: np.random.Generator
+) -> list[Any]:
+    """n rows: each a parent's, with its numbers moved."""
+    pool = state.candidates
+    at = [parents[k % len(parents)] for k in range(n)]
+    step = MAX_GRID_STEPS * len(pool) ** (-1.0 / len(moving))
+    rows = [pool.row(pool.ids[k]) for k in at]
+    for name, x in moving.items():
+        new = _perturb(x, x[at], step, rng)
+        whole = pool.frame is not None and pool.frame.schema[name].is_integer()
+        for row, value in zip(rows, new.tolist(), strict=True):
+            if value == value:  # a gap stays one
+                row[name] = round(value) if whole else value
+    return rows
+
+
+def _perturb(x: Array, of: Array, step: float, rng: np.random.Generator) -> Array:
+    """Values (n,) moved by about a step in the ranks of x (U,)."""
+    values = np.unique(x[~np.isnan(x)])
+    jump = rng.uniform(-step, step, len(of))
+    if len(values) <= MAX_DISCRETE_VALUES:
+        here = np.searchsorted(values, of)
+        width = max(step * len(values), 1.0)  # the next value is in reach
+        to = np.rint(here + jump / step * width).astype(np.intp)
+        return np.where(np.isnan(of), np.nan, values[np.clip(to, 0, len(values) - 1)])
+    ranks = np.linspace(0.0, 1.0, len(values))
+    u = np.interp(of, values, ranks) + jump
+    u = np.abs(u)  # what would leave the range is turned back into it
+    u = np.where(u > 1.0, np.maximum(2.0 - u, 0.0), u)
+    return np.where(np.isnan(of), np.nan, np.interp(u, ranks, values))
+
+
+def _ids(state: State, n: int) -> tuple[Hashable, ...]:
+    """Names that nobody has: the next numbers, or refined-1, refined-2, ..."""
+    ids, index = state.candidates.ids, state.candidates.index
+    if all(isinstance(name, int) and not isinstance(name, bool) for name in ids):
+        first = 1 + max(name for name in ids if isinstance(name, int))
+        return tuple(range(first, first + n))
+    numbers = (k for k in range(1, len(ids) + n + 1) if f"refined-{k}" not in index)
+    return tuple(f"refined-{next(numbers)}" for _ in range(n))
+
+
+def _table(state: State, rows: list[Any]) -> Any:
+    """The rows as the kind of table that the pool is."""
+    pool = state.candidates
+    if pool.frame is None:
+        return np.array(rows)
+    import narwhals as nw
+
+    empty = (pool.target,)
+    columns = {
+        name: [None if name in empty else row[name] for row in rows] for name in pool.frame.columns
+    }
+    ids = _ids(state, len(rows))
+    if pool.id_column is not None:
+        columns[pool.id_column] = list(ids)
+    series = [
+        nw.new_series(name, cells, pool.frame.schema[name], backend=pool.frame.implementation)
+        for name, cells in columns.items()
+    ]
+    made = nw.from_dict(dict(zip(columns, series, strict=True)))
+    native = made.to_native()
+    if pool.frame.implementation.is_pandas():
+        native.index = _index(pool.frame.to_native().index, ids)
+        native = native.astype(dict(pool.frame.to_native().dtypes), errors="ignore")
+    return native
+
+
+def _index(like: Any, ids: tuple[Hashable, ...]) -> Any:
+    """The ids as an index like the pool's."""
+    made = type(like)(ids) if type(like).__name__ == "MultiIndex" else None
+    if made is None:
+        from pandas import Index
+
+        made = Index(list(ids), tupleize_cols=False)
+    return made.rename(like.names if made.nlevels > 1 else like.name)

@@ -1,0 +1,237 @@
+"""The scores of a pass over shards, as `learner.pool.Scores` wants them.
+
+Several functions weighed over shards: who is best by a sum of their scores.
+
+That follows from the ranges of all scores, which a pass has only at its end. The scores were kept
+in float32 (`kept`), and `Weighing` looks at them once more: it leaves whoever could be best, given
+what float32 rounds away. These few are scored again in float64 (`Rescoring`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weal.core.arrays import Array
+from weal.core.paper.acquisition import random
+from weal.core.tie_breaking import TIE_RTOL, BestCandidates, best_candidates, merge
+from weal.learner.pools import score_cache
+from weal.learner.pools.protocol import Combine, SingleScore
+from weal.learner.pools.shard_pass import (
+    MAX_SCORED_BLOCK_ROWS,
+    PassSummary,
+    Positions,
+    ShardScoring,
+    TopScores,
+    merged_top,
+    random_scores,
+    shift_positions,
+    top_rows,
+)
+from weal.learner.pools.sharded_candidates import ShardedCandidates
+from weal.progress import Progress
+from weal.shards.encoding import Later
+from weal.shards.executors import Executor
+from weal.shards.shard import Shard
+
+FLOAT32_HALF_ULP = 2.0**-24  # what rounding to float32 takes at the most, relative
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TargetScores:
+    """The scores of functions that look at targets, for those listed; all others have the least."""
+
+    which: tuple[int, ...]  # places of these functions among all K
+    at: Positions  # (n,)  ascending
+    scores: Array  # (functions, n)
+
+    def joined(self, plain: Array, at: Positions) -> Array:  # (K, N)
+        """The scores of all functions at ascending positions, for those of the others."""
+        if not self.which:
+            return plain
+        every = np.zeros((len(plain) + len(self.which), plain.shape[1]))
+        every[[k for k in range(len(every)) if k not in self.which]] = plain
+        every[list(self.which)] = self.scores.min(axis=1)[:, None]
+        here = np.flatnonzero(np.isin(at, self.at))
+        every[np.array(self.which)[:, None], here] = self.scores[:, np.isin(self.at, at)]
+        return every
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CombinedScoring:
+    """The best of a shard by what `combine` makes of its scores; `floor` is a score that is met."""
+
+    scoring: ShardScoring
+    combine: Combine
+    aimed: TargetScores
+    shortlist: int
+    floor: float = -np.inf
+
+    def __call__(self, shard: Shard) -> tuple[TopScores, float]:
+        """The best by the scores that are kept, and a score that one of them has for sure."""
+        scores = score_cache.find(self.scoring.key, shard.start)
+        if scores is None:  # on another worker, or gone with it: computed again
+            parts, K = list(self.scoring.blocks(shard, Later())), len(self.scoring.asked.functions)
+            scores = np.concatenate([part for _, part in parts], axis=1)[:K].astype(np.float32)
+            score_cache.keep(self.scoring.key, shard.start, scores)
+        free = self.scoring.free(shard)
+        at = np.arange(shard.start, shard.start + shard.rows)
+        combined, error = self._combined(self.aimed.joined(scores.astype(np.float64), at))
+        sure, could = combined - error, np.where(free, combined + error, -np.inf)
+        floor = max(self.floor, float(sure.max(where=free, initial=-np.inf)))
+        many = max(self.shortlist, int((could >= slack(floor)).sum()))
+        return top_rows(shard.start, np.zeros((len(free), 0)), could, free, many), floor
+
+    def _combined(self, scores: Array) -> tuple[Array, Array]:
+        """What `combine` makes of the scores, and by how much float32 may have moved it."""
+        combined, error = self.combine(scores), np.zeros(scores.shape[1])
+        for k, row in enumerate(scores):
+            other = scores.copy()
+            other[k] = row + 1.01 * FLOAT32_HALF_ULP * np.abs(row)
+            error += np.abs(self.combine(other) - combined)
+        return combined, error
+
+
+def slack(floor: float) -> float:
+    """The least score of whoever may still be taken where one has the score `floor`."""
+    return floor - 2.0 * TIE_RTOL * abs(floor)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExactRescoring:
+    """The best of a shard by `combine`, among some positions, in float64."""
+
+    scoring: ShardScoring
+    combine: Combine
+    aimed: TargetScores
+    at: Mapping[int, Positions]  # by the start of the shard
+
+    def __call__(self, shard: Shard) -> tuple[BestCandidates, Mapping[int, Array]]:
+        """Who may be taken, and their rows."""
+        at = self.at[shard.start]
+        X = shard.take(self.scoring.encoder, at - shard.start)
+        scores = self.combine(self.aimed.joined(_one_by_one(self.scoring, X, at), at))
+        ids = shard.ids(at - shard.start)
+        found = best_candidates(scores, np.ones(len(at), dtype=bool), self.scoring.asked.seed, ids)
+        best = shift_positions(found, at)
+        here = {int(n): row for n, row in zip(at, X, strict=True)}
+        return best, {entry.position: here[entry.position] for entry in best.entries}
+
+
+def _one_by_one(scoring: ShardScoring, X: Array, at: Positions) -> Array:  # (K, n)
+    """Scores of rows at any positions."""
+    parts = [
+        scoring.scores(X[n : n + MAX_SCORED_BLOCK_ROWS], int(at[n]))
+        for n in range(0, len(X), MAX_SCORED_BLOCK_ROWS)
+    ]
+    scores = np.concatenate(parts, axis=1)[: len(scoring.asked.functions)]
+    for k, function in enumerate(scoring.asked.functions.values()):
+        if function is random:
+            scores[k] = [random_scores(scoring.asked.key, n, 1)[0] for n in at.tolist()]
+    return scores
+
+
+def scores_at(scoring: ShardScoring, X: Array, at: int) -> Array:  # (K,)
+    """The scores of one row X (d,) at this position."""
+    return np.asarray(_one_by_one(scoring, X[None, :], np.array([at]))[:, 0])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShardContext:
+    """Where the rows of a pool are, who reads them, and what was found."""
+
+    candidates: ShardedCandidates
+    crew: Executor
+    seed: int
+    progress: Progress | None
+    memo: dict[str, "ShardedScores"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShardedScores:
+    """The scores of a pass over shards."""
+
+    place: ShardContext
+    scoring: ShardScoring
+    found: PassSummary
+    parts: tuple[Shard, ...]
+    aimed: TargetScores
+    weighed: dict[str, TopScores]  # the best by the last sum of scores
+
+    @property
+    def low(self) -> Array:  # (K,)
+        """The least score of each function."""
+        return self._both(self.found.low, self.aimed.scores.min(axis=1, initial=np.inf))
+
+    @property
+    def high(self) -> Array:  # (K,)
+        """The largest score of each function."""
+        return self._both(self.found.high, self.aimed.scores.max(axis=1, initial=-np.inf))
+
+    def _both(self, plain: Array, aimed: Array) -> Array:
+        """A number of each function, in their order."""
+        every = np.empty(len(plain) + len(aimed))
+        which = list(self.aimed.which)
+        every[which] = aimed
+        every[[k for k in range(len(every)) if k not in which]] = plain
+        return every
+
+    def best(self, combine: Combine) -> BestCandidates:
+        """The best of the free candidates by what `combine` makes of their scores."""
+        if not isinstance(combine, SingleScore):
+            return self._best(combine)
+        if combine.k in self.aimed.which:
+            return self._best_listed(self.aimed.which.index(combine.k))
+        self.place.candidates.X.remember(list(self.found.rows), _stack_rows(self.found.rows))
+        plain = [k for k in range(len(self.low)) if k not in self.aimed.which]
+        return self.found.best[plain.index(combine.k)]
+
+    def _best_listed(self, k: int) -> BestCandidates:
+        at, scores = self.aimed.at, self.aimed.scores[k]
+        ids = self.place.candidates.ids.at(at)
+        found = best_candidates(scores, np.ones(len(at), dtype=bool), self.scoring.asked.seed, ids)
+        return shift_positions(found, at)
+
+    def _best(self, combine: Combine) -> BestCandidates:
+        place, many = self.place, self.scoring.shortlist
+        top, floor = None, -np.inf
+        weighing = CombinedScoring(self.scoring, combine, self.aimed, many)
+        for _, (other, sure) in place.crew.each(weighing, self.parts):
+            floor = max(floor, sure)
+            top = other if top is None else _merge_best(top, other, many, slack(floor))
+        assert top is not None
+        self.weighed["top"] = TopScores(top.scores[:many], top.at[:many], top.X[:many])
+        could = top.at[top.scores >= slack(floor)]
+        starts = np.array([part.start for part in self.parts])
+        which = np.searchsorted(starts, could, side="right") - 1
+        parts = [self.parts[n] for n in np.unique(which).tolist()]
+        at = {part.start: np.sort(could[starts[which] == part.start]) for part in parts}
+        best = BestCandidates()
+        rescoring = ExactRescoring(self.scoring, combine, self.aimed, at)
+        for _, (one, rows) in place.crew.each(rescoring, parts):
+            place.candidates.X.remember(list(rows), _stack_rows(rows))
+            best = merge(best, one)
+        return best
+
+    def at(self, n: int) -> Array:  # (K,)
+        """The scores of candidate n."""
+        plain = scores_at(self.scoring, self.place.candidates.X[n], n)
+        return np.asarray(self.aimed.joined(plain[:, None], np.array([n]))[:, 0])
+
+    @property
+    def shortlist(self) -> Positions:
+        """Positions of the best of every function, and of their weighted sum."""
+        tops = [*self.found.top, *self.weighed.values()]
+        return np.unique(np.concatenate([self.aimed.at, *(top.at for top in tops)]))
+
+
+def _merge_best(a: TopScores, b: TopScores, many: int, least: float) -> TopScores:
+    """The best `many` of both, and all from the score `least` on."""
+    both = merged_top(a, b, len(a.at) + len(b.at))
+    most = max(many, int((both.scores >= least).sum()))
+    return TopScores(both.scores[:most], both.at[:most], both.X[:most])
+
+
+def _stack_rows(rows: Any) -> Array:
+    return np.array(list(rows.values()))

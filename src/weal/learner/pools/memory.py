@@ -1,0 +1,363 @@
+"""A pool in memory: means and variances of the experts that matter, moved by one column a label.
+
+Means and variances (M, U) are kept in float64 for the experts that matter: those left out change no
+score by more than `core.extensions.expert_pruning` says. One that no longer matters is dropped, and
+computed anew should it come back. A label costs one column c for each expert held: U F
+multiplications for features, U t for exact experts.
+
+The pool in the form of the experts (features, or correlations of exact ones) is kept when it fits
+`memory` bytes, and recomputed in blocks otherwise. From LARGE candidates on features are float32:
+the columns are then right to 3e-7, and means and variances, being sums of few such columns in
+float64, to about as much (means: times the largest e / sqrt(s) met). With a reference they stay
+float64: relevances fall as the square of the variances, soon far below what float32 leaves, and at
+a noise ratio of 1e-3 `ivr` would choose by rounding.
+
+A small pool is one group of experts, so that one product serves all; a large one is a group for
+each expert, walked in blocks that stay in the processor's cache.
+
+Experts of a pool in memory that are moved together, and the candidates in their form.
+"""
+
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weal.core.arrays import Array, GrowingRows, Index
+from weal.core.extensions.embeddings import Exact
+from weal.core.extensions.expert_pruning import (
+    largest_prior,
+    reachable_moments,
+    select_experts_to_keep,
+)
+from weal.core.extensions.reference_variance import (
+    N_REFERENCE_POINTS,
+    ExactReference,
+    FeatureReference,
+    moved_relevance,
+)
+from weal.core.paper import random_features
+from weal.core.paper.ensemble import Ensemble
+from weal.core.paper.exact_gp import CorrelatedPoints, SolvedPoints
+from weal.core.paper.feature_gp import apply_step
+from weal.core.protocols import Embedding, Points
+from weal.learner.pools.protocol import PoolSnapshot, ScorePass
+from weal.learner.pools.score_pass import MemoryScores, belief_of, score
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExpertGroup:
+    """Experts that are moved together, and the pool in their form where it is kept."""
+
+    members: NDArray[np.intp]  # positions of the experts
+    which: Index  # the same as an index: a slice where that will do
+    embedding: Embedding
+    points: Points | None
+    reference: Any | None
+
+
+def index_of(members: NDArray[np.intp]) -> Index:
+    """The members as a slice where they follow one another: a view instead of a copy."""
+    first, last = int(members[0]), int(members[-1])
+    return slice(first, last + 1) if last - first == len(members) - 1 else members
+
+
+def points_of(
+    groups: Sequence[ExpertGroup], members: NDArray[np.intp], at: NDArray[np.intp]
+) -> Points:
+    """The candidates `at` in the form of some of the experts, out of what the groups keep."""
+    places = {m: (group, n) for group in groups for n, m in enumerate(group.members.tolist())}
+    found = [places[m] for m in members.tolist()]
+    if isinstance(groups[0].points, CorrelatedPoints):
+        K = [cast(CorrelatedPoints, group.points).K[n][:, at] for group, n in found]
+        return CorrelatedPoints(groups[0].points.X[at], GrowingRows(np.stack(K)))
+    return np.stack([cast(Array, group.points)[n, at] for group, n in found])
+
+
+PRUNING_SAMPLE = (
+    256  # candidates that decide who is held: the largest score of some is below that of all
+)
+MIN_FLOAT32_CANDIDATES = 20_000  # candidates from which features are float32
+MIN_CANDIDATES_FOR_OWN_GROUP = 4_000  # candidates from which each expert is a group of its own
+BLOCK_CANDIDATES = 16_384  # candidates of a block: their columns stay in the processor's cache
+BLOCK_CORRELATIONS = 1 << 17  # of a block and an expert, for the same reason
+POOL_BYTES = 4 * 2**30  # bytes for the pool in the form of the experts, unless told otherwise
+
+
+class MemoryPool:
+    """Means, variances and (for a reference) relevances of the experts that matter on U points."""
+
+    def __init__(
+        self,
+        ens: Ensemble,
+        embedding: Embedding,
+        X: Array,
+        *,
+        reference: Array | None = None,
+        memory: int = POOL_BYTES,
+        everyone: bool = False,
+        known: PoolSnapshot | None = None,
+    ) -> None:
+        M, U = len(ens.log_w), len(X)
+        self.X, self.embedding, self.memory = X, embedding, memory
+        self.everyone, self.prior = everyone, largest_prior(embedding, ens.experts, X)
+        self.some = np.unique(np.linspace(0, U - 1, min(U, PRUNING_SAMPLE)).astype(np.intp))
+        self.mu, self.v = np.zeros((M, U)), np.ones((M, U))
+        self.q = None if reference is None else np.zeros((M, U))
+        self.exact = isinstance(embedding, Exact)
+        single = U >= MIN_FLOAT32_CANDIDATES and reference is None and not self.exact
+        self.dtype = np.float32 if single else np.float64
+        self.reference = None if reference is None else self._make_reference(ens, reference)
+        self.groups: list[ExpertGroup] = []
+        self.cached = True
+        if known is None:
+            self.hold(ens)
+        else:
+            self.mu[known.members], self.v[known.members] = known.mu, known.v
+            self._hold(ens, known.members, computed=True)
+
+    @property
+    def members(self) -> NDArray[np.intp]:  # (H,)
+        """Positions of the experts held."""
+        if not self.groups:
+            return np.zeros(0, dtype=np.intp)
+        return np.concatenate([group.members for group in self.groups])
+
+    def hold(self, ens: Ensemble) -> None:
+        """Hold the experts that matter now, computing those that were not held."""
+        self._hold(ens, np.arange(len(ens.log_w)) if self.everyone else self._wanted(ens))
+
+    def _hold(self, ens: Ensemble, wanted: NDArray[np.intp], computed: bool = False) -> None:
+        there = self.members
+        self.cached = self.cached and self._fits(ens, len(wanted))
+        if not self.cached:
+            self.groups = [replace(group, points=None) for group in self.groups]
+        if np.array_equal(wanted, there):
+            return
+        if len(self.X) >= MIN_CANDIDATES_FOR_OWN_GROUP:
+            kept = {int(group.members[0]): group for group in self.groups}
+            self.groups = [
+                kept[m] if m in kept else self._make_group(ens, np.array([m]), computed)
+                for m in wanted.tolist()
+            ]
+        elif len(there) and np.isin(wanted, there).all():
+            self.groups = [self._shrunk(self.groups[0], np.searchsorted(there, wanted))]
+        else:
+            self.groups = [self._make_group(ens, wanted, computed)]
+
+    def _wanted(self, ens: Ensemble) -> NDArray[np.intp]:
+        """The experts to hold (`core.extensions.expert_pruning`), by what is believed of some of
+        the candidates.
+        """
+        sig2, lam, some = ens.magnitude[:, None], ens.noise[:, None], self.some
+        mu, v = self.mu[:, some], self.v[:, some]
+        q = None if self.q is None else self.q[:, some]
+        known = np.isin(np.arange(len(ens.log_w)), self.members)
+
+        def believed(which: NDArray[np.intp]) -> tuple[Array, Array, Array | None]:
+            new = which[~known[which]]
+            if len(new):
+                experts: Any = ens.experts.take(new)
+                points = self.embedding.take(new).points(experts, self.X[some])
+                mu[new], v[new] = experts.predict(points)
+                if q is not None and self.reference is not None:
+                    q[new] = self.reference.take(new).relevance(experts, points)
+                known[new] = True
+            fall = None if q is None else (sig2 * q / (v + lam))[which]
+            return mu[which], (sig2 * v)[which], fall
+
+        return select_experts_to_keep(ens.w, reachable_moments(ens, self.prior), believed)
+
+    def _fits(self, ens: Ensemble, H: int) -> bool:
+        """Whether the pool in the form of H experts fits the memory, with room to grow."""
+        width = self.embedding.width(ens.experts) * (2 if self.exact else 1)
+        return H * len(self.X) * width * np.dtype(self.dtype).itemsize <= self.memory
+
+    def follow(self, before: Ensemble, step: Any, after: Ensemble) -> None:
+        """Move the belief by the step of a label, and hold the experts that matter then."""
+        self.groups = [self._follow(group, before, step) for group in self.groups]
+        if self.reference is not None:
+            self.reference = self.reference.after(step)
+        self.hold(after)
+
+    @property
+    def whole(self) -> bool:
+        """Whether all experts are at hand in full precision, in one group."""
+        return self.dtype == np.float64 and len(self.groups[0].members) == len(self.mu)
+
+    def predict(self, ens: Ensemble, at: Sequence[int]) -> tuple[Array, Array]:
+        """Means and variances (M, n) of all experts there: those kept, if all are."""
+        if self.whole:
+            return self.mu[:, at], self.v[:, at]
+        points = self.embedding.points(ens.experts, self.X[at])
+        mu, v = ens.experts.predict(points)
+        return mu, v
+
+    def held(self, at: Sequence[int] | NDArray[np.intp]) -> tuple[NDArray[np.intp], Array, Array]:
+        """The experts held, and their means and variances (H, n) for the candidates `at`."""
+        rows = self.members
+        return rows, self.mu[rows[:, None], np.asarray(at)], self.v[rows[:, None], np.asarray(at)]
+
+    def snapshot(self, n: int) -> PoolSnapshot | None:
+        """What is believed after n labels; None where relevances would have to come along."""
+        rows = self.members
+        return None if self.q is not None else PoolSnapshot(n, rows, self.mu[rows], self.v[rows])
+
+    def scored(self, asked: ScorePass) -> MemoryScores:
+        """Every function on every candidate."""
+        held = self.members
+        which: Any = slice(None) if len(held) == len(self.mu) else held
+        q = None if self.q is None else self.q[which]
+        belief = belief_of(asked, which, self.mu[which], self.v[which], q, self.X)
+        return score(asked, held, belief, partial(self._covariances, asked))
+
+    def _covariances(
+        self, asked: ScorePass, members: NDArray[np.intp], at: NDArray[np.intp]
+    ) -> Array:  # (H, n, R)
+        """Covariances of candidates with the targets of a pass, under some of the experts held."""
+        assert asked.targets is not None
+        points = self._points_of(asked.ens, members, at)
+        return asked.targets.covariance(asked.ens.experts, members, points)  # type: ignore[arg-type]
+
+    def _points_of(self, ens: Ensemble, members: NDArray[np.intp], at: NDArray[np.intp]) -> Points:
+        """Candidates in the form of some of the experts held, in float64: kept, or made anew."""
+        if not self.cached or self.dtype != np.float64:
+            experts: Any = ens.experts.take(members)
+            X, embedding = self.X[at], self.embedding.take(members)
+            return experts.correlated(X) if self.exact else embedding.points(experts, X)
+        return points_of(self.groups, members, at)
+
+    def renewed(self, ens: Ensemble) -> "MemoryPool":
+        """The belief of another ensemble of the same experts on the same points, from scratch."""
+        twin = copy(self)
+        twin.mu, twin.v = np.zeros_like(self.mu), np.ones_like(self.v)
+        twin.q = None if self.q is None else np.zeros_like(self.q)
+        if isinstance(self.reference, ExactReference):
+            near = self.embedding.points(ens.experts, self.reference.near.X)
+            twin.reference = ExactReference(cast(SolvedPoints, near))
+        twin.groups, twin.cached = [], True
+        twin.hold(ens)
+        return twin
+
+    def fork(self) -> Self:
+        """A belief of its own that starts from this one."""
+        twin = copy(self)
+        twin.mu, twin.v = self.mu.copy(), self.v.copy()
+        twin.q = None if self.q is None else self.q.copy()
+        if self.exact and self.cached:
+            twin.groups = [
+                replace(group, points=cast(CorrelatedPoints, group.points).apart())
+                for group in self.groups
+            ]
+        return twin
+
+    def _follow(self, group: ExpertGroup, before: Ensemble, told: Any) -> ExpertGroup:
+        all_of_them = len(group.members) == len(self.mu)
+        step = told if all_of_them else told.take(group.which)
+        experts = before.experts if all_of_them else before.experts.take(group.which)
+        w, extended = group.which, group.points
+        for rows, points in self._blocks(group, experts):
+            c = step.column(points)
+            if self.q is not None and group.reference is not None:
+                h, p = group.reference.columns(experts, step, points)
+                self.q[w, rows] = moved_relevance(self.q[w, rows], c, h, p, step.s)
+            self.mu[w, rows], self.v[w, rows] = apply_step(
+                self.mu[w, rows], self.v[w, rows], c, step
+            )
+        if not self.exact:
+            return group
+        if self.cached:  # then the one block is the whole pool
+            extended = step.extend(group.points, c)
+        reference = None if group.reference is None else group.reference.after(step)
+        return replace(group, points=extended, reference=reference)
+
+    def _blocks(self, group: ExpertGroup, experts: Any) -> Iterator[tuple[slice, Points]]:
+        """The pool in the form of these experts, those of the group."""
+        U = len(self.X)
+        if self.cached and (self.exact or U <= BLOCK_CANDIDATES):
+            yield slice(None), group.points
+        elif self.cached:
+            for start in range(0, U, BLOCK_CANDIDATES):
+                rows = slice(start, start + BLOCK_CANDIDATES)
+                yield rows, cast(Array, group.points)[:, rows]
+        else:
+            for rows in self._slices(group, experts):
+                X = self.X[rows]
+                exact, embedding = self.exact, group.embedding
+                yield (
+                    rows,
+                    experts.correlated(X) if exact else embedding.points(None, X, self.dtype),
+                )
+
+    def _slices(self, group: ExpertGroup, experts: Any) -> Iterator[slice]:
+        """Blocks whose points fit the memory for one; correlations stay in the cache."""
+        width = self.embedding.width(experts)
+        taken = 2 * 8 * len(group.members) * width
+        if self.exact:
+            taken = max(taken, random_features.BLOCK_BYTES * width // BLOCK_CORRELATIONS)
+        return random_features.blocks(len(self.X), taken)
+
+    def _make_group(self, ens: Ensemble, members: NDArray[np.intp], computed: bool) -> ExpertGroup:
+        which = index_of(members)
+        experts: Any = ens.experts.take(which)
+        embedding = self.embedding.take(which)
+        reference = None if self.reference is None else self.reference.take(which)
+        points = self._embed(experts, embedding, len(members)) if self.cached else None
+        group = ExpertGroup(members, which, embedding, points, reference)
+        if self.exact:
+            self._correlate(group, experts, computed)
+            return group
+        for rows, part in () if computed else self._blocks(group, experts):
+            self.mu[which, rows], self.v[which, rows] = experts.predict(part)
+            if self.q is not None and reference is not None:
+                self.q[which, rows] = reference.relevance(experts, part)
+        return group
+
+    def _embed(self, experts: Any, embedding: Embedding, H: int) -> Points:
+        """All candidates in the form of these experts, made in blocks; of exact ones, room."""
+        U, F = len(self.X), embedding.width(experts)
+        if self.exact:
+            return CorrelatedPoints(self.X, GrowingRows.room(H, len(experts.X), U))
+        Phi = np.empty((H, U, F), self.dtype)
+        for rows in random_features.blocks(U, 2 * 8 * H * F):
+            Phi[:, rows] = embedding.points(experts, self.X[rows], self.dtype)
+        return Phi
+
+    def _correlate(self, group: ExpertGroup, experts: Any, computed: bool) -> None:
+        """Correlations of exact experts, to be kept where there is room, and what they say."""
+        w, kept = group.which, cast(CorrelatedPoints | None, group.points)
+        for rows in () if computed and kept is None else self._slices(group, experts):
+            part = experts.correlated(self.X[rows])
+            if kept is not None:
+                kept.K[:, :, rows] = part.K
+            if not computed and self.q is not None and group.reference is not None:
+                near = experts.solved(part)
+                self.mu[w, rows], self.v[w, rows] = experts.predict(near)
+                self.q[w, rows] = group.reference.relevance(experts, near)
+            elif not computed:
+                self.mu[w, rows], self.v[w, rows] = experts.used_up(part)
+
+    def _shrunk(self, group: ExpertGroup, kept: NDArray[np.intp]) -> ExpertGroup:
+        """The group without the experts that no longer matter."""
+        points = group.points
+        if points is not None:
+            points = points.take(kept) if self.exact else points[kept]
+        members = group.members[kept]
+        reference = None if group.reference is None else group.reference.take(kept)
+        return ExpertGroup(
+            members, index_of(members), group.embedding.take(kept), points, reference
+        )
+
+    def _make_reference(self, ens: Ensemble, R: Array) -> FeatureReference | ExactReference:
+        if self.exact:
+            some = np.random.default_rng(len(R)).permutation(len(R))[:N_REFERENCE_POINTS]
+            return ExactReference(self.embedding.points(ens.experts, R[np.sort(some)]))
+        width = len(ens.log_w) * self.embedding.width(ens.experts)
+        parts = random_features.blocks(len(R), 2 * 8 * width)
+        return FeatureReference.of(
+            (self.embedding.points(ens.experts, R[rows]) for rows in parts), len(R)
+        )

@@ -1,0 +1,173 @@
+"""The seam of pools: what a learner needs to know of its candidates, however many and wherever.
+
+A pool holds what the experts believe of every candidate, and is asked for little: to follow a
+label, to be scored in one pass, and for mean and variance of a few rows. A pass goes block by block
+and gives, for each score, its range and the best few (`core.tie_breaking`: `best_of` for a block,
+an associative `merge` for two answers), so that one array in memory, shards on disk and a cluster
+run the same code, and the answer does not depend on the blocks.
+
+`memory_pool` keeps a pool in memory, `sharded` reads one from shards. A pool is a cache of what
+follows from a state (`beliefs`): it may move itself in place, for whoever has it can make it anew.
+
+Ensemble and pool together: as they are, or as they would be were some candidates answered.
+
+A batch is chosen by what would be believed if every candidate that is out had been given the label
+that is expected of it, the weights of the experts being what they are (`choosing`).
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weal.core.arrays import Array
+from weal.core.extensions.target_covariance import Targets
+from weal.core.paper import ensemble
+from weal.core.paper.acquisition import Acquisition
+from weal.core.paper.ensemble import Ensemble
+from weal.core.protocols import Embedding, Points
+from weal.core.tie_breaking import BestCandidates
+
+Combine = Callable[[Array], Array]  # scores (K, n) -> (n,)
+
+
+@dataclass(frozen=True, slots=True)
+class SingleScore:
+    """The scores of one function, of all."""
+
+    k: int
+
+    def __call__(self, scores: Array) -> Array:
+        """The scores (n,) of function k, of all (K, n)."""
+        return np.asarray(scores[self.k])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScorePass:
+    """What the scores of one pass over a pool follow from, besides the pool."""
+
+    ens: Ensemble
+    functions: Mapping[str, Acquisition]  # K
+    X: Array  # (t, d)  labelled points, scaled
+    y: Array  # (t,)    their labels, as experts see them
+    key: tuple[int, int]  # (seed, step)
+    free: NDArray[np.bool_]  # (U,)  who may be asked
+    ids: Sequence[Hashable]  # U
+    cost: Array | None = None  # (U,)  that scores are divided by; None: by nothing
+    targets: Targets | None = None  # that `mvr` looks at, where a function does
+    order: NDArray[np.intp] | None = None  # (U,)  positions by the hash of (seed, id), with targets
+
+    @property
+    def seed(self) -> int:
+        """What breaks ties."""
+        return self.key[0]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PoolSnapshot:
+    """What a pool believed after the first n labels: all that is needed to go on from there."""
+
+    n: int
+    members: NDArray[np.intp]  # (H,)  experts held
+    mu: Array  # (H, U)
+    v: Array  # (H, U)
+
+
+class PoolScores(Protocol):
+    """The scores of a pass."""
+
+    @property
+    def low(self) -> Array:
+        """The least score (K,) of each function over the free candidates."""
+
+    @property
+    def high(self) -> Array:
+        """The largest score (K,) of each function over the free candidates."""
+
+    def best(self, combine: Combine) -> BestCandidates:
+        """The best of the free candidates by what `combine` makes of their scores."""
+
+    def at(self, n: int) -> Array:
+        """The scores (K,) of candidate n."""
+
+
+class Pool(Protocol):
+    """What the experts believe of U candidates."""
+
+    @property
+    def X(self) -> Array:
+        """The candidates (U, d), scaled."""
+
+    def follow(self, before: Ensemble, step: Any, after: Ensemble) -> None:
+        """Move by the step of a label (`core.paper.feature_gp.Step`) that took one ensemble to the
+        other.
+        """
+
+    def fork(self) -> Self:
+        """Another pool that starts from this one and goes its own way."""
+
+    def renewed(self, ens: Ensemble) -> "Pool":
+        """Another pool for the same experts after other labels, computed from scratch."""
+
+    def snapshot(self, n: int) -> PoolSnapshot | None:
+        """What is believed after n labels, for a pool that goes on from there, where that pays."""
+
+    def scored(self, asked: ScorePass) -> PoolScores:
+        """Every function on every free candidate, in one pass."""
+
+    def predict(self, ens: Ensemble, at: Sequence[int]) -> tuple[Array, Array]:
+        """Means and variances (M, n) of all experts for the candidates `at`."""
+
+    def held(self, at: Sequence[int] | NDArray[np.intp]) -> tuple[NDArray[np.intp], Array, Array]:
+        """The experts held (H,), and their means and variances (H, n) for the candidates `at`."""
+
+
+MIN_PENDING_FOR_JOINT_UPDATE = 16  # candidates out from which believing them together is faster
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PendingPosterior:
+    """Ensemble and pool as they are, or as they would be were all candidates out answered."""
+
+    ens: Ensemble
+    embedding: Embedding
+    pool: Pool
+    X: Array  # (t, d)  labelled points, scaled
+    y: Array  # (t,)    their labels, as experts see them
+    targets: Targets | None = None  # of `mvr`, where a function looks at them
+    order: NDArray[np.intp] | None = None  # candidates by the hash of (seed, id), with targets
+
+    def points(self, at: Sequence[int]) -> Points:
+        """The candidates `at`, in the form that the experts take."""
+        return self.embedding.points(self.ens.experts, self.pool.X[list(at)])
+
+    def means(self, at: Sequence[int]) -> Array:  # (n,)
+        """What the ensemble expects of the candidates `at`, as experts see labels."""
+        held, mu, _ = self.pool.held(at)
+        w, each = self.ens.w[held], np.ascontiguousarray(mu.T)
+        return np.array([w @ row for row in each])  # in turn: the same bits for one and for many
+
+
+def with_pseudo_labels(outlook: PendingPosterior, at: Sequence[int], y: Array) -> PendingPosterior:
+    """The outlook were the candidates `at` given the labels y (K,), as experts see them.
+
+    The pool of the outlook moves on, and is not to be used again.
+    """
+    ens, pool, targets = outlook.ens, outlook.pool, outlook.targets
+    if len(at) >= MIN_PENDING_FOR_JOINT_UPDATE:
+        points, lam = outlook.points(at), ens.ratios(np.zeros(len(y)))
+        ens = replace(ens, experts=ens.experts.absorb(points, y, lam)[0])
+        targets = None if targets is None else targets.renewed(ens.experts)  # type: ignore[arg-type]
+        outlook = replace(outlook, ens=ens, pool=pool.renewed(ens))
+    else:
+        for n, label in zip(at, y.tolist(), strict=True):
+            told = ensemble.step(ens, outlook.points([n]), label)
+            after = replace(ens, experts=ens.experts.condition(told))
+            pool.follow(ens, told, after)
+            targets = None if targets is None else targets.after(told)
+            ens = after
+            outlook = replace(outlook, ens=ens)
+    X = np.concatenate([outlook.X, pool.X[list(at)]])
+    return replace(outlook, X=X, y=np.append(outlook.y, y), targets=targets)

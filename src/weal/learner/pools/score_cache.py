@@ -1,0 +1,108 @@
+"""Scores of the last pass, kept by whoever computed them: in memory, or on disk where many.
+
+A process keeps scores of one pass only, under the key of the state that they belong to (number of
+labels and hash): for another state there is nothing here, and what is missing is computed again.
+So a worker that died, or one that never saw a shard, costs time and changes nothing. A disk that
+cannot take them ends the pass, and what was kept on it is deleted at once.
+"""
+
+import atexit
+import io
+import tempfile
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weal.errors import DiskFull
+from weal.files import remove_folder
+
+SCORE_CACHE_BYTES = 384 * 2**20  # bytes of scores in memory, in each process
+
+Scores = NDArray[np.float32]
+
+
+class _ScoreCache:
+    """What this process keeps."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.key, self.bytes = "", 0
+        self.scores: dict[int, Scores] = {}
+        self.files: dict[int, Path] = {}
+        self.written: set[int] = set()  # begun, whole or not
+        self.folder: Path | None = None
+
+    def turn_to(self, key: str) -> None:
+        """From now on scores of this state, and no others."""
+        if key == self.key:
+            return
+        self.key, self.bytes, self.scores, self.files = key, 0, {}, {}
+        if self.folder is not None:
+            with suppress(OSError):  # the disk was emptied under us
+                remove_folder(self.folder, [f"{start}.npy" for start in self.written])
+            self.folder, self.written = None, set()
+
+
+_kept = _ScoreCache()
+
+
+def keep(key: str, start: int, scores: Scores) -> None:
+    """Keep the scores (K, n) of the shard that begins at this position; DiskFull where none may."""
+    with _kept.lock:
+        _kept.turn_to(key)
+        if _kept.bytes + scores.nbytes <= SCORE_CACHE_BYTES:
+            _kept.bytes += scores.nbytes
+            _kept.scores[start] = scores
+            return
+    try:
+        path = _write_scores(start, scores)
+    except FileNotFoundError:  # another pass began meanwhile, or the disk was emptied under us
+        return
+    except OSError as error:
+        forget()
+        raise DiskFull(
+            f"the folder {tempfile.gettempdir()} cannot take the scores of a pass: "
+            f"{error.strerror or error}; make room there, or name another with TMPDIR"
+        ) from error
+    with _kept.lock:
+        if _kept.key == key:
+            _kept.files[start] = path
+
+
+def _write_scores(start: int, scores: Scores) -> Path:
+    """The file of the scores. As bytes: `np.save` does not hear of what fails when it closes."""
+    with _kept.lock:
+        if _kept.folder is None:
+            _kept.folder = Path(tempfile.mkdtemp(prefix="weal-scores-"))
+        path = _kept.folder / f"{start}.npy"
+        _kept.written.add(start)
+    whole = io.BytesIO()
+    np.save(whole, scores)
+    path.write_bytes(whole.getbuffer())
+    return path
+
+
+def find(key: str, start: int) -> Scores | None:
+    """The scores of that shard, if this process has them."""
+    with _kept.lock:
+        if _kept.key != key:
+            return None
+        if start in _kept.scores:
+            return _kept.scores[start]
+        path = _kept.files.get(start)
+    try:
+        return None if path is None else np.asarray(np.load(path))
+    except (OSError, ValueError):  # the disk was emptied under us
+        return None
+
+
+def forget() -> None:
+    """Keep nothing any longer."""
+    with _kept.lock:
+        _kept.turn_to("")
+
+
+atexit.register(forget)

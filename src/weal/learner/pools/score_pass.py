@@ -1,0 +1,195 @@
+"""The scores of a pass over a pool in memory, block by block.
+
+Functions that look at one candidate at a time (`core.paper.acquisition.is_pointwise`) get blocks of
+SCORED candidates, whose temporary arrays stay small; others get the whole pool. Functions that look
+at targets (`mvr`) get the free candidates, of large pools a shortlist (`shortlist`); all others
+have the least score of these.
+
+Which candidates a score that costs much looks at: all of a small pool, some of a large one.
+
+Of more than SHORTLIST free candidates these are the half of SHORTLIST that the mixture is least
+sure of (gpm-var), and as many with the least hash of (seed, id), wherever they are. Variances
+within 1e-9 of one another are equal here, and the hash decides: rounding, the order of the pool and
+the blocks or shards that it is walked in decide nothing.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weal.core.arrays import Array
+from weal.core.constants import SHORTLIST_CANDIDATES
+from weal.core.extensions.more_acquisitions import is_ours, is_pointwise, needs_targets
+from weal.core.extensions.variance_reduction import TargetBelief, experts_in_reduction
+from weal.core.paper.acquisition import Acquisition, Belief, gpm_var
+from weal.core.tie_breaking import BestCandidates, best_candidates, merge
+from weal.learner.pools.protocol import Combine, ScorePass
+
+_VARIANCE_STEPS = 2.0**30  # that variances are told apart by, within a factor of two
+
+
+def shortlist(asked: ScorePass, variances: Callable[[], Array]) -> NDArray[np.intp]:
+    """Positions of the candidates to look at, ascending."""
+    free = np.flatnonzero(asked.free)
+    if len(free) <= SHORTLIST_CANDIDATES:
+        return free
+    assert asked.order is not None
+    hashed = asked.order[asked.free[asked.order]]
+    values = variances()[hashed]
+    if asked.cost is not None:  # else what is cheap might never be looked at
+        values = values / asked.cost[hashed]
+    best = _best(round_variances(values))
+    return np.unique(np.concatenate([hashed[: SHORTLIST_CANDIDATES // 2], hashed[best]]))
+
+
+def round_variances(variances: Array) -> Array:  # (N,) -> (N,)
+    """Variances that are told apart: to 30 bits, whatever the others are."""
+    mantissa, exponent = np.frexp(variances)
+    return np.asarray(np.ldexp(np.rint(mantissa * _VARIANCE_STEPS) / _VARIANCE_STEPS, exponent))
+
+
+def _best(values: Array) -> NDArray[np.intp]:
+    """Positions of the half of SHORTLIST largest values; of equal ones, the first."""
+    half = SHORTLIST_CANDIDATES // 2
+    least = np.partition(values, len(values) - half)[len(values) - half]
+    above = np.flatnonzero(values > least)
+    return np.concatenate([above, np.flatnonzero(values == least)[: half - len(above)]])
+
+
+SCORE_BLOCK_CANDIDATES = 65_536  # candidates of a block
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemoryScores:
+    """Scores of K functions on U candidates."""
+
+    asked: ScorePass
+    scores: Array  # (K, U); finite on the free ones
+
+    @property
+    def low(self) -> Array:  # (K,)
+        """The least score of each function over the free candidates."""
+        return np.asarray(self.scores.min(axis=1, where=self.asked.free, initial=np.inf))
+
+    @property
+    def high(self) -> Array:  # (K,)
+        """The largest score of each function over the free candidates."""
+        return np.asarray(self.scores.max(axis=1, where=self.asked.free, initial=-np.inf))
+
+    def best(self, combine: Combine) -> BestCandidates:
+        """The best of the free candidates by what `combine` makes of their scores."""
+        return reduce(merge, (self._best(combine, rows) for rows in _blocks(self.scores.shape[1])))
+
+    def _best(self, combine: Combine, rows: slice) -> BestCandidates:
+        asked, start = self.asked, rows.start
+        ids = asked.ids[rows] if rows.stop < len(asked.ids) or start else asked.ids
+        return best_candidates(
+            combine(self.scores[:, rows]), asked.free[rows], asked.seed, ids, start
+        )
+
+    def at(self, n: int) -> Array:  # (K,)
+        """The scores of candidate n."""
+        return np.asarray(self.scores[:, n])
+
+
+# Of experts (H,) and candidates (N,): covariances (H, N, R) with the targets of a pass, in units of
+# the magnitude.
+Covariances = Callable[[NDArray[np.intp], NDArray[np.intp]], Array]
+
+
+def score(
+    asked: ScorePass, held: NDArray[np.intp], belief: Belief, covary: Covariances
+) -> MemoryScores:
+    """All functions on all candidates, for what the experts held believe of them.
+
+    A function that chooses alone may give -inf to what it never wants.
+    """
+    functions = asked.functions.values()
+    some, listed = belief, np.zeros(0, dtype=np.intp)
+    if asked.targets is not None:
+        listed = shortlist(asked, partial(gpm_var, belief))
+        some = _with_target_covariance(
+            asked, held, _part(belief, listed), lambda members: covary(members, listed)
+        )
+    scores = np.zeros((len(functions), belief.mu.shape[1]))
+    for row, function in zip(scores, functions, strict=True):
+        if needs_targets(function):
+            found = _score(function, some)
+            row[:] = found.min(initial=np.inf, where=~np.isnan(found))
+            row[listed] = found
+        else:
+            row[:] = _score(function, belief)
+    for (name, function), row in zip(asked.functions.items(), scores, strict=True):
+        if not is_ours(name, function):
+            _check_scores(name, row[asked.free], alone=len(scores) == 1)
+    return MemoryScores(asked, scores if asked.cost is None else scores / asked.cost)
+
+
+def belief_of(
+    asked: ScorePass, which: Any, mu: Array, v: Array, q: Array | None, X: Array
+) -> Belief:
+    """What the functions of a pass see, in units of the labels."""
+    ens = asked.ens
+    sig2, lam = ens.magnitude[which, None], ens.noise[which, None]
+    reduction = None if q is None else sig2 * q / (v + lam)
+    noise = (sig2 * lam)[:, 0]
+    known = (X, asked.X, asked.y, asked.key)
+    return Belief(ens.w[which], mu, sig2 * v, noise, *known, reduction)
+
+
+def _with_target_covariance(
+    asked: ScorePass,
+    held: NDArray[np.intp],
+    belief: Belief,
+    covary: Callable[[NDArray[np.intp]], Array],
+) -> Belief:
+    """The belief with what its weightier experts believe of the targets, too."""
+    ens, which = asked.ens, experts_in_reduction(belief.w)
+    members = held[which]
+    assert asked.targets is not None
+    cov = covary(members)
+    cov *= ens.magnitude[members, None, None]
+    mu = asked.targets.means(ens.experts, members)  # type: ignore[arg-type]
+    return replace(belief, toward=TargetBelief(which, mu, cov))
+
+
+def _blocks(U: int) -> Iterator[slice]:
+    for start in range(0, U, SCORE_BLOCK_CANDIDATES):
+        yield slice(start, min(start + SCORE_BLOCK_CANDIDATES, U))
+
+
+def _score(function: Acquisition, belief: Belief) -> Array:
+    N = belief.mu.shape[1]
+    if N <= SCORE_BLOCK_CANDIDATES or not is_pointwise(function):
+        scores = np.asarray(function(belief), dtype=np.float64)
+    else:
+        parts = [np.asarray(function(_part(belief, rows)), np.float64) for rows in _blocks(N)]
+        scores = np.concatenate(parts)
+    if scores.shape != (N,):
+        raise ValueError(
+            f"the acquisition function {getattr(function, '__name__', function)!r} returned shape "
+            f"{scores.shape}; it must return one score for each of the {N} candidates"
+        )
+    return scores
+
+
+def _part(belief: Belief, rows: Any) -> Belief:
+    """The belief on some of the candidates."""
+    reduction = None if belief.reduction is None else belief.reduction[:, rows]
+    toward = None if belief.toward is None else belief.toward.at(rows)
+    mu, var = belief.mu[:, rows], belief.var[:, rows]
+    return replace(belief, mu=mu, var=var, X=belief.X[rows], reduction=reduction, toward=toward)
+
+
+def _check_scores(name: str, scores: Array, alone: bool) -> None:
+    never = (scores == -np.inf) & (alone and (scores > -np.inf).any())
+    bad = np.flatnonzero(~(np.isfinite(scores) | never))
+    if len(bad):
+        raise ValueError(
+            f"the acquisition function {name!r} scored {len(bad)} of {len(scores)} candidates with "
+            f"{scores[bad[0]]}; scores must be finite. To leave candidates out, skip or remove them"
+        )

@@ -1,0 +1,285 @@
+"""One pass over a pool in shards: what every function says of every candidate, in short.
+
+`Scoring` is all that scores follow from besides the rows: experts held, labels, scaling. Called
+with a shard it gives a `Summary`, a pure function of the two. Two summaries of different
+shards make one (`merged`), in any order and grouping:
+
+    low, high   the least and the largest score of each function over the free candidates
+    best        of each function whoever may be taken (`core.tie_breaking.Best`)
+    top         of each function the SHORTLIST best, with their inputs: batches are chosen from them
+    unsure      who a function that looks at targets (`mvr`) is asked about (`listing`)
+
+Scores are computed in float64. Where several functions are weighed, they are kept (`weighing`).
+
+Who a score that costs much looks at, of a pool in shards: as `learner.shortlist` says.
+
+Half of them are the candidates that the mixture is least sure of (gpm-var, rounded; of equal ones
+the least hash of (seed, id)): each shard gives its own, and two lists make one. The other half have
+the least hash of all, which the index knows.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weal.core.arrays import Array
+from weal.core.constants import SHORTLIST_CANDIDATES
+from weal.core.hashing import Hashes, hash_ids, mix_with_seed
+from weal.core.paper.acquisition import gpm_var, random
+from weal.core.paper.exact_gp import ExactExperts
+from weal.core.protocols import Embedding
+from weal.core.scaling import Scaling
+from weal.core.tie_breaking import TIE_RTOL, BestCandidates, best_candidates, merge
+from weal.learner.pools import score_cache
+from weal.learner.pools.protocol import ScorePass
+from weal.learner.pools.score_pass import belief_of, round_variances
+from weal.model.checks import MAX_ABS_VALUE
+from weal.shards.encoding import InputEncoder, Later
+from weal.shards.shard import Shard
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LargestVariances:
+    """The candidates with the largest variance: by falling variance, then by hash."""
+
+    variances: Array  # (n,)  rounded
+    hashes: Hashes  # (n,)
+    at: NDArray[np.int64]  # (n,)
+    X: Array  # (n, d)  in the user's units
+
+
+def unsure_rows(
+    shard: Shard, X: Array, variances: Array, free: NDArray[np.bool_], seed: int
+) -> LargestVariances:
+    """Half of SHORTLIST of a shard's free rows."""
+    at, half = np.flatnonzero(free), SHORTLIST_CANDIDATES // 2
+    values = round_variances(variances[at])
+    if len(at) > half:
+        least = np.partition(values, len(values) - half)[len(values) - half]
+        at, values = at[values >= least], values[values >= least]
+    hashes = mix_with_seed(hash_ids(shard.ids(at)), seed) if len(at) else np.zeros(0, np.uint64)
+    return _first(LargestVariances(values, hashes, at + shard.start, X[at]))
+
+
+def merged_unsure(a: LargestVariances, b: LargestVariances) -> LargestVariances:
+    """Half of SHORTLIST of both."""
+    return _first(
+        LargestVariances(
+            np.concatenate([a.variances, b.variances]),
+            np.concatenate([a.hashes, b.hashes]),
+            np.concatenate([a.at, b.at]),
+            np.concatenate([a.X, b.X]),
+        )
+    )
+
+
+def _first(found: LargestVariances) -> LargestVariances:
+    order = np.lexsort((found.hashes, -found.variances))[: SHORTLIST_CANDIDATES // 2]
+    return LargestVariances(
+        found.variances[order], found.hashes[order], found.at[order], found.X[order]
+    )
+
+
+BATCH_SHORTLIST = 1024  # of each function, that a batch is chosen from
+BLOCK_NUMBERS = (
+    1 << 17
+)  # numbers that a block has for each expert: they stay in the processor's cache
+MIN_BLOCK_ROWS, MAX_SCORED_BLOCK_ROWS = 512, 8192  # rows
+
+Positions = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TopScores:
+    """The best few of one function: of equal scores, who comes first in the pool."""
+
+    scores: Array  # (n,)  falling
+    at: Positions  # (n,)
+    X: Array  # (n, d)  in the user's units
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PassSummary:
+    """What a pass found in some shards."""
+
+    free: int
+    low: Array  # (K,)
+    high: Array  # (K,)
+    best: tuple[BestCandidates, ...]  # K
+    top: tuple[TopScores, ...]  # K
+    unsure: LargestVariances | None  # where a function looks at targets
+    later: Later  # what is new to the plan
+    rows: Mapping[int, Array] = field(default_factory=dict)  # inputs of the best, by position
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShardScoring:
+    """What the scores of a pass follow from, besides the rows."""
+
+    key: str  # number of labels and hash of the state that the scores belong to
+    asked: ScorePass  # with the experts held alone, functions that score in a pass, no candidates
+    lists: bool  # whether candidates are listed for functions that look at targets
+    embedding: Embedding
+    reference: Any | None
+    scaling: Scaling
+    encoder: InputEncoder
+    taken: Positions  # ascending: who may not be asked
+    width: int  # numbers that a row takes for each expert
+    keeps: bool  # whether scores are kept, to be weighed later
+    shortlist: int = BATCH_SHORTLIST
+
+    def __call__(self, shard: Shard) -> PassSummary:
+        """The summary of a shard."""
+        shard.check()
+        later, parts, rows = Later(), [], []
+        for X, scores in self.blocks(shard, later):
+            parts.append(scores)
+            rows.append(X)
+        scores, K = np.concatenate(parts, axis=1), len(self.asked.functions)
+        if self.keeps:
+            score_cache.keep(self.key, shard.start, scores[:K].astype(np.float32))
+        return self._summary(shard, np.concatenate(rows), scores, later)
+
+    def blocks(self, shard: Shard, later: Later) -> Any:
+        """Rows of a shard, in the user's units, and their scores, a block at a time."""
+        done = 0
+        size = int(
+            np.clip(BLOCK_NUMBERS // max(1, self.width), MIN_BLOCK_ROWS, MAX_SCORED_BLOCK_ROWS)
+        )
+        for X in shard.blocks(self.encoder, later):
+            for start in range(0, len(X), size):
+                some = X[start : start + size]
+                yield some, self.scores(some, shard.start + done)
+                done += len(some)
+
+    def scores(self, X: Array, start: int) -> Array:  # (K, n), or (K + 1, n)
+        """The scores of rows X (n, d), in the user's units, that begin at this position.
+
+        Where candidates are to be listed, the variance of the mixture is the last of them.
+        """
+        scaled = self.scaling.inputs(X)
+        if np.abs(scaled).max(initial=0.0) > MAX_ABS_VALUE:
+            raise ValueError(
+                f"the pool has a value more than {MAX_ABS_VALUE:g} standard deviations of the "
+                "first fit's data away; check its unit, or leave it out"
+            )
+        ens = self.asked.ens
+        experts: Any = ens.experts
+        q = None
+        if self.reference is None and isinstance(experts, ExactExperts):
+            mu, v = experts.used_up(experts.correlated(scaled))
+        else:
+            points = self.embedding.points(experts, scaled)
+            mu, v = experts.predict(points)
+            q = None if self.reference is None else self.reference.relevance(experts, points)
+        belief = belief_of(self.asked, slice(None), mu, v, q, scaled)
+        functions = dict(self.asked.functions) | ({"": gpm_var} if self.lists else {})
+        alone, found = len(self.asked.functions) == 1, np.empty((len(functions), len(X)))
+        for k, (name, function) in enumerate(functions.items()):
+            if function is random:
+                found[k] = random_scores(self.asked.key, start, len(X))
+            else:
+                found[k] = _check_scores(np.asarray(function(belief)), name, len(X), alone)
+        return found
+
+    def free(self, shard: Shard) -> NDArray[np.bool_]:
+        """Which rows of a shard may be asked."""
+        first, last = np.searchsorted(self.taken, [shard.start, shard.start + shard.rows])
+        free = np.ones(shard.rows, dtype=bool)
+        free[self.taken[first:last] - shard.start] = False
+        return free
+
+    def _summary(self, shard: Shard, X: Array, scores: Array, later: Later) -> PassSummary:
+        free, seed, K = self.free(shard), self.asked.seed, len(self.asked.functions)
+        best = tuple(best_rows(shard, row, free, seed) for row in scores[:K])
+        unsure = unsure_rows(shard, X, scores[K], free, seed) if self.lists else None
+        at = [entry.position for one in best for entry in one.entries]
+        return PassSummary(
+            int(free.sum()),
+            scores[:K].min(axis=1, where=free, initial=np.inf),
+            scores[:K].max(axis=1, where=free, initial=-np.inf),
+            best,
+            tuple(top_rows(shard.start, X, row, free, self.shortlist) for row in scores),
+            unsure,
+            later,
+            {n: X[n - shard.start] for n in at},
+        )
+
+
+def best_rows(shard: Shard, scores: Array, free: NDArray[np.bool_], seed: int) -> BestCandidates:
+    """Who may be taken of a shard's rows; ids are read of those who tie alone."""
+    if not free.any():
+        return BestCandidates()
+    top = float(scores.max(where=free, initial=-np.inf))
+    least = top - TIE_RTOL * abs(top) if np.isfinite(top) else top
+    at = np.flatnonzero(free & (scores >= least))
+    found = best_candidates(scores[at], np.ones(len(at), dtype=bool), seed, shard.ids(at))
+    return shift_positions(found, at + shard.start)
+
+
+def top_rows(start: int, X: Array, scores: Array, free: NDArray[np.bool_], most: int) -> TopScores:
+    """The `most` best of the free rows; of equal ones those that come first."""
+    at = np.flatnonzero(free)
+    if len(at) > most:
+        values = scores[at]
+        least = np.partition(values, len(values) - most)[len(values) - most]
+        at = at[values >= least]
+    order = np.lexsort((at, -scores[at]))[:most]
+    at = at[order]
+    return TopScores(scores[at], at + start, X[at])
+
+
+def merge_summaries(a: PassSummary, b: PassSummary, most: int = BATCH_SHORTLIST) -> PassSummary:
+    """What both found, with the `most` best of each function."""
+    best = tuple(merge(one, other) for one, other in zip(a.best, b.best, strict=True))
+    here = {entry.position for one in best for entry in one.entries}
+    rows = {n: x for n, x in (*a.rows.items(), *b.rows.items()) if n in here}
+    return PassSummary(
+        a.free + b.free,
+        np.minimum(a.low, b.low),
+        np.maximum(a.high, b.high),
+        best,
+        tuple(merged_top(one, other, most) for one, other in zip(a.top, b.top, strict=True)),
+        None if a.unsure is None or b.unsure is None else merged_unsure(a.unsure, b.unsure),
+        a.later + b.later,
+        rows,
+    )
+
+
+def merged_top(a: TopScores, b: TopScores, most: int) -> TopScores:
+    """The `most` best of both."""
+    scores, at = np.concatenate([a.scores, b.scores]), np.concatenate([a.at, b.at])
+    order = np.lexsort((at, -scores))[:most]
+    return TopScores(scores[order], at[order], np.concatenate([a.X, b.X])[order])
+
+
+def shift_positions(best: BestCandidates, at: NDArray[np.intp]) -> BestCandidates:
+    """The same with positions `at` in place of 0, 1, 2, ..."""
+    entries = tuple(entry._replace(position=int(at[entry.position])) for entry in best.entries)
+    return replace(best, entries=entries)
+
+
+def random_scores(key: tuple[int, int], start: int, n: int) -> Array:
+    """What `random` says of n candidates from a position on: as of a pool in memory."""
+    bits = np.random.PCG64(np.random.SeedSequence(list(key)))
+    bits.advance(start)
+    return np.asarray(np.random.Generator(bits).random(n))
+
+
+def _check_scores(scores: Array, name: str, n: int, alone: bool) -> Array:
+    """The scores of a function, one for each of n candidates, all finite."""
+    if scores.shape != (n,):
+        raise ValueError(
+            f"the acquisition function {name!r} returned shape {scores.shape}; it must return one "
+            f"score for each of the {n} candidates that it is given"
+        )
+    bad = np.flatnonzero(~(np.isfinite(scores) | ((scores == -np.inf) & alone)))
+    if len(bad):
+        raise ValueError(
+            f"the acquisition function {name!r} scored {len(bad)} of {n} candidates with "
+            f"{scores[bad[0]]}; scores must be finite. To leave candidates out, skip or remove them"
+        )
+    return scores

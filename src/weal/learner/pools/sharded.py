@@ -1,0 +1,270 @@
+"""A pool in shards behind the seam of `learner.pool`: it keeps experts, and reads rows when asked.
+
+Nothing is moved when a label comes: the next pass scores every candidate by the experts as they are
+then. What is kept between passes (the summary of the last ones, and the scores of the last one,
+`kept`) carries the key of the state that it belongs to.
+"""
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import fields, is_dataclass, replace
+from functools import partial, reduce
+from hashlib import blake2b
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weal.core.arrays import Array, GrowingRows
+from weal.core.constants import SHORTLIST_CANDIDATES as LISTED
+from weal.core.extensions.embeddings import Exact
+from weal.core.extensions.expert_pruning import (
+    largest_prior,
+    reachable_moments,
+    select_experts_to_keep,
+)
+from weal.core.extensions.more_acquisitions import is_pointwise, needs_targets
+from weal.core.extensions.reference_variance import (
+    N_REFERENCE_POINTS,
+    ExactReference,
+    FeatureReference,
+)
+from weal.core.paper import random_features
+from weal.core.paper.acquisition import random
+from weal.core.paper.ensemble import Ensemble
+from weal.core.protocols import Embedding
+from weal.core.scaling import Scaling
+from weal.learner.pools.combined_scores import ShardContext, ShardedScores, TargetScores
+from weal.learner.pools.protocol import PoolSnapshot, ScorePass
+from weal.learner.pools.score_pass import belief_of, score
+from weal.learner.pools.shard_pass import (
+    BATCH_SHORTLIST,
+    PassSummary,
+    Positions,
+    ShardScoring,
+    merge_summaries,
+)
+from weal.learner.pools.sharded_rows import ScaledRows
+
+PRUNING_SAMPLE = 256  # candidates that decide who is held
+PROGRESS_TEXT = "scoring"
+MAX_CACHED_PASSES = 4  # summaries of passes that are kept
+
+
+class ShardedPool:
+    """What the experts believe of the candidates in shards: computed from the rows when asked."""
+
+    def __init__(
+        self,
+        ens: Ensemble,
+        embedding: Embedding,
+        scaling: Scaling,
+        place: ShardContext,
+        reference: Array | None = None,
+    ) -> None:
+        self.ens, self.embedding, self.scaling, self.place = ens, embedding, scaling, place
+        self.rows = ScaledRows(place.candidates.X, scaling)
+        self.reference_points = reference
+        self.exact = isinstance(embedding, Exact)
+
+    @property
+    def X(self) -> Any:
+        """The candidates, scaled, by position."""
+        return self.rows
+
+    def follow(self, before: Ensemble, step: Any, after: Ensemble) -> None:
+        """The experts after the label are those that count."""
+        self.ens = after
+
+    def fork(self) -> Self:
+        """Another that goes its own way."""
+        return copy(self)
+
+    def renewed(self, ens: Ensemble) -> "ShardedPool":
+        """Another for other experts."""
+        twin = copy(self)
+        twin.ens = ens
+        return twin
+
+    def snapshot(self, n: int) -> PoolSnapshot | None:
+        """Nothing is kept that would take long to compute."""
+        return None
+
+    def predict(self, ens: Ensemble, at: Sequence[int]) -> tuple[Array, Array]:
+        """Means and variances (M, n) of all experts for the candidates `at`."""
+        experts: Any = ens.experts
+        mu, v = experts.predict(self.embedding.points(experts, self.rows[np.asarray(at)]))
+        return mu, v
+
+    def held(self, at: Sequence[int] | NDArray[np.intp]) -> tuple[NDArray[np.intp], Array, Array]:
+        """The experts held, and their means and variances (H, n) for the candidates `at`."""
+        members = self._held(self.ens, self._reference(self.ens))
+        experts: Any = self.ens.experts.take(members)
+        X = self.rows[np.asarray(at)]
+        mu, v = experts.predict(self.embedding.take(members).points(experts, X))
+        return members, mu, v
+
+    def scored(self, asked: ScorePass) -> ShardedScores:
+        """Every function on every free candidate, in one pass; or as it was found before."""
+        _refuse_whole(asked)
+        candidates = self.place.candidates
+        parts = candidates.parts
+        reference = self._reference(asked.ens)
+        members = self._held(asked.ens, reference)
+        scoring = self._scoring(asked, members, reference)
+        memo = self.place.memo
+        if scoring.key not in memo:
+            crew, progress = self.place.crew, self.place.progress
+            merge = partial(merge_summaries, most=scoring.shortlist)
+            each = crew.each(scoring, parts, PROGRESS_TEXT, progress, merge)
+            found = reduce(merge, (one for _, one in each))
+            aimed = self._aimed(asked, members, found, reference)
+            while len(memo) >= MAX_CACHED_PASSES:
+                memo.pop(next(iter(memo)))
+            memo[scoring.key] = ShardedScores(self.place, scoring, found, parts, aimed, {})
+        return memo[scoring.key]
+
+    def _aimed(
+        self, asked: ScorePass, members: NDArray[np.intp], found: PassSummary, reference: Any | None
+    ) -> TargetScores:
+        """The scores of functions that look at targets, on the candidates listed for them."""
+        functions = [(k, *pair) for k, pair in enumerate(asked.functions.items())]
+        aimed = [(k, name, f) for k, name, f in functions if needs_targets(f)]
+        if not aimed or found.unsure is None:
+            return TargetScores((), np.zeros(0, np.int64), np.zeros((0, 0)))
+        candidates, unsure = self.place.candidates, found.unsure
+        candidates.X.remember(unsure.at.tolist(), unsure.X)
+        taken = np.flatnonzero(~asked.free)
+        near = candidates.least(self.place.seed, LISTED // 2, taken)
+        at = np.unique(np.concatenate([unsure.at, near]))
+        if found.free <= LISTED:  # then all are looked at
+            at = np.flatnonzero(asked.free)
+        own = {name: f for _, name, f in aimed}
+        few = replace(asked, functions=own, free=np.ones(len(at), bool), ids=candidates.ids.at(at))
+        X, experts = self.rows[at], asked.ens.experts.take(members)
+        points = self.embedding.take(members).points(experts, X)
+        mu, v = experts.predict(points)
+        q = None if reference is None else reference.take(members).relevance(experts, points)
+        belief = belief_of(few, members, mu, v, q, X)
+        scores = score(few, members, belief, partial(self._covariances, few, X)).scores
+        return TargetScores(tuple(k for k, *_ in aimed), at, scores)
+
+    def _covariances(
+        self, asked: ScorePass, X: Array, members: NDArray[np.intp], at: NDArray[np.intp]
+    ) -> Array:  # (H, n, R)
+        """Covariances of rows X[at] with the targets of a pass, under some of the experts."""
+        assert asked.targets is not None
+        experts: Any = asked.ens.experts.take(members)
+        points = (
+            experts.correlated(X[at])
+            if self.exact
+            else self.embedding.take(members).points(experts, X[at])
+        )
+        return asked.targets.covariance(asked.ens.experts, members, points)  # type: ignore[arg-type]
+
+    def _scoring(
+        self, asked: ScorePass, members: NDArray[np.intp], reference: Any | None
+    ) -> ShardScoring:
+        ens = _take_experts(asked.ens, members)
+        taken = np.flatnonzero(~asked.free).astype(np.int64)
+        functions = {name: f for name, f in asked.functions.items() if not needs_targets(f)}
+        few = replace(
+            asked, ens=ens, functions=functions, free=np.zeros(0, bool), ids=(), targets=None,
+            order=None,
+        )  # fmt: skip
+        place, embedding = self.place, self.embedding.take(members)
+        return ShardScoring(
+            key=self._key(asked, few, taken),
+            asked=few,
+            lists=len(functions) < len(asked.functions),
+            keeps=len(asked.functions) > 1,
+            embedding=embedding,
+            reference=None if reference is None else reference.take(members),
+            scaling=self.scaling,
+            encoder=place.candidates.encoder,
+            taken=taken,
+            width=embedding.width(ens.experts),
+            shortlist=BATCH_SHORTLIST,
+        )
+
+    def _key(self, whole: ScorePass, asked: ScorePass, taken: Positions) -> str:
+        """Number of labels, and a hash of all that the scores follow from."""
+        found = blake2b(self.place.candidates.pool.content.encode(), digest_size=16)
+        names = [(name, id(function)) for name, function in whole.functions.items()]
+        closed = sorted(self.place.candidates.closed)
+        found.update(repr((names, asked.key, closed, self.reference_points is None)).encode())
+        for part in (asked.ens, asked.X, asked.y, taken, self.scaling, whole.targets):
+            _hash(found, part)
+        return f"{len(asked.y)} {found.hexdigest()}"
+
+    def _held(self, ens: Ensemble, reference: Any | None) -> NDArray[np.intp]:
+        """The experts to hold (`core.extensions.expert_pruning`), by what is believed of some of
+        the candidates.
+        """
+        candidates = self.place.candidates
+        at = candidates.sample(self.place.seed)
+        at = at[
+            np.unique(np.linspace(0, len(at) - 1, min(len(at), PRUNING_SAMPLE)).astype(np.intp))
+        ]
+        X = self.rows[at]
+        sig2, lam = ens.magnitude[:, None], ens.noise[:, None]
+
+        def believed(which: NDArray[np.intp]) -> tuple[Array, Array, Array | None]:
+            experts: Any = ens.experts.take(which)
+            points = self.embedding.take(which).points(experts, X)
+            mu, v = experts.predict(points)
+            if reference is None:
+                return mu, sig2[which] * v, None
+            q = reference.take(which).relevance(experts, points)
+            return mu, sig2[which] * v, sig2[which] * q / (v + lam[which])
+
+        prior = largest_prior(self.embedding, ens.experts, X)
+        return select_experts_to_keep(ens.w, reachable_moments(ens, prior), believed)
+
+    def _reference(self, ens: Ensemble) -> FeatureReference | ExactReference | None:
+        """The reference points as these experts see them; a sample where they are exact."""
+        R = self.reference_points
+        if R is None:
+            return None
+        if self.exact:
+            some = np.random.default_rng(len(R)).permutation(len(R))[:N_REFERENCE_POINTS]
+            return ExactReference(self.embedding.points(ens.experts, R[np.sort(some)]))
+        width = len(ens.log_w) * self.embedding.width(ens.experts)
+        blocks = random_features.blocks(len(R), 2 * 8 * width)
+        points = (self.embedding.points(ens.experts, R[rows]) for rows in blocks)
+        return FeatureReference.of(points, len(R))
+
+
+def _hash(found: Any, value: Any) -> None:
+    """Add a value to a hash: arrays by their bytes, dataclasses field by field."""
+    if isinstance(value, GrowingRows):
+        _hash(found, value.array)
+    elif isinstance(value, np.ndarray):
+        found.update(repr((value.shape, value.dtype.str)).encode())
+        found.update(np.ascontiguousarray(value).tobytes())
+    elif is_dataclass(value):
+        found.update(type(value).__name__.encode())
+        for one in fields(value):
+            _hash(found, getattr(value, one.name))
+    elif isinstance(value, tuple):
+        for one in value:
+            _hash(found, one)
+    else:
+        found.update(repr(value).encode())
+
+
+def _take_experts(ens: Ensemble, members: NDArray[np.intp]) -> Ensemble:
+    """Some of the experts, with the weights that they have among all."""
+    experts: Any = ens.experts
+    own: dict[str, Any] = {"log_w": ens.log_w[members], "noise": ens.noise[members]}
+    return replace(ens, experts=experts.take(members), scale=ens.scale.take(members), **own)
+
+
+def _refuse_whole(asked: ScorePass) -> None:
+    """Refuse functions that must see all candidates at once."""
+    for name, function in asked.functions.items():
+        if not (is_pointwise(function) or function is random):
+            raise ValueError(
+                f"the acquisition function {name!r} looks at all candidates at once, which a pool "
+                "in shards cannot show; if it scores each by itself, say so: f.pointwise = True"
+            )

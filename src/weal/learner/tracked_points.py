@@ -1,0 +1,100 @@
+"""Which points `mvr` wants to be sure of: some of the pool, or of the reference that was given.
+
+Of the pool it is the TARGETS candidates with the least hash of (seed, id), labelled or not, so that
+the order of the pool decides nothing, and a candidate that comes or goes changes one target at the
+most. What was added to the pool counts like the rest. Of a reference of the user's own it is as
+many by the hash of their number.
+
+Labels that pseudo labels are judged by, and what is believed of them
+(`core.paper.adaptive_acquisition`).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weal.core.arrays import Array
+from weal.core.constants import N_TARGET_POINTS
+from weal.core.hashing import least_hashes
+from weal.core.paper.adaptive_acquisition import ValidationLabels
+from weal.core.tie_breaking import by_hash
+from weal.learner.candidates import Candidates
+from weal.learner.pools.sharded_candidates import Pooled, ShardedCandidates
+from weal.learner.state import State
+from weal.model.checks import check_distance
+from weal.model.model import Model
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TargetPoints:
+    """The targets of a state, and its candidates by hash."""
+
+    candidates: Pooled
+    reference: Array | None
+    order: NDArray[np.intp] | None  # (U,)  positions of candidates by the hash of (seed, id)
+    X: Array  # (R, d)  in the user's units
+
+    def serves(self, state: State) -> bool:
+        """Whether these are the targets of that state."""
+        return self.candidates is state.candidates and self.reference is state.reference
+
+
+def target_points(state: State, last: TargetPoints | None = None) -> TargetPoints:
+    """The targets of a state; `last` are those of an earlier one."""
+    candidates, reference, seed = state.candidates, state.reference, state.settings.seed
+    if isinstance(candidates, ShardedCandidates):
+        X = _of_shards(candidates, reference, seed)
+        if last is not None and np.array_equal(X, last.X):
+            X = last.X
+        return TargetPoints(candidates, reference, None, X)
+    same = last is not None and last.candidates.ids is candidates.ids
+    order = last.order if last is not None and same else None
+    order = by_hash(seed, candidates.ids) if order is None else order
+    if reference is None or _is_pool(reference, candidates):
+        X = candidates.X[order[candidates.present[order]][:N_TARGET_POINTS]]
+    else:
+        X = reference[by_hash(seed, range(len(reference)))[:N_TARGET_POINTS]]
+    if last is not None and np.array_equal(X, last.X):
+        X = last.X  # what is kept for them serves on
+    return TargetPoints(candidates, reference, order, X)
+
+
+def _of_shards(candidates: ShardedCandidates, reference: Array | None, seed: int) -> Array:
+    if reference is not None:
+        return reference[by_hash(seed, range(len(reference)))[:N_TARGET_POINTS]]
+    return candidates.X[candidates.least(seed, N_TARGET_POINTS, candidates.gone)]
+
+
+def _is_pool(reference: Array, candidates: Candidates) -> bool:
+    """Whether the reference is what the pool was before candidates were added."""
+    N = len(reference)
+    return len(candidates) >= N and np.array_equal(reference, candidates.X[:N])
+
+
+MAX_VALIDATION_LABELS = (
+    500  # labels that pseudo labels are judged by; more cost t^2 each and tell the same
+)
+
+
+def sample_labels(X: Array, y: Array, extra: Array) -> tuple[Array, Array, Array]:
+    """The labels, or some of many; which ones does not depend on their order."""
+    if len(y) <= MAX_VALIDATION_LABELS:
+        return X, y, extra
+    rows = least_hashes(np.column_stack([X, y, extra]), MAX_VALIDATION_LABELS)
+    return X[rows], y[rows], extra[rows]
+
+
+def validation_labels(model: Model, X: Array, y: Array, extra: Array) -> ValidationLabels:
+    """Points X (V, d) with labels y (V,), and the belief on them.
+
+    `extra` (V,) are the variances of their noise with which they are folded in, in scaled labels:
+    larger than was stated where a label is held lightly.
+    """
+    ens, scale, bend = model.ensemble_, model.scaling, model.fold.bend
+    points = model.points(X)
+    mu, v = ens.experts.predict(points)
+    scaled = check_distance("y of validation", scale.labels(y))
+    r = ens.experts.remainders(points)  # as good as noise of the labels
+    lam = ens.ratios(bend.variances(extra, scaled))
+    return ValidationLabels(points, mu, v - r, bend.labels(scaled), lam + r)

@@ -1,0 +1,175 @@
+"""`apply(state, event) -> state`: everything that changes a learner, as one pure function.
+
+An event that cannot be taken (a label or candidate too far away for the model) raises ValueError,
+and the state before it stands.
+
+When labels come, three things are decided here and nowhere else: whether there are enough for a
+model (`n_start`), by which labels the experts are settled, and how many of the labels are folded in
+together with that (`weal.model.training` has the numbers of labels at which it is due):
+
+    the first model           all labels so far settle scaling and experts
+    a label was dropped       experts that follow the labels are settled by those that are left
+    or confirmed              (or by all, one of which nobody may doubt any longer)
+    labels came on top        the same, when so many have come that it is due
+    many came on top at once  the experts stay, and all labels are folded in together
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from weal.core.arrays import Array
+from weal.learner import history
+from weal.learner.events import (
+    Added,
+    Asked,
+    Event,
+    FunctionsChanged,
+    LabelsTold,
+    Released,
+    Removed,
+    Skipped,
+)
+from weal.learner.labels import Labels
+from weal.learner.pools.sharded_candidates import ShardedCandidates
+from weal.learner.sampling import sample_of_pool
+from weal.learner.state import SelectionPoint, State
+from weal.model import scaled_data
+from weal.model.checks import check_distance
+from weal.model.training import last_selection
+
+IN_BULK = 64  # labels told at once from which folding them together is faster than in turn
+
+
+def apply(state: State, event: Event) -> State:
+    """The state after the event."""
+    return _STATE_TRANSITIONS[type(event)](state, event)
+
+
+def _apply_asked(state: State, event: Asked) -> State:
+    asked = {name: row for name, row in state.asked.items() if name != event.id}
+    rows = history.add_query(state.history, len(state.labels), event.id, event.reason)
+    asked[event.id] = len(rows) - 1
+    batch = (event.id,) if event.opens else (*state.batch, event.id)
+    after = replace(state, asked=asked, batch=batch, history=rows)
+    if event.log_omega is None:
+        return after
+    return replace(after, log_omega=event.log_omega, weighed=True)
+
+
+def _apply_told(state: State, event: LabelsTold) -> State:
+    if state.settlement is not None:
+        _check_labels(state.settlement, event)
+    # [1, alg:1 line 6, alg:2 line 14]
+    labels = state.labels.after(event.dropped, event.labels, event.confirmed)
+    names = {label.name for label in event.labels}
+    adaptive = state.settings.parameters.setting.adaptive
+    anew = bool(event.dropped) or (adaptive and bool(event.confirmed))
+    return replace(
+        state,
+        labels=labels,
+        settlement=_settlement(state, labels, anew),
+        asked={name: row for name, row in state.asked.items() if name not in names},
+        skipped=state.skipped - names,
+        batch=(),
+        weighed=False,
+        history=history.add_labels(state.history, len(state.labels), event, state.asked),
+    )
+
+
+def _settlement(state: State, labels: Labels, anew: bool) -> SelectionPoint | None:
+    """What the model follows from once these are the labels."""
+    before, t = state.settlement, len(labels)
+    if before is None:
+        return _first(state, labels) if t >= state.settings.n_start else None
+    adaptive = state.settings.parameters.setting.adaptive
+    if anew:
+        if adaptive and t > 0:
+            return SelectionPoint(before.scaling, labels.arrays(), t, t, sure=labels.sure())
+        return replace(before, n=t, together=t)
+    n = last_selection(before.n, t) if adaptive else before.n
+    if n > before.n:
+        return SelectionPoint(before.scaling, labels.arrays(0, n), n, n, sure=labels.sure(0, n))
+    return replace(before, together=t) if t - len(state.labels) >= IN_BULK else before
+
+
+def _first(state: State, labels: Labels) -> SelectionPoint:
+    """Scaling by labels and all candidates (a sample of many), labelled or not; all labels settle
+    the experts.
+    """
+    X, y, noise = labels.arrays()
+    pool = state.candidates
+    at, rows = sample_of_pool(pool, state.settings.seed)
+    labelled = np.isin(at, [pool.index[name] for name in labels.by_name])
+    scaling = state.settings.parameters.scaling_of(
+        np.concatenate([X, rows[~labelled]]), y, labels.sure()
+    )
+    scaled_data.scale_data(scaling, X, y, noise)  # refuses what is too far away
+    return SelectionPoint(scaling, (X, y, noise), len(y), len(y), sure=labels.sure())
+
+
+def _check_labels(settlement: SelectionPoint, event: LabelsTold) -> None:
+    """Refuse labels, and points outside the pool, that are too far away for the model."""
+    scale = settlement.scaling
+    scaled_data.labels(scale, np.array([label.y for label in event.labels]))
+    scaled_data.noise_variances(
+        scale, np.array([label.noise for label in event.labels]), len(event.labels)
+    )
+    outside = [label.x for label in event.labels if label.name is None]
+    if outside:
+        scaled_data.inputs(scale, np.array(outside))
+
+
+def _apply_skipped(state: State, event: Skipped) -> State:
+    if not event.on:
+        return replace(state, skipped=state.skipped - {event.id}, batch=())
+    asked = {name: row for name, row in state.asked.items() if name != event.id}
+    return replace(state, skipped=state.skipped | {event.id}, asked=asked, batch=())
+
+
+def _apply_released(state: State, event: Released) -> State:
+    gone = set(event.ids)
+    asked = {name: row for name, row in state.asked.items() if name not in gone}
+    return replace(state, asked=asked, batch=())
+
+
+def _apply_added(state: State, event: Added) -> State:
+    before = len(state.candidates)
+    # Of a pool in shards, a pass says so where a row is too far away.
+    new: Array | None = None if hasattr(event.candidates, "sample") else event.candidates.X[before:]
+    if state.settlement is not None and new is not None:
+        check_distance("the pool", state.settlement.scaling.inputs(new))
+    # What the pool was stays the reference, unless one says otherwise.
+    reference = state.reference
+    if reference is None and new is not None:
+        _, reference = sample_of_pool(state.candidates, state.settings.seed)
+    if event.to_reference and new is not None:
+        reference = np.concatenate([reference, new])
+    return replace(state, candidates=event.candidates, reference=reference, batch=())
+
+
+def _apply_removed(state: State, event: Removed) -> State:
+    candidates = state.candidates.without(event.ids)
+    if isinstance(candidates, ShardedCandidates) and event.shards:
+        gone = candidates.in_shards(event.shards, state.asked)
+        candidates = candidates.without_shards(event.shards)
+        event = Removed((*event.ids, *gone), event.shards)
+    return replace(_apply_released(state, Released(event.ids)), candidates=candidates)
+
+
+def _functions_changed(state: State, event: FunctionsChanged) -> State:
+    settings = replace(state.settings, functions=event.functions)
+    return replace(state, settings=settings, log_omega=settings.even, weighed=False, batch=())
+
+
+_STATE_TRANSITIONS: dict[type, Callable[[State, Any], State]] = {
+    Asked: _apply_asked,
+    LabelsTold: _apply_told,
+    Skipped: _apply_skipped,
+    Released: _apply_released,
+    Added: _apply_added,
+    Removed: _apply_removed,
+    FunctionsChanged: _functions_changed,
+}

@@ -1,0 +1,142 @@
+"""Which kind of experts, for how many labels: exact ones as long as they fit, then inducing points.
+
+With t labels an exact expert takes t^2 numbers and t^3 / 3 multiplications. That is next to nothing
+up to SURELY_EXACT labels, and bearable while M of them take BYTES at the most, to 3,300 labels for
+12 experts, and up to MOST_EXACT labels: 10,000 would take 3.4 GB and minutes for each ask. With
+many labels few experts are left that matter, and as many play as can be exact (`most_experts`).
+
+Inducing points (`core.extensions.inducing_gp`) cost t m^2 with m of them. A smooth function is
+known through few: where an eighth of the labels, or fewer, leave remainders whose mean is ENOUGH of
+the noise, they do as well as exact experts for a fraction of the cost, and are taken. A rough one
+needs more than pays: with half of the labels as inducing points an exact expert is cheaper. So it
+stays exact while that fits. Beyond MOST_EXACT labels it has the most points whose work t m^2 is
+LABEL_WORK, so that the time of a fold is bounded however many labels there are: 926 points for
+10,000 labels.
+
+Points are chosen among the labelled inputs, of more than CHOSEN_FROM among so many, taken evenly in
+the order of their values: so the set of inputs decides, and not the order in which they came nor
+the last bit of a scaling.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from weal.core.arrays import Array
+from weal.core.extensions.embeddings import Encoded, Exact, Spectral
+from weal.core.extensions.inducing_gp import Inducing, InducingExperts, pivoted_cholesky
+from weal.core.extensions.label_warp import LabelWarp
+from weal.core.extensions.outliers.prior import NO_DOUBT, OutlierReport
+from weal.core.paper import kernels, random_features
+from weal.core.paper.ensemble import Ensemble
+from weal.core.paper.exact_gp import LEAST_RATIO, ExactExperts
+from weal.core.paper.feature_gp import FeatureExperts
+from weal.core.paper.kernels import Kernel
+from weal.core.protocols import Embedding, Experts
+from weal.model.parameters import ModelParameters, encoded_experts
+
+MAX_LABELS_ALWAYS_EXACT = 2000  # labels up to which nothing is approximated
+MAX_FACTOR_BYTES = 2**30  # for the factors of all experts
+MOST_EXACT = 4000  # labels of exact experts, above SURELY_EXACT
+MAX_INDUCING_POINTS = 4000  # inducing points of an expert
+LABEL_WORK = 2**33  # labels times squared inducing points, of all experts, beyond MOST_EXACT labels
+MIN_LABELS_PER_INDUCING_POINT = 8  # labels for each inducing point from which these are few
+MAX_REMAINDER_NOISE_SHARE = 1e-3  # mean remainder, as a share of the noise ratio
+MAX_PIVOT_CANDIDATES = 8000
+
+
+def most_exact(M: int) -> int:
+    """Labels up to which M experts may be exact ones."""
+    return max(MAX_LABELS_ALWAYS_EXACT, min(MOST_EXACT, int((MAX_FACTOR_BYTES / (8 * M)) ** 0.5)))
+
+
+def most_points(M: int, t: int = 0) -> int:
+    """Inducing points that M experts of t labels may have each: a factor and a root take their
+    square, and so does the work of a label.
+    """
+    fit = min(MAX_INDUCING_POINTS, int((MAX_FACTOR_BYTES / (2 * 8 * M)) ** 0.5))
+    return fit if t <= MOST_EXACT else max(1, min(fit, int((LABEL_WORK / (M * t)) ** 0.5)))
+
+
+def most_experts(t: int) -> int:
+    """Experts that may be exact ones for t labels; one at the least."""
+    return max(1, MAX_FACTOR_BYTES // (8 * max(t, MAX_LABELS_ALWAYS_EXACT) ** 2))
+
+
+def choose_kind(
+    approximation: str, dictionary: tuple[Kernel, ...], noise: Array, X: Array
+) -> Exact | Inducing:
+    """For experts with noise ratios (M,) and labelled inputs X (t, d); not for "features"."""
+    t, M = len(X), len(dictionary)
+    if approximation == "exact" or (approximation == "auto" and t <= MAX_LABELS_ALWAYS_EXACT):
+        return Exact()
+    if approximation == "auto" and t <= most_exact(M):
+        few = _inducing(
+            dictionary,
+            noise,
+            X,
+            min(t // MIN_LABELS_PER_INDUCING_POINT, most_points(M)),
+            whole=True,
+        )
+        return few or Exact()
+    return _inducing(dictionary, noise, X, most_points(M, t)) or Exact()
+
+
+def _inducing(
+    dictionary: tuple[Kernel, ...], noise: Array, X: Array, most: int, whole: bool = False
+) -> Inducing | None:
+    """Experts with at most so many points; None if that is not enough, where it has to be."""
+    X = np.unique(X, axis=0)
+    X = X[np.linspace(0, len(X) - 1, min(len(X), MAX_PIVOT_CANDIDATES)).round().astype(np.intp)]
+    Z = []
+    for kernel, lam in zip(dictionary, np.maximum(noise, LEAST_RATIO).tolist(), strict=True):
+        found = pivoted_cholesky(kernel, X, most, MAX_REMAINDER_NOISE_SHARE * lam)
+        if whole and not found.enough:
+            return None
+        Z.append(X[found.rows])
+    return Inducing.of(dictionary, Z)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SelectedPrior:
+    """What the first fit settles."""
+
+    dictionary: tuple[Kernel, ...]  # M; empty where the kernels are not ours to know
+    embedding: Embedding
+    ensemble: Ensemble  # before the first label
+    bend: LabelWarp  # of the labels, as the experts see them
+    doubt: OutlierReport = NO_DOUBT  # of the labels
+
+
+def _embedding(
+    setting: ModelParameters, dictionary: tuple[Kernel, ...], noise: Array, X: Array, seed: int
+) -> Embedding:
+    """How inputs become points of the experts, for noise ratios (M,) and labelled inputs X."""
+    if setting.approximation == "encoded":
+        return Encoded.of(encoded_experts(setting, X.shape[1]), len(noise))
+    if setting.approximation != "features":
+        return choose_kind(setting.approximation, dictionary, noise, X)
+    d = X.shape[1]
+    zeta = random_features.draw_frequencies(
+        dictionary, d, setting.n_frequencies, seed, setting.orthogonal
+    )
+    offset = np.array([kernel.offset for kernel in dictionary])
+    return Spectral(zeta, offset if offset.any() else None)
+
+
+def prior_experts(embedding: Embedding, dictionary: tuple[Kernel, ...], d: int, M: int) -> Experts:
+    """Experts that have seen no label."""
+    if isinstance(embedding, Exact):
+        return ExactExperts.prior(dictionary, d)
+    F = d // embedding.M if isinstance(embedding, Encoded) else embedding.width(None)
+    if isinstance(embedding, Inducing):
+        return InducingExperts.prior(M, F)
+    return FeatureExperts.prior(M, F)
+
+
+def _correlations(dictionary: tuple[Kernel, ...], X: Array, M: int) -> Array:
+    """Correlations (M, t, t): the kernels' own, or those of the features that came encoded."""
+    if dictionary:
+        return np.stack([kernels.correlation(kernel, X, X) for kernel in dictionary])
+    Phi = Encoded(M).points(None, X)
+    return FeatureExperts.prior(M, Phi.shape[2]).prior_covariance(Phi, Phi)

@@ -1,0 +1,51 @@
+"""From the user's units to the model's: the scaling that is found, and data checked on the way."""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from weal.core import scaling
+from weal.core.arrays import Array
+from weal.core.scaling import Scaling
+from weal.model.checks import check_distance, check_sample_noise, check_scaling
+
+
+def find_scaling(X: Array, y: Array, given: Scaling | None, bend: bool, encoded: bool) -> Scaling:
+    """The scaling given, or that of inputs X (N, d) and labels y (t,); inputs that come encoded
+    stay as they are.
+    """
+    d = X.shape[1]
+    fixed = check_scaling(given, d)
+    if fixed is not None:
+        return fixed
+    found = scaling.from_data(X, y, bend and not encoded)
+    return replace(found, x_mean=np.zeros(d), x_sd=np.ones(d)) if encoded else found
+
+
+def inputs(scale: Scaling, X: Array) -> Array:
+    """Scaled inputs (N, d), none of them too far away."""
+    return check_distance("X", scale.inputs(X))
+
+
+def labels(scale: Scaling, y: Array) -> Array:
+    """Scaled labels (N,), none of them too far away."""
+    return check_distance("y", scale.labels(y))
+
+
+def label_zero(scale: Scaling) -> float:
+    """Where a label of 0 lies, scaled."""
+    return -scale.y_mean / scale.y_sd
+
+
+def noise_variances(scale: Scaling, sample_noise: ArrayLike | None, t: int) -> Array:
+    """Scaled variances (t,) of what is known of the noise of t labels."""
+    sd = check_sample_noise(sample_noise, t)
+    return check_distance("sample_noise", sd / scale.y_sd) ** 2
+
+
+def scale_data(
+    scale: Scaling, X: Array, y: Array, sample_noise: ArrayLike | None
+) -> tuple[Array, Array, Array]:
+    """Inputs, labels and noise variances, all three."""
+    return inputs(scale, X), labels(scale, y), noise_variances(scale, sample_noise, len(y))

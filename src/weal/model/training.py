@@ -1,0 +1,298 @@
+"""The fold of the labels, as a value: the experts that were settled, and what labels made of them.
+
+    settle    the experts for some labels, before the first is folded in
+    absorb    fold labels in, the experts being what they are
+    advance   the same for one label whose step the core has computed already
+    learn     fold more labels in and, where experts follow the labels, settle them when that is due
+
+All in scaled units; experts see the labels through a bend (`warping`).
+
+When experts are settled anew is decided here and nowhere else. Those that follow the labels are
+settled by the first ones, and again each time that REFRESH_SHARE of the labels, REFRESH_LEAST at
+the least, have come on top (`refresh_after`, `last_settled`). Settling depends on the set of labels
+alone; when it comes depends on their number, so that the same labels told in the same order
+give the same belief, one by one or together.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+
+from weal.core.arrays import Array
+from weal.core.extensions.label_warp import LabelWarp
+from weal.core.extensions.outliers import new_labels
+from weal.core.extensions.outliers.prior import NO_DOUBT, OutlierReport
+from weal.core.paper import ensemble, random_features
+from weal.core.paper.ensemble import Ensemble
+from weal.core.paper.kernels import Kernel
+from weal.core.protocols import Embedding
+from weal.model import expert_selection
+from weal.model.blas import one_thread
+from weal.model.expert_kind import prior_experts
+from weal.model.expert_selection import ExpertSelection, select_models
+from weal.model.parameters import ModelParameters
+
+REFRESH_SHARE, REFRESH_LEAST = 0.15, 5
+NO_EXPERTS: Any = None  # of the prior, weights, scale and noise are kept and its experts made anew
+
+
+def refresh_after(t: int) -> int:
+    """Number of labels at which experts settled by t labels are settled anew."""
+    return t + max(REFRESH_LEAST, int(REFRESH_SHARE * t))
+
+
+def last_selection(n: int, t: int) -> int:
+    """Number of labels at which experts settled by n labels were settled last, once there are t."""
+    while (later := refresh_after(n)) <= t:
+        n = later
+    return n
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainingLabels:
+    """All labels, in the order told."""
+
+    X: Array  # (n, d)
+    y: Array  # (n,)
+    extra: Array  # (n,)  variances of what is known of their noise
+    sure: Array  # (n,)  whether they are called sure, as 1 and 0
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def parts(self) -> tuple[Array, Array, Array]:
+        """Inputs, labels and noise variances."""
+        return self.X, self.y, self.extra
+
+    def joined(
+        self, X: Array, y: Array, extra: Array, sure: Array | None = None
+    ) -> "TrainingLabels":
+        """These, and more."""
+        more = np.zeros(len(y)) if sure is None else sure
+        return TrainingLabels(
+            np.concatenate([self.X, X]),
+            np.append(self.y, y),
+            np.append(self.extra, extra),
+            np.append(self.sure, more),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainedEnsemble:
+    """The labels seen, the experts that were settled, and what these believe."""
+
+    setting: ModelParameters
+    seed: int
+    X: Array  # (t, d)  inputs folded in
+    y: Array  # (t,)    their labels
+    extra: Array  # (t,)    variances of what is known of their noise
+    dictionary: tuple[Kernel, ...]  # M
+    embedding: Embedding
+    prior: Ensemble  # before the first label, without its experts
+    ensemble: Ensemble
+    settled: int  # number of labels by which the experts were settled
+    bend: LabelWarp  # of the labels, as experts see them; settled with the experts
+    seen: TrainingLabels  # all labels told, those that are taken to be wrong included
+    doubt: OutlierReport = NO_DOUBT  # of the first of them, which settled the experts
+    base: Ensemble | None = None  # after those; None: no others were folded in
+
+    @property
+    def right(self) -> NDArray[np.bool_]:  # (n,)
+        """Which of the labels told are folded in: all but those that are taken to be wrong."""
+        found = np.ones(len(self.seen), dtype=np.bool_)
+        wrong = self.doubt.wrong[: len(found)]
+        found[: len(wrong)] = ~wrong
+        return found
+
+    def blocks(self, N: int) -> Iterator[slice]:
+        """N points in blocks whose points fit the memory for one."""
+        width = self.embedding.width(self.ensemble.experts)
+        return random_features.blocks(N, 2 * 8 * len(self.ensemble.log_w) * width)
+
+    def beliefs(self, X: Array) -> Iterator[tuple[slice, Array, Array]]:
+        """Means and variances (M, n) of f under each expert, one block of X (N, d) at a time."""
+        for rows in self.blocks(len(X)):
+            points = self.embedding.points(self.ensemble.experts, X[rows])
+            yield rows, *ensemble.predict(self.ensemble, points)
+
+
+def select_experts(
+    setting: ModelParameters, X: Array, y: Array, extra: Array, seed: int,
+    picked: ExpertSelection | None = None, sure: Array | None = None, zero: float = np.nan,
+) -> TrainedEnsemble:  # fmt: skip
+    """Experts for the labels y (t,) at X (t, d), none of which is folded in yet.
+
+    `picked` are the experts, where it is known already which they will be; `sure` (t,) are labels
+    that are not to be doubted, as 1 and 0; `zero` is where the zero of the labels is, in the user's
+    units, if that is known.
+    """
+    if picked is None:
+        with one_thread():
+            prior = expert_selection.make_prior(setting, X, y, extra, seed, sure, zero)
+    else:
+        prior = select_models(setting, picked, X, seed)
+    bare = replace(prior.ensemble, experts=NO_EXPERTS)
+    nothing = (X[:0], y[:0], extra[:0])
+    known = (prior.dictionary, prior.embedding)
+    seen, both = TrainingLabels(*nothing, np.zeros(0)), (bare, prior.ensemble)
+    fold = TrainedEnsemble(setting, seed, *nothing, *known, *both, len(y), prior.bend, seen)
+    return replace(fold, doubt=prior.doubt)
+
+
+def add_labels(
+    fold: TrainedEnsemble, X: Array, y: Array, extra: Array, sure: Array | None = None
+) -> TrainedEnsemble:
+    """The fold after the labels y (N,) at X (N, d), the experts being what they are.
+
+    Labels that were found to be wrong are set aside; what came since and is very surprising is held
+    lightly (`held`).
+    """
+    seen, start, n = fold.seen.joined(X, y, extra, sure), len(fold.seen), len(fold.doubt)
+    if start < n:
+        now = ~fold.doubt.wrong[start : start + len(y)]
+        first = _add_labels(fold, *(part[: n - start][now] for part in (X, y, extra)))
+        if start + len(y) <= n:
+            return replace(first, seen=seen)
+        X, y, extra = (part[n - start :] for part in (X, y, extra))
+        sure, fold = None if sure is None else sure[n - start :], first
+    if not n:
+        return replace(_add_labels(fold, X, y, extra), seen=seen)
+    base = fold.ensemble if fold.base is None else fold.base
+    noise = inflated_noise(replace(fold, base=base), X, y, extra, sure)
+    return replace(_add_labels(fold, X, y, noise), seen=seen, base=base)
+
+
+def _add_labels(fold: TrainedEnsemble, X: Array, y: Array, extra: Array) -> TrainedEnsemble:
+    """The fold after these labels, whatever they are."""
+    state, z, noise = fold.ensemble, fold.bend.labels(y), fold.bend.variances(extra, y)
+    for rows in fold.blocks(len(X)):
+        points = fold.embedding.points(state.experts, X[rows])
+        state = ensemble.fold(state, points, z[rows], noise[rows])
+    X, y, extra = _concat_labels(fold, X, y, extra)
+    return replace(fold, X=X, y=y, extra=extra, ensemble=state)
+
+
+def outlier_log_odds_since_selection(
+    fold: TrainedEnsemble, X: Array, y: Array, extra: Array
+) -> tuple[Array, Array]:
+    """Log odds (N,) of being wrong of labels that came since the experts were settled, by what was
+    believed then; and how far they were from what was expected, as experts see labels.
+    """
+    base = fold.ensemble if fold.base is None else fold.base
+    mu, v = base.experts.predict(fold.embedding.points(base.experts, X))
+    z, noise = fold.bend.labels(y), fold.bend.variances(extra, y)
+    return new_labels.log_odds_threshold(base, fold.doubt.slab, mu, v, z, noise)
+
+
+def inflated_noise(
+    fold: TrainedEnsemble, X: Array, y: Array, extra: Array, sure: Array | None = None
+) -> Array:
+    """Noise variances (N,) with which labels that came since the settling are folded in.
+
+    One that is likelier wrong than right has, until it is judged with the others, noise as large as
+    its surprise. That depends on the settling and on the label alone, so that order does not
+    matter.
+    """
+    if not len(fold.doubt) or fold.doubt.slab.s == 0.0:
+        return extra
+    odds, e = outlier_log_odds_since_selection(fold, X, y, extra)
+    light = odds > 0.0
+    light &= np.zeros(len(y)) == (0.0 if sure is None else sure)
+    if not light.any():
+        return extra
+    slope = np.exp(2.0 * fold.bend.log_slope(y))
+    return np.where(light, extra + e * e / slope, extra)
+
+
+def probabilities(fold: TrainedEnsemble) -> Array:  # (n,)
+    """The probability of each label told, in the order told, of being wrong."""
+    n, seen = len(fold.doubt), fold.seen
+    found = np.zeros(len(seen))
+    found[:n] = fold.doubt.probability[: len(seen)]
+    if 0 < n < len(seen) and fold.doubt.slab.s > 0.0:
+        odds, _ = outlier_log_odds_since_selection(fold, seen.X[n:], seen.y[n:], seen.extra[n:])
+        found[n:] = expit(odds)
+    return np.where(seen.sure > 0.0, 0.0, found)
+
+
+def begin(
+    setting: ModelParameters, X: Array, y: Array, extra: Array, seed: int,
+    sure: Array | None = None, zero: float = np.nan,
+) -> TrainedEnsemble:  # fmt: skip
+    """The fold of the labels y (t,) at X (t, d), its experts settled by all of them."""
+    return add_labels(
+        select_experts(setting, X, y, extra, seed, sure=sure, zero=zero), X, y, extra, sure
+    )
+
+
+def step(fold: TrainedEnsemble, x: Array, y: float, extra: float) -> Any:
+    """What the label y of x (d,) tells the experts (`core.paper.feature_gp.Step`)."""
+    point = fold.embedding.points(fold.ensemble.experts, x[None])
+    return ensemble.step(fold.ensemble, point, *fold.bend.one(y, extra))
+
+
+def advance(
+    fold: TrainedEnsemble, told: Any, x: Array, y: float, extra: float, stated: float | None = None,
+    sure: bool = False,
+) -> TrainedEnsemble:  # fmt: skip
+    """The fold after the label y of x (d,), which told that step.
+
+    `stated` is what is known of its noise, where it was `held` with more.
+    """
+    X, labels, noise = _concat_labels(fold, x[None], y, extra)
+    after = ensemble.advance(fold.ensemble, told)
+    known = np.array([extra if stated is None else stated])
+    seen = fold.seen.joined(x[None], np.array([y]), known, np.array([float(sure)]))
+    base = fold.base or (fold.ensemble if len(fold.doubt) else None)
+    return replace(fold, X=X, y=labels, extra=noise, ensemble=after, seen=seen, base=base)
+
+
+def train(
+    fold: TrainedEnsemble,
+    X: Array,
+    y: Array,
+    extra: Array,
+    sure: Array | None = None,
+    zero: float = np.nan,
+) -> TrainedEnsemble:
+    """The fold after more labels, as if they had come one by one; experts settled when due."""
+    t, sure = len(fold.seen), np.zeros(len(y)) if sure is None else sure
+    due = last_selection(fold.settled, t + len(y)) if fold.setting.adaptive else fold.settled
+    if due == fold.settled:
+        return add_labels(fold, X, y, extra, sure)
+    new = max(due - t, 0)  # only the last settling leaves a trace
+    until = fold.seen.joined(X[:new], y[:new], extra[:new], sure[:new])
+    begun = begin(fold.setting, *until.parts, fold.seed, until.sure, zero)
+    return add_labels(begun, X[new:], y[new:], extra[new:], sure[new:])
+
+
+def without_labels(fold: TrainedEnsemble) -> TrainedEnsemble:
+    """The same experts before the first label."""
+    M, d = len(fold.prior.log_w), fold.X.shape[1]
+    experts = prior_experts(fold.embedding, fold.dictionary, d, M)
+    before = replace(fold.prior, experts=experts)
+    nothing = (fold.X[:0], fold.y[:0], fold.extra[:0])
+    X, y, extra = nothing
+    seen = TrainingLabels(*nothing, np.zeros(0))
+    return replace(fold, X=X, y=y, extra=extra, ensemble=before, seen=seen, base=None)
+
+
+def selection_labels(fold: TrainedEnsemble) -> ExpertSelection:
+    """The experts of the fold as they were picked; for those whose magnitude is integrated out."""
+    prior, scale = fold.prior, fold.prior.scale
+    variance = float(scale.variance[0])
+    return ExpertSelection(
+        fold.dictionary, prior.noise, prior.log_w, variance, fold.bend, scale.unit
+    )
+
+
+def _concat_labels(
+    fold: TrainedEnsemble, X: Array, y: ArrayLike, extra: ArrayLike
+) -> tuple[Array, Array, Array]:
+    """The labels of the fold, and more."""
+    return np.concatenate([fold.X, X]), np.append(fold.y, y), np.append(fold.extra, extra)

@@ -1,0 +1,239 @@
+"""Where an id is, without reading the pool: hashes of all ids, sorted, and the positions they have.
+
+The index is made in one pass over the column of ids, and finds what repeats: equal ids have equal
+hashes, and the few equal hashes are compared by the ids themselves. In the same pass the row groups
+are hashed (`row_groups`). 16 bytes a candidate; kept as files where a folder is given, under the
+digest of the pool, with checksums: an index that is damaged is made anew, and a warning says so.
+"""
+
+import json
+import re
+import warnings
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weal.core.hashing import Hashes, hash_ids, least, mix_with_seed
+from weal.errors import ForeignFile
+from weal.files import FolderKind, atomic_folder, changed_file, check_folder, read_mark
+from weal.shards.dataset import Dataset
+from weal.shards.parquet_file import ParquetFile, Sums
+from weal.shards.row_groups import merged_sums, sums_from_json, sums_to_json
+from weal.shards.shard import FileShard, Shard
+
+INDEX_VERSION = 2  # 1: weal 0.2, without checksums
+MAX_IDS_IN_MESSAGE = 5  # ids in a message
+MAX_COLLISIONS = (
+    10_000  # equal hashes that are compared; one is found among so many if there is one
+)
+
+FOLDER = FolderKind(
+    "index of a pool",
+    re.compile(r"hashes\.npy|positions\.npy|index\.json"),
+    made_by_0_2=lambda place: re.fullmatch("index-[0-9a-f]{32}", place.name) is not None,
+)
+
+Positions = NDArray[np.int64]
+Looked = tuple[Hashes, Sums | None]
+Each = Callable[[Callable[[Shard], Looked], Sequence[Shard]], Iterable[tuple[int, Looked]]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IdIndex:
+    """Hashes of ids, ascending, and their positions."""
+
+    hashes: Hashes  # (U,)
+    positions: Positions  # (U,)
+
+    def places(self, name: Hashable) -> Positions:
+        """Positions that an id may have: those of its hash."""
+        wanted = hash_ids([name])[0]
+        first = np.searchsorted(self.hashes, wanted, side="left")
+        last = np.searchsorted(self.hashes, wanted, side="right")
+        return np.asarray(self.positions[first:last])
+
+    def first(self, seed: int, most: int) -> Positions:
+        """Positions of the `most` ids with the least hash of (seed, id), the least first."""
+        mixed = mix_with_seed(np.asarray(self.hashes), seed)
+        at = least(mixed, most)
+        return np.asarray(self.positions[at[np.argsort(mixed[at], kind="stable")]])
+
+
+@dataclass(frozen=True, slots=True)
+class FirstLook:
+    """The first pass over a shard: hashes of its ids, and of its row groups where they have none.
+
+    The ids are read from the very bytes that were hashed.
+    """
+
+    columns: tuple[str, ...]
+
+    def __call__(self, shard: Shard) -> tuple[Hashes, Sums | None]:
+        """Hashes (rows,) of the ids, and the sums of its row groups."""
+        shard.check()
+        if not isinstance(shard, FileShard) or shard.file.sums is not None:
+            return shard.hashes(), None
+        sums = shard.sums(self.columns)
+        return replace(shard, file=replace(shard.file, sums=sums)).hashes(), sums
+
+
+def make_index(pool: Dataset, each: Each) -> tuple[IdIndex, Dataset]:
+    """The index of a pool, and the pool with the hashes of its row groups.
+
+    ValueError names ids that come more than once.
+    """
+    hashes, sums = np.empty(len(pool), np.uint64), dict[str, list[Sums]]()
+    for n, (found, of_groups) in each(FirstLook(pool.used_columns), pool.parts):
+        part = pool.parts[n]
+        hashes[part.start : part.start + part.rows] = found
+        if of_groups is not None and isinstance(part, FileShard):
+            sums.setdefault(part.file.path, []).append(of_groups)
+    pool.check()  # else a file was written between opening and hashing it
+    pool = pool.with_sums({path: merged_sums(parts) for path, parts in sums.items()})
+    order = np.argsort(hashes, kind="stable")
+    index = IdIndex(hashes[order], order.astype(np.int64, copy=False))
+    _refuse_twins(pool, index)
+    return index, pool
+
+
+def kept_index(folder: Path, pool: Dataset, each: Each) -> tuple[IdIndex, Dataset]:
+    """The index in the folder, if it is of this pool; else made, and kept there.
+
+    With it the pool, with the hashes of its row groups: they are kept beside the index.
+    """
+    place = folder / f"index-{pool.digest}"
+    found = _read(place, pool)
+    if found is None:
+        index, pool = make_index(pool, each)
+        _keep(place, index, pool)
+        return index, pool
+    return found
+
+
+def part_of(parts: Sequence[Shard], position: int) -> int:
+    """Which of the shards has a position."""
+    starts = np.array([part.start for part in parts])
+    return int(np.searchsorted(starts, position, side="right")) - 1
+
+
+def ids_at(parts: Sequence[Shard], positions: Positions) -> list[Hashable]:
+    """The ids of these positions, in this order; every shard is read once at the most."""
+    found: list[Hashable] = [None] * len(positions)
+    for part, at in by_part(parts, positions):
+        for n, name in zip(at.tolist(), part.ids(positions[at] - part.start), strict=True):
+            found[n] = name
+    return found
+
+
+def by_part(
+    parts: Sequence[Shard], positions: Positions
+) -> Iterable[tuple[Shard, NDArray[np.intp]]]:
+    """The shards that have some of these positions, with which of them they have."""
+    starts = np.array([part.start for part in parts])
+    which = np.searchsorted(starts, positions, side="right") - 1
+    for n in np.unique(which).tolist():
+        yield parts[n], np.flatnonzero(which == n)
+
+
+def _refuse_twins(pool: Dataset, index: IdIndex) -> None:
+    """Refuse ids that come twice, in one shard or in two."""
+    same = np.flatnonzero(index.hashes[1:] == index.hashes[:-1])[:MAX_COLLISIONS]
+    if not len(same):
+        return
+    at = np.stack([index.positions[same], index.positions[same + 1]])  # (2, n)
+    names = ids_at(pool.parts, at.ravel())
+    pairs = list(zip(names[: len(same)], names[len(same) :], strict=True))
+    twice = [n for n, (a, b) in enumerate(pairs) if a == b]
+    if not twice:
+        return
+    some = ", ".join(
+        f"{pairs[n][0]!r} ({_where(pool, at[0, n])} and {_where(pool, at[1, n])})"
+        for n in twice[:MAX_IDS_IN_MESSAGE]
+    )
+    more = "at least " if len(same) == MAX_COLLISIONS else ""
+    raise ValueError(f"{more}{len(twice)} ids come more than once: {some}; ids are unique")
+
+
+def _where(pool: Dataset, position: int) -> str:
+    return pool.parts[part_of(pool.parts, position)].name
+
+
+def _read(place: Path, pool: Dataset) -> tuple[IdIndex, Dataset] | None:
+    """The index of this pool; None where there is none that can be read."""
+    try:
+        return _read_whole(place, pool)
+    except OSError:  # it may be another person's, or another process replaces it just now
+        return None
+
+
+def _read_whole(place: Path, pool: Dataset) -> tuple[IdIndex, Dataset] | None:
+    """The same, with a warning where the index is damaged."""
+    if not _is_there(place):
+        return None
+    if (name := changed_file(place, FOLDER)) is not None:
+        warnings.warn(f"{place / name} is damaged: the index of ids is made anew", stacklevel=2)
+        return None
+    note = json.loads((place / "index.json").read_bytes())
+    if {**note, "files": None} != {**_note(pool), "files": None}:
+        return None
+    pairs = zip(pool.files, note["files"], strict=True)
+    sums = {file.path: _adopted(file, one) for file, one in pairs}
+    if None in sums.values():
+        return None
+    parts = [np.load(place / f"{one}.npy", mmap_mode="r") for one in ("hashes", "positions")]
+    return IdIndex(*parts), pool.with_sums({path: one for path, one in sums.items() if one})
+
+
+def _is_there(place: Path) -> bool:
+    """Whether an index with checksums is there; those of weal 0.2 have none, and are made anew."""
+    try:
+        if not check_folder(place, FOLDER):
+            return False
+    except ForeignFile:  # `_keep` will say so
+        return False
+    if read_mark(place, FOLDER.name) is not None:
+        return True
+    try:
+        return bool(json.loads((place / "index.json").read_bytes())["version"] != 1)
+    except (OSError, ValueError, KeyError, TypeError):
+        return True
+
+
+def _adopted(file: ParquetFile, kept: Mapping[str, Any]) -> Sums | None:
+    """The sums that are kept of a file, if they are of this content.
+
+    A file that a store describes without its sums (weal 0.2) has those that were kept first: its
+    row groups are compared with them when they are read. One that the user has just opened has
+    them if it was not written since.
+    """
+    sums = sums_from_json(kept["sums"])
+    if file.sums is not None:
+        return file.sums if file.sums == sums else None
+    same = file.stamp is None or list(file.stamp) == kept["stamp"]
+    return sums if same else None
+
+
+def _keep(place: Path, index: IdIndex, pool: Dataset) -> None:
+    """Write it whole or not at all; where nothing may be written, it is made again next time."""
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_folder(place, FOLDER) as draft:
+            np.save(draft / "hashes.npy", index.hashes)
+            np.save(draft / "positions.npy", index.positions)
+            (draft / "index.json").write_text(json.dumps(_note(pool)))
+    except ForeignFile as error:
+        warnings.warn(f"the index of the pool is not kept: {error}", stacklevel=2)
+    except OSError:
+        pass
+
+
+def _note(pool: Dataset) -> dict[str, object]:
+    starts = [[part.start, part.rows] for part in pool.parts]
+    texts = any(getattr(part, "as_text", False) for part in pool.parts)
+    files = [{"stamp": one.stamp, "sums": sums_to_json(one.sums)} for one in pool.files]
+    about = {"version": INDEX_VERSION, "pool": pool.digest, "parts": starts, "texts": texts}
+    return {**about, "files": files}

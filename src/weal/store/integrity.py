@@ -1,0 +1,371 @@
+"""What is wrong with the campaigns of a store, whatever database they are in.
+
+    events      the chain of hashes up to the head, and nothing behind it
+    times       clocks that were wrong: a warning, since the order comes from the numbers
+    chunks      the sums that the chain has of them
+    candidates  the ids in the chunks against those in the table of ids
+    snapshots   of these events, or a warning: they are advice
+
+Whatever a look ends with is a finding. A campaign that others write to meanwhile is looked at
+again.
+
+What is wrong with a store: SQLite's own check and the chain of hashes, since neither finds all.
+
+SQLite's check sees damaged pages and indexes, but not a changed letter in a label; the chain sees
+the letter, but not an index that lost a row, nor a candidate that is called otherwise than in the
+table that was added: ids are compared with those in the chunks, whose sums are in the chain. A
+file is opened read-only, unless a write was cut short and has to be rolled back first, as any use
+of the store would. Whatever a look ends with is a finding; `rescue` saves what is left.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+from weal.errors import WealError
+from weal.store import sqlite_file, statements
+from weal.store.events import MAX_CLOCK_DIFFERENCE, Event, from_the_future
+from weal.store.recovery import recover as rescue
+from weal.store.sqlite import SqliteSql, translate_errors
+from weal.store.statements import SqlConnection
+from weal.store.urls import StoreUrl, read_name
+
+_RESCUE = "save what can still be read with `weal doctor --rescue FOLDER`, or go back to a copy"
+_MAX_RETRIES = 5  # looks at a campaign that others write to meanwhile
+# What reading rows can end with that are not what was written, beside the errors of a database.
+MAX_ODD_ROWS = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at."""
+
+    level: Literal["fine", "warning", "broken"]
+    what: str
+    advice: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.what}; {self.advice}" if self.advice else self.what
+
+
+def broken_finding(what: str) -> Finding:
+    """A finding that needs care."""
+    return Finding("broken", what, _RESCUE)
+
+
+def check_safely(look: Callable[[], list[Finding]], place: str) -> list[Finding]:
+    """The findings, or the error that looking ended with."""
+    try:
+        with translate_errors(place):
+            return look()
+    except WealError as error:
+        return [broken_finding(str(error))]
+    except MAX_ODD_ROWS as error:
+        return [
+            broken_finding(f"{place} holds what cannot be read ({type(error).__name__}: {error})")
+        ]
+
+
+def campaigns(sql: SqlConnection) -> list[Finding]:
+    """All findings about the campaigns of a store."""
+    strays = {name for (name,) in sql.rows("SELECT DISTINCT campaign FROM weal_event")}
+    names = statements.campaigns(sql)  # after the events: a new campaign is not a stray
+    found = [
+        broken_finding(f"events of {name!r}, which is not a campaign")
+        for name in sorted(strays - {*names}, key=str)
+    ]
+    for name in names:
+        found += _check_until_stable(sql, name)
+    return found
+
+
+def _check_until_stable(sql: SqlConnection, name: str) -> list[Finding]:
+    """What is found in a campaign, looked at again where others have written meanwhile."""
+    for left in reversed(range(_MAX_RETRIES)):
+        before = _attempt_head(sql, name)
+        found = check_safely(lambda: _campaign(sql, name), sql.place)
+        sound = not any(one.level == "broken" for one in found)
+        if sound or not left or before == _attempt_head(sql, name):
+            break
+    return found
+
+
+def _attempt_head(sql: SqlConnection, name: str) -> object:
+    try:
+        with translate_errors(sql.place):
+            return statements.head(sql, name)
+    except WealError:
+        return None  # what is wrong with it is found in the campaign
+
+
+def _campaign(sql: SqlConnection, name: str) -> list[Finding]:
+    events = statements.read(sql, name, 0)
+    found = [Finding("fine", f"{name!r}: {len(events)} events, each with the right hash")]
+    found += _times(sql, name, events)
+    for look in (_chunks, _ids, _snapshots):
+        found += check_safely(lambda look=look: look(sql, name, events), sql.place)  # type: ignore[misc]
+    return found
+
+
+def _times(sql: SqlConnection, name: str, events: list[Event]) -> list[Finding]:
+    """What the clocks of those who wrote were wrong about; the order comes from the numbers."""
+    found = []
+    if future := from_the_future(events, sql.now()):
+        first, what = future[0], "the clock of whoever wrote it was wrong: rows asked then are out"
+        many = "event" if len(future) == 1 else f"{len(future)} events, the first"
+        words = f"{name!r}: {many} {first.seq} of {first.time:%Y-%m-%d %H:%M} UTC, in the future"
+        found.append(Finding("warning", words, f"{what} until then, or until `weal withdraw`"))
+    back = [
+        later.seq
+        for event, later in pairwise(events)
+        if later.time < event.time - MAX_CLOCK_DIFFERENCE
+    ]
+    if back:
+        words = f"{name!r}: times go back at event {back[0]}"
+        found.append(Finding("warning", words, "a clock was wrong; numbers tell the order"))
+    return found
+
+
+def _chunks(sql: SqlConnection, name: str, events: list[Event]) -> list[Finding]:
+    every = [event.body for event in events if event.kind == "added"]
+    added = [body for body in every if "shards" not in body]  # those stay in their files
+    if every and not added:
+        files = sum(len(body["shards"].get("files", ())) for body in every)
+        return [Finding("fine", f"{name!r}: its candidates are in {files} files, not looked at")]
+    count = statements.chunk_count(sql, name)
+    sums = "SELECT number, sha256 FROM weal_chunk WHERE campaign = ?"
+    kept = dict(sql.rows(sums, (name,)))
+    lost = [body for body in added if kept.get(body.get("chunk")) != body.get("sha256")]
+    if lost or count != len(added):
+        number = lost[0].get("chunk") if lost else len(added)
+        return [broken_finding(f"{name!r}: chunk {number} is not the one that was added")]
+    ids = _ids_in((statements.chunk(sql, name, n) for n in range(count)), events[0].body.get("id"))
+    text = "SELECT count(*) FROM weal_candidate WHERE campaign = ?"
+    rows, expected = sql.rows(text, (name,))[0][0], sum(body.get("rows", 0) for body in added)
+    if rows != expected:
+        return [
+            broken_finding(f"{name!r}: {rows} ids are there, but {expected} candidates were added")
+        ]
+    whole = Finding("fine", f"{name!r}: {rows} candidates in {count} chunks with the right sums")
+    return [whole, *_compare_ids(sql, name, ids)]
+
+
+def _compare_ids(sql: SqlConnection, name: str, ids: list[str] | None) -> list[Finding]:
+    """Candidates whose id is not in the table of ids; or why they could not be compared."""
+    if ids is None:
+        what = f"{name!r}: its chunks cannot be read as tables, so that ids were not compared"
+        return [Finding("warning", what, 'is pyarrow there? pip install "weal[campaign]"')]
+    lost = sorted(set(ids) - statements.existing_ids(sql, name, ids))
+    if lost:
+        first = ", ".join(map(repr, lost[:5]))
+        return [
+            broken_finding(f"{name!r}: {len(lost)} candidates are not in its table of ids: {first}")
+        ]
+    return []
+
+
+def _ids_in(chunks: Iterator[bytes], column: Any) -> list[str] | None:
+    """The ids in the chunks; None where no table can be read there."""
+    ids: list[str] | None = []
+    for data in chunks:
+        some = _column(data, column)
+        ids = None if ids is None or some is None else ids + some
+    return ids
+
+
+def _column(data: bytes, column: Any) -> list[str] | None:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        # Without Arrow's threads: one that lets go of `data` while Python shuts down ends the
+        # process with SIGABRT.
+        file = pq.ParquetFile(pa.BufferReader(data), pre_buffer=False)
+        table = file.read([column], use_threads=False)
+        return [str(name) for name in table.column(column).to_pylist()]
+    except (ImportError, OSError, *MAX_ODD_ROWS):  # pyarrow's own errors are among these
+        return None
+
+
+def _ids(sql: SqlConnection, name: str, events: list[Event]) -> list[Finding]:
+    if any("shards" in event.body for event in events if event.kind == "added"):
+        return []  # their ids are in files
+    named = {event.id for event in events if event.id is not None}
+    lost = sorted(named - statements.existing_ids(sql, name, named))
+    if lost:
+        first = ", ".join(map(repr, lost[:5]))
+        return [
+            broken_finding(f"{name!r}: events of {len(lost)} ids that are no candidates: {first}")
+        ]
+    return [Finding("fine", f"{name!r}: every event is of a candidate")]
+
+
+def _snapshots(sql: SqlConnection, name: str, events: list[Event]) -> list[Finding]:
+    found: list[Finding] = []
+    hashes = {event.seq: event.hash for event in events}
+    kinds = sql.rows("SELECT kind FROM weal_snapshot WHERE campaign = ?", (name,))
+    for (kind,) in kinds:
+        kept = statements.snapshot(sql, name, kind)
+        if kept is None or hashes.get(kept[0]) != kept[1]:
+            what = f"{name!r}: the snapshot {kind!r} does not belong to its events"
+            found.append(Finding("warning", what, "it is not used; opening takes longer, once"))
+    return found
+
+
+__all__ = ["Finding", "examine", "rescue"]
+
+
+def examine(url: str | PathLike[str] | None) -> list[Finding]:
+    """All findings about the store; those that are "broken" need care."""
+    name = read_name(url)
+    try:
+        if name.kind == "memory":
+            return [Finding("fine", "a store in memory: nothing is kept")]
+        if name.kind == "postgres":
+            return _examine_server(name)
+        return examine_file(Path(name.address), name.shown)
+    except WealError as error:
+        return [broken_finding(str(error))]
+
+
+def examine_file(path: Path, place: str) -> list[Finding]:
+    """All findings about a SQLite file."""
+    sqlite_file.check_path(path, place)
+    if not path.exists():
+        advice = "check its name, or make a campaign: `weal new`"
+        return [Finding("broken", f"there is no store {place}", advice)]
+    with _open_read_only(path, place) as connection:
+        sql = SqliteSql(place, connection)
+        looks = (
+            lambda: _header(connection, place),
+            lambda: _pages(connection, place),
+            lambda: _tables(connection),
+            lambda: _safety(connection, path, place),
+            lambda: campaigns(sql),
+        )
+        found: list[Finding] = []
+        for look in looks:
+            found += check_safely(look, place)
+            if any(one.what == _empty(place) for one in found):
+                break
+        return list(dict.fromkeys(found))  # a file that cannot be read is said so once
+
+
+@contextmanager
+def _open_read_only(path: Path, place: str) -> Iterator[sqlite3.Connection]:
+    """A connection that cannot write; one that can where a journal must be rolled back."""
+    with translate_errors(place):
+        connection = _connect(path, "ro")
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_master")
+        except sqlite3.OperationalError:
+            connection.close()
+            connection = _connect(path, "rw")
+        except (sqlite3.DatabaseError, UnicodeDecodeError):
+            pass  # each look says what it could not see
+    with closing(connection):
+        yield connection
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    address = f"{path.as_uri()}?mode={mode}"
+    connection = sqlite3.connect(
+        address, uri=True, timeout=sqlite_file.BUSY_TIMEOUT_SECONDS, isolation_level=None
+    )
+    connection.execute("PRAGMA trusted_schema=OFF")
+    return connection
+
+
+def _empty(place: str) -> str:
+    return f"{place} is empty"
+
+
+def _header(connection: sqlite3.Connection, place: str) -> list[Finding]:
+    found = sqlite_file.version(connection, place)
+    newest = len(statements.SQLITE)
+    if not found:
+        advice = "if it held labels, go back to a copy; if not, `weal new` makes a store of it"
+        return [Finding("broken", _empty(place), advice)]
+    if found < newest:
+        what = f"its tables have version {found}, and {newest} is the newest"
+        return [Finding("warning", what, "the next use makes a copy and upgrades it")]
+    return [Finding("fine", f"a store of weal, tables of version {found}")]
+
+
+def _pages(connection: sqlite3.Connection, place: str) -> list[Finding]:
+    lines = [str(line) for (line,) in connection.execute("PRAGMA integrity_check(20)")]
+    if lines == ["ok"]:
+        return [Finding("fine", "SQLite finds its pages and indexes in order")]
+    return [broken_finding(f"SQLite finds in {place}: {line}") for line in lines]
+
+
+def _tables(connection: sqlite3.Connection) -> list[Finding]:
+    """Tables and indexes beside those that we would have made."""
+    there = _schema_objects(connection)
+    steps = statements.SQLITE[: sqlite_file.pragma(connection, "user_version")]
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
+        for statement in (one for step in steps for one in step):
+            fresh.execute(statement)
+        ours = _schema_objects(fresh)
+    return [
+        _schema_finding(str(name), ours.get(name), there.get(name))
+        for name in sorted({*ours, *there}, key=str)
+        if there.get(name) != ours.get(name)
+    ]
+
+
+def _schema_objects(connection: sqlite3.Connection) -> dict[Any, tuple[str, str]]:
+    """Name -> type and words of all that was made in a file, automatic indexes apart."""
+    text = "SELECT name, type, sql FROM sqlite_master WHERE sql IS NOT NULL"
+    return {
+        name: (str(kind), " ".join(str(words).split()))
+        for name, kind, words in connection.execute(text)
+    }
+
+
+def _schema_finding(name: str, ours: Any, there: Any) -> Finding:
+    if ours is None:
+        advice = "weal did not make it: delete it if nobody else needs it"
+        return Finding("warning", f"there is a {there[0]} {name} of somebody else's", advice)
+    if there is None and ours[0] == "index":
+        advice = f"the store is slower without it, and checks less; make it again: {ours[1]}"
+        return Finding("warning", f"the index {name} is missing", advice)
+    if there is None:
+        return broken_finding(f"the table {name} is missing")
+    return broken_finding(
+        f"the {ours[0]} {name} is not as weal made it: it is a {there[0]}, {there[1]}"
+    )
+
+
+def _safety(connection: sqlite3.Connection, path: Path, place: str) -> list[Finding]:
+    journal = str(connection.execute("PRAGMA journal_mode").fetchone()[0])
+    connection.execute("PRAGMA synchronous=EXTRA")
+    synced = sqlite_file.pragma(connection, "synchronous") >= 2
+    found = [Finding("fine" if synced else "broken", f"journal {journal}, synced: {synced}")]
+    if journal == "wal" and not sqlite_file.log_is_safe(path):
+        advice = "upgrade SQLite to 3.51.3; the next use goes back to the rollback journal"
+        found.append(Finding("warning", "a write-ahead log, which is not safe here", advice))
+    return found
+
+
+def _examine_server(name: StoreUrl) -> list[Finding]:
+    from weal.store import postgres  # needs the extra
+
+    def look(sql: SqlConnection) -> list[Finding]:
+        found = [Finding("fine", f"{sql.place} answers")]
+        for setting in ("fsync", "full_page_writes"):
+            if sql.rows("SELECT current_setting(?)", (setting,))[0][0] != "on":
+                advice = f"set {setting} = on: without it a power cut can lose labels"
+                found.append(Finding("warning", f"the server runs with {setting} off", advice))
+        return [*found, *campaigns(sql)]
+
+    with closing(postgres.open(name)) as store:
+        if not store.engine.read(lambda sql: isinstance(sql, postgres.PostgresSql)):
+            advice = "check its name, or make a campaign: `weal new`"
+            return [Finding("broken", f"there is no store in {name.shown}", advice)]
+        return store.engine.read(look)

@@ -1,0 +1,196 @@
+"""The seam between a campaign and where it is kept: write under a lock, read since.
+
+    transact(name, decide)    takes the campaign's write lock, shows `decide` the book, writes the
+                              drafts that it returns, syncs, and only then answers
+    read(name, since)         the events after that number, their chain of hashes verified
+
+Every rule of a campaign is a `decide` function: what it saw under the lock is still true when its
+drafts are written, so that two people cannot both be first. `decide` may be called again when a
+connection was lost, and must do nothing but look and answer. `append` is the same for those who
+decided before they took the lock: it raises Conflict when somebody else wrote in between.
+
+Candidates come in chunks: Parquet bytes with their sha256, numbered 0, 1, 2, ..., and the ids in
+them. Snapshots are advice: one for each kind, to be checked against (number, hash).
+
+One string names a store (`naming`).
+Stores are memory, SQLite and PostgreSQL; one conformance suite in tests/campaign runs on all.
+"""
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from importlib import import_module
+from typing import Protocol
+
+from weal.errors import Conflict, UnknownCampaign
+from weal.store.events import Draft, Event
+from weal.store.urls import read_name
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some candidates: a Parquet file as bytes, its sha256 in hex, and the ids in it."""
+
+    data: bytes
+    ids: Sequence[str]
+    sha256: str
+
+    @classmethod
+    def of(cls, data: bytes, ids: Sequence[str]) -> "Chunk":
+        """A chunk with its sha256."""
+        return cls(data, ids, hashlib.sha256(data).hexdigest())
+
+
+class Transaction(Protocol):
+    """What a writer sees of one campaign while it holds the write lock."""
+
+    @property
+    def last(self) -> int:
+        """Number of the last event; 0: none."""
+
+    @property
+    def now(self) -> datetime:
+        """The store's clock; it may be behind the last event, if that came from a fast one."""
+
+    def of(self, ids: Iterable[str]) -> list[Event]:
+        """All events of these ids, in order."""
+
+    def known(self, ids: Iterable[str]) -> set[str]:
+        """Which of these are candidates."""
+
+    def by_key(self, key: str) -> Event | None:
+        """The event that a client wrote under this key of its own."""
+
+    def by_keys(self, keys: Iterable[str]) -> list[Event]:
+        """The events that clients wrote under these keys, in order."""
+
+    def between(self, first: int, last: int) -> list[Event]:
+        """The events with these numbers and those between them, in order."""
+
+    def next_chunk(self) -> int:
+        """The number that the next chunk will have."""
+
+
+Decide = Callable[[Transaction], Sequence[Draft]]
+
+
+class Store(Protocol):
+    """Where campaigns are kept."""
+
+    @property
+    def url(self) -> str:
+        """The store's name as given, with *** for a password."""
+
+    def create(self, name: str, drafts: Sequence[Draft], chunks: Sequence[Chunk] = ()) -> bool:
+        """Make a campaign whole, or not at all; False when it was there already."""
+
+    def campaigns(self) -> list[str]:
+        """Their names, sorted."""
+
+    def transact(
+        self, name: str, decide: Decide, chunks: Sequence[Chunk] = ()
+    ) -> tuple[Event, ...]:
+        """Write what `decide` answers under the write lock; the events, once they are on disk."""
+
+    def read(self, name: str, since: int = 0) -> list[Event]:
+        """Events after this number, in order; DamagedStore when the chain is broken."""
+
+    def head(self, name: str) -> tuple[int, str]:
+        """Number and hash of the last event."""
+
+    def of(self, name: str, ids: Iterable[str]) -> list[Event]:
+        """All events of these ids, in order."""
+
+    def known(self, name: str, ids: Iterable[str]) -> set[str]:
+        """Which of these are candidates."""
+
+    def chunks(self, name: str) -> Iterator[bytes]:
+        """The candidates as Parquet bytes, in order; DamagedStore when a sha256 differs."""
+
+    def snapshot(self, name: str, kind: str) -> tuple[int, str, bytes] | None:
+        """(number, hash, data) as kept, or None; also when its data were damaged."""
+
+    def keep_snapshot(self, name: str, kind: str, seq: int, hash: str, data: bytes) -> None:
+        """Keep this one in place of the one before of that kind."""
+
+    def turn(self, name: str) -> AbstractContextManager[None]:
+        """A block for one at a time, for work that others would do in vain meanwhile.
+
+        Advice: who has waited long goes without, and nothing may be wrong then.
+        """
+
+    def now(self) -> datetime:
+        """The store's clock."""
+
+    def close(self) -> None:
+        """Let go of files and connections; a store that is used again opens them again."""
+
+
+def append(store: Store, name: str, expected: int, drafts: Sequence[Draft]) -> tuple[Event, ...]:
+    """Write drafts that were made after reading `expected` events; Conflict if there are more."""
+
+    def decide(book: Transaction) -> Sequence[Draft]:
+        if book.last != expected:
+            raise Conflict(
+                f"{name!r} has {book.last} events now, not {expected}: somebody else wrote first; "
+                "read what is new and try again"
+            )
+        return drafts
+
+    return store.transact(name, decide)
+
+
+def open_store(url: str | os.PathLike[str] | None = None, patience: float | None = None) -> Store:
+    """The store of that name; None: what WEAL_STORE names, else weal.db in this folder.
+
+    A server whose connection is lost is tried again for `patience` seconds (None: half a minute).
+
+    >>> open_store("memory:").campaigns()
+    []
+    """
+    name = read_name(url)
+    found: Callable[..., Store] = import_module(f"weal.store.{name.kind}").open
+    return found(name, patience) if name.kind == "postgres" else found(name)
+
+
+def unknown(name: str, there: Sequence[str], place: str) -> UnknownCampaign:
+    """The error for a campaign that is not there, with those that are."""
+    names = ", ".join(map(repr, there[:10])) + (", ..." if len(there) > 10 else "")
+    have = f"it has {names}" if there else "it has none yet: make one with `weal new`"
+    return UnknownCampaign(f"there is no campaign {name!r} in {place}; {have}")
+
+
+def check_write(book: Transaction, drafts: Sequence[Draft], chunks: Sequence[Chunk]) -> None:
+    """ValueError when drafts and chunks cannot be written: keys or ids that are taken, bad sums."""
+    if chunks and not drafts:
+        raise ValueError("chunks need an event that says they were added; none was written")
+    keys = [draft.key for draft in drafts if draft.key is not None]
+    taken = {key for key, times in Counter(keys).items() if times > 1}
+    taken |= {event.key for event in book.by_keys(keys) if event.key} if keys else set()
+    if taken:
+        raise ValueError(f"the key {min(taken)!r} was used already; a key is for one event")
+    for chunk in chunks:
+        if hashlib.sha256(chunk.data).hexdigest() != chunk.sha256:
+            raise ValueError("a chunk does not match its sha256; make it with Chunk.of")
+    _check_new(book, [one for chunk in chunks for one in chunk.ids])
+
+
+def _check_new(book: Transaction, ids: Sequence[str]) -> None:
+    times = Counter(ids)
+    there = book.known(times) if book.last else set()
+    again = [one for one, count in times.items() if count > 1 or one in there]
+    if again:
+        first = ", ".join(map(repr, again[:5])) + (", ..." if len(again) > 5 else "")
+        raise ValueError(
+            f"{len(again)} ids are there more than once: {first}; give each candidate its own id"
+        )
+
+
+def check_created(drafts: Sequence[Draft]) -> None:
+    """ValueError unless a new campaign begins with the event that says so."""
+    if not drafts or drafts[0].kind != "created":
+        raise ValueError("a campaign begins with the event 'created'")

@@ -1,0 +1,303 @@
+"""What can be saved from a damaged SQLite file: every event, label and candidate that can be read.
+
+The damaged file is not written, nor opened by SQLite: a copy of it is (`wreck`). Rows are read in
+order as far as that goes, then one by one, from the file as it is and once more with the first
+page of a new store. Columns may be missing. For each row the chain of hashes says how far to trust
+it:
+
+    yes     the row is what was written: its hash follows from the row before
+    no      the row was changed, or the row before it was
+    alone   the row before it is lost, so that nothing can be said
+
+What was found is counted, beside what should have been there.
+
+A damaged SQLite file, opened as far as it can be: a copy, mended where that loses nothing.
+
+    as it is      the copy with its journal, the first bytes of its header and its length put right;
+                  a lost page becomes an empty one
+    a new front   the same with the first page of a new store of ours: that page says where each
+                  table begins, which is the same in every store, since all are made alike
+
+The file itself is not written, nor opened by SQLite.
+"""
+
+import csv
+import hashlib
+import json
+import shutil
+import sqlite3
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from weal.errors import WealError
+from weal.store import sqlite_file
+from weal.store.events import hash_event
+from weal.store.urls import read_name
+from weal.tables.spreadsheet_escaping import escape
+
+_MAGIC = b"SQLite format 3\0"
+_MAX_LENGTH_RATIO = 100  # times: a length beyond that is a damaged number
+_PAGES = tuple(1 << n for n in range(9, 17))
+
+
+def readable_copies(path: Path, folder: Path) -> Iterator[sqlite3.Connection]:
+    """Connections to copies that are gone at the end: as it is, then with a new front."""
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".copy-") as name:
+        for mend in (_mend, _new_front):
+            copy = Path(name) / f"{mend.__name__}.db"
+            for end in ("", "-journal", "-wal"):
+                beside = path.with_name(path.name + end)
+                if beside.is_file() and (mend is _mend or not end):
+                    shutil.copyfile(beside, copy.with_name(copy.name + end))
+            mend(copy)
+            with closing(sqlite3.connect(copy, isolation_level=None)) as connection:
+                connection.text_factory = lambda raw: raw.decode("utf-8", "backslashreplace")
+                with suppress(sqlite3.Error, UnicodeDecodeError):
+                    connection.execute("PRAGMA trusted_schema=OFF")
+                    connection.execute("PRAGMA writable_schema=ON")  # reads past a damaged table
+                yield connection
+
+
+def _mend(copy: Path) -> None:
+    with copy.open("r+b") as file:
+        header = file.read(100)
+        if len(header) < 100:
+            return
+        size, pages = _page_size(header), int.from_bytes(header[28:32], "big")
+        file.seek(0)
+        file.write(_MAGIC)
+        length = file.seek(0, 2)
+        if length < pages * size < _MAX_LENGTH_RATIO * max(length, 1 << 20):
+            file.truncate(pages * size)
+
+
+def _new_front(copy: Path) -> None:
+    with copy.open("r+b") as file:
+        size = _page_size(file.read(100))
+        pages = -(-file.seek(0, 2) // size)
+        front = bytearray(_front(copy.with_name("front.db"), size))
+        front[28:32] = pages.to_bytes(4, "big")
+        front[92:96] = front[24:28]  # so that the number of pages is believed
+        file.seek(0)
+        file.write(front)
+        file.truncate(max(pages, 1) * size)
+
+
+def _front(path: Path, size: int) -> bytes:
+    """The first page of a new store."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(f"PRAGMA page_size={size}")
+        sqlite_file.build(connection)
+    return path.read_bytes()[:size]
+
+
+def _page_size(header: bytes) -> int:
+    """The size of a page that the header says; the usual one where that cannot be."""
+    said = int.from_bytes(header[16:18], "big")
+    size = 65536 if said == 1 else said
+    return size if size in _PAGES else 4096
+
+
+RECOVERED_FIELDS = ("campaign", "seq", "kind", "id", "body", "who", "time", "key", "hash")
+_EXTRA_ROWIDS = 100  # numbers to look at after the last one that is known
+_SMALLEST = 64  # bytes of an event: a number that the file has no room for is a damaged one
+_READ_ERRORS = (sqlite3.Error, MemoryError, OverflowError, ValueError)
+Place = tuple[str, int]
+Rows = dict[Place, Sequence[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryReport:
+    """Files that were written, and how much is in them."""
+
+    paths: list[Path]
+    events: int
+    vouched: int  # of the events: those that the chain of hashes vouches for
+    missing: int  # events that are known to have been there
+    labels: int
+    candidates: int  # ids
+    chunks: int
+    changed: int  # of the chunks: those that are not what was added
+
+    def __str__(self) -> str:
+        lost = f", {self.missing} more are lost" if self.missing else ""
+        odd = f", {self.changed} of them changed" if self.changed else ""
+        return (
+            f"{self.events} events ({self.vouched} vouched for{lost}), {self.labels} labels, "
+            f"{self.candidates} ids of candidates, {self.chunks} chunks{odd}"
+        )
+
+
+@dataclass(slots=True)
+class _RecoveredRows:
+    """What was read so far, of a file with room for so many events."""
+
+    room: int
+    rows: Rows = field(default_factory=dict)
+    last: dict[str, int] = field(default_factory=dict)  # the highest number known, by campaign
+    ids: dict[Place, Sequence[Any]] = field(default_factory=dict)
+    chunks: Rows = field(default_factory=dict)
+
+
+def recover(url: str | PathLike[str] | None, folder: str | PathLike[str]) -> RecoveryReport:
+    """Write what can still be read to events.jsonl, labels.csv, ids.csv and chunk-*.parquet.
+
+    Nobody should use the store meanwhile.
+    """
+    name, folder = read_name(url), Path(folder)
+    if name.kind != "sqlite":
+        raise WealError(f"{name.shown}: only SQLite files can be rescued; restore a dump")
+    path = Path(name.address)
+    if not path.is_file():
+        raise WealError(f"{name.shown} is not there: nothing can be saved from it")
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise WealError(f"{folder} has files in it: name an empty or a new folder")
+    found = _RecoveredRows(path.stat().st_size // _SMALLEST)
+    for connection in readable_copies(path, folder):
+        whole = _read(connection, found)
+        if whole and found.rows:
+            break
+    return _write_recovered(folder, found)
+
+
+def _read(connection: sqlite3.Connection, found: _RecoveredRows) -> bool:
+    """Add all that can be read; whether no statement failed."""
+    whole = _scan(connection, found.rows, "SELECT * FROM weal_event", RECOVERED_FIELDS)
+    heads: Rows = {}
+    whole &= _scan(connection, heads, "SELECT name AS campaign, last AS seq FROM weal_campaign", ())
+    _scan(connection, heads, "SELECT campaign, seq FROM weal_event INDEXED BY weal_event_id"
+          " WHERE id IS NOT NULL", ())  # fmt: skip
+    for campaign, seq in (*heads, *found.rows):
+        if 0 < seq <= found.room:
+            found.last[campaign] = max(found.last.get(campaign, 0), seq)
+    if not whole:
+        _one_by_one(connection, found)
+    whole &= _scan(connection, found.ids, "SELECT campaign, 0 AS seq, id FROM weal_candidate",
+                   ("campaign", "id"), by_id=True)  # fmt: skip
+    return whole & _read_chunks(connection, found.chunks)
+
+
+def _one_by_one(connection: sqlite3.Connection, found: _RecoveredRows) -> None:
+    """Rows by their number, and then by what two of their columns say; at the last, in parts."""
+    places: Rows = {}
+    _scan(connection, places, "SELECT campaign, seq FROM weal_event", ())
+    likely = [
+        (name, seq) for name, last in found.last.items() for seq in range(1, last + _EXTRA_ROWIDS)
+    ]
+    one = "SELECT {} FROM weal_event WHERE campaign = ? AND seq = ?"
+    for place in dict.fromkeys((*places, *likely)):
+        if place not in found.rows:
+            _scan(connection, found.rows, one.format("*"), RECOVERED_FIELDS, place)
+        if place in found.rows:
+            continue
+        parts = [_cell(connection, one.format(column), place) for column in RECOVERED_FIELDS]
+        if place in places or any(parts):
+            found.rows[place] = [*place, *parts[2:]]
+
+
+def _cell(connection: sqlite3.Connection, text: str, place: Place) -> Any:
+    try:
+        row = connection.execute(text, place).fetchone()
+    except _READ_ERRORS:
+        return None
+    return row[0] if row else None
+
+
+def _read_chunks(connection: sqlite3.Connection, chunks: Rows) -> bool:
+    places: Rows = {}
+    whole = _scan(connection, places, "SELECT campaign, number AS seq FROM weal_chunk", ())
+    text = "SELECT campaign, number AS seq, sha256, data FROM weal_chunk WHERE campaign = ?"
+    for place in places:
+        whole &= _scan(connection, chunks, f"{text} AND number = ?", ("sha256", "data"), place)
+    return whole
+
+
+def _scan(
+    connection: sqlite3.Connection,
+    found: dict[Any, Sequence[Any]],
+    text: str,
+    wanted: Sequence[str],
+    values: Sequence[Any] = (),
+    by_id: bool = False,
+) -> bool:
+    """Add the wanted columns of the rows that this answers until it fails; whether it did not."""
+    try:
+        cursor = connection.execute(text, values)
+        names = [column[0] for column in cursor.description or ()]
+        for row in cursor:
+            about = dict(zip(names, row, strict=True))
+            place = (about.get("campaign"), about.get("id" if by_id else "seq"))
+            if isinstance(place[0], str) and isinstance(place[1], str if by_id else int):
+                found.setdefault(place, [about.get(name) for name in wanted])
+    except _READ_ERRORS:
+        return False
+    return set(wanted) <= set(names)
+
+
+def trust_of_events(rows: Rows, row: Sequence[Any]) -> str:
+    """Whether the chain vouches for this row: yes, no, or alone."""
+    before = rows.get((row[0], row[1] - 1))
+    if before is None and row[1] != 1:
+        return "alone"
+    previous = "" if before is None else before[-1]
+    try:
+        return "yes" if hash_event(previous, row[:-1]) == row[-1] else "no"
+    except (TypeError, ValueError):  # a value of a kind that no event has
+        return "no"
+
+
+def _write_recovered(folder: Path, found: _RecoveredRows) -> RecoveryReport:
+    rows = dict(sorted(found.rows.items()))
+    trusts = {place: trust_of_events(rows, row) for place, row in rows.items()}
+    labels = [row for row in rows.values() if row[2] in ("told", "corrected")]
+    paths = [folder / name for name in ("events.jsonl", "labels.csv", "ids.csv")]
+    with paths[0].open("x", encoding="utf-8") as file:
+        for place, row in rows.items():
+            about = {**dict(zip(RECOVERED_FIELDS, row, strict=True)), "vouched": trusts[place]}
+            file.write(json.dumps(about, default=repr) + "\n")
+    header = ("campaign", "seq", "kind", "id", "label", "noise", "note", "who", "time", "vouched")
+    _table(paths[1], header, (_label(row, trusts[row[0], row[1]]) for row in labels))
+    _table(paths[2], ("campaign", "id"), sorted(map(tuple, found.ids.values())))
+    chunks = list(_write_chunks(folder, found.chunks))
+    there = Counter(campaign for campaign, _ in rows)
+    missing = sum(max(0, last - there[campaign]) for campaign, last in found.last.items())
+    vouched = sum(word == "yes" for word in trusts.values())
+    changed = sum("changed" in path.name for path in chunks)
+    counts = (len(rows), vouched, missing, len(labels), len(found.ids), len(chunks), changed)
+    return RecoveryReport([*paths, *chunks], *counts)
+
+
+def _table(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    with path.open("x", encoding="utf-8", errors="backslashreplace", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(header)
+        for row in rows:
+            table.writerow([escape(cell) if isinstance(cell, str) else cell for cell in row])
+
+
+def _label(row: Sequence[Any], vouched: str) -> Sequence[Any]:
+    try:
+        body = json.loads(row[4])
+    except (TypeError, ValueError, RecursionError):
+        body = {}
+    body = body if isinstance(body, dict) else {}
+    return (*row[:4], body.get("y"), body.get("noise"), body.get("note"), *row[5:7], vouched)
+
+
+def _write_chunks(folder: Path, chunks: Rows) -> Iterator[Path]:
+    """The chunks of candidates as Parquet files, those with a wrong sum called so."""
+    for number, (_, (expected, data)) in enumerate(sorted(chunks.items())):
+        if not isinstance(data, bytes):
+            continue
+        right = hashlib.sha256(data).hexdigest() == expected
+        path = folder / f"chunk-{number}{'' if right else '-changed'}.parquet"
+        with path.open("xb") as file:
+            file.write(data)
+        yield path

@@ -1,0 +1,258 @@
+"""What a column is, found from all its cells; and its cells as what it was found to be.
+
+    number      every cell that is not missing is one
+    flag        truth values, or both of a pair of words: yes no, true false, y n, t f, on off
+    date        times, or text that is dates in one form (see `dates`)
+    category    text of few values: at most 20, and at most half as many as rows
+    dropped     of no use, with the reason: empty; constant; row counter (whole numbers 0, 1, 2, ...
+                or 1, 2, 3, ... in order); id-like (text, each cell another); free text; ambiguous
+                dates
+
+A single row has no constant columns: everything there is kept as it is.
+
+Who the rows are, and what is known of them: ids, and labels in the target column.
+
+Ids are text, all there and all different. A label is a finite number; an empty cell of the target
+is a row without a label.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from weal.tables.cells import (
+    AMBIGUOUS,
+    Cell,
+    cell_text,
+    find_form,
+    read_date,
+    read_number,
+    short,
+    some_of,
+    with_comma,
+)
+from weal.tables.frames import Matrix
+from weal.tables.table import Cells, Table
+
+MAX_FOUND_LEVELS = 20  # of a category that is found; a declared one may have MOST_DECLARED
+MAX_DECLARED_LEVELS = 1000
+_FLAGS = (("no", "yes"), ("false", "true"), ("n", "y"), ("f", "t"), ("off", "on"), ("0", "1"))
+FLAG_WORDS = {word: float(n) for pair in _FLAGS for n, word in enumerate(pair)}
+_MIN_COUNTER_ROWS = 3  # rows that a counter has at the least
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnKind:
+    """What a column is: its kind, the form of its dates, and why it is dropped."""
+
+    kind: str
+    form: str | None = None
+    why: str | None = None  # in a word or two
+    detail: str = ""
+
+
+def detect(cells: Cells, may_count: bool = True) -> ColumnKind:
+    """What the column is; with `may_count` a row counter is told from other numbers."""
+    if isinstance(cells, np.ndarray):
+        return _detect_numbers(cells, may_count)
+    known = [cell for cell in cells if cell is not None]
+    if not known:
+        return ColumnKind("dropped", why="empty", detail="no cell has a value")
+    values = {level(cell) for cell in known}
+    if len(values) == 1 and len(cells) > 1:
+        return _constant(known[0], len(known) < len(cells))
+    kind = type(known[0])
+    if kind is str:
+        return _detect_text(values, known, len(cells))
+    return ColumnKind({bool: "flag", datetime: "date"}.get(kind, "number"))
+
+
+def level(cell: Any) -> str:
+    """A cell as the name of a category."""
+    return cell_text(cell).strip()
+
+
+def as_numbers(cells: Cells) -> tuple[Matrix, list[int]]:
+    """Numbers (N,), NaN where missing, and the rows that hold something else."""
+    if isinstance(cells, np.ndarray):
+        return cells.astype(np.float64), []
+    return _each(cells, _number)
+
+
+def as_flags(cells: Cells) -> tuple[Matrix, list[int]]:
+    """0 and 1 (N,), NaN where missing, and the rows that hold something else."""
+    if isinstance(cells, np.ndarray) and cells.dtype.kind == "b":
+        return cells.astype(np.float64), []
+    return _each(_as_list(cells), lambda cell: FLAG_WORDS.get(level(cell).lower()))
+
+
+def as_places(cells: Cells, levels: Sequence[str]) -> tuple[Matrix, list[int]]:
+    """Places among the levels (N,), NaN where missing, and the rows that hold something else."""
+    places = {one: float(n) for n, one in enumerate(levels)}
+    return _each(_as_list(cells), lambda cell: places.get(level(cell)))
+
+
+def as_days(cells: Cells, form: str | None, origin: datetime) -> tuple[Matrix, list[int]]:
+    """Days since the origin (N,), NaN where missing, and the rows that hold something else."""
+    seen: dict[Any, float | None] = {}
+
+    def days(cell: Any) -> float | None:
+        if cell not in seen:
+            moment = as_date(cell, form)
+            seen[cell] = None if moment is None else (moment - origin).total_seconds() / 86400
+        return seen[cell]
+
+    return _each(_as_list(cells), days)
+
+
+def as_date(cell: Any, form: str | None) -> datetime | None:
+    """A cell as a time: one already, or text in this form or with the year first."""
+    if isinstance(cell, datetime):
+        return cell
+    if not isinstance(cell, str):
+        return None
+    return (read_date(cell, form) if form else None) or read_date(cell, "year-first")
+
+
+def _each(cells: list[Any], read: Callable[[Any], float | None]) -> tuple[Matrix, list[int]]:
+    numbers = [np.nan if cell is None else read(cell) for cell in cells]
+    bad = [n for n, number in enumerate(numbers) if number is None]
+    return np.array([np.nan if x is None else x for x in numbers], dtype=np.float64), bad
+
+
+def _number(cell: Any) -> float | None:
+    if isinstance(cell, datetime):
+        return None
+    return read_number(cell) if isinstance(cell, str) else float(cell)
+
+
+def _as_list(cells: Cells) -> list[Any]:
+    if isinstance(cells, list):
+        return cells
+    return [None if cell != cell else cell for cell in cells.tolist()]
+
+
+def _detect_numbers(cells: np.ndarray[Any, Any], may_count: bool) -> ColumnKind:
+    known = cells[~np.isnan(cells)] if cells.dtype.kind == "f" else cells
+    if not len(known):
+        return ColumnKind("dropped", why="empty", detail="no cell has a value")
+    if len(cells) > 1 and (known == known[0]).all():
+        return _constant(known[0].item(), len(known) < len(cells))
+    if may_count and _counts_rows(cells):
+        return ColumnKind("dropped", why="row counter", detail=f"counts the rows from {cells[0]}")
+    return ColumnKind("flag" if cells.dtype.kind == "b" else "number")
+
+
+def _counts_rows(cells: np.ndarray[Any, Any]) -> bool:
+    if cells.dtype.kind != "i" or len(cells) < _MIN_COUNTER_ROWS or cells[0] not in (0, 1):
+        return False
+    return bool((np.diff(cells) == 1).all())
+
+
+def _constant(value: Any, gaps: bool) -> ColumnKind:
+    where = "wherever there is a value" if gaps else "in every row"
+    return ColumnKind("dropped", why="constant", detail=f"{short(value)} {where}")
+
+
+def _detect_text(values: set[str], known: list[str], n: int) -> ColumnKind:
+    if {value.lower() for value in values} in [set(pair) for pair in _FLAGS]:
+        return ColumnKind("flag")
+    form = find_form(values)
+    if form == AMBIGUOUS:
+        detail = f"{short(known[0])}: day or month first? Declare it day-first or month-first"
+        return ColumnKind("dropped", why="ambiguous dates", detail=detail)
+    if form:
+        return ColumnKind("date", form=form)
+    if len(values) <= min(MAX_FOUND_LEVELS, max(n // 2, 1)):
+        return ColumnKind("category")
+    different = f"{len(values)} different values"
+    if len(values) == len(known):
+        return ColumnKind("dropped", why="id-like", detail=different + _nearly_numbers(known))
+    return ColumnKind("dropped", why="free text", detail=different + _nearly_numbers(known))
+
+
+def _nearly_numbers(known: list[str]) -> str:
+    """A hint where most cells are numbers, and a few keep the column from being one."""
+    others = [cell for cell in known if read_number(cell) is None]
+    if not others or len(others) > len(known) / 2:
+        return f", such as {short(known[0])}"
+    return f"; all are numbers but {len(others)}, such as {short(others[0])}"
+
+
+def row_ids(table: Table, id_column: str | None) -> list[str]:
+    """The ids of all rows; without an id column they are called row 1, row 2, ..."""
+    if not table.n:
+        raise ValueError("the table has no rows; it needs one at the least")
+    if id_column is None:
+        return [f"row {n}" for n in range(1, table.n + 1)]
+    check_columns(table, [id_column])
+    cells = table.cells(id_column)
+    missing = [n for n, cell in enumerate(cells, start=1) if cell is None]
+    if missing:
+        one = len(missing) == 1
+        raise ValueError(
+            f"{len(missing)} {'row has' if one else 'rows have'} no id in column {id_column!r}: "
+            f"{'row' if one else 'rows'} {some_of(missing)}; every row needs one"
+        )
+    ids = [cell_text(cell) for cell in cells]
+    _refuse_duplicates(ids, id_column)
+    return ids
+
+
+def row_labels(table: Table, target: str, ids: Sequence[str]) -> Matrix:
+    """Labels (N,), NaN where there is none; ValueError where a cell is no finite number."""
+    check_columns(table, [target])
+    y, bad = as_numbers(table.columns[target])
+    refuse_rows(
+        _not_for_commas(bad, table.cells(target)),
+        table,
+        target,
+        ids,
+        "the target column {} must hold numbers",
+    )
+    infinite = np.flatnonzero(np.isinf(y)).tolist()
+    refuse_rows(infinite, table, target, ids, "the target column {} must hold finite numbers")
+    return y
+
+
+def _not_for_commas(bad: list[int], cells: Sequence[Cell]) -> list[int]:
+    """Of the rows that are no numbers, those to be mended: where labels are written with decimal
+    commas, one other cell has kept the column from being read so.
+    """
+    others = [n for n in bad if not with_comma(cells[n])]
+    known = sum(cell is not None for cell in cells)
+    return others if others and 2 * (len(bad) - len(others)) > known else bad
+
+
+def check_columns(table: Table, names: Sequence[str]) -> None:
+    """Refuse a table that has not all of these columns."""
+    absent = [name for name in names if name not in table.columns]
+    if absent:
+        lost = some_of([repr(name) for name in absent])
+        there = ", ".join(list(table.columns)[:20]) + (", ..." if len(table.columns) > 20 else "")
+        raise ValueError(f"the table has no column {lost}; it has {there}")
+
+
+def refuse_rows(bad: Sequence[int], table: Table, name: str, ids: Sequence[str], rule: str) -> None:
+    """Raise ValueError, if any rows are bad, with their count and the first five ids and cells."""
+    if not bad:
+        return
+    cells = table.cells(name)
+    shown = some_of([f"{ids[n]} ({short(cells[n])})" for n in bad[:6]])
+    rows = "1 row does" if len(bad) == 1 else f"{len(bad)} rows do"
+    raise ValueError(f"{rule.format(repr(name))}, but {rows} not: {shown}")
+
+
+def _refuse_duplicates(ids: list[str], id_column: str) -> None:
+    if len(set(ids)) == len(ids):
+        return
+    seen: set[str] = set()
+    twice = [name for name in ids if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
+    ids_, come = ("id", "comes") if len(twice) == 1 else ("ids", "come")
+    raise ValueError(
+        f"{len(twice)} {ids_} in column {id_column!r} {come} more than once: "
+        f"{some_of(list(dict.fromkeys(twice)))}; ids are unique (1 and '1' are the same)"
+    )

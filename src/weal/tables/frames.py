@@ -1,0 +1,254 @@
+"""Frames of pandas, polars and pyarrow, through narwhals, as plain columns.
+
+Numbers and truth values without a gap come as arrays; everything else as a list of Python's own
+values, None where missing. Times with a zone are turned into UTC and then kept without it. A named
+index of pandas is a column like the others. Columns of lists, structures, bytes, durations and
+times of day are left out, with a note.
+
+A table of numbers as a matrix: an array, or a pandas, polars or pyarrow frame.
+
+Frames go through narwhals, so that weal depends on none of them, and narwhals is loaded only where
+something else than an array comes. Columns of a frame that was met before are found by name.
+
+The index of a pandas frame as the ids of its rows, where no column holds them.
+
+An index that counts the rows from 0 says nothing; one of several levels is left alone, and so is
+one without a name beside a column `id`.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from weal.tables.cells import cell_text, some_of
+from weal.tables.csv_reader import check_names
+
+_STRANGE = ("List", "Struct", "Array", "Binary", "Duration", "Time", "Unknown")
+_PANDAS_MISSING = ("NAType", "NaTType")
+
+
+def frame_columns(source: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Columns of a frame by name, and notes on those left out; TypeError if it is no frame."""
+    import narwhals as nw  # here, since who reads no frame need not wait for it
+
+    _refuse_same_names(source)
+    frame = nw.from_native(source, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    if not isinstance(frame, nw.DataFrame):
+        raise TypeError(
+            f"a table is a path or a pandas, polars or pyarrow frame; got {type(source).__name__}"
+        )
+    frame = _with_named_index(frame)
+    names = check_names([str(name) for name in frame.columns], "the frame")
+    series = dict(zip(names, frame.iter_columns(), strict=True))
+    strange = {name: one.dtype for name, one in series.items() if _is_strange(one)}
+    columns = {name: _values(one) for name, one in series.items() if name not in strange}
+    notes = tuple(f"left out column {name!r}: of type {kind}" for name, kind in strange.items())
+    return columns, notes
+
+
+def _refuse_same_names(source: Any) -> None:
+    """Of pandas, which alone has them; narwhals has no word of ours for it."""
+    if type(source).__module__.split(".")[0] == "pandas" and hasattr(source, "columns"):
+        names = [str(name) for name in source.columns]
+        if len(set(names)) < len(names):
+            check_names(names, "the frame")
+
+
+def plain_cell(value: Any) -> Any:
+    """A value as a cell: Python's own type, naive UTC for times, None for missing ones."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or type(value).__name__ in _PANDAS_MISSING:
+        return None
+    if isinstance(value, date):
+        return _naive(value)
+    if isinstance(value, Decimal):
+        value = float(value)
+    if isinstance(value, float):
+        return None if value != value else value
+    return value if isinstance(value, bool | int | str) else str(value)
+
+
+def _naive(value: date) -> datetime:
+    day = (value.year, value.month, value.day)
+    if not isinstance(value, datetime):
+        return datetime(*day)
+    of_day = (value.hour, value.minute, value.second, value.microsecond)
+    if value.tzinfo is None:
+        return datetime(*day, *of_day)
+    return datetime(*day, *of_day, tzinfo=value.tzinfo).astimezone(UTC).replace(tzinfo=None)
+
+
+def _with_named_index(frame: Any) -> Any:
+    """The frame with the index of pandas as a column, where that has a name."""
+    import narwhals as nw
+
+    index = nw.maybe_get_index(frame)
+    if index is None or not any(name is not None for name in index.names):
+        return frame
+    native = frame.to_native()
+    taken = [name for name in index.names if name in native.columns]
+    return frame if taken else nw.from_native(native.reset_index(), eager_only=True)
+
+
+def _is_strange(series: Any) -> bool:
+    """Whether its cells are none of ours; a column of nulls has no type, and is fine."""
+    strange = type(series.dtype).__name__ in _STRANGE
+    return strange and series.null_count() < max(len(series), 1)
+
+
+def _values(series: Any) -> Any:
+    """An array of numbers or truth values when the series is just that; else a list of cells."""
+    kind = series.dtype
+    whole = kind.is_integer() or type(kind).__name__ == "Boolean"
+    if kind.is_float() or (whole and not series.null_count()):
+        array = series.to_numpy()
+        if array.dtype.kind in "fiub":
+            return array
+    return plain_cells(series.to_list())
+
+
+def plain_cells(values: Sequence[Any]) -> list[Any]:
+    """Every value as a cell; text, by far the most frequent, is passed through."""
+    return [value if type(value) is str else plain_cell(value) for value in values]
+
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NumericRows:
+    """Rows of numbers, and the frame that they came in."""
+
+    frame: Any | None  # of narwhals; None for an array
+    columns: tuple[str, ...] | None  # that hold the inputs; None for an array
+    X: Matrix  # (N, d)
+    ids: list[Hashable]  # the table's own: of the id column, the index, or 0, 1, 2, ...
+
+
+def as_frame(table: Any) -> Any | None:
+    """The table as a frame of narwhals; None where it is an array or a list."""
+    if isinstance(table, np.ndarray | list | tuple):
+        return None
+    import narwhals as nw
+
+    frame = nw.from_native(table, eager_only=True, pass_through=True)
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def read_numbers(table: Any, id_column: str | None = None) -> NumericRows:
+    """The inputs of a table, all of whose columns but that of the ids hold numbers."""
+    frame = as_frame(table)
+    if frame is not None:
+        return _read_frame(frame, id_column)
+    if id_column is not None:
+        raise ValueError("id_column needs a frame; for an array give ids=[...]")
+    X = matrix(table)
+    return NumericRows(None, None, X, list(range(len(X))))
+
+
+def with_columns(table: Any, columns: Sequence[str] | None) -> Any:
+    """The table with these columns of a frame, in this order; an array as it is."""
+    frame = None if columns is None else as_frame(table)
+    if frame is None or columns is None:
+        return table
+    missing = [name for name in columns if name not in frame.columns]
+    if missing:
+        raise ValueError(f"the points have no columns {missing}, which the pool has")
+    import narwhals as nw
+
+    return frame.select(*map(nw.col, columns)).to_native()
+
+
+def matrix(table: ArrayLike) -> Matrix:
+    """An array of numbers (N, d), a copy."""
+    X = np.asarray(table)
+    if X.ndim != 2:
+        raise ValueError(
+            f"a pool is a table with one row for each candidate; got shape {X.shape}. "
+            "For one input use X.reshape(-1, 1)"
+        )
+    text = [value for value in X.flat if isinstance(value, str)] if X.dtype.kind == "O" else []
+    if text or X.dtype.kind not in "biufO":
+        what = f"text, such as {text[0]!r}" if text else f"values of type {X.dtype}"
+        raise ValueError(f"the pool holds {what}; it needs numbers: encode or drop the rest")
+    try:
+        return np.array(X, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"the pool holds something that is not a number ({error})") from error
+
+
+def plain_id(name: Any) -> Any:
+    """An id as Python's own type: numpy's 3 is 3, in a tuple too."""
+    if type(name) is tuple:
+        return tuple(map(plain_id, name))
+    single = isinstance(name, np.generic) or (isinstance(name, np.ndarray) and not name.ndim)
+    return name.item() if single else name
+
+
+def _read_frame(frame: Any, id_column: str | None) -> NumericRows:
+    import narwhals as nw
+
+    inputs = frame
+    if id_column is not None:
+        if id_column not in frame.columns:
+            raise ValueError(f"no column {id_column!r}; the pool has {list(frame.columns)}")
+        ids = [plain_id(name) for name in frame.get_column(id_column).to_list()]
+        inputs = frame.drop(id_column)
+    else:
+        index = nw.maybe_get_index(frame)
+        ids = list(range(len(frame))) if index is None else [plain_id(name) for name in index]
+    kinds = inputs.schema.items()
+    text = [name for name, kind in kinds if not (kind.is_numeric() or kind == nw.Boolean)]
+    if text:
+        raise ValueError(
+            f"the columns {', '.join(map(repr, text))} do not hold numbers; encode or drop them, "
+            "or name the one that holds the ids with id_column"
+        )
+    return NumericRows(frame, tuple(inputs.columns), matrix(inputs.to_numpy()), ids)
+
+
+DEFAULT_ID_COLUMN = "id"  # name of the ids where the index has none
+
+
+def with_ids(
+    source: Any, id_column: str | None, *, wanted: str = DEFAULT_ID_COLUMN
+) -> tuple[Any, str | None]:
+    """The frame with its index as a column, and the name of that; others as they are.
+
+    >>> import pandas as pd
+    >>> with_ids(pd.DataFrame({"T": [900, 950]}, index=["P-1", "P-2"]), None)[0].columns.tolist()
+    ['id', 'T']
+    """
+    index = _index(source)
+    if index is None or id_column is not None:
+        return source, id_column
+    name = wanted if index.name is None else index.name
+    if name in source.columns:
+        return source, None
+    names = [cell_text(one) for one in index.tolist()]
+    if gaps := [n for n, gone in enumerate(index.isna(), start=1) if gone]:
+        raise ValueError(f"the index of the frame has no id for row {some_of(gaps)}: name each row")
+    if len(set(names)) < len(names):
+        twice = list(dict.fromkeys(one for one in names if names.count(one) > 1))
+        raise ValueError(
+            f"the index of the frame has {some_of(twice)} more than once, and ids are unique: name "
+            "the column of the ids (id_column), or number the rows (reset_index(drop=True))"
+        )
+    return source.reset_index(names=name), str(name)
+
+
+def _index(source: Any) -> Any | None:
+    """The index of one level that says who the rows are."""
+    index: Any = getattr(source, "index", None)
+    if not hasattr(source, "reset_index") or getattr(index, "nlevels", 0) != 1:
+        return None
+    counts = type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1)
+    return None if counts and index.name is None else index

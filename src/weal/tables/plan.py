@@ -1,0 +1,381 @@
+"""How a table becomes inputs: made from the first table, and the same for all that follow.
+
+    {"v": 1, "id": "sample", "target": "hardness", "columns": [
+        {"name": "temp", "kind": "number", "gaps": true, "median": 512.5, "scale": 1.0},
+        {"name": "steel", "kind": "category", "gaps": false, "levels": ["grade A", "grade B"]},
+        {"name": "made", "kind": "date", "gaps": false, "median": 41.0, "origin":
+            "2024-03-01T00:00:00", "form": "year-first"},
+        {"name": "furnace", "kind": "dropped", "why": "constant", "detail": "'F1' in every row"}]}
+
+Columns are found by name: their position, and columns that the plan does not know, do not matter.
+`planning` says what is done to each kind. Whatever is encoded is finite; what cannot be is refused.
+
+Levels of a category that are perhaps one: written in another case, or a typo of another.
+
+    'Alkyd' and 'alkyd', 'grade  A' and 'grade a'     the same but for case and blanks
+    'acrylc' and 'acrylic'                            a letter wrong, missing, too many or two
+                                                      swapped, in a word that came only now and then
+
+Digits never count as typos (S235 and S355 are two steels), nor do letters of short words. It is a
+question, not a repair: ethanol and methanol may both be meant.
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from weal.tables.cells import DATE_FORMS, short
+from weal.tables.columns import check_columns, level, row_ids, row_labels
+from weal.tables.frames import Matrix
+from weal.tables.plan_columns import (
+    COLUMN_KINDS_OF_PLAN,
+    DECLARED,
+    ORDERED,
+    PlanColumn,
+    column_notes,
+    encode_column,
+    plan_column,
+)
+from weal.tables.table import Table
+
+PLAN_VERSION = 1
+_NUMERIC = ("gaps", "median")
+_COLUMN_FIELDS = {  # what the JSON of each kind has beside its name and kind
+    "number": (*_NUMERIC, "scale"),
+    "flag": _NUMERIC,
+    "date": (*_NUMERIC, "origin", "form"),
+    "category": ("gaps", "levels"),
+    "ordered": (*_NUMERIC, "levels"),
+    "dropped": ("why", "detail"),
+}
+_PLURALS = {
+    "number": "numbers",
+    "flag": "flags",
+    "date": "dates",
+    "ordered": "ordered categories",
+    "category": "categories",
+}
+_LEVELS_SHOWN = 6
+NEARLY_EMPTY = 0.8  # share of missing cells in a column that is rather a target than an input
+
+
+@dataclass(frozen=True, slots=True)
+class TablePlan:
+    """What is done with each column; plain JSON."""
+
+    id_column: str  # empty: the rows have no ids
+    target: str | None
+    columns: tuple[PlanColumn, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the d inputs."""
+        return [name for column in self.columns for name in column.inputs]
+
+    def describe(self) -> str:
+        """One line: how many columns there are, and of which kinds.
+
+        >>> Plan("id", None, (Column("T", "number", median=1.0),
+        ...     Column("steel", "category", levels=("A", "B")))).describe()
+        '2 inputs (1 number, 1 category -> 2)'
+        """
+        counts = Counter(column.kind for column in self.columns)
+        parts = [_count_text(kind, counts[kind]) for kind in _PLURALS if counts[kind]]
+        levels = sum(len(column.inputs) for column in self.columns if column.kind == "category")
+        split = _count_text("category", counts["category"])
+        parts = [f"{part} -> {levels}" if part == split else part for part in parts]
+        why = dict.fromkeys(column.why or "" for column in self.columns if column.kind == "dropped")
+        parts += [f"{counts['dropped']} dropped: {', '.join(why)}"] if why else []
+        used = len(self.columns) - counts["dropped"]
+        inputs = "1 input" if used == 1 else f"{used} inputs"
+        return f"{inputs} ({', '.join(parts)})"
+
+    def lines(self) -> list[str]:
+        """One line for each column."""
+        return [f"{column.name}: {_column_text(column)}" for column in self.columns]
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as what JSON can say."""
+        columns = [
+            {"name": one.name, "kind": one.kind}
+            | {name: _plain(getattr(one, name)) for name in _COLUMN_FIELDS[one.kind]}
+            for one in self.columns
+        ]
+        return {"v": PLAN_VERSION, "id": self.id_column, "target": self.target, "columns": columns}
+
+    @classmethod
+    def from_json(cls, given: Any) -> "TablePlan":
+        """The plan that `to_json` wrote; ValueError says what is wrong with anything else."""
+        _check_keys(given, {"v", "id", "target", "columns"}, "a plan")
+        if given["v"] != PLAN_VERSION:
+            raise ValueError(
+                f"the plan is of version {given['v']!r}, not {PLAN_VERSION}: upgrade weal"
+            )
+        _expect(_is_text(given["id"]), "its id is no text")
+        _expect(given["target"] is None or _is_text(given["target"]), "its target is no text")
+        _expect(isinstance(given["columns"], list), "its columns are no list")
+        columns = tuple(map(_column_from_json, given["columns"]))
+        names = {column.name for column in columns}
+        _expect(len(names) == len(columns), "two of its columns have the same name")
+        _expect(any(column.inputs for column in columns), "it has no inputs")
+        return cls(given["id"], given["target"], columns)
+
+
+def make_plan(
+    table: Table,
+    *,
+    id_column: str | None,
+    target: str | None = None,
+    features: str | Sequence[str] = "auto",
+    types: Mapping[str, str] | None = None,
+) -> TablePlan:
+    """The plan for a table and all like it; ValueError names the rows that stand in its way.
+
+    `features` are the columns to learn from, by default all but id and target; `types` declares
+    what some are: number, flag, date, day-first, month-first, category, ordered:low,high or drop.
+
+    >>> from weal.tables.table import table_of
+    >>> table = table_of({"id": ["a", "b", "c", "d"], "T": [900, 950, None, 875],
+    ...                   "steel": ["B", "B", "A", "A"], "lab": ["x"] * 4})
+    >>> plan = make_plan(table, id_column="id")
+    >>> plan.describe(), plan.names
+    ('2 inputs (1 number, 1 category -> 2, 1 dropped: constant)',
+     ['T', 'T missing', 'steel=A', 'steel=B'])
+    >>> encode(plan, table).tolist()[2]
+    [900.0, 1.0, 1.0, 0.0]
+    """
+    types = types or {}
+    ids = row_ids(table, id_column)
+    if target is not None:
+        row_labels(table, target, ids)
+    names = _features(table, features, [id_column, target])
+    _check_types(types, names)
+    may_count = isinstance(features, str)
+    columns = (plan_column(table, name, ids, types.get(name), may_count) for name in names)
+    plan = TablePlan(id_column or "", target, tuple(columns))
+    if not plan.names:
+        said = "; ".join(plan.lines()[:10]) or f"The table has {', '.join(table.columns)}"
+        raise ValueError(f"no column is left to learn from. {said}")
+    return plan
+
+
+def encode(plan: TablePlan, table: Table, ids: Sequence[str] | None = None) -> Matrix:  # (N, d)
+    """The inputs of all rows, finite; ValueError names the rows that cannot be encoded.
+
+    Rows are called by `ids`, else by what the table has in the column of the ids.
+    """
+    used = [column for column in plan.columns if column.kind != "dropped"]
+    if ids is None:
+        ids = row_ids(table, plan.id_column if plan.id_column in table.columns else None)
+    check_columns(table, [column.name for column in used])
+    X = np.empty((table.n, len(plan.names)))
+    start = 0
+    for column in used:
+        end = start + len(column.inputs)
+        X[:, start:end] = encode_column(column, table, ids)
+        start = end
+    return X
+
+
+def rather_targets(
+    plan: TablePlan, table: Table, types: Mapping[str, str]
+) -> Iterator[tuple[str, float]]:
+    """Inputs that look like labels, with the share of their cells that is missing: columns of
+    numbers that nobody declared, nearly empty.
+    """
+    for column in plan.columns:
+        if column.kind == "number" and column.gaps and column.name not in types:
+            empty = sum(cell is None for cell in table.cells(column.name)) / len(table)
+            if empty >= NEARLY_EMPTY:
+                yield column.name, empty
+
+
+def notes(plan: TablePlan, table: Table) -> list[str]:
+    """What the plan does to this table that its owner may not expect: new levels, new gaps."""
+    used = [column for column in plan.columns if column.kind != "dropped"]
+    return [note for column in used for note in column_notes(column, table)]
+
+
+def _features(
+    table: Table, features: str | Sequence[str], others: Sequence[str | None]
+) -> list[str]:
+    if isinstance(features, str):
+        if features != "auto":
+            raise ValueError(f"features is {features!r}; it is 'auto' or a list of column names")
+        return [name for name in table.columns if name not in others]
+    names = list(dict.fromkeys(features))
+    check_columns(table, names)
+    both = [name for name in names if name in others]
+    if both or not names:
+        raise ValueError(f"features is {list(features)}; name columns beside the id and the target")
+    return names
+
+
+def _check_types(types: Mapping[str, str], names: Sequence[str]) -> None:
+    for name, kind in types.items():
+        if name not in names:
+            raise ValueError(f"types declares {name!r}, which is not among the features {names}")
+        if kind not in DECLARED and not kind.startswith(ORDERED):
+            raise ValueError(
+                f"{name!r} is declared {kind!r}; it may be {', '.join(DECLARED)} or "
+                "ordered:low,medium,high"
+            )
+
+
+def _count_text(kind: str, n: int) -> str:
+    kind_ = "ordered category" if kind == "ordered" else kind
+    return f"1 {kind_}" if n == 1 else f"{n} {_PLURALS[kind]}"
+
+
+def _column_text(column: PlanColumn) -> str:
+    if column.kind == "dropped":
+        return f"left out, {column.why}" + (f" ({column.detail})" if column.detail else "")
+    gaps = "; an input tells where it is missing" if column.gaps else ""
+    if column.kind == "category":
+        more = ", ..." if len(column.levels) > _LEVELS_SHOWN else ""
+        shown = ", ".join(map(short, column.levels[:_LEVELS_SHOWN]))
+        return f"category of {len(column.levels)} ({shown}{more}){gaps}"
+    if column.kind == "date":
+        return f"date, in days since {str(column.origin).removesuffix('T00:00:00')}{gaps}"
+    if column.kind == "ordered":
+        return f"ordered category: {' < '.join(column.levels)}{gaps}"
+    unit = f", in units of {column.scale:g}" if column.scale != 1 else ""
+    return f"{column.kind}, median {column.median:.6g}{unit}{gaps}"
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _column_from_json(given: Any) -> PlanColumn:
+    _expect(isinstance(given, dict), f"its column {given!r} is no object")
+    kind = given.get("kind")
+    _expect(
+        kind in COLUMN_KINDS_OF_PLAN,
+        f"a column is of kind {kind!r}, not one of {', '.join(COLUMN_KINDS_OF_PLAN)}",
+    )
+    _check_keys(given, {"name", "kind", *_COLUMN_FIELDS[kind]}, f"a column of kind {kind}")
+    for name, value in given.items():
+        _expect(_FITS[name](value), f"{name} of column {given['name']!r} is {value!r}")
+    fields: dict[str, Any] = dict(given)
+    return PlanColumn(**fields | {"levels": tuple(given.get("levels", ()))})
+
+
+def _check_keys(given: Any, keys: set[str], what: str) -> None:
+    _expect(isinstance(given, dict), f"{what} is no object")
+    found = set(given)
+    _expect(found == keys, f"{what} has {sorted(map(str, found))}, not {sorted(keys)}")
+
+
+def _expect(good: bool, complaint: str) -> None:
+    if not good:
+        raise ValueError(f"this is not a plan of weal's: {complaint}")
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_number(value: Any) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and abs(value) <= sys.float_info.max  # also of NaN and of ints beyond floats
+
+
+def _is_levels(value: Any) -> bool:
+    texts = isinstance(value, list) and all(map(_is_text, value))
+    return texts and 0 < len(value) == len(set(value))
+
+
+def _is_time(value: Any) -> bool:
+    try:
+        return _is_text(value) and datetime.fromisoformat(value).tzinfo is None
+    except ValueError:
+        return False
+
+
+_FITS = {
+    "name": lambda value: _is_text(value) and bool(value),
+    "kind": _is_text,
+    "gaps": lambda value: isinstance(value, bool),
+    "median": _is_number,
+    "scale": lambda value: _is_number(value) and value > 0,
+    "origin": _is_time,
+    "form": lambda value: value is None or value in DATE_FORMS,
+    "levels": _is_levels,
+    "why": _is_text,
+    "detail": _is_text,
+}
+
+MIN_WORD_LETTERS = 5  # letters of a word that may have a typo
+MIN_FREQUENCY_RATIO = 5.0  # times as often comes the word that is right
+MAX_LEVELS_COMPARED = 200  # levels that are compared
+
+
+def similar_levels(plan: TablePlan, table: Table) -> list[str]:
+    """A sentence for each two levels of a category that may be one.
+
+    >>> from weal.tables.plan import make_plan
+    >>> from weal.tables.table import table_of
+    >>> table = table_of({"id": list("abcdefgh"), "binder": ["alkyd"] * 6 + ["Alkyd", "alkdy"]})
+    >>> for words in alike_levels(make_plan(table, id_column="id"), table):
+    ...     print(words)
+    binder: 'Alkyd' (1 row) and 'alkyd' (6 rows) are taken for two levels: are they one?
+    binder: 'alkdy' (1 row) and 'alkyd' (6 rows) are taken for two levels: are they one?
+    """
+    found = []
+    for column in plan.columns:
+        if column.kind == "category":
+            cells = table.cells(column.name)
+            found += _of_column(column.name, Counter(level(c) for c in cells if c is not None))
+    return found
+
+
+def _of_column(name: str, counts: Counter[str]) -> list[str]:
+    if len(counts) > MAX_LEVELS_COMPARED:
+        return []
+    often = sorted(counts, key=lambda one: (-counts[one], one))
+    said = []
+    for n, rare in enumerate(often):
+        like = [one for one in often[:n] if _alike(rare, one, counts)]
+        if like:
+            two = " and ".join(f"{short(one)} ({_rows(counts[one])})" for one in (rare, like[0]))
+            said.append(f"{name}: {two} are taken for two levels: are they one?")
+    return said
+
+
+def _alike(rare: str, other: str, counts: Counter[str]) -> bool:
+    a, b = (one.casefold().split() for one in (rare, other))
+    if a == b:
+        return True
+    x, y = _different_words(a, b)
+    long = min(len(x), len(y)) >= MIN_WORD_LETTERS
+    return long and counts[other] >= MIN_FREQUENCY_RATIO * counts[rare] and _one_slip(x, y)
+
+
+def _different_words(a: list[str], b: list[str]) -> tuple[str, str]:
+    """The word in which two levels differ; all of them, where there is not just one."""
+    differ = [(x, y) for x, y in zip(a, b, strict=False) if x != y]
+    return differ[0] if len(a) == len(b) and len(differ) == 1 else (" ".join(a), " ".join(b))
+
+
+def _one_slip(a: str, b: str) -> bool:
+    """Whether one letter is wrong, missing or too many, or two beside each other are swapped."""
+    if abs(len(a) - len(b)) > 1:
+        return False
+    start = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), None)
+    start = min(len(a), len(b)) if start is None else start
+    end = 0
+    while end < min(len(a), len(b)) - start and a[-1 - end] == b[-1 - end]:
+        end += 1
+    one, other = a[start : len(a) - end], b[start : len(b) - end]
+    letters = not any(map(str.isdigit, one + other))
+    return letters and (max(len(one), len(other)) == 1 or (len(one) == 2 and one == other[::-1]))
+
+
+def _rows(n: int) -> str:
+    return "1 row" if n == 1 else f"{n:,} rows"

@@ -1,0 +1,233 @@
+"""A column of a table to a column of a plan: what is learnt from its cells, and how it is applied.
+
+    number      x / scale, missing ones as the median; scale is 1 but for columns whose largest
+                value is beyond 1e100 or below 1e-100, which would overflow when squared
+    flag        0 or 1, missing ones as the median
+    date        days since the first, missing ones as the median
+    ordered     its place among the levels that were declared, 0 the lowest, missing ones as the
+                median
+    category    one input for each known level: 1 in its own, 0 elsewhere; a level never seen
+                before is 0 everywhere
+    gaps        where cells were missing when the plan was made, one more input tells: 1 if missing
+
+scikit-learn's SimpleImputer and OneHotEncoder do the same, and are the truth in our tests; a plan
+must be plain JSON, and be applied without them, so its few lines are here.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from weal.tables.cells import AMBIGUOUS, Cell, find_form, short, with_comma
+from weal.tables.columns import (
+    MAX_DECLARED_LEVELS,
+    ColumnKind,
+    as_date,
+    as_days,
+    as_flags,
+    as_numbers,
+    as_places,
+    detect,
+    level,
+    refuse_rows,
+)
+from weal.tables.frames import Matrix
+from weal.tables.table import Table
+
+COLUMN_KINDS_OF_PLAN = ("number", "flag", "date", "category", "ordered", "dropped")
+DECLARED = ("number", "flag", "date", "day-first", "month-first", "category", "drop")
+ORDERED = "ordered:"  # and the levels, with commas, the lowest first
+_MAX_SCALE, _MIN_SCALE = 1e100, 1e-100
+
+
+@dataclass(frozen=True, slots=True)
+class PlanColumn:
+    """How one column becomes inputs, or why it does not."""
+
+    name: str
+    kind: str
+    gaps: bool = False
+    median: float = 0.0  # number, flag (of 0 and 1), date (of days)
+    scale: float = 1.0  # number
+    origin: str | None = None  # date: day 0, as ISO writes it
+    form: str | None = None  # date: how text is to be read
+    levels: tuple[str, ...] = ()  # category, ordered
+    why: str | None = None  # dropped: in a word or two
+    detail: str = ""
+
+    @property
+    def inputs(self) -> list[str]:
+        """Names of the inputs it becomes."""
+        if self.kind == "dropped":
+            return []
+        single = self.kind != "category"
+        own = [self.name] if single else [f"{self.name}={one}" for one in self.levels]
+        return [*own, f"{self.name} missing"] if self.gaps else own
+
+
+def plan_column(
+    table: Table, name: str, ids: Sequence[str], declared: str | None, may_count: bool
+) -> PlanColumn:
+    """What is learnt from a column, as declared or else as found."""
+    if declared == "drop":
+        return PlanColumn(name, "dropped", why="as told")
+    if declared is not None and declared.startswith(ORDERED):
+        return _plan_numbers(
+            table, name, ids, ColumnKind("ordered"), ordered_levels(name, declared)
+        )
+    if declared is None:
+        found = detect(table.columns[name], may_count)
+    else:
+        found = _as_declared(table, name, declared)
+    if found.kind == "dropped":
+        return PlanColumn(name, "dropped", why=found.why, detail=found.detail)
+    if found.kind == "category":
+        return _plan_category(name, table.cells(name))
+    return _plan_numbers(table, name, ids, found)
+
+
+def encode_column(column: PlanColumn, table: Table, ids: Sequence[str]) -> Matrix:  # (N, k)
+    """The inputs that a column becomes."""
+    if column.kind == "category":
+        return _one_hot(column, table.cells(column.name))
+    x = _read(column, table, ids)
+    missing = np.isnan(x)
+    with np.errstate(over="ignore"):  # what is infinite then is refused
+        x = np.where(missing, column.median, x) / column.scale
+    far = np.flatnonzero(~np.isfinite(x)).tolist()
+    refuse_rows(far, table, column.name, ids, "column {} must be of the size it had at first")
+    return np.column_stack([x, missing]) if column.gaps else x[:, None]
+
+
+def column_notes(column: PlanColumn, table: Table) -> list[str]:
+    """What a plan does to a table's column that its owner may not expect, in words."""
+    cells = table.cells(column.name)
+    notes, gaps = [], sum(cell is None for cell in cells)
+    if gaps and not column.gaps:
+        what = "no level" if column.kind == "category" else "the median"
+        notes.append(
+            f"{column.name}: {gaps} missing, taken as {what}; none was when the plan was made"
+        )
+    if column.kind == "category":
+        known = set(column.levels)
+        new = [level(cell) for cell in cells if cell is not None and level(cell) not in known]
+        if new:
+            some = ", ".join(short(one) for one in sorted(set(new))[:5])
+            notes.append(f"{column.name}: {len(new)} of unknown levels ({some}), taken as none")
+    return notes
+
+
+def _as_declared(table: Table, name: str, declared: str) -> ColumnKind:
+    known = [cell for cell in table.cells(name) if cell is not None]
+    if not known:
+        raise ValueError(f"column {name!r} is declared {declared}, but it has no value at all")
+    if declared in ("day-first", "month-first"):
+        return ColumnKind("date", form=declared)
+    form = find_form({cell for cell in known if isinstance(cell, str)})
+    if declared == "date" and form == AMBIGUOUS:
+        raise ValueError(
+            f"the dates in column {name!r}, such as {short(known[0])}, may have the day or the "
+            "month first; declare the column day-first or month-first"
+        )
+    return ColumnKind(declared, form=form if declared == "date" else None)
+
+
+def _plan_category(name: str, cells: list[Cell]) -> PlanColumn:
+    known = [level(cell) for cell in cells if cell is not None]
+    levels = tuple(sorted(set(known)))
+    if len(levels) > MAX_DECLARED_LEVELS:
+        raise ValueError(
+            f"column {name!r} has {len(levels)} different values, which is too many for a "
+            f"category; group them to {MAX_DECLARED_LEVELS} at the most, or drop the column"
+        )
+    return PlanColumn(name, "category", gaps=len(known) < len(cells), levels=levels)
+
+
+def ordered_levels(name: str, declared: str) -> tuple[str, ...]:
+    """The levels of a column that is declared ordered, the lowest first.
+
+    >>> ordered_levels("grade", "ordered:low, medium, high")
+    ('low', 'medium', 'high')
+    """
+    levels = tuple(one.strip() for one in declared.removeprefix(ORDERED).split(","))
+    if len(levels) < 2 or len(set(levels)) < len(levels) or not all(levels):
+        raise ValueError(
+            f"column {name!r} is declared {declared!r}; name two levels or more, each once: "
+            "ordered:low,medium,high"
+        )
+    return levels
+
+
+def _plan_numbers(
+    table: Table, name: str, ids: Sequence[str], found: ColumnKind, levels: tuple[str, ...] = ()
+) -> PlanColumn:
+    column = PlanColumn(name, found.kind, form=found.form, levels=levels)
+    if found.kind == "date":
+        origin = _origin(table, name, found.form, ids)
+        column = PlanColumn(name, "date", form=found.form, origin=origin.isoformat())
+    x = _read(column, table, ids)
+    known = x[~np.isnan(x)]
+    if not len(known):
+        raise ValueError(f"column {name!r} is declared ordered, but it has no value at all")
+    scale = _scale(known)
+    median = float(np.clip(np.median(known / scale) * scale, known.min(), known.max()))
+    return PlanColumn(
+        name,
+        found.kind,
+        gaps=len(known) < len(x),
+        median=median,
+        scale=scale,
+        origin=column.origin,
+        form=column.form,
+        levels=levels,
+    )
+
+
+def _scale(known: Matrix) -> float:
+    largest = float(np.abs(known).max())
+    if largest == 0 or _MIN_SCALE <= largest <= _MAX_SCALE:
+        return 1.0
+    return float(f"1e{max(int(np.floor(np.log10(largest))), -300)}")  # 1e-324 would be 0
+
+
+def _origin(table: Table, name: str, form: str | None, ids: Sequence[str]) -> datetime:
+    cells = table.cells(name)
+    moments = {cell: as_date(cell, form) for cell in set(cells) if cell is not None}
+    bad = [n for n, cell in enumerate(cells) if cell is not None and moments[cell] is None]
+    refuse_rows(bad, table, name, ids, "column {} must hold dates, such as 2024-03-01")
+    return min(moment for moment in moments.values() if moment is not None)
+
+
+def _read(column: PlanColumn, table: Table, ids: Sequence[str]) -> Matrix:  # (N,)
+    """The column as numbers, NaN where missing; ValueError names the rows that are not."""
+    cells, name = table.columns[column.name], column.name
+    origin = datetime.fromisoformat(column.origin) if column.origin else datetime.min
+    readers: dict[str, tuple[Callable[[], tuple[Matrix, list[int]]], str]] = {
+        "number": (lambda: as_numbers(cells), "numbers"),
+        "flag": (lambda: as_flags(cells), "yes or no"),
+        "date": (lambda: as_days(cells, column.form, origin), "dates, such as 2024-03-01"),
+        "ordered": (lambda: as_places(cells, column.levels), "one of " + ", ".join(column.levels)),
+    }
+    read, what = readers[column.kind]
+    x, bad = read()
+    if bad and column.kind == "number" and all(with_comma(cells[n]) for n in bad):
+        what = "numbers with decimal points"
+    refuse_rows(bad, table, name, ids, "column {} must hold " + what)
+    infinite = np.flatnonzero(np.isinf(x)).tolist()
+    refuse_rows(infinite, table, name, ids, "column {} must hold finite numbers")
+    return x
+
+
+def _one_hot(
+    column: PlanColumn, cells: list[Cell]
+) -> Matrix:  # (N, levels), and one more with gaps
+    place: dict[Cell, int] = {one: n for n, one in enumerate(column.levels)}
+    at = np.array([-1 if cell is None else place.get(level(cell), -1) for cell in cells])
+    one_hot = np.zeros((len(cells), len(column.inputs)))
+    rows = np.flatnonzero(at >= 0)
+    one_hot[rows, at[rows]] = 1.0
+    if column.gaps:
+        one_hot[:, -1] = [cell is None for cell in cells]
+    return one_hot

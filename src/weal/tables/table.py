@@ -1,0 +1,317 @@
+"""A table from a file or a frame: columns by name, in the user's order, cells as they were.
+
+    .csv .tsv .txt     see `delimited`
+    .parquet .pq       needs pyarrow: pip install "weal[campaign]"
+    .xlsx              needs openpyxl: pip install "weal[excel]"
+    frames             of pandas, polars and pyarrow
+
+A column holds one type. Text becomes numbers when all its cells that are not missing are numbers
+(`cells` says what is missing, and what a number is); columns named in `text`, such as ids, are kept
+as text exactly as written, and of those only blank cells are missing. A column of several types is
+text. Numbers and truth values without a gap, and all floats (NaN: missing), are read-only arrays;
+the rest are lists with None for the missing ones.
+"""
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weal.limits import read_limits
+from weal.tables.cells import (
+    WHOLE,
+    AlmostNumeric,
+    Cell,
+    cell_text,
+    nearly_numbers,
+    read_numbers,
+    rounded,
+    short,
+    some_of,
+    without_markers,
+)
+from weal.tables.csv_reader import CsvFile, are_units, check_names, look_at
+from weal.tables.excel_reader import sheet_columns
+from weal.tables.frames import frame_columns, plain_cells
+from weal.tables.text_records import check_cells, check_size
+
+Cells = NDArray[Any] | list[Any]
+Missing = Mapping[str, Collection[str]]  # texts that mean missing, by column
+
+TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".xlsx")
+_BLOCK_RECORDS = 1 << 16  # records turned into columns at a time
+_MAX_INT64 = 2**63
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Columns of n cells each, and notes on how they were read."""
+
+    columns: Mapping[str, Cells]
+    n: int
+    notes: tuple[str, ...] = field(default=())
+
+    def __len__(self) -> int:
+        return self.n
+
+    def cells(self, name: str) -> list[Cell]:
+        """The cells of a column as Python's own values, None where missing."""
+        column = self.columns[name]
+        if isinstance(column, list):
+            return list(column)
+        if column.dtype.kind != "f":
+            return list(column.tolist())
+        return [None if value != value else value for value in column.tolist()]
+
+    def row(self, n: int) -> dict[str, Cell]:
+        """One row, by column."""
+        one = self.take([n])
+        return {name: one.cells(name)[0] for name in one.columns}
+
+    def take(self, rows: Sequence[int] | slice) -> "Table":
+        """Some of the rows, in this order."""
+        at = range(self.n)[rows] if isinstance(rows, slice) else rows
+        columns = {name: _take_cells(column, at) for name, column in self.columns.items()}
+        return Table(columns, len(at), self.notes)
+
+
+def read_table(
+    source: Any, *, text: Collection[str] = (), missing: Missing | None = None,
+    strict: Collection[str] = (), sheet: str | None = None, header: int | None = None,
+) -> Table:  # fmt: skip
+    """The table in a file or a frame; ValueError where there is none to be read.
+
+    Columns in `text` are kept as text; those in `strict` are of numbers when all their cells are,
+    and not when nearly all are. `missing` has, for each column, further texts that stand for a
+    missing cell. Of an Excel file, `sheet` is the sheet (else the first); of it and of text files,
+    `header` is the line that names the columns, where that is not clear.
+
+    >>> import pandas as pd
+    >>> table = read_table(pd.DataFrame({"id": [7, 8], "steel": ["B", "NA"]}), text=["id"])
+    >>> table.columns
+    {'id': ['7', '8'], 'steel': ['B', None]}
+    """
+    if isinstance(source, Table):
+        return source
+    file = _delimited(source, header)
+    if file is not None and sheet is not None:
+        raise ValueError(f"{file.path} is no Excel file, so there is no sheet {sheet!r} in it")
+    if file is not None:
+        return _of_records(file, text, missing or {}, strict)
+    columns, notes = raw_columns(source, sheet, header)
+    return table_of(columns, text=text, notes=notes, missing=missing, strict=strict)
+
+
+def raw_columns(
+    source: Any, sheet: str | None = None, header: int | None = None
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Columns of a frame, a Parquet or an Excel file, with no thought given to text; and notes."""
+    if not isinstance(source, str | os.PathLike):
+        return frame_columns(source)
+    path = _file(source)
+    if path.suffix.lower() == ".xlsx":
+        return sheet_columns(path, sheet, header)
+    return _parquet_columns(path)
+
+
+def table_of(
+    columns: Mapping[str, Any], *, text: Collection[str] = (), notes: tuple[str, ...] = (),
+    missing: Missing | None = None, strict: Collection[str] = (),
+) -> Table:  # fmt: skip
+    """A table out of columns by name: lists of cells, or arrays of numbers.
+
+    >>> table_of({"a": ["1", "?"], "b": [1, "x"]}).columns
+    {'a': [1, None], 'b': ['1', 'x']}
+    """
+    check_names(list(columns), "the table")
+    tidy: dict[str, Cells] = {}
+    said = list(notes)
+    for name, cells in columns.items():
+        if name in text:
+            tidy[name] = _as_text(cells)
+        else:
+            tidy[name], nearly = _tidy(cells, (missing or {}).get(name, ()), name in strict)
+            said += _note(name, nearly) + _rounded_note(name, cells, tidy[name])
+    lengths = {name: len(cells) for name, cells in tidy.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"the columns have different lengths: {lengths}")
+    return Table(tidy, next(iter(lengths.values()), 0), tuple(said))
+
+
+def _file(source: str | os.PathLike[str]) -> Path:
+    path = Path(source).expanduser()
+    if path.suffix.lower() not in TABLE_SUFFIXES:
+        raise ValueError(
+            f"{path} does not end in one of {', '.join(TABLE_SUFFIXES)}; save it as CSV"
+        )
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}")
+    return path
+
+
+def _delimited(source: Any, header: int | None) -> CsvFile | None:
+    if not isinstance(source, str | os.PathLike):
+        return None
+    path = _file(source)
+    if path.suffix.lower() not in TABLE_SUFFIXES[:3]:
+        return None
+    limits = read_limits()
+    check_size(str(path), path.stat().st_size, limits.bytes)
+    file = look_at(path, header, limits.rows)
+    check_cells(str(path), file.lines, len(file.names), limits.cells)
+    return file
+
+
+def _of_records(
+    file: CsvFile, text: Collection[str], missing: Missing, strict: Collection[str]
+) -> Table:
+    """Records to columns by blocks, kept compact, so that 10^6 rows fit into little memory."""
+    compact = np.dtypes.StringDType()
+    parts: list[list[Any]] = [[] for _ in file.names]
+    records: Iterator[list[str]] = (row for _, row in file.records())
+    notes = list(file.notes)
+    if (first := next(records, None)) is not None:
+        ids = [n for n, name in enumerate(file.names) if name in text]
+        if len(ids) == 1 and are_units(first, ids[0]):
+            notes.append(f"{file.path.name}: the line below the header was read as units")
+        else:
+            records = chain([first], records)
+    while block := list(islice(records, _BLOCK_RECORDS)):
+        for part, texts in zip(parts, zip(*block, strict=True), strict=True):
+            part.append(np.array(texts, dtype=compact))
+    comma = file.separator == ";"
+    columns: dict[str, Cells] = {}
+    for name in file.names:
+        blocks = parts.pop(0)
+        cells = [cell for block in blocks for cell in block.tolist()]
+        if name in text:
+            columns[name] = _as_text(cells)
+        else:
+            columns[name], nearly = _tidy_text(cells, comma, missing.get(name, ()), name in strict)
+            notes += _note(name, nearly) + _rounded_note(name, cells, columns[name])
+    return Table(columns, len(columns[file.names[0]]), tuple(notes))
+
+
+def _parquet_columns(path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ModuleNotFoundError as error:
+        raise ValueError(
+            f'{path} is Parquet, which needs pyarrow: pip install "weal[campaign]"'
+        ) from error
+    try:
+        about = pq.read_metadata(path)
+        check_cells(str(path), about.num_rows, about.num_columns, read_limits().cells)
+        return frame_columns(pq.read_table(path))
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"{path} cannot be read as Parquet: {error}") from error
+
+
+def _as_text(cells: Iterable[Any]) -> list[Any]:
+    """Cells as text, as written; None where blank."""
+    plain = plain_cells(cells.tolist() if isinstance(cells, np.ndarray) else list(cells))
+    texts = [c if c is None or type(c) is str else cell_text(c) for c in plain]
+    return [text if text and not text.isspace() else None for text in texts]
+
+
+def _tidy(
+    cells: Any, also_missing: Collection[str] = (), strict: bool = False
+) -> tuple[Cells, AlmostNumeric | None]:
+    if isinstance(cells, np.ndarray) and cells.dtype.kind in "fiub":
+        return _packed_array(cells), None
+    plain = plain_cells(cells)
+    kinds = {type(cell) for cell in plain if cell is not None}
+    if kinds <= {int, float} or (len(kinds) == 1 and str not in kinds):
+        return _pack_cells(plain), None
+    texts = [None if cell is None else cell_text(cell) for cell in plain]
+    return _tidy_text(["" if text is None else text for text in texts], False, also_missing, strict)
+
+
+def _tidy_text(
+    cells: list[str], comma: bool = False, also_missing: Collection[str] = (), strict: bool = False
+) -> tuple[Cells, AlmostNumeric | None]:
+    """Cells of text as what they are; with what was not quite a number, where that is so."""
+    known = without_markers(cells)
+    if also_missing:
+        known = [None if cell and cell.strip() in also_missing else cell for cell in known]
+    numbers = read_numbers(known, comma)
+    if numbers is not None:
+        return _pack_cells(numbers), None
+    nearly = None if strict else nearly_numbers(known, comma)
+    return _pack_cells(known if nearly is None else nearly.numbers), nearly
+
+
+def _note(name: str, nearly: AlmostNumeric | None) -> list[str]:
+    """What is to be said of a column that is nearly of numbers."""
+    if nearly is None:
+        return []
+    notes = [f"{name}: read as numbers, in {nearly.unit}"] if nearly.unit else []
+    if nearly.mixed:
+        few = some_of([short(cell) for cell in dict.fromkeys(nearly.mixed)])
+        notes.append(f"{name}: decimal commas where other cells have points, read as such ({few})")
+    if nearly.odd:
+        few = some_of([short(cell) for cell in dict.fromkeys(nearly.odd)])
+        cells = "1 cell is" if len(nearly.odd) == 1 else f"{len(nearly.odd)} cells are"
+        kind = quote(f"{name}=category")
+        notes.append(
+            f"{name}: {cells} no number and taken as missing ({few}); --type {kind} takes the "
+            "column as text"
+        )
+    return notes
+
+
+def _rounded_note(name: str, cells: Any, column: Cells) -> list[str]:
+    """What is to be said of whole numbers that become others when they are inputs."""
+    if isinstance(column, list):
+        column = np.array([cell for cell in column if type(cell) is int], dtype=np.float64)
+    if column.dtype.kind not in "if" or not (np.abs(column.astype(np.float64)) >= WHOLE).any():
+        return []
+    found = rounded(cells.tolist() if isinstance(cells, np.ndarray) else cells)
+    if not found:
+        return []
+    count = "1 whole number" if len(found) == 1 else f"{len(found):,} whole numbers"
+    kind = quote(f"{name}=drop")
+    return [
+        f"{name}: {count} above 2^53 rounded, such as {found[0]} to {int(float(found[0]))}; where "
+        f"these are names, --type {kind} leaves the column out"
+    ]
+
+
+def _pack_cells(cells: list[Any]) -> Cells:
+    """Cells of one type, or of whole and other numbers, in the form that `Table` has them."""
+    kinds = set(map(type, cells)) - {type(None)}
+    if float in kinds or (int in kinds and any(c and abs(c) >= _MAX_INT64 for c in cells)):
+        return _packed_array(np.array([np.nan if c is None else _float(c) for c in cells]))
+    whole = kinds in ({int}, {bool}) and None not in cells
+    return _packed_array(np.array(cells)) if whole else cells
+
+
+def _float(value: int | float) -> float:
+    """The number as a float; a whole one that is too large for that is infinite, as 1e400 is."""
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf if value > 0 else -np.inf
+
+
+def _packed_array(array: NDArray[Any]) -> NDArray[Any]:
+    kind = {"f": np.float64, "i": np.int64, "u": np.int64, "b": np.bool_}[array.dtype.kind]
+    if array.dtype == np.uint64 and (array >= _MAX_INT64).any():
+        kind = np.float64
+    packed: NDArray[Any] = array.astype(kind)
+    packed.flags.writeable = False
+    return packed
+
+
+def _take_cells(column: Cells, at: Sequence[int]) -> Cells:
+    if isinstance(column, list):
+        some = [column[n] for n in at]
+        return _pack_cells(some)
+    return _packed_array(column[np.asarray(at, dtype=np.intp)])

@@ -1,0 +1,158 @@
+"""Numbers and reasons in words that a chemist reads.
+
+A few facts as HTML, for notebooks: a title, and a name and a value on each line; all escaped.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+
+REASONS = {
+    "wvar": "the model is unsure there",
+    "went": "the model knows little about it",
+    "qbc": "the experts disagree",
+    "gpm-var": "the model as a whole is unsure there",
+    "gpm-ent": "the possible values are spread out",
+    "ivr": "it would make the model surer elsewhere too",
+    "mvr": "its label would make the model surest over all candidates",
+    "mvr-var": "its label would teach most about all candidates, and the model is unsure there",
+    "mvr-var-igs": "its label would teach most about all candidates: the model is unsure there, "
+    "and it is far from what was measured",
+    "bald": "its label would tell the experts apart",
+    "igs": "it is far from what was measured, in inputs and in value",
+    "random": "drawn at random",
+}
+START = "Fills the space before there is a model."
+BY_HAND = "Asked for by name."
+CHECK = "Drawn at random, for an honest test."
+SIGNIFICANT_DIGITS = 4
+FAR_DISTANCE_RATIO = 1.5  # times the usual distance: beyond, nothing is nearby
+_NEAR = {
+    0.25: "very close",
+    0.75: "close",
+    FAR_DISTANCE_RATIO: "at the usual distance",
+    3.0: "farther than usual",
+}
+_MIN_PLAIN_NUMBER, _MAX_PLAIN_NUMBER = 1e-4, 1e6  # beyond, powers of ten
+
+
+def number(value: float, digits: int = SIGNIFICANT_DIGITS) -> str:
+    """A number to so many digits.
+
+    >>> number(312.4567), number(0.0), number(123456.7), number(1.5e-9), number(float("inf"))
+    ('312.5', '0', '123457', '1.5e-09', 'inf')
+    """
+    if value == 0.0 or not math.isfinite(value):
+        return f"{value:g}"
+    if not _MIN_PLAIN_NUMBER <= abs(value) < _MAX_PLAIN_NUMBER:
+        return f"{value:.{digits}g}"
+    places = digits - 1 - math.floor(math.log10(abs(value)))
+    return f"{value:.{max(places, 0)}f}".rstrip("0").rstrip(".") if places > 0 else f"{value:.0f}"
+
+
+def plus_minus(mean: float, sd: float) -> str:
+    """A value and its uncertainty, to the digits that it deserves.
+
+    >>> plus_minus(312.4567, 18.23), plus_minus(1.5, 0.0), plus_minus(0.01234, 0.0008)
+    ('312 +- 18', '1.5 +- 0', '0.01234 +- 0.0008')
+    """
+    ordinary = _MIN_PLAIN_NUMBER <= sd < _MAX_PLAIN_NUMBER and abs(mean) < _MAX_PLAIN_NUMBER
+    if not ordinary:
+        return f"{number(mean)} +- {number(sd, 2)}"
+    places = max(1 - math.floor(math.log10(sd)), 0)
+    return f"{mean:.{places}f} +- {number(sd, 2)}"
+
+
+def times(ratio: float) -> str:
+    """How a size compares with the usual.
+
+    >>> times(3.1), times(1.02), times(0.4)
+    ('3.1 times the usual', 'about the usual', '40 % of the usual')
+    """
+    if ratio >= 1.25:
+        return f"{number(ratio, 2)} times the usual"
+    return "about the usual" if ratio > 0.8 else f"{percent(ratio)} of the usual"
+
+
+def percent(share: float) -> str:
+    """A share in percent.
+
+    >>> percent(0.412), percent(0.004)
+    ('41 %', '0.4 %')
+    """
+    return f"{100 * share:.0f} %" if share >= 0.0095 or share <= 0 else f"{100 * share:.1g} %"
+
+
+def nearness(distance: float) -> str:
+    """A distance, in units of the usual one, in words."""
+    return next((word for far, word in _NEAR.items() if distance < far), "far")
+
+
+def reasons(shares: Mapping[str, float], most: int = 3, least: float = 0.1) -> str:
+    """The acquisition functions that chose, the weightiest first.
+
+    >>> reasons({"qbc": 0.41, "wvar": 0.35, "igs": 0.2, "went": 0.04})
+    'the experts disagree (qbc 41 %), the model is unsure there (wvar 35 %), it is far from
+    what was measured, in inputs and in value (igs 20 %)'
+    """
+    best = sorted(shares.items(), key=lambda pair: -pair[1])
+    shown = [pair for n, pair in enumerate(best[:most]) if n == 0 or pair[1] >= least]
+    return ", ".join(_reason(name, share, len(shares)) for name, share in shown)
+
+
+def _reason(name: str, share: float, among: int) -> str:
+    why = REASONS.get(name, "a score of your own")
+    return f"{why} ({name} {percent(share)})" if among > 1 else f"{why} ({name})"
+
+
+def some(names: Iterable[str], most: int = 5) -> str:
+    """The first few names."""
+    every = list(names)
+    more = f" and {len(every) - most} more" if len(every) > most else ""
+    return ", ".join(every[:most]) + more
+
+
+def shorten(name: str, longest: int) -> str:
+    """A name on one line, its middle left out where it is long.
+
+    >>> shortened("a name of a column", 11)
+    'a na...lumn'
+    """
+    flat = " ".join(name.split()) or "(blank)"
+    half = (longest - 3) // 2
+    return flat if len(flat) <= longest else f"{flat[:half]}...{flat[-half:]}"
+
+
+def told_apart(names: Sequence[str], longest: int) -> list[str]:
+    """Names shortened; without what they begin with in common where they would look the same.
+
+    >>> told_apart(["the density of part 1, in kg", "the density of part 2, in kg"], 15)
+    ['...art 1, in kg', '...art 2, in kg']
+    """
+    short = [shorten(name, longest) for name in names]
+    if len(set(short)) == len(set(names)):
+        return short
+    same = [len(set(letters)) == 1 for letters in zip(*names, strict=False)]
+    cut = max([*same, False].index(False) - 4, 0)
+    return ["..." + name[cut:][: longest - 3].rstrip() for name in names]
+
+
+_CELL = 'style="text-align:left;padding:1px 12px 1px 0;vertical-align:top"'
+
+
+def facts_html(title: str, facts: Mapping[str, object]) -> str:
+    """The facts as a small table.
+
+    >>> card("a < b", {"labels": 3})[:27]
+    '<div><b>a &lt; b</b><table>'
+    """
+    rows = "".join(
+        f"<tr><th {_CELL}>{escape(name)}</th><td {_CELL}>{escape(str(value))}</td></tr>"
+        for name, value in facts.items()
+    )
+    return f"<div><b>{escape(title)}</b><table>{rows}</table></div>"
+
+
+def facts_lines(words: list[str]) -> str:
+    """Lines as they are, in letters of one width."""
+    return f"<pre>{escape(chr(10).join(words))}</pre>"

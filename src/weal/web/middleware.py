@@ -1,0 +1,356 @@
+"""What every request meets before any view: is it for this server, from whom, and may it write.
+
+    host       another name than ours, or not a plain name: 400 (DNS rebinding)
+    login      `?token=` and `?code=` become a session cookie, and the address is asked for again
+               without them
+    visit      a session in the cookie, or a token as `Authorization: Bearer`: else 401
+    writing    a POST must come from a page of this server (its Origin is our scheme and host), be a
+               form, and its principal must be allowed to write: else 403; no other method writes
+    size       a body that is said to be too large: 413; `request_body` counts what is read
+
+Static files and /healthz are open to all. Views find the visit in the request's state. A mistake in
+a view is answered here, so that this answer has the security headers too.
+
+Answers of the server itself, and the security headers of every answer.
+
+Every answer says that nothing in it may run but our own files, and that no other site may frame it.
+A refusal is a page without anything in it but the reason; a part of a page (htmx) gets the reason
+alone, beside what is there.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode
+
+from weal.web.access import SESSION_SECONDS, Access, Visit
+from weal.web.request_body import (
+    CLOSE,
+    TOO_LARGE,
+    Body,
+    Message,
+    Receive,
+    Send,
+)
+from weal.web.token import cookie_name
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; frame-ancestors 'none'; form-action 'self'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+_PAGE = (
+    '<!doctype html><html lang="en"><meta charset="utf-8"><title>weal</title>'
+    '<meta name="viewport" content="width=device-width">'
+    '<link rel="stylesheet" href="/static/weal.css"><main class="narrow"><h1>weal</h1>'
+    '<p class="card">{reason}</p></main></html>'
+)
+_PART = '<p class="note bad" role="alert">{reason}</p>'
+_BESIDE = (("hx-retarget", "#notice"), ("hx-reswap", "innerHTML"))
+Headers = Iterable[tuple[str, str]]
+
+
+def with_security_headers(send: Send, path: str) -> Send:
+    """Answers with the security headers; pages are not cached."""
+    own = dict(HEADERS) if path.startswith("/static/") else {**HEADERS, "cache-control": "no-store"}
+    more = _encoded(own.items())
+
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", ()), *more]}
+        await send(message)
+
+    return send_with_headers
+
+
+async def send_redirect(send: Send, headers: Headers) -> None:
+    """See another address."""
+    found = _encoded((*headers, ("content-length", "0")))
+    await send({"type": "http.response.start", "status": 303, "headers": found})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def send_reason(
+    send: Send, status: int, reason: str, is_part: bool = False, close: bool = False
+) -> None:
+    """A page, or a part of one, that gives the reason of a refusal."""
+    page = (_PART if is_part else _PAGE).format(reason=escape(reason)).encode()
+    kind = (("content-type", "text/html; charset=utf-8"), ("content-length", str(len(page))))
+    found = _encoded((*kind, *(_BESIDE if is_part else ()))) + [CLOSE] * close
+    await send({"type": "http.response.start", "status": status, "headers": found})
+    await send({"type": "http.response.body", "body": page})
+
+
+def _encoded(headers: Headers) -> list[tuple[bytes, bytes]]:
+    return [(key.encode(), value.encode("latin-1")) for key, value in headers]
+
+
+LOOPBACK = frozenset(("127.0.0.1", "localhost", "::1"))
+FORM_CONTENT_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
+LOGOUT = "/logout"  # what a principal that may only read may post
+ONCE = ("authorization", "content-type", "host", "origin")  # headers that may not come twice
+_HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?", re.IGNORECASE)
+
+MAX_COOKIES = 50  # of one name that are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class AccessPolicy:
+    """Who may come in."""
+
+    access: Access
+    port: int
+    hosts: frozenset[str] = LOOPBACK
+    read_only: bool = False
+    secure: bool = False  # whether the server speaks https itself
+
+
+class RequestRefused(Exception):
+    """A request that no view is to see."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status, self.reason = status, reason
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A request without its body."""
+
+    method: str
+    scheme: str
+    path: str
+    query: list[tuple[str, str]]
+    headers: dict[str, str]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the address is open to all."""
+        is_get = self.method in ("GET", "HEAD")
+        return is_get and (self.path == "/healthz" or self.path.startswith("/static/"))
+
+    @property
+    def is_part(self) -> bool:
+        """Whether a part of a page is asked for (htmx)."""
+        return "hx-request" in self.headers
+
+    def cookies(self, name: str) -> list[str]:
+        """The values of all cookies with this name; cookies of other servers may be odd."""
+        pairs = (one.strip().partition("=") for one in self.headers.get("cookie", "").split(";"))
+        return [value.strip('"') for key, _, value in pairs if key == name][:MAX_COOKIES]
+
+
+class AccessMiddleware:
+    """The app behind its checks."""
+
+    def __init__(self, app: Any, door: AccessPolicy) -> None:
+        self.app, self.door = app, door
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # we speak nothing else
+            return await send({"type": "websocket.close", "code": 1008})
+        with _answering(scope) as state:
+            await self._answer(scope, state, receive, with_security_headers(send, scope["path"]))
+
+    async def _answer(
+        self, scope: Message, state: dict[str, Any], receive: Receive, send: Send
+    ) -> None:
+        head = read_head(scope)
+        body = Body(receive, head.headers, head.path)
+        try:
+            self._check_host(head)
+            visit = state["visit"] = self._visit(head)
+            _set_authenticated(state, visit)
+            if moved := self._login(head, visit):
+                return await send_redirect(send, moved)
+            self._check(head, visit, body)
+        except RequestRefused as refused:
+            return await _refuse(head, refused, body, send, state.get("visit") is not None)
+        await self._call_app(scope, head, body, send)
+
+    async def _call_app(self, scope: Message, head: Head, body: Body, send: Send) -> None:
+        """The answer of a view; 413 reaches a client that still sends, a mistake becomes a 500."""
+        status = 0
+
+        async def send_view(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await (body.linger(send) if status == TOO_LARGE else send)(message)
+
+        try:
+            await self.app(scope, body.receive_limited, send_view)
+        except Exception as error:
+            if status:  # half of an answer is out: the connection is closed
+                raise
+            await send_reason(send, 500, _mistake_words(error), head.is_part, close=True)
+
+    def _check_host(self, head: Head) -> None:
+        if _hostname(head.headers.get("host", "")) not in self.door.hosts:
+            raise RequestRefused(400, "This address is none of this server: see --allow-host.")
+
+    def _visit(self, head: Head) -> Visit | None:
+        access = self.door.access
+        kind, _, given = head.headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer" and (visit := access.visit_by_token(given.strip())):
+            return visit
+        return access.visit_by_session(head.cookies(cookie_name(self.door.port)))
+
+    def _login(self, head: Head, visit: Visit | None) -> list[tuple[str, str]]:
+        """Headers that set the cookie and lead to the address without secrets; none without any."""
+        given = {key: value for key, value in head.query if key in ("token", "code")}
+        if not given or head.method != "GET" or head.is_open:
+            return []
+        rest = [pair for pair in head.query if pair[0] not in given]
+        place = quote("/" + head.path.lstrip("/\\"))  # never //another.host
+        moved = [("location", place + (f"?{urlencode(rest)}" if rest else ""))]
+        token = self._check_login(given)
+        if visit is not None and (token is None or token == visit.token):
+            return moved  # logged in already: reloaded, or opened again
+        if token is None:
+            raise RequestRefused(401, _login_words(given))
+        return [*moved, ("set-cookie", self._new_cookie(head, token))]
+
+    def _check_login(self, given: dict[str, str]) -> str | None:
+        access = self.door.access
+        found = access.tokens.find(given["token"]) if "token" in given else None
+        return access.check_code(given["code"]) if found is None and "code" in given else found
+
+    def _new_cookie(self, head: Head, token: str) -> str:
+        try:
+            id_ = self.door.access.sessions.begin(token)
+        except OSError as error:
+            raise RequestRefused(
+                503, f"The server cannot keep a session: {error.strerror}."
+            ) from error
+        secure = "; Secure" if self.door.secure or head.scheme == "https" else ""
+        value = f"{cookie_name(self.door.port)}={id_}; Path=/; Max-Age={SESSION_SECONDS}"
+        return f"{value}; HttpOnly; SameSite=Strict{secure}"
+
+    def _check(self, head: Head, visit: Visit | None, body: Body) -> None:
+        if head.is_open and visit is None and body.is_announced:
+            raise RequestRefused(400, "No body is taken here.")
+        if head.is_open:
+            return
+        if visit is None:
+            raise RequestRefused(
+                401, "Open the address that weal serve printed: it has a token in it."
+            )
+        if head.method not in ("GET", "HEAD"):
+            self._check_writing(head, visit)
+        if body.is_said_too_large:
+            raise RequestRefused(TOO_LARGE, body.too_large_words)
+
+    def _check_writing(self, head: Head, visit: Visit) -> None:
+        if head.path != LOGOUT and self.door.read_only:
+            raise RequestRefused(403, "This server only shows campaigns (--read-only).")
+        if head.path != LOGOUT and not visit.principal.may_write:
+            raise RequestRefused(
+                403, "You logged in with a token for reading: nothing was written."
+            )
+        origin = head.headers.get("origin")
+        if origin is not None or not visit.is_bearer:
+            _check_origin(head, origin)
+        if (
+            head.headers.get("content-type", "").partition(";")[0].strip().lower()
+            not in FORM_CONTENT_TYPES
+        ):
+            raise RequestRefused(403, "Only forms are taken here.")
+
+
+def read_head(scope: Message) -> Head:
+    """What a request says before its body."""
+    headers: dict[str, str] = {}
+    for key, value in scope["headers"]:
+        name, text = key.decode("latin-1"), value.decode("latin-1")
+        if name in headers and name in ONCE:
+            text = ""  # given twice, it says nothing
+        elif name in headers:
+            text = f"{headers[name]}{'; ' if name == 'cookie' else ', '}{text}"
+        headers[name] = text
+    query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    return Head(scope["method"], scope.get("scheme", "http"), scope["path"], query, headers)
+
+
+def _check_origin(head: Head, origin: str | None) -> None:
+    """403 unless the form is from a page of this server: the same scheme, host and port."""
+    if not origin:
+        raise RequestRefused(403, "This form does not say which page it comes from.")
+    host = head.headers.get("host", "").lower()
+    if origin.lower() == f"{head.scheme}://{host}":
+        return
+    if origin.lower() == f"https://{host}":
+        raise RequestRefused(
+            403,
+            "This page came by https, and the proxy before this server does not say so: let it "
+            "send the header X-Forwarded-Proto.",
+        )
+    raise RequestRefused(403, "This form comes from another site.")
+
+
+def _login_words(given: dict[str, str]) -> str:
+    if "code" in given:
+        return (
+            "This link works once, for a minute after weal serve --open: open the address that "
+            "weal serve printed."
+        )
+    return "This token is not valid (any more): open the address that weal serve printed."
+
+
+def _hostname(host: str) -> str:
+    """The name in a Host header, without its port; empty where it is not a plain name.
+
+    >>> _hostname("LAB-PC.example.org:8765"), _hostname("[::1]:80"), _hostname("evil@127.0.0.1")
+    ('lab-pc.example.org', '::1', '')
+    """
+    found = _HOST.fullmatch(host)
+    return (found[1] or found[2]).lower() if found else ""
+
+
+@contextmanager
+def _answering(scope: Message) -> Iterator[dict[str, Any]]:
+    """The state of a request; its connection, if it says which, knows that it is being answered."""
+    state: dict[str, Any] = scope.setdefault("state", {})
+    connection = state.get("connection")
+    if connection is None:
+        yield state
+        return
+    connection.begin_request()
+    try:
+        yield state
+    finally:
+        connection.end_request()
+
+
+def _set_authenticated(state: dict[str, Any], visit: Visit | None) -> None:
+    if (connection := state.get("connection")) is not None:
+        connection.set_authenticated(visit is not None)
+
+
+async def _refuse(
+    head: Head, refused: RequestRefused, body: Body, send: Send, is_authenticated: bool
+) -> None:
+    """Refuse a request; without a token, little of its body is read."""
+    if body.is_announced and is_authenticated:
+        send = body.linger(send)
+    elif body.is_announced:
+        await body.drain()
+    close = body.is_announced and not is_authenticated
+    await send_reason(send, refused.status, refused.reason, head.is_part, close)
+
+
+def _mistake_words(error: Exception) -> str:
+    kind = type(error).__name__
+    return f"A mistake in weal: {kind}. What was told is safe; please report it."

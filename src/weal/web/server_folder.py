@@ -1,0 +1,209 @@
+"""What the worker has found, kept as files in the server's folder: advice, as snapshots are.
+
+    KIND.json      {"v": 1, "seq": number of the event it was found after, "data": ...}
+    rows.db        the cells of all candidates by id, for pages that show a few of them
+
+A file is written whole, in place of one of ours alone (`weal.files`); two servers on one store
+write the same. What cannot be read is not there.
+
+The folder of a store's server: its tokens, sessions, uploads, and what the worker has found.
+
+It is in XDG_STATE_HOME (else ~/.local/state), one for each store, open to its owner alone. Nothing
+in it but the tokens is missed when it is deleted; sessions then end. Names in it are ours: digests
+of names of campaigns and of session ids, and random ones; a browser never names a path.
+"""
+
+import errno
+import hashlib
+import json
+import os
+import re
+import secrets
+import sqlite3
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from weal.files import atomic_file, is_plain_file, write_atomically
+from weal.store.urls import StoreUrl
+
+MAX_UPLOAD_AGE_SECONDS = 2 * 24 * 3600.0  # seconds after which uploads and downloads are swept away
+RANDOM_NAME_LETTERS = 32  # of a random name
+_DRAFT_NAME = re.compile(r"\.weal-[0-9a-f]{16}\.draft")  # of `weal.files`
+_RANDOM_NAME = re.compile(rf"[0-9a-f]{{{RANDOM_NAME_LETTERS}}}(\.[a-z]+)?")
+NO_ROOM = "the disk of this server is full: make room on it, and try again; nothing was saved"
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+def server_folder(name: StoreUrl) -> Path:
+    """The folder for the server of this store, made if need be."""
+    where = name.address if name.kind == "sqlite" else name.shown
+    digest = hashlib.blake2b(f"{name.kind} {where}".encode(), digest_size=12).hexdigest()
+    folder = _state() / "weal" / f"serve-{digest}"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder.chmod(0o700)
+    return folder
+
+
+def campaign_folder(folder: Path, name: str) -> Path:
+    """Where results of this campaign are kept."""
+    found = folder / f"c-{hashlib.blake2b(name.encode(), digest_size=16).hexdigest()}"
+    found.mkdir(exist_ok=True, mode=0o700)
+    return found
+
+
+def new_file(folder: Path, ending: str) -> Path:
+    """A place for an upload or a download, that is not there yet."""
+    place = folder / "files"
+    place.mkdir(exist_ok=True, mode=0o700)
+    return place / f"{secrets.token_hex(RANDOM_NAME_LETTERS // 2)}{ending}"
+
+
+def given_file(folder: Path, key: str) -> Path | None:
+    """The file with that random name, which came from us; None: there is none."""
+    if len(key) != RANDOM_NAME_LETTERS or not set(key) <= set("0123456789abcdef"):
+        return None
+    return next((folder / "files").glob(f"{key}.*"), None)
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Whether an error says that nothing more can be written.
+
+    >>> is_disk_full(OSError(errno.ENOSPC, "No space left on device")), is_disk_full(OSError())
+    (True, False)
+    """
+    if isinstance(error, OSError) and error.errno in _FULL:
+        return True
+    words = str(error).lower()
+    return "no space left" in words or "disk is full" in words  # of pyarrow, and of SQLite
+
+
+def delete_old_uploads(folder: Path) -> None:
+    """Delete uploads, downloads and drafts of killed jobs that are days old.
+
+    They are plain files with random names as we give them.
+    """
+    for path in (*(folder / "files").glob("*"), *folder.glob("*/.weal-*.draft")):
+        with suppress(FileNotFoundError):  # another server of this store sweeps too
+            named = _RANDOM_NAME.fullmatch(path.name) or _DRAFT_NAME.fullmatch(path.name)
+            if (
+                named
+                and is_plain_file(path)
+                and path.stat().st_mtime < time.time() - MAX_UPLOAD_AGE_SECONDS
+            ):
+                path.unlink()
+
+
+def _state() -> Path:
+    if given := os.environ.get("XDG_STATE_HOME"):
+        return Path(given)
+    try:
+        return Path.home() / ".local" / "state"
+    except RuntimeError as error:
+        raise ValueError("there is no home folder for the token: set XDG_STATE_HOME") from error
+
+
+RESULTS_VERSION = 1
+ROWS_FILE = "rows.db"
+
+
+@dataclass(frozen=True, slots=True)
+class JobResult:
+    """A result, and the number of the event that it was found after."""
+
+    seq: int
+    data: Any
+
+
+class JobResults:
+    """Results of a server's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def path(self, name: str, file: str) -> Path:
+        """Where this file of the campaign is kept."""
+        return campaign_folder(self.folder, name) / file
+
+    def found(self, name: str, kind: str) -> JobResult | None:
+        """The result of that kind that was kept last."""
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            plain = json.loads(self.path(name, f"{kind}.json").read_bytes())
+            if plain["v"] == RESULTS_VERSION:
+                return JobResult(int(plain["seq"]), plain["data"])
+        return None
+
+    def keep(self, name: str, kind: str, seq: int, data: Any) -> None:
+        """Keep this result in place of the last one."""
+        text = json.dumps({"v": RESULTS_VERSION, "seq": seq, "data": data}, allow_nan=False)
+        write_atomically(self.path(name, f"{kind}.json"), text.encode(), is_result)
+
+    def stamps(self, name: str) -> dict[str, int]:
+        """When each result was kept: what is different now is news."""
+        with os.scandir(campaign_folder(self.folder, name)) as files:
+            return {one.name: one.stat().st_mtime_ns for one in files if one.name[0] != "."}
+
+    def keep_rows(self, name: str, seq: int, rows: Iterable[tuple[str, str]]) -> None:
+        """Keep the cells of all candidates: pairs of id and JSON, in the order of the table."""
+        with (
+            atomic_file(self.path(name, ROWS_FILE), is_result) as draft,
+            closing(sqlite3.connect(draft, isolation_level=None)) as base,
+        ):
+            base.execute("PRAGMA journal_mode = OFF")
+            base.execute("CREATE TABLE row (n INTEGER PRIMARY KEY, id TEXT UNIQUE, cells TEXT)")
+            base.execute("BEGIN")
+            base.executemany("INSERT INTO row (id, cells) VALUES (?, ?)", rows)
+            base.execute(f"PRAGMA user_version = {seq}")
+            base.execute("COMMIT")
+
+    def rows(self, name: str, ids: Iterable[str]) -> dict[str, dict[str, Any]] | None:
+        """The cells of these candidates, as far as they are known; None: nothing is kept."""
+        wanted = json.dumps(list(ids))
+        text = "SELECT id, cells FROM row WHERE id IN (SELECT value FROM json_each(?))"
+        try:
+            with closing(open_results(self.path(name, ROWS_FILE))) as base:
+                return {id_: json.loads(cells) for id_, cells in base.execute(text, (wanted,))}
+        except (sqlite3.Error, ValueError):
+            return None
+
+    def rows_after(self, name: str) -> int | None:
+        """The number of the event that the cells are of; None where none are kept."""
+        try:
+            with closing(open_results(self.path(name, ROWS_FILE))) as base:
+                return int(base.execute("PRAGMA user_version").fetchone()[0])
+        except sqlite3.Error:
+            return None
+
+    def row_count(self, name: str) -> int:
+        """How many candidates are kept."""
+        try:
+            with closing(open_results(self.path(name, ROWS_FILE))) as base:
+                return int(base.execute("SELECT max(n) FROM row").fetchone()[0])
+        except (sqlite3.Error, TypeError):
+            return 0
+
+
+def is_result(path: Path) -> bool:
+    """Whether a file is empty, or begins as the results do that are kept here."""
+    with path.open("rb") as file:
+        start = file.read(16)
+    return not start or start.startswith(b'{"v": ') or start == b"SQLite format 3\0"
+
+
+def open_results(path: Path) -> sqlite3.Connection:
+    """A file of results, to read from; sqlite3.Error where there is none."""
+    return sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
+
+
+def plain_cells(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Cells as JSON can say them."""
+    return {name: _plain(cell) for name, cell in row.items()}
+
+
+def _plain(cell: Any) -> Any:
+    if isinstance(cell, float) and (cell != cell or cell in (float("inf"), float("-inf"))):
+        return str(cell)
+    return cell if cell is None or isinstance(cell, str | int | float | bool) else str(cell)

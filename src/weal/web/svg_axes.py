@@ -1,0 +1,78 @@
+"""Places on a picture: axes with round ticks, and points on them. Plain Python.
+
+SVG is in templates.
+
+What is not finite has no place, and is not drawn.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+MARGIN = 0.05  # of the range, on either side
+
+
+@dataclass(frozen=True, slots=True)
+class SvgAxis:
+    """A range of values on so many units of a picture."""
+
+    low: float
+    high: float
+    start: float  # place of `low` on the picture
+    end: float
+    ticks: tuple[float, ...]
+
+    def at(self, value: float | None) -> float | None:
+        """The place of a value, held within the picture; None where it has none."""
+        if value is None or not math.isfinite(value):
+            return None
+        share = (value - self.low) / (self.high - self.low)
+        return round(self.start + min(max(share, -0.02), 1.02) * (self.end - self.start), 2)
+
+    @property
+    def marks(self) -> list[tuple[float | None, str]]:
+        """Places of the ticks, and what stands there."""
+        return [(self.at(tick), f"{tick:.6g}") for tick in self.ticks]
+
+
+def axis(values: Iterable[float | None], start: float, end: float, n: int = 5) -> SvgAxis:
+    """An axis that holds these values, with about n round ticks.
+
+    >>> axis([0.0, 97.0], 0, 100).ticks
+    (0.0, 20.0, 40.0, 60.0, 80.0, 100.0)
+    """
+    known = [one for one in values if one is not None and math.isfinite(one)] or [0.0, 1.0]
+    low, high = min(known), max(known)
+    spread = (high - low) or abs(high) or 1.0
+    if not math.isfinite(spread):  # numbers at the end of what there is
+        low, high, spread = low / 4, high / 4, high / 4 - low / 4
+    low, high = low - MARGIN * spread, high + MARGIN * spread
+    return SvgAxis(low, high, start, end, _ticks(low, high, n))
+
+
+def _ticks(low: float, high: float, n: int) -> tuple[float, ...]:
+    step = _round_step((high - low) / n)
+    first = math.ceil(low / step)
+    found = (step * k for k in range(first, first + 2 * n + 2))
+    return tuple(0.0 if abs(one) < 1e-9 * step else one for one in found if one <= high)
+
+
+def _round_step(step: float) -> float:
+    """The nearest 1, 2 or 5 times a power of ten, by ratio."""
+    power = 10.0 ** math.floor(math.log10(step))
+    steps = [m * power for m in (1.0, 2.0, 5.0, 10.0)]
+    return min(steps, key=lambda one: abs(math.log(one / step)))
+
+
+def line(x: SvgAxis, y: SvgAxis, xs: Sequence[float], ys: Sequence[float | None]) -> str:
+    """Points of a polyline."""
+    pairs = ((x.at(a), y.at(b)) for a, b in zip(xs, ys, strict=True))
+    return " ".join(f"{a},{b}" for a, b in pairs if a is not None and b is not None)
+
+
+def band(
+    x: SvgAxis, y: SvgAxis, xs: Sequence[float], low: Sequence[float], high: Sequence[float]
+) -> str:
+    """Points of the polygon between two lines."""
+    there, back = line(x, y, xs, low), line(x, y, [*reversed(xs)], [*reversed(high)])
+    return f"{there} {back}"
