@@ -4,6 +4,7 @@ A citation in a comment stands for the line of code that it is on, or for the ne
 comment has a line of its own. In the docstring of a function it stands for the statement that the
 function consists of, or for the function where there are several; in that of a class, for the
 class. In the docstring of a module it only mentions. In a test it says what the test is about.
+Data in TOML cites by comments alone.
 """
 
 import ast
@@ -51,8 +52,13 @@ def items(path: Path = ITEMS) -> list[Item]:
 
 
 def citations(folders: tuple[str, ...], root: Path = ROOT) -> list[Citation]:
-    """Every citation in the Python files of these folders, by file and line."""
-    files = sorted(file for folder in folders for file in (root / folder).rglob("*.py"))
+    """Every citation in the Python and TOML files of these folders, by file and line."""
+    files = sorted(
+        file
+        for folder in folders
+        for ending in ("*.py", "*.toml")
+        for file in (root / folder).rglob(ending)
+    )
     return [c for file in files for c in in_file(file, str(file.relative_to(root)))]
 
 
@@ -61,7 +67,15 @@ def in_file(path: Path, name: str) -> list[Citation]:
     text = path.read_text(encoding="utf-8")
     if not CITATION.search(text):
         return []
-    tree, lines = ast.parse(text), text.splitlines()
+    lines = text.splitlines()
+    if path.suffix == ".toml":
+        comments = [(n, line.partition(" # ")[2]) for n, line in enumerate(lines, 1)]
+        return [
+            Citation(label, name, n, _shown(lines, n), "", True)
+            for n, comment in comments
+            for label in labels(comment)
+        ]
+    tree = ast.parse(text)
     found = [*_in_comments(text, lines), *_in_docstrings(tree)]
     return [
         Citation(label, name, line, _shown(lines, line), _function(tree, near), exact)

@@ -14,7 +14,7 @@ from citations import ROOT, SOURCES, TESTS, Citation, Item, checks_of, citations
 from docutils import nodes
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
-from pygments.lexers import PythonLexer
+from pygments.lexers import PythonLexer, TOMLLexer
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -83,7 +83,8 @@ def source_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
         return
     form = HtmlFormatter(lineanchors="line", linenos="inline", wrapcode=True)
     for file in sorted({c.file for c in [*citations(SOURCES), *citations(TESTS)]}):
-        code = highlight((ROOT / file).read_text(encoding="utf-8"), PythonLexer(), form)
+        lexer = TOMLLexer() if file.endswith(".toml") else PythonLexer()
+        code = highlight((ROOT / file).read_text(encoding="utf-8"), lexer, form)
         body = f'<h1>{file}</h1><div class="highlight-python notranslate weal-source">{code}</div>'
         yield f"{FOLDER}/{file}", {"title": file, "body": body}, "page.html"
 

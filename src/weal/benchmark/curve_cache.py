@@ -49,8 +49,8 @@ from weal.errors import UnreadableFile
 from weal.files import MARK, write_files
 
 # Rooms that cannot change a curve, but for these modules, and those of the functions of a method.
-_ROOMS_WITHOUT_EFFECT = {"cli", "campaign", "store", "plots", "web", "bench"}
-_IN_BENCH = ("joint.py", "methods.py", "protocol.py")
+_ROOMS_WITHOUT_EFFECT = {"cli", "campaign", "store", "plots", "web", "benchmark"}
+_IN_BENCHMARK = ("methods.py", "protocol.py")
 _PACKAGES = ("numpy", "scipy", "scikit-learn")
 _OF_RIVALS = ("torch", "gpytorch", "linear_operator", "botorch", "scikit-activeml")
 
@@ -73,7 +73,7 @@ def code() -> str:
     """The version of weal, and a hash of all code that takes part in a curve of ours."""
     digest = hashlib.sha256(repr(package_versions(*_PACKAGES)).encode())
     home = resources.files(weal)
-    texts = [(name, (home / "bench" / name).read_bytes()) for name in _IN_BENCH]
+    texts = [(name, (home / "benchmark" / name).read_bytes()) for name in _IN_BENCHMARK]
     for name, text in sorted([*texts, *_texts(home, "")]):
         digest.update(f"{name}\n".encode() + text)
     return f"{weal.__version__}+{digest.hexdigest()[:16]}"
@@ -82,7 +82,7 @@ def code() -> str:
 def package_versions(*packages: str) -> dict[str, str]:
     """The versions of those of the packages that are installed.
 
-    >>> list(installed("numpy", "no-such-package"))
+    >>> list(package_versions("numpy", "no-such-package"))
     ['numpy']
     """
     found = {}
@@ -109,7 +109,7 @@ def _texts(folder: Traversable, prefix: str) -> list[tuple[str, bytes]]:
 def to_key_json(thing: Any) -> Any:
     """A value as JSON: functions by their text and what is bound to them, ours by their module's.
 
-    >>> described(partial(max, 1.5, key=None))
+    >>> to_key_json(partial(max, 1.5, key=None))
     [['builtins.max', ...], ['1.5'], {'key': 'None'}]
     """
     if isinstance(thing, partial):

@@ -18,7 +18,7 @@ from weal.cli.screen import say
 
 if TYPE_CHECKING:
     from weal.benchmark.protocol import BenchmarkPlan, Methods, Tasks
-    from weal.benchmark.run import Outcome
+    from weal.benchmark.runner import Outcome
 
 Function = TypeVar("Function", bound=Callable[..., None])
 
@@ -268,7 +268,7 @@ def _announce(plan: "BenchmarkPlan", folder: Path) -> None:
 
 
 def _carried_out(plan: "BenchmarkPlan", folder: Path, options: Options) -> "Outcome":
-    from weal.benchmark.run import carry_out
+    from weal.benchmark.runner import carry_out
 
     command = click.get_current_context().find_root().obj or "weal"
     try:

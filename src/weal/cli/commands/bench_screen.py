@@ -19,7 +19,7 @@ from weal.cli.screen import SECONDS_BETWEEN_LINES, in_words, say, show_table
 from weal.progress import progress_bar
 
 if TYPE_CHECKING:
-    from weal.benchmark.run import Outcome, Progress, RunProgress
+    from weal.benchmark.runner import Outcome, Progress, RunProgress
 
 AT_RANDOM = "weal-random"
 EXPLAINED = (

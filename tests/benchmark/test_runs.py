@@ -19,7 +19,7 @@ from weal.benchmark.curve_cache import open_store
 from weal.benchmark.data_folders import NotAvailable
 from weal.benchmark.methods import METHODS, Method, Reading
 from weal.benchmark.protocol import make_plan
-from weal.benchmark.run import CurveFailed, RunProgress, carry_out
+from weal.benchmark.runner import CurveFailed, RunProgress, carry_out
 from weal.benchmark.tasks import TASKS
 from weal.errors import WorkerLost
 
