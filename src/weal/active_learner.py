@@ -19,9 +19,10 @@ Points that a learner keeps its belief on, such as a test set; all experts are h
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from weal.core.arrays import Array
 from weal.learner import frames, local_candidates, run
@@ -48,8 +49,13 @@ from weal.shards.dataset import Dataset
 from weal.tables.plan import TablePlan
 
 if TYPE_CHECKING:
+    import pandas
+
     from weal.diagnostics.contradictions import Contradiction
     from weal.plots.axes import Plots
+
+OneId = str | bytes | float | np.generic  # of a candidate; ids may be other hashable values too
+Rows = Iterable[Any]  # several ids (1-d), rows (2-d), or a frame
 
 
 class TrackedPoints:
@@ -198,6 +204,16 @@ class LearnerView:
         each = {how: [of.get(name) for name in names] for how, of in (groups or {}).items()}
         return contradictions(self._state, self.model, each)
 
+    @overload
+    def predict(self, x: OneId, return_std: Literal[False] = False) -> float: ...
+    @overload
+    def predict(self, x: OneId, return_std: Literal[True]) -> tuple[float, float]: ...
+    @overload  # a tuple is one id, or several
+    def predict(self, x: tuple[Any, ...], return_std: bool = False) -> Any: ...
+    @overload
+    def predict(self, x: Rows, return_std: Literal[False] = False) -> Array: ...
+    @overload
+    def predict(self, x: Rows, return_std: Literal[True]) -> tuple[Array, Array]: ...
     def predict(self, x: Any, return_std: bool = False) -> Any:
         """Mean of f, and if wanted its sd: of candidates by their ids, or of rows.
 
@@ -239,7 +255,7 @@ class LearnerView:
         mean, sd = (float(one[0]) if single else one for one in found)
         return (mean, sd) if return_std else mean
 
-    def to_frame(self, what: str = "labels") -> Any:
+    def to_frame(self, what: str = "labels") -> "pandas.DataFrame":
         """A table of the labels, the predictions, the candidates or the history.
 
         Parameters
@@ -559,6 +575,10 @@ class ActiveLearner(LearnerView):
         learner._state, learner._beliefs = state, beliefs or PosteriorCache(POOL_BYTES)
         return learner
 
+    @overload
+    def ask(self, n: None = None, *, more: bool = False) -> Any: ...
+    @overload
+    def ask(self, n: int, *, more: bool = False) -> list[Any]: ...
     def ask(self, n: int | None = None, *, more: bool = False) -> Any:
         """The id of the candidate to label next, or the ids of a batch.
 
@@ -603,6 +623,28 @@ class ActiveLearner(LearnerView):
         self._state = state
         return batch[0] if n is None else list(batch[:wanted])
 
+    @overload
+    def tell(
+        self,
+        ids: Mapping[Any, float],
+        labels: None = None,
+        *,
+        noise: ArrayLike | None = None,
+        sure: ArrayLike = False,
+        replace: bool = False,
+        repeat: bool = False,
+    ) -> None: ...
+    @overload
+    def tell(
+        self,
+        ids: Hashable | Iterable[Any],
+        labels: ArrayLike,
+        *,
+        noise: ArrayLike | None = None,
+        sure: ArrayLike = False,
+        replace: bool = False,
+        repeat: bool = False,
+    ) -> None: ...
     def tell(
         self,
         ids: Any,

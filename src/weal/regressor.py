@@ -13,7 +13,7 @@ import os
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -391,7 +391,13 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         self.model_ = replace(self.model_, fold=fold)
         return self
 
-    def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
+    @overload
+    def predict(self, X: ArrayLike, return_std: Literal[False] = False) -> Array: ...
+    @overload
+    def predict(self, X: ArrayLike, return_std: Literal[True]) -> tuple[Array, Array]: ...
+    @overload
+    def predict(self, X: ArrayLike, return_std: bool) -> Array | tuple[Array, Array]: ...
+    def predict(self, X: ArrayLike, return_std: bool = False) -> Array | tuple[Array, Array]:
         """Mean of f, and if wanted its sd.
 
         Parameters

@@ -19,10 +19,10 @@ Open a campaign, or make it: the way in for programs and for the command line.
 import getpass
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from weal.campaign import candidates, rules
 from weal.campaign.config import check_changes, check_together
@@ -43,6 +43,9 @@ from weal.store.protocol import Store, Transaction, open_store
 from weal.tables.frames import with_ids
 
 if TYPE_CHECKING:
+    import pandas
+    from numpy.typing import ArrayLike
+
     from weal.campaign.candidate_report import CandidateReport
     from weal.campaign.results_import import ResultsImport
     from weal.campaign.status import Status
@@ -257,7 +260,7 @@ class CampaignView(CampaignLog):
 
         return plots(lambda: self.session)
 
-    def to_frame(self, what: str = "labels") -> Any:
+    def to_frame(self, what: str = "labels") -> "pandas.DataFrame":
         """A table of labels, predictions, candidates or events.
 
         Parameters
@@ -297,7 +300,7 @@ class CampaignView(CampaignLog):
         level: float = 0.9,
         sheet: str | None = None,
         header: int | None = None,
-    ) -> Any:
+    ) -> "pandas.DataFrame":
         """What is expected of rows that are no candidates.
 
         They are read as the candidates were, and nothing is written. A warning says what may not be
@@ -493,15 +496,35 @@ class Campaign(CampaignView):
     <Campaign 'demo': 4 candidates, 2 labels; memory:>
     """
 
+    @overload
+    def ask(
+        self,
+        n: None = None,
+        *,
+        by: str | None = None,
+        lease: str | float | None = None,
+        check: bool = False,
+        key: str | None = None,
+    ) -> str: ...
+    @overload
+    def ask(
+        self,
+        n: int,
+        *,
+        by: str | None = None,
+        lease: str | float | None = None,
+        check: bool = False,
+        key: str | None = None,
+    ) -> list[str]: ...
     def ask(
         self,
         n: int | None = None,
         *,
         by: str | None = None,
-        lease: Any = None,
+        lease: str | float | None = None,
         check: bool = False,
         key: str | None = None,
-    ) -> Any:
+    ) -> str | list[str]:
         """The id of the row to measure next, or the ids of a batch.
 
         Rows that were asked are out with who asked until their label comes or the lease ends, so
@@ -588,6 +611,34 @@ class Campaign(CampaignView):
 
         return ask_for(self, distinct(ids), by or self.who, lease)
 
+    @overload
+    def tell(
+        self,
+        ids: Mapping[Any, float],
+        labels: None = None,
+        *,
+        noise: "ArrayLike | None" = None,
+        by: str | None = None,
+        note: str | None = None,
+        sure: bool = False,
+        replace: bool = False,
+        repeat: bool = False,
+        key: str | None = None,
+    ) -> int: ...
+    @overload
+    def tell(
+        self,
+        ids: Hashable | Iterable[Any],
+        labels: "ArrayLike",
+        *,
+        noise: "ArrayLike | None" = None,
+        by: str | None = None,
+        note: str | None = None,
+        sure: bool = False,
+        replace: bool = False,
+        repeat: bool = False,
+        key: str | None = None,
+    ) -> int: ...
     def tell(
         self,
         ids: Any,

@@ -10,7 +10,7 @@ All walk the points in blocks that fit the memory for one (`Fold.beliefs`).
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -123,7 +123,13 @@ class Model:
 
     # What was learnt ends in an underscore, as in the estimator, so that both answer to one name.
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    @overload
+    def predict(self, X: Any, return_std: Literal[False] = False) -> Array: ...
+    @overload
+    def predict(self, X: Any, return_std: Literal[True]) -> tuple[Array, Array]: ...
+    @overload
+    def predict(self, X: Any, return_std: bool) -> Array | tuple[Array, Array]: ...
+    def predict(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
         """Mean (N,) of f at X, and with `return_std` the sd (N,) of f (not of a noisy label)."""
         mean, sd = mean_sd(self.fold, self.scaling, self._inputs(X))
         return (mean, sd) if return_std else mean
