@@ -40,7 +40,7 @@ from benchmarks import record
 
 from weal.benchmark.summary import number
 from weal.core.arrays import Array
-from weal.core.extensions.embeddings import Exact, Spectral
+from weal.core.extensions.embeddings import RandomFeatures, RawInputs
 from weal.core.paper import ensemble
 from weal.core.paper.ensemble import Ensemble
 from weal.core.paper.exact_gp import ExactExperts
@@ -143,8 +143,8 @@ def learners(pool: Array) -> dict[str, Learner]:
     features = Ensemble(FeatureExperts.prior(1, 2 * D), *rest)
     exact = replace(features, experts=ExactExperts.prior(kernels, d))
     return {
-        "features": Ours(features, Spectral(zeta), pool),
-        "exact": Ours(exact, Exact(), pool),
+        "features": Ours(features, RandomFeatures(zeta), pool),
+        "exact": Ours(exact, RawInputs(), pool),
         "refitted": Refitted(pool),
     }
 

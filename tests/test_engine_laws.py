@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from weal import ActiveLearner, EnsembleGPRegressor, Kernel, Scaling
-from weal.core.extensions.embeddings import Exact
-from weal.core.extensions.inducing_gp import Inducing
+from weal.core.extensions.embeddings import RawInputs
+from weal.core.extensions.inducing_gp import InducingFeatures
 from weal.core.extensions.label_noise import expected_units, prior_variance_of_difference
 from weal.model import expert_kind, expert_selection
 from weal.model import training as folds
@@ -178,8 +178,8 @@ def test_beyond_so_many_labels_a_refresh_takes_inducing_points(monkeypatch):
     monkeypatch.setattr(expert_kind, "MAX_LABELS_ALWAYS_EXACT", 20)
     monkeypatch.setattr(expert_kind, "MAX_FACTOR_BYTES", 8 * 12 * 20**2)
     model = EnsembleGPRegressor(random_state=0).fit(X[:10], y[:10])
-    assert isinstance(told(model, 10, 24).model_.embedding_, Exact)
-    assert isinstance(told(model, 24, 25).model_.embedding_, Inducing)
+    assert isinstance(told(model, 10, 24).model_.embedding_, RawInputs)
+    assert isinstance(told(model, 24, 25).model_.embedding_, InducingFeatures)
     told(model, 25, 64)
     assert np.mean((model.predict(X) - y) ** 2) < 0.1 * y.var()
 

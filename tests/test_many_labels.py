@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from weal import ActiveLearner, EnsembleGPRegressor, Kernel
-from weal.core.extensions.embeddings import Exact
-from weal.core.extensions.inducing_gp import Inducing
+from weal.core.extensions.embeddings import RawInputs
+from weal.core.extensions.inducing_gp import InducingFeatures
 from weal.core.paper.kernels import correlation
 from weal.learner import tracked_points
 from weal.model import expert_kind, expert_selection
@@ -37,15 +37,15 @@ def kind(kernel, t, M=1, lam=1e-2, name="auto"):
 
 @pytest.mark.usefixtures("soon")
 def test_experts_are_exact_while_they_fit_unless_few_points_say_it_all():
-    assert isinstance(kind(SMOOTH, 40), Exact)
-    assert isinstance(kind(ROUGH, 160), Exact)
-    assert isinstance(kind(ROUGH, 161), Inducing)
-    assert isinstance(kind(SMOOTH, 140, lam=1.0), Inducing)
-    assert isinstance(kind(SMOOTH, 140, lam=1e-9), Exact)
-    assert isinstance(kind(ROUGH, 100, M=2), Exact)
-    assert isinstance(kind(ROUGH, 120, M=2), Inducing)
-    assert isinstance(kind(SMOOTH, 500, lam=1.0, name="exact"), Exact)
-    assert isinstance(kind(ROUGH, 10, name="inducing"), Inducing)
+    assert isinstance(kind(SMOOTH, 40), RawInputs)
+    assert isinstance(kind(ROUGH, 160), RawInputs)
+    assert isinstance(kind(ROUGH, 161), InducingFeatures)
+    assert isinstance(kind(SMOOTH, 140, lam=1.0), InducingFeatures)
+    assert isinstance(kind(SMOOTH, 140, lam=1e-9), RawInputs)
+    assert isinstance(kind(ROUGH, 100, M=2), RawInputs)
+    assert isinstance(kind(ROUGH, 120, M=2), InducingFeatures)
+    assert isinstance(kind(SMOOTH, 500, lam=1.0, name="exact"), RawInputs)
+    assert isinstance(kind(ROUGH, 10, name="inducing"), InducingFeatures)
 
 
 @pytest.mark.usefixtures("soon")
@@ -90,8 +90,8 @@ def test_a_switch_does_not_lose_what_was_learnt(enough, monkeypatch):
         model = EnsembleGPRegressor().fit(X[:t], y[:t])
         kinds.append(type(model.model_.embedding_))
         errors.append(np.mean((model.predict(new) - f) ** 2) / f.var())
-    assert Exact in kinds
-    assert kinds[-1] is Inducing
+    assert RawInputs in kinds
+    assert kinds[-1] is InducingFeatures
     assert all(later < 1.1 * sooner for sooner, later in pairwise(errors))
     assert errors[-1] < 0.5 * errors[0]
 
@@ -103,7 +103,7 @@ def test_labels_one_by_one_or_together_are_the_same_beyond_the_switch():
     other = EnsembleGPRegressor(scaling=one.scaling_).fit(X[:150], y[:150])
     for n in range(150, 200):
         other.partial_fit(X[n : n + 1], y[n : n + 1])
-    assert isinstance(one.model_.embedding_, Inducing)
+    assert isinstance(one.model_.embedding_, InducingFeatures)
     for a, b in zip(one.predict(X, True), other.predict(X, True), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-9)
 
@@ -120,7 +120,7 @@ def test_a_learner_goes_on_beyond_the_switch_and_within_its_memory():
             (name,) = learner.ask(1)
             learner.tell(name, y[name])
             mine.append(name)
-        assert isinstance(learner.model.embedding_, Inducing)
+        assert isinstance(learner.model.embedding_, InducingFeatures)
         asked.append(mine)
     assert asked[0] == asked[1]
 

@@ -5,8 +5,8 @@ import pytest
 
 from weal import ActiveLearner, EnsembleGPRegressor
 from weal.core.extensions import leave_one_out as core_leave_one_out
-from weal.core.extensions.embeddings import Exact
-from weal.core.extensions.inducing_gp import Inducing
+from weal.core.extensions.embeddings import RawInputs
+from weal.core.extensions.inducing_gp import InducingFeatures
 from weal.diagnostics import error_trend as trend_module
 from weal.diagnostics import leave_one_out
 from weal.diagnostics.error_trend import error_trend, train_on_first
@@ -59,11 +59,11 @@ def test_beyond_some_labels_no_expert_is_exact_and_the_work_of_labels_is_bounded
     monkeypatch.setattr(expert_kind, "LABEL_WORK", 300 * 25**2)
     X, y = labels(300, noise=1e-5)
     fitted = EnsembleGPRegressor(random_state=1, outliers=False).fit(X, y).model_
-    assert isinstance(fitted.embedding_, Inducing)
+    assert isinstance(fitted.embedding_, InducingFeatures)
     points = [len(Z) for Z in fitted.embedding_.Z]
     assert 300 * len(points) * max(points) ** 2 <= expert_kind.LABEL_WORK
     few = EnsembleGPRegressor(random_state=1, outliers=False).fit(X[:50], y[:50]).model_
-    assert isinstance(few.embedding_, Exact)
+    assert isinstance(few.embedding_, RawInputs)
 
 
 def test_ten_thousand_labels_are_within_the_memory_that_is_promised():
@@ -77,7 +77,7 @@ def test_labels_left_out_by_the_posterior_are_those_left_out_by_the_factor(model
     by_root = without_each(model.fold)
     monkeypatch.setattr(core_leave_one_out, "ROOT_LABELS", 40)
     by_weights = without_each(model.fold)
-    assert isinstance(model.embedding_, Inducing)
+    assert isinstance(model.embedding_, InducingFeatures)
     np.testing.assert_allclose(by_weights.mu, by_root.mu, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(by_weights.s, by_root.s, rtol=1e-6)
 

@@ -11,7 +11,6 @@ from weal.campaign.session import TREND_KIND
 from weal.core.paper import ensemble
 from weal.diagnostics.error_trend import SEQUENTIAL_WINDOW_LABELS, error_trend, train_on_first
 from weal.diagnostics.leave_one_out import left_out, left_out_levels, left_out_means
-from weal.model.expert_kind import prior_experts
 from weal.model.model import in_units
 
 
@@ -37,7 +36,7 @@ def without(fold, scale, i, level):
     rest = np.delete(np.arange(len(fold.y)), i)
     z, noise = fold.bend.labels(fold.y), fold.bend.variances(fold.extra, fold.y)
     M, d = len(fold.dictionary), fold.X.shape[1]
-    experts = prior_experts(fold.embedding, fold.dictionary, d, M)
+    experts = fold.embedding.prior_experts(fold.dictionary, d, M)
     start = replace(fold.prior, experts=experts)
     points = fold.embedding.points(experts, fold.X[rest])
     after = ensemble.fold(start, points, z[rest], noise[rest])

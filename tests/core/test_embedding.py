@@ -7,7 +7,7 @@ import pytest
 
 from reference.cases import frozen, kernels
 from reference.kernels import matrix
-from weal.core.extensions.embeddings import Encoded, Exact, Spectral
+from weal.core.extensions.embeddings import EncodedFeatures, RandomFeatures, RawInputs
 from weal.core.paper.exact_gp import ExactExperts
 from weal.core.paper.feature_gp import FeatureExperts
 from weal.core.paper.random_features import draw_frequencies, features
@@ -28,12 +28,15 @@ def some_experts(seed=0, t=6):
     lam = np.repeat(LAM[:, None], t, axis=1)
     exact = ExactExperts.prior(kernels(d), d)
     by_features, _, _ = FEATURES.absorb(features(X_seen, ZETA), y, lam)
-    exactly, _, _ = exact.absorb(exact.near(X_seen), y, lam)
+    exactly, _, _ = exact.absorb(exact.solved_points(X_seen), y, lam)
     return by_features, exactly
 
 
 def test_features_are_the_same_whoever_made_them():
-    ours, theirs = Spectral(ZETA).points(FEATURES, X), Encoded(M).points(FEATURES, ROWS)
+    ours, theirs = (
+        RandomFeatures(ZETA).points(FEATURES, X),
+        EncodedFeatures(M).points(FEATURES, ROWS),
+    )
     assert ours.shape == (M, len(X), 2 * D)
     assert (ours == theirs).all()
     assert (ours == features(X, ZETA)).all()
@@ -41,20 +44,23 @@ def test_features_are_the_same_whoever_made_them():
 
 @pytest.mark.parametrize("rows", [slice(0, 0), slice(4, 5), slice(2, 9)])
 def test_points_come_one_by_one_or_together(rows):
-    for embedding, table in ((Spectral(ZETA), X), (Encoded(M), ROWS)):
+    for embedding, table in ((RandomFeatures(ZETA), X), (EncodedFeatures(M), ROWS)):
         whole = embedding.points(FEATURES, table)
         np.testing.assert_allclose(
             embedding.points(FEATURES, table[rows]), whole[:, rows], atol=1e-13
         )
     _, exact = some_experts()
-    part = Exact().points(exact, X[rows])
+    part = RawInputs().points(exact, X[rows])
     np.testing.assert_array_equal(part.X, X[rows])
-    np.testing.assert_allclose(part.V, exact.near(X).V[:, :, rows], atol=1e-13)
+    np.testing.assert_allclose(part.V, exact.solved_points(X).V[:, :, rows], atol=1e-13)
 
 
 @pytest.mark.parametrize("name", ["spectral", "encoded"])
 def test_single_precision_is_the_double_one_rounded(name):
-    embedding, table = {"spectral": (Spectral(ZETA), X), "encoded": (Encoded(M), ROWS)}[name]
+    embedding, table = {
+        "spectral": (RandomFeatures(ZETA), X),
+        "encoded": (EncodedFeatures(M), ROWS),
+    }[name]
     single = embedding.points(FEATURES, table, np.float32)
     assert single.dtype == np.float32
     assert np.abs(single - embedding.points(FEATURES, table)).max() < 3e-7 / np.sqrt(D)
@@ -64,9 +70,9 @@ def test_correlations_of_the_three_kinds_are_those_of_the_kernels():
     """Exactly, or with an error of at most 4 / sqrt(D)."""
     exact = ExactExperts.prior(kernels(d), d)
     kinds = {
-        "spectral": (FEATURES, Spectral(ZETA), X),
-        "encoded": (FEATURES, Encoded(M), ROWS),
-        "exact": (exact, Exact(), X),
+        "spectral": (FEATURES, RandomFeatures(ZETA), X),
+        "encoded": (FEATURES, EncodedFeatures(M), ROWS),
+        "exact": (exact, RawInputs(), X),
     }
     found = {}
     for name, (experts, embedding, table) in kinds.items():
@@ -80,18 +86,18 @@ def test_correlations_of_the_three_kinds_are_those_of_the_kernels():
 
 def test_widths_are_the_numbers_that_a_point_takes():
     by_features, exact = some_experts(t=6)
-    assert Spectral(ZETA).width(by_features) == 2 * D
-    assert Encoded(M).width(by_features) == 2 * D
-    assert Exact().width(exact) >= 6
+    assert RandomFeatures(ZETA).width(by_features) == 2 * D
+    assert EncodedFeatures(M).width(by_features) == 2 * D
+    assert RawInputs().width(exact) >= 6
 
 
 @pytest.mark.parametrize("which", INDICES, ids=str)
 def test_some_of_the_experts_see_their_part_of_the_points(which):
     by_features, exact = some_experts()
     for embedding, table, experts in (
-        (Spectral(ZETA), X, by_features),
-        (Encoded(M), ROWS, by_features),
-        (Exact(), X, exact),
+        (RandomFeatures(ZETA), X, by_features),
+        (EncodedFeatures(M), ROWS, by_features),
+        (RawInputs(), X, exact),
     ):
         mu, v = experts.predict(embedding.points(experts, table))
         some = experts.take(which)
@@ -103,20 +109,20 @@ def test_some_of_the_experts_see_their_part_of_the_points(which):
 @pytest.mark.parametrize("second", [slice(0, 1), np.array([1, 0]), np.array([1])], ids=str)
 @pytest.mark.parametrize("first", [slice(1, 3), np.array([3, 1, 2]), slice(None)], ids=str)
 def test_some_of_some_are_counted_among_the_some(first, second):
-    for embedding, table in ((Spectral(ZETA), X), (Encoded(M), ROWS)):
+    for embedding, table in ((RandomFeatures(ZETA), X), (EncodedFeatures(M), ROWS)):
         twice = embedding.take(first).take(second).points(FEATURES, table)
         assert (twice == embedding.points(FEATURES, table)[first][second]).all()
 
 
 def test_encoded_points_are_laid_out_for_matrix_products():
-    assert Encoded(M).points(FEATURES, ROWS).flags.c_contiguous
-    assert Encoded(M).take(np.array([2, 0])).points(FEATURES, ROWS).flags.c_contiguous
+    assert EncodedFeatures(M).points(FEATURES, ROWS).flags.c_contiguous
+    assert EncodedFeatures(M).take(np.array([2, 0])).points(FEATURES, ROWS).flags.c_contiguous
 
 
 def test_an_offset_is_one_more_feature():
     """Its product is the variance of the offset; without one there are 2 D features."""
     offset = frozen([0.0, 2.0, 10.0, 0.5])
-    plain, moved = Spectral(ZETA), replace(Spectral(ZETA), offset=offset)
+    plain, moved = RandomFeatures(ZETA), replace(RandomFeatures(ZETA), offset=offset)
     Phi = moved.points(None, X)
     k = FEATURES.prior_covariance(Phi, Phi)
     without = FEATURES.prior_covariance(plain.points(None, X), plain.points(None, X))

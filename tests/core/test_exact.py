@@ -28,8 +28,8 @@ def test_exact_experts_are_scikit_learns():
     ens = ensemble.Ensemble(
         experts, frozen(np.log([0.4, 0.3, 0.2, 0.1])), FixedMagnitude(magnitude), lam
     )
-    ens = ensemble.fold(ens, experts.near(camp.X), camp.y, camp.extra)
-    mu, var = ensemble.predict(ens, ens.experts.near(camp.Z))
+    ens = ensemble.fold(ens, experts.solved_points(camp.X), camp.y, camp.extra)
+    mu, var = ensemble.predict(ens, ens.experts.solved_points(camp.Z))
     for m, (_, theirs) in enumerate(PAIRS):
         noise = magnitude[m] * lam[m] + camp.extra
         gp = GaussianProcessRegressor(
@@ -55,7 +55,9 @@ def test_chunks_do_not_matter(sizes):
         start += size
     np.testing.assert_allclose(experts.L, whole.L, atol=1e-9)
     for a, b in zip(
-        experts.predict(experts.near(camp.Z)), whole.predict(whole.near(camp.Z)), strict=True
+        experts.predict(experts.solved_points(camp.Z)),
+        whole.predict(whole.solved_points(camp.Z)),
+        strict=True,
     ):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11)
 
@@ -66,7 +68,7 @@ def test_the_factor_is_that_of_the_correlations():
     who = kind("exact", 3)
     experts = who.prior()
     for x, y in zip(camp.X, camp.y, strict=True):
-        experts = experts.condition(experts.step(experts.near(x[None]), y, camp.lam))
+        experts = experts.condition(experts.step(experts.solved_points(x[None]), y, camp.lam))
     for m, kernel in enumerate(experts.kernels):
         C = correlation(kernel, camp.X, camp.X) + camp.lam[m] * np.eye(10)
         np.testing.assert_allclose(experts.L[m], np.linalg.cholesky(C), atol=1e-12)
@@ -82,9 +84,9 @@ def test_variances_at_a_labelled_point_are_right_to_about_1e_15(ratio):
     t, x = 500, frozen([[0.3, -1.2, 0.8]])
     who, lam = kind("exact", 3), ratio * np.array([1.0, 3.0, 0.7, 2.0])
     prior = who.prior()
-    points = prior.near(np.repeat(x, t, axis=0))
+    points = prior.solved_points(np.repeat(x, t, axis=0))
     experts, _, _ = prior.absorb(points, np.full(t, 1.7), np.repeat(lam[:, None], t, axis=1))
-    mu, v = experts.predict(experts.near(x))
+    mu, v = experts.predict(experts.solved_points(x))
     assert np.abs(v[:, 0] - lam / (t + lam)).max() < 4.0 * np.finfo(float).eps * 4.0
     np.testing.assert_allclose(mu[:, 0], 1.7 * t / (t + lam), rtol=1e-12)
 
@@ -100,8 +102,8 @@ def test_variances_are_as_right_as_the_rounding_of_the_correlations_allows(ratio
     who = kind("exact", 3)
     prior = who.prior()
     lam = np.repeat(camp.lam[:, None], t, axis=1)
-    experts, _, _ = prior.absorb(prior.near(camp.X), camp.y, lam)
-    _, v = experts.predict(experts.near(camp.Z))
+    experts, _, _ = prior.absorb(prior.solved_points(camp.X), camp.y, lam)
+    _, v = experts.predict(experts.solved_points(camp.Z))
     for m in range(4):
         K, k = who.correlations(m, camp.X, camp.X), who.correlations(m, camp.X, camp.Z)
         a = np.abs(gp_coefficients(K, k, lam[m])).sum(axis=0)
@@ -127,14 +129,14 @@ def test_a_singular_matrix_of_correlations_is_conditioned_as_at_the_least_ratio(
     for ratio in (1e-20, LEAST_RATIO):
         experts = who.prior()
         for start in range(0, t, chunk):
-            points = experts.near(X[start : start + chunk])
+            points = experts.solved_points(X[start : start + chunk])
             lam = np.full((1, len(points.X)), ratio)
             if chunk == 1:
                 step = experts.step(points, y[start], lam[:, 0])
                 experts = experts.condition(step)
             else:
                 experts, _, _ = experts.absorb(points, y[start : start + chunk], lam)
-        beliefs.append(experts.predict(experts.near(Z)))
+        beliefs.append(experts.predict(experts.solved_points(Z)))
     (mu, v), at_least = beliefs
     assert (mu == at_least[0]).all()
     assert (v == at_least[1]).all()
@@ -147,8 +149,8 @@ def test_points_that_are_used_up_are_predicted_as_any():
     experts = of_three(30)
     X = np.random.default_rng(8).standard_normal((50, 3))
     for n in (1, 50):
-        mu, v = experts.predict(experts.near(X[:n]))
-        found = experts.used_up(experts.correlated(X[:n]))
+        mu, v = experts.predict(experts.solved_points(X[:n]))
+        found = experts.predict_in_place(experts.correlated_points(X[:n]))
         np.testing.assert_allclose(found[0], mu, rtol=1e-10, atol=1e-12)
         np.testing.assert_allclose(found[1], v, rtol=1e-10, atol=1e-12)
 
@@ -156,17 +158,17 @@ def test_points_that_are_used_up_are_predicted_as_any():
 def test_experts_that_differ_in_their_noise_alone_share_correlations():
     experts = of_three(12)
     X = np.random.default_rng(9).standard_normal((7, 3))
-    for kernel, K in zip(experts.kernels, experts.correlated(X).K, strict=True):
+    for kernel, K in zip(experts.kernels, experts.correlated_points(X).K, strict=True):
         np.testing.assert_array_equal(K, correlation(kernel, experts.X, X))
 
 
 def test_blocks_of_correlations_change_nothing(monkeypatch):
     experts = of_three(12)
     X = np.random.default_rng(10).standard_normal((70, 3))
-    whole = experts.correlated(X).K
+    whole = experts.correlated_points(X).K
     monkeypatch.setattr(exact_gp, "MIN_WIDE_BLOCK", 16)
     monkeypatch.setattr(exact_gp, "BLOCK_CORRELATIONS", 64)
-    assert (whole == experts.correlated(X).K).all()
+    assert (whole == experts.correlated_points(X).K).all()
 
 
 def of_three(t):
@@ -179,4 +181,4 @@ def of_three(t):
     )
     experts, X = ExactExperts.prior(kernels, 3), rng.standard_normal((t, 3))
     lam = np.array([1e-3, 1e-2, 0.1])[:, None] * np.ones(t)
-    return experts.absorb(experts.near(X), rng.standard_normal(t), lam)[0]
+    return experts.absorb(experts.solved_points(X), rng.standard_normal(t), lam)[0]

@@ -12,7 +12,6 @@ from reference.pools import M, Told, world
 from weal.core.extensions.expert_pruning import (
     MAX_SCORE_ERROR,
     ReachableMoments,
-    largest_prior,
     reachable_moments,
     select_experts_to_keep,
 )
@@ -93,7 +92,7 @@ def test_no_score_is_changed_by_more_than_is_promised(name, moment, ratio):
     place, ens, belief, every, told = at_a_moment(name, moment, ratio)
     assert len(every.members) == M
     truth, found = scores(ens, every, told), scores(ens, every, told, belief.members)
-    far = reachable_moments(ens, largest_prior(place.embedding, ens.experts, place.X))
+    far = reachable_moments(ens, place.embedding.largest_prior_variance(ens.experts, place.X))
     w_out = ens.w.sum() - ens.w[belief.members].sum()
     diameter = max(np.linalg.norm(a - b) for a in belief.X for b in told.X)
     for score, values in truth.items():
@@ -118,7 +117,7 @@ def test_no_belief_goes_beyond_the_reach_of_its_expert(name, ratio):
     place = world(name, ratio=ratio)
     belief = place.belief(everyone=True)
     told = Told.none(place)
-    prior = largest_prior(place.embedding, told.ens.experts, place.X)
+    prior = place.embedding.largest_prior_variance(told.ens.experts, place.X)
     for seed in range(6):
         told.tell_many(belief, seed, 5)
         far = reachable_moments(told.ens, prior)
@@ -199,7 +198,7 @@ def test_the_experts_held_depend_on_the_labels_and_not_on_who_was_held_before():
 def test_no_score_is_without_a_promise():
     """Every score of the package is in the table of the module, and in this test."""
     place, ens, _, every, told = at_a_moment("features", "a chain", 1e-2)
-    far = reachable_moments(ens, largest_prior(place.embedding, ens.experts, place.X))
+    far = reachable_moments(ens, place.embedding.largest_prior_variance(ens.experts, place.X))
     truth = scores(ens, every, told)
     assert set(ACQUISITIONS) - EXEMPT <= set(truth)
     assert all(promised(name, truth, ens, far, 0.0, 1.0) >= 0.0 for name in truth)

@@ -6,8 +6,8 @@ import pytest
 from reference.cases import campaign, frozen, kernels
 from weal.core.extensions.inducing_gp import (
     BLOCK_LABELS,
-    Inducing,
     InducingExperts,
+    InducingFeatures,
     pivoted_cholesky,
 )
 from weal.core.paper.exact_gp import ExactExperts
@@ -47,7 +47,7 @@ def fitc(kernel, Z, X, y, lam, new):
 
 def some_points(d, X, counts=(7, 5, 7, 3)):
     """Different points for each expert, and different numbers of them."""
-    return Inducing.of(kernels(d), [X[m : m + n] for m, n in enumerate(counts)])
+    return InducingFeatures.of(kernels(d), [X[m : m + n] for m, n in enumerate(counts)])
 
 
 def test_they_are_the_dense_formula():
@@ -65,16 +65,16 @@ def test_they_are_the_dense_formula():
 @pytest.mark.parametrize("ratio", [1e-8, 1e-2, 1.0])
 def test_with_all_labels_as_inducing_points_they_are_exact(layout, ratio):
     camp = campaign(2, d=4, t=15, ratio=ratio, layout=layout)
-    embedding = Inducing.of(kernels(4), [np.unique(camp.X, axis=0)] * M)
+    embedding = InducingFeatures.of(kernels(4), [np.unique(camp.X, axis=0)] * M)
     experts, e, s = learnt(embedding, camp.X, camp.y, camp.lam)
     exact = ExactExperts.prior(kernels(4), 4)
     ratios = np.repeat(camp.lam[:, None], len(camp.y), axis=1)
-    exact, e_exact, s_exact = exact.absorb(exact.near(camp.X), camp.y, ratios)
+    exact, e_exact, s_exact = exact.absorb(exact.solved_points(camp.X), camp.y, ratios)
     rounding = 1e-9 / min(1.0, ratio) ** 0.5
     np.testing.assert_allclose(s, s_exact, rtol=1e-2 * rounding, atol=rounding * 1e-2)
     np.testing.assert_allclose(e, e_exact, atol=rounding * 10)
     mu, v = experts.predict(embedding.points(experts, camp.Z))
-    mu_exact, v_exact = exact.predict(exact.near(camp.Z))
+    mu_exact, v_exact = exact.predict(exact.solved_points(camp.Z))
     np.testing.assert_allclose(mu, mu_exact, atol=rounding * 10)
     np.testing.assert_allclose(v, v_exact, atol=rounding)
 
@@ -147,12 +147,12 @@ def test_more_points_leave_less_and_predict_what_exact_experts_do():
     (X, y), (new, _) = rough(8, 400), rough(9, 50)
     lam = np.full((1, len(y)), 1e-2)
     exact = ExactExperts.prior((kernel,), 3)
-    exact, _, _ = exact.absorb(exact.near(X), y, lam)
-    mean, var = exact.predict(exact.near(new))
+    exact, _, _ = exact.absorb(exact.solved_points(X), y, lam)
+    mean, var = exact.predict(exact.solved_points(new))
     off, left = [], []
     for m in (25, 100, 400):
         chosen = pivoted_cholesky(kernel, X, m, 0.0)
-        embedding = Inducing.of([kernel], [X[chosen.rows]])
+        embedding = InducingFeatures.of([kernel], [X[chosen.rows]])
         experts, _, _ = learnt(embedding, X, y, [1e-2])
         mu, v = experts.predict(embedding.points(experts, new))
         off.append(np.abs(mu - mean).max())
@@ -194,7 +194,7 @@ def test_nearly_equal_points_and_huge_offsets_leave_a_factor(offset):
     X, _ = rough(12, 60)
     kernel, X = Kernel("rbf", 5.0, offset=offset), np.concatenate([X, X + 1e-7, X[:5] + 1e-13])
     found = pivoted_cholesky(kernel, X, 125, 0.0)
-    points = Inducing.of([kernel], [X[found.rows]]).points(None, X)
+    points = InducingFeatures.of([kernel], [X[found.rows]]).points(None, X)
     assert np.isfinite(points).all()
     assert points[0, :, -1].max() <= 1e-5 * kernel.variance**0.5
 

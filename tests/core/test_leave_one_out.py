@@ -8,8 +8,7 @@ import pytest
 from reference.cases import campaign, kind
 from weal.core.extensions import leave_one_out
 from weal.core.extensions.conjugate_magnitude import ConjugateMagnitude
-from weal.core.extensions.embeddings import Encoded
-from weal.core.extensions.embeddings import Exact as ExactEmbedding
+from weal.core.extensions.embeddings import EncodedFeatures, RawInputs
 from weal.core.paper import ensemble
 
 PRIOR = np.log([0.1, 0.5, 0.15, 0.25])
@@ -27,10 +26,10 @@ class Case:
             self.start = replace(self.start, scale=ConjugateMagnitude.prior(4, 2.0, unit))
         self.ens = self.folded(np.arange(t))
         if name == "exact":
-            self.embedding, self.X = ExactEmbedding(), self.camp.X
+            self.embedding, self.X = RawInputs(), self.camp.X
         else:  # features as they come encoded: rows of M F numbers
             Phi = self.who.embed(self.start.experts, self.camp.X)
-            self.embedding, self.X = Encoded(4), Phi.transpose(1, 0, 2).reshape(t, -1)
+            self.embedding, self.X = EncodedFeatures(4), Phi.transpose(1, 0, 2).reshape(t, -1)
 
     def folded(self, rows):
         points = self.who.embed(self.start.experts, self.camp.X[rows])

@@ -45,7 +45,7 @@ def folded(best, X, y, extra, temper=1.0):
     experts = ExactExperts.prior(best.kernels, X.shape[1])
     scale = ConjugateMagnitude.prior(len(best.noise), unit=best.unit)
     ens = Ensemble(experts, normalise(best.log_prior), scale, best.noise, temper)
-    return ensemble.fold(ens, experts.near(X), y, extra)
+    return ensemble.fold(ens, experts.solved_points(X), y, extra)
 
 
 def log_posts(kernels, ratios, X, y, extra, temper):
@@ -232,7 +232,7 @@ def isotropic(seed, d):
 def held_out(best, X, y, extra, new, y_new):
     """Mean log density of labels held out."""
     ens = folded(best, X, y, extra)
-    mu, var = ensemble.predict(ens, ens.experts.near(new))
+    mu, var = ensemble.predict(ens, ens.experts.solved_points(new))
     return ensemble.log_density(ens, mu, var, y_new).mean()
 
 

@@ -9,7 +9,6 @@ from learning import KERNELS, POOL, a_learner, measure, model, teach
 from reference.cases import MAGNITUDE, campaign, frozen, kind
 from reference.pools import M, Told, world
 from weal.core.constants import MAX_EXPERTS_IN_REDUCTION, N_TARGET_POINTS
-from weal.core.extensions.target_covariance import targets_of
 from weal.core.extensions.variance_reduction import (
     TargetBelief,
     expected_variance_reduction,
@@ -127,7 +126,7 @@ def check(targets, place, ens, pool):
 def test_targets_follow_labels_and_candidates_believed(name, memory, ratio):
     place = world(name, ratio=ratio)
     pool, told = place.belief(everyone=True, memory=memory), Told.none(place)
-    targets = targets_of(place.ens.experts, place.embedding, place.R)
+    targets = place.embedding.targets(place.ens.experts, place.R)
     rng = np.random.default_rng(5)
     for n in rng.permutation(len(place.X))[:9].tolist():
         step = ensemble.step(told.ens, place.points(told.ens, place.X[n : n + 1]), 0.5 + n % 3)

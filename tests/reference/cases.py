@@ -73,7 +73,7 @@ def of_kernels(name, chosen, d, seed=5, n_frequencies=D):
         return Kind(
             name,
             lambda: ExactExperts.prior(chosen, d),
-            lambda experts, X: experts.near(X),
+            lambda experts, X: experts.solved_points(X),
             lambda m, X, Z: matrix(chosen[m], X, Z),
         )
     zeta = frozen(draw_frequencies(chosen, d, n_frequencies, seed))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from reference.cases import MAGNITUDE, Kind, frozen, kernels, of_kernels
-from weal.core.extensions.embeddings import Encoded, Exact, Spectral
+from weal.core.extensions.embeddings import EncodedFeatures, RandomFeatures, RawInputs
 from weal.core.extensions.reference_variance import ExactReference, FeatureReference
 from weal.core.paper import ensemble
 from weal.core.paper.random_features import draw_frequencies, features
@@ -57,8 +57,8 @@ def world(name, seed=0, U=40, ratio=1e-2):
     ens = kind.ensemble(ratio * np.array([1.0, 30.0, 1.7, 6.0]), MAGNITUDE, frozen([0.25] * M))
     if name == "encoded":
         X, R = (features(Z, zeta).transpose(1, 0, 2).reshape(len(Z), -1) for Z in (X, R))
-        return World(kind, Encoded(M), frozen(X), frozen(R), ens)
-    embedding = Exact() if name == "exact" else Spectral(zeta)
+        return World(kind, EncodedFeatures(M), frozen(X), frozen(R), ens)
+    embedding = RawInputs() if name == "exact" else RandomFeatures(zeta)
     return World(kind, embedding, frozen(X), frozen(R), ens)
 
 

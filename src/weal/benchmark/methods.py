@@ -41,10 +41,9 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from weal.active_learner import ActiveLearner
 from weal.benchmark.tasks import Split
 from weal.core.arrays import Array
-from weal.core.extensions.inducing_gp import InducingExperts
-from weal.core.paper.exact_gp import LEAST_RATIO, ExactExperts
-from weal.core.paper.feature_gp import FeatureExperts
+from weal.core.paper.exact_gp import LEAST_RATIO
 from weal.core.paper.kernels import Kernel
+from weal.core.protocols import Experts, Points
 from weal.learner.config import EARLIER_AUTO
 from weal.model.model import Model
 from weal.regressor import EnsembleGPRegressor
@@ -69,13 +68,12 @@ def joint_log_density(model: Model, X: Array, y: Array) -> float:
     return float(top + np.log(np.exp(parts - top).sum())) + slopes  # [1, metric:npll]
 
 
-def _forms(experts: Any, points: Any, r: Array, lam: Array) -> list[Form]:
+def _forms(experts: Experts, points: Points, r: Array, lam: Array) -> list[Form]:
     """The two numbers of every expert, for residuals r (M, N) and noise ratios lam (M,)."""
-    if isinstance(experts, FeatureExperts | InducingExperts):
-        A = np.matmul(points, experts.root)  # (M, N, F)
+    A = experts.covariance_root(points)  # (M, N, F)
+    if A is not None:
         noise = lam[:, None] + experts.remainders(points)  # (M, N)
         return [_on_features(*parts) for parts in zip(A, r, noise, strict=True)]
-    assert isinstance(experts, ExactExperts)
     B = experts.covariance(points, points)  # (M, N, N)
     ratios = np.maximum(lam, LEAST_RATIO).tolist()
     return [_in_full(*parts) for parts in zip(B, r, ratios, strict=True)]

@@ -23,7 +23,6 @@ from weal.core.paper import ensemble
 from weal.core.paper.ensemble import Ensemble
 from weal.core.scaling import Scaling
 from weal.diagnostics.leave_one_out import main_experts
-from weal.model.expert_kind import prior_experts
 from weal.model.model import in_units
 from weal.model.training import TrainedEnsemble
 from weal.progress import Progress
@@ -134,6 +133,6 @@ def _error(
 
 
 def _train_on_draw(fold: TrainedEnsemble, X: Array, z: Array) -> Ensemble:
-    experts = prior_experts(fold.embedding, fold.dictionary, X.shape[1], len(fold.prior.log_w))
+    experts = fold.embedding.prior_experts(fold.dictionary, X.shape[1], len(fold.prior.log_w))
     start = replace(fold.prior, experts=experts)
     return ensemble.fold(start, fold.embedding.points(experts, X), z, np.zeros(len(z)))

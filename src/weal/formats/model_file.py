@@ -12,8 +12,8 @@ import numpy as np
 
 from weal.core.arrays import Array, GrowingRows
 from weal.core.extensions.conjugate_magnitude import ConjugateMagnitude
-from weal.core.extensions.embeddings import Encoded, Exact, Spectral
-from weal.core.extensions.inducing_gp import Inducing, InducingExperts
+from weal.core.extensions.embeddings import EncodedFeatures, RandomFeatures, RawInputs
+from weal.core.extensions.inducing_gp import InducingExperts, InducingFeatures
 from weal.core.extensions.label_warp import LabelWarp
 from weal.core.extensions.outliers.prior import NO_DOUBT, OutlierPrior, OutlierReport
 from weal.core.paper.ensemble import Ensemble
@@ -103,14 +103,14 @@ def pack_experts(fold: TrainedEnsemble) -> tuple[Header, Arrays]:
     }
     prior = fold.prior
     arrays = {"prior_log_w": prior.log_w, "ratio": prior.noise, **_prior_to_arrays(prior.scale)}
-    if isinstance(fold.embedding, Spectral):
+    if isinstance(fold.embedding, RandomFeatures):
         arrays["zeta"] = fold.embedding.zeta
         if fold.embedding.offset is not None:
             arrays["offset"] = fold.embedding.offset
-    if isinstance(fold.embedding, Inducing):
+    if isinstance(fold.embedding, InducingFeatures):
         arrays["inducing"] = np.concatenate(fold.embedding.Z)
         arrays["inducing_of"] = np.array([float(len(Z)) for Z in fold.embedding.Z])
-    return header | {"embedding": type(fold.embedding).__name__}, arrays | _doubt_to_arrays(fold)
+    return header | {"embedding": fold.embedding.tag}, arrays | _doubt_to_arrays(fold)
 
 
 def unpack_experts(params: Mapping[str, Any], header: Header, arrays: Arrays) -> TrainedEnsemble:
@@ -234,15 +234,15 @@ def _embedding(
     setting: ModelParameters, d: int, kind: str, dictionary: tuple[Kernel, ...], arrays: Arrays
 ) -> Embedding:
     if kind == "Encoded":
-        return Encoded.of(encoded_experts(setting, d), len(arrays["prior_log_w"]))
+        return EncodedFeatures.of(encoded_experts(setting, d), len(arrays["prior_log_w"]))
     if kind == "Spectral":
-        return Spectral(arrays["zeta"], arrays.get("offset"))
+        return RandomFeatures(arrays["zeta"], arrays.get("offset"))
     if kind == "Inducing":
         ends = np.cumsum(arrays["inducing_of"]).astype(np.intp)
         if ends[-1] != len(arrays["inducing"]):
             raise ValueError(f"{len(arrays['inducing'])} inducing points, of {ends[-1]}")
-        return Inducing.of(dictionary, np.split(arrays["inducing"], ends[:-1]))
-    return Exact()
+        return InducingFeatures.of(dictionary, np.split(arrays["inducing"], ends[:-1]))
+    return RawInputs()
 
 
 def _posterior_to_arrays(experts: Any) -> Arrays:
@@ -256,7 +256,7 @@ def _posterior_from_arrays(
 ) -> FeatureExperts | InducingExperts | ExactExperts:
     if "root" in arrays:
         weights = FeatureExperts(arrays["theta"], arrays["root"])
-        return InducingExperts(weights) if isinstance(empty.embedding, Inducing) else weights
+        return InducingExperts(weights) if empty.embedding.tag == "Inducing" else weights
     return ExactExperts(empty.dictionary, arrays["X"], GrowingRows(arrays["L"]), arrays["z"])
 
 

@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.core.arrays import Array
-from weal.core.extensions.target_covariance import Targets, targets_of
 from weal.core.paper.adaptive_acquisition import ValidationLabels
 from weal.core.paper.feature_gp import apply_step
+from weal.core.protocols import Targets
 from weal.learner.labels import Label
 from weal.learner.pools.combined_scores import ShardContext, ShardedScores
 from weal.learner.pools.memory import MemoryPool
@@ -202,7 +202,7 @@ class PosteriorCache:
         def start(known: CacheEntry) -> CacheEntry:
             model = known.model
             X = check_distance("the reference", model.scaling.inputs(aim.X))
-            targets = targets_of(model.ensemble_.experts, model.embedding_, X)
+            targets = model.embedding_.targets(model.ensemble_.experts, X)
             return replace(known, targets=targets, targets_of=aim.X)
 
         missing = kept is None or kept.targets_of is not aim.X

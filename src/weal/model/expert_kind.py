@@ -23,16 +23,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from weal.core.arrays import Array
-from weal.core.extensions.embeddings import Encoded, Exact, Spectral
-from weal.core.extensions.inducing_gp import Inducing, InducingExperts, pivoted_cholesky
+from weal.core.extensions.embeddings import EncodedFeatures, RandomFeatures, RawInputs
+from weal.core.extensions.inducing_gp import InducingFeatures, pivoted_cholesky
 from weal.core.extensions.label_warp import LabelWarp
 from weal.core.extensions.outliers.prior import NO_DOUBT, OutlierReport
 from weal.core.paper import kernels, random_features
 from weal.core.paper.ensemble import Ensemble
-from weal.core.paper.exact_gp import LEAST_RATIO, ExactExperts
+from weal.core.paper.exact_gp import LEAST_RATIO
 from weal.core.paper.feature_gp import FeatureExperts
 from weal.core.paper.kernels import Kernel
-from weal.core.protocols import Embedding, Experts
+from weal.core.protocols import Embedding
 from weal.model.parameters import ModelParameters, encoded_experts
 
 MAX_LABELS_ALWAYS_EXACT = 2000  # labels up to which nothing is approximated
@@ -65,11 +65,11 @@ def most_experts(t: int) -> int:
 
 def choose_kind(
     approximation: str, dictionary: tuple[Kernel, ...], noise: Array, X: Array
-) -> Exact | Inducing:
+) -> RawInputs | InducingFeatures:
     """For experts with noise ratios (M,) and labelled inputs X (t, d); not for "features"."""
     t, M = len(X), len(dictionary)
     if approximation == "exact" or (approximation == "auto" and t <= MAX_LABELS_ALWAYS_EXACT):
-        return Exact()
+        return RawInputs()
     if approximation == "auto" and t <= most_exact(M):
         few = _inducing(
             dictionary,
@@ -78,13 +78,13 @@ def choose_kind(
             min(t // MIN_LABELS_PER_INDUCING_POINT, most_points(M)),
             whole=True,
         )
-        return few or Exact()
-    return _inducing(dictionary, noise, X, most_points(M, t)) or Exact()
+        return few or RawInputs()
+    return _inducing(dictionary, noise, X, most_points(M, t)) or RawInputs()
 
 
 def _inducing(
     dictionary: tuple[Kernel, ...], noise: Array, X: Array, most: int, whole: bool = False
-) -> Inducing | None:
+) -> InducingFeatures | None:
     """Experts with at most so many points; None if that is not enough, where it has to be."""
     X = np.unique(X, axis=0)
     X = X[np.linspace(0, len(X) - 1, min(len(X), MAX_PIVOT_CANDIDATES)).round().astype(np.intp)]
@@ -94,7 +94,7 @@ def _inducing(
         if whole and not found.enough:
             return None
         Z.append(X[found.rows])
-    return Inducing.of(dictionary, Z)
+    return InducingFeatures.of(dictionary, Z)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,7 +113,7 @@ def _embedding(
 ) -> Embedding:
     """How inputs become points of the experts, for noise ratios (M,) and labelled inputs X."""
     if setting.approximation == "encoded":
-        return Encoded.of(encoded_experts(setting, X.shape[1]), len(noise))
+        return EncodedFeatures.of(encoded_experts(setting, X.shape[1]), len(noise))
     if setting.approximation != "features":
         return choose_kind(setting.approximation, dictionary, noise, X)
     d = X.shape[1]
@@ -121,22 +121,12 @@ def _embedding(
         dictionary, d, setting.n_frequencies, seed, setting.orthogonal
     )
     offset = np.array([kernel.offset for kernel in dictionary])
-    return Spectral(zeta, offset if offset.any() else None)
-
-
-def prior_experts(embedding: Embedding, dictionary: tuple[Kernel, ...], d: int, M: int) -> Experts:
-    """Experts that have seen no label."""
-    if isinstance(embedding, Exact):
-        return ExactExperts.prior(dictionary, d)
-    F = d // embedding.M if isinstance(embedding, Encoded) else embedding.width(None)
-    if isinstance(embedding, Inducing):
-        return InducingExperts.prior(M, F)
-    return FeatureExperts.prior(M, F)
+    return RandomFeatures(zeta, offset if offset.any() else None)
 
 
 def _correlations(dictionary: tuple[Kernel, ...], X: Array, M: int) -> Array:
     """Correlations (M, t, t): the kernels' own, or those of the features that came encoded."""
     if dictionary:
         return np.stack([kernels.correlation(kernel, X, X) for kernel in dictionary])
-    Phi = Encoded(M).points(None, X)
+    Phi = EncodedFeatures(M).points(None, X)
     return FeatureExperts.prior(M, Phi.shape[2]).prior_covariance(Phi, Phi)

@@ -32,7 +32,7 @@ from weal.core.arrays import Array
 from weal.core.constants import NOISE_RATIO_GRID
 from weal.core.extensions import model_selection
 from weal.core.extensions.conjugate_magnitude import ConjugateMagnitude
-from weal.core.extensions.embeddings import Encoded
+from weal.core.extensions.embeddings import EncodedFeatures
 from weal.core.extensions.integrated_evidence import log_evidences
 from weal.core.extensions.label_noise import expected_units, prior_variance_of_difference
 from weal.core.extensions.label_warp import IDENTITY_WARP, LabelWarp, fit_warp
@@ -47,7 +47,7 @@ from weal.core.paper.kernels import Kernel
 from weal.core.scaling import location_scale
 from weal.model import expert_kind
 from weal.model.checks import check_fixed, check_prior_weights
-from weal.model.expert_kind import SelectedPrior, _correlations, _embedding, prior_experts
+from weal.model.expert_kind import SelectedPrior, _correlations, _embedding
 from weal.model.parameters import ModelParameters, encoded_experts, given_magnitudes, kernels_of
 
 MIN_WARP_EVIDENCE_NATS = 10.0  # nats
@@ -126,7 +126,7 @@ def _units_before(setting: ModelParameters, found: tuple[Kernel, ...], X: Array)
     if found:
         varied = [prior_variance_of_difference(kernel, X.shape[1]) for kernel in found]
     else:
-        Phi = Encoded(encoded_experts(setting, X.shape[1])).points(None, X)  # (M, t, F)
+        Phi = EncodedFeatures(encoded_experts(setting, X.shape[1])).points(None, X)  # (M, t, F)
         varied = np.where(len(X) > 1, Phi.var(axis=1).sum(axis=1), 1.0).tolist()
     return expected_units(varied, setting.noise_ratios)
 
@@ -288,7 +288,7 @@ def make_prior(
         magnitude, noise = fitted.magnitude, fitted.noise
     ratio = noise / magnitude  # [1, eq:LF], a noise for each expert
     embedding = _embedding(setting, dictionary, ratio, X, seed)
-    experts = prior_experts(embedding, dictionary, X.shape[1], M)
+    experts = embedding.prior_experts(dictionary, X.shape[1], M)
     # [1, eq:EGP_prior]
     ensemble = Ensemble(experts, log_w, FixedMagnitude(magnitude), ratio, setting.temper)
     return SelectedPrior(dictionary, embedding, ensemble, bend)
@@ -300,7 +300,7 @@ def select_models(
     """The prior of experts that were picked for labels at X (t, d)."""
     M, d = len(picked.noise), X.shape[1]
     embedding = _embedding(setting, picked.dictionary, picked.noise, X, seed)
-    experts = prior_experts(embedding, picked.dictionary, d, M)
+    experts = embedding.prior_experts(picked.dictionary, d, M)
     scale = ConjugateMagnitude.prior(M, picked.variance, picked.unit)
     ensemble = Ensemble(experts, picked.log_w, scale, picked.noise, setting.temper)
     return SelectedPrior(picked.dictionary, embedding, ensemble, picked.bend, picked.doubt)

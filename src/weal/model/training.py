@@ -32,7 +32,6 @@ from weal.core.paper.kernels import Kernel
 from weal.core.protocols import Embedding
 from weal.model import expert_selection
 from weal.model.blas import one_thread
-from weal.model.expert_kind import prior_experts
 from weal.model.expert_selection import ExpertSelection, select_models
 from weal.model.parameters import ModelParameters
 
@@ -274,7 +273,7 @@ def train(
 def without_labels(fold: TrainedEnsemble) -> TrainedEnsemble:
     """The same experts before the first label."""
     M, d = len(fold.prior.log_w), fold.X.shape[1]
-    experts = prior_experts(fold.embedding, fold.dictionary, d, M)
+    experts = fold.embedding.prior_experts(fold.dictionary, d, M)
     before = replace(fold.prior, experts=experts)
     nothing = (fold.X[:0], fold.y[:0], fold.extra[:0])
     X, y, extra = nothing

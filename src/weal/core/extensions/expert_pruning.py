@@ -34,18 +34,13 @@ of the user's own sees the experts held, with weights that sum to 1 - sum_R w.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weal.core.arrays import Array
-from weal.core.extensions.embeddings import Encoded, Spectral
-from weal.core.extensions.inducing_gp import Inducing
 from weal.core.paper.acquisition import NEGLIGIBLE_WEIGHT, VAR_FLOOR
 from weal.core.paper.ensemble import Ensemble
-from weal.core.paper.exact_gp import ExactExperts
-from weal.core.protocols import Embedding
 
 MAX_SCORE_ERROR = 1e-9  # what the tie rule forgives (`choice.TIE`)
 _EPS = float(np.finfo(np.float64).eps)
@@ -66,24 +61,9 @@ class ReachableMoments:
 
 def reachable_moments(ens: Ensemble, prior: Array) -> ReachableMoments:
     """The reach of an ensemble, for the largest prior variances (M,) of a candidate."""
-    experts: Any = ens.experts
-    learnt = experts.z if isinstance(experts, ExactExperts) else experts.theta
-    size = np.sqrt(np.einsum("mf,mf->m", learnt, learnt))
+    coefficients = ens.experts.coefficients
+    size = np.sqrt(np.einsum("mf,mf->m", coefficients, coefficients))
     return ReachableMoments(np.sqrt(prior) * size, prior * ens.magnitude)
-
-
-def largest_prior(embedding: Embedding, experts: Any, X: Array) -> Array:  # (M,)
-    """The largest prior variance of the candidates X (N, d), in units of the magnitude."""
-    if isinstance(experts, ExactExperts):
-        return np.array([kernel.variance for kernel in experts.kernels])
-    if isinstance(embedding, Inducing):
-        return np.array([kernel.variance for kernel in embedding.kernels])
-    if isinstance(embedding, Spectral):  # |phi| = 1, and the offset
-        M = len(embedding.zeta)
-        return np.ones(M) + (np.zeros(M) if embedding.offset is None else embedding.offset)
-    assert isinstance(embedding, Encoded)  # whatever its rows are
-    squares = (X * X).reshape(len(X), embedding.M, -1).sum(axis=2).max(axis=0)  # (M,)
-    return np.asarray(squares[embedding.which])
 
 
 def select_experts_to_keep(w: Array, far: ReachableMoments, believed: Believed) -> Members:

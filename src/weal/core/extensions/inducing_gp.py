@@ -43,17 +43,19 @@ With U = Phi S, noise ratios D = diag(lam + r) and C C' = U U' + D
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.linalg import solve_triangular
 
 from weal.core.arrays import Array, Index
+from weal.core.extensions.embeddings import FeatureEmbedding
 from weal.core.paper.exact_gp import LEAST_RATIO, correlations, take_kernels
 from weal.core.paper.feature_gp import FeatureExperts, FeatureStep
 from weal.core.paper.gaussian_likelihood import cholesky_innovations, innovation
 from weal.core.paper.kernels import Kernel, correlation
+from weal.core.protocols import ExpertsOfKind
 
 PIVOTS_PER_ROUND, PIVOT_CANDIDATES_PER_ROUND = (
     128,
@@ -128,8 +130,10 @@ VARIANCE_RTOL = 1e-13  # of the prior variance, where an offset makes it large
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Inducing:
-    """Inputs as experts with inducing points see them: an embedding (`embeddings`)."""
+class InducingFeatures(FeatureEmbedding):
+    """Embedding phi(x) = L^-1 k(Z, x) on inducing points Z, with the root of the remainder."""
+
+    tag: ClassVar[str] = "Inducing"
 
     kernels: tuple[Kernel, ...]  # M
     Z: tuple[Array, ...]  # M of (m, d), m for each its own
@@ -147,7 +151,7 @@ class Inducing:
             max(len(points) for points in Z),
         )
 
-    def points(self, experts: Any, X: Array, dtype: DTypeLike = np.float64) -> Array:
+    def points(self, experts: ExpertsOfKind, X: Array, dtype: DTypeLike = np.float64) -> Array:
         """Features (M, N, F): phi, and the root of the remainder."""
         Phi = np.zeros((len(self.kernels), len(X), self.most + 1), dtype)
         for out, kernel, Z, L in zip(Phi, self.kernels, self.Z, self.L, strict=True):
@@ -157,9 +161,17 @@ class Inducing:
             out[:, -1] = np.sqrt(np.maximum(r, 0.0))
         return Phi
 
-    def width(self, experts: Any) -> int:
+    def prior_experts(self, kernels: tuple[Kernel, ...], d: int, M: int) -> "InducingExperts":
+        """Weights of the inducing points without a label."""
+        return InducingExperts.prior(M, self.most + 1)
+
+    def width(self, experts: ExpertsOfKind) -> int:
         """F."""
         return self.most + 1
+
+    def largest_prior_variance(self, experts: ExpertsOfKind, X: Array) -> Array:  # (M,)
+        """The kernels' variances."""
+        return np.array([kernel.variance for kernel in self.kernels])
 
     def take(self, which: Index) -> Self:
         """The embedding for some of the experts."""
@@ -243,6 +255,18 @@ class InducingExperts:
     def remainders(self, points: Array) -> Array:
         """r."""
         return np.asarray(points[:, :, -1].astype(np.float64) ** 2)
+
+    @property
+    def coefficients(self) -> Array:  # (M, F)
+        """theta."""
+        return self.theta
+
+    def label_factor(self, m: int) -> None:
+        """None: labels are not kept."""
+
+    def covariance_root(self, points: Array) -> Array:
+        """Phi S (M, N, F)."""
+        return self.weights.covariance_root(points)
 
     def take(self, which: Index) -> Self:
         """Some of the experts."""

@@ -47,7 +47,7 @@ from weal.core.paper.adaptive_acquisition import (
     pseudo_labels,
 )
 from weal.core.paper.ensemble import Ensemble, normalise
-from weal.core.paper.exact_gp import LEAST_RATIO, ExactExperts
+from weal.core.paper.exact_gp import LEAST_RATIO
 from weal.core.protocols import Embedding, Magnitude
 
 ROOT_LABELS = 2000  # labels up to which every kind of expert goes by a Cholesky factor
@@ -82,7 +82,7 @@ def left_out(
     others count, where `which` has their positions.
     """
     lam = np.maximum(ens.ratios(extra), LEAST_RATIO)
-    if isinstance(ens.experts, ExactExperts) or len(y) <= ROOT_LABELS:
+    if len(y) <= ROOT_LABELS or ens.experts.label_factor(0) is not None:
         pairs = [_by_factor(ens, embedding, m, X, y, lam[m], which) for m in range(len(lam))]
         a, A_ii = (np.stack(part) for part in zip(*pairs, strict=True))
     else:
@@ -94,10 +94,11 @@ def _by_factor(
     ens: Ensemble, embedding: Embedding, m: int, X: Array, y: Array, lam: Array, which: Which
 ) -> tuple[Array, Array]:
     """a and A_ii (t,) of expert m."""
-    if which is None or not isinstance(ens.experts, ExactExperts):
+    L = ens.experts.label_factor(m)
+    if which is None or L is None:
         a, A_ii = by_root(_root(ens, embedding, m, X, lam), y)
         return (a, A_ii) if which is None else (a[which], A_ii[which])
-    L, alone = ens.experts.L[m], np.zeros((len(y), len(which)))
+    alone = np.zeros((len(y), len(which)))
     alone[which, np.arange(len(which))] = 1.0
     R = solve_triangular(L, alone, lower=True, check_finite=False)
     z = solve_triangular(L, y, lower=True, check_finite=False)
@@ -140,10 +141,10 @@ def remove_label(ens: Ensemble, scale: Magnitude, e: Array, s: Array) -> tuple[M
 
 def _root(ens: Ensemble, embedding: Embedding, m: int, X: Array, lam: Array) -> Array:
     """R of expert m; exact ones have factored C already."""
-    experts = ens.experts
-    if isinstance(experts, ExactExperts):
-        return _inverse_from_cholesky(experts.L[m])
-    some = experts.take([m])
+    L = ens.experts.label_factor(m)
+    if L is not None:
+        return _inverse_from_cholesky(L)
+    some = ens.experts.take([m])
     points = embedding.take([m]).points(some, X)
     noise = lam + some.remainders(points)[0]
     return inverse_root(some.prior_covariance(points, points)[0] + np.diag(noise))

@@ -12,8 +12,9 @@ two columns a label instead of a quadratic form. What h takes depends on the kin
     exact      h = (k(x, R) c_R - V(x)'V(R) c_R) / |R|, over a sample R of the reference points
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -43,7 +44,7 @@ class FeatureReference:
     G: Array  # (M, F, F)
 
     @classmethod
-    def of(cls, blocks: Any, N: int) -> Self:
+    def of(cls, blocks: Iterable[Array], N: int) -> Self:
         """From the features (M, n, F) of the N reference points, a block at a time."""
         G = sum(np.matmul(Phi.transpose(0, 2, 1), Phi) for Phi in blocks)
         return cls(np.asarray(G, dtype=np.float64) / N)
@@ -70,6 +71,10 @@ class FeatureReference:
     def take(self, which: Index) -> Self:
         """The reference points for some of the experts."""
         return type(self)(self.G[which])
+
+    def recomputed(self, experts: FeatureExperts) -> Self:
+        """Features do not change with labels."""
+        return self
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,3 +107,7 @@ class ExactReference:
     def take(self, which: Index) -> Self:
         """The reference points for some of the experts."""
         return type(self)(self.near.take(which))
+
+    def recomputed(self, experts: ExactExperts) -> Self:
+        """The same sample for experts after other labels."""
+        return type(self)(experts.solved_points(self.near.X))

@@ -12,7 +12,7 @@ Means at the targets are moved as those of any points (`experts.moved`).
 """
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -42,7 +42,7 @@ class FeatureTargets:
         """Covariances (H, N, R), in units of the magnitude, for features (H, N, F)."""
         return experts.take(which).covariance(points, self.points[which])
 
-    def renewed(self, experts: FeatureExperts) -> Self:
+    def recomputed(self, experts: FeatureExperts) -> Self:
         """The targets of the same experts after other labels."""
         return self
 
@@ -59,8 +59,8 @@ class ExactTargets:
     @classmethod
     def of(cls, experts: ExactExperts, X: Array) -> Self:
         """The targets X (R, d) for experts after some labels."""
-        points = experts.correlated(X)
-        near = experts.solved(points)
+        points = experts.correlated_points(X)
+        near = experts.solve(points)
         mu, _ = experts.predict(near)
         B = near.V
         if len(experts.X):
@@ -93,7 +93,7 @@ class ExactTargets:
             np.subtract(prior[kernel], out[h], out=out[h])
         return out
 
-    def renewed(self, experts: ExactExperts) -> Self:
+    def recomputed(self, experts: ExactExperts) -> Self:
         """The targets of the same experts after other labels."""
         return type(self).of(experts, self.points.X)
 
@@ -101,13 +101,3 @@ class ExactTargets:
 def _back(L: Array, V: Array) -> Array:
     """L^-T V."""
     return np.asarray(solve_triangular(L, V, lower=True, trans=1, check_finite=False))
-
-
-Targets = FeatureTargets | ExactTargets
-
-
-def targets_of(experts: Any, embedding: Any, X: Array) -> Targets:
-    """The targets X (R, d), scaled, for experts after some labels."""
-    if isinstance(experts, ExactExperts):
-        return ExactTargets.of(experts, X)
-    return FeatureTargets(embedding.points(experts, X))

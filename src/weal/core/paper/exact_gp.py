@@ -165,11 +165,11 @@ class ExactExperts:
         M = len(kernels)
         return cls(kernels, np.zeros((0, d)), GrowingRows(np.zeros((M, 0, 0))), np.zeros((M, 0)))
 
-    def near(self, X: Array) -> SolvedPoints:
+    def solved_points(self, X: Array) -> SolvedPoints:
         """The points X (N, d) in the form that these experts work on."""
-        return self.solved(self.correlated(X))
+        return self.solve(self.correlated_points(X))
 
-    def correlated(self, X: Array) -> CorrelatedPoints:
+    def correlated_points(self, X: Array) -> CorrelatedPoints:
         """The points X (N, d) in the form that a pool of these experts keeps."""
         K = np.empty((len(self.kernels), len(self.X), len(X)))
         for m, kernel in enumerate(self.kernels):
@@ -180,7 +180,7 @@ class ExactExperts:
                 correlations(kernel, self.X, X, K[m])
         return CorrelatedPoints(X, GrowingRows(K))
 
-    def solved(self, points: CorrelatedPoints) -> SolvedPoints:
+    def solve(self, points: CorrelatedPoints) -> SolvedPoints:
         """The points with V = L^-1 k."""
         if not len(self.X):
             return SolvedPoints(points.X, points.rows)
@@ -205,7 +205,7 @@ class ExactExperts:
         # [1, eq:variance]
         return mu, np.maximum(prior - np.einsum("mtn,mtn->mn", points.V, points.V), 0.0)
 
-    def used_up(self, points: CorrelatedPoints) -> tuple[Array, Array]:
+    def predict_in_place(self, points: CorrelatedPoints) -> tuple[Array, Array]:
         """What `predict` says of points that are seen once: V takes the place of k.
 
         As columns of BLAS, V' L' = k': nothing is copied or turned over.
@@ -267,6 +267,18 @@ class ExactExperts:
     def remainders(self, points: SolvedPoints) -> Array:
         """None."""
         return np.zeros((len(self.kernels), len(points.X)))
+
+    @property
+    def coefficients(self) -> Array:  # (M, t)
+        """z."""
+        return self.z
+
+    def label_factor(self, m: int) -> Array:
+        """L of expert m."""
+        return np.asarray(self.L[m])
+
+    def covariance_root(self, points: SolvedPoints) -> None:
+        """None: a root has as many columns as points."""
 
     def take(self, which: Index) -> Self:
         """Some of the experts."""

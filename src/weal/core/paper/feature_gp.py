@@ -143,6 +143,19 @@ class FeatureExperts:
         """None."""
         return np.zeros(points.shape[:2])
 
+    @property
+    def coefficients(self) -> Array:  # (M, F)
+        """theta."""
+        return self.theta
+
+    def label_factor(self, m: int) -> None:
+        """None: labels are not kept."""
+
+    def covariance_root(self, points: Array) -> Array:
+        """Phi S (M, N, F)."""
+        A: Array = np.matmul(points, self.root)
+        return A
+
     def take(self, which: Index) -> Self:
         """Some of the experts."""
         return type(self)(self.theta[which], self.root[which])

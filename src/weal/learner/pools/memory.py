@@ -28,23 +28,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.core.arrays import Array, GrowingRows, Index
-from weal.core.extensions.embeddings import Exact
 from weal.core.extensions.expert_pruning import (
-    largest_prior,
     reachable_moments,
     select_experts_to_keep,
 )
-from weal.core.extensions.reference_variance import (
-    N_REFERENCE_POINTS,
-    ExactReference,
-    FeatureReference,
-    moved_relevance,
-)
+from weal.core.extensions.reference_variance import moved_relevance
 from weal.core.paper import random_features
 from weal.core.paper.ensemble import Ensemble
-from weal.core.paper.exact_gp import CorrelatedPoints, SolvedPoints
+from weal.core.paper.exact_gp import CorrelatedPoints
 from weal.core.paper.feature_gp import apply_step
-from weal.core.protocols import Embedding, Points
+from weal.core.protocols import Embedding, Points, Reference
 from weal.learner.pools.protocol import PoolSnapshot, ScorePass
 from weal.learner.pools.score_pass import MemoryScores, belief_of, score
 
@@ -57,7 +50,7 @@ class ExpertGroup:
     which: Index  # the same as an index: a slice where that will do
     embedding: Embedding
     points: Points | None
-    reference: Any | None
+    reference: Reference | None
 
 
 def index_of(members: NDArray[np.intp]) -> Index:
@@ -104,14 +97,14 @@ class MemoryPool:
     ) -> None:
         M, U = len(ens.log_w), len(X)
         self.X, self.embedding, self.memory = X, embedding, memory
-        self.everyone, self.prior = everyone, largest_prior(embedding, ens.experts, X)
+        self.everyone, self.prior = everyone, embedding.largest_prior_variance(ens.experts, X)
         self.some = np.unique(np.linspace(0, U - 1, min(U, PRUNING_SAMPLE)).astype(np.intp))
         self.mu, self.v = np.zeros((M, U)), np.ones((M, U))
         self.q = None if reference is None else np.zeros((M, U))
-        self.exact = isinstance(embedding, Exact)
+        self.exact = embedding.points_grow
         single = U >= MIN_FLOAT32_CANDIDATES and reference is None and not self.exact
         self.dtype = np.float32 if single else np.float64
-        self.reference = None if reference is None else self._make_reference(ens, reference)
+        self.reference = None if reference is None else embedding.reference(ens.experts, reference)
         self.groups: list[ExpertGroup] = []
         self.cached = True
         if known is None:
@@ -221,14 +214,13 @@ class MemoryPool:
         """Covariances of candidates with the targets of a pass, under some of the experts held."""
         assert asked.targets is not None
         points = self._points_of(asked.ens, members, at)
-        return asked.targets.covariance(asked.ens.experts, members, points)  # type: ignore[arg-type]
+        return asked.targets.covariance(asked.ens.experts, members, points)
 
     def _points_of(self, ens: Ensemble, members: NDArray[np.intp], at: NDArray[np.intp]) -> Points:
         """Candidates in the form of some of the experts held, in float64: kept, or made anew."""
         if not self.cached or self.dtype != np.float64:
             experts: Any = ens.experts.take(members)
-            X, embedding = self.X[at], self.embedding.take(members)
-            return experts.correlated(X) if self.exact else embedding.points(experts, X)
+            return self.embedding.take(members).pool_points(experts, self.X[at])
         return points_of(self.groups, members, at)
 
     def renewed(self, ens: Ensemble) -> "MemoryPool":
@@ -236,9 +228,7 @@ class MemoryPool:
         twin = copy(self)
         twin.mu, twin.v = np.zeros_like(self.mu), np.ones_like(self.v)
         twin.q = None if self.q is None else np.zeros_like(self.q)
-        if isinstance(self.reference, ExactReference):
-            near = self.embedding.points(ens.experts, self.reference.near.X)
-            twin.reference = ExactReference(cast(SolvedPoints, near))
+        twin.reference = None if self.reference is None else self.reference.recomputed(ens.experts)
         twin.groups, twin.cached = [], True
         twin.hold(ens)
         return twin
@@ -286,12 +276,7 @@ class MemoryPool:
                 yield rows, cast(Array, group.points)[:, rows]
         else:
             for rows in self._slices(group, experts):
-                X = self.X[rows]
-                exact, embedding = self.exact, group.embedding
-                yield (
-                    rows,
-                    experts.correlated(X) if exact else embedding.points(None, X, self.dtype),
-                )
+                yield rows, group.embedding.pool_points(experts, self.X[rows], self.dtype)
 
     def _slices(self, group: ExpertGroup, experts: Any) -> Iterator[slice]:
         """Blocks whose points fit the memory for one; correlations stay in the cache."""
@@ -331,15 +316,15 @@ class MemoryPool:
         """Correlations of exact experts, to be kept where there is room, and what they say."""
         w, kept = group.which, cast(CorrelatedPoints | None, group.points)
         for rows in () if computed and kept is None else self._slices(group, experts):
-            part = experts.correlated(self.X[rows])
+            part = experts.correlated_points(self.X[rows])
             if kept is not None:
                 kept.K[:, :, rows] = part.K
             if not computed and self.q is not None and group.reference is not None:
-                near = experts.solved(part)
+                near = experts.solve(part)
                 self.mu[w, rows], self.v[w, rows] = experts.predict(near)
                 self.q[w, rows] = group.reference.relevance(experts, near)
             elif not computed:
-                self.mu[w, rows], self.v[w, rows] = experts.used_up(part)
+                self.mu[w, rows], self.v[w, rows] = experts.predict_in_place(part)
 
     def _shrunk(self, group: ExpertGroup, kept: NDArray[np.intp]) -> ExpertGroup:
         """The group without the experts that no longer matter."""
@@ -350,14 +335,4 @@ class MemoryPool:
         reference = None if group.reference is None else group.reference.take(kept)
         return ExpertGroup(
             members, index_of(members), group.embedding.take(kept), points, reference
-        )
-
-    def _make_reference(self, ens: Ensemble, R: Array) -> FeatureReference | ExactReference:
-        if self.exact:
-            some = np.random.default_rng(len(R)).permutation(len(R))[:N_REFERENCE_POINTS]
-            return ExactReference(self.embedding.points(ens.experts, R[np.sort(some)]))
-        width = len(ens.log_w) * self.embedding.width(ens.experts)
-        parts = random_features.blocks(len(R), 2 * 8 * width)
-        return FeatureReference.of(
-            (self.embedding.points(ens.experts, R[rows]) for rows in parts), len(R)
         )

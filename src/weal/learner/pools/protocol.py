@@ -23,11 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.core.arrays import Array
-from weal.core.extensions.target_covariance import Targets
 from weal.core.paper import ensemble
 from weal.core.paper.acquisition import Acquisition
 from weal.core.paper.ensemble import Ensemble
-from weal.core.protocols import Embedding, Points
+from weal.core.protocols import Embedding, Points, Targets
 from weal.core.tie_breaking import BestCandidates
 
 Combine = Callable[[Array], Array]  # scores (K, n) -> (n,)
@@ -159,7 +158,7 @@ def with_pseudo_labels(outlook: PendingPosterior, at: Sequence[int], y: Array) -
     if len(at) >= MIN_PENDING_FOR_JOINT_UPDATE:
         points, lam = outlook.points(at), ens.ratios(np.zeros(len(y)))
         ens = replace(ens, experts=ens.experts.absorb(points, y, lam)[0])
-        targets = None if targets is None else targets.renewed(ens.experts)  # type: ignore[arg-type]
+        targets = None if targets is None else targets.recomputed(ens.experts)
         outlook = replace(outlook, ens=ens, pool=pool.renewed(ens))
     else:
         for n, label in zip(at, y.tolist(), strict=True):

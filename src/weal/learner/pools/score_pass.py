@@ -153,7 +153,7 @@ def _with_target_covariance(
     assert asked.targets is not None
     cov = covary(members)
     cov *= ens.magnitude[members, None, None]
-    mu = asked.targets.means(ens.experts, members)  # type: ignore[arg-type]
+    mu = asked.targets.means(ens.experts, members)
     return replace(belief, toward=TargetBelief(which, mu, cov))
 
 

@@ -29,8 +29,7 @@ from weal.core.arrays import Array
 from weal.core.constants import SHORTLIST_CANDIDATES
 from weal.core.hashing import Hashes, hash_ids, mix_with_seed
 from weal.core.paper.acquisition import gpm_var, random
-from weal.core.paper.exact_gp import ExactExperts
-from weal.core.protocols import Embedding
+from weal.core.protocols import Embedding, Reference
 from weal.core.scaling import Scaling
 from weal.core.tie_breaking import TIE_RTOL, BestCandidates, best_candidates, merge
 from weal.learner.pools import score_cache
@@ -123,7 +122,7 @@ class ShardScoring:
     asked: ScorePass  # with the experts held alone, functions that score in a pass, no candidates
     lists: bool  # whether candidates are listed for functions that look at targets
     embedding: Embedding
-    reference: Any | None
+    reference: Reference | None
     scaling: Scaling
     encoder: InputEncoder
     taken: Positions  # ascending: who may not be asked
@@ -167,14 +166,13 @@ class ShardScoring:
                 "first fit's data away; check its unit, or leave it out"
             )
         ens = self.asked.ens
-        experts: Any = ens.experts
         q = None
-        if self.reference is None and isinstance(experts, ExactExperts):
-            mu, v = experts.used_up(experts.correlated(scaled))
+        if self.reference is None:
+            mu, v = self.embedding.predict(ens.experts, scaled)
         else:
-            points = self.embedding.points(experts, scaled)
-            mu, v = experts.predict(points)
-            q = None if self.reference is None else self.reference.relevance(experts, points)
+            points = self.embedding.points(ens.experts, scaled)
+            mu, v = ens.experts.predict(points)
+            q = self.reference.relevance(ens.experts, points)
         belief = belief_of(self.asked, slice(None), mu, v, q, scaled)
         functions = dict(self.asked.functions) | ({"": gpm_var} if self.lists else {})
         alone, found = len(self.asked.functions) == 1, np.empty((len(functions), len(X)))

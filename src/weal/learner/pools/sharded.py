@@ -17,22 +17,14 @@ from numpy.typing import NDArray
 
 from weal.core.arrays import Array, GrowingRows
 from weal.core.constants import SHORTLIST_CANDIDATES as LISTED
-from weal.core.extensions.embeddings import Exact
 from weal.core.extensions.expert_pruning import (
-    largest_prior,
     reachable_moments,
     select_experts_to_keep,
 )
 from weal.core.extensions.more_acquisitions import is_pointwise, needs_targets
-from weal.core.extensions.reference_variance import (
-    N_REFERENCE_POINTS,
-    ExactReference,
-    FeatureReference,
-)
-from weal.core.paper import random_features
 from weal.core.paper.acquisition import random
 from weal.core.paper.ensemble import Ensemble
-from weal.core.protocols import Embedding
+from weal.core.protocols import Embedding, Reference
 from weal.core.scaling import Scaling
 from weal.learner.pools.combined_scores import ShardContext, ShardedScores, TargetScores
 from weal.learner.pools.protocol import PoolSnapshot, ScorePass
@@ -65,7 +57,6 @@ class ShardedPool:
         self.ens, self.embedding, self.scaling, self.place = ens, embedding, scaling, place
         self.rows = ScaledRows(place.candidates.X, scaling)
         self.reference_points = reference
-        self.exact = isinstance(embedding, Exact)
 
     @property
     def X(self) -> Any:
@@ -125,7 +116,11 @@ class ShardedPool:
         return memo[scoring.key]
 
     def _aimed(
-        self, asked: ScorePass, members: NDArray[np.intp], found: PassSummary, reference: Any | None
+        self,
+        asked: ScorePass,
+        members: NDArray[np.intp],
+        found: PassSummary,
+        reference: Reference | None,
     ) -> TargetScores:
         """The scores of functions that look at targets, on the candidates listed for them."""
         functions = [(k, *pair) for k, pair in enumerate(asked.functions.items())]
@@ -155,15 +150,11 @@ class ShardedPool:
         """Covariances of rows X[at] with the targets of a pass, under some of the experts."""
         assert asked.targets is not None
         experts: Any = asked.ens.experts.take(members)
-        points = (
-            experts.correlated(X[at])
-            if self.exact
-            else self.embedding.take(members).points(experts, X[at])
-        )
-        return asked.targets.covariance(asked.ens.experts, members, points)  # type: ignore[arg-type]
+        points = self.embedding.take(members).pool_points(experts, X[at])
+        return asked.targets.covariance(asked.ens.experts, members, points)
 
     def _scoring(
-        self, asked: ScorePass, members: NDArray[np.intp], reference: Any | None
+        self, asked: ScorePass, members: NDArray[np.intp], reference: Reference | None
     ) -> ShardScoring:
         ens = _take_experts(asked.ens, members)
         taken = np.flatnonzero(~asked.free).astype(np.int64)
@@ -197,7 +188,7 @@ class ShardedPool:
             _hash(found, part)
         return f"{len(asked.y)} {found.hexdigest()}"
 
-    def _held(self, ens: Ensemble, reference: Any | None) -> NDArray[np.intp]:
+    def _held(self, ens: Ensemble, reference: Reference | None) -> NDArray[np.intp]:
         """The experts to hold (`core.extensions.expert_pruning`), by what is believed of some of
         the candidates.
         """
@@ -218,21 +209,13 @@ class ShardedPool:
             q = reference.take(which).relevance(experts, points)
             return mu, sig2[which] * v, sig2[which] * q / (v + lam[which])
 
-        prior = largest_prior(self.embedding, ens.experts, X)
+        prior = self.embedding.largest_prior_variance(ens.experts, X)
         return select_experts_to_keep(ens.w, reachable_moments(ens, prior), believed)
 
-    def _reference(self, ens: Ensemble) -> FeatureReference | ExactReference | None:
-        """The reference points as these experts see them; a sample where they are exact."""
+    def _reference(self, ens: Ensemble) -> Reference | None:
+        """The reference points for these experts."""
         R = self.reference_points
-        if R is None:
-            return None
-        if self.exact:
-            some = np.random.default_rng(len(R)).permutation(len(R))[:N_REFERENCE_POINTS]
-            return ExactReference(self.embedding.points(ens.experts, R[np.sort(some)]))
-        width = len(ens.log_w) * self.embedding.width(ens.experts)
-        blocks = random_features.blocks(len(R), 2 * 8 * width)
-        points = (self.embedding.points(ens.experts, R[rows]) for rows in blocks)
-        return FeatureReference.of(points, len(R))
+        return None if R is None else self.embedding.reference(ens.experts, R)
 
 
 def _hash(found: Any, value: Any) -> None:
