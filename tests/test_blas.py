@@ -41,13 +41,13 @@ def test_the_last_that_is_done_gives_back_what_was_there(two):
 
 
 def test_experts_are_settled_with_one_thread(two, monkeypatch):
-    seen, choose = [], expert_selection.model_selection.choose
+    seen, choose = [], expert_selection.model_selection.select_models
 
     def watched(*args, **options):
         seen.append(threads())
         return choose(*args, **options)
 
-    monkeypatch.setattr(expert_selection.model_selection, "choose", watched)
+    monkeypatch.setattr(expert_selection.model_selection, "select_models", watched)
     X = np.random.default_rng(0).normal(size=(12, 3))
     EnsembleGPRegressor().fit(X, X[:, 0])
     assert seen == [{1}]

@@ -72,7 +72,7 @@ def test_after_many_labels_the_belief_is_the_one_from_scratch(limits, name, way,
 @pytest.mark.parametrize("ratio", [1e-1, 1e-3, 1e-5])
 def test_single_precision_features_leave_the_error_that_is_promised(limits, name, way, ratio):
     place = world(name, ratio=ratio)
-    belief = place.belief(**limits(way, LARGE=10, everyone=True))
+    belief = place.belief(**limits(way, MIN_FLOAT32_CANDIDATES=10, everyone=True))
     assert belief.dtype == np.float32
     assert belief.mu.dtype == belief.v.dtype == np.float64
     told = Told.none(place)
@@ -84,7 +84,7 @@ def test_single_precision_features_leave_the_error_that_is_promised(limits, name
 
 
 def test_large_pools_are_single_unless_there_is_a_reference_or_no_feature(limits):
-    settings = limits("together", LARGE=40)
+    settings = limits("together", MIN_FLOAT32_CANDIDATES=40)
     for name in KINDS:
         place = world(name)
         single = name != "exact"
@@ -99,7 +99,9 @@ def test_on_a_large_pool_the_best_by_ivr_is_the_best(limits, ratio):
     errors of 1e-7 in q, scores were wrong by up to 17 times the best, and the choice with them.
     """
     place = world("features", ratio=ratio, U=300)
-    belief = place.belief(reference=place.X, **limits("together", LARGE=10, everyone=True))
+    belief = place.belief(
+        reference=place.X, **limits("together", MIN_FLOAT32_CANDIDATES=10, everyone=True)
+    )
     told = Told.none(place)
     told.tell_many(belief, 3, 120)
     ens = told.ens
@@ -188,7 +190,7 @@ def test_a_candidate_is_the_same_point_for_all_experts_however_the_pool_is_kept(
 ):
     """In float64 always, and for experts that are not held too."""
     place = world(name)
-    belief = place.belief(**limits(way, LARGE=10 if single else 10**9))
+    belief = place.belief(**limits(way, MIN_FLOAT32_CANDIDATES=10 if single else 10**9))
     told = Told.none(place)
     for seed in (8, 9):
         for n in (0, 17, 39):

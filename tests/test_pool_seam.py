@@ -66,13 +66,17 @@ def in_shards(rows, threads):
 
 POOLS = {
     "in memory": with_limits(),
-    "scored in blocks": with_limits(SCORED=7),
-    "experts apart, in blocks": with_limits(APART=10, BLOCK=7, SCORED=11),
+    "scored in blocks": with_limits(SCORE_BLOCK_CANDIDATES=7),
+    "experts apart, in blocks": with_limits(
+        MIN_CANDIDATES_FOR_OWN_GROUP=10, BLOCK_CANDIDATES=7, SCORE_BLOCK_CANDIDATES=11
+    ),
     "recomputed": with_limits(memory=0),
-    "recomputed, all in blocks": with_limits(memory=0, APART=10, SCORED=1),
+    "recomputed, all in blocks": with_limits(
+        memory=0, MIN_CANDIDATES_FOR_OWN_GROUP=10, SCORE_BLOCK_CANDIDATES=1
+    ),
     "in shards": in_shards(13, 3),
     "in shards of one": in_shards(1, 1),
-    "outgrown": with_limits(memory=M * U * 13 * 2 * 8, SCORED=13),
+    "outgrown": with_limits(memory=M * U * 13 * 2 * 8, SCORE_BLOCK_CANDIDATES=13),
 }
 KINDS = ("features", "encoded", "exact")
 FUNCTIONS = {

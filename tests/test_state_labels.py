@@ -30,7 +30,15 @@ def test_labels_are_taken_without_a_look_at_model_or_pool(monkeypatch):
 
     for owner, names in {
         MemoryPool: ("__init__", "follow", "hold", "fork", "renewed", "scored", "predict", "held"),
-        training: ("settle", "absorb", "step", "advance", "learn", "begin", "emptied"),
+        training: (
+            "select_experts",
+            "add_labels",
+            "step",
+            "advance",
+            "train",
+            "begin",
+            "without_labels",
+        ),
         PosteriorCache: ("model", "now", "ahead", "moments", "judged", "_of"),
     }.items():
         for name in names:

@@ -52,7 +52,7 @@ def progress_bar(
 def progress_text(what: str, done: int, total: int, seconds: float) -> str:
     """How far a pass is, in words.
 
-    >>> said("scoring", 2_000_000, 10_000_000, 5.0)
+    >>> progress_text("scoring", 2_000_000, 10_000_000, 5.0)
     'scoring: 2,000,000 of 10,000,000 rows, 400,000 rows/s, 20 s left'
     """
     rate = done / max(seconds, 1e-9)

@@ -1,8 +1,8 @@
-"""The ensemble as a scikit-learn regressor: a thin shell over `Model`.
+"""The ensemble as a scikit-learn regressor: a thin shell over `PeerModel`.
 
     fit           scale; settle the experts by these labels; fold
-    partial_fit   fold more labels; now and then settle anew experts that follow the labels (`fold`)
-    predict       mixture mean and sd, in the user's units
+    partial_fit   fold more labels; now and then settle anew experts that follow the labels
+    (`weal.model.training`) predict       mixture mean and sd, in the user's units
 
 The formulas are in `weal.core`; `fit` and `partial_fit` are the same fold, so that
 fit(X, y) equals fit(X[:k], y[:k]) and partial_fit of the rest, kernels, hyperparameters and scaling

@@ -115,7 +115,7 @@ def some(names: Iterable[str], most: int = 5) -> str:
 def shorten(name: str, longest: int) -> str:
     """A name on one line, its middle left out where it is long.
 
-    >>> shortened("a name of a column", 11)
+    >>> shorten("a name of a column", 11)
     'a na...lumn'
     """
     flat = " ".join(name.split()) or "(blank)"
@@ -143,7 +143,7 @@ _CELL = 'style="text-align:left;padding:1px 12px 1px 0;vertical-align:top"'
 def facts_html(title: str, facts: Mapping[str, object]) -> str:
     """The facts as a small table.
 
-    >>> card("a < b", {"labels": 3})[:27]
+    >>> facts_html("a < b", {"labels": 3})[:27]
     '<div><b>a &lt; b</b><table>'
     """
     rows = "".join(

@@ -150,9 +150,7 @@ BYTES = (
     flip_bit, flip_many, flip_letter, flip_front, garbage, all_garbage, zero_page, swap_pages,
     repeat_page, truncate,
 )  # fmt: skip
-WORDS = (
-    drop_column, drop_index, drop_table, view_for_table, rewind_head, odd_value, lost_rows,
-)  # fmt: skip
+WORDS = drop_column, drop_index, drop_table, view_for_table, rewind_head, odd_value, lost_rows
 KINDS = (*BYTES, *WORDS)
 WHOLE = (drop_index, view_for_table, rewind_head)  # every event is still there
 

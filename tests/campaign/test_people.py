@@ -70,7 +70,7 @@ def test_the_clock_of_the_client_does_not_matter(shared_url, monkeypatch):
 
     with campaign(shared_url, rows=6) as one:
         mine = one.ask(3, lease="30m")
-        ours = ("campaign.campaign", "campaign.rules", "campaign.ledger", "store.store")
+        ours = ("campaign.campaign", "campaign.rules", "campaign.ledger", "store.protocol")
         for module in (*ours, "store.statements", "store.memory"):
             monkeypatch.setattr(f"weal.{module}.datetime", Late, raising=False)
         monkeypatch.setattr(time, "time", lambda: 0.0)

@@ -47,7 +47,7 @@ def test_labels_told_while_an_ask_chooses_do_not_undo_it(shared_url, monkeypatch
 
 def test_a_turn_that_never_comes_is_gone_without(shared_url, monkeypatch):
     kind = "sqlite" if shared_url.startswith("sqlite") else "postgres"
-    monkeypatch.setattr(f"weal.store.{kind}.TURN", 0.01)
+    monkeypatch.setattr(f"weal.store.{kind}.LOCK_TIMEOUT_SECONDS", 0.01)
     with opened(shared_url) as one, opened(shared_url) as other:
         make(one, names(3))
         with one.turn(NAME), other.turn(NAME):

@@ -397,7 +397,7 @@ def test_labels_are_not_taken_from_a_file_that_was_written_again(folder, monkeyp
     for path in sorted(folder.iterdir()):
         table = pq.read_table(path)
         pq.write_table(table.append_column("y", table.column("x1")), path, **BARE)
-    describe = candidate_files.describe
+    describe = candidate_files.dataset_to_json
 
     def describe_late(pool):
         rewritten(folder / "part-001.parquet")

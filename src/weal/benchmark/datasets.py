@@ -1,6 +1,7 @@
 """The three real tables of the paper: found on this machine, read, and checked.
 
-    california        20640 x 8   california.csv in a data folder (`places`), then the copy inside
+    california        20640 x 8   california.csv in a data folder (`data_folders`), then the copy
+    inside
                                   an installed shapiq, then what scikit-learn's fetcher downloaded
                                   once; never the network (that is `get`)
     malaria-standin    1500 x 8   malaria_standin_hotspots_civ.csv in a data folder. Prevalence of
@@ -263,8 +264,8 @@ def _silent(message: str) -> None:
 def get_california(folder: Folder = None, progress: Progress = _silent) -> Path:
     """Fetch, check and write california.csv into the folder; returns its path.
 
-    Without a folder it goes where the tasks look by themselves (`places`). ValueError when the
-    folder cannot be written or holds another california.csv; NotAtHand when no source answers.
+    Without a folder it goes where the tasks look by themselves (`data_folders`). ValueError when
+    the folder cannot be written or holds another california.csv; NotAtHand when no source answers.
     """
     path = _room_for(Path(folder).expanduser() if folder else default_data_folder())
     if path.exists():

@@ -17,13 +17,13 @@ Does choosing pay? A method beside others that differ from it in the choice alon
                                                      for validation more
 
 For each task two numbers, each a mean over realisations of paired differences with its 95 %
-interval (`paired`), as a factor by which the error is multiplied:
+interval (`statistics`), as a factor by which the error is multiplied:
 
     at the end       ratio of NMSE after the last query
     over all         ratio of NMSE in the geometric mean over all queries (NMSE at least FLOOR)
 
 A ratio below 1 says that choosing pays. It is "lower" or "higher" when the flips decide so, all
-tasks of a pair of methods being one family (`flips`), and "not told apart" otherwise.
+tasks of a pair of methods being one family (`statistics`), and "not told apart" otherwise.
 """
 
 from dataclasses import dataclass

@@ -94,9 +94,8 @@ def _in_full(B: Array, r: Array, lam: float) -> Form:
     return float(2.0 * np.log(np.diag(L)).sum()), float(z @ z)
 
 
-QUERIES_PER_JOINT_DENSITY = (
-    20  # queries between readings of the joint density, which cost as much as some queries
-)
+# queries between readings of the joint density, which cost as much as some queries
+QUERIES_PER_JOINT_DENSITY = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)

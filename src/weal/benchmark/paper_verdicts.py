@@ -6,16 +6,16 @@ or a claim "holds" when h >= k and "does not hold" when h + u < k. A claim that 
 that fails while some of its parts hold, holds "partly" when h > 0 and is "undecided" when h = 0.
 
 A difference can be certain and still not matter: those below 1 % (NMSE) or 0.01 (NPLL) are
-counted in the words. The variants of a claim (`claims`) are judged beside it, each a family of its
-own, when they were run.
+counted in the words. The variants of a claim (`paper_claims`) are judged beside it, each a family
+of its own, when they were run.
 
 What the results say of comparisons that are made together.
 
 A comparison looks at the differences low - high over the realisations that both methods have, on
-the scale of its metric (`paired`), at the last reading t = T, which decides, and as a second
+the scale of its metric (`statistics`), at the last reading t = T, which decides, and as a second
 opinion at the area over t:
 
-    holds           low is below high, and the flips decide so (p <= 5 %, `flips`)
+    holds           low is below high, and the flips decide so (p <= 5 %, `statistics`)
     does not hold   it is above, and they decide so
     undecided       they do not; fewer than ENOUGH realisations never do
     missing         the task or a method was not run, or the metric never read

@@ -2,7 +2,7 @@
 
     NMSE = mean (mean_i - y_i)^2 / var(y)            over the test points
     NPLL = mean (-log p(y_i)) - log sd(y)            p in raw units, noise included
-    joint NPLL = -log p(y_1, ..., y_N)               as the paper writes it (`joint`)
+    joint NPLL = -log p(y_1, ..., y_N)               as the paper writes it (`methods`)
 
 so that predicting mean and sd of the test labels scores 1 and 1/2 log(2 pi e) = 1.42 in the first
 two. The joint one is in nats of all N labels together and in their units: it differs from task to

@@ -9,7 +9,7 @@ A task names a source of labelled points and how many go where (the paper's Tabl
 `draw(task, realisation, seed)` takes L0 + V + U0 + test points from the source with the key
 (seed, number of the task, realisation) and deals them out in that order: the same key gives the
 same split on any machine and in any order of work. Nothing is scaled: X and y are in raw units.
-Sources are `functions.Function`, `robot.Pushing`, `tables.TableRows` and `user_table.OwnRows`.
+Sources are `Function`, `robot.RobotPushing`, `tables.TableRows` and `user_table.OwnRows`.
 A goal or noise of one's own is `replace(task, points=Pushing(3, goal=(0.0, 0.0)))`.
 
 The five synthetic functions of the paper, as printed in its Table 2, and their usual domains.

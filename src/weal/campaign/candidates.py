@@ -5,7 +5,7 @@ The candidates of a campaign: as they came, and as the plan makes inputs of them
 Candidates looked up by their ids, whether the store keeps them or they stay in their files.
 
 The store answers first, as it needs no numerics for it. It knows none of the ids that stay in
-files: those are looked up in the index beside it (`shard_pool`).
+files: those are looked up in the index beside it (`candidate_files`).
 
 Which id somebody may have meant: another case, other zeros, other signs, or a letter wrong.
 """
@@ -216,10 +216,8 @@ def _pool(campaign: "CampaignLog") -> "FileCandidates":
 
 
 MAX_IDS_COMPARED = 20_000  # ids among which a letter that is wrong is looked for: it takes long
-MIN_ID_SIMILARITY, MIN_SIMILARITY_LEAD = (
-    0.75,
-    0.1,
-)  # likeness, as difflib has it, and by how much more than the next
+# likeness, as difflib has it, and by how much more than the next
+MIN_ID_SIMILARITY, MIN_SIMILARITY_LEAD = 0.75, 0.1
 MAX_ID_DIGITS = 10
 _LAST = re.compile(r"(.*?)([-_ ]?)([0-9]+)([^0-9]*)", re.DOTALL)
 _PART = re.compile(r"[0-9]+|[^\W\d_]+")
@@ -228,7 +226,7 @@ _PART = re.compile(r"[0-9]+|[^\W\d_]+")
 def match_ids(names: Sequence[str], ids: Iterable[str]) -> dict[str, str]:
     """For each of these names, the one id that is like it; none where there are several.
 
-    >>> meant(["P-740", "p 0739", "P-07401", "Q"], ["P-0739", "P-0740"])
+    >>> match_ids(["P-740", "p 0739", "P-07401", "Q"], ["P-0739", "P-0740"])
     {'P-740': 'P-0740', 'p 0739': 'P-0739', 'P-07401': 'P-0740'}
     """
     there = list(ids)

@@ -4,7 +4,7 @@
 
 The column of the target is empty: numbers go there, or "failed". Where the pool has a column of one
 of these names itself, ours is called `weal expected`, `weal note`. What a spreadsheet could run is
-written so that it does not (`table.guarding`), and is read back as it was.
+written so that it does not (`tables.guarding`), and is read back as it was.
 
 A campaign as tables: labels, predictions, candidates and events, in memory or in a file.
 
@@ -13,8 +13,9 @@ A campaign as tables: labels, predictions, candidates and events, in memory or i
     candidates    the columns that came, cells as they were
     events        number, kind, id, by, time, body (JSON), key, hash
 
-Files end in .csv .tsv .parquet .json .jsonl or .xlsx; "-" is CSV on stdout (`writing`). Predictions
-for candidates in many files go to a folder, shard by shard.
+Files end in .csv .tsv .parquet .json .jsonl or .xlsx; "-" is CSV on stdout
+(`weal.tables.table_writer`). Predictions for candidates in many files go to a folder, shard by
+shard.
 """
 
 import csv

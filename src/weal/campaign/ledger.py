@@ -5,8 +5,8 @@
     skipped   ids that are not to be offered
 
 A lease lapses by the clock alone, so that it stays in the ledger: `open_leases(now)` leaves lapsed
-ones out. `fold` never changes the ledger that it is given. Standard library only: `weal tell`
-starts no numerics.
+ones out. `apply_events` never changes the ledger that it is given. Standard library only: `weal
+tell` starts no numerics.
 """
 
 from collections.abc import Iterable, Mapping
@@ -105,7 +105,7 @@ def apply_events(ledger: Ledger, events: Iterable[Event]) -> Ledger:
     return after
 
 
-# Each of these may write into the dicts and lists of the ledger that `fold` has copied.
+# Each of these may write into the dicts and lists of the ledger that `apply_events` has copied.
 
 
 def _apply_created(ledger: Ledger, event: Event) -> Ledger:

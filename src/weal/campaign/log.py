@@ -149,7 +149,7 @@ class CampaignLog:
         Parameters
         ----------
         decide : function
-            Gets the `Book` of the campaign as it is then, and returns drafts of the events.
+            Gets the `Transaction` of the campaign as it is then, and returns drafts of the events.
             It may be called again, and must do nothing but look and answer.
 
         Returns

@@ -195,9 +195,8 @@ def _outside(y: float, low: float, high: float) -> bool:
     return not low - reach <= y <= high + reach
 
 
-DOUBTED_HALF_WIDTHS = (
-    2.0  # times half the width of the 90 % interval: 3.3 sds, once in a thousand labels
-)
+# times half the width of the 90 % interval: 3.3 sds, once in a thousand labels
+DOUBTED_HALF_WIDTHS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +218,7 @@ def prediction_in_event(body: Mapping[str, Any] | None) -> ExpectedLabel | None:
 def implausible_question(y: float, of: ExpectedLabel | None, others: Sequence[float]) -> str | None:
     """Why somebody might look at this value again, in words; None: nothing is strange.
 
-    >>> doubt(31.2, Expected(312.0, 300.0, 324.0), [])
+    >>> implausible_question(31.2, ExpectedLabel(312.0, 300.0, 324.0), [])
     '31.2 is far from what was expected: 312, most likely between 300 and 324.'
     """
     if of is not None:

@@ -4,7 +4,7 @@
     mean, sd    of the function there
     low, high   ends of the interval of a label
 
-These are the columns of predictions for candidates (`exporting`). Rows are read as those that `add`
+These are the columns of predictions for candidates (`export`). Rows are read as those that `add`
 adds, but nothing is written. What their owner may not expect (columns that are passed over, levels
 that are new, inputs far outside those of the campaign) is in `notes`.
 """

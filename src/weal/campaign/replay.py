@@ -9,13 +9,14 @@
                         confirms one calls it sure
     withdrawn           Told without the labels of the row, or Released
     skipped             Skipped
-    settings            FunctionsChanged; after a change of the model (`warp`, `outliers`) all is
+    settings            FunctionsChanged; after a change of the model (`warp`,
+    `weal.diagnostics.suspects`) all is
                         replayed with the new one
 
 So the state is a function of the events alone, whoever wrote them and whenever they are read. A
 label that no model can take (1e300 among ones) stays in the events and is left out of the state,
-with the reason, until it is corrected. Leases lapse by the clock, which is no event: `choosable`
-gives the state that rows are chosen from.
+with the reason, until it is corrected. Leases lapse by the clock, which is no event:
+`state_for_choice` gives the state that rows are chosen from.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -81,7 +82,9 @@ def replay_new_events(now: Replay, events: Iterable[Event], pool: Pool) -> Repla
 
 
 def can_continue(now: Replay, events: Sequence[Event], ledger: Ledger) -> bool:
-    """Whether `follow` leads to where `replay` would: no other model or first candidates."""
+    """Whether `replay_new_events` leads to where `replay` would: no other model or first
+    candidates.
+    """
     first = not now.labelled and any(event.kind == "added" for event in events)
     return now.model == _model(ledger) and not first
 

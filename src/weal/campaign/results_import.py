@@ -45,9 +45,8 @@ if TYPE_CHECKING:
 
 
 ACTIONS = ("told", "corrected", "repeated", "confirmed", "same", "skipped", "empty", "refused")
-OTHER_CAMPAIGN_SHARE = (
-    0.5  # share of lines with other inputs from which the file is another campaign's
-)
+# share of lines with other inputs from which the file is another campaign's
+OTHER_CAMPAIGN_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +114,7 @@ class ImportPlan:
 
 @dataclass(frozen=True, slots=True)
 class ReadView:
-    """What `Book` shows under a lock, looked at without one."""
+    """What `Transaction` shows under a lock, looked at without one."""
 
     campaign: "CampaignView"
     events: list[Event] = field(default_factory=list)

@@ -1,8 +1,8 @@
 """What may be written: drafts of events, decided under the write lock of the campaign.
 
-Each function here looks at the book (`store.Book`) and says which events follow, or refuses with an
-error and nothing is written. Two people who do the same thing at once are told apart by the lock:
-the second sees what the first has done.
+Each function here looks at the book (`protocol.Transaction`) and says which events follow, or
+refuses with an error and nothing is written. Two people who do the same thing at once are told
+apart by the lock: the second sees what the first has done.
 
 Rows are left out, or brought back; a retry with a key says which of them changed since.
 """
@@ -38,9 +38,8 @@ if TYPE_CHECKING:
 
 
 MAX_IDS_IN_MESSAGE = 5  # ids in an error message
-MAX_EVENTS_FOR_EARLY_CHECK = (
-    2000  # events up to which labels are looked at beside all others: it takes all events
-)
+# events up to which labels are looked at beside all others: it takes all events
+MAX_EVENTS_FOR_EARLY_CHECK = 2000
 CONFIRMED = "confirmed"  # a label that is there and is called sure now: an event "told"
 
 

@@ -87,9 +87,8 @@ def write_pool(store: Store, ledger: Ledger, state: State, found: PoolSnapshot) 
         )
 
 
-LABELS_PER_POOL_SNAPSHOT = (
-    8  # labels since the belief on the candidates was kept, from which it is kept again
-)
+# labels since the belief on the candidates was kept, from which it is kept again
+LABELS_PER_POOL_SNAPSHOT = 8
 
 
 class Session:

@@ -4,8 +4,8 @@ r"""How far a campaign is: what is known, how well, and whether to go on.
         print(*campaign.status(goal=5.0).lines(), sep="\n")
 
 Everything follows from the events and the clock of the store: the same events give the same
-status. Error estimates are those of `trend`; what is made of them is in `stopping` and
-`random_choice`, what it sounds like in `reporting`.
+status. Error estimates are those of `weal.diagnostics.error_trend`; what is made of them is in
+`stopping` and `weal.diagnostics.random_baseline`, what it sounds like in `status_text`.
 
 The labels of a campaign to look at again, with who told them and in which batch they came.
 """
@@ -86,10 +86,8 @@ def labels_by_call(ledger: Ledger) -> dict[Hashable, Hashable]:
     }
 
 
-MIN_LAST_LABELS, LAST_SHARE = (
-    5,
-    0.1,
-)  # "the last labels": this share of them, and so many at the least
+# "the last labels": this share of them, and so many at the least
+MIN_LAST_LABELS, LAST_SHARE = 5, 0.1
 MAX_EXPERTS_SHOWN = 4  # that are shown
 
 

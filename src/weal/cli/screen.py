@@ -27,12 +27,11 @@ from weal.progress import Progress, progress_bar
 
 SECONDS_BEFORE_WORDS = 2.0
 SECONDS_BETWEEN_LINES = 10.0
-MIN_PASSWORD_LETTERS = (
-    3  # letters of a password that is looked for everywhere: "a" is in every line
-)
+# letters of a password that is looked for everywhere: "a" is in every line
+MIN_PASSWORD_LETTERS = 3
 _SCHEDULER = re.compile(r"(tcp|tls|ws|wss|ucx|inproc)://[^@]*", re.IGNORECASE)
 _hidden: dict[str, str] = {}  # what is not to be said -> what is said instead
-_timers: set[threading.Timer] = set()  # of `working`, while it is under way
+_timers: set[threading.Timer] = set()  # of `show_activity`, while it is under way
 
 
 def say(line: str) -> None:
@@ -144,7 +143,7 @@ def show_activity(what: str) -> Iterator[None]:
 
 
 def stop_timers() -> None:
-    """Stop the timers whose `working` was left by a second Ctrl-C before it could do so."""
+    """Stop the timers whose `show_activity` was left by a second Ctrl-C before it could do so."""
     for timer in list(_timers):
         _stop(timer)
 

@@ -28,13 +28,15 @@ OFFSET_VARIANCE = 10.0
 # measures it). At noise of 30 % log10 NMSE was lower by 0.01 with 0.5 for anova than with 0.3.
 FITTED_SHARE = 0.15
 ANOVA_SHARE = 0.15
-POSTERIOR_POINT_PAIRS = 3  # pairs of experts that stand for a peak (`posterior_points`)
+POSTERIOR_POINT_PAIRS = (
+    3  # pairs of experts that stand for a peak (`weal.core.extensions.model_selection`)
+)
 MIN_LABELS_FOR_ARD = 4  # labels from which there are such
 # Who plays: at most so many, with at least so much; what the others had is given to them.
 MIN_MODEL_POSTERIOR, MAX_EXPERTS = 1e-4, 12
 
-# The fit of lengthscales (`kernel_parameters`, `ard`). Level of the log lengthscales, sd of the
-# level and of each around it: a factor of 2.7 either way.
+# The fit of lengthscales (`weal.core.extensions.ard`, `ard`). Level of the log lengthscales, sd of
+# the level and of each around it: a factor of 2.7 either way.
 LEVEL_LENGTH = 2.7  # times sqrt(d)
 ANOVA_LENGTH = 5.4  # of anova, whose correlations see one input each
 LEVEL_SPREAD, LENGTH_SPREAD = 1.0, 1.0

@@ -4,10 +4,10 @@ Ties. Scores within TIE of the best, relative to it, are equal for us, and the c
 least hash of (seed, id) is taken: rounding, the order of the pool and the number of threads
 decide nothing.
 
-Blocks. `best_of` looks at one block of candidates, `merge` puts two answers together, in any order
-and grouping with the same result: an answer holds the few best, and whoever could still be taken
-once a better score turns up elsewhere. A candidate cannot if another has as good a score and a
-lesser hash, so that even where all scores are equal few are held.
+Blocks. `best_candidates` looks at one block of candidates, `merge` puts two answers together, in
+any order and grouping with the same result: an answer holds the few best, and whoever could still
+be taken once a better score turns up elsewhere. A candidate cannot if another has as good a score
+and a lesser hash, so that even where all scores are equal few are held.
 
 Start. Before there are labels enough for a model, each next point is the one farthest from all
 points taken so far among a random handful of candidates (Mitchell's best candidate): it fills the

@@ -93,8 +93,8 @@ def contradictions(
 ) -> list[Contradiction]:
     """Sets of labels that the others contradict: runs, then groups and sure labels.
 
-    `groupings` has, for each way to group the labels, the group of each label in the order told;
-    its name, such as "told by", comes before that of a group.
+    `weal.campaign.contradiction_report` has, for each way to group the labels, the group of each
+    label in the order told; its name, such as "told by", comes before that of a group.
     """
     t = len(model.fold.seen)
     if not model.fold.dictionary or t < FEWEST_LABELS or np.ptp(model.fold.seen.y) == 0.0:

@@ -4,7 +4,7 @@ The input is set to each of some values in a sample of candidates, all else as i
 predictions are averaged (partial dependence). The sd is averaged too: the sd of a mean of f is at
 the most that, so that a band drawn from it is wide enough.
 
-An `Axis` is a column of the table: one input, or the several that a category has become.
+An `EffectInput` is a column of the table: one input, or the several that a category has become.
 
 Which inputs matter to a model, and how near rows are to one another by that.
 
@@ -35,9 +35,8 @@ from weal.tables.plan_columns import PlanColumn
 
 EFFECT_LINE_POINTS = 61  # of a line
 MAX_EFFECT_VALUES = 12  # values: an input that has no more is shown at these
-MIN_LOG_AXIS_RATIO_OF_INPUT = (
-    20.0  # of the largest value to the smallest, from which a log scale may be in use
-)
+# of the largest value to the smallest, from which a log scale may be in use
+MIN_LOG_AXIS_RATIO_OF_INPUT = 20.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

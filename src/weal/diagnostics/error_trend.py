@@ -95,16 +95,12 @@ def coverage(inside: int, n: int) -> Coverage:
 
 SEQUENTIAL_WINDOW_LABELS = 10  # labels that the prequential error looks back on
 MARK_SHARE, LONG_STEP = 0.05, 0.15  # shares of the labels after which estimates are taken again
-MAX_LABELS_WITH_EVERY_MARK = (
-    400  # labels up to which each is kept; of twice as many every second, and so on
-)
-MAX_LABELS_RESELECTED = (
-    120  # labels up to which the past is settled as it was, and all experts count
-)
-AS_IT_WAS, RESELECTION_RATIO = (
-    40,
-    1.5,
-)  # beyond: settled as it was up to so many; then ratio of labels between
+# labels up to which each is kept; of twice as many every second, and so on
+MAX_LABELS_WITH_EVERY_MARK = 400
+# labels up to which the past is settled as it was, and all experts count
+MAX_LABELS_RESELECTED = 120
+# beyond: settled as it was up to so many; then ratio of labels between
+AS_IT_WAS, RESELECTION_RATIO = 40, 1.5
 SETTLED_BY, COUNTS_FROM = 120, 1e-4  # and labels that settle, weight of an expert that counts
 MANY, REPLAYED = 2000, 400  # labels: beyond MANY, the past from REPLAYED on is of experts of now
 MANY_INPUTS = 100  # from which a settling takes seconds, and all of the past is of experts of now

@@ -2,7 +2,7 @@
 
 What was expected, scores and shares are those of the time when it was asked (`learner.events`).
 The neighbours are those labelled now, by the distance that the model of today sees
-(`input_importance`).
+(`effects`).
 """
 
 from collections.abc import Hashable, Mapping, Sequence

@@ -32,20 +32,15 @@ MIN_LABEL_RATIO = 1.4  # ratio of the last to the first of them, from which a li
 COURSES_DRAWN = 4000
 DECAY_RATE_MEAN, RATE_SD = 0.5, 0.5  # prior of beta
 USUAL_SD = 0.15  # of the rate in the long run, around RATE
-PRIOR_RESIDUAL, SCATTER_WEIGHT = (
-    0.1,
-    4.0,
-)  # residuals expected of log error, and labels that is worth
+# residuals expected of log error, and labels that is worth
+PRIOR_RESIDUAL, SCATTER_WEIGHT = 0.1, 4.0
 DEGREES_OF_FREEDOM = 4.0  # of the Student-t
-N_RECENT_ERRORS, PRIOR_UNIT_ERRORS = (
-    30,
-    5.0,
-)  # surprises that c is taken from, and how many of size 1 on top
+# surprises that c is taken from, and how many of size 1 on top
+N_RECENT_ERRORS, PRIOR_UNIT_ERRORS = 30, 5.0
 FARTHEST_AHEAD = 20  # times the labels at hand: nobody knows beyond
 LITTLE_MOVED, LITTLE_GAINED = 0.25, 0.05  # of the sds and of the error, by the last labels
-LEARNT_NOTHING_RATIO = (
-    0.9  # times the error of guessing the mean: above it, hardly anything was learnt
-)
+# times the error of guessing the mean: above it, hardly anything was learnt
+LEARNT_NOTHING_RATIO = 0.9
 NOTHING_LEARNT = (
     "Hardly better than guessing the mean so far, and the last labels changed little. Labels may "
     "be mostly noise (measure a few rows again, with --repeat), some may be wrong (see the rows to "

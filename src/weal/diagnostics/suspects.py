@@ -150,10 +150,8 @@ def _stand(fold: TrainedEnsemble, first: int) -> tuple[InclusionState, Array]:
 MIN_OUTLIER_PROBABILITY = 0.5  # probability of being wrong from which a label is named
 FACTORS = (10.0, 100.0, 1000.0)
 FITTING_SDS = 2.5  # sds within which a label is as the others expect it
-MIN_LABELS_OF_UNIT, MIN_SHARE_OF_UNIT = (
-    3,
-    0.6,
-)  # labels of one call that are off by the same factor, and their share
+# labels of one call that are off by the same factor, and their share
+MIN_LABELS_OF_UNIT, MIN_SHARE_OF_UNIT = 3, 0.6
 SAME_FACTOR = 0.15  # spread of the logarithms of their factors
 
 
@@ -216,7 +214,7 @@ def suspects(
 ) -> list[Suspect]:
     """The labels that are taken to be wrong or exchanged, the most surprising first.
 
-    `batches` says for each id with which others it came.
+    `weal.learner.choosing` says for each id with which others it came.
     """
     told = list(state.labels)
     names = [label.name for label in told]

@@ -153,7 +153,9 @@ def _unpack_shards(header: dict[str, Any], arrays: dict[str, Array]) -> ShardedC
 
 
 def unpack_candidates(header: dict[str, Any], arrays: dict[str, Array]) -> Pooled:
-    """The candidates that `pack` took apart; what came with plans is not in older files."""
+    """The candidates that `pack_candidates` took apart; what came with plans is not in older
+    files.
+    """
     if "shards" in header:
         return _unpack_shards(header, arrays)
     own = header["id_column"] is not None

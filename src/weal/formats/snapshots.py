@@ -106,7 +106,7 @@ def pack_pool_snapshot(found: PoolSnapshot, state: State) -> bytes:
 
 
 def unpack_pool_snapshot(data: bytes, state: State) -> PoolSnapshot | None:
-    """The belief that `pack` packed, if it serves this state."""
+    """The belief that `pack_pool_snapshot` packed, if it serves this state."""
     try:
         line, _, rest = data.partition(b"\n")
         header = json.loads(line)

@@ -1,4 +1,4 @@
-"""What can happen to a learner. `apply` says what follows; nothing else changes a state.
+"""What can happen to a learner. `transitions` says what follows; nothing else changes a state.
 
 Ids are the candidates' own, checked before an event is made; numbers are in the user's units.
 """

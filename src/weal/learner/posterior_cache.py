@@ -1,9 +1,9 @@
 """What follows from a state and is kept for speed: the model, and what it believes of the pool.
 
-`Beliefs` answers for any state. What it has kept for a state serves the ones after it: the labels
-that came since are followed one by one, at the cost of one column over the pool each. The answer is
-a function of the state alone, to the last bit, for it always comes about in the same way (while
-fewer than TOGETHER_FROM candidates are out; from then on to rounding):
+`PosteriorCache` answers for any state. What it has kept for a state serves the ones after it: the
+labels that came since are followed one by one, at the cost of one column over the pool each. The
+answer is a function of the state alone, to the last bit, for it always comes about in the same way
+(while fewer than TOGETHER_FROM candidates are out; from then on to rounding):
 
     experts    settled by the labels `settlement.by`, where it is not known what they were
     model      these experts, the first `settlement.together` labels folded in together
@@ -180,7 +180,7 @@ class PosteriorCache:
         return folds.without_labels(self._of(state).begun)
 
     def snapshot(self, state: State) -> PoolSnapshot | None:
-        """What is believed of the pool, for `Beliefs` that are to go on from here."""
+        """What is believed of the pool, for `PosteriorCache` that are to go on from here."""
         return self._pool(state).snapshot(len(state.labels))
 
     def now(self, state: State) -> PendingPosterior:

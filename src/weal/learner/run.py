@@ -69,7 +69,9 @@ class Oracle:
     def results(
         self, rows: Sequence[Any], names: Sequence[Hashable]
     ) -> Iterator[tuple[Hashable, Any]]:
-        """Ids and their labels as they come, or `Raised`; fewer where the oracle breaks off."""
+        """Ids and their labels as they come, or `OracleError`; fewer where the oracle breaks
+        off.
+        """
         try:
             found = self.measure(rows[0] if self.batch is None else list(rows))
         except Exception as error:  # noqa: BLE001  raised again, or reported, by who asked

@@ -1,7 +1,7 @@
 """The state of a learner: one frozen value that decides all it says next.
 
 What is kept beside it for speed (the model that the labels make, the belief on the pool) follows
-from it, is keyed by it and can be thrown away (`beliefs`).
+from it, is keyed by it and can be thrown away (`posterior_cache`).
 
 The model is not in the state but decided by it: experts are settled by the labels `settlement.by`,
 the first `settlement.together` labels are folded in together, those after them one by one. So a

@@ -72,9 +72,8 @@ def _is_pool(reference: Array, candidates: Candidates) -> bool:
     return len(candidates) >= N and np.array_equal(reference, candidates.X[:N])
 
 
-MAX_VALIDATION_LABELS = (
-    500  # labels that pseudo labels are judged by; more cost t^2 each and tell the same
-)
+# labels that pseudo labels are judged by; more cost t^2 each and tell the same
+MAX_VALIDATION_LABELS = 500
 
 
 def sample_labels(X: Array, y: Array, extra: Array) -> tuple[Array, Array, Array]:

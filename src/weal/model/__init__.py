@@ -8,7 +8,7 @@ Read in this order:
     settling     from parameters and labels to experts before the first label
     fold         the fold of the labels, and when experts are settled anew
     prediction   what a fold believes of points
-    model        `Model`: fold and scaling, a value that predicts
+    model        `PeerModel`: fold and scaling, a value that predicts
     regressor    the same as an estimator of scikit-learn's kind; encoder: inputs that stay secret
     archive      the one safe file format; model_file: a model in it
     blas         one thread for small matrices

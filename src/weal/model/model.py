@@ -1,8 +1,8 @@
 """What labels have taught, as a value: it predicts in the user's units, and nothing changes it.
 
-`Model` is the fold of the labels (`fold`) with the scaling between the user's units and ours. The
-estimator of scikit-learn's kind (`regressor`) and the learner hold one, and put another in its
-place when a label comes.
+`Model` is the fold of the labels (`training`) with the scaling between the user's units and
+ours. The estimator of scikit-learn's kind (`weal.regressor`) and the learner hold one, and put
+another in its place when a label comes.
 
 What a fold of labels believes of points, in the user's units; X (N, d) comes scaled.
 
@@ -144,8 +144,9 @@ class Model:
     def summary(self, X: Any, level: float = 0.9, of: int | None = None) -> Array:  # (4, N)
         """Mean and sd of f, and the ends of intervals of a label, from one pass over the experts.
 
-        As `predict` and `predict_interval`; of tables of more than 5,000 rows the ends are theirs
-        to 1e-8 of the sd of a label. `of` is how many rows the table has of which X is a part.
+        As `predict` and `predict_interval`; of tables of more than 5,000 rows the
+        ends are theirs to 1e-8 of the sd of a label. `of` is how many rows the table has of which X
+        is a part.
         """
         if not 0.0 < level < 1.0:
             raise ValueError(f"level is {level!r}; it must be a probability between 0 and 1")

@@ -5,12 +5,12 @@
     advance   the same for one label whose step the core has computed already
     learn     fold more labels in and, where experts follow the labels, settle them when that is due
 
-All in scaled units; experts see the labels through a bend (`warping`).
+All in scaled units; experts see the labels through a bend (`expert_selection`).
 
 When experts are settled anew is decided here and nowhere else. Those that follow the labels are
 settled by the first ones, and again each time that REFRESH_SHARE of the labels, REFRESH_LEAST at
-the least, have come on top (`refresh_after`, `last_settled`). Settling depends on the set of labels
-alone; when it comes depends on their number, so that the same labels told in the same order
+the least, have come on top (`refresh_after`, `last_selection`). Settling depends on the set of
+labels alone; when it comes depends on their number, so that the same labels told in the same order
 give the same belief, one by one or together.
 """
 
@@ -149,7 +149,7 @@ def add_labels(
     """The fold after the labels y (N,) at X (N, d), the experts being what they are.
 
     Labels that were found to be wrong are set aside; what came since and is very surprising is held
-    lightly (`held`).
+    lightly (`inflated_noise`).
     """
     seen, start, n = fold.seen.joined(X, y, extra, sure), len(fold.seen), len(fold.doubt)
     if start < n:
@@ -241,7 +241,7 @@ def advance(
 ) -> TrainedEnsemble:  # fmt: skip
     """The fold after the label y of x (d,), which told that step.
 
-    `stated` is what is known of its noise, where it was `held` with more.
+    `stated` is what is known of its noise, where it was `inflated_noise` with more.
     """
     X, labels, noise = _concat_labels(fold, x[None], y, extra)
     after = ensemble.advance(fold.ensemble, told)

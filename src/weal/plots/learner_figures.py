@@ -46,9 +46,8 @@ MAX_IDS_SHOWN = 6  # labels whose ids are shown, at the most
 NOT_KNOWN = "not known yet: the labels so far do not tell the inputs apart"
 _LINE, _WORD = 0.035, 0.16  # shares of the axes that an id takes
 _NAME_WITH_UNIT = re.compile(r"(.+?)\s*[\[(]([^\[\]()]+)[\])]\s*")  # name [unit], name (unit)
-_MIN_LOG_AXIS_RATIO_OF_ERROR = (
-    3.0  # of the largest error to the smallest, from which the axis is logarithmic
-)
+# of the largest error to the smallest, from which the axis is logarithmic
+_MIN_LOG_AXIS_RATIO_OF_ERROR = 3.0
 _ERROR_KINDS = {
     "rbf, one lengthscale": (SKY, "very smooth, inputs alike"),
     "rbf, one for each input": (BLUE, "very smooth, inputs apart"),

@@ -34,9 +34,8 @@ from weal.shards.executors import (
 )
 from weal.shards.shard import Shard
 
-TASKS_PER_WORKER = (
-    8  # tasks that each worker gets in a pass, at least, where there are shards enough
-)
+# tasks that each worker gets in a pass, at least, where there are shards enough
+TASKS_PER_WORKER = 8
 MAX_TASK_ROWS = 1_000_000  # of a task, at most
 MAX_TASK_RETRIES = 3  # times that a lost task is given out again
 MAX_CACHED_WORK = {

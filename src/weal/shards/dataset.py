@@ -315,7 +315,7 @@ def dataset_to_json(pool: Dataset) -> dict[str, Any]:
 
 
 def dataset_from_json(given: Mapping[str, Any]) -> Dataset:
-    """The pool that `describe` wrote down."""
+    """The pool that `dataset_to_json` wrote down."""
     if given.get("version") != DESCRIPTION_VERSION:
         raise ValueError(
             f"the pool was written down by another weal (version {given.get('version')!r} of its "

@@ -27,9 +27,8 @@ from weal.shards.shard import FileShard, Shard
 
 INDEX_VERSION = 2  # 1: weal 0.2, without checksums
 MAX_IDS_IN_MESSAGE = 5  # ids in a message
-MAX_COLLISIONS = (
-    10_000  # equal hashes that are compared; one is found among so many if there is one
-)
+# equal hashes that are compared; one is found among so many if there is one
+MAX_COLLISIONS = 10_000
 
 FOLDER = FolderKind(
     "index of a pool",

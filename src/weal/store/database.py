@@ -158,10 +158,8 @@ class DatabaseStore:
         self.engine.close()
 
 
-FIRST_PAUSE_SECONDS, _MIN_PAUSE_SECONDS = (
-    0.008,
-    0.001,
-)  # seconds between tries: at first, and after a while
+# seconds between tries: at first, and after a while
+FIRST_PAUSE_SECONDS, _MIN_PAUSE_SECONDS = 0.008, 0.001
 _RETRIES_UNTIL_MIN_PAUSE = 16  # tries until the pauses are short
 
 

@@ -15,7 +15,7 @@ SQLite's check sees damaged pages and indexes, but not a changed letter in a lab
 the letter, but not an index that lost a row, nor a candidate that is called otherwise than in the
 table that was added: ids are compared with those in the chunks, whose sums are in the chain. A
 file is opened read-only, unless a write was cut short and has to be rolled back first, as any use
-of the store would. Whatever a look ends with is a finding; `rescue` saves what is left.
+of the store would. Whatever a look ends with is a finding; `recovery` saves what is left.
 """
 
 import sqlite3

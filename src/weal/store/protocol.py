@@ -12,7 +12,7 @@ decided before they took the lock: it raises Conflict when somebody else wrote i
 Candidates come in chunks: Parquet bytes with their sha256, numbered 0, 1, 2, ..., and the ids in
 them. Snapshots are advice: one for each kind, to be checked against (number, hash).
 
-One string names a store (`naming`).
+One string names a store (`urls`).
 Stores are memory, SQLite and PostgreSQL; one conformance suite in tests/campaign runs on all.
 """
 

@@ -102,7 +102,7 @@ def connect(path: Path, place: str, make: bool = True) -> sqlite3.Connection | N
         _choose_journal(connection, path, place)
         connection.execute("PRAGMA synchronous=EXTRA")
         _check_sync(connection, place)
-        connection.execute("PRAGMA busy_timeout=0")  # from now on `sqlite_sql` waits
+        connection.execute("PRAGMA busy_timeout=0")  # from now on `sqlite` waits
     except BaseException:
         connection.close()
         raise

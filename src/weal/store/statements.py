@@ -6,9 +6,10 @@
     weal_chunk      Parquet bytes, numbered, with their sha256
     weal_snapshot   advice, with a digest of its own
 
-All functions work on a `Sql`: one open connection, in a transaction where something is written.
-An event is always read together with the hash of the event before it, and checked. The number in
-weal_campaign is read first and nothing is ever deleted, so that readers need no transaction.
+All functions work on a `SqlConnection`: one open connection, in a transaction where something is
+written. An event is always read together with the hash of the event before it, and checked. The
+number in weal_campaign is read first and nothing is ever deleted, so that readers need no
+transaction.
 
 The tables of a store, as numbered steps: a new store takes all, an old one those it lacks.
 
@@ -30,9 +31,8 @@ from weal.store import events
 from weal.store.events import Draft, Event, damage_error
 from weal.store.protocol import Chunk, Decide, check_write, unknown
 
-MAX_INDEXED_ID_CHARACTERS = (
-    256  # characters of an id that an index of PostgreSQL takes whatever they are
-)
+# characters of an id that an index of PostgreSQL takes whatever they are
+MAX_INDEXED_ID_CHARACTERS = 256
 _EVENT_FIELDS = ("campaign", "seq", "kind", "id", "body", "who", "time", "key", "hash")
 _EVENTS = f"""
     SELECT {", ".join(f"e.{field}" for field in _EVENT_FIELDS)}, p.hash FROM weal_event e

@@ -59,10 +59,8 @@ _NEARLY = re.compile(  # <0.5   ca. 3   3 - 4   12*   120 °C   (7)   2 ± 1
     rf"(?:\s*(?:{_RANGE_SIGNS}|\+-|\+/-|to|bis)\s*{_NUMBER_PATTERN})?(?:{_ODD_UNIT})?\s*[*?!)]*",
     re.IGNORECASE,
 )
-MAX_ODD_SHARE, FEWEST_NUMBERS = (
-    0.3,
-    3,
-)  # share of cells that are not quite numbers, and numbers beside
+# share of cells that are not quite numbers, and numbers beside
+MAX_ODD_SHARE, FEWEST_NUMBERS = 0.3, 3
 _MAX_CELLS_SHOWN = 5
 _LONGEST_SHOWN = 40
 

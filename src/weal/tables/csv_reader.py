@@ -7,11 +7,11 @@
     records      as RFC 4180: quoted cells may hold separators, quotes (doubled) and line breaks;
                  blank lines are skipped; a record longer or shorter than the header is refused
 
-What `weal export` has written so that no spreadsheet runs it is read as it was (`guarding`).
-The first record names the columns; title lines above it are passed over where they are clearly such
-(half as many cells at the most as the first record of nothing but words that is as long as those
-below), or the line of the header is given. Names are kept as they are; empty and double ones are
-refused.
+What `weal export` has written so that no spreadsheet runs it is read as it was
+(`spreadsheet_escaping`). The first record names the columns; title lines above it are passed over
+where they are clearly such (half as many cells at the most as the first record of nothing but words
+that is as long as those below), or the line of the header is given. Names are kept as they are;
+empty and double ones are refused.
 
 A file of results as a grid of cells, before anybody knows which of its rows names the columns.
 

@@ -8,7 +8,8 @@
         {"name": "furnace", "kind": "dropped", "why": "constant", "detail": "'F1' in every row"}]}
 
 Columns are found by name: their position, and columns that the plan does not know, do not matter.
-`planning` says what is done to each kind. Whatever is encoded is finite; what cannot be is refused.
+`plan_columns` says what is done to each kind. Whatever is encoded is finite; what cannot be is
+refused.
 
 Levels of a category that are perhaps one: written in another case, or a typo of another.
 
@@ -80,7 +81,7 @@ class TablePlan:
     def describe(self) -> str:
         """One line: how many columns there are, and of which kinds.
 
-        >>> Plan("id", None, (Column("T", "number", median=1.0),
+        >>> TablePlan("id", None, (Column("T", "number", median=1.0),
         ...     Column("steel", "category", levels=("A", "B")))).describe()
         '2 inputs (1 number, 1 category -> 2)'
         """
@@ -322,7 +323,7 @@ def similar_levels(plan: TablePlan, table: Table) -> list[str]:
     >>> from weal.tables.plan import make_plan
     >>> from weal.tables.table import table_of
     >>> table = table_of({"id": list("abcdefgh"), "binder": ["alkyd"] * 6 + ["Alkyd", "alkdy"]})
-    >>> for words in alike_levels(make_plan(table, id_column="id"), table):
+    >>> for words in similar_levels(make_plan(table, id_column="id"), table):
     ...     print(words)
     binder: 'Alkyd' (1 row) and 'alkyd' (6 rows) are taken for two levels: are they one?
     binder: 'alkdy' (1 row) and 'alkyd' (6 rows) are taken for two levels: are they one?

@@ -118,7 +118,7 @@ def read_results(
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"sample": ["A-1", "A-2"], "value": ["312.5", ""]})
-    >>> found = read_results(frame, Form("sample", "hardness"))
+    >>> found = read_results(frame, ResultColumns("sample", "hardness"))
     >>> found.rows[0][:2], found.empty
     (('A-1', 312.5), 1)
     """

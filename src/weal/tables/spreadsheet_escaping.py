@@ -5,7 +5,7 @@ r"""Text in files for spreadsheets: written so that nothing in it runs, and read
     bell BEL    bell \u{7}  a control character (line breaks and tabs apart), or half a character
                             that an old store may hold, is spelt; so is a \ that stands before u{
 
-`unguarded` undoes both, and changes no other text. Standard library only: `weal tell` reads files.
+`unescape` undoes both, and changes no other text. Standard library only: `weal tell` reads files.
 """
 
 import re
@@ -23,7 +23,7 @@ _SPELT = re.compile(r"\\u\{([0-9a-f]{1,6})\}")
 def escape(text: str) -> str:
     r"""The text as it is written into a CSV file.
 
-    >>> guarded("-2"), guarded("'=x"), guarded("a-2"), guarded("a\rb")
+    >>> escape("-2"), escape("'=x"), escape("a-2"), escape("a\rb")
     ("'-2", "''=x", 'a-2', 'a\\u{d}b')
     """
     plain = escape_control_characters(text)
@@ -33,7 +33,7 @@ def escape(text: str) -> str:
 def unescape(text: str) -> str:
     r"""The text that was written so.
 
-    >>> unguarded("'-2"), unguarded("'tis"), unguarded("-2"), unguarded(r"C:\new")
+    >>> unescape("'-2"), unescape("'tis"), unescape("-2"), unescape(r"C:\new")
     ('-2', "'tis", '-2', 'C:\\new')
     """
     plain = text[1:] if text[:1] == "'" and _RISKY.match(text) else text

@@ -1,6 +1,6 @@
 """A table from a file or a frame: columns by name, in the user's order, cells as they were.
 
-    .csv .tsv .txt     see `delimited`
+    .csv .tsv .txt     see `csv_reader`
     .parquet .pq       needs pyarrow: pip install "weal[campaign]"
     .xlsx              needs openpyxl: pip install "weal[excel]"
     frames             of pandas, polars and pyarrow
@@ -285,7 +285,7 @@ def _rounded_note(name: str, cells: Any, column: Cells) -> list[str]:
 
 
 def _pack_cells(cells: list[Any]) -> Cells:
-    """Cells of one type, or of whole and other numbers, in the form that `Table` has them."""
+    """Cells of one type, or of whole and other numbers, in the form that `RealTable` has them."""
     kinds = set(map(type, cells)) - {type(None)}
     if float in kinds or (int in kinds and any(c and abs(c) >= _MAX_INT64 for c in cells)):
         return _packed_array(np.array([np.nan if c is None else _float(c) for c in cells]))

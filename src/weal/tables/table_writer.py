@@ -1,7 +1,7 @@
 """Tables as files: whole or not at all, not in place of others, and with nothing in them that runs.
 
     .csv .tsv         text that a spreadsheet would run is written with a ' before it, control
-                      characters are spelt (`table.guarding`); `weal` reads both back as they were
+                      characters are spelt (`tables.guarding`); `weal` reads both back as they were
     .xlsx             text cells; control characters are spelt
     .json .jsonl      exact
     .parquet          exact; half a character, which an old store may hold, is spelt

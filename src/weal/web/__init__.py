@@ -33,9 +33,10 @@ How a view gets what it needs::
         found = here.found("status")  # what the worker kept last: .seq, .data; None: nothing
         return here.page("watch/page.html", status=found)
 
-`here` (`desk.Here`) has `name`, `ledger` (now; plain Python, no model), `who`, `now`, and
+`here` (`request.Here`) has `name`, `ledger` (now; plain Python, no model), `who`, `now`, and
 
-    here.found(kind)         what the worker found last (`kept.Found`, with the number of the event
+    here.found(kind)         what the worker found last (`server_folder.JobResult`, with the number
+    of the event
                              that it was found after), and the worker is asked for it where that is
                              no longer the last event; None: nothing yet. Never waits.
     here.rows(ids)           cells of candidates by id; {} until the worker has read the table
@@ -45,10 +46,10 @@ How a view gets what it needs::
                              error; None where the id is that of another kind of job
     here.page(template, **)  a page, or a part of one (`here.is_part`: htmx asks), escaped
 
-A new kind of result is a function in `jobs` listed in `jobs.KINDS`, with a title in
-`worker.TITLES`. The server imports no numerics: whatever needs numpy, pandas or a model is a job.
-Writing views are POSTs that begin with `here: Writing`, which checks the form's token and who it
-is. In templates: `macros.html` has the
+A new kind of result is a function in `jobs` listed in `jobs.JOBS`, with a title in
+`job_worker.TITLES`. The server imports no numerics: whatever needs numpy, pandas or a model is a
+job. Writing views are POSTs that begin with `here: Writing`, which checks the form's token and who
+it is. In templates: `macros.html` has the
 hidden fields of a form, spark lines, intervals and cells; parts that are to be asked for again when
 anything moves have hx-trigger="moved from:body" (server-sent events, `static/weal.js`).
 Styles are classes in `static/weal.css`, listed at its top: the policy of the pages allows no

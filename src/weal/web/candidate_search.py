@@ -1,6 +1,6 @@
 """All candidates with cells and predictions, in a file that pages search, filter and sort.
 
-The worker writes it (`findings.explore`): an SQLite file with a row for each candidate,
+The worker writes it (`jobs.explore`): an SQLite file with a row for each candidate,
 
     n  id  y  mean  sd  low  high  c0 .. ck        y: mean of its labels; c: the cells as they came
 

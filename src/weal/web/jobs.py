@@ -1,15 +1,16 @@
 """Jobs of the pages Watch and Explore: what the model makes of labels and candidates.
 
 measured    every label beside what the others made of it, and what guessing the mean gives
-explore     all candidates with cells and predictions, in a file of its own (`catalogue`)
+explore     all candidates with cells and predictions, in a file of its own (`candidate_search`)
 near        the measured rows nearest to one row, side by side with it
 effect      what one input does; `map`: two together
 
 What the worker can do: work that needs numerics, so that the server itself stays small and free.
 
 A job is a function of the shelf, its arguments and a callback that says how far it is; its answer
-is JSON. Jobs of `FINDING` keep what they found for a campaign (`kept`), and answer nothing; whoever
-looks at a page has asked for them, and none waits. `DOING` is what somebody waits for.
+is JSON. Jobs of `CACHED_JOBS` keep what they found for a campaign (`kept`), and answer nothing;
+whoever looks at a page has asked for them, and none waits. `REQUESTED_JOBS` is what somebody waits
+for.
 """
 
 import json

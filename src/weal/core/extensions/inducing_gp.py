@@ -57,10 +57,8 @@ from weal.core.paper.gaussian_likelihood import cholesky_innovations, innovation
 from weal.core.paper.kernels import Kernel, correlation
 from weal.core.protocols import ExpertsOfKind
 
-PIVOTS_PER_ROUND, PIVOT_CANDIDATES_PER_ROUND = (
-    128,
-    256,
-)  # points taken in a turn at most, and those it looks at
+# points taken in a turn at most, and those it looks at
+PIVOTS_PER_ROUND, PIVOT_CANDIDATES_PER_ROUND = 128, 256
 MIN_PIVOT_SHARE = 0.5
 REMAINDER_DIGITS = 9  # to which remainders are compared, so that rounding does not choose
 LEAST_PIVOT = 1e-11  # of the prior variance: a remainder below it is rounding

@@ -61,7 +61,9 @@ def prior_height(unit: Array) -> Array:
 
 
 def expected_units(varied: Sequence[float], ratios: Sequence[float]) -> Array:
-    """Units (experts, ratios) before any label, of experts that vary so much (`varying`)."""
+    """Units (experts, ratios) before any label, of experts that vary so much
+    (`prior_variance_of_difference`).
+    """
     return np.asarray(1.0 / (np.array(varied)[:, None] + np.maximum(ratios, LEAST_RATIO)))
 
 

@@ -106,6 +106,8 @@ def fit_warp(y: Array, least: float = LEAST_SPREAD) -> LabelWarp:
 def moments(
     ens: Ensemble, bend: LabelWarp, mu: Array, var: Array, held: Index = slice(None)
 ) -> tuple[Array, Array]:
-    """Mean and variance (N,) of f unbent, for `predict`'s means and variances of experts held."""
+    """Mean and variance (N,) of f unbent, for `predict`'s means and variances of
+    experts held.
+    """
     noise = (ens.magnitude * ens.noise)[held]
     return mixture(ens.w[held], *bend.moments(mu, var, noise[:, None]))

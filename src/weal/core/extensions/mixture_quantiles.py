@@ -74,7 +74,9 @@ def _height(nu: float) -> float:
 
 
 def quantiles(ens: Ensemble, mu: Array, var: Array, levels: Array) -> Array:  # (levels, N)
-    """Labels (levels, N) that are exceeded with probability 1 - level, for `predict`'s beliefs."""
+    """Labels (levels, N) that are exceeded with probability 1 - level, for
+    `predict`'s beliefs.
+    """
     nu = np.unique(ens.scale.freedom)
     if len(nu) > 1 or nu[0] < FEWEST_FREEDOM:
         return np.stack([quantile(ens, mu, var, level) for level in levels.tolist()])

@@ -105,7 +105,9 @@ def mixture(w: Array, mu: Array, var: Array) -> tuple[Array, Array]:
 
 
 def _to_come(ens: Ensemble, mu: Array, var: Array, y: Array) -> tuple[Array, Array]:
-    """Innovations e and variances s (M, N) of labels y (N,) to come, given `predict`'s beliefs."""
+    """Innovations e and variances s (M, N) of labels y (N,) to come, given
+    `predict`'s beliefs.
+    """
     v = var / ens.magnitude[:, None]
     return innovation(y, mu, v, ens.noise[:, None])
 
@@ -116,7 +118,9 @@ def label_spread(ens: Ensemble, var: Array) -> Array:
 
 
 def log_density(ens: Ensemble, mu: Array, var: Array, y: Array) -> Array:
-    """Log predictive density (N,) of labels y (N,), given `predict`'s means and variances."""
+    """Log predictive density (N,) of labels y (N,), given `predict`'s means and
+    variances.
+    """
     log_p = ens.scale.log_density(*_to_come(ens, mu, var, y))
     parts = ens.log_w[:, None] + log_p  # (M, N) [1, eq:EGP_post]
     largest = parts.max(axis=0)
@@ -147,5 +151,7 @@ def quantile(ens: Ensemble, mu: Array, var: Array, level: float) -> Array:
 
 
 def cdf(ens: Ensemble, mu: Array, var: Array, y: Array) -> Array:
-    """Probability (N,) of labels below y (N,), given `predict`'s means and variances."""
+    """Probability (N,) of labels below y (N,), given `predict`'s means and
+    variances.
+    """
     return ens.w @ ens.scale.cdf(*_to_come(ens, mu, var, y))

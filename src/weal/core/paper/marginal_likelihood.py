@@ -41,10 +41,8 @@ ZOOM_GRID = 13
 SINGULAR_RATIO = 1e-10  # below it K + r I is singular in double precision: r counts as this much
 LIKELIHOOD_TIE = 1e-11  # log likelihoods closer than this, relative to t, are the same likelihood
 NEXT_TO_NOTHING = 1e-3  # share of the signal in a climb that starts from noise
-LENGTH_SCALE_FACTOR, REFINED_GRID = (
-    4.0,
-    9,
-)  # factor around a lengthscale where unequal noises look again
+# factor around a lengthscale where unequal noises look again
+LENGTH_SCALE_FACTOR, REFINED_GRID = 4.0, 9
 
 
 class MaximumLikelihood(NamedTuple):

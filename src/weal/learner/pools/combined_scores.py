@@ -3,8 +3,8 @@
 Several functions weighed over shards: who is best by a sum of their scores.
 
 That follows from the ranges of all scores, which a pass has only at its end. The scores were kept
-in float32 (`kept`), and `Weighing` looks at them once more: it leaves whoever could be best, given
-what float32 rounds away. These few are scored again in float64 (`Rescoring`).
+in float32 (`kept`), and `CombinedScoring` looks at them once more: it leaves whoever could be best,
+given what float32 rounds away. These few are scored again in float64 (`ExactRescoring`).
 """
 
 from collections.abc import Mapping

@@ -71,9 +71,8 @@ def points_of(
     return np.stack([cast(Array, group.points)[n, at] for group, n in found])
 
 
-PRUNING_SAMPLE = (
-    256  # candidates that decide who is held: the largest score of some is below that of all
-)
+# candidates that decide who is held: the largest score of some is below that of all
+PRUNING_SAMPLE = 256
 MIN_FLOAT32_CANDIDATES = 20_000  # candidates from which features are float32
 MIN_CANDIDATES_FOR_OWN_GROUP = 4_000  # candidates from which each expert is a group of its own
 BLOCK_CANDIDATES = 16_384  # candidates of a block: their columns stay in the processor's cache

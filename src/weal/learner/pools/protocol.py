@@ -2,12 +2,13 @@
 
 A pool holds what the experts believe of every candidate, and is asked for little: to follow a
 label, to be scored in one pass, and for mean and variance of a few rows. A pass goes block by block
-and gives, for each score, its range and the best few (`core.tie_breaking`: `best_of` for a block,
-an associative `merge` for two answers), so that one array in memory, shards on disk and a cluster
-run the same code, and the answer does not depend on the blocks.
+and gives, for each score, its range and the best few (`core.tie_breaking`: `best_candidates` for a
+block, an associative `merge` for two answers), so that one array in memory, shards on disk and a
+cluster run the same code, and the answer does not depend on the blocks.
 
-`memory_pool` keeps a pool in memory, `sharded` reads one from shards. A pool is a cache of what
-follows from a state (`beliefs`): it may move itself in place, for whoever has it can make it anew.
+`memory` keeps a pool in memory, `weal.learner.pools` reads one from shards. A pool is a cache of
+what follows from a state (`weal.learner.posterior_cache`): it may move itself in place, for whoever
+has it can make it anew.
 
 Ensemble and pool together: as they are, or as they would be were some candidates answered.
 

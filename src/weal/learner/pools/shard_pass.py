@@ -1,15 +1,16 @@
 """One pass over a pool in shards: what every function says of every candidate, in short.
 
-`Scoring` is all that scores follow from besides the rows: experts held, labels, scaling. Called
-with a shard it gives a `Summary`, a pure function of the two. Two summaries of different
-shards make one (`merged`), in any order and grouping:
+`ShardScoring` is all that scores follow from besides the rows: experts held, labels, scaling.
+Called with a shard it gives a `PassSummary`, a pure function of the two. Two summaries of different
+shards make one (`merge_summaries`), in any order and grouping:
 
     low, high   the least and the largest score of each function over the free candidates
     best        of each function whoever may be taken (`core.tie_breaking.Best`)
     top         of each function the SHORTLIST best, with their inputs: batches are chosen from them
     unsure      who a function that looks at targets (`mvr`) is asked about (`listing`)
 
-Scores are computed in float64. Where several functions are weighed, they are kept (`weighing`).
+Scores are computed in float64. Where several functions are weighed, they are kept
+(`combined_scores`).
 
 Who a score that costs much looks at, of a pool in shards: as `learner.shortlist` says.
 

@@ -1,7 +1,7 @@
 """Page 4: the candidates with their predictions, and a row's own page.
 
-A wish (`catalogue.Wish`) is in the address, so that it can be kept as a bookmark; the columns in it
-are c0, c1, ..: names of the user's never become part of a query.
+A wish (`candidate_search.CandidateQuery`) is in the address, so that it can be kept as a bookmark;
+the columns in it are c0, c1, ..: names of the user's never become part of a query.
 """
 
 import hashlib

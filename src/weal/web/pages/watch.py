@@ -10,12 +10,8 @@ from weal.web.svg_axes import SvgAxis, axis
 
 router = APIRouter()
 MAX_EVENTS_SHOWN = 12  # events that are shown
-SCATTER_WIDTH, SCATTER_HEIGHT, SCATTER_LEFT, SCATTER_BOTTOM = (
-    460,
-    380,
-    56,
-    44,
-)  # of the picture of predicted against measured
+# of the picture of predicted against measured
+SCATTER_WIDTH, SCATTER_HEIGHT, SCATTER_LEFT, SCATTER_BOTTOM = 460, 380, 56, 44
 MAX_INPUT_BARS = 12  # inputs that are shown
 SHOWN_ROWS = 10  # of a set of labels that the others contradict
 

@@ -17,16 +17,16 @@ closed form:
     doubted     e_j = y_j - k_j'A y      s_j = C_jj - k_j'A k_j
 
 and the log odds of a label being wrong are slab_i - charge_i - log p(y_i | others). To doubt i, or
-to believe j again, is a rank-one step of A (`Stand`):
+to believe j again, is a rank-one step of A (`InclusionState`):
 
     A -= A_i A_i' / A_ii           A += u u' / s_j,    u = A k_j - e_j
 
-`judge` first looks at the odds by the experts that all labels settle. Where none is surprising,
-and none lies apart, that is all. Otherwise it searches, forward and backward, from the gross
-ones: over a coarse grid of experts, then with experts settled by the labels believed, and again
-without those that have likely slipped, for experts that know a wrong label take it for noise. What
-it finds is weighed against nobody being wrong by the evidence of the whole line-up, straight and
-bent (`label_warp`): a skewed function is no typo. Each doubt is charged, for no model is true:
+`find_outliers` first looks at the odds by the experts that all labels settle. Where none is
+surprising, and none lies apart, that is all. Otherwise it searches, forward and backward, from the
+gross ones: over a coarse grid of experts, then with experts settled by the labels believed, and
+again without those that have likely slipped, for experts that know a wrong label take it for noise.
+What it finds is weighed against nobody being wrong by the evidence of the whole line-up, straight
+and bent (`label_warp`): a skewed function is no typo. Each doubt is charged, for no model is true:
 CHARGE nats, or FAR_CHARGE where a label lies beyond all others by more than their range. Such a
 label is set aside where it is undecided whether it is wrong: one in ten that is believed spoils
 more than one that is missing. Two labels that are likely exchanged (`slips_and_swaps`) are not set
@@ -65,16 +65,13 @@ from weal.core.extensions.outliers.prior import (
     spread,
 )
 
-MAX_GRID_DEFICIT_NATS = (
-    4.0  # nats by which the grid may be against doubts that fitted experts are asked about
-)
-MAX_SWAP_PROBABILITY = (
-    0.45  # probability of being wrong of a label that is likely in another's place
-)
+# nats by which the grid may be against doubts that fitted experts are asked about
+MAX_GRID_DEFICIT_NATS = 4.0
+# probability of being wrong of a label that is likely in another's place
+MAX_SWAP_PROBABILITY = 0.45
 MIN_WARPED_LABELS = 1e-15  # spread over sd down to which labels may be skewed
-UNDECIDED_MARGIN_NATS = (
-    10.0  # nats, and twice what fitted experts add, within which a coarse grid decides nothing
-)
+# nats, and twice what fitted experts add, within which a coarse grid decides nothing
+UNDECIDED_MARGIN_NATS = 10.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

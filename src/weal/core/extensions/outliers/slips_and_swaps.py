@@ -15,14 +15,14 @@ plain of zeros is no slip. So zero itself has to be out of the question: what co
 
 Labels that were exchanged: how much likelier all labels are with two of them put back.
 
-With A = C^-1 over the labels believed (`outliers.Stand`), exchanging labels i and j, d = y_j - y_i,
+With A = C^-1 over the labels believed (`suspects.Stand`), exchanging labels i and j, d = y_j - y_i,
 changes the square that an expert has of them, in closed form,
 
     y'A y  +=  2 d ((A y)_i - (A y)_j) + d^2 (A_ii + A_jj - 2 A_ij)
 
 and so its evidence, magnitude integrated out; the mean over experts, by their posterior, is how
 much likelier the two labels are exchanged than as told, given all others. Of labels that are
-doubted, both stories are told in full: they were exchanged, or they tell nothing (`Slab`).
+doubted, both stories are told in full: they were exchanged, or they tell nothing (`OutlierPrior`).
 
 A label is as likely exchanged as wrong before anything is known of it, with any other label alike:
 the log odds of a pair are the gain, with log(p / (1 - p)) - log(t - 1).
