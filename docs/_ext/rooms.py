@@ -27,31 +27,31 @@ from weal.cli.commands.doctor import EXTRAS, package
 ROOT = Path(__file__).parents[2]
 WORDS = {
     "cli": "the commands of `weal`: options, screens, exit codes",
-    "web": "the pages of `weal serve`: the door, the worker beside the server, a module and a "
-    "folder of templates for each page",
-    "bench": "the paper's tasks, methods and claims; runs; report",
-    "campaign": "events and rules of a campaign, worksheets and files that come in, replay, "
-    "status, export",
-    "active_learner": "`ActiveLearner`, the shell around one state",
-    "learner_view": "what can be looked at of a learner, and nothing that changes it",
+    "web": "the pages of `weal serve`: access, jobs in a worker process, a module and a folder of "
+    "templates for each page",
+    "benchmark": "the paper's tasks, methods and claims; runs; report",
+    "campaign": "events and rules of a campaign, replay, results files, status, export",
+    "active_learner": "`ActiveLearner`: ask, tell and predict in one process",
+    "regressor": "`EnsembleGPRegressor`, the estimator for scikit-learn",
+    "feature_encoder": "`FeatureEncoder`: random features of inputs that are not shared",
     "plots": "figures",
-    "diagnostics": "leave-one-out, trend, stopping, random choice, inputs that matter and what "
-    "they do, why this row, labels that look wrong",
-    "learner": "the state, its events, `apply`; choosing; pools, in memory and in shards; refining "
-    "one; the file of a learner",
-    "shards": "pools in files: what a file is known by, rows of it, the index of ids, who does a "
-    "pass (threads, Dask)",
-    "model": "from parameters and labels to experts, the fold of the labels, predictions; the "
-    "estimator; files",
-    "store": "memory, SQLite, PostgreSQL; the doctor",
+    "diagnostics": "leave-one-out errors, error trend, stopping, comparison with random choice, "
+    "effects of inputs, explanations, suspect labels",
+    "formats": "`.weal` files and snapshots: a JSON header and arrays, never pickle",
+    "learner": "the state, its events, `apply`; choosing; pools, in memory and in shards",
+    "shards": "candidates in Parquet files: rows, encoding, an index of ids, executors (threads, "
+    "Dask)",
+    "model": "parameters, expert selection, training, predictions",
+    "store": "memory, SQLite, PostgreSQL; integrity checks, recovery, backup",
     "core": "the mathematics: pure functions on frozen dataclasses of arrays, numpy and scipy "
     "only, in the paper's letters",
-    "table": "tables as people have them, and the plan that makes inputs of them",
-    "samples": "the tables that ship",
-    "limits": "how much is read, and how long a job of the server may take",
-    "files": "the one writer of files: whole or not at all, and only over what weal wrote",
-    "errors": "our few errors",
-    "progress": "the callback of long work, and a bar without a thread",
+    "tables": "CSV, Excel, Parquet and data frames, and the plan that encodes them as inputs",
+    "samples": "the sample tables",
+    "limits": "sizes of uploads and time limits of server jobs",
+    "files": "atomic writes that replace only files that weal wrote",
+    "errors": "error classes",
+    "progress": "the progress callback, and a progress bar without a thread",
+    "text": "numbers, lists and reasons in words",
 }
 WIDE, LEFT, ROW, GAP, TOP = 440, 206, 36, 7, 8  # the unit is a pixel of a phone, and a bit
 FIRST, STEP, RADIUS = 222, 20.6, 9
