@@ -184,7 +184,7 @@ def test_excel_as_people_have_it(one):
     assert one.preview("r.xlsx", header=4, sheet="raw").rows == found.rows
     with pytest.raises(ValueError, match=r"no sheet 'Raw'; it has 'raw'"):
         one.preview("r.xlsx", sheet="Raw")
-    with pytest.raises(ValueError, match=r"line 3 .* blank or not there"):
+    with pytest.raises(ValueError, match=r"line 3 .* blank or missing"):
         one.preview("r.xlsx", header=3)
 
 
@@ -205,7 +205,7 @@ def test_other_headings_are_named(one):
     with pytest.raises(ValueError, match=r"no column 'y'; not understood: 'Ausbeute .*--value"):
         one.tell_file("r.csv")
     found = one.tell_file("r.csv", value="Ausbeute (%)")
-    assert (found.new, found.notes) == (1, ("r.csv: passed over 'who'",))
+    assert (found.new, found.notes) == (1, ("r.csv: ignored 'who'",))
 
 
 def test_columns_of_the_pool_that_nothing_is_learnt_from_are_understood():
@@ -245,7 +245,7 @@ BAD = {
     "other ids": ("name,y\nB-1,1\nB-2,2\n", "2 bad lines.*no candidate has the id 'B-1'"),
     "broken": ('name,y\n"r30,1\n', "cannot be read: line"),
     "NUL": ("name,y\nr3\0,1\n", "not a text file"),
-    "half": ("name,y\nr30\n", "line 2 of .* has 1 cells, not 2"),
+    "half": ("name,y\nr30\n", "line 2 of .* has 1 cell, but its header has 2"),
 }
 
 

@@ -212,7 +212,7 @@ def test_csv_is_made_into_parquet_once(tmp_path, monkeypatch):
     learner = weal.ActiveLearner(pool)
     np.testing.assert_array_equal(learner.candidates.x(17), X[17])
     assert weal.open_pool(path, id_column="id", columns=["code"]).kinds == ("string",)
-    monkeypatch.setattr("weal.shards.parquet_file.look_at", lambda _: pytest.fail("read again"))
+    monkeypatch.setattr("weal.shards.parquet_file.open_csv", lambda _: pytest.fail("read again"))
     weal.open_pool(path, id_column="id")
 
 

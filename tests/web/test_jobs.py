@@ -13,7 +13,7 @@ import pytest
 
 from campaign import postgres_server
 from shell import events
-from table import hostile
+from tables import hostile
 from weal.errors import NotAllowed, WealError
 from weal.web import job_worker as jobs
 from weal.web.job_queue import Cancelled

@@ -5,7 +5,7 @@ from typing import Any
 from weal.campaign.ledger import LARGEST_LABEL
 from weal.campaign.rules import LabelInput
 from weal.store.events import check_id, check_note
-from weal.tables.cells import number
+from weal.tables.cells import read_typed_number
 
 
 def names(ids: Any) -> list[str]:
@@ -52,7 +52,7 @@ def _noise(given: Any, name: str) -> float:
 
 
 def _bounded(given: Any, field: str) -> float:
-    value = number(_plain(given), field)
+    value = read_typed_number(_plain(given), field)
     if abs(value) > LARGEST_LABEL:
         raise ValueError(f"{field} is {value}, which is too large; check its unit")
     return value

@@ -37,7 +37,7 @@ from weal.errors import AlreadyLabelled, ReusedKey, UnknownId
 from weal.store.events import Draft, Event, canonical_json, check_id
 from weal.store.protocol import Transaction
 from weal.tables.cells import cell_text, read_number
-from weal.tables.results_reader import Result, ResultColumns, Results, bad_lines, read_results
+from weal.tables.results_reader import Result, ResultColumns, Results, read_results, refused_message
 from weal.tables.spreadsheet_escaping import unescape
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def plan(
 
     The ledger has the other labels, beside which those are looked at of which nothing was expected.
     """
-    named = [line.id for line in results.lines if line.says and not line.bad]
+    named = [line.id for line in results.lines if line.has_result and not line.error]
     there = book.known(named)
     if unknown := [name for name in dict.fromkeys(named) if name not in there]:
         results = _without(results, unknown, match_ids(unknown, ids()))
@@ -177,7 +177,7 @@ def plan(
     found = _entries(results.lines, how.sure)
     entries = {n: one for n, one in found.items() if isinstance(one, LabelInput)}
     changes = [rules.label_change(one) for one in entries.values()]
-    changes += [Change(line.id, SKIP) for line in results.lines if line.failed and not line.bad]
+    changes += [Change(line.id, SKIP) for line in results.lines if line.failure and not line.error]
     past, reused = _past(book, how.key, changes, now)
     if past:
         told = rules.retold(book, now, list(entries.values()), past)
@@ -224,7 +224,7 @@ def _error(intake: ResultsImport, kind: type[Exception]) -> Exception | None:
     """What is wrong with the file, if anything is."""
     bad = [f"line {row.line}: {row.message}" for row in intake.rows if row.action == "refused"]
     if bad:
-        return kind(bad_lines(intake.where, bad))
+        return kind(refused_message(intake.where, bad))
     return ValueError(intake.problems[0]) if intake.problems else None
 
 
@@ -236,7 +236,7 @@ def _without(results: Results, unknown: Sequence[str], like: Mapping[str, str]) 
         return f"no candidate has the id {name!r}{hint}"
 
     lines = (
-        line._replace(bad=said(line.id)) if line.id in unknown and not line.bad else line
+        line._replace(error=said(line.id)) if line.id in unknown and not line.error else line
         for line in results.lines
     )
     return replace(results, lines=tuple(lines))
@@ -246,7 +246,7 @@ def _entries(lines: Sequence[Result], sure: bool) -> dict[int, LabelInput | str]
     """Labels by the place of their line; text where a line is no label after all."""
     found: dict[int, LabelInput | str] = {}
     for n, line in enumerate(lines):
-        if line.value is None or line.bad:
+        if line.value is None or line.error:
             continue
         try:
             found[n] = entry(line.id, line.value, line.noise, line.note, sure)
@@ -265,10 +265,10 @@ def _becomes(
     now: Ledger, how: ImportOptions,
 ) -> tuple[ImportedLine, Draft | None]:  # fmt: skip
     row = ImportedLine(line.line, line.id, "empty", line.value, line.noise, line.note)
-    if line.bad or isinstance(found, str):
-        return replace(row, action="refused", message=line.bad or str(found)), None
+    if line.error or isinstance(found, str):
+        return replace(row, action="refused", message=line.error or str(found)), None
     if telling is None:
-        return _skip_row(row, line, now, how) if line.failed else (row, None)
+        return _skip_row(row, line, now, how) if line.failure else (row, None)
     if telling.error:
         return replace(row, action="refused", message=str(telling.error)), None
     message = implausible_message(campaign, line.id, telling.doubt) if telling.doubt else ""
@@ -284,11 +284,11 @@ def _becomes(
 def _skip_row(
     row: ImportedLine, line: Result, now: Ledger, how: ImportOptions
 ) -> tuple[ImportedLine, Draft | None]:
-    note = ": ".join(filter(None, [line.failed, line.note]))
+    note = ": ".join(filter(None, [line.failure, line.note]))
     row = replace(row, action="same", note=note)
     if line.id in now.labels:
         return replace(
-            row, message=f"{line.id} has a label, so {line.failed!r} skips nothing"
+            row, message=f"{line.id} has a label, so {line.failure!r} skips nothing"
         ), None
     if line.id in now.skipped:
         return row, None
@@ -297,9 +297,9 @@ def _skip_row(
 
 
 def _problems(results: Results, differs: Mapping[int, str], how: ImportOptions) -> tuple[str, ...]:
-    if not any(line.says or line.bad for line in results.lines):
+    if not any(line.has_result or line.error for line in results.lines):
         return (f"{results.where} has no value in any row, so there is no label to tell",)
-    compared = [n for n, line in enumerate(results.lines) if line.inputs and line.says]
+    compared = [n for n, line in enumerate(results.lines) if line.inputs and line.has_result]
     wrong = [n for n in compared if n in differs]
     if how.sure or len(wrong) < 2 or len(wrong) <= OTHER_CAMPAIGN_SHARE * len(compared):
         return ()
@@ -331,7 +331,7 @@ def read(campaign: "CampaignView", source: Any, **options: Any) -> Results:
 
 def _with_known_ids(results: Results, known: Callable[[Sequence[str]], set[str]]) -> Results:
     """Ids without blanks around them, and without a ' that a spreadsheet kept, where that helps."""
-    ways = {line.id: _ways(line.id) for line in results.lines if not line.bad}
+    ways = {line.id: _ways(line.id) for line in results.lines if not line.error}
     there = known(list({one for some in ways.values() for one in some}))
     lines = (
         line._replace(id=next((one for one in ways[line.id] if one in there), line.id.strip()))
@@ -359,7 +359,7 @@ def find_different_inputs(
     found = {}
     for n, line in enumerate(results.lines):
         own = rows.get(line.id)
-        if own is None or not line.says:
+        if own is None or not line.has_result:
             continue
         other = [
             f"{name} {written.strip() or 'empty'} here, "

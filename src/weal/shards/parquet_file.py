@@ -51,8 +51,8 @@ from weal.files import (
     kind_of_path,
     read_mark,
 )
-from weal.tables.cells import read_numbers, without_markers
-from weal.tables.csv_reader import CsvFile, look_at
+from weal.tables.cells import read_numbers, replace_missing_markers
+from weal.tables.csv_reader import CsvFile, open_csv
 
 PARQUET_MAGIC = b"PAR1"
 MAX_FOOTER_BYTES = 256 * 2**20  # bytes; more is no footer
@@ -249,7 +249,7 @@ FOLDER = FolderKind(
 
 def _convert(path: Path, folder: Path, source: dict[str, int]) -> None:
     with atomic_folder(folder, FOLDER, lambda: _problem(folder, source) is None) as draft:
-        file = look_at(path)
+        file = open_csv(path)
         kinds = _kinds(file)
         for n, rows in enumerate(_parts(file)):
             _write(draft / f"part-{n:05d}.parquet", file, rows, kinds)
@@ -283,7 +283,7 @@ def _kind(cells: Sequence[str], file: CsvFile) -> str:
 
 
 def _numbers(cells: Sequence[str], file: CsvFile) -> list[Any] | None:
-    return read_numbers(without_markers(cells), decimal_comma=file.separator != ",")
+    return read_numbers(replace_missing_markers(cells), decimal_comma=file.decimal_comma)
 
 
 def _write(path: Path, file: CsvFile, rows: list[list[str]], kinds: list[str]) -> None:

@@ -1,33 +1,29 @@
-"""Cells: what one may hold, what stands for a missing one, and text that is a number.
+"""Cells: missing-value markers, numbers and dates in text, and numbers that a person types.
 
-a cell       str | int | float | bool | datetime | None (missing)
-missing      blank, NA, na, N/A, n/a, #N/A, <NA>, NaN, NAN, nan, NULL, Null, null, None, - and ?
-             (as written here: Na is sodium, and `none` may be a coating)
-numbers      as Python reads them, without its underscores; the typographic minus is a minus.
-             A column is of numbers when ALL its cells are. 1e400 reads as infinite, and is
-             refused where infinite values are.
-12,5         is text, unless the file is separated by semicolons and the whole column is
-             written so (no cell with a point)
-nearly       where most cells are numbers and a few are <0.5, > 200, ca. 3, 3 - 4, 12* or 120 °C,
-             the column is of numbers, and those few are missing; a column of one unit, or of
-             percent signs, throughout is of numbers, without it
+Columns (`read_numbers`, `read_almost_numbers`)
+    missing     blank, NA, na, N/A, n/a, #N/A, <NA>, NaN, NAN, nan, NULL, Null, null, None, - and ?
+                (in this spelling: Na is sodium, and `none` may be a coating)
+    numbers     Python's syntax without underscores; the typographic minus is a minus. A column is
+                numeric if ALL its cells are. 1e400 reads as infinite.
+    12,5        a number where the comma does not separate cells and the whole column is written
+                with decimal commas
+    almost      a column in which most cells are numbers and a few are <0.5, > 200, ca. 3, 3 - 4,
+                12* or 120 °C is numeric, with those few missing; a unit or a percent sign that all
+                cells share is removed
 
-One number typed by a person, or an error that names the field and says what to write.
+Typed numbers (`read_typed_number`): the shell, the page, Python and results files read them alike
+    read        312.5, " 3.1e2 ", .5, -4, the typographic minus; 12,5 and 0,125, which can only be
+                decimal commas
+    refused     1,250 (1.25 or 1250?), blank, n/a, nan, inf, 1e400, thousands separators, units,
+                hexadecimal, 1_000, and whole numbers above 2^53 that a float would round
 
-Taken: 312.5, " 3.1e2 ", .5, -4, and the typographic minus. Refused, rather than guessed at: blank,
-n/a, nan, inf, 1e400 (too large for a float), decimal commas and thousands separators, units,
-hexadecimal, 1_000, and whole numbers that a float would round: above 2^53 = 9007199254740992 it
-holds every second one at the most.
-
-Dates as text: which way they are written, and what they say.
-
+Dates (`find_date_form`, `read_date`), with or without a time 12:30, 12:30:15.5, Z or +01:00
     year-first     2024-03-01, 2024/3/1
-    day-first      1.3.2024; 1/3/2024 and 1-3-2024 when some day is beyond 12
-    month-first    3/1/2024 and 3-1-2024 when some day is beyond 12
+    day-first      1.3.2024; 1/3/2024 and 1-3-2024 where some day is beyond 12
+    month-first    3/1/2024 and 3-1-2024 where some day is beyond 12
     named          1 Mar 2024, 1-Mar-2024, 1. March 2024
 
-each with or without a time: 2024-03-01T12:30, 12:30:15.5, Z or +01:00 (turned into UTC). A column
-that reads both ways, day first and month first, is ambiguous, and no date until someone says which.
+A column that reads both day first and month first is ambiguous until the user says which.
 """
 
 import math
@@ -35,18 +31,18 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
-from typing import Any
 
 Cell = str | int | float | bool | datetime | None
+Numbers = list[int | float | None]
 
 MISSING_MARKERS = frozenset(
     {"", "NA", "na", "N/A", "n/a", "#N/A", "<NA>", "NaN", "NAN", "nan"}
     | {"NULL", "Null", "null", "None", "-", "?"}
 )
 MINUS = "\N{MINUS SIGN}"
-WHOLE = 2.0**53  # beyond, a float does not hold every whole number
-_FEWEST_DIGITS, _MOST_DIGITS = 16, 300  # of whole numbers that a float rounds, but can hold
-_LARGEST_WHOLE = 10**_MOST_DIGITS
+MAX_EXACT_INTEGER = 2.0**53  # a float holds every whole number up to here
+_MIN_DIGITS, _MAX_DIGITS = 16, 300  # of whole numbers that a float holds, rounded
+_MAX_INTEGER = 10**_MAX_DIGITS
 _COMMA_NUMBER = re.compile(r"\s*[+-]?[0-9]+(,[0-9]+)?([eE][+-]?[0-9]+)?\s*")
 _NUMBER_PATTERN = r"[+-]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?"
 _DIGIT = re.compile("[0-9]")
@@ -54,28 +50,28 @@ _UNIT_PATTERN = r"[^\W\d_][^\s\d<>=~*]{0,9}|[%‰°µΩ][^\s\d<>=~*]{0,9}"
 _WITH_UNIT = re.compile(rf"({_NUMBER_PATTERN})\s*({_UNIT_PATTERN})")
 _ODD_UNIT = r"\s+[^\W\d_]\S{0,9}|\s*[%‰°µΩ]\S{0,9}"  # 316L is a name
 _RANGE_SIGNS = "[-/±\N{EN DASH}\N{EM DASH}]"
-_NEARLY = re.compile(  # <0.5   ca. 3   3 - 4   12*   120 °C   (7)   2 ± 1
+_ALMOST_NUMBER = re.compile(  # <0.5   ca. 3   3 - 4   12*   120 °C   (7)   2 ± 1
     rf"(?:[<>≤≥=~≈±]+|ca\.?|about|approx\.?|etwa|max\.?|min\.?|\()?\s*{_NUMBER_PATTERN}"
     rf"(?:\s*(?:{_RANGE_SIGNS}|\+-|\+/-|to|bis)\s*{_NUMBER_PATTERN})?(?:{_ODD_UNIT})?\s*[*?!)]*",
     re.IGNORECASE,
 )
-# share of cells that are not quite numbers, and numbers beside
-MAX_ODD_SHARE, FEWEST_NUMBERS = 0.3, 3
+MAX_ODD_SHARE = 0.3  # of the cells of a numeric column that are not quite numbers
+MIN_NUMBERS = 3  # cells of such a column that are numbers
 _MAX_CELLS_SHOWN = 5
-_LONGEST_SHOWN = 40
+_MAX_CELL_SHOWN = 40
 
 
-def without_markers(cells: Iterable[str]) -> list[str | None]:
-    """The cells as they were, with None for those that stand for a missing one.
+def replace_missing_markers(cells: Iterable[str]) -> list[str | None]:
+    """The cells, with None in place of missing-value markers.
 
-    >>> without_markers(["3", " NA ", "Na", ""])
+    >>> replace_missing_markers(["3", " NA ", "Na", ""])
     ['3', None, 'Na', None]
     """
     return [None if cell.strip() in MISSING_MARKERS else cell for cell in cells]
 
 
-def cell_text(cell: Any) -> str:
-    """A cell as text: whole numbers without a point, times as ISO writes them.
+def cell_text(cell: object) -> str:
+    """A cell as text: whole numbers without a point, times in ISO format.
 
     >>> cell_text(7.0), cell_text("007"), cell_text(True), cell_text(0.5)
     ('7', '007', 'true', '0.5')
@@ -87,28 +83,28 @@ def cell_text(cell: Any) -> str:
     return cell.isoformat(" ") if isinstance(cell, datetime) else str(cell)
 
 
-def rounded(cells: Iterable[Any]) -> list[int]:
-    """Whole numbers among cells, or written in them, that a float does not hold.
+def inexact_integers(cells: Iterable[object]) -> list[int]:
+    """Whole numbers in the cells, also as text, that a float cannot hold exactly.
 
-    >>> rounded(["9007199254740993", 2**53, 2.0**60, "1e17", None])
+    >>> inexact_integers(["9007199254740993", 2**53, 2.0**60, "1e17", None])
     [9007199254740993]
     """
-    whole = (_whole(cell) for cell in cells)
-    return [one for one in whole if one is not None and one != int(float(one))]
+    integers = (_integer(cell) for cell in cells)
+    return [one for one in integers if one is not None and one != int(float(one))]
 
 
-def _whole(cell: Any) -> int | None:
-    """A whole number that is written with all its digits, and may have too many for a float."""
+def _integer(cell: object) -> int | None:
+    """The whole number in a cell that may have too many digits for a float."""
     if isinstance(cell, int):
-        return cell if abs(cell) < _LARGEST_WHOLE else None
-    if not isinstance(cell, str) or not _FEWEST_DIGITS <= len(cell) <= _MOST_DIGITS:
+        return cell if abs(cell) < _MAX_INTEGER else None
+    if not isinstance(cell, str) or not _MIN_DIGITS <= len(cell) <= _MAX_DIGITS:
         return None
     text = cell.strip()
     return int(text) if text.lstrip("+-").isdecimal() else None
 
 
-def read_numbers(cells: Sequence[str | None], decimal_comma: bool = False) -> list[Any] | None:
-    """All cells as numbers (ints where all are whole), None where missing; None if one is not.
+def read_numbers(cells: Sequence[str | None], decimal_comma: bool = False) -> Numbers | None:
+    """All cells as numbers (ints where all are whole), None where missing; None if one is text.
 
     >>> read_numbers(["1", None, "2"]), read_numbers(["1", "2.5"]), read_numbers(["1", "low"])
     ([1, None, 2], [1.0, 2.5], None)
@@ -123,24 +119,24 @@ def read_numbers(cells: Sequence[str | None], decimal_comma: bool = False) -> li
 
 @dataclass(frozen=True, slots=True)
 class AlmostNumeric:
-    """A column of numbers, all but a few cells of which are: these are missing."""
+    """A column of numbers in which a few cells are not, and count as missing."""
 
-    numbers: list[Any]
-    odd: tuple[str, ...] = ()  # cells that are no numbers
-    unit: str = ""  # that all others had
-    mixed: tuple[str, ...] = ()  # cells with a decimal comma, where others have a point
+    numbers: Numbers
+    odd_cells: tuple[str, ...] = ()  # cells that are not numbers
+    unit: str = ""  # of all other cells
+    comma_cells: tuple[str, ...] = ()  # cells with a decimal comma, where others have a point
 
 
-def nearly_numbers(
+def read_almost_numbers(
     cells: Sequence[str | None], decimal_comma: bool = False
 ) -> AlmostNumeric | None:
-    """Numbers in a column some of whose cells are not quite; None where it is one of text.
+    """The numbers of a column in which a few cells are not; None for a column of text.
 
-    >>> nearly_numbers(["1.5", "<0.5", "2", "3", "4", None])
-    Nearly(numbers=[1.5, None, 2.0, 3.0, 4.0, None], odd=('<0.5',), unit='', mixed=())
-    >>> nearly_numbers(["12 %", "7 %", None])
-    Nearly(numbers=[12, 7, None], odd=(), unit='%', mixed=())
-    >>> nearly_numbers(["1", "low", "high", "2"])
+    >>> read_almost_numbers(["1.5", "<0.5", "2", "3", "4", None]).numbers
+    [1.5, None, 2.0, 3.0, 4.0, None]
+    >>> read_almost_numbers(["12 %", "7 %", None])
+    AlmostNumeric(numbers=[12, 7, None], odd_cells=(), unit='%', comma_cells=())
+    >>> read_almost_numbers(["1", "low", "high", "2"])
     """
     if not any(cell and _DIGIT.search(cell) for cell in cells):
         return None
@@ -148,12 +144,12 @@ def nearly_numbers(
     numbers = read_numbers(bare, decimal_comma)
     if numbers is not None:
         return AlmostNumeric(numbers, (), unit)
-    comma = decimal_comma and sum(bool(cell and _COMMA_NUMBER.fullmatch(cell)) for cell in bare)
-    good = [_one_number(cell, bool(comma)) for cell in bare]
+    comma = decimal_comma and any(cell and _COMMA_NUMBER.fullmatch(cell) for cell in bare)
+    good = [_one_number(cell, comma) for cell in bare]
     odd = [cell for cell, one in zip(bare, good, strict=True) if cell is not None and one is None]
     known = sum(cell is not None for cell in bare)
-    nearly = all(_NEARLY.fullmatch(cell.strip()) for cell in odd)
-    if not nearly or len(odd) > MAX_ODD_SHARE * known or known - len(odd) < FEWEST_NUMBERS:
+    almost = all(_ALMOST_NUMBER.fullmatch(cell.strip()) for cell in odd)
+    if not almost or len(odd) > MAX_ODD_SHARE * known or known - len(odd) < MIN_NUMBERS:
         return None
     whole = all(one is None or one.is_integer() for one in good)
     if whole and not any("." in cell or "," in cell for cell in bare if cell):
@@ -176,29 +172,29 @@ def _one_number(cell: str | None, comma: bool) -> float | None:
 
 
 def _without_unit(cells: Sequence[str | None]) -> tuple[str, list[str | None]]:
-    """The unit that all cells end in, if they do, and the cells without it."""
-    known = [cell.strip() for cell in cells if cell is not None]
-    found = [_WITH_UNIT.fullmatch(cell) for cell in known]
-    units = {one[2] for one in found if one}
-    if not known or not all(found) or len(units) != 1:
+    """The unit that all cells share ("" for none), and the cells without it."""
+    matches = [None if cell is None else _WITH_UNIT.fullmatch(cell.strip()) for cell in cells]
+    units = {match[2] for match in matches if match}
+    known = sum(cell is not None for cell in cells)
+    if len(units) != 1 or sum(map(bool, matches)) < known:
         return "", list(cells)
-    return units.pop(), [None if c is None else _WITH_UNIT.fullmatch(c.strip())[1] for c in cells]  # type: ignore[index]
+    return units.pop(), [match and match[1] for match in matches]
 
 
 def read_number(cell: str) -> float | None:
-    """One cell as a number; None where it is not one."""
+    """One cell as a number; None for text."""
     found = _all_as(float, [cell])
     return None if found is None else found[0]
 
 
-def with_comma(cell: object) -> bool:
-    """Whether a cell is a number where commas are decimal ones."""
+def has_decimal_comma(cell: object) -> bool:
+    """Whether a cell is a number if commas are decimal marks."""
     return isinstance(cell, str) and bool(_COMMA_NUMBER.fullmatch(cell.replace(MINUS, "-")))
 
 
-def _all_as(kind: type[int] | type[float], cells: Sequence[str | None]) -> list[Any] | None:
+def _all_as(kind: type[int] | type[float], cells: Sequence[str | None]) -> Numbers | None:
     try:
-        found = [None if cell is None else kind(cell) for cell in cells]
+        found: Numbers = [None if cell is None else kind(cell) for cell in cells]
     except ValueError:
         minus = any(MINUS in cell for cell in cells if cell)
         return (
@@ -214,7 +210,7 @@ def _all_with_commas(cells: Sequence[str | None]) -> bool:
 
 
 def some_of(shown: Sequence[object]) -> str:
-    """The first five, for a message.
+    """The first five of several, for a message.
 
     >>> some_of([1, 2, 3, 4, 5, 6])
     '1, 2, 3, 4, 5, ...'
@@ -225,16 +221,14 @@ def some_of(shown: Sequence[object]) -> str:
 
 
 def short(cell: object) -> str:
-    """A cell, quoted and cut, for a message."""
+    """A cell, quoted and shortened, for a message."""
     text = cell_text(cell)
-    return repr(text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 3] + "...")
+    return repr(text if len(text) <= _MAX_CELL_SHOWN else text[: _MAX_CELL_SHOWN - 3] + "...")
 
 
 MAX_NUMBER_DIGITS = 400  # digits: a float has 309
-_TYPED_COMMA = re.compile(
-    r"\s*[+\-\N{MINUS SIGN}]?(?:0?|[1-9][0-9]*),[0-9]+(?:[eE][+-]?[0-9]+)?\s*"
-)
-_TYPED_THOUSANDS = re.compile(r"\s*[+\-\N{MINUS SIGN}]?[1-9][0-9]{0,2},[0-9]{3}\s*")
+_TYPED_COMMA = re.compile(r"[+-]?(?:0?|[1-9][0-9]*),[0-9]+(?:[eE][+-]?[0-9]+)?")
+_TYPED_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
 _TYPED_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
 _THOUSANDS_COMMA = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?")
@@ -243,20 +237,22 @@ _WRITTEN = _TYPED_NUMBER.replace(r"\.", "[.,]")
 _TYPED_UNIT = re.compile(_WRITTEN + r"(?:\s+\S*[^\W\d_].*|\s*[^\W\d_].*|\s*[%°‰].*)", re.DOTALL)
 
 
-def number(text: object, field: str) -> float:
-    """The finite number that was typed into the field; ValueError where there is none.
+def read_typed_number(text: object, field: str) -> float:
+    """The finite number that a person typed into the field; ValueError says what to write instead.
 
-    >>> number(" 3.1e2 ", "hardness")
-    310.0
-    >>> number("12,5", "hardness")
+    >>> read_typed_number(" 3.1e2 ", "hardness"), read_typed_number("12,5", "hardness")
+    (310.0, 12.5)
+    >>> read_typed_number("1,250", "hardness")
     Traceback (most recent call last):
-    ValueError: hardness is '12,5'; write it with a decimal point: 12.5
+    ValueError: hardness is '1,250'; write 1.250 or 1250, whichever is meant
     """
     if isinstance(text, bool) or not isinstance(text, str | int | float):
         raise ValueError(f"{field} is {text!r}; write a number, such as 312.5")
     if isinstance(text, int) and abs(text) >= 10**MAX_NUMBER_DIGITS:
         raise ValueError(f"{field} is too large; check its unit")
     written = str(text).strip().replace(MINUS, "-")
+    if _TYPED_COMMA.fullmatch(written) and not _TYPED_THOUSANDS.fullmatch(written):
+        written = written.replace(",", ".")
     if not re.fullmatch(_TYPED_NUMBER, written):
         raise ValueError(f"{field} is {_quote(text)}; {_advice(written)}")
     value = float(written)
@@ -271,9 +267,9 @@ def number(text: object, field: str) -> float:
 
 
 def _is_rounded(written: str, value: float) -> bool:
-    """Whether a whole number, written with all its digits, is another one as a float."""
+    """Whether a float rounds this whole number."""
     whole, _, rest = written.partition(".")
-    if abs(value) < WHOLE or rest.strip("0") or not whole.lstrip("+-").isdigit():
+    if abs(value) < MAX_EXACT_INTEGER or rest.strip("0") or not whole.lstrip("+-").isdigit():
         return False
     return int(whole) != int(value)
 
@@ -313,11 +309,11 @@ _MONTHS = (
 )
 
 
-def find_form(texts: Iterable[str]) -> str | None:
-    """The form in which all texts are dates; AMBIGUOUS where there are two, None where none.
+def find_date_form(texts: Iterable[str]) -> str | None:
+    """The form in which all texts are dates; AMBIGUOUS where two forms fit, None where none does.
 
-    >>> find_form(["1/3/2024", "13/3/2024"]), find_form(["1/3/2024"]), find_form(["1/3"])
-    ('day-first', 'ambiguous', None)
+    >>> [find_date_form(t) for t in (["1/3/2024", "13/3/2024"], ["1/3/2024"], ["1/3"])]
+    ['day-first', 'ambiguous', None]
     """
     known = list(texts)
     forms = [form for form in DATE_FORMS if known and all(read_date(t, form) for t in known)]
@@ -325,7 +321,7 @@ def find_form(texts: Iterable[str]) -> str | None:
 
 
 def read_date(text: str, form: str) -> datetime | None:
-    """The time that a text in this form says, in UTC where it names a zone; None if none.
+    """The time in a text of this form, in UTC where the text names a zone; None if it has none.
 
     >>> read_date("1.3.2024 12:30", "day-first")
     datetime.datetime(2024, 3, 1, 12, 30)
@@ -336,20 +332,20 @@ def read_date(text: str, form: str) -> datetime | None:
     month = _month(found["m"])
     try:
         day = datetime(int(found["y"]), month, int(found["d"]))
-        return _at(day, found["time"], found["zone"])
-    except (ValueError, OverflowError):  # no such day or hour
+        return _add_time(day, found["time"], found["zone"])
+    except (ValueError, OverflowError):  # such as 31 February
         return None
 
 
 def _month(text: str) -> int:
-    """Number of a month; 0, which is none, for a word that is not a month."""
+    """The number of a month; 0 for a word that is not a month."""
     if text.isdigit():
         return int(text)
     starts = [n for n, name in enumerate(_MONTHS, start=1) if name.startswith(text.lower())]
     return starts[0] if starts else 0
 
 
-def _at(day: datetime, clock: str | None, zone: str | None) -> datetime:
+def _add_time(day: datetime, clock: str | None, zone: str | None) -> datetime:
     if not clock:
         return day
     hour, _, rest = clock.partition(":")
@@ -358,17 +354,3 @@ def _at(day: datetime, clock: str | None, zone: str | None) -> datetime:
     moment = time.fromisoformat(f"{int(hour):02}:{whole}{fraction}{zone or ''}")
     found = datetime.combine(day, moment)
     return found.astimezone(UTC).replace(tzinfo=None) if zone else found
-
-
-def read_value(text: str, field: str) -> float:
-    """The number that was typed; ValueError says what to write instead.
-
-    >>> read_value("12,5", "hardness"), read_value(" 0,125 ", "hardness")
-    (12.5, 0.125)
-    >>> read_value("1,250", "hardness")
-    Traceback (most recent call last):
-    ValueError: hardness is '1,250'; write 1.250 or 1250, whichever is meant
-    """
-    if _TYPED_COMMA.fullmatch(text) and not _TYPED_THOUSANDS.fullmatch(text):
-        text = text.replace(",", ".")
-    return number(text, field)

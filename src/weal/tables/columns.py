@@ -27,12 +27,12 @@ from weal.tables.cells import (
     AMBIGUOUS,
     Cell,
     cell_text,
-    find_form,
+    find_date_form,
+    has_decimal_comma,
     read_date,
     read_number,
     short,
     some_of,
-    with_comma,
 )
 from weal.tables.frames import Matrix
 from weal.tables.table import Cells, Table
@@ -160,7 +160,7 @@ def _constant(value: Any, gaps: bool) -> ColumnKind:
 def _detect_text(values: set[str], known: list[str], n: int) -> ColumnKind:
     if {value.lower() for value in values} in [set(pair) for pair in _FLAGS]:
         return ColumnKind("flag")
-    form = find_form(values)
+    form = find_date_form(values)
     if form == AMBIGUOUS:
         detail = f"{short(known[0])}: day or month first? Declare it day-first or month-first"
         return ColumnKind("dropped", why="ambiguous dates", detail=detail)
@@ -222,7 +222,7 @@ def _not_for_commas(bad: list[int], cells: Sequence[Cell]) -> list[int]:
     """Of the rows that are no numbers, those to be mended: where labels are written with decimal
     commas, one other cell has kept the column from being read so.
     """
-    others = [n for n in bad if not with_comma(cells[n])]
+    others = [n for n in bad if not has_decimal_comma(cells[n])]
     known = sum(cell is not None for cell in cells)
     return others if others and 2 * (len(bad) - len(others)) > known else bad
 

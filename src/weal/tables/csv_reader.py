@@ -1,26 +1,16 @@
-"""CSV and its like, as records of text: encoding and separator are found, not asked for.
+"""The CSV reader of candidate tables, results files, previews and shards.
 
-    encoding     UTF-8 with or without a byte order mark, UTF-16 with one; else Latin-1, with a note
-                 (`text_records`, which also keeps within the limits of `weal.limits`)
-    separator    of , ; tab and |, the one that divides the header, and the first records into as
-                 many cells each; of a .tsv it is the tab
-    records      as RFC 4180: quoted cells may hold separators, quotes (doubled) and line breaks;
-                 blank lines are skipped; a record longer or shorter than the header is refused
+    encoding        UTF-8 with or without a byte order mark, UTF-16 with one; otherwise Latin-1,
+                    with a note (`text_records`, which also enforces `weal.limits`)
+    separator       tab for .tsv; otherwise the one of , ; tab and | that splits the header and
+                    gives the first records equally many cells
+    decimal comma   possible where the comma is not the separator
+    header          the first record, or the record below title lines (`find_header`)
+    records         RFC 4180: quoted cells may hold separators, doubled quotes and line breaks;
+                    blank lines are skipped
 
-What `weal export` has written so that no spreadsheet runs it is read as it was
-(`spreadsheet_escaping`). The first record names the columns; title lines above it are passed over
-where they are clearly such (half as many cells at the most as the first record of nothing but words
-that is as long as those below), or the line of the header is given. Names are kept as they are;
-empty and double ones are refused.
-
-A file of results as a grid of cells, before anybody knows which of its rows names the columns.
-
-    .csv .tsv .txt   text; encoding and separator are found (`delimited` says how)
-    .xlsx            one sheet, values as they were last computed (`excel`)
-
-`header_at` finds the row that names the columns: title lines may stand above it, and a row of units
-below it. Rows that are blank are left out; the others keep the number they have in the file. Of the
-standard library alone, but for Excel, so that `weal tell` starts at once.
+Text that `weal export` escaped for spreadsheets is unescaped (`spreadsheet_escaping`). This module
+needs the standard library only, so `weal tell` starts fast.
 """
 
 import io
@@ -30,86 +20,184 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import BinaryIO
 
 from weal.errors import TooLarge
 from weal.limits import read_limits
-from weal.tables.cells import cell_text, read_number
+from weal.tables.cells import Cell, cell_text, read_number
 from weal.tables.text_records import SEPARATORS, TextScan, check_cells, read_records, scan_text
 
-LATIN = "{} is not UTF-8; it was read as Latin-1: check letters such as é and µ"
-_SNIFFED_BYTES = 20  # records that choose the separator
+HEADER_ROWS = 40  # rows that are searched for the header and that choose the separator
+MIN_HEADER_SHARE = 0.8  # filled cells of a sheet's header, as a share of the rows below it
+_UNITLESS = re.compile(r"(?i)[\[(]?\s*(-|units?|einheit(en)?|unité|1)?\s*[\])]?")
+Row = tuple[int, list[str]]  # line number, cells
+IsHeader = Callable[[Sequence[str]], bool]  # whether these can be the column names
 
 
 @dataclass(frozen=True, slots=True)
 class CsvFile:
-    """A file of records, looked at but not read yet."""
+    """A CSV file whose format is known and whose records are not read yet."""
 
-    path: Path
+    source: Path | bytes
+    where: str  # its name in messages
     encoding: str
     separator: str
     names: tuple[str, ...]
-    notes: tuple[str, ...]
-    header: int = 1  # the line that names the columns
-    lines: int = 0  # of the file, with those inside quoted cells
-    quotes: bool = True  # whether there is a quotation mark anywhere
+    header: int  # line that names the columns
+    has_titles: bool  # whether the header was found below title lines
+    lines: int  # including those inside quoted cells
+    quotes: bool  # whether the file has a quotation mark
 
-    def records(self) -> Iterator[tuple[int, list[str]]]:
-        """Every record after the header, with the line it begins on."""
-        for line, row in _rows(self.path, self.encoding, self.separator, self.quotes):
-            if line <= self.header or not any(map(str.strip, row)):
+    @property
+    def decimal_comma(self) -> bool:
+        """Whether 12,5 can be a number."""
+        return self.separator != ","
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes for the user on the encoding."""
+        latin = f"{Path(self.where).name} is not UTF-8; it was read as Latin-1: check letters such"
+        return (f"{latin} as é and µ",) if self.encoding == "latin-1" else ()
+
+    def rows(self) -> Iterator[Row]:
+        """Every row that is not blank, title lines and header included."""
+        scan = TextScan(self.encoding, self.lines, self.quotes)
+        for line, row in _read_rows(self.source, self.where, scan, self.separator):
+            if any(map(str.strip, row)):
+                yield line, row
+
+    def records(self) -> Iterator[Row]:
+        """Every record below the header; ValueError where one has another length."""
+        for line, row in self.rows():
+            if line <= self.header:
                 continue
             if len(row) != len(self.names):
-                raise ValueError(
-                    f"line {line} of {self.path} has {len(row)} cells, not {len(self.names)} as "
-                    f"its header; quote cells that hold the separator {self.separator!r}"
-                )
+                raise wrong_length(self.where, line, len(row), len(self.names))
             yield line, row
 
 
-def look_at(path: Path, header: int | None = None, max_lines: int | None = None) -> CsvFile:
-    """Encoding, separator and column names of a file, which may be told to stand on some line.
+@dataclass(frozen=True, slots=True)
+class CellGrid:
+    """The rows of a file or frame that are not blank, with their line numbers."""
 
-    TooLarge where the file has more lines than `max_lines`, or a line beyond the limits.
+    where: str  # name of the file in messages
+    rows: list[tuple[int, list[Cell]]]
+    decimal_comma: bool
+    notes: tuple[str, ...]
+    ragged: bool = False  # whether a row ends with its last filled cell, as in a sheet
+
+
+def open_csv(
+    source: Path | bytes, where: str | None = None, *, header: int | None = None,
+    is_header: IsHeader | None = None, max_lines: int | None = None,
+) -> CsvFile:  # fmt: skip
+    """Detect encoding, separator and header of a CSV file.
+
+    `header` is the line of the header where the user gave it. With `is_header`, title lines are
+    recognised by known column names; without it, column names must be present and unique.
+    TooLarge where the file has more than `max_lines` lines, or a line beyond the limits.
     """
-    if not path.is_file():
-        raise ValueError(f"there is no file {path}")
-    with path.open("rb") as start:
-        scan = scan_text(start, str(path), max_lines)
-    encoding = scan.encoding
-    separators = "\t" if path.suffix.lower() == ".tsv" else SEPARATORS
-    separator = max(separators, key=lambda one: _separator_fit(path, scan, one, header))
-    found = _rows(path, encoding, separator, scan.quotes)
-    rows = list(islice(found, _SNIFFED_BYTES + (header or 0)))
+    where = str(source) if where is None else where
+    with _open_bytes(source, where) as file:
+        scan = scan_text(file, where, max_lines)
+    sniffed = HEADER_ROWS + (header or 0)
+
+    def first_rows(separator: str) -> list[Row]:
+        rows = _read_rows(source, where, scan, separator)
+        return [row for row in islice(rows, sniffed) if any(map(str.strip, row[1]))]
+
+    def fit(separator: str) -> tuple[bool, bool, float, int]:
+        """Sort key: a known header, a header of several cells, records of its length, cells."""
+        try:
+            rows = first_rows(separator)
+            below = rows[find_header(rows, where, header, is_header) :]
+        except TooLarge as error:  # the right separator may give too many columns
+            return error.limit == "columns", True, 1.0, 0
+        except ValueError:
+            return False, False, 0.0, 0
+        lengths = [len(row) for _, row in below]
+        known = is_header is None or is_header(column_names(below[0][1]))
+        return known, lengths[0] > 1, lengths.count(lengths[0]) / len(lengths), lengths[0]
+
+    suffix = source.suffix if isinstance(source, Path) else Path(where).suffix
+    separator = "\t" if suffix.lower() == ".tsv" else max(SEPARATORS, key=fit)
+    rows = first_rows(separator)
+    at = find_header(rows, where, header, is_header)
+    line, row = rows[at]
+    names = tuple(row) if is_header else check_names(row, where)
+    titles = header is None and at > 0
+    return CsvFile(
+        source, where, scan.encoding, separator, names, line, titles, scan.lines, scan.quotes
+    )
+
+
+def read_csv_grid(
+    source: Path | bytes, where: str, is_header: IsHeader, header: int | None = None
+) -> CellGrid:
+    """All rows of a CSV file whose column names are known; TooLarge beyond the limits."""
+    limits = read_limits()
+    file = open_csv(source, where, header=header, is_header=is_header, max_lines=limits.rows)
+    rows, width = list[tuple[int, list[Cell]]](), 0
+    for line, row in file.rows():
+        rows.append((line, list(row)))
+        width = max(width, len(row))
+        check_cells(where, len(rows), width, limits.cells)
+    return CellGrid(where, rows, file.decimal_comma, file.notes)
+
+
+def find_header(
+    rows: Sequence[tuple[int, Sequence[Cell]]], where: str, given: int | None = None,
+    is_header: IsHeader | None = None, ragged: bool = False,
+) -> int:  # fmt: skip
+    """The index of the row that names the columns; ValueError where there is none.
+
+    It is the row on the line `given`; or the first row with known names (`is_header`); or the first
+    row of words without a gap that is as long as the rows below it, where the rows above it are at
+    most half as long. A sheet (`ragged`) may have gaps in its header and longer rows above it.
+    """
     if not rows:
-        raise ValueError(f"{path} is empty; its first line must name the columns")
-    if header is not None and header not in [line for line, _ in rows]:
-        raise ValueError(f"line {header} of {path} is blank or not there: where is the header?")
-    line, names = rows[_header(rows, header)]
-    notes = [LATIN.format(path.name)] if encoding == "latin-1" else []
-    if header is None and line != rows[0][0]:
-        notes.append(f"{path.name}: the header was found on line {line}")
-    checked = check_names(names, str(path))
-    counted = (scan.lines, scan.quotes)
-    return CsvFile(path, encoding, separator, checked, tuple(notes), line, *counted)
-
-
-def _header(rows: Sequence[tuple[int, list[str]]], given: int | None) -> int:
-    """Which of the first records names the columns: the first, or one below title lines."""
+        raise ValueError(f"{where} is empty; its first line must name the columns")
     if given is not None:
-        return next((n for n, (line, _) in enumerate(rows) if line == given), 0)
-    filled = [sum(map(bool, map(str.strip, row))) for _, row in rows]
-    for n, (_, row) in enumerate(rows[:-1]):
-        usual = median(filled[n + 1 :])
-        if filled[n] >= max(2, usual) and filled[n] == len(row):
-            words = all(read_number(cell) is None for cell in row)
-            titles = all(2 * above <= filled[n] for above in filled[:n])
-            return n if words and titles else 0
+        lines = [line for line, _ in rows]
+        if given not in lines:
+            raise ValueError(f"line {given} of {where} is blank or missing: where is the header?")
+        return lines.index(given)
+    first = [row for _, row in rows[:HEADER_ROWS]]
+    if is_header is not None:
+        return next((n for n, row in enumerate(first) if is_header(column_names(row))), 0)
+    return _guess_header(first, ragged)
+
+
+def _guess_header(rows: Sequence[Sequence[Cell]], ragged: bool) -> int:
+    filled = [sum(map(is_filled, row)) for row in rows]
+    for n, row in enumerate(rows):
+        usual = median(filled[n + 1 :] or filled[n:])
+        has_words = all(is_name(cell) for cell in row if is_filled(cell))
+        if ragged:
+            if filled[n] >= max(2, MIN_HEADER_SHARE * usual) and has_words:
+                return n
+        elif n + 1 < len(rows) and filled[n] >= max(2, usual) and filled[n] == len(row):
+            below_titles = all(2 * above <= filled[n] for above in filled[:n])
+            return n if has_words and below_titles else 0
     return 0
 
 
+def wrong_length(where: str, line: int, cells: int, names: int) -> ValueError:
+    """The error for a record that is not as long as the header."""
+    count = "1 cell" if cells == 1 else f"{cells} cells"
+    return ValueError(
+        f"line {line} of {where} has {count}, but its header has {names}; quote cells that hold "
+        "the separator"
+    )
+
+
+def header_note(where: str, line: int) -> str:
+    """The note for the user on a header that was found below title lines."""
+    return f"{Path(where).name}: the header was found on line {line}"
+
+
 def check_names(names: Sequence[str], where: str) -> tuple[str, ...]:
-    """The names, refused where one is empty or comes twice."""
+    """The column names; ValueError where one is empty or occurs twice."""
     unnamed = [n for n, name in enumerate(names, start=1) if not name.strip()]
     if unnamed:
         raise ValueError(
@@ -124,120 +212,46 @@ def check_names(names: Sequence[str], where: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _rows(
-    path: Path, encoding: str, separator: str, quotes: bool
-) -> Iterator[tuple[int, list[str]]]:
-    """All records that are not blank, with the line each begins on."""
-    with path.open(encoding=encoding, newline="") as file:
-        for line, row in read_records(file, separator, str(path), quotes):
-            if row:
-                yield line, row
+def column_names(row: Sequence[Cell]) -> list[str]:
+    """Cells as column names, on one line and without surrounding blanks."""
+    return [" ".join(text_or_blank(cell).split()) for cell in row]
 
 
-def _separator_fit(
-    path: Path, scan: TextScan, separator: str, header: int | None
-) -> tuple[bool, float, int]:
-    """How well it separates: the header at all, then as many cells in each record, then many."""
-    try:
-        found = _rows(path, scan.encoding, separator, scan.quotes)
-        rows = list(islice(found, _SNIFFED_BYTES + (header or 0)))
-    except TooLarge as error:  # into too many columns: it is the separator
-        return error.limit == "columns", 1.0, 0
-    except ValueError:
-        return False, 0.0, 0
-    lengths = [len(row) for _, row in rows[_header(rows, header) :]]
-    if not lengths:
-        return False, 0.0, 0
-    return lengths[0] > 1, lengths.count(lengths[0]) / len(lengths), lengths[0]
-
-
-MAX_RESULTS_HEADER_ROWS = 40  # rows among which the header is looked for
-_UNITLESS = re.compile(r"(?i)[\[(]?\s*(-|units?|einheit(en)?|unité|1)?\s*[\])]?")
-Wants = Callable[[Sequence[str]], bool]  # whether these could be the names of the columns
-
-
-@dataclass(frozen=True, slots=True)
-class CellGrid:
-    """Rows that are not blank, with their numbers in the file."""
-
-    where: str  # for messages
-    rows: list[tuple[int, list[Any]]]
-    comma: bool  # whether 12,5 may be a number
-    notes: tuple[str, ...]
-    ragged: bool = False  # whether rows end with their last cell that is filled
-
-
-def text_grid(data: bytes, where: str, ending: str, wants: Wants) -> CellGrid:
-    """The grid of a text file; of separators, that which shows a header is taken."""
-    limits = read_limits()
-    scan = scan_text(io.BytesIO(data), where, limits.rows)
-    encoding = scan.encoding
-    separators = "\t" if ending == ".tsv" else SEPARATORS
-    separator = max(separators, key=lambda one: _grid_fit(data, scan, one, where, wants))
-    columns = data.count(separator.encode()) // max(scan.lines, 1) + 1  # on average
-    check_cells(where, scan.lines, columns, limits.cells)
-    rows = [row for row in _records(data, scan, separator, where) if any(map(str.strip, row[1]))]
-    notes = (LATIN.format(where),) if encoding == "latin-1" else ()
-    return CellGrid(where, rows, separator == ";", notes)
-
-
-def header_at(grid: CellGrid, wants: Wants, given: int | None) -> int:
-    """Which of the rows names the columns: that on the line given, else the first that could."""
-    if not grid.rows:
-        raise ValueError(f"{grid.where} is empty; its first line must name the columns")
-    if given is not None:
-        if given in (lines := [line for line, _ in grid.rows]):
-            return lines.index(given)
-        raise ValueError(
-            f"line {given} of {grid.where} is blank or not there: where is the header?"
-        )
-    looked_at = grid.rows[:MAX_RESULTS_HEADER_ROWS]
-    return next((n for n, (_, row) in enumerate(looked_at) if wants(names_of(row))), 0)
-
-
-def names_of(row: Sequence[Any]) -> list[str]:
-    """Cells as names of columns: one line each, no blanks around."""
-    return [" ".join(text_of(cell).split()) for cell in row]
-
-
-def text_of(cell: Any) -> str:
+def text_or_blank(cell: Cell) -> str:
     """A cell as text; blank where it is missing."""
     return "" if cell is None or cell != cell else cell_text(cell)
 
 
-def are_units(row: Sequence[str], id_at: int) -> bool:
-    """Whether a row below the header names units: no number in it, and no id.
+def is_filled(cell: Cell) -> bool:
+    """Whether a cell is neither missing nor blank."""
+    return cell is not None and not (isinstance(cell, str) and not cell.strip())
 
-    >>> are_units(["", "°C", "[HV]"], 0), are_units(["A-1", "", "failed"], 0)
+
+def is_name(cell: Cell) -> bool:
+    """Whether a cell can name a column: text that is not a number."""
+    return isinstance(cell, str) and read_number(cell) is None
+
+
+def is_unit_row(row: Sequence[str], id_at: int) -> bool:
+    """Whether a row below the header holds units: no number, and no id.
+
+    >>> is_unit_row(["", "°C", "[HV]"], 0), is_unit_row(["A-1", "", "failed"], 0)
     (True, False)
     """
-    some = [cell for cell in row if cell.strip()]
+    filled = [cell for cell in row if cell.strip()]
     no_id = _UNITLESS.fullmatch(row[id_at].strip()) is not None
-    return no_id and bool(some) and all(read_number(cell) is None for cell in some)
+    return no_id and bool(filled) and all(map(is_name, filled))
 
 
-def _records(
-    data: bytes, scan: TextScan, separator: str, where: str
-) -> Iterator[tuple[int, list[str]]]:
-    """All records, with the line each begins on."""
-    text = io.TextIOWrapper(io.BytesIO(data), scan.encoding, newline="")
-    return read_records(text, separator, where, scan.quotes)
+def _open_bytes(source: Path | bytes, where: str) -> BinaryIO:
+    if isinstance(source, bytes):
+        return io.BytesIO(source)
+    if not source.is_file():
+        raise ValueError(f"there is no file {where}")
+    return source.open("rb")
 
 
-def _grid_fit(
-    data: bytes, scan: TextScan, separator: str, where: str, wants: Wants
-) -> tuple[bool, bool, float, int]:
-    """How well it separates: into a header, at all, into as many cells each, into many."""
-    try:
-        rows = [
-            row
-            for _, row in islice(_records(data, scan, separator, where), MAX_RESULTS_HEADER_ROWS)
-            if row
-        ]
-    except TooLarge as error:  # into too many columns: it is the separator
-        return error.limit == "columns", True, 1.0, 0
-    except ValueError:
-        return False, False, 0.0, 0
-    lengths = [len(row) for row in rows] or [0]
-    header = any(wants(names_of(row)) for row in rows)
-    return header, lengths[0] > 1, lengths.count(lengths[0]) / len(lengths), lengths[0]
+def _read_rows(source: Path | bytes, where: str, scan: TextScan, separator: str) -> Iterator[Row]:
+    """All records, blank ones included, with the line each begins on."""
+    with io.TextIOWrapper(_open_bytes(source, where), scan.encoding, newline="") as file:
+        yield from read_records(file, separator, where, scan.quotes)

@@ -8,8 +8,7 @@
         {"name": "furnace", "kind": "dropped", "why": "constant", "detail": "'F1' in every row"}]}
 
 Columns are found by name: their position, and columns that the plan does not know, do not matter.
-`plan_columns` says what is done to each kind. Whatever is encoded is finite; what cannot be is
-refused.
+`plan_columns` encodes each kind of column. Encoded values are finite; others are refused.
 
 Levels of a category that are perhaps one: written in another case, or a typo of another.
 
@@ -81,8 +80,8 @@ class TablePlan:
     def describe(self) -> str:
         """One line: how many columns there are, and of which kinds.
 
-        >>> TablePlan("id", None, (Column("T", "number", median=1.0),
-        ...     Column("steel", "category", levels=("A", "B")))).describe()
+        >>> TablePlan("id", None, (PlanColumn("T", "number", median=1.0),
+        ...     PlanColumn("steel", "category", levels=("A", "B")))).describe()
         '2 inputs (1 number, 1 category -> 2)'
         """
         counts = Counter(column.kind for column in self.columns)

@@ -20,7 +20,7 @@ from datetime import datetime
 
 import numpy as np
 
-from weal.tables.cells import AMBIGUOUS, Cell, find_form, short, with_comma
+from weal.tables.cells import AMBIGUOUS, Cell, find_date_form, has_decimal_comma, short
 from weal.tables.columns import (
     MAX_DECLARED_LEVELS,
     ColumnKind,
@@ -125,7 +125,7 @@ def _as_declared(table: Table, name: str, declared: str) -> ColumnKind:
         raise ValueError(f"column {name!r} is declared {declared}, but it has no value at all")
     if declared in ("day-first", "month-first"):
         return ColumnKind("date", form=declared)
-    form = find_form({cell for cell in known if isinstance(cell, str)})
+    form = find_date_form({cell for cell in known if isinstance(cell, str)})
     if declared == "date" and form == AMBIGUOUS:
         raise ValueError(
             f"the dates in column {name!r}, such as {short(known[0])}, may have the day or the "
@@ -212,7 +212,7 @@ def _read(column: PlanColumn, table: Table, ids: Sequence[str]) -> Matrix:  # (N
     }
     read, what = readers[column.kind]
     x, bad = read()
-    if bad and column.kind == "number" and all(with_comma(cells[n]) for n in bad):
+    if bad and column.kind == "number" and all(has_decimal_comma(cells[n]) for n in bad):
         what = "numbers with decimal points"
     refuse_rows(bad, table, name, ids, "column {} must hold " + what)
     infinite = np.flatnonzero(np.isinf(x)).tolist()

@@ -1,16 +1,16 @@
-"""Labels that come back in a file, line by line: what each line says, and which say nothing.
+"""The results reader: labels in a CSV, TSV, Excel or Parquet file or in a frame, line by line.
 
-    the id column    named as in the pool, or `id`
-    the value        the column that is named, else that of the target, or `value`, or `label`
+    id               the column named as in the campaign, or `id`
+    value            the column that the user names, else the target, `value` or `label`
     noise or sd      optional: standard deviation of the measurement
-    note             optional (`weal note` where the pool has a column `note` of its own)
-    the pool's own   columns of inputs, as worksheets have them: to be compared with the pool
+    note             optional (`weal note` where the candidates have a column `note`)
+    inputs           columns of the candidates, as in a worksheet: compared with the campaign
 
-`by`, `time` and `event`, which exported labels have, and what a worksheet expected are passed over.
-Other columns are refused, so that no value under a wrong heading is overlooked; where the value's
-column is named, they are passed over with a note. Title lines may stand above the header, a row of
-units below it. A line without a value is left out; `failed`, `n/a` and `-` say that there will be
-none. CSV and TSV are read with the standard library alone; Parquet, Excel and frames are not.
+`by`, `time`, `event` and the prediction columns of a worksheet are ignored. Other columns are
+refused, so that no value under a wrong heading is lost; where the user names the value column,
+they are ignored with a note. Title lines above the header and a row of units below it are skipped.
+A line without a value is skipped; `failed`, `n/a` and `-` mean that there will be no value. CSV and
+TSV need the standard library only.
 """
 
 import os
@@ -18,18 +18,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from weal.limits import read_limits
-from weal.tables.cells import number, read_numbers, some_of
+from weal.tables.cells import Cell, read_numbers, read_typed_number, some_of
 from weal.tables.csv_reader import (
     CellGrid,
-    are_units,
     check_names,
-    header_at,
-    names_of,
-    text_grid,
-    text_of,
+    column_names,
+    find_header,
+    header_note,
+    is_unit_row,
+    read_csv_grid,
+    text_or_blank,
+    wrong_length,
 )
 from weal.tables.text_records import check_size
 
@@ -44,26 +46,26 @@ _IGNORED_COLUMNS = ("by", "time", "event", *EXPECTED)
 
 
 class Result(NamedTuple):
-    """What one line of a file (row of a frame) says."""
+    """One line of a results file, or one row of a frame."""
 
     id: str
-    value: float | None  # None: nothing, or that there will be none
+    value: float | None  # None: no value, or the measurement failed
     noise: float | None
     note: str | None
     line: int
-    failed: str | None = None  # the word in place of a value
-    bad: str | None = None  # why the line cannot be taken
+    failure: str | None = None  # the word in place of a value
+    error: str | None = None  # why the line cannot be saved
     inputs: Mapping[str, str] = {}
 
     @property
-    def says(self) -> bool:
-        """Whether there is a value, or a word in its place."""
-        return self.value is not None or bool(self.failed)
+    def has_result(self) -> bool:
+        """Whether the line has a value, or a word for a failed measurement."""
+        return self.value is not None or bool(self.failure)
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """All lines of a file that are not blank."""
+    """The lines of a results file that are not blank."""
 
     where: str
     lines: tuple[Result, ...]
@@ -71,26 +73,26 @@ class Results:
 
     @property
     def rows(self) -> tuple[Result, ...]:
-        """Those with a value."""
+        """The lines with a value."""
         return tuple(line for line in self.lines if line.value is not None)
 
     @property
-    def empty(self) -> int:
-        """How many say nothing."""
-        return sum(one.value is None and not one.failed and not one.bad for one in self.lines)
+    def empty_count(self) -> int:
+        """The number of lines without a result."""
+        return sum(not line.has_result and not line.error for line in self.lines)
 
 
 @dataclass(frozen=True, slots=True)
 class ResultColumns:
-    """What the columns of a file of results may be called."""
+    """The names that columns of a results file can have."""
 
     id_column: str
     target: str | None
-    own: tuple[str, ...] = ()  # further columns of the pool
-    value: str | None = None  # the column of the values, where somebody has named it
+    own: tuple[str, ...] = ()  # further columns of the candidates
+    value: str | None = None  # the value column, where the user named it
 
     def roles(self) -> dict[str, tuple[str, ...]]:
-        """Names of columns by what they are for, the more telling first."""
+        """Column names by role, the preferred name first."""
         own = set(self.own) - {self.target}
         values = (self.value,) if self.value else (*filter(None, [self.target]), *_VALUE_COLUMNS)
         others = {"value": values, "noise": _NOISE_COLUMNS, "note": _NOTE_COLUMNS}
@@ -102,108 +104,102 @@ class ResultColumns:
             },
         }
 
-    def wants(self, names: Sequence[str]) -> bool:
-        """Whether these could be the names of the columns."""
+    def is_header(self, names: Sequence[str]) -> bool:
+        """Whether a row with these names can be the header."""
         roles = self.roles()
         return all(any(name in roles[role] for name in names) for role in ("id", "value"))
 
 
 def read_results(
-    source: Any, form: ResultColumns, *, name: str | None = None, sheet: str | None = None,
+    source: object, form: ResultColumns, *, name: str | None = None, sheet: str | None = None,
     header: int | None = None,
 ) -> Results:  # fmt: skip
-    """The lines of a CSV, TSV, Parquet or Excel file, of its bytes (with its name), or of a frame.
+    """The lines of a results file, of its bytes (`name` has the suffix), or of a frame.
 
-    ValueError where it is none, or has not the columns that are needed.
+    ValueError where the file cannot be read or lacks a column.
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"sample": ["A-1", "A-2"], "value": ["312.5", ""]})
     >>> found = read_results(frame, ResultColumns("sample", "hardness"))
-    >>> found.rows[0][:2], found.empty
+    >>> found.rows[0][:2], found.empty_count
     (('A-1', 312.5), 1)
     """
-    grid = _grid(source, form, name, sheet)
-    at = header_at(grid, form.wants, header)
+    grid = _read_grid(source, form, name, sheet, header)
+    at = find_header(grid.rows, grid.where, header, form.is_header)
     line, first = grid.rows[at]
     names, records = _table(grid, first, grid.rows[at + 1 :])
     roles, notes = _roles(names, form, grid.where)
     if at and header is None:
-        notes.append(f"{grid.where}: the header was found on line {line}")
-    if records and are_units(records[0][1], roles["id"]):
-        notes.append(f"{grid.where}: line {records[0][0]} was read as a row of units")
+        notes.append(header_note(grid.where, line))
+    if records and is_unit_row(records[0][1], roles["id"]):
+        notes.append(f"{Path(grid.where).name}: line {records[0][0]} was read as a row of units")
         records = records[1:]
     own = {one: n for n, one in enumerate(names) if one in form.own and n not in roles.values()}
     rows = [
         (line, {role: cells[n] for role, n in roles.items()}, {o: cells[n] for o, n in own.items()})
         for line, cells in records
     ]
-    if grid.comma:
-        _points_for_commas([row for _, row, _ in rows])
+    if grid.decimal_comma:
+        _replace_decimal_commas([row for _, row, _ in rows])
     title = names[roles["value"]]
     lines = tuple(_result(line, row, inputs, title) for line, row, inputs in rows)
     return Results(grid.where, lines, (*grid.notes, *notes))
 
 
-def _grid(source: Any, form: ResultColumns, name: str | None, sheet: str | None) -> CellGrid:
+def _read_grid(
+    source: object, form: ResultColumns, name: str | None, sheet: str | None, header: int | None
+) -> CellGrid:
     if not isinstance(source, str | os.PathLike | bytes):
-        return _of_frame(source, "the frame", first=0)
-    path = Path(name or "results.csv") if isinstance(source, bytes) else Path(source).expanduser()
-    ending = path.suffix.lower()
-    where = path.name if isinstance(source, bytes) else str(path)
-    if ending not in RESULTS_SUFFIXES:
+        return _frame_grid(source, "the frame", first=0)
+    file = source if isinstance(source, bytes) else Path(source).expanduser()
+    suffix = (Path(name or "results.csv") if isinstance(file, bytes) else file).suffix.lower()
+    where = name or ("results.csv" if isinstance(file, bytes) else str(file))
+    if suffix not in RESULTS_SUFFIXES:
         raise ValueError(
             f"{where} does not end in one of {', '.join(RESULTS_SUFFIXES)}; save it as CSV"
         )
-    if sheet is not None and ending != ".xlsx":
-        raise ValueError(f"{where} is no Excel file, so there is no sheet {sheet!r} in it")
-    if ending in (".parquet", ".pq"):
-        if isinstance(source, bytes):
+    if sheet is not None and suffix != ".xlsx":
+        raise ValueError(f"{where} is not an Excel file, so it has no sheet {sheet!r}")
+    if isinstance(file, Path) and not file.is_file():
+        raise ValueError(f"there is no file {where}")
+    if suffix in (".parquet", ".pq"):
+        if isinstance(file, bytes):
             raise ValueError(f"{where} is Parquet, which is read from a file: send CSV or Excel")
-        return _of_frame(_there(path), where, first=1)
-    size = len(source) if isinstance(source, bytes) else _there(path).stat().st_size
+        return _frame_grid(file, where, first=1)
+    size = len(file) if isinstance(file, bytes) else file.stat().st_size
     check_size(where, size, read_limits().result_bytes, "result_bytes")
-    data = source if isinstance(source, bytes) else path.read_bytes()
-    if ending in TEXT_SUFFIXES:
-        return text_grid(data, where, ending, form.wants)
-    from weal.tables.excel_reader import sheet_grid
+    if suffix in TEXT_SUFFIXES:
+        return read_csv_grid(file, where, form.is_header, header)
+    from weal.tables.excel_reader import read_sheet_grid
 
-    return sheet_grid(data, where, sheet)
-
-
-def _there(path: Path) -> Path:
-    if not path.is_file():
-        raise ValueError(f"there is no file {path}")
-    return path
+    return read_sheet_grid(file if isinstance(file, bytes) else file.read_bytes(), where, sheet)
 
 
-def _of_frame(source: Any, where: str, first: int) -> CellGrid:
-    """A frame as a grid: its header on line `first`."""
+def _frame_grid(source: object, where: str, first: int) -> CellGrid:
+    """A frame as a grid with its header on line `first`."""
     from weal.tables.table import raw_columns
 
     columns, notes = raw_columns(source)
-    rows: list[list[Any]] = [list(columns), *map(list, zip(*columns.values(), strict=True))]
-    some = [(n, row) for n, row in enumerate(rows, start=first) if any(map(text_of, row))]
-    return CellGrid(where, some, False, notes)
+    rows: list[list[Cell]] = [list(columns), *map(list, zip(*columns.values(), strict=True))]
+    filled = [(n, row) for n, row in enumerate(rows, start=first) if any(map(text_or_blank, row))]
+    return CellGrid(where, filled, False, notes)
 
 
 Records = list[tuple[int, list[str]]]
 
 
 def _table(
-    grid: CellGrid, header: Sequence[Any], below: Sequence[tuple[int, list[Any]]]
+    grid: CellGrid, header: Sequence[Cell], below: Sequence[tuple[int, list[Cell]]]
 ) -> tuple[tuple[str, ...], Records]:
-    """Names of columns and records of text as long; columns without a name and cells are cut."""
-    names = names_of(header)
-    rows = [(line, list(map(text_of, row))) for line, row in below]
+    """Column names and records of the same length, without columns that are blank throughout."""
+    names = column_names(header)
+    rows = [(line, list(map(text_or_blank, row))) for line, row in below]
     if grid.ragged:
         names += [""] * (max((len(row) for _, row in rows), default=0) - len(names))
     for line, row in rows:
         short = len(row) < len(names) and not grid.ragged
         if short or any(cell.strip() for cell in row[len(names) :]):
-            raise ValueError(
-                f"line {line} of {grid.where} has {len(row)} cells, not {len(names)} as its "
-                "header; quote cells that hold the separator"
-            )
+            raise wrong_length(grid.where, line, len(row), len(names))
     filled = {n for _, row in rows for n, cell in enumerate(row) if cell.strip()}
     kept = [n for n, name in enumerate(names) if name or n in filled]
     found = check_names([names[n] for n in kept], grid.where)
@@ -213,7 +209,7 @@ def _table(
 def _roles(
     names: Sequence[str], form: ResultColumns, where: str
 ) -> tuple[dict[str, int], list[str]]:
-    """Position of the columns that are there, by what they are for; and notes on others."""
+    """The position of each role's column, and notes on ignored columns."""
     wanted = form.roles()
     found = _columns_by_role(names, wanted, form)
     value = form.value or form.target or "value"
@@ -223,7 +219,7 @@ def _roles(
     others = some_of(list(map(repr, strange)))
     missing = [wanted[role][0] for role in ("id", "value") if not found[role]]
     if missing:
-        hint = "; name the column of the values with --value" if not found["value"] else ""
+        hint = "; name the value column with --value" if not found["value"] else ""
         more = f"; not understood: {others}" if strange else ""
         raise ValueError(f"{where} has no column {missing[0]!r}{more}; known are {known}{hint}")
     for role, some in found.items():
@@ -233,17 +229,17 @@ def _roles(
     if strange and form.value is None:
         raise ValueError(
             f"{where} has columns that are not understood: {others}; known are {known}: rename or "
-            "delete the others, or name the column of the values "
-            f"(--value {quote(found['value'][0])}), and the others are passed over"
+            f"delete the others, or name the value column (--value {quote(found['value'][0])}) to "
+            "ignore them"
         )
-    notes = [f"{where}: passed over {others}"] if strange else []
+    notes = [f"{where}: ignored {others}"] if strange else []
     return {role: names.index(some[0]) for role, some in found.items() if some}, notes
 
 
 def _columns_by_role(
     names: Sequence[str], wanted: Mapping[str, tuple[str, ...]], form: ResultColumns
 ) -> dict[str, list[str]]:
-    """Columns of each role: a column has one, ids and the value before others."""
+    """The columns of each role; a column has one role, and ids and values choose first."""
     found: dict[str, list[str]] = {}
     left = list(names)
     for role, some in wanted.items():
@@ -253,8 +249,8 @@ def _columns_by_role(
     return found
 
 
-def _points_for_commas(rows: list[dict[str, str]]) -> None:
-    """Write a column of decimal commas with points, when all its numbers are written so."""
+def _replace_decimal_commas(rows: list[dict[str, str]]) -> None:
+    """Replace the decimal commas of a column in which every number can have one."""
     for role in ("value", "noise"):
         cells = [row.get(role, "").strip() or None for row in rows]
         cells = [None if cell and cell.lower() in FAILED else cell for cell in cells]
@@ -265,23 +261,23 @@ def _points_for_commas(rows: list[dict[str, str]]) -> None:
 
 def _result(line: int, row: Mapping[str, str], inputs: Mapping[str, str], field: str) -> Result:
     name, note = row["id"], row.get("note", "").strip() or None
-    said, sd = row["value"].strip(), row.get("noise", "")
-    failed = said if said.lower() in FAILED else None
-    value, noise, bad = None, None, None
+    typed, sd = row["value"].strip(), row.get("noise", "")
+    failure = typed if typed.lower() in FAILED else None
+    value, noise, problem = None, None, None
     try:
-        if said and not name.strip():
+        if typed and not name.strip():
             raise ValueError("the id is empty")
-        value = number(said, field) if said and not failed else None
-        noise = number(sd, "noise") if sd.strip() and value is not None else None
+        value = read_typed_number(typed, field) if typed and not failure else None
+        noise = read_typed_number(sd, "noise") if sd.strip() and value is not None else None
         if noise is not None and noise < 0:
             raise ValueError(f"noise is {sd!r}; a standard deviation is 0 or more")
     except ValueError as error:
-        value, bad = None, str(error)
-    return Result(name, value, noise, note, line, failed, bad, inputs)
+        value, problem = None, str(error)
+    return Result(name, value, noise, note, line, failure, problem, inputs)
 
 
-def bad_lines(where: str, bad: Sequence[str]) -> str:
-    """What to say of a file some of whose lines cannot be taken."""
-    lines = "1 bad line" if len(bad) == 1 else f"{len(bad)} bad lines"
-    more = f"; and {len(bad) - 5} more" if len(bad) > 5 else ""
-    return f"{where} has {lines}, so none was taken. {'; '.join(bad[:5])}{more}"
+def refused_message(where: str, errors: Sequence[str]) -> str:
+    """The error message for a file with lines that cannot be saved."""
+    lines = "1 bad line" if len(errors) == 1 else f"{len(errors)} bad lines"
+    more = f"; and {len(errors) - 5} more" if len(errors) > 5 else ""
+    return f"{where} has {lines}, so nothing was saved. {'; '.join(errors[:5])}{more}"

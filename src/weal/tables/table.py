@@ -25,19 +25,25 @@ from numpy.typing import NDArray
 
 from weal.limits import read_limits
 from weal.tables.cells import (
-    WHOLE,
+    MAX_EXACT_INTEGER,
     AlmostNumeric,
     Cell,
     cell_text,
-    nearly_numbers,
+    inexact_integers,
+    read_almost_numbers,
     read_numbers,
-    rounded,
+    replace_missing_markers,
     short,
     some_of,
-    without_markers,
 )
-from weal.tables.csv_reader import CsvFile, are_units, check_names, look_at
-from weal.tables.excel_reader import sheet_columns
+from weal.tables.csv_reader import (
+    CsvFile,
+    check_names,
+    header_note,
+    is_unit_row,
+    open_csv,
+)
+from weal.tables.excel_reader import read_sheet_columns
 from weal.tables.frames import frame_columns, plain_cells
 from weal.tables.text_records import check_cells, check_size
 
@@ -101,7 +107,7 @@ def read_table(
         return source
     file = _delimited(source, header)
     if file is not None and sheet is not None:
-        raise ValueError(f"{file.path} is no Excel file, so there is no sheet {sheet!r} in it")
+        raise ValueError(f"{file.where} is not an Excel file, so it has no sheet {sheet!r}")
     if file is not None:
         return _of_records(file, text, missing or {}, strict)
     columns, notes = raw_columns(source, sheet, header)
@@ -116,7 +122,7 @@ def raw_columns(
         return frame_columns(source)
     path = _file(source)
     if path.suffix.lower() == ".xlsx":
-        return sheet_columns(path, sheet, header)
+        return read_sheet_columns(path, sheet, header)
     return _parquet_columns(path)
 
 
@@ -163,7 +169,7 @@ def _delimited(source: Any, header: int | None) -> CsvFile | None:
         return None
     limits = read_limits()
     check_size(str(path), path.stat().st_size, limits.bytes)
-    file = look_at(path, header, limits.rows)
+    file = open_csv(path, header=header, max_lines=limits.rows)
     check_cells(str(path), file.lines, len(file.names), limits.cells)
     return file
 
@@ -175,17 +181,16 @@ def _of_records(
     compact = np.dtypes.StringDType()
     parts: list[list[Any]] = [[] for _ in file.names]
     records: Iterator[list[str]] = (row for _, row in file.records())
-    notes = list(file.notes)
+    notes = [*file.notes, *([header_note(file.where, file.header)] if file.has_titles else [])]
     if (first := next(records, None)) is not None:
         ids = [n for n, name in enumerate(file.names) if name in text]
-        if len(ids) == 1 and are_units(first, ids[0]):
-            notes.append(f"{file.path.name}: the line below the header was read as units")
+        if len(ids) == 1 and is_unit_row(first, ids[0]):
+            notes.append(f"{Path(file.where).name}: the line below the header was read as units")
         else:
             records = chain([first], records)
     while block := list(islice(records, _BLOCK_RECORDS)):
         for part, texts in zip(parts, zip(*block, strict=True), strict=True):
             part.append(np.array(texts, dtype=compact))
-    comma = file.separator == ";"
     columns: dict[str, Cells] = {}
     for name in file.names:
         blocks = parts.pop(0)
@@ -193,7 +198,9 @@ def _of_records(
         if name in text:
             columns[name] = _as_text(cells)
         else:
-            columns[name], nearly = _tidy_text(cells, comma, missing.get(name, ()), name in strict)
+            columns[name], nearly = _tidy_text(
+                cells, file.decimal_comma, missing.get(name, ()), name in strict
+            )
             notes += _note(name, nearly) + _rounded_note(name, cells, columns[name])
     return Table(columns, len(columns[file.names[0]]), tuple(notes))
 
@@ -238,13 +245,13 @@ def _tidy_text(
     cells: list[str], comma: bool = False, also_missing: Collection[str] = (), strict: bool = False
 ) -> tuple[Cells, AlmostNumeric | None]:
     """Cells of text as what they are; with what was not quite a number, where that is so."""
-    known = without_markers(cells)
+    known = replace_missing_markers(cells)
     if also_missing:
         known = [None if cell and cell.strip() in also_missing else cell for cell in known]
     numbers = read_numbers(known, comma)
     if numbers is not None:
         return _pack_cells(numbers), None
-    nearly = None if strict else nearly_numbers(known, comma)
+    nearly = None if strict else read_almost_numbers(known, comma)
     return _pack_cells(known if nearly is None else nearly.numbers), nearly
 
 
@@ -253,12 +260,12 @@ def _note(name: str, nearly: AlmostNumeric | None) -> list[str]:
     if nearly is None:
         return []
     notes = [f"{name}: read as numbers, in {nearly.unit}"] if nearly.unit else []
-    if nearly.mixed:
-        few = some_of([short(cell) for cell in dict.fromkeys(nearly.mixed)])
+    if nearly.comma_cells:
+        few = some_of([short(cell) for cell in dict.fromkeys(nearly.comma_cells)])
         notes.append(f"{name}: decimal commas where other cells have points, read as such ({few})")
-    if nearly.odd:
-        few = some_of([short(cell) for cell in dict.fromkeys(nearly.odd)])
-        cells = "1 cell is" if len(nearly.odd) == 1 else f"{len(nearly.odd)} cells are"
+    if nearly.odd_cells:
+        few = some_of([short(cell) for cell in dict.fromkeys(nearly.odd_cells)])
+        cells = "1 cell is" if len(nearly.odd_cells) == 1 else f"{len(nearly.odd_cells)} cells are"
         kind = quote(f"{name}=category")
         notes.append(
             f"{name}: {cells} no number and taken as missing ({few}); --type {kind} takes the "
@@ -271,9 +278,12 @@ def _rounded_note(name: str, cells: Any, column: Cells) -> list[str]:
     """What is to be said of whole numbers that become others when they are inputs."""
     if isinstance(column, list):
         column = np.array([cell for cell in column if type(cell) is int], dtype=np.float64)
-    if column.dtype.kind not in "if" or not (np.abs(column.astype(np.float64)) >= WHOLE).any():
+    if (
+        column.dtype.kind not in "if"
+        or not (np.abs(column.astype(np.float64)) >= MAX_EXACT_INTEGER).any()
+    ):
         return []
-    found = rounded(cells.tolist() if isinstance(cells, np.ndarray) else cells)
+    found = inexact_integers(cells.tolist() if isinstance(cells, np.ndarray) else cells)
     if not found:
         return []
     count = "1 whole number" if len(found) == 1 else f"{len(found):,} whole numbers"

@@ -79,7 +79,8 @@ def _tell_one(
     found = entry(id_, value, details["noise"], details["note"], details["sure"])
     how = {name: details[name] for name in ("replace", "repeat", "key")}
     kept = campaign.tell_entries([found], **how)
-    became = [f"{id_}: {value} {'kept' if kept.new else 'was there already'}"]
+    read_as = f" as {found.y}" if "," in value else ""
+    became = [f"{id_}: {value} {'kept' + read_as if kept.new else 'was there already'}"]
     for words in (*(kept.superseded or became), *kept.doubts):
         say(words)
     if as_json:

@@ -24,7 +24,7 @@ from weal.campaign.rules import withdrawn
 from weal.errors import ReusedKey, UnknownId
 from weal.store.events import MAX_ID, MAX_KEY, MAX_NOTE
 from weal.store.protocol import Transaction
-from weal.tables.cells import read_value
+from weal.tables.cells import read_typed_number
 from weal.web.pages.campaigns import Once, form_key, store_upload
 from weal.web.request import CampaignRequest, Here, Writing
 from weal.web.server_folder import new_file
@@ -65,7 +65,7 @@ def tell(
     """Keep a label: once, however often the form is sent."""
     typed = {"value": value, "note": note, "again": again}
     try:
-        y = read_value(value, here.ledger.target or "the value")
+        y = read_typed_number(value, here.ledger.target or "the value")
         told = [entry(id, y, None, note.strip() or None)]
     except ValueError as error:
         return _bench(here, id, code=422, wrong=str(error), typed=typed)
@@ -134,7 +134,7 @@ def preview_number(
 ) -> Response:
     """How the number that is being typed will be kept."""
     try:
-        y = read_value(value, here.ledger.target or "the value") if value.strip() else None
+        y = read_typed_number(value, here.ledger.target or "the value") if value.strip() else None
     except ValueError as error:
         return here.page("bench/typed.html", y=None, wrong=str(error), value=value)
     return here.page("bench/typed.html", y=y, wrong=None, value=value)

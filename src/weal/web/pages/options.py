@@ -8,7 +8,7 @@ from fastapi.responses import FileResponse
 
 from weal.campaign.config import seconds
 from weal.store.events import MAX_ID
-from weal.tables.cells import read_value
+from weal.tables.cells import read_typed_number
 from weal.text import REASONS
 from weal.web.pages.campaigns import Once, form_key, store_upload
 from weal.web.request import CampaignRequest, Here, Writing
@@ -50,7 +50,7 @@ def change(
     wanted = {
         "acquisition": names[0] if len(names) == 1 else names,
         "lease": seconds(lease),
-        "goal": read_value(goal, "the goal") if goal.strip() else None,
+        "goal": read_typed_number(goal, "the goal") if goal.strip() else None,
         "warp": warp or None,
     }
     before = here.ledger.settings

@@ -14,12 +14,12 @@ from openpyxl import Workbook
 from openpyxl.styles import Font
 
 from shell import typed
-from table import hostile
-from table.test_plain_sheet import SHEET, rewritten
+from tables import hostile
+from tables.test_plain_sheet import SHEET, rewritten
 from weal.errors import TooLarge
 from weal.limits import Limits, read_limits, variable
 from weal.shards.parquet_file import convert
-from weal.tables.csv_reader import look_at
+from weal.tables.csv_reader import open_csv
 from weal.tables.results_reader import ResultColumns, read_results
 from weal.tables.table import read_table
 from weal.tables.text_records import check_cells
@@ -154,7 +154,7 @@ def test_lines_are_counted_in_every_encoding_and_with_every_end(tmp_path):
         for encoding in ("utf-8", "utf-8-sig", "utf-16"):
             path = tmp_path / f"{n}-{encoding}.csv"
             path.write_bytes(end.join(lines).encode(encoding))
-            assert look_at(path).lines == 4
+            assert open_csv(path).lines == 4
             assert read_table(path).n == 3
 
 
@@ -162,7 +162,7 @@ def test_the_end_of_a_line_may_fall_between_two_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr("weal.tables.text_records.BLOCK_BYTES", 5)
     path = tmp_path / "a.csv"
     path.write_bytes(b"id,a\r\n1,2\r\n3,4\r\n")
-    assert look_at(path).lines == 3
+    assert open_csv(path).lines == 3
 
 
 def test_a_pool_that_stays_on_disk_has_no_limit_of_rows(tmp_path, monkeypatch):

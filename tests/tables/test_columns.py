@@ -5,7 +5,7 @@ from datetime import datetime
 import numpy as np
 import pytest
 
-from weal.tables.cells import find_form, read_date
+from weal.tables.cells import find_date_form, read_date
 from weal.tables.columns import detect
 from weal.tables.table import table_of
 
@@ -95,7 +95,7 @@ def test_a_counter_that_was_asked_for_is_a_number():
     ],
 )
 def test_dates_as_people_write_them(text, form, moment):
-    assert find_form([text]) == form
+    assert find_date_form([text]) == form
     assert read_date(text, form) == datetime(*moment)
 
 
@@ -104,11 +104,11 @@ def test_dates_as_people_write_them(text, form, moment):
              "2024-03-01 25:00", "20240301", "2024-03/01", "0000-01-01", "0001-01-01 00:00+05:00"],
 )  # fmt: skip
 def test_what_is_no_date(text):
-    assert find_form([text]) is None
+    assert find_date_form([text]) is None
 
 
 def test_dates_that_read_both_ways_are_ambiguous_until_one_does_not():
-    assert find_form(["1/2/2024", "5/5/2024"]) == "ambiguous"
-    assert find_form(["1/2/2024", "5/13/2024"]) == "month-first"
-    assert find_form(["1/2/2024", "2024-03-01"]) is None
-    assert find_form([]) is None
+    assert find_date_form(["1/2/2024", "5/5/2024"]) == "ambiguous"
+    assert find_date_form(["1/2/2024", "5/13/2024"]) == "month-first"
+    assert find_date_form(["1/2/2024", "2024-03-01"]) is None
+    assert find_date_form([]) is None

@@ -8,7 +8,7 @@ import pytest
 from openpyxl import Workbook, load_workbook
 from openpyxl.styles import Font
 
-from weal.tables.excel_reader import plain_rows
+from weal.tables.excel_reader import read_plain_sheet
 
 PLAIN = [
     ["id", "T (°C)", "", "y", "note"],
@@ -49,7 +49,7 @@ def cut(row):
 @pytest.mark.parametrize("title", [None, "Sheet", "Zweites Blatt"])
 def test_cells_are_those_of_openpyxl(title):
     data = book(PLAIN, lambda sheet: setattr(sheet["A1"], "font", Font(bold=True)))
-    titles, rows = plain_rows(data, title)
+    titles, rows = read_plain_sheet(data, title)
     assert titles == ["Sheet", "Zweites Blatt"]
     told = by_openpyxl(data, title or "Sheet")
     assert [(n, cut(row)) for n, row in rows] == [(n, cut(row)) for n, row in told]
@@ -85,8 +85,8 @@ SHEET = "xl/worksheets/sheet1.xml"
     ],
 )
 def test_what_is_not_plain_is_left_to_openpyxl(data):
-    assert plain_rows(data, None) is None
+    assert read_plain_sheet(data, None) is None
 
 
 def test_a_sheet_that_is_not_there_is_left_to_openpyxl():
-    assert plain_rows(book(PLAIN), "Tabelle1") is None
+    assert read_plain_sheet(book(PLAIN), "Tabelle1") is None

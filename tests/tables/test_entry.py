@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weal.tables.cells import MINUS, number
+from weal.tables.cells import MINUS, read_typed_number
 
 
 @pytest.mark.parametrize(
@@ -14,10 +14,12 @@ from weal.tables.cells import MINUS, number
     [
         ("312.5", 312.5), (" 3.1e2 ", 310.0), (f"{MINUS}4", -4.0), (".5", 0.5), ("5.", 5.0),
         ("+2E-3", 0.002), ("007", 7.0), (3, 3.0), (2.5, 2.5), ("1e308", 1e308), ("-0", 0.0),
+        ("12,5", 12.5), (f"{MINUS}3,14", -3.14), (",5", 0.5), ("0,125", 0.125),
+        ("1234,567", 1234.567),
     ],
 )  # fmt: skip
 def test_numbers_are_taken(text, value):
-    assert number(text, "hardness") == value
+    assert read_typed_number(text, "hardness") == value
 
 
 @pytest.mark.parametrize(
@@ -32,9 +34,7 @@ def test_numbers_are_taken(text, value):
         (math.nan, "is 'nan'; write a finite number"),
         (math.inf, "write a finite number"),
         ("1e400", "is '1e400', which is too large"),
-        ("12,5", "is '12,5'; write it with a decimal point: 12.5"),
-        (f"{MINUS}3,14", "a decimal point: -3.14"),
-        (",5", "a decimal point: .5"),
+        ("007,5", "is '007,5'; write it with a decimal point: 007.5"),
         ("1,234", "write 1.234 or 1234, whichever is meant"),
         ("1,234.5", "without thousands separators: 1234.5"),
         ("1,234,567", "without thousands separators: 1234567"),
@@ -56,28 +56,33 @@ def test_numbers_are_taken(text, value):
 )
 def test_everything_else_is_refused_with_the_field_and_what_to_write(text, says):
     with pytest.raises(ValueError, match=r"^hardness is ") as caught:
-        number(text, "hardness")
+        read_typed_number(text, "hardness")
     assert says in str(caught.value)
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_every_float_that_python_writes_is_read_back(value):
-    assert number(repr(value), "y") == value
-    assert number(repr(value).replace("-", MINUS), "y") == value
+    assert read_typed_number(repr(value), "y") == value
+    assert read_typed_number(repr(value).replace("-", MINUS), "y") == value
 
 
 @given(st.text())
 def test_any_text_gives_a_finite_number_or_an_error_with_the_field(text):
     try:
-        value = number(text, "the label of A-1")
+        value = read_typed_number(text, "the label of A-1")
     except ValueError as error:
         assert str(error).startswith("the label of A-1 is ")  # noqa: PT017
     else:
         assert math.isfinite(value)
-        assert value == float(text.replace(MINUS, "-"))
+        assert value == float(text.replace(MINUS, "-").replace(",", "."))
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, places=2))
-def test_a_decimal_comma_is_always_answered_with_a_point(value):
-    with pytest.raises(ValueError, match=f"point: {value:f}$"):
-        number(f"{value:f}".replace(".", ","), "y")
+def test_two_decimals_after_a_comma_are_read(value):
+    assert read_typed_number(f"{value:f}".replace(".", ","), "y") == float(value)
+
+
+@given(st.integers(1, 999), st.integers(0, 999))
+def test_three_digits_after_a_comma_may_be_thousands(thousands, rest):
+    with pytest.raises(ValueError, match=f"write {thousands}.{rest:03} or {thousands}{rest:03}"):
+        read_typed_number(f"{thousands},{rest:03}", "y")
