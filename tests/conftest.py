@@ -5,9 +5,12 @@ Hypothesis draws the same examples each time: a run that fails does so again. Ot
 """
 
 import signal
+from contextlib import ExitStack
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from constants import changed_constants
 
 CALM = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
 settings.register_profile("same", derandomize=True, database=None, **CALM)
@@ -17,6 +20,13 @@ settings.load_profile("same")
 # Who runs the tests in the background may have made them deaf to Ctrl-C, and so would children be.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def constants():
+    """Change constants of a module until the end of the test: constants(module, NAME=value)."""
+    with ExitStack() as stack:
+        yield lambda module, **values: stack.enter_context(changed_constants(module, **values))
 
 
 def pytest_terminal_summary(terminalreporter, config):

@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 
 from three_inputs import ALL, MODELS, X, y
 from weal import EnsembleGPRegressor, Kernel, Scaling
-from weal.core.paper import ensemble
+from weal.core.paper import ensemble, random_features
 
 
 def regressor(kind="features", **changes):
@@ -212,10 +212,8 @@ def test_data_absurdly_far_away_is_refused_and_changes_nothing(kind):
 
 
 @ALL
-def test_a_fold_that_breaks_off_changes_nothing(kind, monkeypatch):
-    monkeypatch.setattr(
-        "weal.core.paper.random_features.BLOCK_BYTES", 1
-    )  # one label for each block
+def test_a_fold_that_breaks_off_changes_nothing(kind, monkeypatch, constants):
+    constants(random_features, BLOCK_BYTES=1)  # one label for each block
     folds = []
 
     def interrupted(*arguments):

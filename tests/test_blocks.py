@@ -1,44 +1,32 @@
 """The answer of a learner does not depend on the number of blocks that its pool is walked in."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from learning import OUTSIDE, POOL, a_learner, measure, model, outlook, teach
-from weal.core.paper import random_features
-from weal.learner.pools import memory, score_pass
+from reference.pools import lower_limits
 
 KINDS = pytest.mark.parametrize("approximation", ["features", "exact", "inducing"])
 LIMITS = {
-    "scored in blocks": {"SCORE_BLOCK_CANDIDATES": 7},
-    "scored one by one": {"SCORE_BLOCK_CANDIDATES": 1},
-    "walked in blocks": {"MIN_CANDIDATES_FOR_OWN_GROUP": 10, "BLOCK_CANDIDATES": 7},
+    "scored in blocks": {"score_block": 7},
+    "scored one by one": {"score_block": 1},
+    "walked in blocks": {"own_group": 10, "block": 7},
     "recomputed": {"memory": 0},
     "recomputed in blocks": {
         "memory": 0,
-        "MIN_CANDIDATES_FOR_OWN_GROUP": 10,
-        "SCORE_BLOCK_CANDIDATES": 11,
+        "own_group": 10,
+        "score_block": 11,
     },
-    "outgrown": {"memory": 3 * 60 * 13 * 2 * 8, "SCORE_BLOCK_CANDIDATES": 50},
+    "outgrown": {"memory": 3 * 60 * 13 * 2 * 8, "score_block": 50},
 }
 
 
 @pytest.fixture
-def lower(monkeypatch):
+def lower(constants):
     """Lower the limits; what is left are options of the learner."""
-
-    def apply(limits):
-        options = dict(limits)
-        for owner, name in (
-            (memory, "MIN_CANDIDATES_FOR_OWN_GROUP"),
-            (memory, "BLOCK_CANDIDATES"),
-            (score_pass, "SCORE_BLOCK_CANDIDATES"),
-        ):
-            if name in options:
-                monkeypatch.setattr(owner, name, options.pop(name))
-        monkeypatch.setattr(random_features, "BLOCK_BYTES", 9_000)
-        return options
-
-    return apply
+    return partial(lower_limits, constants, feature_bytes=9_000)
 
 
 def course(name, approximation, **options):
@@ -52,7 +40,7 @@ def course(name, approximation, **options):
 @pytest.mark.parametrize("limits", LIMITS)
 def test_the_same_is_asked_however_the_pool_is_walked(lower, name, approximation, limits):
     expected, plain = course(name, approximation)
-    found, learner = course(name, approximation, **lower(LIMITS[limits]))
+    found, learner = course(name, approximation, **lower(**LIMITS[limits]))
     assert found == expected
     np.testing.assert_allclose(learner.predicted_error(), plain.predicted_error(), rtol=1e-9)
     for row, was in zip(learner.history, plain.history, strict=True):
@@ -87,7 +75,7 @@ def test_a_pointwise_function_of_the_users_own_is_given_blocks_and_picks_the_sam
     lower, monkeypatch, approximation, together
 ):
     picks, sizes = [], []
-    lower({"SCORE_BLOCK_CANDIDATES": 17})
+    lower(score_block=17)
     for pointwise in (False, True):
         monkeypatch.setattr(hunch, "pointwise", pointwise, raising=False)
         monkeypatch.setattr(hunch, "seen", [], raising=False)
@@ -100,7 +88,7 @@ def test_a_pointwise_function_of_the_users_own_is_given_blocks_and_picks_the_sam
 
 def test_the_blocks_of_a_pointwise_function_are_rows_of_the_pool(lower):
     """In order, each once, with the inputs that belong to them."""
-    lower({"SCORE_BLOCK_CANDIDATES": 17})
+    lower(score_block=17)
     rows = []
 
     def looks(belief):

@@ -174,9 +174,8 @@ def test_with_all_labels_taken_back_learning_starts_again():
     assert_same(learner.model, EnsembleGPRegressor(scaling=scaling).fit(X[33:63], y[33:63]))
 
 
-def test_beyond_so_many_labels_a_refresh_takes_inducing_points(monkeypatch):
-    monkeypatch.setattr(expert_kind, "MAX_LABELS_ALWAYS_EXACT", 20)
-    monkeypatch.setattr(expert_kind, "MAX_FACTOR_BYTES", 8 * 12 * 20**2)
+def test_beyond_so_many_labels_a_refresh_takes_inducing_points(constants):
+    constants(expert_kind, MAX_LABELS_ALWAYS_EXACT=20, MAX_FACTOR_BYTES=8 * 12 * 20**2)
     model = EnsembleGPRegressor(random_state=0).fit(X[:10], y[:10])
     assert isinstance(told(model, 10, 24).model_.embedding_, RawInputs)
     assert isinstance(told(model, 24, 25).model_.embedding_, InducingFeatures)

@@ -447,8 +447,8 @@ def test_sessions_remove_sessions_alone(tmp_path, stranger):
     assert contents(tmp_path) == before
 
 
-def test_scores_that_are_forgotten_take_nothing_else_along(monkeypatch):
-    monkeypatch.setattr(kept_scores, "SCORE_CACHE_BYTES", 0)
+def test_scores_that_are_forgotten_take_nothing_else_along(constants):
+    constants(kept_scores, SCORE_CACHE_BYTES=0)
     kept_scores.keep("a", 0, np.zeros((1, 4), np.float32))
     folder = kept_scores._kept.folder
     (folder / "notes.txt").write_bytes(NOTES)

@@ -86,9 +86,9 @@ def test_more_probable_intervals_hold_the_less_probable(levels):
     assert (np.diff(high, axis=0) >= 0.0).all()
 
 
-def test_blocks_change_nothing(model, monkeypatch):
+def test_blocks_change_nothing(model, constants):
     whole = model.predict_quantiles(x_new, [0.05, 0.7])
-    monkeypatch.setattr(random_features, "BLOCK_BYTES", 1)
+    constants(random_features, BLOCK_BYTES=1)
     assert_allclose(model.predict_quantiles(x_new, [0.05, 0.7]), whole, rtol=1e-12)
 
 

@@ -66,15 +66,15 @@ def test_it_does_with_little_noise_and_many_labels_too(approximation, noise, tmp
     keeps_up(a_learner("multi", model=given, pool=points(200)), tmp_path, 45, every=7)
 
 
-def test_it_does_with_single_precision_features(tmp_path, monkeypatch):
-    monkeypatch.setattr(memory, "MIN_FLOAT32_CANDIDATES", 50)
+def test_it_does_with_single_precision_features(tmp_path, constants):
+    constants(memory, MIN_FLOAT32_CANDIDATES=50)
     learner = a_learner("multi")
     assert outlook(learner).pool.dtype == np.float32
     keeps_up(learner, tmp_path, 20)
 
 
-def test_it_does_with_features_that_are_not_cached_and_experts_apart(tmp_path, monkeypatch):
-    monkeypatch.setattr(memory, "MIN_CANDIDATES_FOR_OWN_GROUP", 50)
+def test_it_does_with_features_that_are_not_cached_and_experts_apart(tmp_path, constants):
+    constants(memory, MIN_CANDIDATES_FOR_OWN_GROUP=50)
     keeps_up(a_learner("ivr", memory=0), tmp_path, 12)
     keeps_up(a_learner("gpm-var", model=model(prior_weights=[1.0, 1e-14, 1.0])), tmp_path, 12)
 

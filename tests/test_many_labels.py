@@ -24,10 +24,9 @@ def labels(n, seed=0, d=4):
 
 
 @pytest.fixture
-def soon(monkeypatch):
+def soon(constants):
     """The limits of thousands of labels, met with tens of them."""
-    monkeypatch.setattr(expert_kind, "MAX_LABELS_ALWAYS_EXACT", 40)
-    monkeypatch.setattr(expert_kind, "MAX_FACTOR_BYTES", 8 * 160**2)
+    constants(expert_kind, MAX_LABELS_ALWAYS_EXACT=40, MAX_FACTOR_BYTES=8 * 160**2)
 
 
 def kind(kernel, t, M=1, lam=1e-2, name="auto"):
@@ -80,9 +79,9 @@ def test_the_points_depend_on_the_set_of_inputs_alone():
 
 @pytest.mark.usefixtures("soon")
 @pytest.mark.parametrize("enough", [1e-9, 1e-3])
-def test_a_switch_does_not_lose_what_was_learnt(enough, monkeypatch):
+def test_a_switch_does_not_lose_what_was_learnt(enough, constants):
     """From exact experts to inducing points and on: errors fall, but for the noise of one fit."""
-    monkeypatch.setattr(expert_kind, "MAX_REMAINDER_NOISE_SHARE", enough)
+    constants(expert_kind, MAX_REMAINDER_NOISE_SHARE=enough)
     X, y, _ = labels(500)
     new, _, f = labels(400, 10)
     errors, kinds = [], []
@@ -125,13 +124,12 @@ def test_a_learner_goes_on_beyond_the_switch_and_within_its_memory():
     assert asked[0] == asked[1]
 
 
-def test_what_few_labels_have_found_is_fitted_to_more_as_if_these_had_found_it(monkeypatch):
+def test_what_few_labels_have_found_is_fitted_to_more_as_if_these_had_found_it(constants):
     X, y, _ = labels(300, 5)
     new, _, f = labels(400, 15)
 
     def error(few, more):
-        monkeypatch.setattr(expert_selection, "EVIDENCE_LABELS", few)
-        monkeypatch.setattr(expert_selection, "REFINED_LABELS", more)
+        constants(expert_selection, EVIDENCE_LABELS=few, REFINED_LABELS=more)
         model = EnsembleGPRegressor().fit(X, y)
         return np.mean((model.predict(new) - f) ** 2) / f.var()
 
@@ -140,8 +138,8 @@ def test_what_few_labels_have_found_is_fitted_to_more_as_if_these_had_found_it(m
     assert refined - all_ < 0.25 * (few - all_)
 
 
-def test_many_labels_are_judged_by_some_whatever_their_order(monkeypatch):
-    monkeypatch.setattr(tracked_points, "MAX_VALIDATION_LABELS", 10)
+def test_many_labels_are_judged_by_some_whatever_their_order(constants):
+    constants(tracked_points, MAX_VALIDATION_LABELS=10)
     X, y, _ = labels(30)
     noise = np.zeros(30)
     order = np.random.default_rng(2).permutation(30)

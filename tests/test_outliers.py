@@ -148,9 +148,9 @@ def test_a_decimal_point_that_slipped_is_found_within_the_range_of_labels():
     assert sure.model_.fold.right.all()
 
 
-def test_a_slip_is_found_among_labels_that_evidence_does_not_look_at(monkeypatch):
+def test_a_slip_is_found_among_labels_that_evidence_does_not_look_at(constants):
     y, at = slipped(60)
-    monkeypatch.setattr(expert_selection, "EVIDENCE_LABELS", 40)
+    constants(expert_selection, EVIDENCE_LABELS=40)
     rows = expert_selection.evidence_rows(X[:60], fitted(y).model_.fold.seen.y, np.zeros(60))
     for one in (at, *np.setdiff1d(np.flatnonzero(y > 30.0), rows)[:2]):
         told = Y[:60] - 80.0
@@ -295,9 +295,9 @@ def test_every_label_told_stands_beside_what_the_others_expect():
     assert np.abs(found.mean - np.sin(X[:, 0])).max() < 0.1
 
 
-def test_where_most_labels_are_equal_none_is_doubted_however_many_there_are(monkeypatch):
+def test_where_most_labels_are_equal_none_is_doubted_however_many_there_are(constants):
     """Below a limit of detection, say: their robust sd is 0, and tells nothing of the others."""
-    monkeypatch.setattr(expert_selection, "EVIDENCE_LABELS", 20)
+    constants(expert_selection, EVIDENCE_LABELS=20)
     y = np.where(X[:, 0] > 0.4, Y, 0.0)
     assert np.median(y) == 0.0
     model = EnsembleGPRegressor(random_state=0).fit(X[:60], y[:60])

@@ -7,11 +7,9 @@ import pytest
 
 from learning import seen_by_functions
 from reference.cases import frozen
-from reference.pools import M, Told, world
+from reference.pools import M, Told, lower_limits, world
 from weal.core.extensions.more_acquisitions import ivr
-from weal.core.paper import random_features
 from weal.core.paper.acquisition import NEGLIGIBLE_WEIGHT
-from weal.learner.pools import memory
 
 KINDS = ("features", "encoded", "exact")
 ON_FEATURES = KINDS[:2]
@@ -21,27 +19,18 @@ OUTGROWN = 4 * 40 * 21 * 2 * 8  # bytes of V of exact experts, with room, at 20 
 WAYS = {
     "together": {},
     "recomputed": {"memory": 0},
-    "one by one": {"MIN_CANDIDATES_FOR_OWN_GROUP": 10},
-    "one by one, in blocks": {"MIN_CANDIDATES_FOR_OWN_GROUP": 10, "BLOCK_CANDIDATES": 7},
-    "one by one, recomputed": {"MIN_CANDIDATES_FOR_OWN_GROUP": 10, "memory": 0},
+    "one by one": {"own_group": 10},
+    "one by one, in blocks": {"own_group": 10, "block": 7},
+    "one by one, recomputed": {"own_group": 10, "memory": 0},
     "outgrown": {"memory": OUTGROWN},
-    "one by one, outgrown": {"MIN_CANDIDATES_FOR_OWN_GROUP": 10, "memory": OUTGROWN},
+    "one by one, outgrown": {"own_group": 10, "memory": OUTGROWN},
 }
 
 
 @pytest.fixture
-def limits(monkeypatch):
+def limits(constants):
     """Lower the limits; what is left are arguments of the belief."""
-
-    def lower(way, **more):
-        settings = {**WAYS[way], **more}
-        for name in ("MIN_CANDIDATES_FOR_OWN_GROUP", "BLOCK_CANDIDATES", "MIN_FLOAT32_CANDIDATES"):
-            if name in settings:
-                monkeypatch.setattr(memory, name, settings.pop(name))
-        monkeypatch.setattr(random_features, "BLOCK_BYTES", 12_000)  # recomputed in some ten blocks
-        return settings
-
-    return lower
+    return lambda way, **more: lower_limits(constants, **WAYS[way], **more)
 
 
 def check(belief, place, ens, atol=1e-12):
@@ -72,7 +61,7 @@ def test_after_many_labels_the_belief_is_the_one_from_scratch(limits, name, way,
 @pytest.mark.parametrize("ratio", [1e-1, 1e-3, 1e-5])
 def test_single_precision_features_leave_the_error_that_is_promised(limits, name, way, ratio):
     place = world(name, ratio=ratio)
-    belief = place.belief(**limits(way, MIN_FLOAT32_CANDIDATES=10, everyone=True))
+    belief = place.belief(**limits(way, float32=10, everyone=True))
     assert belief.dtype == np.float32
     assert belief.mu.dtype == belief.v.dtype == np.float64
     told = Told.none(place)
@@ -84,7 +73,7 @@ def test_single_precision_features_leave_the_error_that_is_promised(limits, name
 
 
 def test_large_pools_are_single_unless_there_is_a_reference_or_no_feature(limits):
-    settings = limits("together", MIN_FLOAT32_CANDIDATES=40)
+    settings = limits("together", float32=40)
     for name in KINDS:
         place = world(name)
         single = name != "exact"
@@ -99,9 +88,7 @@ def test_on_a_large_pool_the_best_by_ivr_is_the_best(limits, ratio):
     errors of 1e-7 in q, scores were wrong by up to 17 times the best, and the choice with them.
     """
     place = world("features", ratio=ratio, U=300)
-    belief = place.belief(
-        reference=place.X, **limits("together", MIN_FLOAT32_CANDIDATES=10, everyone=True)
-    )
+    belief = place.belief(reference=place.X, **limits("together", float32=10, everyone=True))
     told = Told.none(place)
     told.tell_many(belief, 3, 120)
     ens = told.ens
@@ -190,7 +177,7 @@ def test_a_candidate_is_the_same_point_for_all_experts_however_the_pool_is_kept(
 ):
     """In float64 always, and for experts that are not held too."""
     place = world(name)
-    belief = place.belief(**limits(way, MIN_FLOAT32_CANDIDATES=10 if single else 10**9))
+    belief = place.belief(**limits(way, float32=10 if single else 10**9))
     told = Told.none(place)
     for seed in (8, 9):
         for n in (0, 17, 39):

@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 from reference.cases import frozen
-from reference.pools import M, Told, world
+from reference.pools import M, Told, lower_limits, world
 from weal.core.extensions.more_acquisitions import ACQUISITIONS
-from weal.core.paper import random_features
 from weal.core.paper.acquisition import NEGLIGIBLE_WEIGHT, Belief
 from weal.core.scaling import Scaling
 from weal.core.tie_breaking import best as best_of_all
-from weal.learner.pools import memory, score_pass, shard_pass
+from weal.learner.pools import shard_pass
 from weal.learner.pools.combined_scores import ShardContext
 from weal.learner.pools.protocol import ScorePass
 from weal.learner.pools.sharded import ShardedPool
@@ -35,17 +34,8 @@ def in_memory(place, ens, reference, **settings):
 def with_limits(**limits):
     """A pool in memory with lower limits, so that 40 candidates are many."""
 
-    def make(place, ens, reference, monkeypatch):
-        settings = dict(limits)
-        monkeypatch.setattr(random_features, "BLOCK_BYTES", 12_000)
-        for owner, name in (
-            (memory, "MIN_CANDIDATES_FOR_OWN_GROUP"),
-            (memory, "BLOCK_CANDIDATES"),
-            (score_pass, "SCORE_BLOCK_CANDIDATES"),
-        ):
-            if name in settings:
-                monkeypatch.setattr(owner, name, settings.pop(name))
-        return in_memory(place, ens, reference, **settings)
+    def make(place, ens, reference, constants):
+        return in_memory(place, ens, reference, **lower_limits(constants, **limits))
 
     return make
 
@@ -53,9 +43,9 @@ def with_limits(**limits):
 def in_shards(rows, threads):
     """A pool in shards of so many rows, read by so many threads."""
 
-    def make(place, ens, reference, monkeypatch):
-        monkeypatch.setattr(shards, "MEMORY_SHARD_ROWS", rows)
-        monkeypatch.setattr(shard_pass, "MIN_BLOCK_ROWS", 5)
+    def make(place, ens, reference, constants):
+        constants(shards, MEMORY_SHARD_ROWS=rows)
+        constants(shard_pass, MIN_BLOCK_ROWS=5)
         opened = shards.open_pool(place.X, ids=[f"row {n}" for n in range(len(place.X))])
         as_it_is = Scaling(np.zeros(place.X.shape[1]), np.ones(place.X.shape[1]))
         where = ShardContext(read_shards(opened, 5), ThreadExecutor(threads), 5, None, {})
@@ -66,17 +56,13 @@ def in_shards(rows, threads):
 
 POOLS = {
     "in memory": with_limits(),
-    "scored in blocks": with_limits(SCORE_BLOCK_CANDIDATES=7),
-    "experts apart, in blocks": with_limits(
-        MIN_CANDIDATES_FOR_OWN_GROUP=10, BLOCK_CANDIDATES=7, SCORE_BLOCK_CANDIDATES=11
-    ),
+    "scored in blocks": with_limits(score_block=7),
+    "experts apart, in blocks": with_limits(own_group=10, block=7, score_block=11),
     "recomputed": with_limits(memory=0),
-    "recomputed, all in blocks": with_limits(
-        memory=0, MIN_CANDIDATES_FOR_OWN_GROUP=10, SCORE_BLOCK_CANDIDATES=1
-    ),
+    "recomputed, all in blocks": with_limits(memory=0, own_group=10, score_block=1),
     "in shards": in_shards(13, 3),
     "in shards of one": in_shards(1, 1),
-    "outgrown": with_limits(memory=M * U * 13 * 2 * 8, SCORE_BLOCK_CANDIDATES=13),
+    "outgrown": with_limits(memory=M * U * 13 * 2 * 8, score_block=13),
 }
 KINDS = ("features", "encoded", "exact")
 FUNCTIONS = {
@@ -96,11 +82,11 @@ def one_by_one(function):
 
 
 @pytest.fixture(params=[(pool, kind) for pool in POOLS for kind in KINDS], ids="-".join)
-def case(request, monkeypatch):
+def case(request, constants):
     """A world, a pool on it, and 25 labels that both have seen."""
     name, kind = request.param
     place = world(kind, U=U)
-    pool = POOLS[name](place, place.ens, place.R, monkeypatch)
+    pool = POOLS[name](place, place.ens, place.R, constants)
     told = Told.none(place)
     told.tell_many(pool, 1, 25, log_w=WEIGHTS)
     return place, pool, told

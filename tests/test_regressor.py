@@ -252,14 +252,14 @@ def test_the_density_has_unit_mass_and_adds_noise_to_what_predict_says(
 @MAGNITUDES
 @DICTIONARIES
 @pytest.mark.parametrize("block", [1, 10_000])
-def test_blocks_change_nothing(approximation, magnitude, kernels, block, monkeypatch):
+def test_blocks_change_nothing(approximation, magnitude, kernels, block, constants):
     def learn(model):
         model.fit(X, y, sample_noise=np.linspace(1.0, 90.0, 25))
         return model.partial_fit(x_new[:9], y[:9], sample_noise=30.0)
 
     whole = learn(regressor(kernels, approximation, magnitude))
     expected = *whole.predict(x_new, return_std=True), whole.log_predictive_density(X, y)
-    monkeypatch.setattr(random_features, "BLOCK_BYTES", block)
+    constants(random_features, BLOCK_BYTES=block)
     blocked = learn(clone(whole))
     for model in (whole, blocked):
         found = *model.predict(x_new, return_std=True), model.log_predictive_density(X, y)

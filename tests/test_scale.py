@@ -27,23 +27,13 @@ def labels(n, seed=0, d=4, noise=0.1):
 
 
 @pytest.fixture
-def soon(monkeypatch):
+def soon(constants):
     """The limits of thousands of labels and candidates, met with tens of them."""
-    for module, name, value in (
-        (expert_kind, "MAX_LABELS_ALWAYS_EXACT", 40),
-        (expert_kind, "MOST_EXACT", 60),
-        (core_leave_one_out, "ROOT_LABELS", 40),
-        (leave_one_out, "ALL_LABELS", 60),
-        (leave_one_out, "SOME_LABELS", 30),
-        (trend_module, "MAX_LABELS_RESELECTED", 15),
-        (trend_module, "AS_IT_WAS", 12),
-        (trend_module, "MANY", 60),
-        (trend_module, "REPLAYED", 20),
-        (candidate_sample, "SAMPLED_FROM", 40),
-        (candidate_sample, "LEAST_COMPARED", 50),
-        (candidate_sample, "ASK_WORK", 1),
-    ):
-        monkeypatch.setattr(module, name, value)
+    constants(expert_kind, MAX_LABELS_ALWAYS_EXACT=40, MOST_EXACT=60)
+    constants(core_leave_one_out, ROOT_LABELS=40)
+    constants(leave_one_out, ALL_LABELS=60, SOME_LABELS=30)
+    constants(trend_module, MAX_LABELS_RESELECTED=15, AS_IT_WAS=12, MANY=60, REPLAYED=20)
+    constants(candidate_sample, SAMPLED_FROM=40, LEAST_COMPARED=50, ASK_WORK=1)
 
 
 @pytest.fixture(scope="module")
@@ -55,8 +45,8 @@ def model():
 
 
 @pytest.mark.usefixtures("soon")
-def test_beyond_some_labels_no_expert_is_exact_and_the_work_of_labels_is_bounded(monkeypatch):
-    monkeypatch.setattr(expert_kind, "LABEL_WORK", 300 * 25**2)
+def test_beyond_some_labels_no_expert_is_exact_and_the_work_of_labels_is_bounded(constants):
+    constants(expert_kind, LABEL_WORK=300 * 25**2)
     X, y = labels(300, noise=1e-5)
     fitted = EnsembleGPRegressor(random_state=1, outliers=False).fit(X, y).model_
     assert isinstance(fitted.embedding_, InducingFeatures)
@@ -73,9 +63,9 @@ def test_ten_thousand_labels_are_within_the_memory_that_is_promised():
     assert expert_kind.most_points(1, 4000) == expert_kind.MAX_INDUCING_POINTS  # as before
 
 
-def test_labels_left_out_by_the_posterior_are_those_left_out_by_the_factor(model, monkeypatch):
+def test_labels_left_out_by_the_posterior_are_those_left_out_by_the_factor(model, constants):
     by_root = without_each(model.fold)
-    monkeypatch.setattr(core_leave_one_out, "ROOT_LABELS", 40)
+    constants(core_leave_one_out, ROOT_LABELS=40)
     by_weights = without_each(model.fold)
     assert isinstance(model.embedding_, InducingFeatures)
     np.testing.assert_allclose(by_weights.mu, by_root.mu, rtol=1e-6, atol=1e-8)
@@ -84,8 +74,8 @@ def test_labels_left_out_by_the_posterior_are_those_left_out_by_the_factor(model
 
 @pytest.mark.parametrize("approximation", ["inducing", "exact", "features"])
 @pytest.mark.parametrize("most", [40, 2000])
-def test_some_labels_are_left_out_of_all_others(approximation, most, monkeypatch):
-    monkeypatch.setattr(core_leave_one_out, "ROOT_LABELS", most)
+def test_some_labels_are_left_out_of_all_others(approximation, most, constants):
+    constants(core_leave_one_out, ROOT_LABELS=most)
     X, y = labels(90)
     given = {"approximation": approximation, "random_state": 1, "outliers": False}
     model = EnsembleGPRegressor(**given).fit(X, y).model_
@@ -176,14 +166,14 @@ def test_the_best_of_a_sample_is_among_the_best_as_often_as_is_said():
     assert abs((ranks < share * 20_000).mean() - candidate_sample.SURE) < 0.01
 
 
-def test_a_summary_of_many_rows_is_what_predictions_and_intervals_say(monkeypatch):
+def test_a_summary_of_many_rows_is_what_predictions_and_intervals_say(constants):
     X, y = labels(30, 8)
     model = EnsembleGPRegressor(random_state=1).fit(X, 50.0 * y).model_
     new, _ = labels(200, 3)
     mean, sd = model.predict(new, return_std=True)
     low, high = model.predict_interval(new, 0.8)
     np.testing.assert_array_equal(model.summary(new, 0.8), [mean, sd, low, high])
-    monkeypatch.setattr(model_module, "EXACT_ROWS", 199)
+    constants(model_module, EXACT_ROWS=199)
     found = model.summary(new, 0.8)
     np.testing.assert_array_equal(found[:2], [mean, sd])
     assert np.abs(found[2:] - [low, high]).max() < 1e-8 * (high - low).max()

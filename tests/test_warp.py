@@ -81,13 +81,13 @@ def test_the_density_integrates_to_one_and_agrees_with_the_quantiles(model):
     assert_allclose(inside, [0.6 - 1e-4, 0.4 - 1e-4], atol=2e-5)
 
 
-def test_mean_and_sd_are_those_of_quadrature(model, monkeypatch):
+def test_mean_and_sd_are_those_of_quadrature(model, constants):
     """Normal experts of variance `magnitude v`, as everywhere; the label that f makes expected.
 
     As if the tails of normals were believed: where little is known, means are nearer the medians
     (`core/test_bend.py`).
     """
-    monkeypatch.setattr(bends, "MAX_WARPED_MEAN_VARIANCE", np.inf)
+    constants(bends, MAX_WARPED_MEAN_VARIANCE=np.inf)
     plain, back = by_hand(model)
     ens = plain.ensemble_
     mu, v = ens.experts.predict(plain.model_.points(x_new))

@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 
 import weal.benchmark
+from constants import changed_constants
+from weal.benchmark import job_executor as job_executor_module
 from weal.benchmark.job_executor import cluster
 from weal.errors import WorkerLost
 
@@ -27,10 +29,9 @@ def numbers(table):
 def address():
     """A cluster that takes its time where others are at work."""
     with (
-        pytest.MonkeyPatch.context() as patch,
+        changed_constants(job_executor_module, _CONNECT_SECONDS=300),
         clusters.running(n_workers=2, threads_per_worker=2, processes=True) as local,
     ):
-        patch.setattr("weal.benchmark.job_executor._CONNECT_SECONDS", 300)
         yield local.scheduler_address
 
 
@@ -63,8 +64,8 @@ def test_a_worker_that_is_killed_costs_no_curve(address, here):
     pd.testing.assert_frame_equal(numbers(there), numbers(here), check_exact=True)
 
 
-def test_a_cluster_that_does_not_answer_is_reported(monkeypatch):
-    monkeypatch.setattr("weal.benchmark.job_executor._CONNECT_SECONDS", 0.5)
+def test_a_cluster_that_does_not_answer_is_reported(constants):
+    constants(job_executor_module, _CONNECT_SECONDS=0.5)
     with pytest.raises(WorkerLost, match="no Dask scheduler answers at tcp:"):
         weal.benchmark.run("higdon", "random", scheduler="tcp://127.0.0.1:9", **SIZES)
 

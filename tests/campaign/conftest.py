@@ -78,9 +78,9 @@ def store(url):
 
 
 @pytest.fixture(params=[(3, 0, 0), (99,)], ids=["log", "rollback"])
-def journal(request, monkeypatch):
+def journal(request, constants):
     """Both journals of SQLite, whatever its version."""
-    monkeypatch.setattr(sqlite_file, "SAFE_LOG", request.param)
+    constants(sqlite_file, SAFE_LOG=request.param)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import wait
 
 from campaign import dying
+from constants import changed_constants, set_constants
 
 FORK = get_context("fork")
 COUNT = 8
@@ -89,10 +90,9 @@ def upgrading(url, rounds):
                 make(store, names(20))
                 store.close()
             barrier.wait()
-            before = statements.SQLITE
-            statements.SQLITE = (*before, ("CREATE TABLE weal_more (a)",))
-            tell(open_store(place), f"id{k}", float(k))
-            statements.SQLITE = before
+            steps = (*statements.SQLITE, ("CREATE TABLE weal_more (a)",))
+            with changed_constants(statements, SQLITE=steps):
+                tell(open_store(place), f"id{k}", float(k))
         return "fine"
 
     return crowd(work)
@@ -208,9 +208,8 @@ def counting(url, asks):
     from weal.campaign.campaign import open_campaign
     from weal.store import sqlite
 
-    postgres.LOCK_TIMEOUT_SECONDS = sqlite.LOCK_TIMEOUT_SECONDS = (
-        600.0  # turns are waited for however slow the machine is
-    )
+    for module in (postgres, sqlite):  # turns are waited for however slow the machine is
+        set_constants(module, LOCK_TIMEOUT_SECONDS=600.0)
 
     def work(k, barrier):
         chosen, offers = [], suggestions._offers
@@ -243,8 +242,8 @@ if __name__ == "__main__":
     from weal.store import postgres, sqlite_file, statements
     from weal.store.protocol import open_store
 
-    postgres.RECONNECT_SECONDS = sqlite_file.BUSY_TIMEOUT_SECONDS = (
-        600.0  # a machine that is busy is not a lost one
-    )
+    # A machine that is busy is not a lost one.
+    set_constants(postgres, RECONNECT_SECONDS=600.0)
+    set_constants(sqlite_file, BUSY_TIMEOUT_SECONDS=600.0)
     what, *arguments = sys.argv[1:]
     print(json.dumps(globals()[what](*arguments)))

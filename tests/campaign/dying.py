@@ -15,6 +15,8 @@ import sys
 import time
 from pathlib import Path
 
+from constants import set_constants
+
 TESTS = Path(__file__).parents[1]
 AT_MOST = 40  # labels of one teller, should whoever kills it come late
 
@@ -98,11 +100,8 @@ def at(url, point, times, deed):
         "upgrade": lambda store: None,
     }
     if deed == "upgrade":
-        statements.SQLITE = (
-            *statements.SQLITE,
-            ("CREATE TABLE weal_more (a)",),
-            ("DROP TABLE weal_more",),
-        )
+        steps = (("CREATE TABLE weal_more (a)",), ("DROP TABLE weal_more",))
+        set_constants(statements, SQLITE=(*statements.SQLITE, *steps))
     deeds[deed](open_store(url))
     return "survived"
 

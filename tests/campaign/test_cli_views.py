@@ -15,6 +15,7 @@ import pytest
 import weal
 from campaign.alloys import TOLD, N, hardness
 from shell import typed
+from weal.cli import screen as screen_module
 
 WEAL = [sys.executable, "-c", "from weal.cli.main import main; main()"]
 
@@ -168,9 +169,9 @@ def test_ctrl_c_ends_a_command_with_one_line_and_130(bare, monkeypatch):
     assert typed("status", "bare").complaint == "weal: stopped"
 
 
-def test_work_that_takes_a_while_is_spoken_of_and_other_work_is_not(bare, monkeypatch):
+def test_work_that_takes_a_while_is_spoken_of_and_other_work_is_not(bare, constants):
     assert typed("ask", "bare").err == ""
-    monkeypatch.setattr("weal.cli.screen.SECONDS_BEFORE_WORDS", 0.0)
+    constants(screen_module, SECONDS_BEFORE_WORDS=0.0)
     assert "choosing ..." in typed("ask", "bare").err
     typed("tell", "bare", "--file", write_results(TOLD))
     assert re.search(r"^error estimates: \d+ of \d+$", typed("status", "bare").err, re.MULTILINE)

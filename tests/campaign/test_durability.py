@@ -181,17 +181,16 @@ def test_a_full_disk_while_a_store_is_made(small_disk):  # R5
 
 
 @pytest.mark.usefixtures("journal")
-def test_a_full_disk_while_upgrading(small_disk, monkeypatch):  # R5
+def test_a_full_disk_while_upgrading(small_disk, constants):  # R5
     url = f"sqlite:///{small_disk}/weal.db"
     with opened(url) as store:
         make(store, names(50))
     ballast = fill(small_disk)
-    with monkeypatch.context() as patch:
-        patch.setattr(statements, "SQLITE", (*statements.SQLITE, ("CREATE TABLE weal_more (a)",)))
-        with pytest.raises(WealError, match="disk is full"):
-            open_store(url)
-        ballast.unlink()
-        assert version(small_disk / "weal.db") == 1
-        with opened(url) as store:
-            assert store.campaigns() == [NAME]
-        assert version(small_disk / "weal.db") == 2
+    constants(statements, SQLITE=(*statements.SQLITE, ("CREATE TABLE weal_more (a)",)))
+    with pytest.raises(WealError, match="disk is full"):
+        open_store(url)
+    ballast.unlink()
+    assert version(small_disk / "weal.db") == 1
+    with opened(url) as store:
+        assert store.campaigns() == [NAME]
+    assert version(small_disk / "weal.db") == 2

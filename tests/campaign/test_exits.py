@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from campaign.dying import environment
 from shell import typed
 from weal import ActiveLearner
 from weal.benchmark.job_executor import _end_with
@@ -27,9 +28,10 @@ from weal.web.job_worker import Worker
 THREADS = """
 import json, sys
 from pathlib import Path
+from constants import set_constants
 from weal.cli import main, screen
 
-screen.SECONDS_BEFORE_WORDS = 0.0
+set_constants(screen, SECONDS_BEFORE_WORDS=0.0)
 for words in sys.argv[1:]:
     try:
         main.main(words.split())
@@ -58,9 +60,9 @@ COMMANDS = (
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted in /proc")
 def test_no_command_leaves_a_thread_behind(steel):
     Path("more.csv").write_text("sample,temp,hours\nB-1,907,2.5\nB-2,915,3.5\n")
-    one_thread = ["env", "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1"]
-    command = [*one_thread, sys.executable, "-c", THREADS, *COMMANDS]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    command = [sys.executable, "-c", THREADS, *COMMANDS]
+    how = {"capture_output": True, "text": True, "timeout": 300, "env": environment()}
+    done = subprocess.run(command, check=False, **how)
     ends = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("[")]
     assert ends == [[words, 0, 1] for words in COMMANDS]
     assert done.returncode == 0
@@ -72,7 +74,7 @@ def new_threads(before):
 
 
 @pytest.fixture
-def slow_stderr(monkeypatch):
+def slow_stderr(monkeypatch, constants):
     """Talk that takes a while to be written; what was written to the end."""
     written, begun = [], threading.Event()
 
@@ -82,7 +84,7 @@ def slow_stderr(monkeypatch):
         written.append(line)
 
     monkeypatch.setattr(screen, "say", write)
-    monkeypatch.setattr(screen, "SECONDS_BEFORE_WORDS", 0.0)
+    constants(screen, SECONDS_BEFORE_WORDS=0.0)
     return written, begun
 
 
@@ -93,8 +95,8 @@ def test_a_timer_that_is_writing_is_waited_for(slow_stderr):
     assert written == ["examining ..."]
 
 
-def test_a_timer_is_stopped_before_it_says_anything(slow_stderr, monkeypatch):
-    monkeypatch.setattr(screen, "SECONDS_BEFORE_WORDS", 600.0)
+def test_a_timer_is_stopped_before_it_says_anything(slow_stderr, constants):
+    constants(screen, SECONDS_BEFORE_WORDS=600.0)
     before = set(threading.enumerate())
     with pytest.raises(KeyboardInterrupt), screen.show_activity("examining"):
         raise KeyboardInterrupt
@@ -102,8 +104,8 @@ def test_a_timer_is_stopped_before_it_says_anything(slow_stderr, monkeypatch):
     assert slow_stderr[0] == []
 
 
-def test_the_end_of_a_command_stops_timers_that_a_second_ctrl_c_has_left(steel, monkeypatch):
-    monkeypatch.setattr(screen, "SECONDS_BEFORE_WORDS", 600.0)
+def test_the_end_of_a_command_stops_timers_that_a_second_ctrl_c_has_left(steel, constants):
+    constants(screen, SECONDS_BEFORE_WORDS=600.0)
     before = set(threading.enumerate())
     left = screen.show_activity("examining")  # entered, and never left
     left.__enter__()
@@ -112,8 +114,8 @@ def test_the_end_of_a_command_stops_timers_that_a_second_ctrl_c_has_left(steel, 
     assert not new_threads(before)
 
 
-def test_an_interrupt_that_is_to_be_sent_again_ends_with_the_command(steel, monkeypatch):
-    monkeypatch.setattr(interrupts, "RESEND_SECONDS", 600.0)
+def test_an_interrupt_that_is_to_be_sent_again_ends_with_the_command(steel, constants):
+    constants(interrupts, RESEND_SECONDS=600.0)
     before = set(threading.enumerate())
     unraisable = type("Unraisable", (), {"exc_type": KeyboardInterrupt})
     interrupts._unraisable(unraisable)
@@ -121,20 +123,20 @@ def test_an_interrupt_that_is_to_be_sent_again_ends_with_the_command(steel, monk
     assert not new_threads(before)
 
 
-def test_a_line_that_cannot_be_written_is_no_error_of_a_thread(monkeypatch):
+def test_a_line_that_cannot_be_written_is_no_error_of_a_thread(monkeypatch, constants):
     def full(line):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(screen, "say", full)
-    monkeypatch.setattr(screen, "SECONDS_BEFORE_WORDS", 0.0)
+    constants(screen, SECONDS_BEFORE_WORDS=0.0)
     with screen.show_activity("examining"):
         time.sleep(0.05)
 
 
-def test_bars_are_drawn_without_a_thread(monkeypatch, capsys):
+def test_bars_are_drawn_without_a_thread(monkeypatch, constants, capsys):
     before = set(threading.enumerate())
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setattr(screen, "SECONDS_BEFORE_WORDS", 0.0)
+    constants(screen, SECONDS_BEFORE_WORDS=0.0)
     with screen.show_count() as progress:
         progress("scoring", 1, 2)
         assert not new_threads(before)

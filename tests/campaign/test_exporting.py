@@ -40,9 +40,9 @@ def test_labels_are_listed_in_the_order_they_came(one):
     assert table["event"].is_monotonic_increasing
 
 
-def test_every_candidate_is_predicted(one, monkeypatch):
+def test_every_candidate_is_predicted(one, constants):
     table = frame(one, "predictions")
-    monkeypatch.setattr(export_module, "PREDICTED_AT_A_TIME", 7)
+    constants(export_module, PREDICTED_AT_A_TIME=7)
     in_blocks = frame(one, "predictions")
     mean, sd = one.model.predict(one.session.pool.X, return_std=True)
     low, high = one.model.predict_interval(one.session.pool.X, 0.9)

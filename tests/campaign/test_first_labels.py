@@ -162,11 +162,11 @@ def test_what_was_expected_is_what_counts_where_there_is_a_model():
     assert len(caught) == 1
 
 
-def test_a_long_campaign_is_not_read_for_it(monkeypatch):
+def test_a_long_campaign_is_not_read_for_it(constants):
     one = campaign(n_start=9)
     one.tell({"r1": 1.5, "r2": 1.7, "r3": 1.6})
-    monkeypatch.setattr(rules, "MAX_EVENTS_FOR_EARLY_CHECK", one.ledger.seq - 1)
+    constants(rules, MAX_EVENTS_FOR_EARLY_CHECK=one.ledger.seq - 1)
     one.tell("r4", 1650)
-    monkeypatch.setattr(rules, "MAX_EVENTS_FOR_EARLY_CHECK", one.ledger.seq)
+    constants(rules, MAX_EVENTS_FOR_EARLY_CHECK=one.ledger.seq)
     with pytest.warns(UserWarning, match="r5: 9999 is far from"):
         one.tell("r5", 9999)

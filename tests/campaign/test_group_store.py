@@ -82,11 +82,11 @@ def test_the_file_and_its_journals_have_the_rights_of_the_umask(tmp_path, mask, 
     check_modes(tmp_path, mask)
 
 
-def test_backups_and_copies_before_an_upgrade_have_them_too(tmp_path, mask, monkeypatch):
+def test_backups_and_copies_before_an_upgrade_have_them_too(tmp_path, mask, constants):
     with opened(f"sqlite:///{tmp_path}/weal.db") as store:
         make(store, names(50))
     backup(f"sqlite:///{tmp_path}/weal.db", tmp_path / "copy.db")
-    monkeypatch.setattr(statements, "SQLITE", (*statements.SQLITE, ("CREATE TABLE weal_more (a)",)))
+    constants(statements, SQLITE=(*statements.SQLITE, ("CREATE TABLE weal_more (a)",)))
     with opened(f"sqlite:///{tmp_path}/weal.db") as store:
         tell(store, "id3", 3.5)
     assert sorted(modes(tmp_path)) == ["copy.db", "weal.db", "weal.db.v1"]

@@ -14,9 +14,9 @@ from weal.campaign.status_cache import KIND, from_plain
 
 
 @pytest.fixture
-def one(monkeypatch):
+def one(constants):
     """A campaign whose status is kept, however few its labels."""
-    monkeypatch.setattr(status_cache, "KEPT_FROM", 5)
+    constants(status_cache, KEPT_FROM=5)
     return taught(14)
 
 
@@ -118,8 +118,8 @@ def test_few_labels_are_not_kept():
     assert kept(one) is None
 
 
-def test_a_status_before_there_is_a_model_comes_back(monkeypatch):
-    monkeypatch.setattr(status_cache, "KEPT_FROM", 1)
+def test_a_status_before_there_is_a_model_comes_back(constants):
+    constants(status_cache, KEPT_FROM=1)
     one = taught(2)
     first = one.status()
     plain = json.loads(kept(one)[2])["status"]

@@ -16,6 +16,7 @@ from campaign.taught import taught
 from shell import refused, typed
 from weal.campaign import predict
 from weal.campaign.campaign import open_campaign
+from weal.cli.commands import predict as predict_module
 from weal.errors import WealError
 
 NUMBERS = ["mean", "sd", "low", "high"]
@@ -68,11 +69,11 @@ def test_candidates_are_predicted_as_the_export_has_them(one):
     ]
 
 
-def test_neither_order_nor_blocks_nor_other_columns_matter(one, monkeypatch):
+def test_neither_order_nor_blocks_nor_other_columns_matter(one, constants):
     table = new(17)
     found = quietly(one, table).set_index("id")
     mixed = table.sample(frac=1.0, random_state=3)[["steel", "b", "name", "a"]]
-    monkeypatch.setattr(predict, "PREDICTION_BLOCK_ROWS", 5)
+    constants(predict, PREDICTION_BLOCK_ROWS=5)
     in_blocks = quietly(one, mixed.reset_index(drop=True)).set_index("id")
     assert in_blocks.index.tolist() == mixed["name"].tolist()
     np.testing.assert_allclose(in_blocks.loc[found.index], found, rtol=1e-9, atol=1e-12)
@@ -201,14 +202,14 @@ def test_tables_come_as_people_have_them():
 
 
 @pytest.mark.usefixtures("in_a_folder")
-def test_what_it_refuses(monkeypatch):
+def test_what_it_refuses(constants):
     begin_alloys()
     begin_bare()
     file = write()
     bare = typed("predict", "bare", file)
     refused(bare, 1, "no predictions before there is a model: 8 more labels")
     Path("there.csv").write_text("mine")
-    monkeypatch.setattr("weal.cli.commands.predict.MAX_ROWS_SHOWN", 1)
+    constants(predict_module, MAX_ROWS_SHOWN=1)
     for words, says in (
         (["alloys", "no.csv"], "there is no file no.csv"),
         (["alloys", file], "2 rows are too many to be shown: --to FILE"),

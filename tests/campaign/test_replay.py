@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from campaign.lab import campaign, number, pool, truth
 from weal.active_learner import ActiveLearner
-from weal.campaign import suggestions
+from weal.campaign import creation, suggestions
 from weal.campaign.campaign import Campaign
 from weal.campaign.idempotency import AskCall
 from weal.campaign.replay import replay, replay_new_events
@@ -20,6 +20,7 @@ from weal.formats import snapshots
 from weal.learner import choosing
 from weal.learner.pools.memory import POOL_BYTES
 from weal.learner.posterior_cache import PosteriorCache
+from weal.model import expert_kind
 
 # Labels that no model can take are told on purpose; whoever tells them is warned.
 pytestmark = pytest.mark.filterwarnings("ignore:r.* is far (from|outside):UserWarning")
@@ -150,9 +151,8 @@ def test_a_checkpoint_is_used_when_it_fits_and_thrown_away_when_not():
         assert snapshots.unpack_experts_snapshot(data, one.session.state) is None
 
 
-def test_a_checkpoint_is_equal_to_the_last_bit_for_inducing_points_too(monkeypatch):
-    monkeypatch.setattr("weal.model.expert_kind.MAX_LABELS_ALWAYS_EXACT", 6)
-    monkeypatch.setattr("weal.model.expert_kind.MAX_FACTOR_BYTES", 8 * 6**2)
+def test_a_checkpoint_is_equal_to_the_last_bit_for_inducing_points_too(constants):
+    constants(expert_kind, MAX_LABELS_ALWAYS_EXACT=6, MAX_FACTOR_BYTES=8 * 6**2)
     with campaign() as one:
         for n in range(14):
             one.tell(f"r{n}", truth(n))
@@ -194,7 +194,7 @@ def test_a_kept_belief_is_used_when_it_fits_and_thrown_away_when_not():
         assert snapshots.unpack_pool_snapshot(data, one.session.state) is None
 
 
-def test_a_belief_is_kept_now_and_then_and_not_where_it_is_large(monkeypatch):
+def test_a_belief_is_kept_now_and_then_and_not_where_it_is_large(constants):
     with campaign() as one:
         for n in range(12):
             one.tell(f"r{n}", truth(n))
@@ -208,7 +208,7 @@ def test_a_belief_is_kept_now_and_then_and_not_where_it_is_large(monkeypatch):
             one.tell(f"r{n}", truth(n))
         one.ask()
         assert one.store.snapshot("lab", snapshots.POOL_KIND) is None
-    monkeypatch.setattr(snapshots, "MAX_POOL_SNAPSHOT_BYTES", 100)
+    constants(snapshots, MAX_POOL_SNAPSHOT_BYTES=100)
     with campaign() as one:
         for n in range(12):
             one.tell(f"r{n}", truth(n))
@@ -379,8 +379,8 @@ def test_candidates_and_settings_may_both_change_while_it_is_open():
         assert len(one.ask(20)) == 20
 
 
-def test_a_pool_in_several_chunks_is_one_pool(monkeypatch):
-    monkeypatch.setattr("weal.campaign.creation.CHUNK_ROWS", 16)
+def test_a_pool_in_several_chunks_is_one_pool(constants):
+    constants(creation, CHUNK_ROWS=16)
     with campaign(acquisition="ivr") as one:
         for n in range(8):
             one.tell(f"r{n}", truth(n))

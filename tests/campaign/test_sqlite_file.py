@@ -19,9 +19,9 @@ KEPT = Path(__file__).parent / "kept"
 
 
 @pytest.fixture
-def a_newer_schema(monkeypatch):
+def a_newer_schema(constants):
     steps = (("CREATE TABLE weal_more (a)", "INSERT INTO weal_more VALUES (7)"),)
-    monkeypatch.setattr(statements, "SQLITE", statements.SQLITE + steps)
+    constants(statements, SQLITE=statements.SQLITE + steps)
 
 
 def test_an_upgrade_keeps_the_rows_and_the_old_file(sqlite_url, tmp_path, request):  # R12
@@ -99,8 +99,8 @@ def test_a_foreign_file_is_refused_and_left_alone(tmp_path):
         assert (tmp_path / f"{name}.db").read_bytes() == before
 
 
-def test_a_read_only_store_can_be_read(sqlite_url, tmp_path, monkeypatch):
-    monkeypatch.setattr(sqlite_file, "SAFE_LOG", (99,))
+def test_a_read_only_store_can_be_read(sqlite_url, tmp_path, constants):
+    constants(sqlite_file, SAFE_LOG=(99,))
     with opened(sqlite_url) as store:
         make(store, names(3))
         tell(store, "id1", 1.5)
@@ -127,10 +127,10 @@ except Exception as error: print(type(error).__name__, error)
 
 
 @pytest.mark.usefixtures("journal")
-def test_a_store_that_is_locked_says_so(sqlite_url, monkeypatch):
+def test_a_store_that_is_locked_says_so(sqlite_url, constants):
     with opened(sqlite_url) as store:
         make(store, names(3))
-    monkeypatch.setattr(sqlite_file, "BUSY_TIMEOUT_SECONDS", 0.1)
+    constants(sqlite_file, BUSY_TIMEOUT_SECONDS=0.1)
     with opened(sqlite_url) as one, opened(sqlite_url) as other:
 
         def decide(book):
@@ -166,14 +166,13 @@ def test_network_drives_are_warned_about_once(tmp_path, monkeypatch):
         open_store(f"sqlite:///{tmp_path}/weal.db")
 
 
-def test_a_safe_sqlite_uses_the_log_and_an_older_one_goes_back(sqlite_url, monkeypatch):
-    monkeypatch.setattr(sqlite_file, "BUSY_TIMEOUT_SECONDS", 0.1)
-    monkeypatch.setattr(sqlite_file, "SAFE_LOG", (3, 0, 0))
+def test_a_safe_sqlite_uses_the_log_and_an_older_one_goes_back(sqlite_url, constants):
+    constants(sqlite_file, BUSY_TIMEOUT_SECONDS=0.1, SAFE_LOG=(3, 0, 0))
     with opened(sqlite_url) as store:
         make(store, names(3))
         assert store.engine.read(lambda sql: sql.rows("PRAGMA journal_mode")) == [("wal",)]
         tell(store, "id1", 1.5)
-        monkeypatch.setattr(sqlite_file, "SAFE_LOG", (99,))
+        constants(sqlite_file, SAFE_LOG=(99,))
         with pytest.raises(WealError, match=r"write-ahead log.*close the other program"):
             open_store(sqlite_url)
     with opened(sqlite_url) as store:

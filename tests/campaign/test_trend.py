@@ -9,6 +9,7 @@ from weal import ActiveLearner, EnsembleGPRegressor
 from weal.campaign import session
 from weal.campaign.session import TREND_KIND
 from weal.core.paper import ensemble
+from weal.diagnostics import error_trend as error_trend_module
 from weal.diagnostics.error_trend import SEQUENTIAL_WINDOW_LABELS, error_trend, train_on_first
 from weal.diagnostics.leave_one_out import left_out, left_out_levels, left_out_means
 from weal.model.model import in_units
@@ -119,9 +120,9 @@ def test_a_course_goes_on_from_where_it_was_kept():
     assert seen[-1] == ("error estimates", 23, 23)
 
 
-def test_a_long_course_is_part_of_the_fine_one(one, monkeypatch):
+def test_a_long_course_is_part_of_the_fine_one(one, constants):
     fine = error_trend(one.model, 5, one.session.pool.X)
-    monkeypatch.setattr("weal.diagnostics.error_trend.MAX_LABELS_WITH_EVERY_MARK", 10)
+    constants(error_trend_module, MAX_LABELS_WITH_EVERY_MARK=10)
     long = error_trend(one.model, 5, one.session.pool.X)
     rough = {mark.labels: mark for mark in long.marks}
     exact = {mark.labels: mark for mark in fine.marks}
@@ -136,11 +137,10 @@ def test_a_long_course_is_part_of_the_fine_one(one, monkeypatch):
 
 
 def test_beyond_some_labels_the_past_is_settled_less_often_and_the_last_is_the_model(
-    one, monkeypatch
+    one, constants
 ):
     exact = {mark.labels: mark for mark in error_trend(one.model, 5, one.session.pool.X).marks}
-    for name, value in {"MAX_LABELS_RESELECTED": 15, "AS_IT_WAS": 10, "SETTLED_BY": 14}.items():
-        monkeypatch.setattr(f"weal.diagnostics.error_trend.{name}", value)
+    constants(error_trend_module, MAX_LABELS_RESELECTED=15, AS_IT_WAS=10, SETTLED_BY=14)
     rough = {mark.labels: mark for mark in error_trend(one.model, 5, one.session.pool.X).marks}
     assert list(rough) == list(exact)
     assert all(rough[n] == exact[n] for n in rough if n <= 15)

@@ -12,6 +12,7 @@ from campaign.lab import campaign, number, truth
 from campaign.telling import NAME, make, names, opened, tell
 from weal.campaign import suggestions
 from weal.campaign.campaign import open_campaign
+from weal.store import postgres, sqlite
 from weal.store.database import pauses
 
 ASKS = 3
@@ -45,9 +46,8 @@ def test_labels_told_while_an_ask_chooses_do_not_undo_it(shared_url, monkeypatch
     assert chosen == [1]
 
 
-def test_a_turn_that_never_comes_is_gone_without(shared_url, monkeypatch):
-    kind = "sqlite" if shared_url.startswith("sqlite") else "postgres"
-    monkeypatch.setattr(f"weal.store.{kind}.LOCK_TIMEOUT_SECONDS", 0.01)
+def test_a_turn_that_never_comes_is_gone_without(shared_url, constants):
+    constants(sqlite if shared_url.startswith("sqlite") else postgres, LOCK_TIMEOUT_SECONDS=0.01)
     with opened(shared_url) as one, opened(shared_url) as other:
         make(one, names(3))
         with one.turn(NAME), other.turn(NAME):
@@ -62,8 +62,8 @@ def test_who_has_waited_longer_tries_more_often():
     assert sum(tries[20:]) / 40 < 0.3 * sum(tries[:4]) / 4
 
 
-def test_who_had_to_wait_lets_others_go_first(sqlite_url, tmp_path, monkeypatch):
-    monkeypatch.setattr("weal.store.sqlite.CONTENTION_SECONDS", 1e6)  # however slow the machine is
+def test_who_had_to_wait_lets_others_go_first(sqlite_url, tmp_path, monkeypatch, constants):
+    constants(sqlite, CONTENTION_SECONDS=1e6)  # however slow the machine is
     with opened(sqlite_url) as store:
         make(store, names(9))
         slept = []

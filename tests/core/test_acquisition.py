@@ -289,14 +289,14 @@ def test_a_score_of_a_candidate_knows_nothing_of_the_others(name, bel, cut):
 
 @pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("size", [1, 7, 1000])
-def test_large_pools_are_scored_in_blocks_with_the_same_result(monkeypatch, name, size):
+def test_large_pools_are_scored_in_blocks_with_the_same_result(constants, name, size):
     bel = belief(5, N=40)
-    monkeypatch.setattr(in_blocks, "SCORE_BLOCK_CANDIDATES", size)
+    constants(in_blocks, SCORE_BLOCK_CANDIDATES=size)
     close(of_a_pass(bel, {name: ACQUISITIONS[name]})[0], ACQUISITIONS[name](bel), bel, name)
 
 
 @pytest.mark.parametrize("pointwise", [True, False])
-def test_a_users_function_is_given_blocks_if_it_says_so(monkeypatch, pointwise):
+def test_a_users_function_is_given_blocks_if_it_says_so(constants, pointwise):
     sizes = []
 
     def own(bel):
@@ -304,7 +304,7 @@ def test_a_users_function_is_given_blocks_if_it_says_so(monkeypatch, pointwise):
         return bel.reduction[0] + bel.X[:, 0] + bel.mean
 
     own.pointwise = pointwise
-    monkeypatch.setattr(in_blocks, "SCORE_BLOCK_CANDIDATES", 15)
+    constants(in_blocks, SCORE_BLOCK_CANDIDATES=15)
     bel = belief(6, N=40)
     found = of_a_pass(bel, {"own": own, "qbc": qbc})
     assert sizes == ([15, 15, 10] if pointwise else [40])

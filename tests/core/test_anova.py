@@ -71,19 +71,19 @@ def test_its_slopes_are_those_of_finite_differences(log_s):
     np.testing.assert_allclose(slopes(w), numeric, atol=1e-5)
 
 
-def test_blocks_of_rows_change_nothing(monkeypatch):
+def test_blocks_of_rows_change_nothing(constants):
     X, kernel = points(4, 30, 3), Kernel("anova", (0.5, 1.0, 2.0), 0.7)
     whole = correlation(kernel, X, X)
-    monkeypatch.setattr(anova_kernel, "CORRELATION_BLOCK", 64)
+    constants(anova_kernel, CORRELATION_BLOCK=64)
     assert (correlation(kernel, X, X) == whole).all()
 
 
 @pytest.mark.parametrize("s", STRENGTHS)
 @pytest.mark.parametrize("d", [1, 4])
-def test_a_product_and_a_sum_of_positive_terms_are_the_same(d, s, monkeypatch):
+def test_a_product_and_a_sum_of_positive_terms_are_the_same(d, s, constants):
     X, Y = points(6, 20, d), points(7, 33, d)
     found = anova_kernel.correlation(X, Y, s)
-    monkeypatch.setattr(anova_kernel, "MAX_EMPTY_SHARE", -1.0)
+    constants(anova_kernel, MAX_EMPTY_SHARE=-1.0)
     np.testing.assert_allclose(found, anova_kernel.correlation(X, Y, s), rtol=1e-12, atol=1e-13)
 
 

@@ -12,10 +12,10 @@ from weal.core.distances import squared_distances
 @pytest.mark.parametrize("d", [1, 2, 3, 8, 61])
 @pytest.mark.parametrize(("N", "n"), [(1, 1), (1, 700), (700, 1), (37, 41), (0, 3), (3, 0)])
 @pytest.mark.parametrize("scale", [1.0, 1e-150, 1e150])
-def test_both_ways_are_equal_to_the_last_bit(monkeypatch, N, n, d, scale):
+def test_both_ways_are_equal_to_the_last_bit(constants, N, n, d, scale):
     rng = np.random.default_rng([N, n, d])
     X, Y = (frozen(scale * rng.standard_normal((rows, d))) for rows in (N, n))
-    monkeypatch.setattr(distances, "DISTANCE_BLOCK", 100)
+    constants(distances, DISTANCE_BLOCK=100)
     ours = distances._by_input(X, Y)
     assert ours.shape == (N, n)
     np.testing.assert_array_equal(ours, cdist(X, Y, "sqeuclidean") if N and n else ours)

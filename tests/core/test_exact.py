@@ -162,12 +162,11 @@ def test_experts_that_differ_in_their_noise_alone_share_correlations():
         np.testing.assert_array_equal(K, correlation(kernel, experts.X, X))
 
 
-def test_blocks_of_correlations_change_nothing(monkeypatch):
+def test_blocks_of_correlations_change_nothing(constants):
     experts = of_three(12)
     X = np.random.default_rng(10).standard_normal((70, 3))
     whole = experts.correlated_points(X).K
-    monkeypatch.setattr(exact_gp, "MIN_WIDE_BLOCK", 16)
-    monkeypatch.setattr(exact_gp, "BLOCK_CORRELATIONS", 64)
+    constants(exact_gp, MIN_WIDE_BLOCK=16, BLOCK_CORRELATIONS=64)
     assert (whole == experts.correlated_points(X).K).all()
 
 

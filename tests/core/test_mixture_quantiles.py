@@ -53,10 +53,10 @@ def test_quantiles_are_those_that_are_solved(nu, M):
     assert (np.abs(found - slow) / sd).max() < 1e-8
 
 
-def test_each_row_is_solved_by_itself(monkeypatch):
+def test_each_row_is_solved_by_itself(constants):
     ens, mu, var = beliefs(scale_of(21.0))
     together = quantiles(ens, mu, var, LEVELS)
-    monkeypatch.setattr(mixture_quantiles, "BLOCK_ROWS", 7)
+    constants(mixture_quantiles, BLOCK_ROWS=7)
     order = np.random.default_rng(1).permutation(mu.shape[1])
     apart = quantiles(ens, mu[:, order], var[:, order], LEVELS)
     np.testing.assert_array_equal(apart, together[:, order])

@@ -15,6 +15,7 @@ from weal.core.extensions.variance_reduction import (
     experts_in_reduction,
 )
 from weal.core.paper import ensemble
+from weal.learner import tracked_points as tracked_points_module
 from weal.learner.pools import score_pass as shortlists
 from weal.learner.pools.protocol import MIN_PENDING_FOR_JOINT_UPDATE, ScorePass, with_pseudo_labels
 from weal.learner.pools.score_pass import shortlist
@@ -160,17 +161,17 @@ def in_order(order):
     return {tuple(x) for x in aim.X}, learner.ask()
 
 
-def test_the_order_of_the_pool_decides_neither_targets_nor_choice(monkeypatch):
-    monkeypatch.setattr("weal.learner.tracked_points.N_TARGET_POINTS", 20)
-    monkeypatch.setattr(shortlists, "SHORTLIST_CANDIDATES", 16)
+def test_the_order_of_the_pool_decides_neither_targets_nor_choice(constants):
+    constants(tracked_points_module, N_TARGET_POINTS=20)
+    constants(shortlists, SHORTLIST_CANDIDATES=16)
     plain = in_order(np.arange(60))
     assert len(plain[0]) == 20
     for seed in range(3):
         assert in_order(np.random.default_rng(seed).permutation(60)) == plain
 
 
-def test_a_candidate_that_comes_or_goes_changes_one_target_at_the_most(monkeypatch):
-    monkeypatch.setattr("weal.learner.tracked_points.N_TARGET_POINTS", 20)
+def test_a_candidate_that_comes_or_goes_changes_one_target_at_the_most(constants):
+    constants(tracked_points_module, N_TARGET_POINTS=20)
     learner = a_learner("auto")
     learner.ask()
     targets = {tuple(x) for x in target_points(learner.state).X}
@@ -193,8 +194,8 @@ def test_targets_are_those_of_the_reference_that_was_given():
     assert len(target_points(a_learner("mvr").state).X) == min(len(POOL), N_TARGET_POINTS)
 
 
-def test_a_large_pool_is_looked_at_where_it_is_unsure_and_by_hash(monkeypatch):
-    monkeypatch.setattr(shortlists, "SHORTLIST_CANDIDATES", 12)
+def test_a_large_pool_is_looked_at_where_it_is_unsure_and_by_hash(constants):
+    constants(shortlists, SHORTLIST_CANDIDATES=12)
     rng = np.random.default_rng(2)
     variance, order = rng.random(100), rng.permutation(100)
     variance[:50] = variance[50:]  # ties

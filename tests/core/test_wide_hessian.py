@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from weal.core.extensions import anova_kernel, ard
+from weal.core.extensions import anova_kernel, ard, wide_hessian
 from weal.core.extensions.ard import EvidenceFit, forward, kernel_parameters
 from weal.core.paper.kernels import Kernel
 
@@ -30,11 +30,11 @@ def test_columns_found_together_are_those_found_one_by_one(family):
 
 
 @pytest.mark.parametrize("family", ["rbf", "anova"])
-def test_blocks_of_columns_change_nothing(family, monkeypatch):
+def test_blocks_of_columns_change_nothing(family, constants):
     fit, p = problem(family, 1)
     at = fit.loss(p)[1]
     whole = ard._wide_hessian(fit, p, at)
-    monkeypatch.setattr("weal.core.extensions.wide_hessian.NUMBERS", 2 * T * T)
+    constants(wide_hessian, NUMBERS=2 * T * T)
     np.testing.assert_allclose(ard._wide_hessian(fit, p, at), whole, rtol=1e-9, atol=1e-9)
 
 
@@ -47,14 +47,14 @@ def test_the_prior_of_many_lengthscales_is_the_same_in_closed_form(is_anova):
     assert log_norm == pytest.approx(slow_norm)
 
 
-def test_the_search_and_the_slopes_of_many_inputs_are_those_of_few(monkeypatch):
+def test_the_search_and_the_slopes_of_many_inputs_are_those_of_few(constants):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(30, D))
     y, extra = 2.0 * np.sin(X[:, 2]) + X[:, 5], 0.01 * rng.random(30)
     kernel, p = Kernel("matern52", 3.0, offset=10.0), rng.normal(size=D + 1)
     few, (k, slopes) = forward(kernel, X, y, extra), anova_kernel.with_slopes(p, X[:20].T ** 2)
     for module in (ard, anova_kernel):
-        monkeypatch.setattr(module, "WIDE", 0)
+        constants(module, WIDE=0)
     assert forward(kernel, X, y, extra) == few
     again, slopes_again = anova_kernel.with_slopes(p, X[:20].T ** 2)
     np.testing.assert_allclose(again, k, rtol=1e-12)

@@ -19,9 +19,9 @@ def check_site():
 
 
 @pytest.fixture
-def site(tmp_path, check_site, monkeypatch):
+def site(tmp_path, check_site, constants):
     """A sound site of two pages beside a sound README."""
-    monkeypatch.setattr(check_site, "ROOT", tmp_path)
+    constants(check_site, ROOT=tmp_path)
     check_site.page_of.cache_clear()
     (tmp_path / "README.md").write_text("# A title, or two\n\n[here](#a-title-or-two)\n")
     top = tmp_path / "html"

@@ -34,13 +34,13 @@ def test_every_room_is_a_room_of_the_package(rooms):
     assert there == set(rooms.WORDS)
 
 
-def test_a_step_that_is_no_longer_there_is_an_error(rooms, monkeypatch, tmp_path):
+def test_a_step_that_is_no_longer_there_is_an_error(rooms, constants, tmp_path):
     (tmp_path / "docs" / "contribute").mkdir(parents=True)
     text = (rooms.ROOT / "docs/contribute/way.toml").read_text()
     (tmp_path / "docs/contribute/way.toml").write_text(
         text.replace("transitions:apply", "transitions:gone")
     )
-    monkeypatch.setattr(rooms, "ROOT", tmp_path)
+    constants(rooms, ROOT=tmp_path)
     rooms.way.cache_clear()
     with pytest.raises(AttributeError, match="gone"):
         rooms.way()

@@ -8,12 +8,30 @@ import numpy as np
 from reference.cases import MAGNITUDE, Kind, frozen, kernels, of_kernels
 from weal.core.extensions.embeddings import EncodedFeatures, RandomFeatures, RawInputs
 from weal.core.extensions.reference_variance import ExactReference, FeatureReference
-from weal.core.paper import ensemble
+from weal.core.paper import ensemble, random_features
 from weal.core.paper.random_features import draw_frequencies, features
+from weal.learner.pools import memory, score_pass
 from weal.learner.pools.memory import MemoryPool
 from weal.learner.pools.protocol import PendingPosterior
 
 D_IN, D, M = 3, 12, 4
+
+
+def lower_limits(
+    constants,
+    own_group=memory.MIN_CANDIDATES_FOR_OWN_GROUP,
+    block=memory.BLOCK_CANDIDATES,
+    score_block=score_pass.SCORE_BLOCK_CANDIDATES,
+    float32=memory.MIN_FLOAT32_CANDIDATES,
+    feature_bytes=12_000,  # features of 40 candidates are recomputed in some ten blocks
+    **settings,
+):
+    """Lower the limits of pools so that 40 candidates are many; the other settings come back."""
+    constants(memory, MIN_CANDIDATES_FOR_OWN_GROUP=own_group, BLOCK_CANDIDATES=block)
+    constants(memory, MIN_FLOAT32_CANDIDATES=float32)
+    constants(score_pass, SCORE_BLOCK_CANDIDATES=score_block)
+    constants(random_features, BLOCK_BYTES=feature_bytes)
+    return settings
 
 
 @dataclass(frozen=True)

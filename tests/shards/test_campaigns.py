@@ -14,6 +14,7 @@ from shards.pools import f, inputs, names_of, write
 from shell import typed
 from weal.campaign import candidate_files
 from weal.errors import ChangedShard
+from weal.shards import dask_executor
 from weal.shards import dataset as pools
 from weal.store.integrity import examine
 from weal.web import candidate_search, jobs
@@ -23,8 +24,8 @@ U = 300
 
 
 @pytest.fixture(autouse=True)
-def small(monkeypatch):
-    monkeypatch.setattr(pools, "MIN_SHARD_ROWS", 60)
+def small(constants):
+    constants(pools, MIN_SHARD_ROWS=60)
 
 
 @pytest.fixture
@@ -161,9 +162,9 @@ def test_what_is_wrong_is_one_line_and_there_is_no_campaign(tmp_path, folder, wo
 
 
 def test_a_scheduler_that_does_not_answer_is_one_line_and_nothing_is_asked(
-    tmp_path, folder, monkeypatch
+    tmp_path, folder, constants
 ):
-    monkeypatch.setattr("weal.shards.dask_executor.CONNECT_TIMEOUT_SECONDS", 1)
+    constants(dask_executor, CONNECT_TIMEOUT_SECONDS=1)
     run(tmp_path, "new", "screen", "--pool", str(folder), "--id", "id", "--n-start", "5")
     for name in names_of(U)[:6]:
         run(tmp_path, "tell", "screen", name, str(measured(name)))
@@ -217,10 +218,10 @@ def test_what_files_cannot_have_is_said(tmp_path, folder, how, words):
 
 @pytest.mark.parametrize("most", [1000, 100])
 def test_pages_show_candidates_in_files_or_say_that_they_are_many(
-    tmp_path, folder, monkeypatch, most
+    tmp_path, folder, constants, most
 ):
-    monkeypatch.setattr(candidate_files, "MAX_TABLE_ROWS", most)
-    monkeypatch.setattr(jobs, "MAX_TABLE_ROWS", most)
+    constants(candidate_files, MAX_TABLE_ROWS=most)
+    constants(jobs, MAX_TABLE_ROWS=most)
     with opened(tmp_path, folder, target="y") as campaign:
         for name in names_of(U)[:14]:
             campaign.tell(name, measured(name))

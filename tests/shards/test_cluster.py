@@ -31,15 +31,15 @@ def local():
 
 
 @pytest.fixture(autouse=True)
-def patient(monkeypatch):
+def patient(constants):
     """Workers that were killed are waited for however slow the machine is."""
-    monkeypatch.setattr(dask_executor, "CONNECT_TIMEOUT_SECONDS", 300)
+    constants(dask_executor, CONNECT_TIMEOUT_SECONDS=300)
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(pools, "MIN_SHARD_ROWS", 40)
-    monkeypatch.setattr(dask_executor, "TASKS_PER_WORKER", 2)  # so that a task has some shards
+def folder(tmp_path, constants):
+    constants(pools, MIN_SHARD_ROWS=40)
+    constants(dask_executor, TASKS_PER_WORKER=2)  # so that a task has some shards
     return write(tmp_path / "pool", inputs(U), [200, 250], groups=50)
 
 
@@ -177,8 +177,8 @@ def test_another_weal_on_the_workers_is_refused(local, folder, monkeypatch):
     assert not learner.pending
 
 
-def test_a_scheduler_that_does_not_answer_is_named(folder, monkeypatch):
-    monkeypatch.setattr(dask_executor, "CONNECT_TIMEOUT_SECONDS", 1)
+def test_a_scheduler_that_does_not_answer_is_named(folder, monkeypatch, constants):
+    constants(dask_executor, CONNECT_TIMEOUT_SECONDS=1)
     with pytest.raises(WorkerLost, match=r"no Dask scheduler answers at tcp://127.0.0.1:9"):
         told(folder, scheduler="tcp://127.0.0.1:9")
     monkeypatch.setenv("WEAL_SCHEDULER", "tcp://127.0.0.1:9")

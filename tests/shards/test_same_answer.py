@@ -9,7 +9,8 @@ import weal
 from shards.pools import f, inputs, names_of, write
 from weal.errors import DiskFull
 from weal.learner import sampling
-from weal.learner.pools import score_cache, shard_pass
+from weal.learner.pools import score_cache, shard_pass, sharded_candidates
+from weal.learner.pools import sharded as sharded_module
 from weal.shards import dataset as pools
 
 U = 900
@@ -17,12 +18,10 @@ CUTS = {"one file": [], "three": [7, 500], "row groups": [450], "memory": None}
 
 
 @pytest.fixture(autouse=True)
-def small(monkeypatch):
+def small(constants):
     """Limits so low that 900 candidates are many."""
-    monkeypatch.setattr(shard_pass, "MAX_SCORED_BLOCK_ROWS", 128)
-    monkeypatch.setattr(shard_pass, "MIN_BLOCK_ROWS", 64)
-    monkeypatch.setattr(pools, "MIN_SHARD_ROWS", 100)
-    monkeypatch.setattr(pools, "MEMORY_SHARD_ROWS", 170)
+    constants(shard_pass, MAX_SCORED_BLOCK_ROWS=128, MIN_BLOCK_ROWS=64)
+    constants(pools, MIN_SHARD_ROWS=100, MEMORY_SHARD_ROWS=170)
 
 
 def opened(cut, folder, X):
@@ -84,10 +83,9 @@ def test_where_all_is_tied_the_hash_decides_in_shards_too(tmp_path):
     follow(*both(tmp_path, acquisition=even), 12)
 
 
-def test_a_large_pool_is_known_by_the_same_sample_in_memory_and_in_shards(tmp_path, monkeypatch):
-    monkeypatch.setattr(sampling, "MAX_CANDIDATES_WITHOUT_SAMPLE", 200)
-    monkeypatch.setattr(sampling, "SAMPLE_CANDIDATES", 150)
-    monkeypatch.setattr("weal.learner.pools.sharded_candidates.SAMPLE_CANDIDATES", 150)
+def test_a_large_pool_is_known_by_the_same_sample_in_memory_and_in_shards(tmp_path, constants):
+    constants(sampling, MAX_CANDIDATES_WITHOUT_SAMPLE=200, SAMPLE_CANDIDATES=150)
+    constants(sharded_candidates, SAMPLE_CANDIDATES=150)
     for how in ({"acquisition": "auto"}, {"acquisition": "ivr"}):
         memory, sharded = both(tmp_path, **how)
         follow(memory, sharded, 14)
@@ -104,8 +102,10 @@ def test_scores_that_were_not_kept_are_computed_again(tmp_path, monkeypatch):
     follow(memory, sharded, 10)
 
 
-def test_scores_beyond_the_memory_go_to_disk_and_leave_nothing_there(tmp_path, monkeypatch):
-    monkeypatch.setattr(score_cache, "SCORE_CACHE_BYTES", 2_000)
+def test_scores_beyond_the_memory_go_to_disk_and_leave_nothing_there(
+    tmp_path, monkeypatch, constants
+):
+    constants(score_cache, SCORE_CACHE_BYTES=2_000)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     follow(*both(tmp_path, acquisition="multi"), 10)
     assert len(list(tmp_path.glob("weal-scores-*"))) == 1
@@ -113,9 +113,9 @@ def test_scores_beyond_the_memory_go_to_disk_and_leave_nothing_there(tmp_path, m
     assert not list(tmp_path.glob("weal-scores-*"))
 
 
-def test_a_disk_that_is_full_ends_the_pass_and_keeps_nothing(tmp_path, monkeypatch):
+def test_a_disk_that_is_full_ends_the_pass_and_keeps_nothing(tmp_path, monkeypatch, constants):
     resource = pytest.importorskip("resource")
-    monkeypatch.setattr(score_cache, "SCORE_CACHE_BYTES", 500)
+    constants(score_cache, SCORE_CACHE_BYTES=500)
     memory, sharded = both(tmp_path, acquisition="multi")
     follow(memory, sharded, 9)
     score_cache.forget()
@@ -135,9 +135,9 @@ def test_a_disk_that_is_full_ends_the_pass_and_keeps_nothing(tmp_path, monkeypat
     score_cache.forget()
 
 
-def test_scores_whose_folder_is_gone_are_computed_again(tmp_path, monkeypatch):
+def test_scores_whose_folder_is_gone_are_computed_again(tmp_path, monkeypatch, constants):
     """Whoever cleans up temporary files, or another campaign's pass in the same process."""
-    monkeypatch.setattr(score_cache, "SCORE_CACHE_BYTES", 0)
+    constants(score_cache, SCORE_CACHE_BYTES=0)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     score_cache.keep("a", 0, np.zeros((2, 3), np.float32))
     [folder] = tmp_path.glob("weal-scores-*")
@@ -161,11 +161,11 @@ def test_a_batch_begins_with_the_best_and_with_every_shorter_one(tmp_path):
     assert len({*batch, *sharded.ask(4, more=True)}) == 11
 
 
-def test_a_batch_longer_than_the_shortlist_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr(shard_pass, "BATCH_SHORTLIST", 3)
-    monkeypatch.setattr("weal.learner.pools.sharded.BATCH_SHORTLIST", 3)
-    monkeypatch.setattr(sampling, "MAX_CANDIDATES_WITHOUT_SAMPLE", 200)
-    monkeypatch.setattr("weal.learner.pools.sharded_candidates.SAMPLE_CANDIDATES", 6)
+def test_a_batch_longer_than_the_shortlist_goes_on(tmp_path, constants):
+    constants(shard_pass, BATCH_SHORTLIST=3)
+    constants(sharded_module, BATCH_SHORTLIST=3)
+    constants(sampling, MAX_CANDIDATES_WITHOUT_SAMPLE=200)
+    constants(sharded_candidates, SAMPLE_CANDIDATES=6)
     X = inputs(U)
     write(tmp_path / "pool", X, [300])
     pool = weal.open_pool(tmp_path / "pool", id_column="id")

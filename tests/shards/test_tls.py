@@ -52,8 +52,8 @@ def secured(files):
 
 
 @pytest.fixture(autouse=True)
-def patient(monkeypatch):
-    monkeypatch.setattr(dask_executor, "CONNECT_TIMEOUT_SECONDS", 300)
+def patient(constants):
+    constants(dask_executor, CONNECT_TIMEOUT_SECONDS=300)
 
 
 def told(folder, **how):
@@ -91,8 +91,8 @@ def test_an_address_is_connected_to_with_the_security_of_dasks_configuration(
         learner.close()
 
 
-def test_without_a_certificate_nothing_is_asked_of_such_a_cluster(secured, tmp_path, monkeypatch):
-    monkeypatch.setattr(dask_executor, "CONNECT_TIMEOUT_SECONDS", 5)
+def test_without_a_certificate_nothing_is_asked_of_such_a_cluster(secured, tmp_path, constants):
+    constants(dask_executor, CONNECT_TIMEOUT_SECONDS=5)
     folder = write(tmp_path / "pool", inputs(U), [50])
     with pytest.raises(WorkerLost, match=r"no Dask scheduler answers at tls://127.0.0.1"):
         told(folder, scheduler=secured[0].scheduler_address)

@@ -19,6 +19,8 @@ from tables.test_plain_sheet import SHEET, rewritten
 from weal.errors import TooLarge
 from weal.limits import Limits, read_limits, variable
 from weal.shards.parquet_file import convert
+from weal.tables import text_records as text_records_module
+from weal.tables import workbook_scan
 from weal.tables.csv_reader import open_csv
 from weal.tables.results_reader import ResultColumns, read_results
 from weal.tables.table import read_table
@@ -158,8 +160,8 @@ def test_lines_are_counted_in_every_encoding_and_with_every_end(tmp_path):
             assert read_table(path).n == 3
 
 
-def test_the_end_of_a_line_may_fall_between_two_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr("weal.tables.text_records.BLOCK_BYTES", 5)
+def test_the_end_of_a_line_may_fall_between_two_blocks(tmp_path, constants):
+    constants(text_records_module, BLOCK_BYTES=5)
     path = tmp_path / "a.csv"
     path.write_bytes(b"id,a\r\n1,2\r\n3,4\r\n")
     assert open_csv(path).lines == 3
@@ -212,8 +214,8 @@ def test_a_sheet_that_is_wrong_about_its_size_is_read_whole(tmp_path):
         assert len(read_results(path, ResultColumns("id", "y")).lines) == 3
 
 
-def test_a_cell_of_a_sheet_in_many_pieces_is_counted_as_one(tmp_path, monkeypatch):
-    monkeypatch.setattr("weal.tables.workbook_scan.HARMLESS_BYTES", 1000)
+def test_a_cell_of_a_sheet_in_many_pieces_is_counted_as_one(tmp_path, monkeypatch, constants):
+    constants(workbook_scan, HARMLESS_BYTES=1000)
     monkeypatch.setenv("WEAL_MAX_CELL_LENGTH", "100000")
     piece = b"<r><t>" + b"x" * 50_000 + b"</t></r>"
     cell = b'<row r="2"><c r="A2" t="inlineStr"><is>', b"</is></c></row>"

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from constants import constants_json
 from shell import typed
+from weal.web import connections
 from weal.web.connections import MAX_ANONYMOUS, anonymous_limit
 from weal.web.request_body import DRAIN_BYTES, MOST_FORM, MOST_UPLOAD
 from web.test_exposure import serving
@@ -83,7 +85,7 @@ def test_a_thousand_half_open_connections_leave_the_server_answering(steel, tmp_
 
 def test_authenticated_connections_are_exempt(servers, steel):
     """The cap closes the oldest anonymous connection, and no other."""
-    limits = {"connections.MAX_ANONYMOUS": 4, "connections.HEADER_SECONDS": 600.0}
+    limits = constants_json(connections, MAX_ANONYMOUS=4, HEADER_SECONDS=600.0)
     server = servers.start(steel, set=limits)
     with Visitor(server) as ann, ExitStack() as stack:
         head = f"GET /c/steel/news HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: {ann.session()}\r\n\r\n"
@@ -104,7 +106,7 @@ def test_authenticated_connections_are_exempt(servers, steel):
 
 def test_headers_have_a_time_limit(servers, steel):
     """For the first request and for one that follows; a request under way has none."""
-    server = servers.start(steel, set={"connections.HEADER_SECONDS": 5.0})
+    server = servers.start(steel, set=constants_json(connections, HEADER_SECONDS=5.0))
     with Visitor(server) as ann, ExitStack() as stack:
         silent, slow, later = (stack.enter_context(connect(server)) for _ in range(3))
         slow.sendall(HALF)
@@ -243,7 +245,7 @@ def certificate(tmp_path_factory):
 
 def test_a_server_with_tls_has_the_same_limits(servers, steel, certificate):
     """Handshakes that never end are closed; visitors come in by https, with a secure cookie."""
-    limits = {"connections.HEADER_SECONDS": 5.0, "connections.MAX_ANONYMOUS": 4}
+    limits = constants_json(connections, HEADER_SECONDS=5.0, MAX_ANONYMOUS=4)
     server = servers.start(steel, set=limits, **certificate)
     base = f"https://127.0.0.1:{server['port']}"
     with ExitStack() as stack, client_of(server) as client:

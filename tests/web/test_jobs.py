@@ -133,9 +133,8 @@ def test_a_job_ends_at_the_limit_of_its_time(gated, monkeypatch):
     worker.close()
 
 
-def test_nobody_fills_the_queue_nor_the_memory_of_jobs(gated, monkeypatch):
-    monkeypatch.setattr(jobs, "MAX_FINISHED_JOBS", 6)
-    monkeypatch.setattr(jobs, "UNFINISHED_EACH", 20)
+def test_nobody_fills_the_queue_nor_the_memory_of_jobs(gated, constants):
+    constants(jobs, MAX_FINISHED_JOBS=6, UNFINISHED_EACH=20)
     worker = Worker(gated)
     mine = submitted(worker, 0, who="bob")
     gated.let_go(0)

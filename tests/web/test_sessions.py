@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from constants import constants_json
 from shell import events
 from weal.store.urls import read_name
 from weal.web import access as access_module
@@ -66,7 +67,7 @@ def test_a_code_logs_in_once(server):
 
 
 def test_a_code_dies_by_itself(servers, steel):
-    server = servers.start(steel, set={"access.CODE_SECONDS": 0.0})
+    server = servers.start(steel, set=constants_json(access_module, CODE_SECONDS=0.0))
     assert log_in(server, code=code_of(server)).status_code == 401
 
 
@@ -98,7 +99,7 @@ def test_open_puts_no_token_on_the_command_line(steel, tmp_path):
 
 
 def test_a_session_expires(servers, steel):
-    server = servers.start(steel, set={"access.SESSION_SECONDS": 0})
+    server = servers.start(steel, set=constants_json(access_module, SESSION_SECONDS=0))
     with Visitor(server) as ann:
         assert ann.get("/").status_code == 401
     assert log_in(server, token=token_of(server)).status_code == 303
@@ -238,16 +239,16 @@ def access(tmp_path):
     return Access(tmp_path)
 
 
-def test_sessions_are_few_and_the_oldest_end_first(access, tmp_path, monkeypatch):
-    monkeypatch.setattr(access_module, "MAX_SESSIONS", 3)
+def test_sessions_are_few_and_the_oldest_end_first(access, tmp_path, constants):
+    constants(access_module, MAX_SESSIONS=3)
     token = access.tokens.digest(FULL)
     ids = [access.sessions.begin(token) for _ in range(5)]
     assert [bool(access.sessions.find(id_)) for id_ in ids] == [False, False, True, True, True]
     assert len(list((tmp_path / "sessions").iterdir())) == 3
 
 
-def test_sessions_below_the_limit_and_of_other_tokens_stay(access, monkeypatch):
-    monkeypatch.setattr(access_module, "MAX_SESSIONS", 10)
+def test_sessions_below_the_limit_and_of_other_tokens_stay(access, constants):
+    constants(access_module, MAX_SESSIONS=10)
     full, reading = (access.tokens.digest(one) for one in (FULL, READ_ONLY))
     ids = [access.sessions.begin(full) for _ in range(9)]
     for _ in range(12):

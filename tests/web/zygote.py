@@ -5,9 +5,9 @@
 and answers with the address and the process id of a real server, on a real port. `dies` makes the
 server kill itself (SIGKILL) when that point of the store is passed for the n-th time. `worker` is
 true for a process of its own, "here" for one in the server's, which starts at once; without it
-nothing is ever found. `set` changes constants ({"connections.HEADER_SECONDS": 0.5}), `files` is how
-many files the server may open, `breaks` makes every page of a campaign fail. Servers end when this
-process is told to, or ends.
+nothing is ever found. `set` changes constants (`constants_json`), `files` is how many files the
+server may open, `breaks` makes every page of a campaign fail. Servers end when this process is told
+to, or ends.
 """
 
 import json
@@ -17,7 +17,12 @@ import signal
 import sys
 import threading
 import time
+from importlib import import_module
+from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from constants import set_constants
 from weal.errors import WealError
 from weal.store import sqlite_file
 from weal.store.protocol import open_store
@@ -55,10 +60,8 @@ def broken(*_):
 
 def change(given):
     """Make the server another than it is."""
-    for name, value in given.get("set", {}).items():
-        module, _, constant = name.partition(".")
-        assert hasattr(globals()[module], constant)
-        setattr(globals()[module], constant, value)
+    for module, values in given.get("set", {}).items():
+        set_constants(import_module(module), **values)
     if given.get("files"):
         resource.setrlimit(resource.RLIMIT_NOFILE, (given["files"], given["files"]))
     if given.get("breaks"):
@@ -87,7 +90,8 @@ def serve(given, out):
     if worker == "here":
         server.Child = here
     elif not worker:
-        server.Child, request.JOB_WAIT_SECONDS = Idle, 0.0
+        server.Child = Idle
+        set_constants(request, JOB_WAIT_SECONDS=0.0)
     change(given)
     tls = {name: given.get(name) for name in ("certfile", "keyfile")}
     address = Address(port=given.get("port", 0), allowed=tuple(given.get("allowed", ())), **tls)
