@@ -1,8 +1,9 @@
-"""Files and snapshots: how models, learners and candidates are written and read again.
+"""File formats of models, learners and candidates.
 
 archive           a ZIP file of a JSON header and `.npy` arrays, never pickle
+codec             dataclasses as a header and arrays
 model_file        a fitted model
 candidates_file   the candidates of a learner
-learner_file      a learner: candidates, events, model
-snapshots         the selected experts and the pool of a campaign, kept in its store
+learner_file      a learner: candidates, labels, history, selected experts
+snapshots         the selected experts and the pool of a campaign, in its store
 """

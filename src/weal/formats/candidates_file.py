@@ -13,7 +13,6 @@ Cells are text, numbers, truth values, null, {"day": ...} or {"time": ...} as IS
 a frame is apart from that (lists, bytes, durations) is no input, and a file does not keep it.
 """
 
-from collections.abc import Hashable
 from dataclasses import replace
 from datetime import date, datetime
 from importlib import import_module
@@ -22,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from weal.core.arrays import Array
+from weal.formats.codec import Arrays, Header, id_from_json, id_to_json
 from weal.learner.candidates import Candidates, of_inputs
 from weal.learner.pools.sharded_candidates import Pooled, ShardedCandidates, read_shards
 from weal.shards.dataset import (
@@ -111,7 +111,7 @@ def _unsupported_error(series: Any) -> ValueError:
     )
 
 
-def pack_candidates(pool: Pooled) -> tuple[dict[str, Any], dict[str, Array]]:
+def pack_candidates(pool: Pooled) -> tuple[Header, Arrays]:
     """Header and arrays of the candidates; of those in files, what they are known by."""
     if isinstance(pool, ShardedCandidates):
         return _pack_shards(pool)
@@ -121,7 +121,7 @@ def pack_candidates(pool: Pooled) -> tuple[dict[str, Any], dict[str, Array]]:
         arrays["cost"] = pool.cost
     more = {
         "cells": texts,
-        "inputs": None if pool.columns is None else [pack_id(name) for name in pool.columns],
+        "inputs": None if pool.columns is None else [id_to_json(name) for name in pool.columns],
         "plan": None if pool.plan is None else pool.plan.to_json(),
         "target": pool.target,
         "cost_by": pool.cost_by if isinstance(pool.cost_by, str) else None,
@@ -129,21 +129,21 @@ def pack_candidates(pool: Pooled) -> tuple[dict[str, Any], dict[str, Array]]:
     return _header(pool) | more, arrays
 
 
-def _pack_shards(pool: ShardedCandidates) -> tuple[dict[str, Any], dict[str, Array]]:
+def _pack_shards(pool: ShardedCandidates) -> tuple[Header, Arrays]:
     left: dict[str, Any] = {"closed": sorted(pool.closed)}
     arrays: dict[str, Any] = {"removed": pool.removed}
     if pool.pool.in_memory:
         parts = [part for part in pool.pool.parts if isinstance(part, ArrayShard)]
         arrays["X"] = np.concatenate([part.X for part in parts])
-        names = [pack_id(name) for name in pool.ids[:]]
+        names = [id_to_json(name) for name in pool.ids[:]]
         return {"shards": None, "ids": names, **left}, arrays
     own = encoder_to_json(pool.encoder)
     return {"shards": dataset_to_json(pool.pool), **own, **left}, arrays
 
 
-def _unpack_shards(header: dict[str, Any], arrays: dict[str, Array]) -> ShardedCandidates:
+def _unpack_shards(header: Header, arrays: Arrays) -> ShardedCandidates:
     if header["shards"] is None:
-        own = [unpack_id(name) for name in header["ids"]]
+        own = [id_from_json(name) for name in header["ids"]]
         found = read_shards(open_pool(arrays["X"], ids=own), 0)
     else:
         shards = dataset_from_json(header["shards"])
@@ -152,14 +152,12 @@ def _unpack_shards(header: dict[str, Any], arrays: dict[str, Array]) -> ShardedC
     return replace(found, removed=removed, closed=frozenset(map(int, header["closed"])))
 
 
-def unpack_candidates(header: dict[str, Any], arrays: dict[str, Array]) -> Pooled:
-    """The candidates that `pack_candidates` took apart; what came with plans is not in older
-    files.
-    """
+def unpack_candidates(header: Header, arrays: Arrays) -> Pooled:
+    """The candidates that `pack_candidates` encoded; older files have no plan."""
     if "shards" in header:
         return _unpack_shards(header, arrays)
     own = header["id_column"] is not None
-    ids = None if own else [unpack_id(name) for name in header["ids"]]
+    ids = None if own else [id_from_json(name) for name in header["ids"]]
     pool = of_inputs(_inputs(header, _table(header, arrays)), ids, header["id_column"])
     present, cost = arrays["present"].astype(bool), arrays.get("cost")
     if present.shape != (len(pool),):
@@ -170,20 +168,20 @@ def unpack_candidates(header: dict[str, Any], arrays: dict[str, Array]) -> Poole
     return replace(pool, present=present, target=target, cost=cost, cost_by=by)
 
 
-def _inputs(header: dict[str, Any], table: Any) -> Inputs:
+def _inputs(header: Header, table: Any) -> Inputs:
     frame, kept = as_frame(table), header.get("plan")
     plan = None if kept is None else TablePlan.from_json(kept)
     if frame is None:
         X = inputs_of(table, None, None)
         return Inputs(None, None, X, list(range(len(X))))
     names = header.get("inputs") or [n for n in header["columns"] if n != header["id_column"]]
-    columns = tuple(unpack_id(name) for name in names)
+    columns = tuple(id_from_json(name) for name in names)
     own = frame_ids(frame, header["id_column"])
     return Inputs(frame, columns, inputs_of(table, columns, plan), own, plan)
 
 
 def _header(pool: Candidates) -> dict[str, Any]:
-    ids = [pack_id(name) for name in pool.ids]
+    ids = [id_to_json(name) for name in pool.ids]
     if pool.frame is None:
         return {"ids": ids, "id_column": None, "frame": None}
     import narwhals as nw
@@ -198,13 +196,13 @@ def _header(pool: Candidates) -> dict[str, Any]:
         "ids": ids,
         "id_column": pool.id_column,
         "frame": frame.implementation.value,
-        "columns": [pack_id(name) for name in frame.columns],
+        "columns": [id_to_json(name) for name in frame.columns],
         "dtypes": [str(dtype) for dtype in frame.schema.values()],
     }
     if not frame.implementation.is_pandas():
         return header
     index = native.index
-    names = [pack_id(plain_id(name)) for name in index]
+    names = [id_to_json(plain_id(name)) for name in index]
     kinds = getattr(index, "dtypes", [getattr(index, "dtype", None)])
     return header | {
         "dtypes": [str(dtype) for dtype in native.dtypes],
@@ -245,12 +243,12 @@ def _numbers(series: Any) -> Array | None:
     return column if column.dtype.kind in "biuf" else None
 
 
-def _table(header: dict[str, Any], arrays: dict[str, Array]) -> Any:
+def _table(header: Header, arrays: Arrays) -> Any:
     """The pool as the kind of table that it was."""
     if header["frame"] is None:
         return arrays["X"]
-    ids = [unpack_id(name) for name in header["ids"]]
-    names = [unpack_id(name) for name in header["columns"]]
+    ids = [id_from_json(name) for name in header["ids"]]
+    names = [id_from_json(name) for name in header["columns"]]
     texts = {int(n): cells for n, cells in header.get("cells", {}).items()}
     columns = {
         name: ids if name == header["id_column"] else _column(n, texts, arrays)
@@ -273,10 +271,10 @@ def _column(n: int, texts: dict[int, Any], arrays: dict[str, Array]) -> Any:
     return unpack_column(texts[n]) if n in texts else arrays[f"column_{n}"]
 
 
-def _pandas(header: dict[str, Any], columns: dict[Any, Any], ids: list[Any]) -> Any:
+def _pandas(header: Header, columns: dict[Any, Any], ids: list[Any]) -> Any:
     pandas = import_module("pandas")
     kept = header["index"]
-    index = pandas.Index(ids if kept is None else [unpack_id(name) for name in kept])
+    index = pandas.Index(ids if kept is None else [id_from_json(name) for name in kept])
     kinds = header["index_dtypes"]
     if len(kinds) > 1:
         levels = [index.get_level_values(n).astype(kind) for n, kind in enumerate(kinds)]
@@ -296,20 +294,3 @@ def _series(pandas: Any, values: Any, index: Any, kind: str, levels: list[Any] |
     """A column of pandas; a category with its levels."""
     dtype = kind if levels is None else pandas.CategoricalDtype(levels)
     return pandas.Series(values, index=index, dtype=dtype)
-
-
-def pack_id(name: Hashable) -> Any:
-    """An id as JSON; a tuple as a list."""
-    if name is None or isinstance(name, str | bool | int | float):
-        return name
-    if isinstance(name, tuple):
-        return [pack_id(part) for part in name]
-    raise ValueError(
-        f"the id {name!r} is a {type(name).__name__}; a file keeps ids that are text, numbers or "
-        "tuples of them: turn the ids into text first"
-    )
-
-
-def unpack_id(name: Any) -> Any:
-    """An id that `pack_id` took apart."""
-    return tuple(unpack_id(part) for part in name) if isinstance(name, list) else name

@@ -19,8 +19,15 @@ from weal.core.arrays import Array
 from weal.core.extensions.more_acquisitions import is_ours
 from weal.errors import UnreadableFile
 from weal.formats import archive, candidates_file, model_file
-from weal.formats.candidates_file import pack_id, unpack_id
-from weal.formats.model_file import BROKEN, Arrays, Header
+from weal.formats.codec import (
+    BROKEN,
+    Arrays,
+    Header,
+    add_prefix,
+    id_from_json,
+    id_to_json,
+    with_prefix,
+)
 from weal.learner.config import (
     DEFAULT_ACQUISITION,
     EARLIER_AUTO,
@@ -50,12 +57,12 @@ def save(state: State, memory: int, path: str | os.PathLike[str]) -> None:
         "own": [name for name, f in settings.functions.items() if not is_ours(name, f)],
         **{name: getattr(settings, name) for name in _SETTINGS},
         "memory": memory,
-        "label_ids": [pack_id(label.name) for label in state.labels],
-        "asked": [[pack_id(name), row] for name, row in state.asked.items()],
-        "skipped": [pack_id(name) for name in state.skipped],
-        "batch": [pack_id(name) for name in state.batch],
+        "label_ids": [id_to_json(label.name) for label in state.labels],
+        "asked": [[id_to_json(name), row] for name, row in state.asked.items()],
+        "skipped": [id_to_json(name) for name in state.skipped],
+        "batch": [id_to_json(name) for name in state.batch],
         "weighed": state.weighed,
-        "history": [_finite({**row, "id": pack_id(row["id"])}) for row in state.history],
+        "history": [_finite({**row, "id": id_to_json(row["id"])}) for row in state.history],
         "params": model_file.pack_params(settings.parameters.to_dict()),
         "settlement": settlement,
     }
@@ -92,7 +99,7 @@ def _pack_settlement(settlement: SelectionPoint | None, d: int) -> tuple[Header 
     if settlement.experts is not None:
         header, more = model_file.pack_experts(settlement.experts)
         experts = {**header, "n_inputs": d}
-        arrays |= {_EXPERTS_PREFIX + name: array for name, array in more.items()}
+        arrays |= add_prefix(_EXPERTS_PREFIX, more)
     return {"n": settlement.n, "together": settlement.together, "experts": experts}, arrays
 
 
@@ -162,9 +169,9 @@ def _state(header: Header, arrays: Arrays, acquisition: Any) -> State:
         weighed=_truth(header["weighed"]),
         labels=_labels(header["label_ids"], arrays),
         settlement=_settlement(header["settlement"], params, arrays),
-        asked={unpack_id(name): int(row) for name, row in header["asked"]},
-        skipped=frozenset(unpack_id(name) for name in header["skipped"]),
-        batch=tuple(unpack_id(name) for name in header["batch"]),
+        asked={id_from_json(name): int(row) for name, row in header["asked"]},
+        skipped=frozenset(id_from_json(name) for name in header["skipped"]),
+        batch=tuple(id_from_json(name) for name in header["batch"]),
         reference=None if reference is None else candidates.like(reference),
         history=tuple(_unfinite(row) for row in header["history"]),
     )
@@ -190,7 +197,7 @@ def _labels(ids: list[Any], arrays: Arrays) -> Labels:
         raise ValueError("a label, its inputs or its noise is not a finite number")
     columns.append(arrays.get("label_sure", np.zeros(len(ids))))  # not there: none is
     told = [
-        Label(unpack_id(name), x, float(y), float(noise), bool(sure))
+        Label(id_from_json(name), x, float(y), float(noise), bool(sure))
         for name, x, y, noise, sure in zip(ids, *columns, strict=True)
     ]
     return Labels().after([], told)
@@ -202,11 +209,7 @@ def _settlement(kept: Any, params: dict[str, Any], arrays: Arrays) -> SelectionP
     X, y, noise = (arrays[name] for name in _SELECTION_ARRAYS)
     experts = None
     if kept["experts"] is not None:
-        own = {
-            n.removeprefix(_EXPERTS_PREFIX): a
-            for n, a in arrays.items()
-            if n.startswith(_EXPERTS_PREFIX)
-        }
+        own = with_prefix(_EXPERTS_PREFIX, arrays)
         experts = model_file.unpack_experts(params, kept["experts"], own)
     scaling, counts = model_file.scaling_from_arrays(arrays), (int(kept["n"]), kept["together"])
     return SelectionPoint(scaling, (X, y, noise), *counts, experts, arrays.get(_TRUSTED_ARRAY))
@@ -238,7 +241,7 @@ def _unfinite(row: dict[str, Any]) -> dict[str, Any]:
     numbers = {name: math.nan for name in ("score", "mean", "std") if row[name] == "nan"}
     weights = row["expert_weights"]
     weights = None if weights is None else tuple(weights)
-    return {**row, **numbers, "id": unpack_id(row["id"]), "expert_weights": weights}
+    return {**row, **numbers, "id": id_from_json(row["id"]), "expert_weights": weights}
 
 
 def _with_cost(state: State, cost: Any) -> State:

@@ -1,38 +1,33 @@
-"""The experts of a campaign as they were last settled: advice that spares seconds at opening.
+"""Snapshots in the store of a campaign: the selected experts, and the posterior on the candidates.
 
-What is kept carries a fingerprint of all that decides it: the parameters of the model, the scaling,
-the labels that settled the experts, and the versions of the programs. Where the fingerprint is not
-that of the campaign now, or the bytes cannot be read, it is thrown away and the experts are settled
-anew. Numbers are kept to the last bit.
+Both spare the next process seconds and change no result. Each carries a fingerprint of all that
+decides it:
 
-What the last ask believed of the candidates, kept in the store: the next goes on from there.
+    experts   parameters of the model, scaling, labels of the selection, versions of the programs
+    pool      the same, the labels since, and the candidates
 
-It spares the next process a pass over the candidates, and the labels since the experts were
-settled one by one. Means and variances of the experts that matter are kept to the last bit, under
-a fingerprint of all that decides them: the experts (`checkpoint`), the labels that were folded in,
-and the candidates. What does not match, or cannot be read, is thrown away; what is larger than
-MOST_BYTES is not kept, for it would be written at every ask.
+A snapshot whose fingerprint differs, or whose bytes cannot be read, is ignored and its content is
+computed again. Numbers are kept to the last bit. A pool of more than MAX_POOL_SNAPSHOT_BYTES is not
+kept, since every ask would write it.
 """
 
 import json
 import platform
-from base64 import b64decode, b64encode
 from dataclasses import asdict
 from hashlib import blake2b
-from typing import Any
 
 import numpy as np
 import scipy
 
 from weal import __version__
-from weal.core.arrays import Array
 from weal.formats import model_file
-from weal.formats.model_file import BROKEN
+from weal.formats.codec import BROKEN, array_from_json, array_to_json
 from weal.learner.pools.protocol import PoolSnapshot
 from weal.learner.state import State
 from weal.model.training import TrainedEnsemble
 
-EXPERTS_KIND = "experts"  # of the snapshot in the store
+EXPERTS_KIND, POOL_KIND = "experts", "pool"  # of the snapshots in the store
+MAX_POOL_SNAPSHOT_BYTES = 4 * 2**20
 
 
 def experts_fingerprint(state: State) -> str:
@@ -55,7 +50,7 @@ def pack_experts_snapshot(experts: TrainedEnsemble, state: State) -> bytes:
     plain = {
         "of": experts_fingerprint(state),
         "experts": {**header, "n_inputs": state.candidates.X.shape[1]},
-        "arrays": {name: _to_json(array) for name, array in arrays.items()},
+        "arrays": {name: array_to_json(array) for name, array in arrays.items()},
     }
     return json.dumps(plain).encode()
 
@@ -66,25 +61,11 @@ def unpack_experts_snapshot(data: bytes | None, state: State) -> TrainedEnsemble
         plain = json.loads(data or b"{}")
         if not plain or plain.get("of") != experts_fingerprint(state):
             return None
-        arrays = {name: _from_json(array) for name, array in plain["arrays"].items()}
+        arrays = {name: array_from_json(array) for name, array in plain["arrays"].items()}
         params = state.settings.parameters.to_dict()
         return model_file.unpack_experts(params, plain["experts"], arrays)
     except BROKEN:
         return None
-
-
-def _to_json(array: Array) -> dict[str, Any]:
-    data = np.ascontiguousarray(array, dtype="<f8").tobytes()
-    return {"shape": list(array.shape), "data": b64encode(data).decode()}
-
-
-def _from_json(plain: dict[str, Any]) -> Array:
-    flat = np.frombuffer(b64decode(plain["data"], validate=True), dtype="<f8")
-    return flat.reshape(plain["shape"]).astype(np.float64)
-
-
-POOL_KIND = "pool"  # of the snapshot in the store
-MAX_POOL_SNAPSHOT_BYTES = 4 * 2**20  # bytes
 
 
 def pool_fingerprint(state: State, n: int) -> str:

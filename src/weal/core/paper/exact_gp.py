@@ -280,6 +280,11 @@ class ExactExperts:
     def covariance_root(self, points: SolvedPoints) -> None:
         """None: a root has as many columns as points."""
 
+    def after_first(self, n: int) -> Self:
+        """The same experts after the first n of their labels alone."""
+        L = GrowingRows(self.L[:, :n, :n].copy())
+        return type(self)(self.kernels, self.X[:n], L, self.z[:, :n])
+
     def take(self, which: Index) -> Self:
         """Some of the experts."""
         kernels = take_kernels(self.kernels, which)

@@ -1,0 +1,128 @@
+"""The encoding of dataclasses in files: a JSON header, and arrays by name.
+
+    ArrayFields     fields of a dataclass <-> arrays; the names of the arrays are the format
+    value_to_json   parameters <-> JSON; kernels and scalings as {"Kernel": fields}, {"Scaling": ..}
+    id_to_json      ids of candidates <-> JSON; a tuple as a list
+    array_to_json   an array <-> JSON, to the last bit, for snapshots in a store
+    add_prefix      arrays of a part, under names of their own
+
+A field that is None has no array. A missing array raises KeyError: the readers of files turn the
+errors in BROKEN into UnreadableFile.
+"""
+
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from weal.core.arrays import Array
+from weal.core.paper.kernels import Kernel
+from weal.core.scaling import Scaling
+
+Json = Any  # a value of `json.loads`
+Header = dict[str, Json]
+Arrays = dict[str, Array]
+BROKEN = (KeyError, TypeError, IndexError, AttributeError, ValueError)  # from an incomplete file
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayFields(Generic[T]):
+    """A dataclass whose fields are arrays."""
+
+    make: Callable[..., T]
+    names: Mapping[str, str]  # field: array
+    optional: frozenset[str] = frozenset()  # fields that may be None
+
+    def to_arrays(self, value: T) -> Arrays:
+        """Arrays of the fields that are not None."""
+        parts = {array: getattr(value, field) for field, array in self.names.items()}
+        return {array: np.asarray(part) for array, part in parts.items() if part is not None}
+
+    def from_arrays(self, arrays: Mapping[str, Array], **others: object) -> T:
+        """The dataclass that `to_arrays` encoded, with its fields that are no arrays."""
+        parts = {
+            field: arrays.get(array) if field in self.optional else arrays[array]
+            for field, array in self.names.items()
+        }
+        return self.make(**others, **parts)
+
+
+def add_prefix(prefix: str, arrays: Mapping[str, Array]) -> Arrays:
+    """The arrays under names with a prefix."""
+    return {prefix + name: array for name, array in arrays.items()}
+
+
+def with_prefix(prefix: str, arrays: Mapping[str, Array]) -> Arrays:
+    """The arrays whose names have that prefix, without it."""
+    own = {name: array for name, array in arrays.items() if name.startswith(prefix)}
+    return {name.removeprefix(prefix): array for name, array in own.items()}
+
+
+def value_to_json(value: object) -> Json:
+    """A parameter as JSON; a random generator is None, since its seed is kept."""
+    if isinstance(value, Kernel):
+        return {"Kernel": asdict(value)}
+    if isinstance(value, Scaling):
+        return {
+            "Scaling": {name: np.asarray(part).tolist() for name, part in asdict(value).items()}
+        }
+    if value is np.random or isinstance(value, np.random.RandomState):
+        return None
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, list | tuple):
+        return [value_to_json(part) for part in value]
+    return value
+
+
+def value_from_json(plain: Json) -> Any:
+    """The parameter that `value_to_json` encoded; a list becomes a tuple."""
+    if isinstance(plain, list):
+        return tuple(value_from_json(part) for part in plain)
+    if isinstance(plain, dict) and "Kernel" in plain:
+        return kernel_from_json(plain["Kernel"])
+    if isinstance(plain, dict) and "Scaling" in plain:
+        parts: dict[str, Any] = plain["Scaling"]
+        return Scaling(**{name: _list_to_array(part) for name, part in parts.items()})
+    return plain
+
+
+def _list_to_array(part: Json) -> Any:
+    return np.array(part) if isinstance(part, list) else part
+
+
+def kernel_from_json(plain: dict[str, Json]) -> Kernel:
+    """The kernel with these fields."""
+    return Kernel(**{name: value_from_json(part) for name, part in plain.items()})
+
+
+def id_to_json(name: Hashable) -> Json:
+    """An id as JSON; a tuple as a list."""
+    if name is None or isinstance(name, str | bool | int | float):
+        return name
+    if isinstance(name, tuple):
+        return [id_to_json(part) for part in name]
+    raise ValueError(
+        f"the id {name!r} is a {type(name).__name__}; a file keeps ids that are text, numbers or "
+        "tuples of them: turn the ids into text first"
+    )
+
+
+def id_from_json(plain: Json) -> Any:
+    """The id that `id_to_json` encoded."""
+    return tuple(id_from_json(part) for part in plain) if isinstance(plain, list) else plain
+
+
+def array_to_json(array: Array) -> dict[str, Json]:
+    """Shape and bytes of an array of floats."""
+    data = np.ascontiguousarray(array, dtype="<f8").tobytes()
+    return {"shape": list(array.shape), "data": b64encode(data).decode()}
+
+
+def array_from_json(plain: dict[str, Json]) -> Array:
+    """The array that `array_to_json` encoded."""
+    flat = np.frombuffer(b64decode(plain["data"], validate=True), dtype="<f8")
+    return flat.reshape(plain["shape"]).astype(np.float64)
