@@ -24,7 +24,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
-from weal.campaign import candidates, rules
+from weal.campaign import id_lookup, rules
 from weal.campaign.config import check_changes, check_together
 from weal.campaign.label_input import distinct, entries, names
 from weal.campaign.ledger import EVENT_BODY_VERSION
@@ -366,7 +366,7 @@ class CampaignView(CampaignLog):
         ValueError
             Where they are in files, and too many for a list.
         """
-        return candidates.candidate_ids(self)
+        return id_lookup.candidate_ids(self)
 
     def columns(self) -> tuple[str, ...]:
         """The names of the columns that candidates came with.
@@ -376,7 +376,7 @@ class CampaignView(CampaignLog):
         tuple of str
             That of the ids, and those that nothing is learnt from, included.
         """
-        return candidates.columns(self)
+        return id_lookup.columns(self)
 
     def preview(self, source: Any, **how: Any) -> "ResultsImport":
         """What `tell_file` would do with these results, line by line; nothing is written.

@@ -1,39 +1,22 @@
-"""Candidates of a campaign as they came, read without the plan that makes inputs of them.
+"""The candidates of a campaign: as they came, and as the plan makes inputs of them."""
 
-The candidates of a campaign: as they came, and as the plan makes inputs of them.
-
-Candidates looked up by their ids, whether the store keeps them or they stay in their files.
-
-The store answers first, as it needs no numerics for it. It knows none of the ids that stay in
-files: those are looked up in the index beside it (`candidate_files`).
-
-Which id somebody may have meant: another case, other zeros, other signs, or a letter wrong.
-"""
-
-import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
-from difflib import SequenceMatcher, get_close_matches
-from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from weal.campaign.ledger import Ledger
 from weal.core.arrays import Array
-from weal.errors import UnknownId
 from weal.learner.candidates import read_costs
-from weal.store.events import Event
-from weal.store.protocol import Decide, Store, Transaction
+from weal.store.protocol import Store
 from weal.tables.columns import check_columns
 from weal.tables.parquet_io import parquet_to_table
 from weal.tables.plan import TablePlan, encode
 from weal.tables.table import Table
 
 if TYPE_CHECKING:
-    from weal.campaign.candidate_files import FileCandidates
-    from weal.campaign.log import CampaignLog
+    pass
 
 
 def read_ids(store: Store, name: str, id_column: str) -> list[str]:
@@ -100,189 +83,3 @@ def column_costs(table: Table, id_column: str, cost: str | None) -> Array:  # (N
     check_columns(table, [cost])
     values = read_costs(table.cells(cost), None, (), table.cells(id_column))
     return np.zeros(0) if values is None else values
-
-
-@dataclass(frozen=True, slots=True)
-class WiderBook:
-    """A book that knows more candidates: those that stay in files, and those with events."""
-
-    book: Transaction
-    elsewhere: Callable[[set[str]], set[str]]
-
-    @property
-    def last(self) -> int:
-        """Number of the last event."""
-        return self.book.last
-
-    @property
-    def now(self) -> datetime:
-        """The store's clock."""
-        return self.book.now
-
-    def of(self, ids: Iterable[str]) -> list[Event]:
-        """All events of these ids."""
-        return self.book.of(ids)
-
-    def known(self, ids: Iterable[str]) -> set[str]:
-        """Which of these are candidates."""
-        wanted = set(ids)
-        found = self.book.known(wanted) | {str(event.id) for event in self.book.of(wanted)}
-        return found | self.elsewhere(wanted - found)
-
-    def by_key(self, key: str) -> Event | None:
-        """The event that a client wrote under this key."""
-        return self.book.by_key(key)
-
-    def by_keys(self, keys: Iterable[str]) -> list[Event]:
-        """The events that clients wrote under these keys."""
-        return self.book.by_keys(keys)
-
-    def between(self, first: int, last: int) -> list[Event]:
-        """The events with these numbers and those between them."""
-        return self.book.between(first, last)
-
-    def next_chunk(self) -> int:
-        """The number that the next chunk will have."""
-        return self.book.next_chunk()
-
-
-def transact(campaign: "CampaignLog", decide: Decide) -> tuple[Event, ...]:
-    """Write what `decide` answers; ids that stay in files are looked up in their index."""
-    try:
-        return campaign.store.transact(campaign.name, decide)
-    except UnknownId:
-        if not campaign.ledger.shards:
-            raise
-    here = lambda ids: _in_files(campaign, ids)  # noqa: E731
-    return campaign.store.transact(campaign.name, lambda book: decide(WiderBook(book, here)))
-
-
-def existing_ids(campaign: "CampaignLog", ids: set[str]) -> set[str]:
-    """Which of these are ids of candidates."""
-    found = campaign.store.known(campaign.name, ids)
-    if len(found) == len(ids) or not campaign.ledger.shards:
-        return found
-    return found | _in_files(campaign, ids - found)
-
-
-def candidate_ids(campaign: "CampaignLog") -> list[str]:
-    """The ids of all candidates, in order; ValueError where files have too many."""
-    if not campaign.ledger.shards:
-        return read_ids(campaign.store, campaign.name, campaign.created["id"])
-    pool = _pool(campaign)
-    pool.refuse_many("ids")
-    return [str(name) for name in pool.ids[:]]
-
-
-def near_ids(campaign: "CampaignLog") -> list[str]:
-    """Ids among which one may be meant that is written in another way; none of many in files."""
-    ledger = campaign.ledger
-    return [] if ledger.shards and ledger.rows > MAX_IDS_COMPARED else candidate_ids(campaign)
-
-
-def columns(campaign: "CampaignLog") -> tuple[str, ...]:
-    """The names of the columns that candidates came with."""
-    if not campaign.ledger.shards:
-        return read_columns(campaign.store, campaign.name)
-    first = _pool(campaign).pieces[0]
-    own = [first.id_column] if first.id_column else []
-    return (*own, *first.columns)
-
-
-def rows(
-    campaign: "CampaignLog", ids: Collection[str], columns: Collection[str]
-) -> dict[str, dict[str, Any]]:
-    """The original cells of these candidates, in these columns at least, by id."""
-    if not campaign.ledger.shards:
-        return read_rows(campaign.store, campaign.name, campaign.created["id"], ids, columns)
-    pool = _pool(campaign)
-    return pool.cells(sorted(_in_files(campaign, set(ids))))
-
-
-def _in_files(campaign: "CampaignLog", ids: set[str]) -> set[str]:
-    from weal.campaign.candidate_files import existing_ids
-
-    return existing_ids(_pool(campaign), ids)
-
-
-def _pool(campaign: "CampaignLog") -> "FileCandidates":
-    """The candidates in files: those at hand, else opened."""
-    from weal.campaign.candidate_files import FileCandidates, read_shard_pool
-
-    there = campaign.pool_at_hand
-    if isinstance(there, FileCandidates) and there.rows == campaign.ledger.rows:
-        return there
-    return read_shard_pool(campaign.store, campaign.ledger)
-
-
-MAX_IDS_COMPARED = 20_000  # ids among which a letter that is wrong is looked for: it takes long
-# likeness, as difflib has it, and by how much more than the next
-MIN_ID_SIMILARITY, MIN_SIMILARITY_LEAD = 0.75, 0.1
-MAX_ID_DIGITS = 10
-_LAST = re.compile(r"(.*?)([-_ ]?)([0-9]+)([^0-9]*)", re.DOTALL)
-_PART = re.compile(r"[0-9]+|[^\W\d_]+")
-
-
-def match_ids(names: Sequence[str], ids: Iterable[str]) -> dict[str, str]:
-    """For each of these names, the one id that is like it; none where there are several.
-
-    >>> match_ids(["P-740", "p 0739", "P-07401", "Q"], ["P-0739", "P-0740"])
-    {'P-740': 'P-0740', 'p 0739': 'P-0739', 'P-07401': 'P-0740'}
-    """
-    there = list(ids)
-    alike: dict[tuple[str, ...], list[str]] = {}
-    for one in there:
-        alike.setdefault(_plain(one), []).append(one)
-    found = {}
-    for name in names:
-        same = alike.get(_plain(name), [])
-        if not same and len(there) <= MAX_IDS_COMPARED:
-            same = _closest(name, there)
-        if len(same) == 1:
-            found[name] = same[0]
-    return found
-
-
-def explain_unknown_ids(
-    campaign: str, error: UnknownId, known: Callable[[Sequence[str]], set[str]]
-) -> UnknownId:
-    """The error on ids that are not there, with those that may be meant and what to do."""
-    unknown = error.args[1][:5] if len(error.args) > 1 else []
-    found = match_ids(unknown, sorted(known([way for name in unknown for way in spellings(name)])))
-    if found:
-        of = {name: f" for {name!r}" if len(unknown) > 1 else "" for name in found}
-        hints = ", ".join(f"{one!r}{of[name]}" for name, one in found.items())
-        return UnknownId(f"{error}; did you mean {hints}?")
-    dashes = "-- " if campaign.startswith("-") else ""
-    return UnknownId(
-        f"{error}; `weal export --what candidates {dashes}{quote(campaign)}` lists them, and "
-        f"`weal add {dashes}{quote(campaign)} FILE` brings new ones"
-    )
-
-
-def spellings(name: str) -> list[str]:
-    """Other ways to write an id: by case, by zeros before its last number, by the sign before it.
-
-    >>> "P-0740" in spellings("p 740"), "P0740" in spellings("P-740"), "740" in spellings("00740")
-    (True, True, True)
-    """
-    found = _LAST.fullmatch(name.strip())
-    heads, tails = [name.strip()], [""]
-    if found:
-        letters, digits, rest = found[1], found[3].lstrip("0") or "0", found[4]
-        heads = [letters + sign for sign in (found[2], "-", "_", " ", "")]
-        tails = [digits.zfill(width) + rest for width in range(len(digits), MAX_ID_DIGITS)]
-    every = [head + tail for head in heads for tail in tails]
-    return list(dict.fromkeys(way(one) for one in every for way in (str, str.upper, str.lower)))
-
-
-def _closest(name: str, there: Sequence[str]) -> list[str]:
-    """The id that is much like it, where no other is nearly as much."""
-    best = get_close_matches(name, there, 2, MIN_ID_SIMILARITY)
-    alike = [SequenceMatcher(None, one, name).ratio() for one in best]
-    return best[:1] if len(best) < 2 or alike[0] > alike[1] + MIN_SIMILARITY_LEAD else []
-
-
-def _plain(name: str) -> tuple[str, ...]:
-    """Letters and numbers of an id, without case, signs and leading zeros."""
-    return tuple(part.lstrip("0") or "0" for part in _PART.findall(name.casefold()))

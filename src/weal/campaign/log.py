@@ -6,7 +6,7 @@ Nothing here changes the campaign; what does is in `campaign`. Imports no numeri
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self
 
-from weal.campaign import candidates
+from weal.campaign import id_lookup
 from weal.campaign.ledger import Ledger, apply_events
 from weal.errors import UnknownId, WealError
 from weal.progress import Progress
@@ -141,7 +141,7 @@ class CampaignLog:
         set of str
             Those that are.
         """
-        return candidates.existing_ids(self, set(ids))
+        return id_lookup.existing_ids(self, set(ids))
 
     def transact(self, decide: Decide) -> tuple[Event, ...]:
         """Write what is decided under the write lock; for rules of one's own.
@@ -163,11 +163,11 @@ class CampaignLog:
             Where the rule says so; the message names the id that may be meant.
         """
         try:
-            return candidates.transact(self, decide)
+            return id_lookup.transact(self, decide)
         except UnknownId as error:
             raise self._meant(error) from None
 
     def _meant(self, error: UnknownId) -> UnknownId:
-        from weal.campaign.candidates import explain_unknown_ids
+        from weal.campaign.id_lookup import explain_unknown_ids
 
         return explain_unknown_ids(self.name, error, self.known)

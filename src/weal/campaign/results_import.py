@@ -27,7 +27,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from weal.campaign import rules
-from weal.campaign.candidates import match_ids, near_ids, rows, transact
+from weal.campaign.id_lookup import match_ids, near_ids, rows, transact
 from weal.campaign.idempotency import SKIP, Change, find_call, with_key
 from weal.campaign.label_input import entry
 from weal.campaign.ledger import EVENT_BODY_VERSION, Ledger, apply_events

@@ -19,10 +19,12 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from weal.progress import Progress
-from weal.shards.shard import Shard
+
+if TYPE_CHECKING:
+    from weal.shards.shard import Shard
 
 Result = TypeVar("Result")
 Merge = Callable[[Result, Result], Result]  # of two results one, in any order and grouping
@@ -34,8 +36,8 @@ class Executor(Protocol):
 
     def each(
         self,
-        work: Callable[[Shard], Result],
-        shards: Sequence[Shard],
+        work: "Callable[[Shard], Result]",
+        shards: "Sequence[Shard]",
         what: str = "",
         progress: Progress | None = None,
         merge: Merge[Result] | None = None,
@@ -60,8 +62,8 @@ class ThreadExecutor:
 
     def each(
         self,
-        work: Callable[[Shard], Result],
-        shards: Sequence[Shard],
+        work: "Callable[[Shard], Result]",
+        shards: "Sequence[Shard]",
         what: str = "",
         progress: Progress | None = None,
         merge: Merge[Result] | None = None,
@@ -113,7 +115,7 @@ def processors() -> int:
 class RowCounter:
     """Rows done, told to whoever wants to know."""
 
-    def __init__(self, what: str, shards: Sequence[Shard], progress: Progress | None) -> None:
+    def __init__(self, what: str, shards: "Sequence[Shard]", progress: Progress | None) -> None:
         self.what, self.progress = what, progress
         self.total, self.done = sum(shard.rows for shard in shards), 0
         self.add(0)
