@@ -92,7 +92,7 @@ def a_store(folder: Path, labels: int) -> str:
 def opened(url: str) -> Any:
     """A prediction of a campaign that was just opened."""
     with open_campaign(NAME, url) as campaign:
-        return campaign.model.predict(campaign.session.pool.X[:1], return_std=True)
+        return campaign.model.predict(campaign.learner.candidates.inputs_at([0]), return_std=True)
 
 
 def bare_insert(folder: Path) -> Callable[[], None]:

@@ -40,7 +40,7 @@ def costs(learner: weal.ActiveLearner) -> Iterator[tuple[int, float]]:
             with by(k):
                 learner._beliefs._memo.clear()
                 scoring = scores_of(state, learner._beliefs).scoring  # type: ignore[attr-defined]
-            shards = learner.candidates.pool.parts  # type: ignore[union-attr]
+            shards = learner.candidates.dataset.parts  # type: ignore[attr-defined]
             start = time.process_time()
             for shard in shards:
                 scoring(shard)

@@ -36,6 +36,7 @@ from benchmarks import pool_batches, pool_experts, record
 from benchmarks.bare_pass import bare, experts_held
 
 import weal
+from weal.learner.pools.combined_scores import ShardedScores
 from weal.learner.state import State
 
 D, LABELS, BATCH = 8, 100, 96
@@ -129,7 +130,9 @@ def passes(table: Table, folder: Path, threads: int) -> None:
         learner = labelled(pool, threads=threads)
         state = learner.state
         first = cpu(lambda: learner.ask(1))
-        largest = next(iter(learner._beliefs._memo.values())).found.top[-1].scores[0]
+        scores = next(iter(learner._beliefs._memo.values()))
+        assert isinstance(scores, ShardedScores)
+        largest = scores.found.top[-1].scores[0]
         fresh(learner, state)
         batch = cpu(lambda: learner.ask(BATCH))
     fresh(learner, state)

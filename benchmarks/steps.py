@@ -57,7 +57,7 @@ def bare(state: State) -> float:
     settling = seconds(
         lambda: found.append(training.begin(parameters.setting, *by, parameters.seed))
     )
-    X = scale.inputs(state.candidates.X[:])
+    X = scale.inputs(state.candidates.inputs_at(slice(None)))
     return settling + seconds(lambda: [len(rows[1]) for rows in found[0].beliefs(X)])
 
 

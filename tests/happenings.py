@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from learning import OUTSIDE, POOL, measure, model, points
 from weal import EnsembleGPRegressor
 from weal.core.arrays import GrowingRows
-from weal.learner.candidates import read_candidates
 from weal.learner.choosing import next_query
 from weal.learner.config import resolve_acquisition, settings_of
 from weal.learner.events import (
@@ -23,6 +22,7 @@ from weal.learner.events import (
     Skipped,
 )
 from weal.learner.labels import Label
+from weal.learner.memory_candidates import read_candidates
 from weal.learner.state import begin
 from weal.learner.transitions import apply
 

@@ -19,7 +19,7 @@ from weal.learner.pools import shard_pass
 from weal.learner.pools.combined_scores import ShardContext
 from weal.learner.pools.protocol import ScorePass
 from weal.learner.pools.sharded import ShardedPool
-from weal.learner.pools.sharded_candidates import read_shards
+from weal.learner.sharded_candidates import read_shards
 from weal.shards import dataset as shards
 from weal.shards.executors import ThreadExecutor
 
@@ -107,7 +107,7 @@ def agrees(pool, place, ens):
     for found, truth in zip(kept, (mu, v), strict=True):
         np.testing.assert_allclose(found, truth[held], rtol=1e-9, atol=1e-9)
     assert ens.w[held].sum() > 1.0 - M * NEGLIGIBLE_WEIGHT
-    np.testing.assert_array_equal(pool.X, place.X)
+    np.testing.assert_array_equal(pool.inputs_at(at), place.X[at])
 
 
 def brute(place, told, key):

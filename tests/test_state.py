@@ -24,8 +24,8 @@ from learning import OUTSIDE, POOL, Y, a_learner, measure
 from weal import ActiveLearner
 from weal.formats import learner_file
 from weal.learner import events, labels, state
-from weal.learner.candidates import Candidates
 from weal.learner.choosing import next_query
+from weal.learner.memory_candidates import MemoryCandidates
 from weal.learner.pools.memory import POOL_BYTES
 from weal.learner.posterior_cache import PosteriorCache
 from weal.learner.transitions import apply
@@ -39,7 +39,7 @@ VALUES = [
         state.SelectionPoint,
         labels.Label,
         labels.Labels,
-        Candidates,
+        MemoryCandidates,
     ),
     *(events.Reason, events.Asked, events.LabelsTold, events.Skipped, events.Released),
     *(events.Added, events.Removed, events.FunctionsChanged),

@@ -27,25 +27,24 @@ from numpy.typing import ArrayLike
 from weal.core.arrays import Array
 from weal.learner import frames, local_candidates, run
 from weal.learner.candidate_sample import compared
-from weal.learner.candidates import read_candidates
+from weal.learner.candidates import Candidates
 from weal.learner.choosing import queries
 from weal.learner.config import settings_of
 from weal.learner.events import Added, Event, LabelsTold, Released, Removed, Skipped
 from weal.learner.frames import inputs_at
 from weal.learner.history import History
 from weal.learner.labels import Label, Labels, pairs, several, sort
+from weal.learner.memory_candidates import read_candidates
 from weal.learner.pools.memory import POOL_BYTES
-from weal.learner.pools.predictions import check_folder, predictions, write_predictions
-from weal.learner.pools.sharded_candidates import Pooled, ShardedCandidates, read_shards
+from weal.learner.pools.predictions import write_predictions
 from weal.learner.posterior_cache import PosteriorCache
-from weal.learner.sampling import sample_of_pool
+from weal.learner.sharded_candidates import open_candidates
 from weal.learner.state import State, begin, with_experts
 from weal.learner.transitions import apply
 from weal.model.checks import check_count, check_seed
 from weal.model.model import Model, in_units, log_density_in_units
 from weal.progress import line_on_stderr
 from weal.shards.dask_executor import choose_executor
-from weal.shards.dataset import Dataset
 from weal.tables.plan import TablePlan
 
 if TYPE_CHECKING:
@@ -88,7 +87,7 @@ class LearnerView:
         return self._state
 
     @property
-    def candidates(self) -> Pooled:
+    def candidates(self) -> Candidates:
         """The pool: ids and rows."""
         return self._state.candidates
 
@@ -320,13 +319,9 @@ class LearnerView:
         if not self.fitted:
             return float("inf")
         if compared(self._state, self.model) is not None:
-            _, sd = self.model.predict(
-                sample_of_pool(self.candidates, self.seed)[1], return_std=True
-            )
+            _, sd = self.model.predict(self.candidates.sample(self.seed)[1], return_std=True)
             return float(np.sqrt((sd**2).mean()))
-        at = np.flatnonzero(self.candidates.present)
-        if isinstance(self.candidates, ShardedCandidates):  # a sample of a large one
-            at, _ = sample_of_pool(self.candidates, self.seed)
+        at = self.candidates.summary_positions(self.seed)
         _, sd = self._beliefs.moments(self._state, at)
         return float(np.sqrt((sd**2).mean())) if len(sd) else 0.0
 
@@ -358,11 +353,8 @@ class LearnerView:
         RuntimeError
             While labels are too few for a model.
         """
-        if not isinstance(self.candidates, ShardedCandidates):
-            raise ValueError("the pool is in memory: learner.model.predict(X) gives an array")
-        check_folder(to, force)
         crew, progress = self._beliefs.crew, self._beliefs.progress
-        found = predictions(self.candidates, self.model, level, crew, progress)
+        found = self.candidates.predict_shards(self.model, level, crew, progress)
         return write_predictions(to, found, force=force)
 
     def watch(self, X: Any) -> TrackedPoints:
@@ -529,16 +521,12 @@ class ActiveLearner(LearnerView):
     ) -> None:
         columns: dict[str, Any] = {"target": target, "features": features, "types": types}
         crew, progress = choose_executor(scheduler, threads), line_on_stderr()
-        if isinstance(pool, Dataset | ShardedCandidates):
-            _refuse_columns({"ids": ids, "id_column": id_column, "cost": cost, **columns})
-            folder = None if index is None else Path(index)
-            candidates: Pooled = (
-                read_shards(pool, check_seed(seed), crew, folder, progress)
-                if isinstance(pool, Dataset)
-                else pool
-            )
-        else:
+        folder = None if index is None else Path(index)
+        candidates = open_candidates(pool, check_seed(seed), crew, folder, progress)
+        if candidates is None:
             candidates = read_candidates(pool, ids, id_column, cost=cost, **columns)
+        else:
+            _refuse_columns({"ids": ids, "id_column": id_column, "cost": cost, **columns})
         chosen = (acquisition, eta, score_scaling, n_start, seed, validation)
         settings = settings_of(candidates, model, *chosen)
         points = None if reference is None else candidates.like(reference)
@@ -910,8 +898,6 @@ class ActiveLearner(LearnerView):
             Where `shards` names files of a pool in memory, or files that are not in it.
         """
         paths = tuple(map(str, shards))
-        if paths and not isinstance(self.candidates, ShardedCandidates):
-            raise ValueError("the pool is in memory: it has no shards to remove")
         self._apply(Removed(tuple(self.candidates.name(given) for given in ids), paths))
 
     def close(self) -> None:
@@ -1029,7 +1015,7 @@ class ActiveLearner(LearnerView):
         return cls.of(state, PosteriorCache(memory))
 
     def _tell_known(self, start: int) -> None:
-        if known := self.candidates.known_labels(start):
+        if known := self.candidates.labels_in_table(start):
             self.tell(known)
 
     def _apply(self, event: Event) -> None:

@@ -76,7 +76,7 @@ def test_a_change_between_opening_and_the_first_pass_is_noticed(any_folder, id_c
     pool = weal.open_pool(any_folder, id_column=id_column, columns=["x0", "x1", "x2"])
     rewritten(any_folder / "part-001.parquet")
     with pytest.raises(ChangedShard, match=CHANGED):
-        learner_on(pool).candidates.X[np.arange(U)]
+        learner_on(pool).candidates.inputs_at(np.arange(U))
 
 
 def test_rows_and_first_asks_notice(folder):

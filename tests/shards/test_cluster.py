@@ -102,7 +102,7 @@ def rows_of(shard):
 
 def with_shards(learner, kind):
     """The learner, with shards of that kind in the place of its own."""
-    pool = learner.candidates.pool
+    pool = learner.candidates.dataset
     parts = tuple(
         kind(one.start, one.file, one.groups, one.id_column, one.as_text) for one in pool.parts
     )

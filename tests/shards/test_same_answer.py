@@ -8,12 +8,20 @@ import pytest
 import weal
 from shards.pools import f, inputs, names_of, write
 from weal.errors import DiskFull
-from weal.learner import sampling
-from weal.learner.pools import score_cache, shard_pass, sharded_candidates
+from weal.learner import memory_candidates, sharded_candidates
+from weal.learner.pools import score_cache, shard_pass
 from weal.learner.pools import sharded as sharded_module
 from weal.shards import dataset as pools
 
 U = 900
+
+
+def limit_samples(constants, largest, size):
+    """Pools of more than `largest` candidates are sampled, `size` of them."""
+    for module in (memory_candidates, sharded_candidates):
+        constants(module, MAX_CANDIDATES_WITHOUT_SAMPLE=largest, SAMPLE_CANDIDATES=size)
+
+
 CUTS = {"one file": [], "three": [7, 500], "row groups": [450], "memory": None}
 
 
@@ -84,8 +92,7 @@ def test_where_all_is_tied_the_hash_decides_in_shards_too(tmp_path):
 
 
 def test_a_large_pool_is_known_by_the_same_sample_in_memory_and_in_shards(tmp_path, constants):
-    constants(sampling, MAX_CANDIDATES_WITHOUT_SAMPLE=200, SAMPLE_CANDIDATES=150)
-    constants(sharded_candidates, SAMPLE_CANDIDATES=150)
+    limit_samples(constants, 200, 150)
     for how in ({"acquisition": "auto"}, {"acquisition": "ivr"}):
         memory, sharded = both(tmp_path, **how)
         follow(memory, sharded, 14)
@@ -164,8 +171,7 @@ def test_a_batch_begins_with_the_best_and_with_every_shorter_one(tmp_path):
 def test_a_batch_longer_than_the_shortlist_goes_on(tmp_path, constants):
     constants(shard_pass, BATCH_SHORTLIST=3)
     constants(sharded_module, BATCH_SHORTLIST=3)
-    constants(sampling, MAX_CANDIDATES_WITHOUT_SAMPLE=200)
-    constants(sharded_candidates, SAMPLE_CANDIDATES=6)
+    limit_samples(constants, 200, 6)
     X = inputs(U)
     write(tmp_path / "pool", X, [300])
     pool = weal.open_pool(tmp_path / "pool", id_column="id")

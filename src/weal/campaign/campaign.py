@@ -22,7 +22,7 @@ import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, overload
 
 from weal.campaign import id_lookup, rules
 from weal.campaign.config import check_changes, check_together
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     import pandas
     from numpy.typing import ArrayLike
 
+    from weal.campaign.candidate_files import FileCandidates
     from weal.campaign.candidate_report import CandidateReport
     from weal.campaign.results_import import ResultsImport
     from weal.campaign.status import Status
@@ -171,15 +172,9 @@ class CampaignView(CampaignLog):
         array (S, d)
             By the plan of the campaign.
         """
-        import numpy as np
-
-        from weal.learner.sampling import sample_of_pool
-
         session = self.session
-        X = session.pool.X
-        if not isinstance(X, np.ndarray):
-            _, X = sample_of_pool(session.state.candidates, session.state.settings.seed)
-        return X
+        candidates, seed = session.state.candidates, session.state.settings.seed
+        return candidates.inputs_at(candidates.summary_positions(seed))
 
     def status(self, *, goal: float | None = None, progress: Progress | None = None) -> "Status":
         """How far the campaign is: error estimates and their trend, and whether to go on.
@@ -965,11 +960,12 @@ class Campaign(CampaignView):
         >>> campaign.add(pd.DataFrame({"temp": [260, 320]}, index=["e", "f"]))
         2
         """
-        from weal.campaign.candidate_files import FileCandidates, is_in_files
+        from weal.campaign.candidate_files import is_in_files
         from weal.campaign.creation import add, add_files
 
-        created, there = self.created, self.session.pool
-        if isinstance(there, FileCandidates):
+        created = self.created
+        if self.ledger.shards:
+            there = cast("FileCandidates", self.session.pool)
             return add_files(self.store, self.ledger, created, pool, there, by or self.who)
         if is_in_files(pool):
             raise ValueError(
@@ -978,7 +974,8 @@ class Campaign(CampaignView):
             )
         if not created["numbered"]:
             pool, _ = with_ids(pool, None, wanted=created["id"])
-        return add(self.store, self.ledger, created, pool, there.X, by or self.who)
+        like = self.session.state.candidates.inputs_at(slice(None))
+        return add(self.store, self.ledger, created, pool, like, by or self.who)
 
     def hide(self, on: bool = True, *, by: str | None = None) -> None:
         """Leave the campaign out of lists, or bring it back; nothing is deleted.

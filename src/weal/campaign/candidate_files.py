@@ -21,14 +21,19 @@ from weal.campaign.label_input import entry
 from weal.campaign.ledger import EVENT_BODY_VERSION, Ledger
 from weal.campaign.rules import LabelInput, told_body
 from weal.errors import UnknownId
-from weal.learner.pools.sharded_candidates import ShardedCandidates, read_shards
-from weal.learner.pools.sharded_rows import ShardedIds, ShardedRows
-from weal.learner.sampling import MAX_CANDIDATES_WITHOUT_SAMPLE, SAMPLE_CANDIDATES
+from weal.learner.candidates import MAX_CANDIDATES_WITHOUT_SAMPLE, SAMPLE_CANDIDATES
+from weal.learner.pools.sharded_rows import ShardedIds
+from weal.learner.sharded_candidates import ShardedCandidates, read_shards
 from weal.progress import Progress
-from weal.shards.dataset import Dataset, dataset_from_json, dataset_to_json, open_pool
+from weal.shards.dataset import (
+    Dataset,
+    dataset_from_json,
+    dataset_to_json,
+    is_opened_files,
+    open_pool,
+)
 from weal.shards.encoding import NumericEncoder, PlanEncoder, rows_as_table
 from weal.shards.executors import Executor, ThreadExecutor
-from weal.shards.parquet_file import find_files
 from weal.shards.shard import FileShard
 from weal.store.events import Draft, check_id
 from weal.store.protocol import Store
@@ -68,11 +73,6 @@ class FileCandidates:
         """The ids."""
         return self.candidates.ids
 
-    @property
-    def X(self) -> ShardedRows:
-        """The inputs."""
-        return self.candidates.X
-
     def row(self, n: int) -> dict[str, object]:
         """The original cells of candidate n."""
         return dict(self.candidates.cells(np.array([n])).to_pylist()[0])
@@ -92,9 +92,19 @@ class FileCandidates:
         cells = self.candidates.cells(np.arange(self.rows))
         return (rows_as_table(cells, [id_column] if id_column else []),)
 
+    def columns(self) -> dict[str, list[Any]]:
+        """The original cells by column; ValueError where they are too many."""
+        self.refuse_many("candidates")
+        return dict(self.candidates.cells(np.arange(self.rows)).to_pydict())
+
+    @property
+    def fits_one_table(self) -> bool:
+        """Whether one table can hold all rows."""
+        return self.rows <= MAX_TABLE_ROWS
+
     def refuse_many(self, what: str, instead: str = "they are in their files") -> None:
         """ValueError where one table cannot hold them all."""
-        if self.rows > MAX_TABLE_ROWS:
+        if not self.fits_one_table:
             raise ValueError(f"{self.rows:,} {what} are too many for one table; {instead}")
 
     def upto(self, rows: int) -> ShardedCandidates:
@@ -109,10 +119,8 @@ class FileCandidates:
 
 def is_in_files(source: Any) -> bool:
     """Whether candidates are to stay in their files: a pattern, a folder, or an opened pool."""
-    if isinstance(source, Dataset):
-        return not source.in_memory
     if not isinstance(source, str | os.PathLike):
-        return False
+        return is_opened_files(source)
     text = os.fspath(source)
     return Path(text).is_dir() or (
         any(one in text for one in GLOB_CHARACTERS) and not Path(text).exists()
@@ -124,7 +132,7 @@ def whole_table(source: Any) -> Any:
     from weal.shards.parquet_file import pyarrow
 
     arrow, parquet = pyarrow()
-    pool = source if isinstance(source, Dataset) else open_pool(find_files(source))
+    pool = open_pool(source)
     pool.check()
     tables = [parquet.read_table(file.path) for file in pool.files]
     pool.check()  # else one was written while it was read
@@ -172,11 +180,11 @@ def begin(
     )
     most = len(pool) if len(pool) <= MAX_CANDIDATES_WITHOUT_SAMPLE else SAMPLE_CANDIDATES
     names = [*([id_column] if id_column else []), *pool.columns]
-    table = rows_as_table(found.cells(np.sort(found.places.first(seed, most))).select(names))
+    table = rows_as_table(found.cells(np.sort(found.hashes.first(seed, most))).select(names))
     plan = make_plan(table, id_column=id_column, features=features, types=types)
     encode(plan, table)  # refuses what cannot be used before anything is written
-    drafts = _drafts(found.pool, target, who, progress)
-    there = any(isinstance(one, FileShard) and target in columns_of(one) for one in pool.parts)
+    drafts = _drafts(found.dataset, target, who, progress)
+    there = any(target in columns_of(one) for one in pool.file_shards)
     return NewFileCampaign(replace(plan, target=target), table, drafts, there)
 
 
@@ -186,7 +194,7 @@ def more(created: Mapping[str, Any], source: Any, who: str, before: FileCandidat
     id_column = None if created["numbered"] else created["id"]
     pool = _open_dataset(source, id_column, columns, None)
     grown = replace(before, pieces=(*before.pieces, pool), made={})
-    all_of_them = grown.candidates.pool  # the index of all ids finds those that repeat
+    all_of_them = grown.candidates.dataset  # the index of all ids finds those that repeat
     return _drafts(pool.with_sums(all_of_them.sums), created["target"], who, before.progress)
 
 
@@ -205,15 +213,13 @@ def existing_ids(pool: FileCandidates, ids: Iterable[str]) -> set[str]:
 def _open_dataset(
     source: Any, id_column: str | None, columns: Sequence[str] | None, target: str | None
 ) -> Dataset:
-    if isinstance(source, Dataset):
-        return source.as_text()
     drop = [] if target is None else [target]
     return open_pool(source, id_column=id_column, columns=columns, drop=drop).as_text()
 
 
 def _drafts(pool: Dataset, target: str | None, who: str, progress: Progress | None) -> list[Draft]:
     body = {"v": EVENT_BODY_VERSION, "rows": len(pool), "shards": dataset_to_json(pool)}
-    labels = [label for part in pool.parts for label in _labels(part, target)]
+    labels = [label for part in pool.file_shards for label in _labels(part, target)]
     if labels:
         check_unwritten(pool)
     told = [Draft("told", told_body(label, False), label.id, who) for label in labels]
@@ -229,9 +235,8 @@ def check_unwritten(pool: Dataset) -> None:
         file.check_unwritten()
 
 
-def _labels(part: Any, target: str | None) -> Iterable[LabelInput]:
+def _labels(part: FileShard, target: str | None) -> Iterable[LabelInput]:
     """Labels in the column of the target, where the files have one."""
-    assert isinstance(part, FileShard)
     if target is None or target not in columns_of(part):
         return
     done = 0

@@ -1,14 +1,15 @@
 """The candidates of a campaign: as they came, and as the plan makes inputs of them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from weal.campaign.ledger import Ledger
 from weal.core.arrays import Array
-from weal.learner.candidates import read_costs
+from weal.learner.candidates import Candidates, read_costs
+from weal.learner.memory_candidates import read_candidates
 from weal.store.protocol import Store
 from weal.tables.columns import check_columns
 from weal.tables.parquet_io import parquet_to_table
@@ -46,15 +47,89 @@ def read_rows(
     return found
 
 
+class CandidateTable(Protocol):
+    """The candidates of a campaign: in its store, or in files (`candidate_files`)."""
+
+    @property
+    def plan(self) -> TablePlan:
+        """How columns become inputs."""
+
+    @property
+    def parts(self) -> tuple[Table, ...]:
+        """The original tables; ValueError where they are too many for memory."""
+
+    @property
+    def ids(self) -> Sequence[Hashable]:
+        """The ids, in order."""
+
+    @property
+    def rows(self) -> int:
+        """The number of candidates."""
+
+    @property
+    def fits_one_table(self) -> bool:
+        """Whether one table can hold all rows."""
+
+    def row(self, n: int) -> dict[str, object]:
+        """The original cells of candidate n."""
+
+    def cells(self, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """The original cells of these candidates, by id."""
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The original cells by column; ValueError where they are too many."""
+
+    def refuse_many(self, what: str, instead: str = ...) -> None:
+        """ValueError where one table cannot hold all rows."""
+
+    def upto(self, rows: int) -> Candidates:
+        """The first so many candidates, as a learner takes them."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class CampaignCandidates:
-    """All candidates of a campaign."""
+    """The candidates that the store of a campaign keeps."""
 
     plan: TablePlan
     parts: tuple[Table, ...]  # as they came, original cells
     ids: list[str]
     X: Array  # (U, d)
     cost: Array | None = None  # (U,)  of a label of each
+
+    @property
+    def rows(self) -> int:
+        """The number of candidates."""
+        return len(self.ids)
+
+    @property
+    def fits_one_table(self) -> bool:
+        """True: they are in memory already."""
+        return True
+
+    def refuse_many(self, what: str, instead: str = "") -> None:
+        """Nothing is refused: they are in memory already."""
+
+    def upto(self, rows: int) -> Candidates:
+        """The first so many candidates, as a learner takes them."""
+        cost = None if self.cost is None else self.cost[:rows]
+        return read_candidates(self.X[:rows], self.ids[:rows], cost=cost)
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The original cells by column; None where a part has no such column."""
+        names = dict.fromkeys(name for part in self.parts for name in part.columns)
+        return {
+            name: [
+                cell
+                for part in self.parts
+                for cell in (part.cells(name) if name in part.columns else [None] * len(part))
+            ]
+            for name in names
+        }
+
+    def cells(self, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """The original cells of these candidates, by id."""
+        index = {name: n for n, name in enumerate(self.ids)}
+        return {name: self.row(index[name]) for name in ids}
 
     def row(self, n: int) -> dict[str, object]:
         """The original cells of candidate n."""

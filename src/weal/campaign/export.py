@@ -30,14 +30,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weal.campaign.candidate_files import FileCandidates
 from weal.campaign.ledger import LedgerLabel
 from weal.campaign.predict import check_model, frame_of
 from weal.campaign.session import Session
 from weal.core.arrays import Array
 from weal.core.constants import INTERVAL_LEVEL
-from weal.learner.pools.predictions import check_folder, predictions, write_predictions
-from weal.learner.pools.sharded_candidates import ShardedCandidates
+from weal.learner.pools.predictions import check_folder, write_predictions
 from weal.shards.parquet_file import pyarrow
 from weal.tables.spreadsheet_escaping import escape
 from weal.tables.table_writer import check_place, new_table_file, save_sheet, write
@@ -157,7 +155,7 @@ def _write_prediction_folder(
     """Predictions as a folder of Parquet files, a shard at a time."""
     session, told = campaign.session, campaign.ledger.labels
     state, known = session.state, {name: _mean_label(told[name]) for name in told}
-    if not isinstance(state.candidates, ShardedCandidates):
+    if not state.candidates.in_shards:
         raise ValueError(f"{path} is a folder, for candidates in many files; name a file")
     if not state.fitted:
         raise ValueError("there is no model yet: too few labels were told for predictions")
@@ -168,8 +166,8 @@ def _write_prediction_folder(
         kind = float_column(labels)
         return {"labelled": [label is not None for label in labels], "label": kind}
 
-    found = predictions(
-        state.candidates, session.model, INTERVAL_LEVEL, session.crew, session.progress
+    found = state.candidates.predict_shards(
+        session.model, INTERVAL_LEVEL, session.crew, session.progress
     )
     return write_predictions(path, found, more=more, force=force)
 
@@ -182,16 +180,6 @@ def float_column(values: Sequence[float | None]) -> Any:
 
 def _mean_label(labels: Sequence[LedgerLabel]) -> float:
     return float(np.mean([told.y for told in labels]))
-
-
-def _refuse_many(session: Session, what: str) -> None:
-    """Refuse to make one table of candidates that are in files."""
-    if not isinstance(session.pool, FileCandidates):
-        return
-    if what == "predictions":
-        where = "write them to a folder: --what predictions --to predictions/"
-        session.pool.refuse_many(what, where)
-    session.pool.refuse_many(what)
 
 
 def _labels(campaign: "CampaignView") -> dict[str, Any]:
@@ -214,7 +202,8 @@ def _note(note: Any) -> str | None:
 
 def _predictions(campaign: "CampaignView") -> dict[str, Any]:
     session, labels = campaign.session, campaign.ledger.labels
-    _refuse_many(session, "predictions")
+    where = "write them to a folder: --what predictions --to predictions/"
+    session.pool.refuse_many("predictions", where)
     known = {name: _mean_label(labels[name]) for name in labels}
     mean, sd, low, high = _predict_candidates(session)
     ids = list(session.pool.ids[:])
@@ -231,32 +220,19 @@ def _predictions(campaign: "CampaignView") -> dict[str, Any]:
 
 def _predict_candidates(session: Session) -> Array:
     """Mean, sd and the ends of intervals (4, U) of all candidates; NaN before there is a model."""
-    X = session.pool.X
+    U = session.pool.rows
     if not session.state.fitted:
-        return np.full((4, len(X)), np.nan)
+        return np.full((4, U), np.nan)
+    model, candidates = session.model, session.state.candidates
     blocks = [
-        X[start : start + PREDICTED_AT_A_TIME] for start in range(0, len(X), PREDICTED_AT_A_TIME)
+        candidates.inputs_at(slice(start, start + PREDICTED_AT_A_TIME))
+        for start in range(0, U, PREDICTED_AT_A_TIME)
     ]
-    model = session.model
-    return np.concatenate(
-        [model.summary(block, INTERVAL_LEVEL, len(X)) for block in blocks], axis=1
-    )
+    return np.concatenate([model.summary(block, INTERVAL_LEVEL, U) for block in blocks], axis=1)
 
 
 def _candidates(campaign: "CampaignView") -> dict[str, Any]:
-    pool = campaign.session.pool
-    if isinstance(pool, FileCandidates):
-        _refuse_many(campaign.session, "candidates")
-        return dict(pool.candidates.cells(np.arange(pool.rows)).to_pydict())
-    names = list(dict.fromkeys(name for part in pool.parts for name in part.columns))
-    return {
-        name: [
-            cell
-            for part in pool.parts
-            for cell in (part.cells(name) if name in part.columns else [None] * len(part))
-        ]
-        for name in names
-    }
+    return campaign.session.pool.columns()
 
 
 def _events(campaign: "CampaignView") -> dict[str, Any]:

@@ -133,10 +133,10 @@ def _in_files(campaign: "CampaignLog", ids: set[str]) -> set[str]:
 
 def _pool(campaign: "CampaignLog") -> "FileCandidates":
     """The candidates in files: those at hand, else opened."""
-    from weal.campaign.candidate_files import FileCandidates, read_shard_pool
+    from weal.campaign.candidate_files import read_shard_pool
 
-    there = campaign.pool_at_hand
-    if isinstance(there, FileCandidates) and there.rows == campaign.ledger.rows:
+    there: FileCandidates | None = campaign.pool_at_hand
+    if there is not None and there.rows == campaign.ledger.rows:
         return there
     return read_shard_pool(campaign.store, campaign.ledger)
 

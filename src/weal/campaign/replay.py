@@ -27,18 +27,15 @@ from typing import Any
 import numpy as np
 
 from weal.active_learner import ActiveLearner
-from weal.campaign.candidate_files import FileCandidates
-from weal.campaign.candidates import CampaignCandidates as Table
+from weal.campaign.candidates import CandidateTable
 from weal.campaign.ledger import LARGEST_LABEL, Ledger
 from weal.learner import events as happened
 from weal.learner.config import resolve_acquisition
 from weal.learner.labels import Label
-from weal.learner.pools.sharded_candidates import Pooled
 from weal.learner.state import State
 from weal.learner.transitions import apply
 from weal.store.events import Event
 
-Pool = Table | FileCandidates
 LABELLING = ("told", "corrected")
 
 
@@ -56,16 +53,12 @@ class Replay:
     other_auto: bool = False  # whether the last rows were chosen by what "auto" was before
 
 
-def replay(events: Sequence[Event], pool: Pool, ledger: Ledger) -> Replay:
+def replay(events: Sequence[Event], pool: CandidateTable, ledger: Ledger) -> Replay:
     """The campaign after all its events; the ledger has its settings as they are now."""
     settings, first = events[0].body["settings"], _first_rows(events)
     acquisition, model = settings["acquisition"], _model(ledger)
     own = {"n_start": settings["n_start"], "seed": settings["seed"]}
-    if isinstance(pool, FileCandidates):
-        learner = ActiveLearner(pool.upto(first), model, acquisition, **own)
-    else:
-        own |= {"ids": pool.ids[:first], "cost": None if pool.cost is None else pool.cost[:first]}
-        learner = ActiveLearner(pool.X[:first], model, acquisition, **own)
+    learner = ActiveLearner(pool.upto(first), model, acquisition, **own)
     return replay_new_events(Replay(learner.state, acquisition, model), events, pool)
 
 
@@ -74,7 +67,7 @@ def _model(ledger: Ledger) -> dict[str, Any]:
     return {"warp": ledger.settings["warp"], "outliers": ledger.settings.get("outliers", True)}
 
 
-def replay_new_events(now: Replay, events: Iterable[Event], pool: Pool) -> Replay:
+def replay_new_events(now: Replay, events: Iterable[Event], pool: CandidateTable) -> Replay:
     """The campaign after more events."""
     for event in events:
         now = replace(_FOLLOW[event.kind](now, event, pool), seq=event.seq)
@@ -114,26 +107,19 @@ def _first_rows(events: Sequence[Event]) -> int:
     return rows
 
 
-def _replay_created(now: Replay, event: Event, pool: Pool) -> Replay:
+def _replay_created(now: Replay, event: Event, pool: CandidateTable) -> Replay:
     return now
 
 
-def _replay_added(now: Replay, event: Event, pool: Pool) -> Replay:
+def _replay_added(now: Replay, event: Event, pool: CandidateTable) -> Replay:
     rows, there = now.rows + event.body["rows"], now.state.candidates
     state = now.state
     if rows > len(there):
-        new = slice(len(there), rows)
-        more: Pooled
-        if isinstance(pool, FileCandidates):
-            more = pool.upto(rows)
-        else:
-            cost = None if pool.cost is None else pool.cost[new]
-            more = there.with_more(pool.X[new], pool.ids[new], cost)
-        state = apply(state, happened.Added(more))
+        state = apply(state, happened.Added(pool.upto(rows)))
     return replace(now, state=state, rows=rows)
 
 
-def _replay_asked(now: Replay, event: Event, pool: Pool) -> Replay:
+def _replay_asked(now: Replay, event: Event, pool: CandidateTable) -> Replay:
     body = event.body
     ask, log_omega = body.get("ask"), None
     if ask and ask["acquisition"] == now.acquisition:
@@ -158,7 +144,7 @@ def _reason(body: Mapping[str, Any]) -> happened.Reason:
     )
 
 
-def _replay_told(now: Replay, event: Event, pool: Pool) -> Replay:
+def _replay_told(now: Replay, event: Event, pool: CandidateTable) -> Replay:
     state, name = now.state, str(event.id)
     dropped: tuple[str, ...] = ()
     unusable = now.unusable
@@ -196,7 +182,7 @@ def _left_out(state: State, name: str, dropped: tuple[str, ...]) -> State:
     return apply(state, happened.Released((name,)))
 
 
-def _withdrawn(now: Replay, event: Event, pool: Pool) -> Replay:
+def _withdrawn(now: Replay, event: Event, pool: CandidateTable) -> Replay:
     name = str(event.id)
     state = apply(now.state, happened.Released((name,)))
     if name in state.labels.by_name:
@@ -204,12 +190,12 @@ def _withdrawn(now: Replay, event: Event, pool: Pool) -> Replay:
     return replace(now, state=state, unusable=_without(now.unusable, name))
 
 
-def _replay_skipped(now: Replay, event: Event, pool: Pool) -> Replay:
+def _replay_skipped(now: Replay, event: Event, pool: CandidateTable) -> Replay:
     skipped = happened.Skipped(str(event.id), bool(event.body["on"]))
     return replace(now, state=apply(now.state, skipped))
 
 
-def _settings(now: Replay, event: Event, pool: Pool) -> Replay:
+def _settings(now: Replay, event: Event, pool: CandidateTable) -> Replay:
     changes = event.body["changes"]
     if "acquisition" not in changes:
         return now
@@ -222,7 +208,7 @@ def _without(unusable: Mapping[str, str], name: str) -> Mapping[str, str]:
     return {one: why for one, why in unusable.items() if one != name}
 
 
-_FOLLOW: dict[str, Callable[[Replay, Event, Pool], Replay]] = {
+_FOLLOW: dict[str, Callable[[Replay, Event, CandidateTable], Replay]] = {
     "created": _replay_created,
     "settings": _settings,
     "added": _replay_added,

@@ -18,10 +18,9 @@ from typing import Any
 
 from weal.active_learner import ActiveLearner
 from weal.campaign.candidate_files import read_shard_pool
-from weal.campaign.candidates import read_pool
+from weal.campaign.candidates import CandidateTable, read_pool
 from weal.campaign.ledger import Ledger
 from weal.campaign.replay import (
-    Pool,
     Replay,
     can_continue,
     replay,
@@ -104,7 +103,7 @@ class Session:
     ) -> None:
         self.store, self.ledger = store, ledger
         self.crew, self.progress = crew or ThreadExecutor(), progress
-        self.pool: Pool = self._read_pool()
+        self.pool: CandidateTable = self._read_pool()
         self.replay: Replay = self._replayed(events)
         snapshot = read_pool_snapshot(store, ledger, self.state)
         self.beliefs = PosteriorCache(POOL_BYTES, snapshot, self.crew, progress)
@@ -125,7 +124,7 @@ class Session:
         else:
             self.replay = self._replayed(events)
 
-    def _read_pool(self) -> Pool:
+    def _read_pool(self) -> CandidateTable:
         if self.ledger.shards:
             return read_shard_pool(self.store, self.ledger, self.crew, self.progress)
         return read_pool(self.store, self.ledger)

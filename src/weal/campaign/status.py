@@ -43,8 +43,8 @@ from weal.diagnostics.random_baseline import RandomComparison, beside_random
 from weal.diagnostics.stopping import Change, LabelsToGoal
 from weal.diagnostics.suspects import OtherUnit, Suspect, other_units, suspects
 from weal.learner.candidate_sample import best_share, compared
+from weal.learner.candidates import MAX_CANDIDATES_WITHOUT_SAMPLE, SAMPLE_CANDIDATES
 from weal.learner.config import NOW_AUTO
-from weal.learner.sampling import MAX_CANDIDATES_WITHOUT_SAMPLE, SAMPLE_CANDIDATES, sample_of_pool
 from weal.model.model import Model, in_units
 from weal.progress import Progress
 
@@ -282,7 +282,7 @@ def _beliefs(session: Session, course: Trend, progress: Progress | None) -> Mode
     last = max(MIN_LAST_LABELS, int(LAST_SHARE * t))
     which = some_labels(t)
     inside = np.abs(left_out_levels(model.fold, which) - 0.5) <= 0.5 * INTERVAL_LEVEL
-    pool = model.scaling.inputs(sample_of_pool(state.candidates, state.settings.seed)[1])
+    pool = model.scaling.inputs(state.candidates.sample(state.settings.seed)[1])
     chosen = _count_model_chosen(session.ledger) > 0
     guessed = baseline(model.scaling.means(model.fold.y))
     return ModelStatus(

@@ -159,7 +159,7 @@ def expected_over(state: State) -> Array:  # (N, d)
 
 def most_candidates(state: State) -> int:
     """How many candidates stand for all in error estimates."""
-    d = int(state.candidates.X.shape[1])
+    d = state.candidates.n_inputs
     return max(FEWEST_POOL, min(MAX_CANDIDATES, POOL_NUMBERS // d))
 
 

@@ -13,7 +13,6 @@ import numpy as np
 from weal import text
 from weal.core.arrays import Array
 from weal.diagnostics import effects
-from weal.learner.sampling import sample_of_pool
 from weal.learner.state import State
 from weal.model.model import Model
 
@@ -101,7 +100,7 @@ def neighbours(
     }
     if not labels or not ids:
         return [() for _ in ids]
-    names, (_, pool) = list(labels), sample_of_pool(state.candidates, state.settings.seed)
+    names, (_, pool) = list(labels), state.candidates.sample(state.settings.seed)
     known, some = _rows(state, names), sample(state, USUAL_SAMPLE)
     usual = np.median(effects.distances(model, pool, some, known).min(axis=1))
     D = effects.distances(model, pool, _rows(state, ids), known) / (float(usual) or 1.0)
@@ -119,7 +118,7 @@ def _nearest(
 
 
 def _rows(state: State, ids: Sequence[Hashable]) -> Array:
-    return state.candidates.X[[state.candidates.index[name] for name in ids]]
+    return state.candidates.inputs(ids)
 
 
 def usual_sd(state: State, model: Model | None) -> float | None:
@@ -133,9 +132,9 @@ def usual_sd(state: State, model: Model | None) -> float | None:
 def sample(state: State, most: int, purpose: int = 0) -> Array:
     """Inputs of some candidates, drawn by the learner's seed; of all where that will do.
 
-    Of a large pool they are drawn from the sample that stands for it (`learner.sampling`).
+    Of a large pool they are drawn from the sample that stands for it (`learner.candidates`).
     """
-    _, X = sample_of_pool(state.candidates, state.settings.seed)
+    _, X = state.candidates.sample(state.settings.seed)
     if len(X) <= most:
         return X
     rng = np.random.default_rng([state.settings.seed, len(X), purpose])

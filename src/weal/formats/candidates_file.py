@@ -13,6 +13,7 @@ Cells are text, numbers, truth values, null, {"day": ...} or {"time": ...} as IS
 a frame is apart from that (lists, bytes, durations) is no input, and a file does not keep it.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, datetime
 from importlib import import_module
@@ -22,8 +23,9 @@ import numpy as np
 
 from weal.core.arrays import Array
 from weal.formats.codec import Arrays, Header, id_from_json, id_to_json
-from weal.learner.candidates import Candidates, of_inputs
-from weal.learner.pools.sharded_candidates import Pooled, ShardedCandidates, read_shards
+from weal.learner.candidates import Candidates
+from weal.learner.memory_candidates import MemoryCandidates, of_inputs
+from weal.learner.sharded_candidates import ShardedCandidates, read_shards
 from weal.shards.dataset import (
     dataset_from_json,
     dataset_to_json,
@@ -31,7 +33,6 @@ from weal.shards.dataset import (
     encoder_to_json,
     open_pool,
 )
-from weal.shards.shard import ArrayShard
 from weal.tables.frames import as_frame, plain_id
 from weal.tables.inputs import Inputs, frame_ids, inputs_of
 from weal.tables.plan import TablePlan
@@ -111,10 +112,12 @@ def _unsupported_error(series: Any) -> ValueError:
     )
 
 
-def pack_candidates(pool: Pooled) -> tuple[Header, Arrays]:
-    """Header and arrays of the candidates; of those in files, what they are known by."""
-    if isinstance(pool, ShardedCandidates):
-        return _pack_shards(pool)
+def pack_candidates(pool: Candidates) -> tuple[Header, Arrays]:
+    """Header and arrays of the candidates; for files, their description."""
+    return _PACK[pool.file_tag](pool)
+
+
+def _pack_memory(pool: MemoryCandidates) -> tuple[Header, Arrays]:
     arrays, texts = _arrays(pool)
     arrays["present"] = pool.present.astype(np.uint8)
     if pool.cost is not None:
@@ -132,13 +135,18 @@ def pack_candidates(pool: Pooled) -> tuple[Header, Arrays]:
 def _pack_shards(pool: ShardedCandidates) -> tuple[Header, Arrays]:
     left: dict[str, Any] = {"closed": sorted(pool.closed)}
     arrays: dict[str, Any] = {"removed": pool.removed}
-    if pool.pool.in_memory:
-        parts = [part for part in pool.pool.parts if isinstance(part, ArrayShard)]
-        arrays["X"] = np.concatenate([part.X for part in parts])
+    if pool.dataset.in_memory:
+        arrays["X"] = pool.dataset.memory_rows()
         names = [id_to_json(name) for name in pool.ids[:]]
         return {"shards": None, "ids": names, **left}, arrays
     own = encoder_to_json(pool.encoder)
-    return {"shards": dataset_to_json(pool.pool), **own, **left}, arrays
+    return {"shards": dataset_to_json(pool.dataset), **own, **left}, arrays
+
+
+_PACK: dict[str, Callable[[Any], tuple[Header, Arrays]]] = {
+    MemoryCandidates.file_tag: _pack_memory,
+    ShardedCandidates.file_tag: _pack_shards,
+}
 
 
 def _unpack_shards(header: Header, arrays: Arrays) -> ShardedCandidates:
@@ -152,8 +160,8 @@ def _unpack_shards(header: Header, arrays: Arrays) -> ShardedCandidates:
     return replace(found, removed=removed, closed=frozenset(map(int, header["closed"])))
 
 
-def unpack_candidates(header: Header, arrays: Arrays) -> Pooled:
-    """The candidates that `pack_candidates` encoded; older files have no plan."""
+def unpack_candidates(header: Header, arrays: Arrays) -> Candidates:
+    """The candidates that `pack_candidates` took apart; older files have no plan."""
     if "shards" in header:
         return _unpack_shards(header, arrays)
     own = header["id_column"] is not None
@@ -180,7 +188,7 @@ def _inputs(header: Header, table: Any) -> Inputs:
     return Inputs(frame, columns, inputs_of(table, columns, plan), own, plan)
 
 
-def _header(pool: Candidates) -> dict[str, Any]:
+def _header(pool: MemoryCandidates) -> dict[str, Any]:
     ids = [id_to_json(name) for name in pool.ids]
     if pool.frame is None:
         return {"ids": ids, "id_column": None, "frame": None}
@@ -212,7 +220,7 @@ def _header(pool: Candidates) -> dict[str, Any]:
     }
 
 
-def _arrays(pool: Candidates) -> tuple[dict[str, Array], dict[str, Any]]:
+def _arrays(pool: MemoryCandidates) -> tuple[dict[str, Array], dict[str, Any]]:
     """Columns as arrays, and those that are lists of cells, by their number."""
     if pool.frame is None:
         return {"X": pool.X}, {}

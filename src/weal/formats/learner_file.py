@@ -49,7 +49,7 @@ def save(state: State, memory: int, path: str | os.PathLike[str]) -> None:
     """Write the state."""
     settings = state.settings
     pool, arrays = candidates_file.pack_candidates(state.candidates)
-    settlement, more = _pack_settlement(state.settlement, state.candidates.X.shape[1])
+    settlement, more = _pack_settlement(state.settlement, state.candidates.n_inputs)
     header = {
         "pool": pool,
         "acquisition": list(settings.functions),
@@ -72,7 +72,7 @@ def save(state: State, memory: int, path: str | os.PathLike[str]) -> None:
 def _arrays(state: State) -> Arrays:
     X, y, noise = state.labels.arrays()
     arrays: Arrays = {
-        "label_x": X.reshape(len(y), state.candidates.X.shape[1]),
+        "label_x": X.reshape(len(y), state.candidates.n_inputs),
         "label_y": y,
         "label_noise": noise,
         "log_omega": state.log_omega,
@@ -218,7 +218,7 @@ def _settlement(kept: Any, params: dict[str, Any], arrays: Arrays) -> SelectionP
 def _check(state: State) -> None:
     """Refuse what cannot be the state of a learner."""
     index, rows = state.candidates.index, len(state.history)
-    d = state.candidates.X.shape[1]
+    d = state.candidates.n_inputs
     named = [*state.labels.by_name, *state.asked, *state.skipped, *state.batch]
     unknown = [name for name in named if name not in index]
     if unknown:
@@ -248,5 +248,4 @@ def _with_cost(state: State, cost: Any) -> State:
     """The state with the function that finds costs, which was given again."""
     if cost is None:
         return state
-    pool = dataclasses.replace(state.candidates, cost_by=cost)
-    return dataclasses.replace(state, candidates=pool)
+    return dataclasses.replace(state, candidates=state.candidates.with_cost_function(cost))

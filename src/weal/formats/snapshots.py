@@ -49,7 +49,7 @@ def pack_experts_snapshot(experts: TrainedEnsemble, state: State) -> bytes:
     header, arrays = model_file.pack_experts(experts)
     plain = {
         "of": experts_fingerprint(state),
-        "experts": {**header, "n_inputs": state.candidates.X.shape[1]},
+        "experts": {**header, "n_inputs": state.candidates.n_inputs},
         "arrays": {name: array_to_json(array) for name, array in arrays.items()},
     }
     return json.dumps(plain).encode()
@@ -72,8 +72,9 @@ def pool_fingerprint(state: State, n: int) -> str:
     """A hash of all that the belief after the first n labels follows from."""
     found = blake2b(experts_fingerprint(state).encode(), digest_size=32)
     together = 0 if state.settlement is None else state.settlement.together
-    found.update(repr((n, together, state.candidates.X.shape)).encode())
-    for part in (*state.labels.arrays(0, n), state.labels.sure(0, n), state.candidates.X):
+    X = state.candidates.inputs_at(slice(None))
+    found.update(repr((n, together, X.shape)).encode())
+    for part in (*state.labels.arrays(0, n), state.labels.sure(0, n), X):
         found.update(np.ascontiguousarray(part, dtype="<f8").tobytes())
     return found.hexdigest()
 

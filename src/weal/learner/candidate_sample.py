@@ -11,7 +11,6 @@ with probability SURE the candidate that is asked is among the best 1 - (1 - SUR
 its score: 0.014 % for 32,768 candidates.
 """
 
-from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -53,8 +52,9 @@ def compared(state: State, model: Model) -> int | None:
 
 def _is_large(state: State) -> bool:
     """Whether there may be too many labels and candidates, in memory, to compare all of them."""
-    in_memory, U = isinstance(state.candidates, Candidates), len(state.candidates)
-    return in_memory and len(state.labels) > SAMPLED_FROM and U > LEAST_COMPARED
+    pool = state.candidates
+    many = len(state.labels) > SAMPLED_FROM and len(pool) > LEAST_COMPARED
+    return many and not pool.in_shards
 
 
 def best_share(n: int) -> float:
@@ -77,7 +77,6 @@ def sampled(state: State, beliefs: PosteriorCache, wanted: int) -> State:
 
 def _sampled(state: State, n: int) -> State:
     pool, settlement = state.candidates, state.settlement
-    assert isinstance(pool, Candidates)
     assert settlement is not None
     hashes = mix_with_seed(hash_ids(pool.ids), state.settings.seed)
     drawn = least(mix_with_seed(hashes, settlement.n), n)
@@ -85,20 +84,6 @@ def _sampled(state: State, n: int) -> State:
     at = np.union1d(drawn, np.array([pool.index[name] for name in taken], dtype=np.intp))
     last = _last.get(pool)
     if last is None or not np.array_equal(last.at, at):
-        last = _last[pool] = _Sample(at, _only(pool, at), pool.X[drawn])
+        last = _last[pool] = _Sample(at, pool.subset(at), pool.inputs_at(drawn))
     reference = last.reference if state.reference is None else state.reference
     return replace(state, candidates=last.candidates, reference=reference)
-
-
-def _only(pool: Candidates, at: NDArray[np.intp]) -> Candidates:
-    """Some of the candidates, without the frame that they came in."""
-    ids: tuple[Hashable, ...] = tuple(pool.ids[n] for n in at.tolist())
-    return replace(
-        pool,
-        ids=ids,
-        X=pool.X[at],
-        index={name: n for n, name in enumerate(ids)},
-        present=pool.present[at],
-        frame=None,
-        cost=None if pool.cost is None else pool.cost[at],
-    )

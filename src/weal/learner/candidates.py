@@ -1,31 +1,187 @@
-"""The candidates: the user's ids, in the user's order, each with one row of inputs; a value.
+"""The candidate protocol: rows that could be measured, in memory or in shards.
 
-A pool may be an array, or a pandas, polars or pyarrow frame (`weal.tables.inputs`): of numbers, or
-of text, categories, dates and gaps, which a plan turns into inputs. Ids are the user's: a column
-that `id_column` names, else the index of a pandas frame, else 0, 1, 2, ... A position, once given,
-stays: candidates that leave are marked.
+`memory_candidates` keeps all rows as one array; `sharded_candidates` reads them from files when
+they are needed. Code on the other side of this protocol never asks which of the two it has.
 
-What a label of each candidate costs: by a column, a function of the row, or numbers given.
+A position, once given, stays: candidates that leave are marked, new ones come last. Positions and
+ids map to each other through `ids` and `index`.
 
-A cost divides the scores that are amounts of variance (`core.paper.acquisition.is_amount`): what is
-gained for each unit spent. Only ratios of costs matter.
+A large pool is summarised by a sample: beyond MAX_CANDIDATES_WITHOUT_SAMPLE candidates, the
+SAMPLE_CANDIDATES ids with the least hash of (seed, id). Input scaling, label warping, the
+space-filling start and the reference points of `ivr` use it. The sample depends neither on the
+order of the rows nor on where they are stored.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from numbers import Real
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weal.core.arrays import Array
 from weal.errors import UnknownId
-from weal.tables.frames import as_frame, plain_id
-from weal.tables.inputs import Inputs, frame_ids, frame_labels, inputs_of, read_inputs
+from weal.learner.pools.protocol import Pool, PoolContext
+from weal.model.model import Model
+from weal.progress import Progress
+from weal.shards.executors import Executor
 from weal.tables.plan import TablePlan
 
+MAX_CANDIDATES_WITHOUT_SAMPLE = 100_000  # candidates; larger pools are summarised by a sample
+SAMPLE_CANDIDATES = 16_384  # candidates in the sample of a large pool
+
 Cost = str | Callable[[Any], float] | None  # how costs are found; None: none, or given as numbers
+Positions = NDArray[np.intp]
+Sample = tuple[Positions, Array]  # positions (S,), ascending, and inputs (S, d)
+
+
+class Candidates(Protocol):
+    """The rows that a learner chooses from."""
+
+    @property
+    def ids(self) -> Sequence[Hashable]:
+        """The ids by position."""
+
+    @property
+    def index(self) -> Mapping[Hashable, int]:
+        """The position of each id."""
+
+    @property
+    def present(self) -> NDArray[np.bool_]:  # (U,)
+        """Which candidates have not been removed."""
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """Names of the input columns of a frame; None for arrays."""
+
+    @property
+    def plan(self) -> TablePlan | None:
+        """The plan that encodes columns as inputs; None: numbers are used as they are."""
+
+    @property
+    def frame(self) -> Any | None:
+        """The narwhals frame that the candidates came in, where they came in one."""
+
+    @property
+    def id_column(self) -> str | None:
+        """Name of the id column, where there is one."""
+
+    @property
+    def target(self) -> str | None:
+        """Name of the measured column, where it is known."""
+
+    @property
+    def cost(self) -> Array | None:  # (U,)
+        """The cost of a label of each candidate; None: all cost the same."""
+
+    @property
+    def input_names(self) -> list[str]:
+        """Names of the d inputs."""
+
+    @property
+    def n_inputs(self) -> int:
+        """The number of inputs d."""
+
+    @property
+    def file_tag(self) -> str:
+        """How a learner's file stores these candidates (`formats.candidates_file`)."""
+
+    @property
+    def in_shards(self) -> bool:
+        """Whether rows are read from shards, and scored by passes over them."""
+
+    @property
+    def row_identity(self) -> object:
+        """An object that stays the same until rows are added."""
+
+    def __len__(self) -> int: ...
+
+    def position(self, name: Hashable) -> int:
+        """The position of an id; UnknownId where there is no such candidate."""
+
+    def name(self, given: Hashable) -> Hashable:
+        """The id as it is stored, for one that equals it."""
+
+    def x(self, given: Hashable) -> Array:  # (d,)
+        """The inputs of an id."""
+
+    def row(self, given: Hashable) -> Any:
+        """The row of an id: inputs (d,) of an array, a dict by column of a frame or file."""
+
+    def rows(self, names: Sequence[Hashable]) -> Any:
+        """The rows of these ids, in this order, as the kind of table that the pool was."""
+
+    def frame_rows(self, names: Sequence[Hashable]) -> Any:
+        """The same rows as a narwhals frame; None where the pool is no frame."""
+
+    def inputs(self, names: Sequence[Hashable]) -> Array:  # (n, d)
+        """The inputs of these ids."""
+
+    def inputs_at(self, at: Positions | Sequence[int] | slice) -> Array:  # (n, d)
+        """The inputs at these positions."""
+
+    def ids_at(self, at: Positions) -> Sequence[Hashable]:
+        """The ids at these positions."""
+
+    def like(self, points: Any) -> Array:  # (N, d)
+        """Inputs of other points, checked like the pool's; columns of a frame by name."""
+
+    def sample(self, seed: int) -> Sample:
+        """The sample that summarises the pool; the same arrays until rows are added."""
+
+    def summary_positions(self, seed: int) -> Positions:
+        """The candidates that stand for all: those present in memory, a sample of shards."""
+
+    def first_by_hash(self, seed: int, n: int) -> Positions:
+        """At most n positions, by the hash of (seed, id)."""
+
+    def hash_order(self, seed: int) -> Positions | None:
+        """All positions by the hash of (seed, id); None where scoring passes need no order."""
+
+    def target_inputs(self, seed: int, n: int) -> Array:
+        """Inputs of the n present candidates with the least hash of (seed, id)."""
+
+    def starts_with(self, X: Array) -> bool:
+        """Whether X are the inputs of the first candidates, in memory."""
+
+    def new_inputs(self, start: int) -> Array | None:
+        """Inputs from a position on; None where scoring passes check them."""
+
+    def labels_in_table(self, start: int = 0) -> dict[Hashable, float]:
+        """Labels in the target column of the pool, from a position on."""
+
+    def with_cost_function(self, cost: Cost) -> "Candidates":
+        """The candidates with a way to find the costs of those that are added."""
+
+    def subset(self, at: Positions) -> "Candidates":
+        """The candidates at these positions, in memory."""
+
+    def with_more(
+        self, pool: Any, ids: Iterable[Hashable] | None = None, cost: Any = None
+    ) -> "Candidates":
+        """The candidates with those of another pool below."""
+
+    def without(self, names: Iterable[Hashable], shards: Iterable[str] = ()) -> "Candidates":
+        """The candidates with these ids, and those in these files, marked as removed."""
+
+    def ids_in_shards(self, shards: Iterable[str], names: Iterable[Hashable]) -> list[Hashable]:
+        """Which of these ids are in these files; ValueError where the pool has no shards."""
+
+    def predict_shards(
+        self, model: Model, level: float, executor: Executor, progress: Progress | None
+    ) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Predictions for each shard, with its number; ValueError for candidates in memory."""
+
+    def make_pool(self, model: Model, reference: Array | None, context: PoolContext) -> Pool:
+        """The posterior of the model on the candidates."""
+
+
+def unknown_id(name: Hashable, examples: Sequence[Hashable]) -> UnknownId:
+    """The error for an id that no candidate has."""
+    return UnknownId(
+        f"no candidate has the id {name!r}; the pool's ids are like "
+        f"{', '.join(map(repr, examples))}. For a point outside the pool call tell_points(X, y)"
+    )
 
 
 def read_costs(
@@ -71,245 +227,3 @@ def _positive(value: Any, name: Hashable) -> float:
     if not (real and 0.0 < plain < np.inf):
         raise ValueError(f"the cost of {name!r} is {plain!r}; a cost is a number above 0")
     return float(plain)
-
-
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Candidates:
-    """Ids, rows and inputs of the pool."""
-
-    ids: tuple[Hashable, ...]  # U
-    X: Array  # (U, d)
-    index: Mapping[Hashable, int]  # position of an id
-    present: NDArray[np.bool_]  # (U,)  who has not been removed
-    columns: tuple[str, ...] | None = None  # of a frame, those that hold inputs
-    frame: Any | None = None  # as it came, of narwhals
-    id_column: str | None = None
-    plan: TablePlan | None = None  # that makes inputs of a frame; None: its numbers as they are
-    target: str | None = None  # name of what is measured
-    cost: Array | None = None  # (U,)  of a label of each; None: all cost the same
-    cost_by: Cost = None  # how that is found for candidates that are added
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    @property
-    def input_names(self) -> list[str]:
-        """Names of the d inputs."""
-        if self.plan is not None:
-            return self.plan.names
-        if self.columns is None:
-            return [f"input {n}" for n in range(self.X.shape[1])]
-        return [str(name) for name in self.columns]
-
-    def position(self, name: Hashable) -> int:
-        """Position of an id; UnknownId where the pool has no such candidate."""
-        try:
-            return self.index[plain_id(name)]
-        except (KeyError, TypeError):
-            some = ", ".join(map(repr, self.ids[:5]))
-            raise UnknownId(
-                f"no candidate has the id {name!r}; the pool's ids are like {some}. For a point "
-                "outside the pool call tell_points(X, y)"
-            ) from None
-
-    def name(self, given: Hashable) -> Hashable:
-        """The id as we keep it."""
-        return self.ids[self.position(given)]
-
-    def x(self, given: Hashable) -> Array:  # (d,)
-        """The inputs of an id."""
-        x: Array = self.X[self.position(given)]
-        return x
-
-    def row(self, given: Hashable) -> Any:
-        """The row of an id: inputs (d,) for an array, a dict by column for a frame."""
-        if self.frame is None:
-            return self.x(given).copy()
-        return self.frame[[self.position(given)]].rows(named=True)[0]
-
-    def rows(self, names: Sequence[Hashable]) -> Any:
-        """The rows of these ids, in this order, as the kind of table that the pool was."""
-        if self.frame is None:
-            return self.X[[self.position(name) for name in names]].copy()
-        return self.frame_rows(names).to_native()
-
-    def frame_rows(self, names: Sequence[Hashable]) -> Any:
-        """The same of a pool that is a frame, as narwhals has it."""
-        return None if self.frame is None else self.frame[[self.position(name) for name in names]]
-
-    def inputs(self, names: Sequence[Hashable]) -> Array:  # (n, d)
-        """The inputs of these ids."""
-        return self.X[[self.position(name) for name in names]]
-
-    def like(self, points: Any) -> Array:  # (N, d)
-        """Inputs of other points, checked as the pool's were; columns of a frame by name."""
-        X = inputs_of(points, self.columns, self.plan)
-        if X.shape[1] != self.X.shape[1]:
-            raise ValueError(f"the pool has {self.X.shape[1]} inputs; got {X.shape[1]}")
-        _check_inputs(X, range(len(X)))
-        return X
-
-    def with_more(
-        self, pool: Any, ids: Iterable[Hashable] | None = None, cost: Any = None
-    ) -> "Candidates":
-        """The candidates with others below: rows like the pool's; `cost`, where it is numbers."""
-        before = len(self)
-        read = self._more(pool)
-        own = read.ids
-        if ids is None and own == list(range(len(own))):
-            own = list(range(before, before + len(own)))
-        names = _check_ids(own if ids is None else list(ids), len(read.X))
-        _refuse_duplicates([*self.ids, *names])
-        _check_inputs(read.X, names)
-        return replace(
-            self,
-            ids=(*self.ids, *names),
-            X=np.concatenate([self.X, read.X]),
-            index={**self.index, **{name: before + n for n, name in enumerate(names)}},
-            present=np.concatenate([self.present, np.ones(len(names), dtype=bool)]),
-            frame=_below(self.frame, read.frame),
-            cost=self._costs(read, names, cost),
-        )
-
-    def _more(self, pool: Any) -> Inputs:
-        """Other rows, read as the pool was."""
-        frame = as_frame(pool)
-        _refuse_other_kind(self.frame, frame)
-        X = inputs_of(pool, self.columns, self.plan)
-        if X.shape[1] != self.X.shape[1]:
-            raise ValueError(f"the pool has {self.X.shape[1]} inputs; got {X.shape[1]}")
-        own: list[Hashable] = list(range(len(X)))
-        own = own if frame is None else frame_ids(frame, self.id_column)
-        return Inputs(frame, self.columns, X, own, self.plan)
-
-    def _costs(self, read: Inputs, names: Sequence[Hashable], given: Any) -> Array | None:
-        """The costs of all, once these have come."""
-        if self.cost is None:
-            if given is not None:
-                raise ValueError("cost is given for some candidates: the others have none")
-            return None
-        if self.cost_by is None and given is None:
-            raise ValueError(
-                "the pool has costs, and what was to be added has none: give cost=[...], one "
-                "number for each (a learner that was loaded takes its function: load(..., cost=f))"
-            )
-        by = self.cost_by if given is None else given
-        return np.concatenate([self.cost, _read_costs(by, read, names)])
-
-    def known_labels(self, start: int = 0) -> dict[Hashable, float]:
-        """Labels that the frame has in its target column already, from a position on."""
-        if self.frame is None or self.target is None or self.target not in self.frame.columns:
-            return {}
-        y = frame_labels(self.frame[start:], self.target).tolist()
-        return {name: one for name, one in zip(self.ids[start:], y, strict=True) if one == one}
-
-    def without(self, names: Iterable[Hashable]) -> "Candidates":
-        """The candidates with these marked as removed."""
-        present = self.present.copy()
-        present[[self.index[name] for name in names]] = False
-        return replace(self, present=present)
-
-
-def read_candidates(
-    pool: Any,
-    ids: Iterable[Hashable] | None = None,
-    id_column: str | None = None,
-    *,
-    target: str | None = None,
-    features: str | Sequence[str] = "auto",
-    types: Mapping[str, str] | None = None,
-    cost: Any = None,
-) -> Candidates:
-    """The candidates that a table holds, checked; see `weal.ActiveLearner` for what each means."""
-    if pool is None:
-        raise ValueError("ActiveLearner needs a pool: one row for each candidate")
-    aside = [name for name in (target, cost) if isinstance(name, str)]
-    read = read_inputs(pool, id_column, aside=aside, features=features, types=types)
-    made = of_inputs(read, ids, id_column)
-    costs = None if cost is None else _read_costs(cost, read, made.ids)
-    by = cost if isinstance(cost, str) or callable(cost) else None
-    return replace(made, target=target, cost=costs, cost_by=by)
-
-
-def of_inputs(
-    read: Inputs, ids: Iterable[Hashable] | None = None, id_column: str | None = None
-) -> Candidates:
-    """The candidates of inputs that were read, checked."""
-    names = _check_ids(read.ids if ids is None else list(ids), len(read.X))
-    _check_inputs(read.X, names)
-    index = {name: n for n, name in enumerate(names)}
-    present = np.ones(len(names), dtype=bool)
-    kept = (read.columns, read.frame, id_column, read.plan)
-    return Candidates(tuple(names), read.X, index, present, *kept)
-
-
-def _read_costs(cost: Any, read: Inputs, names: Sequence[Hashable]) -> Array:
-    rows = read.X.copy() if read.frame is None else read.frame.iter_rows(named=True)
-    found = read_costs(cost, read.frame, rows, names)
-    assert found is not None
-    return found
-
-
-def _check_ids(ids: list[Any], U: int) -> list[Hashable]:
-    if len(ids) != U:
-        raise ValueError(f"got {len(ids)} ids for {U} candidates; it needs one for each")
-    names = [plain_id(name) for name in ids]
-    for name in names:
-        if not _is_id(name):
-            raise ValueError(f"{name!r} cannot be an id: ids are hashable, not None and not NaN")
-    _refuse_duplicates(names)
-    return names
-
-
-def _is_id(name: Any) -> bool:
-    try:
-        return name is not None and isinstance(hash(name), int) and bool(name == name)
-    except TypeError:  # not hashable, or pandas' NA, which is not even equal to itself
-        return False
-
-
-def _below(pool: Any, more: Any) -> Any | None:
-    """A frame with another below it; None for arrays."""
-    if pool is None:
-        return None
-    import narwhals as nw
-
-    return nw.concat([pool, more], how="vertical")
-
-
-def _refuse_other_kind(pool: Any, more: Any) -> None:
-    """Refuse a frame (or None, for an array) that cannot be put below the pool's."""
-    if pool is None and more is None:
-        return
-    kinds = [None if frame is None else frame.implementation for frame in (pool, more)]
-    names = [None if frame is None else list(frame.columns) for frame in (pool, more)]
-    if kinds[0] != kinds[1] or names[0] != names[1]:
-        raise ValueError(
-            f"the pool has the columns {names[0]}, and what was to be added {names[1]}; "
-            "add the same kind of table with the same columns in the same order"
-        )
-    others = {name: kind for name, kind in more.schema.items() if kind != pool.schema[name]}
-    if others and not pool.implementation.is_pandas_like():
-        raise ValueError(
-            f"what was to be added has the types {others}, and the pool "
-            f"{ {name: pool.schema[name] for name in others} }; cast them to the pool's"
-        )
-
-
-def _refuse_duplicates(names: Sequence[Hashable]) -> None:
-    if len(set(names)) == len(names):
-        return
-    seen: set[Hashable] = set()
-    twice = [name for name in names if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
-    raise ValueError(f"{len(twice)} ids come more than once, such as {twice[:5]}; ids are unique")
-
-
-def _check_inputs(X: Array, ids: Sequence[Hashable]) -> None:
-    if not len(X):
-        raise ValueError("the pool is empty; it needs one candidate at the least")
-    if not X.shape[1]:
-        raise ValueError("the pool has no inputs: not one column besides the ids")
-    bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
-    if len(bad):
-        some = [ids[n] for n in bad[:5].tolist()]
-        raise ValueError(f"{len(bad)} candidates have NaN or infinite inputs, such as {some}")

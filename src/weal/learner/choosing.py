@@ -21,14 +21,14 @@ too long. The first of a batch is the best of all; the others are chosen from a 
 pass, in memory:
 
     the best SHORTLIST of every acquisition function, and of their weighted sum
-    SOME of the sample that stands for all (`sampling`), which carry the ranges of the scores
+    BATCH_SHORTLIST candidates of the sample (`learner.candidates`): they give the score ranges
 
 Of a pool in memory that is too large for its labels, a sample is compared (`candidate_sample`).
 So the shortlist follows from the state in which the batch was opened, whether its candidates were
 asked for at once or in turn.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -47,11 +47,14 @@ from weal.core.paper.adaptive_acquisition import (
 from weal.core.scaling import Scaling, location_scale
 from weal.learner.candidate_sample import sampled
 from weal.learner.events import Asked, Reason, Released
-from weal.learner.pools.combined_scores import ShardedScores
-from weal.learner.pools.protocol import PendingPosterior, PoolScores, ScorePass, SingleScore
-from weal.learner.pools.sharded_candidates import ShardedCandidates
+from weal.learner.pools.protocol import (
+    Combine,
+    PendingPosterior,
+    PoolScores,
+    ScorePass,
+    SingleScore,
+)
 from weal.learner.posterior_cache import PosteriorCache
-from weal.learner.sampling import ids_at, sample_of_pool
 from weal.learner.state import State, with_experts
 from weal.learner.transitions import apply
 from weal.model.checks import MAX_ABS_VALUE
@@ -121,15 +124,17 @@ def choose_best(state: State, scores: PoolScores, omega: Array) -> tuple[int, fl
     if len(omega) == 1:
         n = scores.best(SingleScore(0)).position  # [1, eq:AF_1, alg:1 line 4]
         return n, float(scores.at(n)[0]), scores.at(n)
-    scale, low, high = SCALINGS[state.settings.score_scaling], scores.low, scores.high
-
-    def parts(some: Array) -> Array:  # (K, n) -> (K, n)
-        return omega[:, None] * scale(some, low, high)
-
+    parts = _weighted_parts(state, scores, omega)
     # [1, eq: EGPmultiacq, alg:2 line 12]
     n = scores.best(lambda some: np.asarray(parts(some).sum(axis=0))).position
     each = parts(scores.at(n)[:, None])
     return n, float(each.sum(axis=0)[0]), each[:, 0]
+
+
+def _weighted_parts(state: State, scores: PoolScores, omega: Array) -> Callable[[Array], Array]:
+    """A function from scores (K, n) to the weighted parts (K, n) of their sum."""
+    scale, low, high = SCALINGS[state.settings.score_scaling], scores.low, scores.high
+    return lambda some: omega[:, None] * scale(some, low, high)
 
 
 def _reason(
@@ -163,7 +168,7 @@ def _reason(
 def _start(state: State, free: Free) -> int:
     """The next point while there is no model: far from those told and those asked."""
     pool = state.candidates
-    at, X = sample_of_pool(pool, state.settings.seed)
+    at, X = pool.sample(state.settings.seed)
     mean, sd = location_scale(X)
     scale = Scaling(mean, np.where(sd == 0.0, 1.0, sd))
     rows = [*(label.x for label in state.labels), *(pool.x(name) for name in state.asked)]
@@ -172,8 +177,8 @@ def _start(state: State, free: Free) -> int:
     open_, seed = free[at], state.settings.seed
     if not open_.any():  # of the sample none is left
         at = np.flatnonzero(free)[: len(at)]
-        X, open_ = pool.X[at], free[at]
-    ids = ids_at(pool, at)
+        X, open_ = pool.inputs_at(at), free[at]
+    ids = pool.ids_at(at)
     return int(at[space_filling_start(scale.inputs(X), taken, open_, seed, ids)])
 
 
@@ -191,7 +196,7 @@ BATCH_SHORTLIST = 4096
 def queries(state: State, beliefs: PosteriorCache, wanted: int, opens: bool) -> list[Asked]:
     """The events of asking for so many candidates more; `opens` if a batch begins with them."""
     found: list[Asked] = []
-    in_shards = isinstance(state.candidates, ShardedCandidates) and state.fitted
+    in_shards = state.candidates.in_shards and state.fitted
     state = sampled(state, beliefs, wanted)
     while len(found) < wanted and (opens or not in_shards):
         event = next_query(state, beliefs, opens)
@@ -221,27 +226,22 @@ def _from_shortlist(state: State, beliefs: PosteriorCache, wanted: int) -> list[
 
 def shortlist_state(state: State, beliefs: PosteriorCache) -> State:
     """The state of a learner whose pool is the shortlist of the batch that is being chosen."""
-    candidates = state.candidates
-    assert isinstance(candidates, ShardedCandidates)
+    candidates, seed = state.candidates, state.settings.seed
     opening = apply(state, Released(state.batch))
     scores = scores_of(opening, beliefs)
-    assert isinstance(scores, ShardedScores)
-    if len(state.settings.functions) > 1 and not scores.weighed:
-        choose_best(opening, scores, np.exp(state.log_omega))
-    for top in scores.found.top:
-        candidates.X.remember(top.at.tolist(), top.X)
-    _, reference = sample_of_pool(candidates, state.settings.seed)
-    at = candidates.first(state.settings.seed)[:BATCH_SHORTLIST]
+    weighted: Combine | None = None
+    if len(state.settings.functions) > 1:
+        parts = _weighted_parts(opening, scores, np.exp(state.log_omega))
+        weighted = lambda some: np.asarray(parts(some).sum(axis=0))  # noqa: E731
+    best = scores.shortlist(weighted)
+    at = candidates.first_by_hash(seed, BATCH_SHORTLIST)
     names = [*state.labels.by_name, *state.asked, *state.skipped]
     taken = np.array([candidates.index[name] for name in names], dtype=np.int64)
-    present = candidates.present
-    every = np.concatenate([at[present[at]], scores.shortlist, taken])
-    few = candidates.chosen(np.unique(every))
-    if state.reference is not None:
-        reference = state.reference
-    elif state.settings.needs_targets:
-        reference = candidates.X[
-            candidates.least(state.settings.seed, N_TARGET_POINTS, candidates.gone)
-        ]
+    few = candidates.subset(np.unique(np.concatenate([at[candidates.present[at]], best, taken])))
+    reference = state.reference
+    if reference is None and state.settings.needs_targets:
+        reference = candidates.target_inputs(seed, N_TARGET_POINTS)
+    elif reference is None:
+        _, reference = candidates.sample(seed)
     known = with_experts(state, beliefs.settled(state))
     return replace(known, candidates=few, reference=reference)

@@ -13,7 +13,7 @@ import numpy as np
 from weal.core.extensions.more_acquisitions import ACQUISITIONS, is_amount
 from weal.core.paper.acquisition import PAPER, Acquisition
 from weal.core.paper.adaptive_acquisition import SCALINGS
-from weal.learner.pools.sharded_candidates import Pooled
+from weal.learner.candidates import Candidates
 from weal.learner.state import LearnerConfig
 from weal.model.checks import check_count, check_seed, check_validation
 from weal.model.parameters import Parameters, parameters_of
@@ -73,7 +73,7 @@ def _one(acquisition: str | Acquisition) -> tuple[str, Acquisition]:
 
 
 def settings_of(
-    candidates: Pooled, model: Any, acquisition: Any, eta: float, score_scaling: str,
+    candidates: Candidates, model: Any, acquisition: Any, eta: float, score_scaling: str,
     n_start: int | None, seed: int, validation: Any,
 ) -> LearnerConfig:  # fmt: skip
     """Settings for these candidates; see `weal.ActiveLearner` for what each means."""
@@ -82,7 +82,7 @@ def settings_of(
         raise ValueError(f"score_scaling is {score_scaling!r}; it is one of {names}")
     if not (np.isfinite(eta) and eta >= 0.0):
         raise ValueError(f"eta is {eta!r}; it must be a number of at least 0")
-    d, seed = candidates.X.shape[1], check_seed(seed)
+    d, seed = candidates.n_inputs, check_seed(seed)
     return LearnerConfig(
         parameters=_parameters(model, d, seed),
         functions=_functions(acquisition, candidates.cost is not None),

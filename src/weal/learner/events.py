@@ -9,8 +9,8 @@ from typing import Any
 
 from weal.core.arrays import Array
 from weal.core.paper.acquisition import Acquisition
+from weal.learner.candidates import Candidates
 from weal.learner.labels import Label
-from weal.learner.pools.sharded_candidates import Pooled
 
 NAN = float("nan")
 
@@ -67,7 +67,7 @@ class Released:
 class Added:
     """There are more candidates; `to_reference`: `ivr` looks at them too."""
 
-    candidates: Pooled  # all of them, the new ones last
+    candidates: Candidates  # all of them, the new ones last
     to_reference: bool = False
 
 

@@ -21,10 +21,9 @@ import numpy as np
 
 from weal.core.arrays import Array
 from weal.errors import UnknownId
+from weal.learner.candidates import MAX_CANDIDATES_WITHOUT_SAMPLE, Candidates
 from weal.learner.history import History, pandas
-from weal.learner.pools.sharded_candidates import ShardedCandidates
 from weal.learner.posterior_cache import PosteriorCache
-from weal.learner.sampling import MAX_CANDIDATES_WITHOUT_SAMPLE
 from weal.learner.state import State
 from weal.tables.frames import as_frame, plain_id
 from weal.text import facts_html
@@ -51,7 +50,7 @@ def frame(state: State, beliefs: PosteriorCache, what: str = "labels") -> Any:
 def _refuse_many(state: State, what: str) -> None:
     """Refuse one table of candidates that are in shards, where they are many."""
     pool = state.candidates
-    if isinstance(pool, ShardedCandidates) and len(pool) > MAX_CANDIDATES_WITHOUT_SAMPLE:
+    if pool.in_shards and len(pool) > MAX_CANDIDATES_WITHOUT_SAMPLE:
         raise ValueError(
             f"{len(pool):,} {what} are too many for one table; learner.predict_pool(folder) writes "
             "predictions shard by shard"
@@ -72,7 +71,7 @@ def _predictions(state: State, beliefs: PosteriorCache) -> dict[str, Any]:
     parts = [
         model.summary(X, INTERVAL_LEVEL, len(at))
         for X in (
-            pool.X[at[n : n + PREDICTION_BLOCK_ROWS]]
+            pool.inputs_at(at[n : n + PREDICTION_BLOCK_ROWS])
             for n in range(0, len(at), PREDICTION_BLOCK_ROWS)
         )
     ]
@@ -140,7 +139,7 @@ def facts(state: State) -> dict[str, Any]:
     """What there is to say."""
     pool, settings = state.candidates, state.settings
     shown = ", ".join(pool.input_names[:20])
-    inputs = pool.plan.describe() if pool.plan else _input_count(pool.X.shape[1])
+    inputs = pool.plan.describe() if pool.plan else _input_count(pool.n_inputs)
     labels = f"{len(state.labels)}" if state.fitted else f"{len(state.labels)} of "
     return {
         "candidates": int(pool.present.sum()),
@@ -161,7 +160,7 @@ def _short(names: str) -> str:
     return names if len(names) <= _MAX_NAME_LETTERS else f"{names[: _MAX_NAME_LETTERS - 3]}..."
 
 
-def inputs_at(pool: Any, where: Any) -> tuple[Array, bool]:
+def inputs_at(pool: Candidates, where: Any) -> tuple[Array, bool]:
     """Inputs (N, d) of ids or rows, and whether it was the id of one candidate."""
     if isinstance(where, np.ndarray):
         return _of_array(pool, where)
@@ -177,7 +176,7 @@ def inputs_at(pool: Any, where: Any) -> tuple[Array, bool]:
     return _of_ids(pool, every), False
 
 
-def _of_array(pool: Any, where: Any) -> tuple[Array, bool]:
+def _of_array(pool: Candidates, where: Any) -> tuple[Array, bool]:
     if where.ndim == 0:
         return pool.x(where.item())[None], True
     if where.ndim == 1:
@@ -185,9 +184,9 @@ def _of_array(pool: Any, where: Any) -> tuple[Array, bool]:
     return pool.like(where), False
 
 
-def _of_ids(pool: Any, ids: list[Any]) -> Array:
+def _of_ids(pool: Candidates, ids: list[Any]) -> Array:
     try:
-        return np.asarray(pool.X[[pool.position(name) for name in ids]])
+        return pool.inputs(ids)
     except UnknownId as error:
         raise UnknownId(
             f"{str(error).split('. For a point')[0]}. What has one dimension is taken as ids; rows "
@@ -195,11 +194,11 @@ def _of_ids(pool: Any, ids: list[Any]) -> Array:
         ) from None
 
 
-def _is_known(pool: Any, name: Any) -> bool:
+def _is_known(pool: Candidates, name: Any) -> bool:
     return isinstance(name, Hashable) and _in(pool, plain_id(name))
 
 
-def _in(pool: Any, name: Any) -> bool:
+def _in(pool: Candidates, name: Any) -> bool:
     try:
         return name in pool.index
     except TypeError:  # a tuple that holds a list

@@ -18,7 +18,6 @@ import numpy as np
 from weal.core.arrays import Array
 from weal.learner.candidate_sample import sampled
 from weal.learner.choosing import next_query
-from weal.learner.pools.sharded_candidates import ShardedCandidates
 from weal.learner.posterior_cache import PosteriorCache
 from weal.learner.state import State
 from weal.learner.transitions import apply
@@ -48,7 +47,7 @@ def local_candidates(
             f"refine needs a model: {len(state.labels)} of {state.settings.n_start} labels are told"
         )
     pool = state.candidates
-    if isinstance(pool, ShardedCandidates):
+    if pool.in_shards:
         raise ValueError("refine adds rows to a pool in memory; add shards to one in files")
     parents = _parents(state, beliefs, min(n, N_PARENTS))
     moving = _variable_columns(state)
@@ -85,7 +84,7 @@ def _variable_columns(state: State) -> dict[Any, Array]:
     """Columns that move, with their values (U,) in the pool, NaN where missing."""
     pool = state.candidates
     if pool.frame is None:
-        every: dict[Any, Array] = {n: pool.X[:, n] for n in range(pool.X.shape[1])}
+        every: dict[Any, Array] = dict(enumerate(pool.inputs_at(slice(None)).T))
     else:
         kinds = {column.name: column.kind for column in pool.plan.columns} if pool.plan else {}
         schema = pool.frame.schema

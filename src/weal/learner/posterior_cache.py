@@ -29,12 +29,15 @@ from weal.core.paper.adaptive_acquisition import ValidationLabels
 from weal.core.paper.feature_gp import apply_step
 from weal.core.protocols import Targets
 from weal.learner.labels import Label
-from weal.learner.pools.combined_scores import ShardContext, ShardedScores
 from weal.learner.pools.memory import MemoryPool
-from weal.learner.pools.protocol import PendingPosterior, Pool, PoolSnapshot, with_pseudo_labels
-from weal.learner.pools.sharded import ShardedPool
-from weal.learner.pools.sharded_candidates import ShardedCandidates
-from weal.learner.sampling import sample_of_pool
+from weal.learner.pools.protocol import (
+    PendingPosterior,
+    Pool,
+    PoolContext,
+    PoolScores,
+    PoolSnapshot,
+    with_pseudo_labels,
+)
 from weal.learner.state import SelectionPoint, State
 from weal.learner.tracked_points import (
     TargetPoints,
@@ -157,7 +160,7 @@ class PosteriorCache:
         self.memory = memory
         self.crew = crew or ThreadExecutor()  # who reads a pool in shards
         self.progress = progress
-        self._memo: dict[str, ShardedScores] = {}  # of the last passes, by their state
+        self._memo: dict[str, PoolScores] = {}  # of the last passes, by their state
         self._snapshot = snapshot  # of the pool, after the first labels of the states to come
         self._known: CacheEntry | None = None
         self._ahead: tuple[tuple[int, ...], PendingPosterior] | None = None
@@ -168,7 +171,7 @@ class PosteriorCache:
     def notes(self) -> list[str]:
         """What the last pass over shards met that the plan of their columns did not know."""
         last = next(reversed(self._memo.values()), None)
-        found = sorted(last.found.later.items()) if last is not None else []
+        found = sorted(last.new_values.items()) if last is not None else []
         return [f"{what} ({n:,} rows)" for what, n in found]
 
     def model(self, state: State) -> Model:
@@ -271,7 +274,7 @@ class PosteriorCache:
 
     def _pool(self, state: State) -> Pool:
         """The belief on the candidates; started where the model was, and brought along."""
-        wanted, kept = (state.candidates.X, _reference(state)), self._kept(state)
+        wanted, kept = (state.candidates.row_identity, _reference(state)), self._kept(state)
 
         def start(known: CacheEntry) -> CacheEntry:
             snapshot, self._snapshot = self._snapshot, None  # serves once, when it is opened
@@ -289,17 +292,12 @@ class PosteriorCache:
     def _make_pool(
         self, model: Model, for_: State, reference: Array | None, known: PoolSnapshot | None
     ) -> Pool:
-        scale, candidates = model.scaling, for_.candidates
         if reference is not None:
-            reference = check_distance("the reference", scale.inputs(reference))
-        if isinstance(candidates, ShardedCandidates):
-            place = ShardContext(
-                candidates, self.crew, for_.settings.seed, self.progress, self._memo
-            )
-            return ShardedPool(model.ensemble_, model.embedding_, scale, place, reference)
-        inputs = check_distance("the pool", scale.inputs(candidates.X))
-        state = (model.ensemble_, model.embedding_, inputs)
-        return MemoryPool(*state, reference=reference, memory=self.memory, known=known)
+            reference = check_distance("the reference", model.scaling.inputs(reference))
+        context = PoolContext(
+            self.memory, self.crew, self.progress, for_.settings.seed, self._memo, known
+        )
+        return for_.candidates.make_pool(model, reference, context)
 
     def _kept(self, state: State) -> CacheEntry | None:
         """What is at hand for a state or for one before it."""
@@ -344,4 +342,4 @@ def _reference(state: State) -> Array | None:
         return None
     if state.reference is not None:
         return state.reference
-    return sample_of_pool(state.candidates, state.settings.seed)[1]
+    return state.candidates.sample(state.settings.seed)[1]

@@ -19,9 +19,9 @@ from weal.core.extensions.more_acquisitions import needs_reduction, needs_target
 from weal.core.paper.acquisition import Acquisition
 from weal.core.scaling import Scaling
 from weal.errors import Exhausted
+from weal.learner.candidates import Candidates
 from weal.learner.events import Row
 from weal.learner.labels import Labels, Told
-from weal.learner.pools.sharded_candidates import Pooled
 from weal.model.parameters import Parameters
 from weal.model.training import TrainedEnsemble
 
@@ -74,7 +74,7 @@ class State:
     """A learner after some events."""
 
     settings: LearnerConfig
-    candidates: Pooled
+    candidates: Candidates
     log_omega: Array  # (K,)  weights of the acquisition functions
     weighed: bool = False  # whether these followed the labels as they are now
     labels: Labels = field(default_factory=Labels)
@@ -112,7 +112,7 @@ class State:
         return free
 
 
-def begin(settings: LearnerConfig, candidates: Pooled, reference: Array | None = None) -> State:
+def begin(settings: LearnerConfig, candidates: Candidates, reference: Array | None = None) -> State:
     """The state before anything has happened."""
     return State(settings, candidates, settings.even, reference=reference)
 

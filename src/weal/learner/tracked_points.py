@@ -20,7 +20,6 @@ from weal.core.hashing import least_hashes
 from weal.core.paper.adaptive_acquisition import ValidationLabels
 from weal.core.tie_breaking import by_hash
 from weal.learner.candidates import Candidates
-from weal.learner.pools.sharded_candidates import Pooled, ShardedCandidates
 from weal.learner.state import State
 from weal.model.checks import check_distance
 from weal.model.model import Model
@@ -30,7 +29,7 @@ from weal.model.model import Model
 class TargetPoints:
     """The targets of a state, and its candidates by hash."""
 
-    candidates: Pooled
+    candidates: Candidates
     reference: Array | None
     order: NDArray[np.intp] | None  # (U,)  positions of candidates by the hash of (seed, id)
     X: Array  # (R, d)  in the user's units
@@ -43,33 +42,13 @@ class TargetPoints:
 def target_points(state: State, last: TargetPoints | None = None) -> TargetPoints:
     """The targets of a state; `last` are those of an earlier one."""
     candidates, reference, seed = state.candidates, state.reference, state.settings.seed
-    if isinstance(candidates, ShardedCandidates):
-        X = _of_shards(candidates, reference, seed)
-        if last is not None and np.array_equal(X, last.X):
-            X = last.X
-        return TargetPoints(candidates, reference, None, X)
-    same = last is not None and last.candidates.ids is candidates.ids
-    order = last.order if last is not None and same else None
-    order = by_hash(seed, candidates.ids) if order is None else order
-    if reference is None or _is_pool(reference, candidates):
-        X = candidates.X[order[candidates.present[order]][:N_TARGET_POINTS]]
+    if reference is None or candidates.starts_with(reference):
+        X = candidates.target_inputs(seed, N_TARGET_POINTS)
     else:
         X = reference[by_hash(seed, range(len(reference)))[:N_TARGET_POINTS]]
     if last is not None and np.array_equal(X, last.X):
-        X = last.X  # what is kept for them serves on
-    return TargetPoints(candidates, reference, order, X)
-
-
-def _of_shards(candidates: ShardedCandidates, reference: Array | None, seed: int) -> Array:
-    if reference is not None:
-        return reference[by_hash(seed, range(len(reference)))[:N_TARGET_POINTS]]
-    return candidates.X[candidates.least(seed, N_TARGET_POINTS, candidates.gone)]
-
-
-def _is_pool(reference: Array, candidates: Candidates) -> bool:
-    """Whether the reference is what the pool was before candidates were added."""
-    N = len(reference)
-    return len(candidates) >= N and np.array_equal(reference, candidates.X[:N])
+        X = last.X  # the covariances that are cached for them stay valid
+    return TargetPoints(candidates, reference, candidates.hash_order(seed), X)
 
 
 # labels that pseudo labels are judged by; more cost t^2 each and tell the same

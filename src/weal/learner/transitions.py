@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from weal.core.arrays import Array
 from weal.learner import history
 from weal.learner.events import (
     Added,
@@ -33,8 +32,6 @@ from weal.learner.events import (
     Skipped,
 )
 from weal.learner.labels import Labels
-from weal.learner.pools.sharded_candidates import ShardedCandidates
-from weal.learner.sampling import sample_of_pool
 from weal.learner.state import SelectionPoint, State
 from weal.model import scaled_data
 from weal.model.checks import check_distance
@@ -101,7 +98,7 @@ def _first(state: State, labels: Labels) -> SelectionPoint:
     """
     X, y, noise = labels.arrays()
     pool = state.candidates
-    at, rows = sample_of_pool(pool, state.settings.seed)
+    at, rows = pool.sample(state.settings.seed)
     labelled = np.isin(at, [pool.index[name] for name in labels.by_name])
     scaling = state.settings.parameters.scaling_of(
         np.concatenate([X, rows[~labelled]]), y, labels.sure()
@@ -137,26 +134,23 @@ def _apply_released(state: State, event: Released) -> State:
 
 def _apply_added(state: State, event: Added) -> State:
     before = len(state.candidates)
-    # Of a pool in shards, a pass says so where a row is too far away.
-    new: Array | None = None if hasattr(event.candidates, "sample") else event.candidates.X[before:]
+    new = event.candidates.new_inputs(before)
     if state.settlement is not None and new is not None:
         check_distance("the pool", state.settlement.scaling.inputs(new))
     # What the pool was stays the reference, unless one says otherwise.
     reference = state.reference
     if reference is None and new is not None:
-        _, reference = sample_of_pool(state.candidates, state.settings.seed)
+        _, reference = state.candidates.sample(state.settings.seed)
     if event.to_reference and new is not None:
         reference = np.concatenate([reference, new])
     return replace(state, candidates=event.candidates, reference=reference, batch=())
 
 
 def _apply_removed(state: State, event: Removed) -> State:
-    candidates = state.candidates.without(event.ids)
-    if isinstance(candidates, ShardedCandidates) and event.shards:
-        gone = candidates.in_shards(event.shards, state.asked)
-        candidates = candidates.without_shards(event.shards)
-        event = Removed((*event.ids, *gone), event.shards)
-    return replace(_apply_released(state, Released(event.ids)), candidates=candidates)
+    candidates = state.candidates.without(event.ids, event.shards)
+    asked = state.candidates.ids_in_shards(event.shards, state.asked)
+    released = _apply_released(state, Released((*event.ids, *asked)))
+    return replace(released, candidates=candidates)
 
 
 def _functions_changed(state: State, event: FunctionsChanged) -> State:

@@ -27,7 +27,6 @@ from weal.diagnostics.suspects import beside_others
 from weal.errors import WealError
 from weal.files import check_files, write_files
 from weal.learner.posterior_cache import PosteriorCache
-from weal.learner.sampling import sample_of_pool
 from weal.learner.state import State
 from weal.model.model import Model
 from weal.plots import effect_figures, learner_figures
@@ -177,7 +176,7 @@ class Plots:
         mean, _ = effects.surface(view.model, _sample(view, AVERAGED_MAP), a, b)
         pool = view.state.candidates
         rows = [pool.x(name) for name in view.state.asked]
-        out = np.array(rows).reshape(len(rows), pool.X.shape[1])
+        out = np.array(rows).reshape(len(rows), pool.n_inputs)
         points = [_pairs(a, b, X) for X in (view.state.labels.arrays()[0], out)]
         with paper(ax):
             return effect_figures.surface(a, b, mean, *points, target=view.target, ax=ax)
@@ -212,7 +211,7 @@ PLOT_NAMES = ("learning_curve", "predicted", "experts", "inputs")
 def _axis(
     view: PlotData, name: str | int, points: int = effects.EFFECT_LINE_POINTS
 ) -> effects.EffectInput:
-    _, X = sample_of_pool(view.state.candidates, view.state.settings.seed)
+    _, X = view.state.candidates.sample(view.state.settings.seed)
     return effects.axis_of(name, X, view.names, view.plan, points)
 
 

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from weal.core.arrays import Array
 from weal.errors import UnreadableFile
 from weal.shards.encoding import InputEncoder, NumericEncoder, PlanEncoder, holds_numbers
 from weal.shards.parquet_file import ParquetFile, Sums, find_files, inspect_file
@@ -59,8 +60,7 @@ class Dataset:
     @property
     def files(self) -> tuple[ParquetFile, ...]:
         """The files, in order."""
-        found = {part.file.path: part.file for part in self.parts if isinstance(part, FileShard)}
-        return tuple(found.values())
+        return tuple({part.path: part.file for part in self.file_shards}.values())
 
     @property
     def used_columns(self) -> tuple[str, ...]:
@@ -123,10 +123,18 @@ class Dataset:
         moved = (_at_offset(part, part.start + before) for part in other.parts)
         return replace(self, parts=(*self.parts, *moved))
 
+    @property
+    def file_shards(self) -> tuple[FileShard, ...]:
+        """The shards that are row groups of files."""
+        return tuple(part for part in self.parts if isinstance(part, FileShard))
+
+    def memory_rows(self) -> Array:
+        """All rows of a pool in memory, with the type of number that they came with."""
+        return np.concatenate([part.X for part in self.parts if isinstance(part, ArrayShard)])
+
     def as_text(self) -> "Dataset":
         """The same pool, with ids that are texts."""
-        parts = [replace(one, as_text=True) for one in self.parts if isinstance(one, FileShard)]
-        return replace(self, parts=tuple(parts))
+        return replace(self, parts=tuple(replace(one, as_text=True) for one in self.file_shards))
 
 
 def open_pool(
@@ -144,7 +152,8 @@ def open_pool(
     ----------
     source : str, path, list of them, array or frame
         Parquet files (a pattern such as ``"candidates/*.parquet"``, or a list), a folder of them, a
-        CSV file (made into Parquet once, in a folder beside it), or what is in memory.
+        CSV file (made into Parquet once, in a folder beside it), or rows in memory. A pool that
+        was opened before is returned as it is.
     id_column : str or None
         Column of the ids; None: candidates are numbered 0, 1, 2, ...
     columns : list of str or None
@@ -175,6 +184,8 @@ def open_pool(
     >>> weal.open_pool(np.zeros((200_000, 3)))
     <pool of 200,000 candidates in 4 shards (memory)>
     """
+    if isinstance(source, Dataset):
+        return source
     if not _names_files(source):
         return _in_memory(source, id_column, columns, ids)
     if ids is not None:
@@ -192,6 +203,11 @@ def open_pool(
         raise ValueError(f"the pool is empty: {len(paths)} files, and not one row")
     numbers = all(map(holds_numbers, kinds))
     return Dataset(parts, names, id_column, tuple(map(str, kinds)), numbers, plan)
+
+
+def is_opened_files(source: object) -> bool:
+    """Whether this is an opened pool whose rows are in files."""
+    return isinstance(source, Dataset) and not source.in_memory
 
 
 def _names_files(source: Any) -> bool:

@@ -41,6 +41,10 @@ class Shard(Protocol):
     def name(self) -> str:
         """What a message calls it."""
 
+    @property
+    def path(self) -> str | None:
+        """The file that it is part of; None for rows in memory."""
+
     def check(self) -> None:
         """ChangedShard unless it is what it was when the pool was opened."""
 
@@ -53,6 +57,9 @@ class Shard(Protocol):
     def ids(self, rows: Rows) -> list[Hashable]:
         """The ids of some rows."""
 
+    def table(self, rows: Rows, columns: Sequence[str]) -> Any:
+        """Some rows with these columns, as a pyarrow table."""
+
     def hashes(self) -> Hashes:
         """Hashes (rows,) of all ids."""
 
@@ -64,6 +71,7 @@ class ArrayShard:
     start: int
     X: Array  # (n, d)
     names: Sequence[Hashable] | None  # ids; None: positions
+    path: None = None
 
     @property
     def rows(self) -> int:
@@ -91,6 +99,11 @@ class ArrayShard:
         """The ids of some rows."""
         names = self.names
         return [self.start + n if names is None else names[n] for n in rows.tolist()]
+
+    def table(self, rows: Rows, columns: Sequence[str]) -> Any:
+        """Some rows as a pyarrow table; `columns` names the inputs."""
+        arrow, _ = pyarrow()
+        return arrow.table({name: self.X[rows, n] for n, name in enumerate(columns)})
 
     def hashes(self) -> Hashes:
         """Hashes of all ids."""
@@ -123,6 +136,11 @@ class FileShard:
         which = f"row group {first}" if first == last else f"row groups {first} to {last}"
         return f"{self.file.path} ({which})"
 
+    @property
+    def path(self) -> str:
+        """The path of the file."""
+        return self.file.path
+
     def check(self) -> None:
         """ChangedShard unless the file is what it was."""
         self.file.check()
@@ -151,8 +169,8 @@ class FileShard:
                 found[n] = cell_text(cell) if self.as_text and cell is not None else cell
         return found
 
-    def table(self, rows: Rows, columns: Sequence[str] | None = None) -> Any:
-        """Some rows as they are in the file, as a table of arrow."""
+    def table(self, rows: Rows, columns: Sequence[str]) -> Any:
+        """Some rows as they are in the file, as a pyarrow table."""
         arrow, _ = pyarrow()
         order, parts = [], []
         for at, batch in self._taken(columns, rows):

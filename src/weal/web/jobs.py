@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 
 from weal.campaign.campaign import Campaign
-from weal.campaign.candidate_files import MAX_TABLE_ROWS, FileCandidates
 from weal.campaign.export import frame
 from weal.campaign.ledger import Ledger
 from weal.campaign.session import Session
@@ -33,7 +32,6 @@ from weal.diagnostics.effects import EffectInput, axis_of, effect, surface
 from weal.diagnostics.explanation import neighbours, sample
 from weal.diagnostics.leave_one_out import baseline
 from weal.diagnostics.suspects import beside_others
-from weal.learner.sampling import sample_of_pool
 from weal.progress import Progress
 from weal.web import candidate_search, table_jobs
 from weal.web.job_context import Arguments, JobContext
@@ -172,7 +170,7 @@ def map_of(shelf: JobContext, given: Arguments, progress: Progress) -> dict[str,
 
 def _axis(session: Session, name: str, most: int) -> EffectInput:
     plan = session.pool.plan
-    _, X = sample_of_pool(session.state.candidates, session.state.settings.seed)
+    _, X = session.state.candidates.sample(session.state.settings.seed)
     return axis_of(name, X, plan.names, plan, most)
 
 
@@ -192,7 +190,7 @@ def _labelled_points(session: Session, *axes: EffectInput) -> list[list[Any]]:
     """Where the measured rows lie on a map: id, both places, label."""
     labels, candidates = session.ledger.labels, session.state.candidates
     names = [name for name in labels if name in candidates.index][-MOST_POINTS:]
-    X = candidates.X[[candidates.index[name] for name in names]]
+    X = candidates.inputs(names)
     scales = {column.name: column.scale for column in session.pool.plan.columns}
     where = [
         X[:, axis.at].argmax(axis=1) if axis.names else X[:, axis.at[0]] * scales[axis.name]
@@ -211,8 +209,7 @@ def rows(shelf: JobContext, given: Arguments, progress: Progress) -> None:
     campaign = shelf.campaign(given["name"])
     session = campaign.session
     pool, ledger = session.pool, session.ledger
-    many = isinstance(pool, FileCandidates) and pool.rows > MAX_TABLE_ROWS
-    found = _rows_touched(pool, ledger) if many else _pool_cells(pool)
+    found = _pool_cells(pool) if pool.fits_one_table else _rows_touched(pool, ledger)
     shelf.kept.keep_rows(campaign.name, ledger.seq, found)
 
 

@@ -9,7 +9,7 @@ given what float32 rounds away. These few are scored again in float64 (`ExactRes
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from weal.core.arrays import Array
 from weal.core.paper.acquisition import random
 from weal.core.tie_breaking import TIE_RTOL, BestCandidates, best_candidates, merge
 from weal.learner.pools import score_cache
-from weal.learner.pools.protocol import Combine, SingleScore
+from weal.learner.pools.protocol import Combine, PoolScores, SingleScore
 from weal.learner.pools.shard_pass import (
     MAX_SCORED_BLOCK_ROWS,
     PassSummary,
@@ -29,11 +29,13 @@ from weal.learner.pools.shard_pass import (
     shift_positions,
     top_rows,
 )
-from weal.learner.pools.sharded_candidates import ShardedCandidates
 from weal.progress import Progress
 from weal.shards.encoding import Later
 from weal.shards.executors import Executor
 from weal.shards.shard import Shard
+
+if TYPE_CHECKING:
+    from weal.learner.sharded_candidates import ShardedCandidates
 
 FLOAT32_HALF_ULP = 2.0**-24  # what rounding to float32 takes at the most, relative
 
@@ -141,11 +143,11 @@ def scores_at(scoring: ShardScoring, X: Array, at: int) -> Array:  # (K,)
 class ShardContext:
     """Where the rows of a pool are, who reads them, and what was found."""
 
-    candidates: ShardedCandidates
+    candidates: "ShardedCandidates"
     crew: Executor
     seed: int
     progress: Progress | None
-    memo: dict[str, "ShardedScores"]
+    memo: dict[str, PoolScores]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -183,7 +185,7 @@ class ShardedScores:
             return self._best(combine)
         if combine.k in self.aimed.which:
             return self._best_listed(self.aimed.which.index(combine.k))
-        self.place.candidates.X.remember(list(self.found.rows), _stack_rows(self.found.rows))
+        self.place.candidates.reader.remember(list(self.found.rows), _stack_rows(self.found.rows))
         plain = [k for k in range(len(self.low)) if k not in self.aimed.which]
         return self.found.best[plain.index(combine.k)]
 
@@ -210,18 +212,26 @@ class ShardedScores:
         best = BestCandidates()
         rescoring = ExactRescoring(self.scoring, combine, self.aimed, at)
         for _, (one, rows) in place.crew.each(rescoring, parts):
-            place.candidates.X.remember(list(rows), _stack_rows(rows))
+            place.candidates.reader.remember(list(rows), _stack_rows(rows))
             best = merge(best, one)
         return best
 
     def at(self, n: int) -> Array:  # (K,)
         """The scores of candidate n."""
-        plain = scores_at(self.scoring, self.place.candidates.X[n], n)
+        plain = scores_at(self.scoring, self.place.candidates.reader[n], n)
         return np.asarray(self.aimed.joined(plain[:, None], np.array([n]))[:, 0])
 
     @property
-    def shortlist(self) -> Positions:
-        """Positions of the best of every function, and of their weighted sum."""
+    def new_values(self) -> Mapping[str, int]:
+        """Values that the plan did not know, with the number of their rows."""
+        return self.found.later
+
+    def shortlist(self, combine: Combine | None) -> Positions:
+        """Positions of the best by each function and by `combine`; their rows are cached."""
+        if combine is not None and not self.weighed:
+            self.best(combine)
+        for top in self.found.top:
+            self.place.candidates.reader.remember(top.at.tolist(), top.X)
         tops = [*self.found.top, *self.weighed.values()]
         return np.unique(np.concatenate([self.aimed.at, *(top.at for top in tops)]))
 

@@ -112,6 +112,10 @@ class MemoryPool:
             self.mu[known.members], self.v[known.members] = known.mu, known.v
             self._hold(ens, known.members, computed=True)
 
+    def inputs_at(self, at: Sequence[int]) -> Array:
+        """The scaled inputs (n, d) of the candidates `at`."""
+        return np.asarray(self.X[list(at)])
+
     @property
     def members(self) -> NDArray[np.intp]:  # (H,)
         """Positions of the experts held."""

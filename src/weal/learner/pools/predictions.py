@@ -8,7 +8,7 @@ folder of predictions that weal wrote is replaced, and no other (`weal.files`).
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,6 @@ import numpy as np
 
 from weal import files
 from weal.errors import UnreadableFile
-from weal.learner.pools.sharded_candidates import ShardedCandidates
 from weal.model.model import Model
 from weal.progress import Progress
 from weal.shards.encoding import InputEncoder, Later
@@ -55,16 +54,18 @@ class ShardPrediction:
 
 
 def predictions(
-    candidates: ShardedCandidates,
+    shards: Sequence[Shard],
+    encoder: InputEncoder,
+    total: int,
     model: Model,
     level: float,
-    crew: Executor,
+    executor: Executor,
     progress: Progress | None,
 ) -> Iterator[tuple[int, Columns]]:
-    """Predictions for every shard, as they come, each with its number."""
-    plain = _without_column_names(model)
-    work = ShardPrediction(plain, candidates.encoder, level, len(candidates))
-    return crew.each(work, candidates.parts, "predicting", progress)
+    """Predictions for every shard, as they come, each with its number; `total` counts all rows."""
+    plain = replace(model, columns=None, plan=None)  # rows come as arrays
+    work = ShardPrediction(plain, encoder, level, total)
+    return executor.each(work, shards, "predicting", progress)
 
 
 def write_predictions(
@@ -108,8 +109,3 @@ def check_folder(folder: str | os.PathLike[str], force: bool) -> Path:
     if files.check_folder(place, FOLDER) and not force:
         raise ValueError(f"the folder {place} is not empty; choose another, or say force (--force)")
     return place
-
-
-def _without_column_names(model: Model) -> Model:
-    """The model for rows that come as arrays."""
-    return replace(model, columns=None, plan=None)

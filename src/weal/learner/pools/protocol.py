@@ -29,6 +29,8 @@ from weal.core.paper.acquisition import Acquisition
 from weal.core.paper.ensemble import Ensemble
 from weal.core.protocols import Embedding, Points, Targets
 from weal.core.tie_breaking import BestCandidates
+from weal.progress import Progress
+from weal.shards.executors import Executor
 
 Combine = Callable[[Array], Array]  # scores (K, n) -> (n,)
 
@@ -92,13 +94,31 @@ class PoolScores(Protocol):
     def at(self, n: int) -> Array:
         """The scores (K,) of candidate n."""
 
+    def shortlist(self, combine: Combine | None) -> NDArray[np.integer[Any]]:
+        """Positions, ascending, that hold the best by each function and by `combine`."""
+
+    @property
+    def new_values(self) -> Mapping[str, int]:
+        """Values that the plan did not know, with the number of their rows."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PoolContext:
+    """Resources and caches for the pool of a learner."""
+
+    memory: int  # bytes for candidates in the form of the experts
+    executor: Executor  # reads shards
+    progress: Progress | None
+    seed: int
+    score_cache: dict[str, PoolScores]  # scores of the last passes, by the state they belong to
+    snapshot: PoolSnapshot | None = None  # a pool in memory starts from it
+
 
 class Pool(Protocol):
     """What the experts believe of U candidates."""
 
-    @property
-    def X(self) -> Array:
-        """The candidates (U, d), scaled."""
+    def inputs_at(self, at: Sequence[int]) -> Array:
+        """The scaled inputs (n, d) of the candidates `at`."""
 
     def follow(self, before: Ensemble, step: Any, after: Ensemble) -> None:
         """Move by the step of a label (`core.paper.feature_gp.Step`) that took one ensemble to the
@@ -141,7 +161,7 @@ class PendingPosterior:
 
     def points(self, at: Sequence[int]) -> Points:
         """The candidates `at`, in the form that the experts take."""
-        return self.embedding.points(self.ens.experts, self.pool.X[list(at)])
+        return self.embedding.points(self.ens.experts, self.pool.inputs_at(at))
 
     def means(self, at: Sequence[int]) -> Array:  # (n,)
         """What the ensemble expects of the candidates `at`, as experts see labels."""
@@ -169,5 +189,5 @@ def with_pseudo_labels(outlook: PendingPosterior, at: Sequence[int], y: Array) -
             targets = None if targets is None else targets.after(told)
             ens = after
             outlook = replace(outlook, ens=ens)
-    X = np.concatenate([outlook.X, pool.X[list(at)]])
+    X = np.concatenate([outlook.X, pool.inputs_at(at)])
     return replace(outlook, X=X, y=np.append(outlook.y, y), targets=targets)

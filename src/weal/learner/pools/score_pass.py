@@ -13,7 +13,7 @@ within 1e-9 of one another are equal here, and the hash decides: rounding, the o
 the blocks or shards that it is walked in decide nothing.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import Any
@@ -94,6 +94,15 @@ class MemoryScores:
     def at(self, n: int) -> Array:  # (K,)
         """The scores of candidate n."""
         return np.asarray(self.scores[:, n])
+
+    def shortlist(self, combine: Combine | None) -> NDArray[np.intp]:
+        """All free candidates."""
+        return np.flatnonzero(self.asked.free)
+
+    @property
+    def new_values(self) -> Mapping[str, int]:
+        """None: the plan was made with all rows."""
+        return {}
 
 
 # Of experts (H,) and candidates (N,): covariances (H, N, R) with the targets of a pass, in units of

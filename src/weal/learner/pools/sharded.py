@@ -27,7 +27,7 @@ from weal.core.paper.ensemble import Ensemble
 from weal.core.protocols import Embedding, Reference
 from weal.core.scaling import Scaling
 from weal.learner.pools.combined_scores import ShardContext, ShardedScores, TargetScores
-from weal.learner.pools.protocol import PoolSnapshot, ScorePass
+from weal.learner.pools.protocol import PoolScores, PoolSnapshot, ScorePass
 from weal.learner.pools.score_pass import belief_of, score
 from weal.learner.pools.shard_pass import (
     BATCH_SHORTLIST,
@@ -36,7 +36,6 @@ from weal.learner.pools.shard_pass import (
     ShardScoring,
     merge_summaries,
 )
-from weal.learner.pools.sharded_rows import ScaledRows
 
 PRUNING_SAMPLE = 256  # candidates that decide who is held
 PROGRESS_TEXT = "scoring"
@@ -55,13 +54,11 @@ class ShardedPool:
         reference: Array | None = None,
     ) -> None:
         self.ens, self.embedding, self.scaling, self.place = ens, embedding, scaling, place
-        self.rows = ScaledRows(place.candidates.X, scaling)
         self.reference_points = reference
 
-    @property
-    def X(self) -> Any:
-        """The candidates, scaled, by position."""
-        return self.rows
+    def inputs_at(self, at: Sequence[int] | NDArray[np.integer[Any]]) -> Array:
+        """The scaled inputs (n, d) of the candidates `at`."""
+        return self.scaling.inputs(self.place.candidates.reader[np.asarray(at)])
 
     def follow(self, before: Ensemble, step: Any, after: Ensemble) -> None:
         """The experts after the label are those that count."""
@@ -84,18 +81,18 @@ class ShardedPool:
     def predict(self, ens: Ensemble, at: Sequence[int]) -> tuple[Array, Array]:
         """Means and variances (M, n) of all experts for the candidates `at`."""
         experts: Any = ens.experts
-        mu, v = experts.predict(self.embedding.points(experts, self.rows[np.asarray(at)]))
+        mu, v = experts.predict(self.embedding.points(experts, self.inputs_at(at)))
         return mu, v
 
     def held(self, at: Sequence[int] | NDArray[np.intp]) -> tuple[NDArray[np.intp], Array, Array]:
         """The experts held, and their means and variances (H, n) for the candidates `at`."""
         members = self._held(self.ens, self._reference(self.ens))
         experts: Any = self.ens.experts.take(members)
-        X = self.rows[np.asarray(at)]
+        X = self.inputs_at(at)
         mu, v = experts.predict(self.embedding.take(members).points(experts, X))
         return members, mu, v
 
-    def scored(self, asked: ScorePass) -> ShardedScores:
+    def scored(self, asked: ScorePass) -> PoolScores:
         """Every function on every free candidate, in one pass; or as it was found before."""
         _refuse_whole(asked)
         candidates = self.place.candidates
@@ -128,7 +125,7 @@ class ShardedPool:
         if not aimed or found.unsure is None:
             return TargetScores((), np.zeros(0, np.int64), np.zeros((0, 0)))
         candidates, unsure = self.place.candidates, found.unsure
-        candidates.X.remember(unsure.at.tolist(), unsure.X)
+        candidates.reader.remember(unsure.at.tolist(), unsure.X)
         taken = np.flatnonzero(~asked.free)
         near = candidates.least(self.place.seed, LISTED // 2, taken)
         at = np.unique(np.concatenate([unsure.at, near]))
@@ -136,7 +133,7 @@ class ShardedPool:
             at = np.flatnonzero(asked.free)
         own = {name: f for _, name, f in aimed}
         few = replace(asked, functions=own, free=np.ones(len(at), bool), ids=candidates.ids.at(at))
-        X, experts = self.rows[at], asked.ens.experts.take(members)
+        X, experts = self.inputs_at(at), asked.ens.experts.take(members)
         points = self.embedding.take(members).points(experts, X)
         mu, v = experts.predict(points)
         q = None if reference is None else reference.take(members).relevance(experts, points)
@@ -180,7 +177,7 @@ class ShardedPool:
 
     def _key(self, whole: ScorePass, asked: ScorePass, taken: Positions) -> str:
         """Number of labels, and a hash of all that the scores follow from."""
-        found = blake2b(self.place.candidates.pool.content.encode(), digest_size=16)
+        found = blake2b(self.place.candidates.dataset.content.encode(), digest_size=16)
         names = [(name, id(function)) for name, function in whole.functions.items()]
         closed = sorted(self.place.candidates.closed)
         found.update(repr((names, asked.key, closed, self.reference_points is None)).encode())
@@ -193,11 +190,11 @@ class ShardedPool:
         the candidates.
         """
         candidates = self.place.candidates
-        at = candidates.sample(self.place.seed)
+        at = candidates.sample_positions(self.place.seed)
         at = at[
             np.unique(np.linspace(0, len(at) - 1, min(len(at), PRUNING_SAMPLE)).astype(np.intp))
         ]
-        X = self.rows[at]
+        X = self.inputs_at(at)
         sig2, lam = ens.magnitude[:, None], ens.noise[:, None]
 
         def believed(which: NDArray[np.intp]) -> tuple[Array, Array, Array | None]:

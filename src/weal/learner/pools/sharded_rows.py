@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.core.arrays import Array
-from weal.core.scaling import Scaling
 from weal.errors import UnknownId
 from weal.shards.encoding import InputEncoder
 from weal.shards.id_index import IdIndex, by_part, ids_at
@@ -59,23 +58,6 @@ class ShardedRows:
         if len(new) <= MAX_CACHED_ROWS // 4:
             self.remember(new.tolist(), found)
         return np.array(rows).reshape(len(wanted), self.shape[1])
-
-
-class ScaledRows:
-    """The same rows in the units of a model."""
-
-    def __init__(self, rows: ShardedRows, scaling: Scaling) -> None:
-        self.rows, self.scaling, self.shape = rows, scaling, rows.shape
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, at: Any) -> Array:
-        return self.scaling.inputs(self.rows[at])
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        """All of them, of a pool that is small enough."""
-        return np.asarray(self[:], dtype=dtype)
 
 
 class ShardedIds(Sequence[Hashable]):

@@ -1,0 +1,373 @@
+"""Candidates in memory: an array, or a pandas, polars or pyarrow frame, with ids and costs.
+
+A frame may hold numbers, text, categories, dates and missing values; a plan encodes them as inputs
+(`weal.tables.inputs`). The ids are the column `id_column`, else the index of a pandas frame, else
+0, 1, 2, ...
+
+The cost of a label comes from a column, a function of the row, or one number for each candidate.
+It divides scores that are amounts of variance (`core.extensions.more_acquisitions.is_amount`), so
+only ratios of costs matter.
+"""
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weal.core.arrays import Array
+from weal.core.hashing import hash_ids, least, mix_with_seed
+from weal.core.tie_breaking import by_hash
+from weal.learner.candidates import (
+    MAX_CANDIDATES_WITHOUT_SAMPLE,
+    SAMPLE_CANDIDATES,
+    Cost,
+    Positions,
+    Sample,
+    read_costs,
+    unknown_id,
+)
+from weal.learner.pools.memory import MemoryPool
+from weal.learner.pools.protocol import PoolContext
+from weal.model.checks import check_distance
+from weal.model.model import Model
+from weal.tables.frames import as_frame, plain_id
+from weal.tables.inputs import Inputs, frame_ids, frame_labels, inputs_of, read_inputs
+from weal.tables.plan import TablePlan
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class MemoryCandidates:
+    """Ids, rows and inputs of a pool in memory."""
+
+    ids: tuple[Hashable, ...]  # U
+    X: Array  # (U, d)
+    index: Mapping[Hashable, int]  # position of an id
+    present: NDArray[np.bool_]  # (U,)  False: removed
+    columns: tuple[str, ...] | None = None  # input columns of a frame
+    frame: Any | None = None  # the narwhals frame that the candidates came in
+    id_column: str | None = None
+    plan: TablePlan | None = None  # encodes a frame as inputs; None: numbers as they are
+    target: str | None = None  # name of the measured column
+    cost: Array | None = None  # (U,)  cost of a label; None: all cost the same
+    cost_by: Cost = None  # how the costs of added candidates are found
+    samples: dict[int, Sample] = field(default_factory=dict)  # cache, by seed
+    orders: dict[int, Positions] = field(default_factory=dict)  # cache of hash orders, by seed
+    file_tag: ClassVar[str] = "memory"
+    in_shards: ClassVar[bool] = False
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def n_inputs(self) -> int:
+        """The number of inputs d."""
+        return int(self.X.shape[1])
+
+    @property
+    def row_identity(self) -> object:
+        """The array of inputs: it is replaced when rows are added."""
+        return self.X
+
+    @property
+    def input_names(self) -> list[str]:
+        """Names of the d inputs."""
+        if self.plan is not None:
+            return self.plan.names
+        if self.columns is None:
+            return [f"input {n}" for n in range(self.X.shape[1])]
+        return [str(name) for name in self.columns]
+
+    def position(self, name: Hashable) -> int:
+        """The position of an id; UnknownId where there is no such candidate."""
+        try:
+            return self.index[plain_id(name)]
+        except (KeyError, TypeError):
+            raise unknown_id(name, self.ids[:5]) from None
+
+    def name(self, given: Hashable) -> Hashable:
+        """The id as it is stored, for one that equals it."""
+        return self.ids[self.position(given)]
+
+    def x(self, given: Hashable) -> Array:  # (d,)
+        """The inputs of an id."""
+        x: Array = self.X[self.position(given)]
+        return x
+
+    def row(self, given: Hashable) -> Any:
+        """The row of an id: inputs (d,) for an array, a dict by column for a frame."""
+        if self.frame is None:
+            return self.x(given).copy()
+        return self.frame[[self.position(given)]].rows(named=True)[0]
+
+    def rows(self, names: Sequence[Hashable]) -> Any:
+        """The rows of these ids, in this order, as the kind of table that the pool was."""
+        if self.frame is None:
+            return self.X[[self.position(name) for name in names]].copy()
+        return self.frame_rows(names).to_native()
+
+    def frame_rows(self, names: Sequence[Hashable]) -> Any:
+        """The same rows as a narwhals frame; None where the pool is no frame."""
+        return None if self.frame is None else self.frame[[self.position(name) for name in names]]
+
+    def inputs(self, names: Sequence[Hashable]) -> Array:  # (n, d)
+        """The inputs of these ids."""
+        return self.X[[self.position(name) for name in names]]
+
+    def inputs_at(self, at: Positions | Sequence[int] | slice) -> Array:  # (n, d)
+        """The inputs at these positions; a view for a slice."""
+        return np.asarray(self.X[at])
+
+    def ids_at(self, at: Positions) -> Sequence[Hashable]:
+        """The ids at these positions."""
+        return self.ids if len(at) == len(self) else [self.ids[n] for n in at.tolist()]
+
+    def sample(self, seed: int) -> Sample:
+        """All candidates, or a sample of many; the same arrays until rows are added."""
+        if len(self) <= MAX_CANDIDATES_WITHOUT_SAMPLE:
+            return np.arange(len(self)), self.X
+        if seed not in self.samples:
+            at = least(mix_with_seed(hash_ids(self.ids), seed), SAMPLE_CANDIDATES)
+            self.samples[seed] = at, self.X[at]
+        return self.samples[seed]
+
+    def summary_positions(self, seed: int) -> Positions:
+        """All candidates that are present."""
+        return np.flatnonzero(self.present)
+
+    def first_by_hash(self, seed: int, n: int) -> Positions:
+        """At most n positions, by the hash of (seed, id)."""
+        return self.hash_order(seed)[:n]
+
+    def hash_order(self, seed: int) -> Positions:
+        """All positions by the hash of (seed, id)."""
+        if seed not in self.orders:
+            self.orders[seed] = by_hash(seed, self.ids)
+        return self.orders[seed]
+
+    def target_inputs(self, seed: int, n: int) -> Array:
+        """Inputs of the n present candidates with the least hash of (seed, id)."""
+        order = self.hash_order(seed)
+        return np.asarray(self.X[order[self.present[order]][:n]])
+
+    def starts_with(self, X: Array) -> bool:
+        """Whether X are the inputs of the first candidates."""
+        return len(self) >= len(X) and np.array_equal(X, self.X[: len(X)])
+
+    def new_inputs(self, start: int) -> Array | None:
+        """Inputs from a position on."""
+        return np.asarray(self.X[start:])
+
+    def predict_shards(self, *_: object) -> Iterator[tuple[int, dict[str, Any]]]:
+        """ValueError: there are no shards."""
+        raise ValueError("the pool is in memory: learner.model.predict(X) gives an array")
+
+    def make_pool(self, model: Model, reference: Array | None, context: PoolContext) -> MemoryPool:
+        """The posterior of the model on the candidates, kept in memory."""
+        X = check_distance("the pool", model.scaling.inputs(self.X))
+        return MemoryPool(
+            model.ensemble_, model.embedding_, X,
+            reference=reference, memory=context.memory, known=context.snapshot,
+        )  # fmt: skip
+
+    def like(self, points: Any) -> Array:  # (N, d)
+        """Inputs of other points, checked like the pool's; columns of a frame by name."""
+        X = inputs_of(points, self.columns, self.plan)
+        if X.shape[1] != self.X.shape[1]:
+            raise ValueError(f"the pool has {self.X.shape[1]} inputs; got {X.shape[1]}")
+        _check_inputs(X, range(len(X)))
+        return X
+
+    def with_more(
+        self, pool: Any, ids: Iterable[Hashable] | None = None, cost: Any = None
+    ) -> "MemoryCandidates":
+        """The candidates with others below: rows like the pool's; `cost`, where it is numbers."""
+        before = len(self)
+        read = self._more(pool)
+        own = read.ids
+        if ids is None and own == list(range(len(own))):
+            own = list(range(before, before + len(own)))
+        names = _check_ids(own if ids is None else list(ids), len(read.X))
+        _refuse_duplicates([*self.ids, *names])
+        _check_inputs(read.X, names)
+        return replace(
+            self,
+            ids=(*self.ids, *names),
+            X=np.concatenate([self.X, read.X]),
+            index={**self.index, **{name: before + n for n, name in enumerate(names)}},
+            present=np.concatenate([self.present, np.ones(len(names), dtype=bool)]),
+            frame=_below(self.frame, read.frame),
+            cost=self._costs(read, names, cost),
+            samples={},
+            orders={},
+        )
+
+    def _more(self, pool: Any) -> Inputs:
+        """Other rows, read as the pool was."""
+        frame = as_frame(pool)
+        _refuse_other_kind(self.frame, frame)
+        X = inputs_of(pool, self.columns, self.plan)
+        if X.shape[1] != self.X.shape[1]:
+            raise ValueError(f"the pool has {self.X.shape[1]} inputs; got {X.shape[1]}")
+        own: list[Hashable] = list(range(len(X)))
+        own = own if frame is None else frame_ids(frame, self.id_column)
+        return Inputs(frame, self.columns, X, own, self.plan)
+
+    def _costs(self, read: Inputs, names: Sequence[Hashable], given: Any) -> Array | None:
+        """The costs of all, once these have come."""
+        if self.cost is None:
+            if given is not None:
+                raise ValueError("cost is given for some candidates: the others have none")
+            return None
+        if self.cost_by is None and given is None:
+            raise ValueError(
+                "the pool has costs, and what was to be added has none: give cost=[...], one "
+                "number for each (a learner that was loaded takes its function: load(..., cost=f))"
+            )
+        by = self.cost_by if given is None else given
+        return np.concatenate([self.cost, _read_costs(by, read, names)])
+
+    def labels_in_table(self, start: int = 0) -> dict[Hashable, float]:
+        """Labels in the target column of the frame, from a position on."""
+        if self.frame is None or self.target is None or self.target not in self.frame.columns:
+            return {}
+        y = frame_labels(self.frame[start:], self.target).tolist()
+        return {name: one for name, one in zip(self.ids[start:], y, strict=True) if one == one}
+
+    def without(self, names: Iterable[Hashable], shards: Iterable[str] = ()) -> "MemoryCandidates":
+        """The candidates with these ids marked as removed."""
+        self.ids_in_shards(shards, ())
+        present = self.present.copy()
+        present[[self.index[name] for name in names]] = False
+        return replace(self, present=present)
+
+    def ids_in_shards(self, shards: Iterable[str], names: Iterable[Hashable]) -> list[Hashable]:
+        """None of the ids; ValueError where a shard is named."""
+        if any(True for _ in shards):
+            raise ValueError("the pool is in memory: it has no shards to remove")
+        return []
+
+    def with_cost_function(self, cost: Cost) -> "MemoryCandidates":
+        """The candidates with a way to find the costs of those that are added."""
+        return replace(self, cost_by=cost)
+
+    def subset(self, at: Positions) -> "MemoryCandidates":
+        """The candidates at these positions, without the frame that they came in."""
+        ids = tuple(self.ids[n] for n in at.tolist())
+        return replace(
+            self,
+            ids=ids,
+            X=self.X[at],
+            index={name: n for n, name in enumerate(ids)},
+            present=self.present[at],
+            frame=None,
+            cost=None if self.cost is None else self.cost[at],
+            samples={},
+            orders={},
+        )
+
+
+def read_candidates(
+    pool: Any,
+    ids: Iterable[Hashable] | None = None,
+    id_column: str | None = None,
+    *,
+    target: str | None = None,
+    features: str | Sequence[str] = "auto",
+    types: Mapping[str, str] | None = None,
+    cost: Any = None,
+) -> MemoryCandidates:
+    """The candidates that a table holds, checked; see `weal.ActiveLearner` for what each means."""
+    if pool is None:
+        raise ValueError("ActiveLearner needs a pool: one row for each candidate")
+    aside = [name for name in (target, cost) if isinstance(name, str)]
+    read = read_inputs(pool, id_column, aside=aside, features=features, types=types)
+    made = of_inputs(read, ids, id_column)
+    costs = None if cost is None else _read_costs(cost, read, made.ids)
+    by = cost if isinstance(cost, str) or callable(cost) else None
+    return replace(made, target=target, cost=costs, cost_by=by)
+
+
+def of_inputs(
+    read: Inputs, ids: Iterable[Hashable] | None = None, id_column: str | None = None
+) -> MemoryCandidates:
+    """The candidates of inputs that were read, checked."""
+    names = _check_ids(read.ids if ids is None else list(ids), len(read.X))
+    _check_inputs(read.X, names)
+    index = {name: n for n, name in enumerate(names)}
+    present = np.ones(len(names), dtype=bool)
+    kept = (read.columns, read.frame, id_column, read.plan)
+    return MemoryCandidates(tuple(names), read.X, index, present, *kept)
+
+
+def _read_costs(cost: Any, read: Inputs, names: Sequence[Hashable]) -> Array:
+    rows = read.X.copy() if read.frame is None else read.frame.iter_rows(named=True)
+    found = read_costs(cost, read.frame, rows, names)
+    assert found is not None
+    return found
+
+
+def _check_ids(ids: list[Any], U: int) -> list[Hashable]:
+    if len(ids) != U:
+        raise ValueError(f"got {len(ids)} ids for {U} candidates; it needs one for each")
+    names = [plain_id(name) for name in ids]
+    for name in names:
+        if not _is_id(name):
+            raise ValueError(f"{name!r} cannot be an id: ids are hashable, not None and not NaN")
+    _refuse_duplicates(names)
+    return names
+
+
+def _is_id(name: Any) -> bool:
+    try:
+        return name is not None and isinstance(hash(name), int) and bool(name == name)
+    except TypeError:  # not hashable, or pandas' NA, which is not even equal to itself
+        return False
+
+
+def _below(pool: Any, more: Any) -> Any | None:
+    """A frame with another below it; None for arrays."""
+    if pool is None:
+        return None
+    import narwhals as nw
+
+    return nw.concat([pool, more], how="vertical")
+
+
+def _refuse_other_kind(pool: Any, more: Any) -> None:
+    """Refuse a frame (or None, for an array) that cannot be put below the pool's."""
+    if pool is None and more is None:
+        return
+    kinds = [None if frame is None else frame.implementation for frame in (pool, more)]
+    names = [None if frame is None else list(frame.columns) for frame in (pool, more)]
+    if kinds[0] != kinds[1] or names[0] != names[1]:
+        raise ValueError(
+            f"the pool has the columns {names[0]}, and what was to be added {names[1]}; "
+            "add the same kind of table with the same columns in the same order"
+        )
+    others = {name: kind for name, kind in more.schema.items() if kind != pool.schema[name]}
+    if others and not pool.implementation.is_pandas_like():
+        raise ValueError(
+            f"what was to be added has the types {others}, and the pool "
+            f"{ {name: pool.schema[name] for name in others} }; cast them to the pool's"
+        )
+
+
+def _refuse_duplicates(names: Sequence[Hashable]) -> None:
+    if len(set(names)) == len(names):
+        return
+    seen: set[Hashable] = set()
+    twice = [name for name in names if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
+    raise ValueError(f"{len(twice)} ids come more than once, such as {twice[:5]}; ids are unique")
+
+
+def _check_inputs(X: Array, ids: Sequence[Hashable]) -> None:
+    if not len(X):
+        raise ValueError("the pool is empty; it needs one candidate at the least")
+    if not X.shape[1]:
+        raise ValueError("the pool has no inputs: not one column besides the ids")
+    bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
+    if len(bad):
+        some = [ids[n] for n in bad[:5].tolist()]
+        raise ValueError(f"{len(bad)} candidates have NaN or infinite inputs, such as {some}")
