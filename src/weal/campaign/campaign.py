@@ -40,7 +40,6 @@ from weal.progress import Progress
 from weal.shards.executors import check_scheduler
 from weal.store.events import Draft, check_name
 from weal.store.protocol import Store, Transaction, open_store
-from weal.tables.frames import with_ids
 
 if TYPE_CHECKING:
     import pandas
@@ -973,6 +972,8 @@ class Campaign(CampaignView):
                 "time, or begin a campaign with the pattern or folder"
             )
         if not created["numbered"]:
+            from weal.tables.frames import with_ids  # numpy
+
             pool, _ = with_ids(pool, None, wanted=created["id"])
         like = self.session.state.candidates.inputs_at(slice(None))
         return add(self.store, self.ledger, created, pool, like, by or self.who)
@@ -1116,6 +1117,8 @@ def open_campaign(
 
             id_column, target = (None if one is None else str(one) for one in (id_column, target))
             if not is_in_files(pool):
+                from weal.tables.frames import with_ids  # numpy
+
                 pool, id_column = with_ids(pool, id_column)
             create(
                 place, name, pool, id_column, target, features, types or {}, settings, who,
