@@ -30,9 +30,9 @@ from weal.campaign.label_input import distinct, entries, names
 from weal.campaign.ledger import EVENT_BODY_VERSION
 from weal.campaign.log import CampaignLog
 from weal.campaign.plausibility import (
-    early_label_warnings,
+    Implausible,
     implausible_message,
-    implausible_warning,
+    judge_first_labels,
 )
 from weal.campaign.rules import LabelDecision, LabelInput, skip_rows
 from weal.errors import UnknownId, WealError
@@ -447,7 +447,7 @@ class TellResult(NamedTuple):
     seq: int  # number of the event that holds the last of them
     new: int  # labels that were not there yet
     doubts: tuple[str, ...] = ()  # on labels that may be wrong, with the command that corrects them
-    reasons: tuple[tuple[str, str], ...] = ()  # the same: id, and why it may be wrong
+    reasons: tuple[tuple[str, Implausible], ...] = ()  # the same: id and reason
     superseded: tuple[str, ...] = ()  # of a retry: labels that were corrected or withdrawn since
 
 
@@ -708,7 +708,7 @@ class Campaign(CampaignView):
             ids, labels = list(ids), list(ids.values())
         found = entries(ids, labels, noise, note, sure)
         kept = self.tell_entries(found, by=by, replace=replace, repeat=repeat, key=key)
-        for words in (*(implausible_warning(*one) for one in kept.reasons), *kept.superseded):
+        for words in (*(implausible_message(*one) for one in kept.reasons), *kept.superseded):
             warnings.warn(words, UserWarning, stacklevel=2)
         return kept.seq
 
@@ -740,7 +740,7 @@ class Campaign(CampaignView):
         -------
         Kept
             `seq`, the number of the last event; how many labels were `new`; and `doubts`, a line on
-            each label that is far outside what was expected, or far from the labels so far.
+            each label that is far from its prediction, or far from the labels so far.
 
         Raises
         ------
@@ -765,18 +765,18 @@ class Campaign(CampaignView):
 
         events = self.transact(decide)
         last = events[-1].seq if events else found[-1].seq
-        reasons = self._doubted(found)
-        doubts = tuple(implausible_message(self.name, *one) for one in reasons)
+        reasons = self._implausible(found)
+        doubts = tuple(implausible_message(*one, self.name) for one in reasons)
         superseded = tuple(one.superseded for one in found if one.superseded)
         return TellResult(last, len(events), doubts, tuple(reasons), superseded)
 
-    def _doubted(self, found: Sequence[LabelDecision]) -> list[tuple[str, str]]:
-        """Labels that were just told, or early ones, that may be wrong; and why."""
-        early: list[tuple[str, str]] = []
-        if any(one.blind for one in found):
-            with suppress(WealError):  # the labels are kept: a doubt may fail
-                found, early = early_label_warnings(self.ledger, found)
-        return [*((one.entry.id, one.doubt) for one in found if one.doubt), *early]
+    def _implausible(self, found: Sequence[LabelDecision]) -> list[tuple[str, Implausible]]:
+        """The implausible ones of these labels and of the first labels, with the reason."""
+        first: list[tuple[str, Implausible]] = []
+        if any(one.needs_range for one in found):
+            with suppress(WealError):  # the labels are saved: the warning may fail
+                found, first = judge_first_labels(self.ledger, found)
+        return [*((one.entry.id, one.implausible) for one in found if one.implausible), *first]
 
     def tell_file(self, source: Any, **how: Any) -> "ResultsImport":
         """Keep the labels of a results file, all or none.

@@ -31,7 +31,7 @@ from weal.campaign.id_lookup import match_ids, near_ids, rows, transact
 from weal.campaign.idempotency import SKIP, Change, find_call, with_key
 from weal.campaign.label_input import entry
 from weal.campaign.ledger import EVENT_BODY_VERSION, Ledger, apply_events
-from weal.campaign.plausibility import early_label_warnings, implausible_message
+from weal.campaign.plausibility import implausible_message, judge_first_labels
 from weal.campaign.rules import LabelDecision, LabelInput
 from weal.errors import AlreadyLabelled, ReusedKey, UnknownId
 from weal.store.events import Draft, Event, canonical_json, check_id
@@ -186,7 +186,7 @@ def plan(
         told = rules.tellings(
             book, now, list(entries.values()), how.who, how.replace, how.repeat, content
         )
-    told, early = early_label_warnings(ledger, told)
+    told, early = judge_first_labels(ledger, told)
     tellings = dict(zip(entries, told, strict=True))
     rows, drafts = [], list[Draft]()
     for n, line in enumerate(results.lines):
@@ -198,7 +198,7 @@ def plan(
             row = replace(row, message=" ".join(filter(None, [row.message, differs[n]])))
         rows.append(row)
         drafts += [draft] if draft else []
-    notes = (*results.notes, *(implausible_message(campaign, *one) for one in early))
+    notes = (*results.notes, *(implausible_message(*one, campaign) for one in early))
     problems = _problems(results, differs, how) + ((str(reused),) if reused else ())
     intake = ResultsImport(results.where, tuple(rows), problems, notes)
     last = told[-1].seq if told else max((one.seq for one in now.told()), default=0)
@@ -271,8 +271,9 @@ def _becomes(
         return _skip_row(row, line, now, how) if line.failure else (row, None)
     if telling.error:
         return replace(row, action="refused", message=str(telling.error)), None
-    message = implausible_message(campaign, line.id, telling.doubt) if telling.doubt else ""
-    message = telling.superseded or message
+    message = telling.superseded or ""
+    if telling.implausible and not message:
+        message = implausible_message(line.id, telling.implausible, campaign)
     if telling.draft is None:
         return replace(row, action="same", message=message), None
     kind, again = telling.draft.kind, telling.draft.body["repeat"]

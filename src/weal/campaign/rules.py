@@ -28,7 +28,12 @@ from weal.campaign.idempotency import (
     with_key,
 )
 from weal.campaign.ledger import EVENT_BODY_VERSION, Ledger, LedgerLabel, apply_events, mark_trusted
-from weal.campaign.plausibility import expectation, far_from_expected
+from weal.campaign.plausibility import (
+    Implausible,
+    expected_label,
+    judge_label,
+    needs_range,
+)
 from weal.errors import AlreadyLabelled, Conflict, UnknownId
 from weal.store.events import Draft, Event, check_note
 from weal.store.protocol import Transaction
@@ -38,8 +43,6 @@ if TYPE_CHECKING:
 
 
 MAX_IDS_IN_MESSAGE = 5  # ids in an error message
-# events up to which labels are looked at beside all others: it takes all events
-MAX_EVENTS_FOR_EARLY_CHECK = 2000
 CONFIRMED = "confirmed"  # a label that is there and is called sure now: an event "told"
 
 
@@ -70,8 +73,8 @@ class LabelDecision:
     draft: Draft | None = None
     seq: int = 0  # of the event that holds it already
     error: AlreadyLabelled | None = None
-    doubt: str | None = None  # why the label may be wrong
-    blind: bool = False  # whether nothing was expected of it, and it is to be seen beside others
+    implausible: Implausible | None = None  # why the label may be wrong
+    needs_range: bool = False  # whether it is judged by the other labels: it has no prediction
     superseded: str | None = None  # of a retry: what became of the label since
 
 
@@ -110,7 +113,7 @@ def tellings(
     for n, entry in enumerate(entries):
         own = None if fingerprint is None else f"{fingerprint}/{n}"
         before, seq = labels.setdefault(entry.id, []), past.get(own, 0)
-        seen = LabelDecision(entry, **_doubts(book, now, entry))
+        seen = _judge(book, now, entry)
         again = [told for told in before if repeat and seq and told.seq == seq]
         try:
             kind = _kind(entry, again or before, replace, repeat and not again)
@@ -134,12 +137,14 @@ def _by_fingerprint(book: Transaction, fingerprint: str | None, rows: int) -> di
     return {event.key: event.seq for event in events}
 
 
-def _doubts(book: Transaction, now: Ledger, entry: LabelInput) -> dict[str, Any]:
-    """Why a label may be wrong, and whether it is to be seen beside others."""
+def _judge(book: Transaction, now: Ledger, entry: LabelInput) -> LabelDecision:
+    """The label, judged by its prediction; others are needed where it has none."""
     if entry.sure:
-        return {}
-    blind = book.last <= MAX_EVENTS_FOR_EARLY_CHECK and expectation(now, entry.id) is None
-    return {"doubt": far_from_expected(now, entry), "blind": blind}
+        return LabelDecision(entry)
+    implausible = judge_label(entry.y, expected_label(now, entry.id), None, entry.noise)
+    return LabelDecision(
+        entry, implausible=implausible, needs_range=needs_range(now, entry.id, book.last)
+    )
 
 
 def _draft(
@@ -170,7 +175,7 @@ def retold(
         own = seqs.get(change)
         seq = own.pop(0) if own else past[-1].seq
         if is_there(now, change):
-            found.append(LabelDecision(entry, seq=seq, **_doubts(book, now, entry)))
+            found.append(dataclass_replace(_judge(book, now, entry), seq=seq))
         else:
             found.append(LabelDecision(entry, seq=seq, superseded=_superseded(now, entry, seq)))
     return found

@@ -5,7 +5,7 @@ What a campaign is, in a line and as HTML; from its events alone, without a mode
 
 from typing import TYPE_CHECKING, Any
 
-from weal.campaign.plausibility import command
+from weal.campaign.plausibility import correction_command
 from weal.errors import WealError
 from weal.text import REASONS, facts_html, number, percent, some, told_apart
 
@@ -46,7 +46,7 @@ def lines(status: "Status") -> list[str]:
 def _suspects(status: "Status") -> list[str]:
     """Labels to look at again, and what to do about them."""
     first = status.suspects[0]
-    fix = f"`{command(status.name, str(first.id))}`"
+    fix = f"`{correction_command(status.name, str(first.id))}`"
     more = len(status.suspects) - MAX_SUSPECTS_SHOWN
     counted = sum(one.aside and one.counted for one in status.suspects)
     still = f"  the error estimates above still count {counted} of them"
@@ -66,7 +66,8 @@ def _contradictions(status: "Status") -> list[str]:
     return [
         "Labels that contradict the others: they count as they are",
         *(f"  {one.words}" for one in status.contradictions),
-        f"  `{command(status.name, str(first))}` corrects a label; nothing is changed by itself",
+        f"  `{correction_command(status.name, str(first))}` corrects a label; nothing is changed "
+        "by itself",
     ]
 
 

@@ -11,7 +11,6 @@ What is brought back is shown line by line before anything is kept; then all of 
 Its content is its key, so that the same sheet twice changes nothing.
 """
 
-from collections.abc import Sequence
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -19,7 +18,7 @@ from fastapi import APIRouter, Form, Query, Response, UploadFile
 
 from weal.campaign.label_input import entry
 from weal.campaign.ledger import Ledger, LedgerLabel, apply_events
-from weal.campaign.plausibility import ExpectedLabel, implausible_question, prediction_in_event
+from weal.campaign.plausibility import ExpectedLabel, expected_in_event, judge_in_ledger
 from weal.campaign.rules import withdrawn
 from weal.errors import ReusedKey, UnknownId
 from weal.store.events import MAX_ID, MAX_KEY, MAX_NOTE
@@ -66,18 +65,14 @@ def tell(
     typed = {"value": value, "note": note, "again": again}
     try:
         y = read_typed_number(value, here.ledger.target or "the value")
-        told = [entry(id, y, None, note.strip() or None)]
+        told = entry(id, y, None, note.strip() or None)
     except ValueError as error:
         return _bench(here, id, code=422, wrong=str(error), typed=typed)
-    question = (
-        None
-        if sure
-        else implausible_question(y, _prediction_when_asked(here, id), _labels(here.ledger))
-    )
-    if question and not _is_there(here.ledger, id, y):
-        return _bench(here, id, question=question, typed=typed, key=key)
+    implausible = None if sure else judge_in_ledger(here.ledger, told)
+    if implausible and not _is_there(here.ledger, id, y):
+        return _bench(here, id, question=f"{implausible}.", typed=typed, key=key)
     try:
-        kept = here.campaign().tell_entries(told, repeat=again, key=f"{LABEL_KEY_PREFIX}{key}")
+        kept = here.campaign().tell_entries([told], repeat=again, key=f"{LABEL_KEY_PREFIX}{key}")
     except ReusedKey as error:
         return _bench(here, id, code=409, wrong=_sent_before(error), typed=typed)
     if kept.superseded:  # a form from before the label was taken back: a new key, and it counts
@@ -204,13 +199,9 @@ def _prediction_when_asked(here: CampaignRequest, id_: str) -> ExpectedLabel | N
     """What was expected when the row was asked last."""
     lease = here.ledger.leases.get(id_)
     if lease is not None:
-        return prediction_in_event(lease.body)
+        return expected_in_event(lease.body)
     asked = [one for one in here.desk.store.of(here.name, [id_]) if one.kind == "asked"]
-    return prediction_in_event(asked[-1].body) if asked else None
-
-
-def _labels(ledger: Ledger) -> Sequence[float]:
-    return [told.y for several in ledger.labels.values() for told in several]
+    return expected_in_event(asked[-1].body) if asked else None
 
 
 def _is_there(ledger: Ledger, id_: str, y: float) -> bool:

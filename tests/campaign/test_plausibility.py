@@ -1,4 +1,4 @@
-"""A typo among the first labels, before there is a model: kept, and said to be one perhaps."""
+"""Labels far from their prediction or from the other labels are saved, with a warning."""
 
 import json
 import warnings
@@ -11,13 +11,14 @@ import pytest
 from campaign.alloys import begin_bare
 from campaign.lab import campaign
 from shell import typed
-from weal.campaign import rules
+from weal.campaign import plausibility
 from weal.campaign.ledger import Ledger, LedgerLabel
 from weal.campaign.plausibility import (
     MIN_OTHER_LABELS,
-    early_label_warnings,
-    far_from_labels,
-    implausible_question,
+    ExpectedLabel,
+    LabelRange,
+    judge_first_labels,
+    judge_label,
 )
 from weal.campaign.rules import LabelDecision, LabelInput
 from weal.store.events import Draft
@@ -37,8 +38,14 @@ def ledger(labels):
     return Ledger("lab", labels={one.id: (one,) for one in told})
 
 
-def telling(name, y, blind=True):
-    return LabelDecision(LabelInput(name, y), Draft("told", {}, name), blind=blind)
+def telling(name, y):
+    return LabelDecision(LabelInput(name, y), Draft("told", {}, name), needs_range=True)
+
+
+def by_others(y, others):
+    """The judgement of a label by a list of other labels."""
+    some = LabelRange(len(others), min(others), max(others)) if others else None
+    return judge_label(y, None, some)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -48,41 +55,48 @@ def test_each_label_is_looked_at_beside_all_others(seed):
     y = rng.lognormal(0.0, 3.0, before + new) * rng.choice([-1.0, 1.0], p=[0.1, 0.9])
     pairs = list(zip(ids(before + new), y.tolist(), strict=True))
     tellings = [telling(*pair) for pair in pairs[before:]]
-    found, early = early_label_warnings(ledger(pairs[:before]), tellings)
-    assert [one.doubt for one in found] == [
-        far_from_labels(value, [other for one, other in pairs if one != name])
+    found, early = judge_first_labels(ledger(pairs[:before]), tellings)
+    assert [one.implausible for one in found] == [
+        by_others(value, [other for one, other in pairs if one != name])
         for name, value in pairs[before:]
     ]
     crossed = len(pairs[:before]) - 1 < 5 <= len(pairs) - 1
     slow = [
         (name, words)
         for name, value in (pairs[: min(before, MIN_OTHER_LABELS)] if crossed else [])
-        if (words := far_from_labels(value, [other for one, other in pairs if one != name]))
+        if (words := by_others(value, [other for one, other in pairs if one != name]))
     ]
     assert early == slow
-    after, _ = early_label_warnings(ledger(pairs), tellings)
+    after, _ = judge_first_labels(ledger(pairs), tellings)
     assert after == found
 
 
-def test_the_page_asks_in_the_same_words():
-    words = far_from_labels(31.25, RIGHT)
-    assert words == "31.25 is far from the labels so far: 299.9 to 321.7"
-    assert implausible_question(31.25, None, RIGHT) == f"{words}."
+def test_the_reason_is_given_in_words():
+    assert str(by_others(31.25, RIGHT)) == "31.25 is far from the labels so far: 299.9 to 321.7"
     for y, others in ((310.0, RIGHT), (31.25, RIGHT[:2]), (31.25, [5.0] * 4), (31.25, [])):
-        assert far_from_labels(y, others) is implausible_question(y, None, others) is None
+        assert by_others(y, others) is None
+
+
+@pytest.mark.parametrize(("y", "is_far"), [(360.5, True), (359.5, False), (263.5, True)])
+def test_a_prediction_comes_before_the_other_labels(y, is_far):
+    expected = ExpectedLabel(312.0, 300.0, 324.0)
+    found = judge_label(y, expected, LabelRange(3, 1.0, 2.0))
+    assert bool(found) == is_far
+    assert not found or str(found) == f"{y} is far from its prediction (312.0 +- 7.3)"
+    assert judge_label(y, expected, None, noise=5.0) is None
 
 
 @pytest.mark.parametrize("factor", [1e3, 100.0, 10.0, 0.1, 0.01, 1e-3, -1.0])
 def test_slips_are_found_whichever_way(factor):
     for n in range(MIN_OTHER_LABELS, len(RIGHT)):
-        assert far_from_labels(factor * RIGHT[n], RIGHT[:n])
-        assert not far_from_labels(RIGHT[n], RIGHT[:n])
+        assert by_others(factor * RIGHT[n], RIGHT[:n])
+        assert not by_others(RIGHT[n], RIGHT[:n])
 
 
 def test_values_that_no_float_holds_twice_are_no_trouble():
-    assert not far_from_labels(1e308, [-1e308, 1e308, 0.0])
-    assert far_from_labels(1e300, [1e-300, 2e-300, 3e-300])
-    assert not far_from_labels(0.0, [0.0, 1e-320, 5.0])
+    assert not by_others(1e308, [-1e308, 1e308, 0.0])
+    assert by_others(1e300, [1e-300, 2e-300, 3e-300])
+    assert not by_others(0.0, [0.0, 1e-320, 5.0])
 
 
 @pytest.mark.usefixtures("in_a_folder")
@@ -95,8 +109,8 @@ def test_the_command_keeps_it_and_says_so():
         0,
         "6\n",
         "A-0003: 321700 kept\nA-0003: 321700 is far from the labels so far: 305.2 to 318. A typo, "
-        "or another unit? `weal tell --replace bare A-0003 VALUE` corrects it; --sure says that "
-        "it is right\n",
+        "or another unit? `weal tell --replace bare A-0003 VALUE` corrects it; --sure confirms "
+        "it\n",
     )
     assert typed("tell", "bare", "A-0004", "4e5", "--sure").err == "A-0004: 4e5 kept\n"
     found = json.loads(typed("tell", "bare", "A-0004", "4e5", "--replace", "--json").out)
@@ -128,8 +142,8 @@ def test_a_line_of_a_file_is_named_and_all_are_kept():
         assert done.code == 0
         assert [line for line in done.err.splitlines() if "far from" in line] == [
             "line 6: A-0004: 29.99 is far from the labels so far: 305.2 to 321.7. A typo, or "
-            "another unit? `weal tell --replace bare A-0004 VALUE` corrects it; --sure says that "
-            "it is right"
+            "another unit? `weal tell --replace bare A-0004 VALUE` corrects it; --sure confirms "
+            "it"
         ]
     assert "7 rows kept" in done.err
     again = typed("tell", "bare", "--file", "first.csv", "--sure")
@@ -140,7 +154,7 @@ def test_a_program_is_warned_and_the_label_is_kept():
     one = campaign(n_start=9)
     says = (
         r"r4: 1650 is far from the labels so far: 1.5 to 1.7\. A typo, or another unit\? "
-        r"tell\(\.\.\., replace=True\) corrects it; sure=True says that it is right"
+        r"tell\(\.\.\., replace=True\) corrects it; sure=True confirms it"
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -157,7 +171,7 @@ def test_what_was_expected_is_what_counts_where_there_is_a_model():
     one.tell({"r1": 1.5, "r2": 1.7, "r3": 1.6, "r4": 1.65, "r5": 1.55, "r6": 1.62})
     name = one.ask()
     mean = one.asked([name])[0].mean
-    with pytest.warns(UserWarning, match=rf"{name}: .* is far outside what was expected") as caught:
+    with pytest.warns(UserWarning, match=rf"{name}: .* is far from its prediction") as caught:
         one.tell(name, mean + 1000.0)
     assert len(caught) == 1
 
@@ -165,8 +179,8 @@ def test_what_was_expected_is_what_counts_where_there_is_a_model():
 def test_a_long_campaign_is_not_read_for_it(constants):
     one = campaign(n_start=9)
     one.tell({"r1": 1.5, "r2": 1.7, "r3": 1.6})
-    constants(rules, MAX_EVENTS_FOR_EARLY_CHECK=one.ledger.seq - 1)
+    constants(plausibility, MAX_EVENTS_FOR_RANGES=one.ledger.seq - 1)
     one.tell("r4", 1650)
-    constants(rules, MAX_EVENTS_FOR_EARLY_CHECK=one.ledger.seq)
+    constants(plausibility, MAX_EVENTS_FOR_RANGES=one.ledger.seq)
     with pytest.warns(UserWarning, match="r5: 9999 is far from"):
         one.tell("r5", 9999)
