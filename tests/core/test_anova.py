@@ -10,7 +10,7 @@ from weal import EnsembleGPRegressor, Kernel
 from weal.core.constants import NOISE_RATIO_GRID, POSTERIOR_POINT_PAIRS
 from weal.core.extensions import anova_kernel
 from weal.core.extensions.ard import fit
-from weal.core.extensions.integrated_evidence import evidence_constant, log_evidences
+from weal.core.extensions.integrated_evidence import evidence_constant, log_evidence_grid
 from weal.core.extensions.model_selection import (
     candidate_grid,
     directions,
@@ -156,6 +156,6 @@ def test_shares_of_draws_are_the_truth_over_the_approximation(family):
     truth = np.exp(np.minimum(ratio, 2.0))
     np.testing.assert_allclose(np.exp(log_share), truth / truth.sum(), rtol=1e-4)
     kernel, lam = peak.fit.shape.kernel(points_[0, :-1]), float(np.exp(points_[0, -1]))
-    evidence = log_evidences([kernel], [lam], X, y, np.zeros(30))[0, 0]
+    evidence = log_evidence_grid([kernel], [lam], X, y, np.zeros(30))[0][0, 0]
     assert L[0] + evidence_constant(30) == pytest.approx(evidence, rel=1e-9)
     assert b[0] > 0.0

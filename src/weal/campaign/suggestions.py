@@ -86,8 +86,7 @@ def predict_rows(
     if not state.fitted:
         return [dict.fromkeys(PREDICTION_FIELDS) for _ in ids]
     model, X = beliefs.model(state), state.candidates.inputs(ids)
-    mean, sd = model.predict(X, return_std=True)
-    table = np.stack([mean, sd, *model.predict_interval(X, INTERVAL_LEVEL)], axis=1).tolist()
+    table = model.summary(X, INTERVAL_LEVEL).T.tolist()
     return [dict(zip(PREDICTION_FIELDS, row, strict=True)) for row in table]
 
 

@@ -30,11 +30,12 @@ predicted, told and folded in by itself.
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import logsumexp
 
 from weal.core.arrays import Array, root_mean_square, standard_deviation
 from weal.core.extensions import leave_one_out as core
 from weal.core.extensions.conjugate_magnitude import ConjugateMagnitude
-from weal.core.paper.ensemble import BISECTIONS, Ensemble, normalise
+from weal.core.paper.ensemble import Ensemble, normalise, solve_quantile
 from weal.core.protocols import Magnitude
 from weal.core.scaling import Scaling
 from weal.model.training import TrainedEnsemble
@@ -73,14 +74,15 @@ class LabelMixtures:
         return np.asarray((self.w * below).sum(axis=0))
 
     def _quantile(self, level: float) -> Array:  # (N,)
-        """The label that is exceeded with probability 1 - level, by bisection."""
+        """The label that is exceeded with probability 1 - level."""
         ends = self.mu + self.scale.quantile(level, self.s)
-        low, high = ends.min(axis=0), ends.max(axis=0)
-        for _ in range(BISECTIONS):
-            middle = 0.5 * (low + high)
-            below = self.levels(middle) < level
-            low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return np.asarray(0.5 * (low + high))
+        return solve_quantile(self.levels, self._log_density, ends, level)
+
+    def _log_density(self, z: Array) -> Array:  # (N,) -> (N,)
+        """Log density of labels z."""
+        with np.errstate(divide="ignore"):
+            log_w = np.log(self.w)
+        return np.asarray(logsumexp(log_w + self.scale.log_density(z - self.mu, self.s), axis=0))
 
 
 def main_experts(fold: TrainedEnsemble, least: float) -> TrainedEnsemble:

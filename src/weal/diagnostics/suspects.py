@@ -37,7 +37,7 @@ from weal.core.paper.exact_gp import LEAST_RATIO
 from weal.diagnostics.explanation import Neighbour, neighbours
 from weal.diagnostics.leave_one_out import LeaveOneOut, left_out, without_each
 from weal.learner.state import State
-from weal.model.model import Model, mean_sd, quantiles
+from weal.model.model import Model, summary
 from weal.model.training import TrainedEnsemble
 from weal.text import number, percent, plus_minus
 
@@ -61,9 +61,7 @@ def beside_others(model: Model, level: float) -> LeaveOneOut:
     alone = left_out(fold, scale, level)
     found[:, right] = alone.mean, alone.sd, alone.low, alone.high
     if not right.all():
-        X, ends = fold.seen.X[~right], 0.5 + 0.5 * level * np.array([-1.0, 1.0])
-        found[:2, ~right] = mean_sd(fold, scale, X)
-        found[2:, ~right] = quantiles(fold, scale, X, ends)
+        found[:, ~right] = summary(fold, scale, fold.seen.X[~right], level)
     return LeaveOneOut(*found)
 
 
@@ -77,9 +75,8 @@ def outlier_probabilities(model: Model) -> OutlierProbabilities:
     low, high = alone.interval(model.scaling, WITHIN_ONE_SD)
     expected[right], sd[right] = alone.moments(model.scaling)[0], 0.5 * (high - low)
     if not right.all():
-        X, levels = fold.seen.X[~right], 0.5 + 0.5 * WITHIN_ONE_SD * np.array([-1.0, 1.0])
-        low, high = quantiles(fold, model.scaling, X, levels)
-        expected[~right] = mean_sd(fold, model.scaling, X)[0]
+        X = fold.seen.X[~right]
+        expected[~right], _, low, high = summary(fold, model.scaling, X, WITHIN_ONE_SD)
         sd[~right] = 0.5 * (high - low)
     probability = model.outlier_probability_
     with np.errstate(divide="ignore"):

@@ -33,7 +33,7 @@ from weal.core.constants import NOISE_RATIO_GRID
 from weal.core.extensions import model_selection
 from weal.core.extensions.conjugate_magnitude import ConjugateMagnitude
 from weal.core.extensions.embeddings import EncodedFeatures
-from weal.core.extensions.integrated_evidence import log_evidences
+from weal.core.extensions.integrated_evidence import log_evidence_grid
 from weal.core.extensions.label_noise import expected_units, prior_variance_of_difference
 from weal.core.extensions.label_warp import IDENTITY_WARP, LabelWarp, fit_warp
 from weal.core.extensions.model_selection import ModelSelection
@@ -73,7 +73,7 @@ def _log_evidence(bend: LabelWarp, X: Array, y: Array, extra: Array) -> float:
     z, noise = bend.labels(y), bend.variances(extra, y)
     kernels, ratios = model_selection.candidate_grid(X.shape[1])[::2], NOISE_RATIO_GRID[::2]
     unit = float(np.var(z)) or 1.0
-    each = log_evidences(kernels, ratios, X, z / unit**0.5, noise / unit)
+    each = log_evidence_grid(kernels, ratios, X, z / unit**0.5, noise / unit)[0]
     slope = float(bend.log_slope(y).sum()) - 0.5 * len(y) * float(np.log(unit))
     return float(logsumexp(each)) + slope
 

@@ -76,16 +76,16 @@ def quantiles(fold: TrainedEnsemble, scale: Scaling, X: Array, levels: Array) ->
 
 
 def summary(
-    fold: TrainedEnsemble, scale: Scaling, X: Array, level: float, of: int
+    fold: TrainedEnsemble, scale: Scaling, X: Array, level: float, of: int | None = None
 ) -> Array:  # (4, N)
     """Mean and sd of f, and the ends of the interval of a label, from one pass over the experts.
 
-    X are some of `of` rows. Of more than EXACT_ROWS the ends are those of `quantiles` to 1e-8 of
-    the sd of a label (`core.extensions.mixture_quantiles`); of fewer, to the last bit.
+    X are some of `of` rows, or all. Of more than EXACT_ROWS the ends are those of `quantiles` to
+    1e-8 of the sd of a label (`core.extensions.mixture_quantiles`); of fewer, to the last bit.
     """
     levels, parts = 0.5 + 0.5 * level * np.array([-1.0, 1.0]), []
     for _, mu, var in fold.beliefs(X):
-        ends = _ends(fold, mu, var, levels, of)
+        ends = _ends(fold, mu, var, levels, len(X) if of is None else of)
         parts.append([*in_units(fold, scale, mu, var), *scale.means(fold.bend.unbent(ends))])
     return np.concatenate(parts, axis=1)
 
@@ -150,8 +150,7 @@ class Model:
         """
         if not 0.0 < level < 1.0:
             raise ValueError(f"level is {level!r}; it must be a probability between 0 and 1")
-        X = self._inputs(X)
-        return summary(self.fold, self.scaling, X, level, len(X) if of is None else of)
+        return summary(self.fold, self.scaling, self._inputs(X), level, of)
 
     def predict_quantiles(self, X: Any, levels: ArrayLike) -> Array:
         """Quantiles (levels, N) of a label at X (N, d), noise included, in units of y."""

@@ -55,7 +55,6 @@ from weal.core.constants import (
     LEVEL_LENGTH,
     LEVEL_SPREAD,
     LONG_LENGTH,
-    MAGNITUDE_PRIOR_A,
     MAGNITUDE_PRIOR_B,
     NOISE_HILL,
     NOISE_RATIO,
@@ -68,6 +67,7 @@ from weal.core.constants import (
 )
 from weal.core.extensions import anova_kernel, wide_hessian
 from weal.core.extensions.anova_kernel import ANOVA
+from weal.core.extensions.integrated_evidence import log_evidence, magnitude_posterior
 from weal.core.extensions.label_noise import even_sample
 from weal.core.paper.kernels import FAMILIES, Kernel
 
@@ -196,7 +196,7 @@ class EvidenceFit:
         if L == -SINGULAR_LOSS:
             return SINGULAR_LOSS, np.zeros(len(p))
         inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
-        ratio = (MAGNITUDE_PRIOR_A + 0.5 * len(self.y)) / b
+        ratio = magnitude_posterior(len(self.y), 0.0)[0] / b
         W = ratio * C_y[self.pairs[0]] * C_y[self.pairs[1]] - inverse[self.pairs]  # half of tr W dC
         trace = ratio * float(C_y @ C_y) - float(np.trace(inverse))
         prior, pull = self.log_prior(p)
@@ -333,9 +333,9 @@ def _factorise(C: Array, y: Array) -> tuple[float, float, Array, Array]:
     if singular:
         return -SINGULAR_LOSS, MAGNITUDE_PRIOR_B, factor, y
     C_y, _ = lapack.dpotrs(factor, y, lower=1)
-    b = MAGNITUDE_PRIOR_B + 0.5 * float(y @ C_y)
-    log_det = float(np.log(np.diag(factor)).sum())  # half of log |C|
-    return -(MAGNITUDE_PRIOR_A + 0.5 * len(y)) * float(np.log(b)) - log_det, b, factor, C_y
+    square, log_det = float(y @ C_y), 2.0 * float(np.log(np.diag(factor)).sum())
+    L = float(log_evidence(len(y), square, log_det, constant=0.0))
+    return L, magnitude_posterior(len(y), square)[1], factor, C_y
 
 
 def _log_volume(H: Array, slope: Array) -> float:

@@ -38,14 +38,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import lapack
 from scipy.special import gammaln, logsumexp
 
 from weal.core.arrays import Array
-from weal.core.constants import MAGNITUDE_PRIOR_A, MAGNITUDE_PRIOR_B
 from weal.core.distances import squared_distances
 from weal.core.extensions.conjugate_magnitude import LEAST_LEFT
-from weal.core.extensions.integrated_evidence import evidence_constant
+from weal.core.extensions.integrated_evidence import log_evidence, whiten
 from weal.core.extensions.label_warp import IDENTITY_WARP, fit_warp
 from weal.core.extensions.outliers.prior import Mask
 from weal.core.paper.exact_gp import LEAST_RATIO
@@ -83,7 +81,7 @@ class Evidence:
         """
         square, log_det, g = np.empty((len(self.C), self.Y.shape[1])), np.empty(len(self.C)), group
         for m, C in enumerate(self.C):
-            Z, log_det[m] = _factored(C, np.column_stack([self.Y, np.sqrt(SHIFT) * g]))
+            Z, log_det[m] = whiten(C, np.column_stack([self.Y, np.sqrt(SHIFT) * g]))
             u, more = Z[:, -1], 1.0 + float(Z[:, -1] @ Z[:, -1])
             square[m] = np.einsum("tw,tw->w", Z, Z)[:-1] - (u @ Z[:, :-1]) ** 2 / more
             log_det[m] += np.log(more)
@@ -101,7 +99,7 @@ class Evidence:
         return self._weighed(square, log_det)
 
     def _weighed(self, square: Array, log_det: Array) -> Array:
-        log_p = _log_evidence(len(self.Y), square, log_det[:, None])
+        log_p = log_evidence(len(self.Y), square, log_det[:, None])
         return np.asarray(log_p + self.log_slope.sum(axis=0))
 
     def some(self, kept: Mask) -> "Evidence":
@@ -118,28 +116,14 @@ class Evidence:
         return np.asarray(np.einsum("mw,mnw->nw", w / w.sum(axis=0), mu))
 
 
-def _factored(C: Array, Y: Array) -> tuple[Array, float]:
-    """L^-1 Y, and log |C|, for C = L L'."""
-    L, failed = lapack.dpotrf(C.T, lower=1, clean=0)  # symmetric: its transpose needs no copy
-    if failed:
-        raise np.linalg.LinAlgError("a covariance is not positive definite")
-    Z, _ = lapack.dtrtrs(L, Y, lower=1)
-    return Z, 2.0 * float(np.log(np.diag(L)).sum())
-
-
 def _squares(C: Array, Y: Array) -> tuple[Array, float]:
     """y'C^-1 y of each column of Y, and log |C|."""
-    Z, log_det = _factored(C, Y)
+    Z, log_det = whiten(C, Y)
     return np.einsum("tw,tw->w", Z, Z), log_det
 
 
 def _log_mean(log_p: Array) -> float:
     return float(logsumexp(log_p) - np.log(log_p.size))
-
-
-def _log_evidence(t: int, square: Array, log_det: Array) -> Array:
-    a, b = MAGNITUDE_PRIOR_A + 0.5 * t, MAGNITUDE_PRIOR_B + 0.5 * square
-    return np.asarray(evidence_constant(t) - a * np.log(b) - 0.5 * log_det)
 
 
 def standardised(y: Array, extra: Array) -> tuple[Array, Array]:
@@ -239,7 +223,7 @@ def _left_out(
         square, log_det = square - Az[rows, i] ** 2 / own, log_det + np.log(own)
         A -= column[:, :, None] * (column / own[:, None])[:, None, :]
         A[rows, i], A[rows, :, i], out[rows, i] = 0.0, 0.0, True
-        log_p = _log_evidence(len(y) - k, np.maximum(square, 0.0), log_det)
+        log_p = log_evidence(len(y) - k, np.maximum(square, 0.0), log_det)
         best = np.argsort(-log_p)[:WEIGHED].tolist()
         prior = [_wrong_prior(y[out[n]], int(free.sum())) + slope[~out[n]].sum() for n in best]
         found += [(float(log_p[n]) + p, out[n].copy()) for n, p in zip(best, prior, strict=True)]

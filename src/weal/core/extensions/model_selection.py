@@ -68,7 +68,6 @@ from weal.core.constants import (
     FORWARD_RATIO,
     GRID_FAMILIES,
     GRID_LENGTHS,
-    MAGNITUDE_PRIOR_A,
     MANY_INPUTS,
     MAX_EXPERTS,
     MIN_LABELS_FOR_ARD,
@@ -79,7 +78,11 @@ from weal.core.constants import (
 )
 from weal.core.extensions.anova_kernel import ANOVA
 from weal.core.extensions.ard import LEAST_CURVATURE, EvidencePeak, fit, forward, noise_prior
-from weal.core.extensions.integrated_evidence import evidence_constant, log_evidence_grid
+from weal.core.extensions.integrated_evidence import (
+    evidence_constant,
+    log_evidence_grid,
+    magnitude_posterior,
+)
 from weal.core.extensions.label_noise import prior_height, units
 from weal.core.paper.ensemble import normalise
 from weal.core.paper.kernels import Kernel, dictionary
@@ -283,7 +286,7 @@ def _entries(peak: EvidencePeak, X: Array, y: Array, extra: Array) -> CandidateM
     log_post = peak.log_z + constant + log_share
     if not extra.any():
         return CandidateModels(
-            players, L + constant, b / (MAGNITUDE_PRIOR_A + 0.5 * len(y)), log_post
+            players, L + constant, b / magnitude_posterior(len(y), 0.0)[0], log_post
         )
     each = [log_evidence_grid([kernel], [ratio], X, y, extra) for kernel, ratio in players]
     evidence, unit = (np.array([pair[n][0, 0] for pair in each]) for n in (0, 1))

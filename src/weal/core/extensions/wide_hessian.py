@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.core.arrays import Array
-from weal.core.constants import MAGNITUDE_PRIOR_A, MAGNITUDE_PRIOR_B
+from weal.core.extensions.integrated_evidence import log_evidence, magnitude_posterior
 from weal.core.paper.kernels import FAMILIES, Kernel
 
 NUMBERS = 2**22  # of the matrices (steps, T) and (steps, t, t) that are at hand at a time
@@ -88,7 +88,8 @@ def gradients(steps: Steps, pairs: tuple[Array, Array], y: Array, diagonal: Arra
     C[:, np.arange(t), np.arange(t)] = diagonal
     inverse = np.linalg.inv(C)
     C_y = inverse @ y
-    ratio = (MAGNITUDE_PRIOR_A + 0.5 * t) / (MAGNITUDE_PRIOR_B + 0.5 * (C_y @ y))
+    a, b = magnitude_posterior(t, C_y @ y)
+    ratio = a / b
     W = ratio[:, None] * C_y[:, pairs[0]] * C_y[:, pairs[1]] - inverse[:, pairs[0], pairs[1]]
     trace = ratio * np.einsum("nt,nt->n", C_y, C_y) - np.trace(inverse, axis1=1, axis2=2)
     return np.column_stack([steps.slopes(W), 0.5 * lam * trace])
@@ -98,7 +99,4 @@ def heights(C: Array, y: Array) -> Array:  # (n,)
     """Log evidences of the labels y (t,) for covariances C (n, t, t), up to a constant."""
     square = np.linalg.solve(C, np.broadcast_to(y[:, None], (len(C), len(y), 1)))[..., 0] @ y
     log_det = np.linalg.slogdet(C)[1]
-    return np.asarray(
-        -(MAGNITUDE_PRIOR_A + 0.5 * len(y)) * np.log(MAGNITUDE_PRIOR_B + 0.5 * square)
-        - 0.5 * log_det
-    )
+    return log_evidence(len(y), square, log_det, constant=0.0)

@@ -51,7 +51,7 @@ from weal.core.constants import (
     SEARCH_LOG_ODDS,
     SKEWED_OUTLIER_PENALTY_NATS,
 )
-from weal.core.extensions.integrated_evidence import log_evidences
+from weal.core.extensions.integrated_evidence import log_evidence_grid
 from weal.core.extensions.label_warp import IDENTITY_WARP, LabelWarp, fit_warp
 from weal.core.extensions.model_selection import ModelSelection, candidate_grid
 from weal.core.extensions.outliers import slips_and_swaps
@@ -274,7 +274,7 @@ class LabelSet:
         z, noise = bend.labels(y), bend.variances(extra, y)
         unit = float(np.var(z)) or 1.0
         kernels, ratios = candidate_grid(X.shape[1])[::2], NOISE_RATIO_GRID[::2]
-        log_p = log_evidences(kernels, ratios, X, z / unit**0.5, noise / unit)
+        log_p = log_evidence_grid(kernels, ratios, X, z / unit**0.5, noise / unit)[0]
         slope = float(bend.log_slope(y).sum()) - 0.5 * len(y) * float(np.log(unit))
         return float(logsumexp(log_p)) - float(np.log(log_p.size)) + slope
 

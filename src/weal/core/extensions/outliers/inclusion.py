@@ -5,14 +5,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import lapack
-from scipy.special import gammaln, logsumexp
+from scipy.special import logsumexp
 
 from weal.core.arrays import Array
-from weal.core.constants import MAGNITUDE_PRIOR_A, MAGNITUDE_PRIOR_B, MAX_OUTLIER_SHARE
+from weal.core.constants import MAX_OUTLIER_SHARE
 from weal.core.extensions.conjugate_magnitude import ConjugateMagnitude
+from weal.core.extensions.integrated_evidence import (
+    evidence_constant,
+    log_evidence,
+    magnitude_posterior,
+)
 from weal.core.extensions.outliers.prior import Mask
 from weal.core.paper.exact_gp import LEAST_RATIO
-from weal.core.paper.fixed_magnitude import LOG_2_PI
 from weal.core.paper.kernels import Kernel, correlation
 
 LEAST_STEPPED = 5e-5  # noise ratio from which steps of rank one lose half of the digits at most
@@ -67,16 +71,11 @@ class InclusionState:
     def weighed(self) -> tuple[Array, ConjugateMagnitude, Array]:
         """Log posterior of each expert (m,), not normalised; its magnitude; and A y (m, t)."""
         n = int((~self.wrong).sum())
-        a, Ay = np.full(len(self.C), MAGNITUDE_PRIOR_A + 0.5 * n), self.A @ self.y
-        b = MAGNITUDE_PRIOR_B + 0.5 * np.maximum(Ay @ self.y, 0.0)
-        constant = (
-            gammaln(a)
-            - gammaln(MAGNITUDE_PRIOR_A)
-            + MAGNITUDE_PRIOR_A * np.log(MAGNITUDE_PRIOR_B)
-            - 0.5 * n * LOG_2_PI
-        )
-        log_z = self.log_prior + constant - a * np.log(b) - 0.5 * self.log_det
-        return log_z, ConjugateMagnitude(a, b, np.ones(len(a))), Ay
+        Ay = self.A @ self.y
+        square = np.maximum(Ay @ self.y, 0.0)
+        log_z = log_evidence(n, square, self.log_det, self.log_prior + evidence_constant(n))
+        a, b = magnitude_posterior(n, square)
+        return log_z, ConjugateMagnitude(np.full(len(b), a), b, np.ones(len(b))), Ay
 
     def log_z(self) -> float:
         """Log evidence of the labels believed."""
