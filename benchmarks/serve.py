@@ -63,7 +63,7 @@ def keep_results(url: str, candidates: int) -> None:
     with weal.open_campaign(NAME, url) as campaign:
         seq = campaign.ledger.seq
     cells = [[draw.gauss(0, 1) for _ in COLUMNS] for _ in range(candidates)]
-    kept.keep_rows(NAME, seq, ((f"A-{n}", "{}") for n in range(candidates)))
+    kept.write_rows(NAME, seq, ((f"A-{n}", "{}") for n in range(candidates)))
     path = kept.path(NAME, candidate_search.CANDIDATES_FILE)
     rows = ((f"A-{n}", None, *cells[n][:4], *cells[n]) for n in range(candidates))
     candidate_search.write(path, seq, COLUMNS, rows)

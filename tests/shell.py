@@ -37,7 +37,7 @@ class Done(NamedTuple):
         assert self.code not in (0, None)
         assert self.out == ""
         assert "Traceback" not in self.err
-        assert "a mistake in weal" not in self.err
+        assert "a bug in weal" not in self.err
         line = self.err.splitlines()[-1]
         assert line.startswith("weal: ")
         return line

@@ -423,14 +423,14 @@ def test_the_folder_of_a_server_keeps_what_is_not_the_server_s(tmp_path, strange
 
 
 def test_a_token_replaces_a_token_alone(tmp_path):
-    first = token.kept_token(tmp_path)
-    assert token.kept_token(tmp_path, new=True) != first
+    first = token.get_or_create_token(tmp_path)
+    assert token.get_or_create_token(tmp_path, new=True) != first
     plant_file(tmp_path / "token")
     with pytest.raises(ForeignFile, match="token already that weal did not write"):
-        token.kept_token(tmp_path, new=True)
+        token.get_or_create_token(tmp_path, new=True)
     (tmp_path / "token").chmod(0o644)
     with pytest.raises(ForeignFile, match="token already that weal did not write"):
-        token.kept_token(tmp_path)
+        token.get_or_create_token(tmp_path)
     assert (tmp_path / "token").read_bytes() == NOTES
 
 

@@ -96,7 +96,7 @@ def test_a_package_that_weal_cannot_do_without_is_broken(without):
     [("2.10", "2.9", True), ("3.0rc1", "3.0", True), ("2.9.9", "2.10", False), ("x", "1", False)],
 )
 def test_versions_are_compared_as_numbers(there, least, good):
-    assert doctor.Package("p", least, there).good is good
+    assert doctor.Package("p", least, there).is_good is good
 
 
 def test_box2d_is_not_wanted_where_there_is_none(monkeypatch):

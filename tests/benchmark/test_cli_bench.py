@@ -125,7 +125,7 @@ def test_the_same_command_again_finds_all_curves_and_says_the_same(run, light):
     one, two = run(*RUN, *TINY), run(*RUN, *TINY)
     assert one[:2] == two[:2]
     assert one[0] == 0
-    assert "8 of 8 curves are there already" in two[2]
+    assert "8 of 8 curves were finished before" in two[2]
 
 
 def test_a_run_in_json_is_json_and_nothing_else(run, light):
@@ -222,7 +222,7 @@ def test_when_nothing_is_at_hand_the_run_fails(run):
 def test_get_says_where_the_table_is(run, data_folder, tmp_path):
     code, out, err = run("bench", "get", "california", "--data", str(data_folder))
     assert (code, out) == (0, f"{data_folder / 'california.csv'}\n")
-    assert "there already" in err
+    assert "finished before" in err
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_a_mistake_of_ours_is_one_line():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
-    assert "a mistake in weal: KeyError: 'oops'" in done.stderr
+    assert "a bug in weal: KeyError: 'oops'" in done.stderr
 
 
 def curves_in(folder):
@@ -336,7 +336,7 @@ def test_ctrl_c_says_in_one_line_that_the_same_command_resumes(run, light):
     assert curves_in(Path("here")) == 2
     code, _, err = run(*RUN, *WORDS, "--jobs", "1")
     assert code == 0
-    assert "2 of 12 curves are there already" in err
+    assert "2 of 12 curves were finished before" in err
 
 
 def test_ctrl_c_while_workers_start_is_said_in_one_line_too(tmp_path):

@@ -73,7 +73,7 @@ def test_parquet_gives_the_same_as_csv(simulate):
 def test_a_table_that_was_edited_is_computed_anew(simulate):
     table, few = columns(), ["--target", "y", "--methods", "random", "--out", "here"]
     simulate(write_csv("mine.csv", table), *few)
-    assert "2 of 2 curves are there already" in simulate("mine.csv", *few)[2]
+    assert "2 of 2 curves were finished before" in simulate("mine.csv", *few)[2]
     table["y"][5] += 1.0
     assert "already" not in simulate(write_csv("mine.csv", table), *few)[2]
 

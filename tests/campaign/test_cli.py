@@ -62,7 +62,7 @@ def test_a_name_that_is_taken_is_refused_with_what_to_do(alloys):
     before = events("alloys")
     done = typed("new", "alloys", "--pool", "nowhere.csv", "--id", "sample")
     assert done.code == 2
-    assert "already: go on with `weal ask alloys`" in done.complaint
+    assert "already: continue with `weal ask alloys`" in done.complaint
     assert events("alloys") == before
 
 
@@ -132,9 +132,9 @@ def test_when_no_row_is_left_the_exit_code_is_3(bare):
 
 def test_a_label_is_kept_and_its_number_is_told(bare):
     done = typed("tell", "bare", "A-0003", "312.5")
-    assert done == (0, "3\n", "A-0003: 312.5 kept\n")
+    assert done == (0, "3\n", "A-0003: 312.5 saved\n")
     done = typed("tell", "bare", "A-0003", "312.50")
-    assert done == (0, "3\n", "A-0003: 312.50 was there already\n")
+    assert done == (0, "3\n", "A-0003: 312.50 was saved before\n")
     done = typed("tell", "bare", "A-0004", "-3.5", "--noise", "0.5", "--note", "cold", "--json")
     assert json.loads(done.out) == {"event": 4, "labels": 1, "new": 1, "doubts": []}
     with weal.open_campaign("bare") as campaign:
@@ -168,15 +168,15 @@ def test_the_same_key_writes_once(bare):
     one = typed("tell", "bare", "A-0003", "1", "--repeat", "--key", "k1")
     two = typed("tell", "bare", "A-0003", "1", "--repeat", "--key", "k1")
     assert one.out == two.out == "3\n"
-    assert "was there already" in two.err
+    assert "was saved before" in two.err
 
 
 def test_a_file_of_labels_is_kept(bare):
     Path("results.csv").write_text("sample,value,sd,note\nA-0001,5,0.1,x\nA-0002,-6,,\nA-0003,,,\n")
     done = typed("tell", "bare", "--file", "results.csv")
     assert (done.code, done.out) == (0, "4\n")
-    assert done.err == "results.csv: 2 rows kept, 1 row without a value: left out\n"
-    assert "2 rows there already" in typed("tell", "bare", "--file", "results.csv").err
+    assert done.err == "results.csv: 2 rows saved, 1 row without a value\n"
+    assert "2 rows saved before" in typed("tell", "bare", "--file", "results.csv").err
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ def test_an_odd_id_is_kept_and_shown_as_it_is(door, kind):
     with weal.open_campaign("steel", "weal.db") as campaign:
         assert [told.id for told in campaign.ledger.told()] == [odd]
     done = typed("tell", "steel", "--", odd, "-7")
-    assert done.err.startswith(odd.replace("\n", "\\n") + ": -7 was there already")
+    assert done.err.startswith(odd.replace("\n", "\\n") + ": -7 was saved before")
     assert json.loads(typed("withdraw", "steel", "--json", "--", odd).out) == {"withdrawn": [odd]}
     assert json.loads(typed("ask", "steel", "--json").out)[0]["id"] == odd
     shown = typed("ask", "steel", "--again").out

@@ -134,7 +134,7 @@ def test_the_doctor_finds_a_sound_store_sound_and_says_what_is_installed(bare):
     assert done.code == 0
     assert f"weal {weal.__version__}\n" in done.out
     assert f"numpy {np.__version__}, for arrays\n" in done.out
-    assert "weal[campaign] is there" in done.out
+    assert "weal[campaign] is installed" in done.out
     assert "broken" not in done.out
     found = json.loads(typed("doctor", "--json").out)
     assert found["versions"]["weal"] == weal.__version__

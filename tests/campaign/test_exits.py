@@ -21,7 +21,7 @@ from shell import typed
 from weal import ActiveLearner
 from weal.benchmark.job_executor import _end_with
 from weal.cli import interrupts, screen
-from weal.web.job_runners import Child
+from weal.web.job_runners import ChildProcessRunner
 from weal.web.job_worker import Worker
 
 # Commands in one process; after each its exit code and the threads of the system it has left.
@@ -186,7 +186,7 @@ def test_a_worker_process_whose_server_is_gone_ends_quietly(steel, tmp_path):
 
 def test_a_server_that_closes_waits_for_the_thread_of_its_worker(steel, tmp_path):
     before = set(threading.enumerate())
-    worker = Worker(lambda: Child(f"sqlite:///{tmp_path}/weal.db", tmp_path))
+    worker = Worker(lambda: ChildProcessRunner(f"sqlite:///{tmp_path}/weal.db", tmp_path))
     worker.submit("rows", {"name": "steel"})
     assert set(threading.enumerate()) - before
     worker.close()

@@ -286,7 +286,7 @@ def test_the_commands_refuse_a_key_that_was_used(tmp_path):
     assert "nothing would be taken" in dry.err
     assert typed("log", "bare", "--json").out == kept
     again = typed("tell", "bare", "A-0003", "5.0", "--key", "K", "--note", "late", "--by", "bo")
-    assert (again.code, again.err) == (0, "A-0003: 5.0 was there already\n")
+    assert (again.code, again.err) == (0, "A-0003: 5.0 was saved before\n")
     assert typed("withdraw", "bare", "A-0003").code == 0
     again = typed("tell", "bare", "A-0003", "5", "--key", "K")
     assert again.code == 0

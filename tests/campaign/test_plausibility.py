@@ -108,15 +108,15 @@ def test_the_command_keeps_it_and_says_so():
     assert done == (
         0,
         "6\n",
-        "A-0003: 321700 kept\nA-0003: 321700 is far from the labels so far: 305.2 to 318. A typo, "
+        "A-0003: 321700 saved\nA-0003: 321700 is far from the labels so far: 305.2 to 318. A typo, "
         "or another unit? `weal tell --replace bare A-0003 VALUE` corrects it; --sure confirms "
         "it\n",
     )
-    assert typed("tell", "bare", "A-0004", "4e5", "--sure").err == "A-0004: 4e5 kept\n"
+    assert typed("tell", "bare", "A-0004", "4e5", "--sure").err == "A-0004: 4e5 saved\n"
     found = json.loads(typed("tell", "bare", "A-0004", "4e5", "--replace", "--json").out)
     assert found["new"] == 1
     typed("tell", "bare", "A-0004", 299.9, "--replace")
-    assert typed("tell", "bare", "A-0003", 321.7, "--replace").err == "A-0003: 321.7 kept\n"
+    assert typed("tell", "bare", "A-0003", 321.7, "--replace").err == "A-0003: 321.7 saved\n"
 
 
 @pytest.mark.usefixtures("in_a_folder")
@@ -145,7 +145,7 @@ def test_a_line_of_a_file_is_named_and_all_are_kept():
             "another unit? `weal tell --replace bare A-0004 VALUE` corrects it; --sure confirms "
             "it"
         ]
-    assert "7 rows kept" in done.err
+    assert "7 rows saved" in done.err
     again = typed("tell", "bare", "--file", "first.csv", "--sure")
     assert "far from" not in again.err
 

@@ -228,12 +228,12 @@ def test_pages_show_candidates_in_files_or_say_that_they_are_many(
         for name in names_of(U)[:14]:
             campaign.tell(name, measured(name))
         (tmp_path / "kept").mkdir()
-        shelf = JobContext(campaign.store, tmp_path / "kept")
-        work = lambda kind, **more: jobs.run(shelf, kind, {"name": "screen", **more}, print)  # noqa: E731
+        context = JobContext(campaign.store, tmp_path / "kept")
+        work = lambda kind, **more: jobs.run(context, kind, {"name": "screen", **more}, print)  # noqa: E731
         for kind in ("rows", "why", "measured"):
             work(kind)
-        assert shelf.kept.rows("screen", ["c00003"])["c00003"]["id"] == "c00003"
-        assert shelf.kept.rows_after("screen") == campaign.ledger.seq
+        assert context.results.rows("screen", ["c00003"])["c00003"]["id"] == "c00003"
+        assert context.results.rows_after("screen") == campaign.ledger.seq
         assert len(work("near", id="c00200")) == 3
         assert work("effect", input="x0")["over"] == 200
         assert work("map", x="x0", y="x1")["points"]
@@ -243,7 +243,7 @@ def test_pages_show_candidates_in_files_or_say_that_they_are_many(
         else:
             work("explore")
             found = candidate_search.read_row(
-                shelf.kept.path("screen", candidate_search.CANDIDATES_FILE), "c00200"
+                context.results.path("screen", candidate_search.CANDIDATES_FILE), "c00200"
             )
             assert list(found["cells"]) == [name for name in campaign.columns() if name != "id"]
 

@@ -15,7 +15,7 @@ from constants import constants_json
 from shell import typed
 from weal.web import connections
 from weal.web.connections import MAX_ANONYMOUS, anonymous_limit
-from weal.web.request_body import DRAIN_BYTES, MOST_FORM, MOST_UPLOAD
+from weal.web.request_body import DRAIN_BYTES, MAX_FORM_BYTES, MAX_UPLOAD_BYTES
 from web.test_exposure import serving
 from web.visiting import PATIENCE, Visitor, client_of, token_of
 
@@ -184,7 +184,11 @@ def test_a_client_that_waits_to_be_asked_is_refused_at_once(server):
 
 @pytest.mark.parametrize(
     ("path", "length"),
-    [("/c/steel/tell", 4 * MOST_FORM), ("/new", MOST_UPLOAD + 8 * 2**20), ("/nothing", 8 * 2**20)],
+    [
+        ("/c/steel/tell", 4 * MAX_FORM_BYTES),
+        ("/new", MAX_UPLOAD_BYTES + 8 * 2**20),
+        ("/nothing", 8 * 2**20),
+    ],
 )
 def test_a_body_over_the_limit_is_answered_with_413(server, path, length):
     """To a client that sends all of it before it listens: no reset, on three addresses."""
@@ -201,7 +205,7 @@ def test_a_body_over_the_limit_that_hides_its_length_is_answered_with_413(server
     with Visitor(server) as ann, connect(server) as line:
         line.sendall(post(cookie=ann.session()))
         block = b"10000\r\n" + b"x" * 2**16 + b"\r\n"
-        for _ in range(MOST_FORM // 2**16 + 4):
+        for _ in range(MAX_FORM_BYTES // 2**16 + 4):
             line.sendall(block)
         line.sendall(b"0\r\n\r\n")
         assert answer_of(line) == "413"
@@ -272,7 +276,7 @@ def test_a_file_that_is_no_certificate_is_said(steel, certificate):
         "serve", "--store", steel, "--certfile", certificate["certfile"], "--keyfile", __file__
     )
     assert done.code == 2
-    assert "no certificate" in done.complaint
+    assert "not a PEM certificate" in done.complaint
 
 
 def test_the_cap_leaves_room_for_other_files():

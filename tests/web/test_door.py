@@ -36,7 +36,7 @@ def routes():
     """Every route of the app with its methods; names filled in."""
     app = create_app(
         open_store("memory:"),
-        door=AccessPolicy(Access(Path("nowhere")), 80),
+        policy=AccessPolicy(Access(Path("nowhere")), 80),
         folder=Path("nowhere"),
     )
     found = [

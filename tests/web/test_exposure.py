@@ -21,7 +21,7 @@ from campaign import postgres_server
 from shell import typed
 from weal.store.urls import read_name
 from weal.web.server_folder import server_folder
-from weal.web.token import kept_token
+from weal.web.token import get_or_create_token
 from web.test_sizes import shown
 from web.visiting import Visitor, token_of
 
@@ -113,18 +113,18 @@ def test_the_token_survives_and_can_be_changed(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     folder = server_folder(read_name("weal.db"))
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    first = kept_token(folder)
+    first = get_or_create_token(folder)
     assert stat.S_IMODE((folder / "token").stat().st_mode) == 0o600
-    assert kept_token(folder) == first
-    second = kept_token(folder, new=True)
+    assert get_or_create_token(folder) == first
+    second = get_or_create_token(folder, new=True)
     assert second != first
-    assert kept_token(folder) == second
+    assert get_or_create_token(folder) == second
     (folder / "token").chmod(0o644)  # others may have read it
-    assert kept_token(folder) not in (first, second)
+    assert get_or_create_token(folder) not in (first, second)
     (folder / "token").write_text("short")
     (folder / "token").chmod(0o600)
     with pytest.raises(ValueError, match="--new-token"):
-        kept_token(folder)
+        get_or_create_token(folder)
 
 
 def test_two_servers_of_one_store_have_one_token(servers, steel):

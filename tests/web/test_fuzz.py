@@ -28,7 +28,7 @@ CHECKS = (
 
 def described(folder):
     """The description of the app, with a campaign that is there in place of any name."""
-    app = create_app(open_store("memory:"), door=AccessPolicy(Access(folder), 80), folder=folder)
+    app = create_app(open_store("memory:"), policy=AccessPolicy(Access(folder), 80), folder=folder)
     return app.openapi()
 
 

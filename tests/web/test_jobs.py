@@ -1,9 +1,11 @@
 """Jobs of the server: their time, who may end them, whom they keep waiting, what is remembered."""
 
+import io
 import os
 import queue
 import signal
 import subprocess
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -16,8 +18,8 @@ from shell import events
 from tables import hostile
 from weal.errors import NotAllowed, WealError
 from weal.web import job_worker as jobs
-from weal.web.job_queue import Cancelled
-from weal.web.job_worker import TITLES, TooManyJobs, Worker
+from weal.web.job_runners import ChildProcessRunner
+from weal.web.job_worker import TITLES, Cancelled, TooManyJobs, Worker
 from web.browser import DESKTOP, PHONE, chromium, visit
 from web.conftest import begin
 from web.test_sizes import MOST_MEMORY, memory, shown, upload
@@ -78,7 +80,7 @@ def test_labels_of_a_worksheet_wait_for_no_table_and_for_no_model(gated):
     labels = submitted(worker, 2, "tell_file", who="bob")
     gated.let_go(2)
     assert ended(labels).answer == 2
-    assert [job.kind for job in worker.unfinished()] == ["look", "ask"]
+    assert [job.kind for job in worker.unfinished_jobs()] == ["look", "ask"]
     worker.close()
 
 
@@ -88,7 +90,7 @@ def test_the_second_job_of_one_comes_after_the_first_of_everybody(gated):
         submitted(worker, n)
     assert gated.begun.get(timeout=PATIENCE) == 0
     other = submitted(worker, 6, who="bob")
-    assert worker.ahead(other) == 1  # the one that is under way
+    assert worker.jobs_ahead(other) == 1  # the one that is under way
     for n in range(7):
         gated.let_go(n)
     order = [gated.begun.get(timeout=PATIENCE) for _ in range(6)]
@@ -105,7 +107,7 @@ def test_a_job_is_ended_by_whoever_started_it_alone(gated):
             worker.cancel(job, "bob")
         assert worker.cancel(job, "ann")
         assert isinstance(ended(job).error, Cancelled)
-    assert worker.unfinished() == []
+    assert worker.unfinished_jobs() == []
     assert not worker.cancel(running, "ann")
     after = submitted(worker, 2)
     gated.let_go(2)
@@ -116,9 +118,9 @@ def test_a_job_is_ended_by_whoever_started_it_alone(gated):
 
 def test_what_the_pages_want_is_nobodys_to_cancel(gated):
     worker = Worker(gated)
-    worker.want("status", "steel", 1)
+    worker.request_result("status", "steel", 1)
     with pytest.raises(NotAllowed):
-        worker.cancel(worker.wanted("status", "steel"), "")
+        worker.cancel(worker.pending_job("status", "steel"), "")
     worker.close()
 
 
@@ -133,14 +135,95 @@ def test_a_job_ends_at_the_limit_of_its_time(gated, monkeypatch):
     worker.close()
 
 
+class SlowChild:
+    """A child process that takes long to end after it was killed."""
+
+    def __init__(self):
+        self.reading, self.killed, self.ended = (threading.Event() for _ in range(3))
+        self.stdin, self.stdout = io.StringIO(), self
+
+    def readline(self):
+        self.reading.set()
+        self.killed.wait(PATIENCE)
+        return ""
+
+    def poll(self):
+        return None
+
+    def kill(self):
+        self.killed.set()
+
+    def wait(self):
+        self.ended.wait(PATIENCE)
+
+    def communicate(self):
+        self.ended.wait(PATIENCE)
+
+
+def test_nobody_waits_for_the_end_of_a_killed_process(tmp_path):
+    runner, child = ChildProcessRunner("memory:", tmp_path), SlowChild()
+    runner._process = child
+    worker = Worker(lambda: runner)
+    job = submitted(worker, 0)
+    assert child.reading.wait(PATIENCE)
+    with ThreadPoolExecutor(2) as pool:
+        cancelled = pool.submit(worker.cancel, job, "ann")
+        assert child.killed.wait(PATIENCE)
+        listed = pool.submit(worker.unfinished_jobs).result(timeout=5.0)
+        assert listed == [job]
+        assert not cancelled.done()
+        child.ended.set()
+        assert cancelled.result(PATIENCE)
+    assert isinstance(ended(job).error, Cancelled)
+    worker.close()
+
+
+def test_a_job_without_a_timer_is_not_run(gated, monkeypatch):
+    """It would have no time limit: it fails, and the next one runs."""
+    worker = Worker(gated)
+    first = submitted(worker, 0)
+    gated.let_go(0)
+    ended(first)
+
+    def fail(_):
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Timer, "start", fail)
+        assert "overloaded (can't start new thread)" in str(ended(submitted(worker, 1)).error)
+    assert worker.unfinished_jobs() == []
+    last = submitted(worker, 2)
+    gated.let_go(2)
+    assert ended(last).answer == 2
+    assert [gated.begun.get(timeout=PATIENCE) for _ in range(2)] == [0, 2]
+    worker.close()
+
+
+def test_a_job_whose_queue_cannot_start_is_not_remembered(gated, monkeypatch):
+    worker = Worker(gated)
+
+    def fail(_):
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", fail)
+        with pytest.raises(RuntimeError, match="new thread"):
+            worker.submit("export", {"n": 0}, "0" * 32, "ann")
+    assert worker.job("0" * 32) is None
+    again = worker.submit("export", {"n": 0}, "0" * 32, "ann")
+    gated.let_go(0)
+    assert ended(again).answer == 0
+    worker.close()
+
+
 def test_nobody_fills_the_queue_nor_the_memory_of_jobs(gated, constants):
-    constants(jobs, MAX_FINISHED_JOBS=6, UNFINISHED_EACH=20)
+    constants(jobs, MAX_FINISHED_JOBS=6, MAX_JOBS_PER_PERSON=20)
     worker = Worker(gated)
     mine = submitted(worker, 0, who="bob")
     gated.let_go(0)
     ended(mine)
     pictures = [submitted(worker, n, "map") for n in range(1, 21)]
-    with pytest.raises(TooManyJobs, match="you have 20 jobs that have not ended"):
+    with pytest.raises(TooManyJobs, match="you have 20 unfinished jobs"):
         submitted(worker, 99, "map")
     waiting = submitted(worker, 21, who="bob")
     for n in range(1, 22):
@@ -250,7 +333,7 @@ def test_many_pictures_leave_other_jobs_alone(servers, steel):
         with ThreadPoolExecutor(8) as crowd:
             codes = list(crowd.map(lambda path: bob.get(path).status_code, paths))
         assert set(codes) == {200, 429}
-        assert codes.count(200) == jobs.UNFINISHED_EACH
+        assert codes.count(200) == jobs.MAX_JOBS_PER_PERSON
         assert "Reading a table" in plain(ann.get(place).text)
         assert "wait, or cancel some" in plain(bob.get(paths[-1]).text)
 

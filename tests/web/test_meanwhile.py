@@ -22,7 +22,7 @@ def value(k):
 
 
 @pytest.fixture
-def shelf(url, tmp_path):
+def context(url, tmp_path):
     """What the worker has at hand, of a campaign with a model and rows that are out."""
     begin(url, tmp_path, rows=60)
     with weal.open_campaign("steel", url, by="bob") as campaign:
@@ -38,32 +38,32 @@ def once(deed):
     return lambda *_: left and left.pop()()
 
 
-def seq_of(shelf, kind):
+def seq_of(context, kind):
     if kind == "explore":
         return candidate_search.written_after(
-            shelf.kept.path("steel", candidate_search.CANDIDATES_FILE)
+            context.results.path("steel", candidate_search.CANDIDATES_FILE)
         )
-    return shelf.kept.found("steel", kind).seq
+    return context.results.read_result("steel", kind).seq
 
 
 @pytest.mark.parametrize("kind", ["status", "measured", "explore", "why"])
 def test_what_was_found_while_a_label_came_is_not_taken_for_what_it_teaches(
-    shelf, url, kind, monkeypatch
+    context, url, kind, monkeypatch
 ):
     def others():
         with weal.open_campaign("steel", url, by="eve") as campaign:
             campaign.tell("A-40", value(40))
             campaign.ask_for(["A-42"])
 
-    meanwhile, before = once(others), shelf.store.head("steel")[0]
+    meanwhile, before = once(others), context.store.head("steel")[0]
     for module, name in ((jobs, "explain"), (jobs, "beside_others")):
         work = getattr(module, name)
         monkeypatch.setattr(module, name, lambda *given, work=work: [work(*given), meanwhile()][0])
-    jobs.run(shelf, kind, {"name": "steel"}, meanwhile)
-    assert shelf.store.head("steel")[0] == before + 2
-    assert seq_of(shelf, kind) == before
-    jobs.run(shelf, kind, {"name": "steel"}, print)
-    assert seq_of(shelf, kind) == before + 2
+    jobs.run(context, kind, {"name": "steel"}, meanwhile)
+    assert context.store.head("steel")[0] == before + 2
+    assert seq_of(context, kind) == before
+    jobs.run(context, kind, {"name": "steel"}, print)
+    assert seq_of(context, kind) == before + 2
 
 
 class Slow:
@@ -86,17 +86,17 @@ class Slow:
 def test_what_is_wanted_while_it_is_looked_for_is_looked_for_again():
     runner = Slow()
     worker = Worker(lambda: runner)
-    worker.want("status", "steel", 1)
+    worker.request_result("status", "steel", 1)
     assert runner.begun.get() == 1
     for seq in (1, 2, 3):
-        worker.want("status", "steel", seq)
+        worker.request_result("status", "steel", seq)
     runner.ends.put(None)
     assert runner.begun.get() == 3
-    worker.want("status", "steel", 3)
-    again = worker.wanted("status", "steel")
+    worker.request_result("status", "steel", 3)
+    again = worker.pending_job("status", "steel")
     runner.ends.put(None)
     again.finished.wait()
-    assert worker.wanted("status", "steel") is None
+    assert worker.pending_job("status", "steel") is None
     assert runner.begun.empty()
     worker.close()
 

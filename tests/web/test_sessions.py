@@ -16,7 +16,7 @@ from weal.store.urls import read_name
 from weal.web import access as access_module
 from weal.web.access import Access
 from weal.web.server_folder import server_folder
-from weal.web.token import FILES, FULL, READ_ONLY, kept_token
+from weal.web.token import FILES, FULL, READ_ONLY, get_or_create_token
 from web.test_exposure import serving
 from web.visiting import PATIENCE, Visitor, client_of, token_of
 
@@ -235,7 +235,7 @@ def test_what_is_no_session_lets_nobody_in(server, tmp_path):
 @pytest.fixture
 def access(tmp_path):
     for principal in FILES:
-        kept_token(tmp_path, principal=principal)
+        get_or_create_token(tmp_path, principal=principal)
     return Access(tmp_path)
 
 
@@ -262,7 +262,7 @@ def test_a_session_has_the_principal_of_its_token(access, tmp_path):
     visits = [access.visit_by_session([id_]) for id_ in (one, two)]
     assert [visit.principal for visit in visits] == [FULL, READ_ONLY]
     assert visits[0].form_token != visits[1].form_token
-    kept_token(tmp_path, new=True)
+    get_or_create_token(tmp_path, new=True)
     assert access.visit_by_session([one]) is None
     assert not access.is_valid(visits[0])
     assert access.is_valid(visits[1])

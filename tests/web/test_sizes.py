@@ -13,7 +13,7 @@ import pytest
 
 from shell import events
 from weal.limits import Limits
-from weal.web.request_body import MOST_FORM, MOST_UPLOAD
+from weal.web.request_body import MAX_FORM_BYTES, MAX_UPLOAD_BYTES
 from web.visiting import PATIENCE, Visitor
 
 MOST_MEMORY = 300 * 2**20  # bytes
@@ -51,7 +51,9 @@ def endless(ann, path, head, kind="application/x-www-form-urlencoded", most=2**3
     return answer[9:12].decode(), sent
 
 
-@pytest.mark.parametrize(("path", "most"), [("/c/steel/tell", MOST_FORM), ("/new", MOST_UPLOAD)])
+@pytest.mark.parametrize(
+    ("path", "most"), [("/c/steel/tell", MAX_FORM_BYTES), ("/new", MAX_UPLOAD_BYTES)]
+)
 def test_a_body_without_a_length_is_cut_off(ann, server, steel, path, most):
     """W7: 1 GB in chunks; what was read is little more than what is taken."""
     before = events("steel", steel)
@@ -122,7 +124,7 @@ def test_bombs_are_refused(servers, steel):
         assert parquet.status_code == 422
         assert ".csv" in parquet.text
         try:
-            wide = upload(ann, "wide.csv", b"id,a\n1," + b"x" * (MOST_UPLOAD + 2**20))
+            wide = upload(ann, "wide.csv", b"id,a\n1," + b"x" * (MAX_UPLOAD_BYTES + 2**20))
             assert wide.status_code == 413
         except httpx.TransportError:  # the line is cut while most of it is still to be sent
             pass

@@ -27,7 +27,7 @@ from weal.errors import WealError
 from weal.store import sqlite_file
 from weal.store.protocol import open_store
 from weal.web import access, connections, jobs, request, server  # noqa: F401
-from weal.web.job_runners import Local
+from weal.web.job_runners import InProcessRunner
 from weal.web.server import Address, Server
 
 
@@ -51,7 +51,7 @@ class Idle:
 
 def here(url, folder, read_only):
     """A worker in the server's own process, which has imported all that it needs."""
-    return Local(open_store(url), folder)
+    return InProcessRunner(open_store(url), folder)
 
 
 def broken(*_):
@@ -88,9 +88,9 @@ def serve(given, out):
     os.environ.pop("WEAL_STORE", None)
     worker = given.get("worker")
     if worker == "here":
-        server.Child = here
+        server.ChildProcessRunner = here
     elif not worker:
-        server.Child = Idle
+        server.ChildProcessRunner = Idle
         set_constants(request, JOB_WAIT_SECONDS=0.0)
     change(given)
     tls = {name: given.get(name) for name in ("certfile", "keyfile")}

@@ -1,9 +1,15 @@
-"""The command line.
+"""The command line: `weal COMMAND ...`.
 
-Ctrl-C while the command is still being imported ends it with one line and exit code 130: nothing
-has begun by then, and KeyboardInterrupt would be a traceback. The handler is for the program `weal`
-alone, and only until `interrupts.listen` takes over; a program that imports this keeps its own.
-Little is imported before it is set, as that takes time.
+    main          the program: groups of commands, exit codes, errors
+    options       options that several commands share; stores and campaigns opened for a command
+    screen        output: tables and JSON on stdout, messages and progress on stderr
+    interrupts    Ctrl-C
+    commands      one module for each group of commands
+
+Ctrl-C during the imports ends the program with one line and exit code 130 instead of a traceback:
+nothing has begun by then. The handler is set only for the program `weal`, and only until
+`interrupts.listen` replaces it; a program that imports this package keeps its own. It is set before
+slow imports.
 """
 
 import os
@@ -14,7 +20,7 @@ INTERRUPTED = 130  # exit code
 
 
 def end_at_once(_: int, __: object) -> None:
-    """The handler of Ctrl-C before a command has begun."""
+    """Handle Ctrl-C before a command has begun."""
     os.write(2, b"weal: stopped\n")
     os._exit(INTERRUPTED)
 

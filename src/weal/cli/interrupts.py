@@ -1,29 +1,32 @@
-"""Ctrl-C, heard whatever is under way.
+"""Ctrl-C: raise KeyboardInterrupt, and remember it.
 
-Until `listen`, the handler of the package (`weal.cli`) ends the program. From then on an interrupt
-raises KeyboardInterrupt, as ever, and is remembered: an import that it hits may end in another
-error, or in none. Where Python would print it and go on, as in the callback of a weak
-reference, it is sent again a moment later.
+Until `listen`, the handler of the package (`weal.cli`) ends the program. After that an interrupt
+raises KeyboardInterrupt and is remembered, because an import that it hits may end in another error
+or in none. Where Python would print the exception and continue, as in the callback of a weak
+reference, the signal is sent again a moment later.
 """
 
 import signal
 import sys
 import threading
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING
 
 from weal.cli import end_at_once
 
-RESEND_SECONDS = 0.02  # seconds
-_heard = False
-_words = "stopped"
-_repeats: list[threading.Timer] = []  # interrupts that are to be sent again
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
+RESEND_SECONDS = 0.02
+_interrupted = False
+_message = "stopped"
+_repeats: list[threading.Timer] = []  # that send a signal again
 
 
 def listen() -> None:
-    """From now on, remember interrupts; where somebody else handles them, they are left alone."""
-    global _heard, _words
-    _heard, _words = False, "stopped"
+    """Install the handler, unless the program has one of its own."""
+    global _interrupted, _message
+    _interrupted, _message = False, "stopped"
     in_main = threading.current_thread() is threading.main_thread()
     if in_main and signal.getsignal(signal.SIGINT) in (signal.default_int_handler, end_at_once):
         signal.signal(signal.SIGINT, _interrupt)
@@ -31,7 +34,7 @@ def listen() -> None:
 
 
 def ignore() -> None:
-    """The command is over: an interrupt has nothing to stop any more."""
+    """Ignore further interrupts at the end of a command."""
     if signal.getsignal(signal.SIGINT) is _interrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     while _repeats:
@@ -41,28 +44,28 @@ def ignore() -> None:
 
 
 def was_interrupted() -> bool:
-    """Whether there was one."""
-    return _heard
+    """Whether Ctrl-C was pressed."""
+    return _interrupted
 
 
-def words() -> str:
-    """What is said of it at the end."""
-    return _words
+def message() -> str:
+    """The line to print at the end of an interrupted command."""
+    return _message
 
 
-def explain(words: str) -> None:
-    """Say this of it at the end."""
-    global _words
-    _words = words
+def explain(message: str) -> None:
+    """Set the line to print at the end of an interrupted command."""
+    global _message
+    _message = message
 
 
 def _interrupt(_: int, __: FrameType | None) -> None:
-    global _heard
-    _heard = True
+    global _interrupted
+    _interrupted = True
     raise KeyboardInterrupt
 
 
-def _unraisable(about: Any) -> None:
+def _unraisable(about: "UnraisableHookArgs") -> None:
     if not issubclass(about.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(about)
         return

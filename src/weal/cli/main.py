@@ -1,12 +1,12 @@
-"""The command line: `weal COMMAND ...`.
+"""The program `weal`: groups of commands, exit codes, errors.
 
     stdout     data: tables, paths, JSON
-    stderr     talk: progress, notes, and one line that says what went wrong and what to do
-    exit code  0 fine, 1 failed, 2 wrong usage or input, 3 no candidate left, 130 Ctrl-C,
-               141 nobody reads what is written (as of programs that SIGPIPE ends)
+    stderr     progress, notes, and one line for an error that ends in advice
+    exit code  0 success, 1 failure, 2 wrong usage or input, 3 no candidate left, 130 Ctrl-C,
+               141 stdout is closed (as for programs that SIGPIPE ends)
 
-Commands live in their rooms and are imported when needed, and what they need is imported where it
-is used: `weal --help` takes no longer than Python and click take to start.
+A command is imported when it is needed, and imports slow packages where it uses them: `weal --help`
+takes no longer than Python and click take to start.
 """
 
 import io
@@ -24,7 +24,7 @@ import click
 
 from weal import __version__
 from weal.cli import interrupts
-from weal.cli.screen import hide, say, stop_timers
+from weal.cli.screen import mask_passwords, say, stop_timers
 from weal.errors import Exhausted, UnknownCampaign, UnknownId, WealError
 
 _SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
@@ -57,15 +57,15 @@ _CODES: tuple[tuple[type[BaseException], int], ...] = (  # the first that fits
     (ModuleNotFoundError, 1),
 )
 _COMMAND_MODULES = {
-    command: room
-    for rooms in _SECTIONS.values()
-    for room, commands in rooms.items()
+    command: module
+    for modules in _SECTIONS.values()
+    for module, commands in modules.items()
     for command in commands
 }
 
 
 class _LazyGroup(click.Group):
-    """The commands of `_SECTIONS`, each imported when it is asked for."""
+    """The commands of `_SECTIONS`, each imported when it is needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMAND_MODULES)
@@ -73,13 +73,13 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMAND_MODULES:
             return None
-        room = vars(import_module(_COMMAND_MODULES[cmd_name]))
-        command: click.Command = room.get(f"{cmd_name}_") or room[cmd_name]
+        names = vars(import_module(_COMMAND_MODULES[cmd_name]))
+        command: click.Command = names.get(f"{cmd_name}_") or names[cmd_name]
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for title, rooms in _SECTIONS.items():
-            names = [name for commands in rooms.values() for name in commands]
+        for title, modules in _SECTIONS.items():
+            names = [name for commands in modules.values() for name in commands]
             found = [(name, self.get_command(ctx, name)) for name in names]
             with formatter.section(f"{title} Commands"):
                 formatter.write_dl([(name, one.get_short_help_str()) for name, one in found if one])
@@ -88,52 +88,52 @@ class _LazyGroup(click.Group):
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="weal %(version)s")
 def weal() -> None:
-    """Which point to measure next, and how sure we are."""
+    """Active learning for expensive measurements: which row to measure next, and why."""
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Run a command and leave with its exit code."""
+    """Run a command and exit with its code."""
     words = sys.argv[1:] if args is None else list(args)
     code = 0
     try:
         interrupts.listen()
-        hide([*words, os.environ.get("WEAL_STORE", "")])
+        mask_passwords([*words, os.environ.get("WEAL_STORE", "")])
         sys.excepthook = _report_bug
         warnings.showwarning = lambda message, *_, **__: _note(message)
         code = _run_and_flush(words)
     except BaseException:
         if not interrupts.was_interrupted():
-            raise  # a mistake of ours; what an import makes of Ctrl-C may look like one
+            raise  # a bug; but Ctrl-C during an import may look like one
         code = 130
     finally:
         interrupts.ignore()
         stop_timers()
     if code == 130:
-        _complain(interrupts.words(), code)
+        _print_error(interrupts.message(), code)
     sys.exit(code)
 
 
 def _run_and_flush(words: Sequence[str]) -> int:
-    """The exit code of the command, once all it has to say has gone where it is to go."""
+    """Run the command and flush stdout; the exit code."""
     if sys.stdout is None:
-        return _complain("stdout is closed, so nothing was done: write >/dev/null instead", 1)
+        return _print_error("stdout is closed, so nothing was done: use >/dev/null instead", 1)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a letter that it cannot write is spelt
+        if isinstance(stream, io.TextIOWrapper):  # escape characters it cannot encode
             stream.reconfigure(errors="backslashreplace")
     try:
         code = _exit_code(words)
         sys.stdout.flush()
         return code
-    except BrokenPipeError:  # of `| head`: who reads has seen enough
-        _to_nowhere(sys.stdout)
+    except BrokenPipeError:  # as of `| head`
+        _discard_output(sys.stdout)
         return BROKEN_PIPE_EXIT_CODE
     except OSError as error:
-        _to_nowhere(sys.stdout)
-        return _complain(f"stdout cannot be written: {error.strerror}", 1)
+        _discard_output(sys.stdout)
+        return _print_error(f"stdout cannot be written: {error.strerror}", 1)
 
 
-def _to_nowhere(stream: TextIO) -> None:
-    """Let what is left to be written go nowhere: Python would try again, and complain."""
+def _discard_output(stream: TextIO) -> None:
+    """Discard buffered output: Python would try to write it again at exit."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
@@ -154,17 +154,17 @@ def _exit_code(words: Sequence[str]) -> int:
         code = next((code for kind, code in _CODES if isinstance(error, kind)), None)
         if code is None:
             raise
-        return _complain(_error_text(error), getattr(error, "exit_code", code))
+        return _print_error(_error_text(error), getattr(error, "exit_code", code))
 
 
 def _error_text(error: BaseException) -> str:
     if isinstance(error, click.ClickException):
         return error.format_message() + _hint(error)
-    return _missing(error) if isinstance(error, ModuleNotFoundError) else str(error)
+    return _missing_package(error) if isinstance(error, ModuleNotFoundError) else str(error)
 
 
 def _run(words: Sequence[str]) -> int:
-    """What the command answers; click's own `main` has ideas of its own on pipes and Ctrl-C."""
+    """Invoke the command; click's own `main` treats pipes and Ctrl-C differently."""
     if "_WEAL_COMPLETE" in os.environ:
         weal.main(words, "weal")
     with weal.make_context("weal", list(words), obj=shlex.join(["weal", *words])) as context:
@@ -172,14 +172,14 @@ def _run(words: Sequence[str]) -> int:
     return done if isinstance(done, int) else 0
 
 
-def _complain(message: str, code: int) -> int:
+def _print_error(message: str, code: int) -> int:
     """One line on stderr."""
     say(f"weal: {' '.join(message.split())}")
     return code
 
 
 def _note(message: Warning | str) -> None:
-    _complain(f"note: {message}", 0)
+    _print_error(f"note: {message}", 0)
 
 
 def _hint(error: click.ClickException) -> str:
@@ -187,21 +187,21 @@ def _hint(error: click.ClickException) -> str:
     return f" (see `{context.command_path} --help`)" if context else ""
 
 
-def _missing(error: ModuleNotFoundError) -> str:
-    if error.name is None:  # raised by us, with advice of its own
+def _missing_package(error: ModuleNotFoundError) -> str:
+    if error.name is None:  # raised by weal, with advice of its own
         return str(error)
-    return f'this needs the package {error.name}: pip install "weal[all]"'
+    return f'this command needs the package {error.name}: pip install "weal[all]"'
 
 
 def _report_bug(
     kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
-    """One line for a mistake of ours; WEAL_TRACEBACK=1 shows all of it."""
+    """Print one line for a bug; with WEAL_TRACEBACK=1 the whole traceback."""
     if os.environ.get("WEAL_TRACEBACK"):
         sys.__excepthook__(kind, error, trace)
         return
-    _complain(
-        f"a mistake in weal: {kind.__name__}: {error}. "
-        "Please report it with what WEAL_TRACEBACK=1 shows when it is set",
+    _print_error(
+        f"a bug in weal: {kind.__name__}: {error}. "
+        "Please report it with the traceback, which WEAL_TRACEBACK=1 shows",
         1,
     )

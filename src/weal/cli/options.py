@@ -1,11 +1,12 @@
-"""What all commands of campaigns share: the store and JSON as options, and how they are opened.
+"""Options that several commands share, and stores and campaigns opened for a command.
 
-Imported for `weal --help`: whatever takes time is imported where it is used.
+This module is imported for `weal --help`: slow packages are imported where they are used.
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import click
 
@@ -16,32 +17,57 @@ if TYPE_CHECKING:
     from weal.store.protocol import Store
     from weal.store.urls import StoreUrl
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Function = Callable[..., object]  # of a command
+Decorator = Callable[[Function], Function]
+VERBATIM = {"ignore_unknown_options": True}  # -3.5 is a value, and -A17 an id
+FILE = click.Path(path_type=Path)
+
+
+class Settings(TypedDict, total=False):
+    """Settings of a campaign as options give them; None if they were not given."""
+
+    lease: str | None
+    acquisition: str | None
+    goal: float | None
+    cost: str | None
+    outliers: bool | None
+    warp: str | None
+    seed: int | None
+    n_start: int | None
 
 
 def examples(*lines: str) -> str:
-    """The end of a command's help."""
+    """The examples at the end of a command's help."""
     return "\n".join(["\b", "Example:", *(f"  $ {line}" for line in lines)])
 
 
-def command(brief: str, *lines: str, **options: Any) -> Callable[[Any], click.Command]:
-    """A command, with its line in the list of commands, and examples at the end of its help."""
-    return click.command(short_help=brief, epilog=examples(*lines), **options)
+def command(
+    brief: str,
+    *lines: str,
+    name: str | None = None,
+    context_settings: dict[str, bool] | None = None,
+) -> Callable[[Function], click.Command]:
+    """A command with its line in the list of commands, and examples at the end of its help."""
+    settings: dict[str, Any] = {"context_settings": context_settings}
+    return click.command(name, short_help=brief, epilog=examples(*lines), **settings)
 
 
-def takes(*parameters: Callable[[Any], Any]) -> Callable[[Function], Function]:
-    """These parameters, then those of every command: --store and --json."""
+def with_parameters(
+    *parameters: Decorator,
+) -> Decorator:
+    """Add these parameters and those of every command: --store and --json."""
 
     def add(function: Function) -> Function:
-        for parameter in reversed((*parameters, _store, _json)):
+        all_parameters: list[Decorator] = [*parameters, _store, _json]
+        for parameter in reversed(all_parameters):
             function = parameter(function)
         return function
 
     return add
 
 
-def campaign_names(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
-    """Names for the shell to complete; not those on a server, which may be slow."""
+def campaign_names(context: click.Context, _: click.Parameter, prefix: str) -> list[str]:
+    """Names for the shell to complete; none of a PostgreSQL server, which may be slow."""
     from weal.errors import WealError
     from weal.store.urls import read_name
 
@@ -49,40 +75,42 @@ def campaign_names(context: click.Context, _: click.Parameter, begun: str) -> li
     try:
         if read_name(url).kind == "postgres":
             return []
-        with opened_store(url) as store:
-            return [name for name in store.campaigns() if name.startswith(begun)]
-    except (WealError, ValueError, OSError):  # a shell that completes is no place for a message
+        with open_store_url(url) as store:
+            return [name for name in store.campaigns() if name.startswith(prefix)]
+    except (WealError, ValueError, OSError):  # a completing shell cannot show errors
         return []
 
 
 _store = click.option(
     "--store",
     metavar="URL",
-    help="Where campaigns are kept [default: WEAL_STORE, else sqlite:///weal.db].",
+    help="URL of the store [default: WEAL_STORE, else sqlite:///weal.db].",
 )
-_json = click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 name = click.argument("name", shell_complete=campaign_names)
 ids = click.argument("ids", metavar="ID...", nargs=-1, required=True)
-by = click.option("--by", metavar="WHO", help="Who is at work [default: WEAL_WHO, or the account].")
-note = click.option("--note", metavar="TEXT", help="Kept with it.")
-lease = click.option("--lease", metavar="TIME", help="How long rows are out: 12h, 3d, 2w.")
+by = click.option(
+    "--by", metavar="WHO", help="Name of the person [default: WEAL_WHO, else the account]."
+)
+note = click.option("--note", metavar="TEXT", help="A note to store with it.")
+lease = click.option("--lease", metavar="TIME", help="How long rows stay reserved: 12h, 3d, 2w.")
 acquisition = click.option(
-    "--acquisition", metavar="NAME", help="How rows are chosen; several with commas."
+    "--acquisition", metavar="NAME", help="Acquisition function, or several separated by commas."
 )
 outliers = click.option(
     "--outliers/--no-outliers",
     default=None,
-    help="Whether labels may be wrong [default: they may].",
+    help="Whether the model allows for wrong labels [default: it does].",
 )
 warp = click.option(
     "--warp",
     type=click.Choice(["off", "auto", "asinh"]),
-    help="Transform labels with a long tail: always (asinh), where it helps (auto), never (off).",
+    help="Transform skewed labels: always (asinh), where it helps (auto), never (off).",
 )
 
 
-def checked_scheduler(_: click.Context, __: click.Parameter, given: str | None) -> str | None:
-    """The name of a scheduler, refused before any work begins where it can be none."""
+def check_scheduler_option(_: click.Context, __: click.Parameter, given: str | None) -> str | None:
+    """The address of a scheduler; ValueError before any work begins if it is malformed."""
     from weal.shards.executors import check_scheduler
 
     check_scheduler(given)
@@ -92,36 +120,38 @@ def checked_scheduler(_: click.Context, __: click.Parameter, given: str | None) 
 scheduler = click.option(
     "--scheduler",
     metavar="ADDRESS",
-    callback=checked_scheduler,
-    help="Dask scheduler for candidates in many files; local for this machine's "
+    callback=check_scheduler_option,
+    help="Dask scheduler for candidates in Parquet files, or `local` "
     "[default: WEAL_SCHEDULER, else threads].",
 )
-sheet = click.option("--sheet", metavar="NAME", help="Of an Excel file [default: the first].")
+sheet = click.option("--sheet", metavar="NAME", help="Sheet of an Excel file [default: the first].")
 header = click.option(
     "--header",
     type=click.IntRange(min=1),
     metavar="LINE",
-    help="The line that names the columns, of CSV or Excel [default: found].",
+    help="Line of the column names in CSV or Excel [default: detected].",
 )
-goal = click.option("--goal", type=float, metavar="ERROR", help="Error at which to stop.")
+goal = click.option(
+    "--goal", type=float, metavar="ERROR", help="Prediction error at which to stop."
+)
 
 
-def store_named(url: str | None) -> "StoreUrl":
-    """The name of the store that is meant."""
+def store_url(url: str | None) -> "StoreUrl":
+    """The URL of the store; ValueError for a store in memory."""
     from weal.store.urls import read_name
 
     found = read_name(url)
     if found.kind == "memory":
-        raise ValueError("memory: is gone when the command ends; name a file: sqlite:///weal.db")
+        raise ValueError("memory: is lost when the command ends; name a file: sqlite:///weal.db")
     return found
 
 
 @contextmanager
-def opened_store(url: str | None) -> "Iterator[Store]":
+def open_store_url(url: str | None) -> "Iterator[Store]":
     """The store, closed at the end."""
     from weal.store.protocol import open_store
 
-    store_named(url)
+    store_url(url)
     store = open_store(url)
     try:
         yield store
@@ -133,11 +163,11 @@ def opened_store(url: str | None) -> "Iterator[Store]":
 def open_for_command(
     name: str, url: str | None, by: str | None = None, scheduler: str | None = None
 ) -> "Iterator[Campaign]":
-    """The campaign, its store closed at the end; passes over files say how far they are."""
+    """The campaign, closed with its store at the end; passes over files show their progress."""
     from weal.campaign.campaign import Campaign, account
     from weal.store.events import check_name
 
-    with opened_store(url) as store, show_row_progress() as progress:
+    with open_store_url(url) as store, show_row_progress() as progress:
         own = (check_name(name), store, by or account())
         campaign = Campaign(*own, scheduler=scheduler, progress=progress)
         try:
@@ -146,15 +176,16 @@ def open_for_command(
             campaign.close()
 
 
-def given_settings(acquisition: str | None, **others: Any) -> dict[str, Any]:
-    """The settings that were given; acquisition functions with commas are a list."""
+def given_settings(**options: Unpack[Settings]) -> dict[str, Any]:
+    """The settings that were given; several acquisition functions are a list."""
+    acquisition = options.get("acquisition")
     names = [one.strip() for one in (acquisition or "").split(",") if one.strip()]
-    given = {"acquisition": names if len(names) > 1 else acquisition, **others}
+    given = {**options, "acquisition": names if len(names) > 1 else acquisition}
     return {key: value for key, value in given.items() if value is not None}
 
 
 def plural(n: int, one: str, many: str | None = None) -> str:
-    """A number and what is counted.
+    """A number and its noun.
 
     >>> plural(1, "row"), plural(4812, "row")
     ('1 row', '4,812 rows')

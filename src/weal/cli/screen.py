@@ -1,11 +1,11 @@
-r"""What commands show: data on stdout, talk on stderr.
+r"""Output of commands: data on stdout, messages and progress on stderr.
 
-On a terminal, tables and bars are drawn with rich; elsewhere tables are plain columns that `awk`
-and `column` can read, and progress is a line now and then. Nothing is said of work that takes less
-than two seconds.
+On a terminal, tables and progress bars are drawn with rich; elsewhere tables are plain columns that
+`awk` and `column` can read, and progress is an occasional line. Work of less than two seconds shows
+no progress.
 
-Text is shown as it is, but for control characters: an id may hold a line break or the command that
-clears a terminal, and is shown with `\n` and `\x1b` in their place. JSON has every text verbatim.
+Control characters are escaped: an id may contain a line break or the sequence that clears a
+terminal, and is shown with `\n` and `\x1b` in their place. JSON has every text verbatim.
 """
 
 import json
@@ -19,7 +19,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from datetime import date, timedelta
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import Any
 
 import click
 
@@ -27,23 +26,22 @@ from weal.progress import Progress, progress_bar
 
 SECONDS_BEFORE_WORDS = 2.0
 SECONDS_BETWEEN_LINES = 10.0
-# letters of a password that is looked for everywhere: "a" is in every line
-MIN_PASSWORD_LETTERS = 3
+MIN_PASSWORD_LETTERS = 3  # a shorter one is masked only inside a URL: "a" is in every line
 _SCHEDULER = re.compile(r"(tcp|tls|ws|wss|ucx|inproc)://[^@]*", re.IGNORECASE)
-_hidden: dict[str, str] = {}  # what is not to be said -> what is said instead
-_timers: set[threading.Timer] = set()  # of `show_activity`, while it is under way
+_masked: dict[str, str] = {}  # secret: its replacement
+_timers: set[threading.Timer] = set()  # of `show_activity`
 
 
 def say(line: str) -> None:
-    """One line of talk; what could be a password among the words that were typed is taken out."""
-    for text in sorted(_hidden, key=len, reverse=True):
-        line = line.replace(text, _hidden[text])
+    """Print one line on stderr, with the passwords of the command line masked."""
+    for text in sorted(_masked, key=len, reverse=True):
+        line = line.replace(text, _masked[text])
     click.echo(visible(line), err=True)
 
 
-def hide(words: Iterable[str]) -> None:
-    """Let nothing be said from now on that could be a password in one of these words."""
-    _hidden.clear()
+def mask_passwords(words: Iterable[str]) -> None:
+    """Mask the passwords in these words in all further messages."""
+    _masked.clear()
     for word in words:
         if _SCHEDULER.fullmatch(word):  # of Dask; it has no password
             continue
@@ -51,49 +49,49 @@ def hide(words: Iterable[str]) -> None:
             from weal.store.urls import mask, secrets
 
             if "://" in word:
-                _hidden[word] = _hidden[str(Path(word))] = mask(word)  # or taken for a path
+                _masked[word] = _masked[str(Path(word))] = mask(word)  # or read as a path
             for one in secrets(word):
-                _hidden[one if len(one) >= MIN_PASSWORD_LETTERS else f":{one}@"] = "***"
-    _hidden.pop("password", None)  # a word of our own advice
+                _masked[one if len(one) >= MIN_PASSWORD_LETTERS else f":{one}@"] = "***"
+    _masked.pop("password", None)  # occurs in our own advice
 
 
 def show(line: object) -> None:
-    """One line of data."""
+    """Print one line of data."""
     click.echo(visible(str(line)))
 
 
-def show_json(value: Any) -> None:
-    """Data as JSON; times as ISO writes them."""
+def show_json(value: object) -> None:
+    """Print data as JSON, with times in ISO format."""
     click.echo(json.dumps(value, indent=1, allow_nan=False, default=_to_json_text))
 
 
-def _to_json_text(value: Any) -> str:
+def _to_json_text(value: object) -> str:
     return value.isoformat() if isinstance(value, date) else str(value)
 
 
 def on_a_terminal() -> bool:
-    """Whether data go to a terminal."""
+    """Whether stdout is a terminal."""
     return bool(sys.stdout and sys.stdout.isatty())
 
 
 def visible(text: str) -> str:
-    r"""The text with control characters spelt out.
+    r"""The text with control characters escaped.
 
     >>> print(visible("A-1\nß 😀"))
     A-1\nß 😀
     """
     if text.isprintable():
         return text
-    return "".join(map(_visible, text))
+    return "".join(map(_escape, text))
 
 
-def _visible(letter: str) -> str:
+def _escape(letter: str) -> str:
     hidden = unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp")
     return letter.encode("unicode_escape").decode() if hidden else letter
 
 
 def show_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table on stdout; a cell that ends in a star is shown bold on a terminal."""
+    """Print a table; on a terminal, a cell that ends in a star is bold."""
     lines = [[visible(cell) for cell in row] for row in (header, *rows)]
     if on_a_terminal():
         _show_rich(lines[0], lines[1:])
@@ -114,13 +112,13 @@ def _show_rich(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         table.add_column(Text(name), overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell, "bold" if cell.endswith("*") else "") for cell in row))
-    Console(width=get_terminal_size().columns).print(table)  # of a dumb terminal, too
+    Console(width=get_terminal_size().columns).print(table)  # also of a dumb terminal
 
 
-def in_words(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """A duration.
 
-    >>> in_words(3725.2)
+    >>> duration_text(3725.2)
     '1:02:05'
     """
     return str(timedelta(seconds=round(seconds)))
@@ -128,10 +126,10 @@ def in_words(seconds: float) -> str:
 
 @contextmanager
 def show_activity(what: str) -> Iterator[None]:
-    """Says what is being done, if it takes a while.
+    """Print what is being done if it takes more than two seconds.
 
-    The thread of the timer has ended afterwards. No daemon thread: one that writes to stderr while
-    Python shuts down ends the process with SIGABRT.
+    The timer's thread is joined at the end. It is no daemon: a daemon thread that writes to stderr
+    while Python shuts down ends the process with SIGABRT.
     """
     timer = threading.Timer(SECONDS_BEFORE_WORDS, _say_if_possible, [f"{what} ..."])
     _timers.add(timer)
@@ -143,26 +141,26 @@ def show_activity(what: str) -> Iterator[None]:
 
 
 def stop_timers() -> None:
-    """Stop the timers whose `show_activity` was left by a second Ctrl-C before it could do so."""
+    """Stop the timers that `show_activity` left running because of a second Ctrl-C."""
     for timer in list(_timers):
         _stop(timer)
 
 
 def _stop(timer: threading.Timer) -> None:
     timer.cancel()
-    if timer.ident is not None:  # it was started
+    if timer.ident is not None:  # started
         timer.join()
     _timers.discard(timer)
 
 
 def _say_if_possible(line: str) -> None:
-    with suppress(OSError, ValueError):  # stderr is full, closed or read by nobody
+    with suppress(OSError, ValueError):  # stderr is full or closed
         say(line)
 
 
 @contextmanager
 def show_count() -> Iterator[Progress]:
-    """A callback that shows how far the work is: a bar on a terminal, else lines."""
+    """A progress callback: a bar on a terminal, else lines."""
     with ExitStack() as stack:
         yield _bar(stack) if sys.stderr and sys.stderr.isatty() else _lines()
 
@@ -180,7 +178,7 @@ def _lines() -> Progress:
 
 
 def _bar(stack: ExitStack) -> Progress:
-    """A bar that comes up when the work turns out to take a while."""
+    """A bar that appears after two seconds."""
     due, update = time.monotonic() + SECONDS_BEFORE_WORDS, None
 
     def tell(what: str, done: int, total: int) -> None:
@@ -195,7 +193,7 @@ def _bar(stack: ExitStack) -> Progress:
 
 @contextmanager
 def show_row_progress() -> Iterator[Progress]:
-    """A callback for passes over many rows: rows a second, and the time left."""
+    """A progress callback for passes over many rows: rows per second and time left."""
     begun: dict[str, float] = {}
     on_line = bool(sys.stderr and sys.stderr.isatty())
     due = time.monotonic() + SECONDS_BEFORE_WORDS
@@ -203,7 +201,7 @@ def show_row_progress() -> Iterator[Progress]:
     def tell(what: str, done: int, total: int) -> None:
         nonlocal due
         now = time.monotonic()
-        if not done:  # nothing is known yet of how fast it is
+        if not done:  # the speed is not known yet
             begun[what] = now
         if not done or now < due or done >= total:
             return

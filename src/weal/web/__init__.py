@@ -1,57 +1,43 @@
-"""The pages of `weal serve`: label, watch and understand campaigns in a browser.
+"""The pages of `weal serve`: label, watch and explore campaigns in a browser.
 
-A page is a view: all state is in the store, so that the command line, other servers and the page
-may be used side by side. Read in this order:
+All state is in the store, so that the command line, several servers and the pages can be used side
+by side. The server imports no numerics: everything that needs numpy, pandas or a model is a job of
+the worker. Read in this order:
 
-    token         the tokens of a server, their files, and the principal (name, role) of each
-    sessions      what a browser gets for a token: kept as digests, they expire and can be ended
-    access        the visit of a request: its principal, found by token or session; one-time codes
-    request_body  how much of a body is read
-    responses     the security headers of every answer, and refusals
-    guard         what every request meets first: host, login, visit, origin, size
-    connections   a time limit for headers, a cap on connections without credentials
-    places        the folder of a store's server: tokens, uploads, what the worker has found
-    books         ledgers of the campaigns, kept up to date with the store
-    jobs          what the worker can do: functions of a campaign that need numerics
-    runners       who does a job: a process beside the server, or this one
-    job_queue     jobs in turn, what is waited for first; their time limit, and their end by request
-    worker        the queues of a server: for models, for tables, for labels of worksheets
-    kept          what it found, kept as files in the server's folder
-    desk          all of the above in one hand: what views are given
-    app           `create_app(store)`: pages, errors, static files
-    serving       a server for it
+    token             tokens, their files, and the principal (name and role) of each
+    access            sessions and one-time codes; the visit of an authenticated request
+    request_body      size limits of bodies, and how refused bodies are discarded
+    middleware        the checks of every request, and the security headers
+    connections       a time limit for headers, and a cap on anonymous connections
+    server_folder     the folder of a store's server: tokens, uploads, results of the worker
+    job_context       arguments and answers of jobs; the store and campaigns that jobs share
+    candidate_search  the file of all candidates with predictions, searched and sorted with SQLite
+    table_jobs        jobs on uploaded tables and worksheets
+    jobs              all other jobs, and the table of all jobs by kind
+    job_runners       run jobs in this process, or in a child process
+    job_process       the program of the child process
+    job_worker        queues of jobs, time limits, cancelling
+    request           the contexts that views get: ServerRead, CampaignRead, ServerWrite, ...
+    svg_axes          axes and positions for SVG pictures
+    pages             one router for each page
+    app               `create_app(store)`: pages, errors, templates, static files
+    server            uvicorn with all of this
 
-and one module for each page: `campaigns` (with `making`: a table becomes a campaign), `bench`
-(with `sheets`: worksheets), `watch`, `explore`, `options` (settings and export); `news`
-(server-sent events), `work` (how far a job is), `logout` (the session of this browser). Templates
-are in a folder for each page.
-
-How a view gets what it needs::
+A view::
 
     @router.get("/c/{name}/watch")
-    def watch(here: Here) -> Response:
-        found = here.found("status")  # what the worker kept last: .seq, .data; None: nothing
-        return here.page("watch/page.html", status=found)
+    def watch(context: CampaignRead) -> Response:
+        status = context.cached_result("status")  # .seq, .data; None if there is none yet
+        return context.page("watch/page.html", status=status)
 
-`here` (`request.Here`) has `name`, `ledger` (now; plain Python, no model), `who`, `now`, and
+A view that writes is a POST with `CampaignWrite` or `ServerWrite`, which check the form's token and
+the person's name. A result that pages show is requested with `context.cached_result(kind)`, which
+never waits. A job that the person waits for is submitted with `context.submit(kind, ...)`; return
+`context.show_progress(job, then=url)`, and at that url read `context.job_result(work, kind)`.
 
-    here.found(kind)         what the worker found last (`server_folder.JobResult`, with the number
-    of the event
-                             that it was found after), and the worker is asked for it where that is
-                             no longer the last event; None: nothing yet. Never waits.
-    here.rows(ids)           cells of candidates by id; {} until the worker has read the table
-    here.campaign()          a `Campaign` to write with, in the name of who sits there
-    here.submit(kind, ...)   a job that somebody waits for: answer `here.progress(job, then=url)`,
-                             and at that url `here.done(work, kind)` has its answer, or raises its
-                             error; None where the id is that of another kind of job
-    here.page(template, **)  a page, or a part of one (`here.is_part`: htmx asks), escaped
-
-A new kind of result is a function in `jobs` listed in `jobs.JOBS`, with a title in
-`job_worker.TITLES`. The server imports no numerics: whatever needs numpy, pandas or a model is a
-job. Writing views are POSTs that begin with `here: Writing`, which checks the form's token and who
-it is. In templates: `macros.html` has the
-hidden fields of a form, spark lines, intervals and cells; parts that are to be asked for again when
-anything moves have hx-trigger="moved from:body" (server-sent events, `static/weal.js`).
-Styles are classes in `static/weal.css`, listed at its top: the policy of the pages allows no
-inline style, no inline script, no hx-on and no js: (SVG attributes and uPlot are fine).
+A new kind of job is a function in `jobs.JOBS` with a title in `job_worker.TITLES`. Templates are in
+a folder for each page; `macros.html` has the hidden fields of forms, spark lines, intervals and
+cells. A part of a page with hx-trigger="moved from:body" is loaded again when the campaign changes
+(server-sent events, `static/weal.js`). Styles are the classes at the top of `static/weal.css`: the
+content security policy allows no inline style or script, no hx-on and no js:.
 """

@@ -1,22 +1,18 @@
-"""Sessions: a browser that has shown a token gets a session id as its cookie, never the token.
+"""Authentication: tokens, sessions and one-time codes, and the visit that each of them gives.
+
+    token      `Authorization: Bearer TOKEN` of a program; `?token=TOKEN` logs a browser in
+    session    the cookie of a browser that is logged in: a session id, never the token
+    code       `?code=CODE`, opened by `weal serve --open`: it logs in once, within 60 s
+
+Each leads to a token that is valid now, and the token to its principal (name and role). So a new
+token (`--new-token`) ends every session of the old one, on every server of the folder.
 
 A session is a small file in the server's folder, `sessions/SHA-256 OF ITS ID`:
 
-    {"v": 1, "token": digest of the token it was begun with, "began": ..., "expires": ...}
+    {"v": 1, "token": digest of its token, "began": ..., "expires": ...}
 
-so that sessions survive a restart and hold on every server of the folder, and so that whoever reads
-the folder finds no id to come in with. A session ends when it expires, when somebody logs out, and
-when its token is no longer valid (`--new-token`): the principal of a session is looked up by its
-token for each request. A file that cannot be read is no session.
-
-Who makes a request: tokens, sessions and one-time codes, and the visit that they give.
-
-    token      `Authorization: Bearer TOKEN` of a program; `?token=TOKEN` of a browser that logs in
-    session    the cookie of a browser that has logged in
-    code       `?code=CODE`, what `weal serve --open` opens: it logs in once, within 60 s
-
-Each leads to a token that is valid now, and the token to its principal (name and role). So a new
-token ends every session of the old one, on every server of the folder.
+Sessions therefore survive a restart and are shared by all servers of the folder, and a reader of
+the folder learns no id to log in with. A file that cannot be read is no session.
 """
 
 import json
@@ -32,13 +28,13 @@ from weal.files import is_plain_file
 from weal.web.token import Principal, Tokens, digest_of, form_token, write_private
 
 VERSION = 1
-SESSION_SECONDS = 30 * 24 * 3600  # from the login on
+SESSION_SECONDS = 30 * 24 * 3600  # after the login
 MAX_SESSIONS = 1000  # of a token; the oldest end first
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A login: the digest of its token, and when it began and ends (seconds since 1970)."""
+    """A login: the digest of its token, its begin and its end (seconds since 1970)."""
 
     token: str
     began: float
@@ -61,7 +57,7 @@ class Sessions:
         return id_
 
     def find(self, id_: str) -> Session | None:
-        """The session with this id, unless it has ended."""
+        """The session with this id if it has not expired."""
         found = _read(self._path(id_))
         return found if found and found.expires > time.time() else None
 
@@ -70,14 +66,14 @@ class Sessions:
         _remove(self._path(id_))
 
     def end_all(self, token: str | None = None) -> None:
-        """End every session of the token with this digest; without one, every session."""
+        """End every session of the token with this digest, or all sessions."""
         for path in self._paths():
             session = _read(path)
             if session is not None and token in (None, session.token):
                 _remove(path)
 
     def _remove_old(self, token: str) -> None:
-        """Remove sessions that have expired, and the oldest of this token if there are too many."""
+        """Remove expired sessions, and the oldest of this token if there are too many."""
         began = {}
         for path in self._paths():
             session = _read(path)
@@ -97,7 +93,7 @@ class Sessions:
 
 
 def _remove(path: Path) -> None:
-    """Remove the file of a session, and no other: the file says that it is one."""
+    """Remove a file if it holds a session."""
     if _read(path) is not None:
         path.unlink(missing_ok=True)
 
@@ -112,21 +108,21 @@ def _read(path: Path) -> Session | None:
     return None
 
 
-CODE_SECONDS = 60.0  # a one-time code is refused after this
+CODE_SECONDS = 60.0  # validity of a one-time code
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """An authenticated request: its principal, and what showed who it is."""
+    """An authenticated request: its principal and its secret."""
 
     principal: Principal
     secret: str = field(repr=False)  # the session id or the token
-    token: str  # the digest of the token that lets it in
-    session: Session | None  # None: the token itself came with the request
+    token: str  # digest of its token
+    session: Session | None  # None if the request sent the token itself
 
     @property
     def is_bearer(self) -> bool:
-        """Whether a program sent the token itself, which no other site can make a browser do."""
+        """Whether the request sent the token itself, which no other site can make a browser do."""
         return self.session is None
 
     @property
@@ -143,7 +139,7 @@ class Access:
         self._codes: dict[str, tuple[float, str]] = {}  # digest: when it ends, digest of the token
 
     def new_code(self, principal: Principal) -> str:
-        """A code that logs in as this principal, once and soon."""
+        """A code that logs in as this principal once, within a minute."""
         token = self.tokens.digest(principal)
         if token is None:
             raise ValueError("the token was deleted: start weal serve again")
@@ -152,17 +148,17 @@ class Access:
         return code
 
     def check_code(self, code: str) -> str | None:
-        """The digest of the token that a code stands for; the code is dead after this."""
+        """The digest of the code's token, or None; the code cannot be used again."""
         ends, token = self._codes.pop(digest_of(code), (0.0, ""))
         return token if time.monotonic() < ends and token in self.tokens.principals() else None
 
     def visit_by_token(self, token: str) -> Visit | None:
-        """The visit of a program that sends the token itself."""
-        found = self.tokens.find(token)
-        return None if found is None else self._visit(token, found, None)
+        """The visit of a program that sends this token."""
+        digest = self.tokens.find(token)
+        return None if digest is None else self._visit(token, digest, None)
 
     def visit_by_session(self, ids: Iterable[str]) -> Visit | None:
-        """The visit of a browser; of several cookies with one name, the first that is a session."""
+        """The visit of a browser: the first of these ids that is a session."""
         for id_ in ids:
             session = self.sessions.find(id_)
             if session and (visit := self._visit(id_, session.token, session)):
@@ -170,7 +166,7 @@ class Access:
         return None
 
     def is_valid(self, visit: Visit) -> bool:
-        """Whether the visit would still be let in."""
+        """Whether the token or session of the visit is still valid."""
         if visit.is_bearer:
             return visit.token in self.tokens.principals()
         return self.visit_by_session([visit.secret]) is not None

@@ -1,10 +1,9 @@
-"""The app of a store: pages, errors as pages, static files.
+"""The FastAPI app of a store: pages, errors as pages, static files, templates and their filters.
 
-    app = create_app(open_store("weal.db"), door=Door(Access(folder), port))
+    app = create_app(open_store("weal.db"), policy=AccessPolicy(Access(folder), port))
 
-No page of FastAPI's own is served; `app.openapi()` has the description of all routes, for tests.
-
-Templates: everything is escaped; numbers and times as people read them.
+FastAPI's own pages are switched off; `app.openapi()` describes all routes, for tests. Templates
+escape everything.
 """
 
 import json
@@ -41,21 +40,20 @@ from weal.errors import (
 )
 from weal.store.protocol import Store
 from weal.text import number, percent, plus_minus
-from weal.web.job_queue import Cancelled
-from weal.web.job_runners import Local
-from weal.web.job_worker import TooManyJobs, Worker
+from weal.web.job_runners import InProcessRunner
+from weal.web.job_worker import Cancelled, TooManyJobs, Worker
 from weal.web.middleware import AccessMiddleware, AccessPolicy
 from weal.web.pages import campaigns, effects, explore, labelling, options, progress, watch
 from weal.web.request import LedgerCache, RequestContext, ServerContext
 from weal.web.server_folder import NO_ROOM, JobResults, is_disk_full
 
 FOLDER = Path(__file__).with_name("templates")
-DASH = "\N{EN DASH}"  # where there is nothing
+DASH = "\N{EN DASH}"  # for a missing value
 _TIME_UNITS = ((60, "s"), (60, "min"), (24, "h"), (365, "d"))
 
 
 def make_templates() -> Jinja2Templates:
-    """The templates of this folder."""
+    """The templates with their filters."""
     env = Environment(
         loader=FileSystemLoader(FOLDER),
         autoescape=True,
@@ -77,8 +75,8 @@ def make_templates() -> Jinja2Templates:
     return Jinja2Templates(env=env)
 
 
-def shown_number(value: Any, digits: int = 4) -> str:
-    """A number to so many digits; a dash where there is none.
+def shown_number(value: float | None, digits: int = 4) -> str:
+    """A number to so many digits; a dash for a missing one.
 
     >>> shown_number(312.4567), shown_number(None), shown_number(float("nan"))
     ('312.5', '–', '–')
@@ -88,8 +86,8 @@ def shown_number(value: Any, digits: int = 4) -> str:
     return number(float(value), digits)
 
 
-def cell(value: Any) -> str:
-    """A cell of a table as people read it.
+def cell(value: object) -> str:
+    """A cell of a table as text.
 
     >>> cell(None), cell(True), cell(0.30000000000000004), cell("grade A"), cell(1200)
     ('–', 'yes', '0.3', 'grade A', '1200')
@@ -102,7 +100,7 @@ def cell(value: Any) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A length of time, in one unit.
+    """A duration in one unit.
 
     >>> duration(4.2), duration(90), duration(600), duration(7200)
     ('4 s', '90 s', '10 min', '2 h')
@@ -114,7 +112,7 @@ def duration(seconds: float) -> str:
 
 
 def ago(time: datetime, now: datetime) -> str:
-    """How long ago that was, in one unit.
+    """The time since then in one unit.
 
     >>> from datetime import UTC
     >>> ago(datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, 3, tzinfo=UTC))
@@ -147,39 +145,39 @@ _STATUS: tuple[tuple[type[Exception], int], ...] = (  # the first that fits
     (ValueError, 422),
     (WealError, 503),
 )
-_PAGE: dict[str, Any] = {"text/html": {}}
-_ANSWERS: dict[int | str, dict[str, Any]] = {
+_PAGE: dict[str, object] = {"text/html": {}}
+_ANSWERS: dict[int | str, dict[str, Any]] = {  # as FastAPI types them
     status: {"description": what} | ({} if status == 204 else {"content": _PAGE})
     for status, what in {
-        204: "done: htmx goes to another page",
-        303: "done: see another page",
-        400: "not for this server, or not to be read",
-        401: "no token",
-        403: "not from a page of this server, or not allowed",
-        404: "there is no such thing",
-        405: "not with this method",
-        409: "somebody else was faster, there is a label already, or the form was used already",
-        413: "too large",
-        422: "not understood",
-        429: "too many jobs that have not ended",
-        503: "the store, or the worker, cannot be reached",
-        507: "the disk of the server is full",
+        204: "done: htmx loads another page",
+        303: "done: redirect to another page",
+        400: "wrong host name, or a malformed request",
+        401: "no valid token or session",
+        403: "form of another site, or not allowed",
+        404: "not found",
+        405: "method not allowed",
+        409: "conflict: a concurrent change, an existing label, or a form that was used before",
+        413: "body too large",
+        422: "invalid input",
+        429: "too many unfinished jobs",
+        503: "store or worker not available",
+        507: "disk full",
     }.items()
 }
 
 
 def create_app(
-    store: Store, *, door: AccessPolicy, folder: Path | None = None, worker: Worker | None = None
+    store: Store, *, policy: AccessPolicy, folder: Path | None = None, worker: Worker | None = None
 ) -> FastAPI:
-    """The app of this store; results are kept in the folder, found by the worker (else here)."""
+    """The app of this store; without a folder or worker it uses a temporary one of this process."""
     own = None if folder else tempfile.TemporaryDirectory(prefix="weal-serve-")
     place = folder or Path(own.name if own else "")
-    staff = worker or Worker(partial(Local, store, place))
+    job_worker = worker or Worker(partial(InProcessRunner, store, place))
 
     @asynccontextmanager
-    async def open_hours(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
-        staff.close()
+        job_worker.close()
         if own:
             own.cleanup()
 
@@ -189,48 +187,46 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
-        lifespan=open_hours,
+        lifespan=lifespan,
         redirect_slashes=False,
         default_response_class=HTMLResponse,
         responses=_ANSWERS,
     )
-    app.state.desk = ServerContext(
-        store, LedgerCache(store), staff, JobResults(place), door, make_templates()
+    app.state.server = ServerContext(
+        store, LedgerCache(store), job_worker, JobResults(place), policy, make_templates()
     )
     for page in PAGES:
         app.include_router(page.router)
     app.get("/healthz", response_class=PlainTextResponse)(healthz)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     _add_errors(app)
-    app.add_middleware(AccessMiddleware, door=door)
+    app.add_middleware(AccessMiddleware, policy=policy)
     return app
 
 
 async def healthz() -> PlainTextResponse:
-    """Whether the server answers; open to all, and says no more."""
+    """A health check, open to all."""
     return PlainTextResponse("ok\n")
 
 
 def _add_errors(app: FastAPI) -> None:
     app.add_exception_handler(AnyHTTPException, _bad_request_page)
     app.add_exception_handler(HTTPException, _bad_request_page)
-    app.add_exception_handler(RequestValidationError, _not_understood)
+    app.add_exception_handler(RequestValidationError, _invalid_input_page)
     for kind in (WealError, ValueError):
         app.add_exception_handler(kind, _error_page)
-    app.add_exception_handler(OSError, _not_written)
+    app.add_exception_handler(OSError, _disk_full_page)
 
 
 def _bad_request_page(request: Request, error: Exception) -> Response:
     assert isinstance(error, AnyHTTPException)
     if error.__cause__ is not None and is_disk_full(error.__cause__):  # while a form was read
         return _page(request, 507, NO_ROOM)
-    said = {404: "There is no such page.", 405: "That cannot be done here."}
-    plain = error.detail in ("Not Found", "Method Not Allowed")
-    words = said[error.status_code] if plain else error.detail
-    return _page(request, error.status_code, words)
+    texts = {"Not Found": "Page not found.", "Method Not Allowed": "Not possible here."}
+    return _page(request, error.status_code, texts.get(error.detail, error.detail))
 
 
-def _not_understood(request: Request, error: Exception) -> Response:
+def _invalid_input_page(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     found = [f"{' '.join(map(str, one['loc'][1:]))}: {one['msg']}" for one in error.errors()]
     return _page(request, 422, "; ".join(found[:5]))
@@ -241,17 +237,17 @@ def _error_page(request: Request, error: Exception) -> Response:
     return _page(request, status, str(error))
 
 
-def _not_written(request: Request, error: Exception) -> Response:
+def _disk_full_page(request: Request, error: Exception) -> Response:
     if is_disk_full(error):
         return _page(request, 507, NO_ROOM)
     raise error
 
 
 def _page(request: Request, status: int, words: str) -> Response:
-    """The error in a page, or beside what is there (htmx): never a white page."""
-    seat = RequestContext(request)
-    template = "notice.html" if seat.is_part else "error.html"
-    answer = seat.page(template, status, words=words)
-    if seat.is_part:
+    """The error as a page, or as a notice on the present page (htmx)."""
+    context = RequestContext(request)
+    template = "notice.html" if context.is_part else "error.html"
+    answer = context.page(template, status, words=words)
+    if context.is_part:
         answer.headers["HX-Retarget"], answer.headers["HX-Reswap"] = "#notice", "innerHTML"
     return answer

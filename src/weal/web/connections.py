@@ -1,15 +1,14 @@
-"""Connections of the server: a time limit for headers, and a cap on those without credentials.
+"""Connections of the server: a time limit for headers, and a cap on anonymous connections.
 
-uvicorn waits for headers without end. Here a connection that is not being answered has ten seconds
-to send the headers of its next request, the TLS handshake included. A connection is anonymous until
-a request on it was authenticated. At most `anonymous_limit()` anonymous connections are open, and a
-further one closes the oldest. So a crowd of half-open connections cannot use up the files that the
-process may open: whoever has a session sends its cookie within milliseconds of connecting, and is
-exempt from then on.
+uvicorn waits for headers for ever. Here an idle connection has ten seconds to send the headers of
+its next request, the TLS handshake included. A connection is anonymous until a request on it was
+authenticated. At most `anonymous_limit()` anonymous connections are open, and a further one closes
+the oldest. So a flood of half-open connections cannot use up the file descriptors of the process: a
+browser with a session sends its cookie within milliseconds and is exempt from then on.
 
-`Connection` stands between the transport and uvicorn's own protocol, and passes everything on. The
-app finds it in the state of a request (`scope["state"]["connection"]`), and tells it what it cannot
-see: when a request begins and ends, and whether it was authenticated.
+`Connection` sits between the transport and uvicorn's protocol and passes everything on. The app
+finds it in the state of a request (`scope["state"]["connection"]`) and tells it when a request
+begins and ends, and whether it was authenticated.
 """
 
 import asyncio
@@ -23,7 +22,7 @@ MAX_ANONYMOUS = 256  # connections
 
 
 def anonymous_limit() -> int:
-    """How many anonymous connections may be open: a quarter of the files we may open, or fewer."""
+    """The limit of anonymous connections: at most a quarter of the file descriptors."""
     try:
         import resource
     except ModuleNotFoundError:  # Windows
@@ -33,28 +32,28 @@ def anonymous_limit() -> int:
 
 
 class Connections:
-    """The connections of a server; `protocol` makes one, as uvicorn asks for it."""
+    """The connections of a server; `protocol` is uvicorn's factory."""
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.tls = tls
-        self.limit = anonymous_limit()  # also of those that are accepted in one go
+        self.limit = anonymous_limit()  # also of connections accepted at once
         self._anonymous: dict[Connection, None] = {}  # the oldest first
 
-    def protocol(self, app_state: dict[str, Any], **given: Any) -> "Connection":
-        """A new connection, with uvicorn's protocol behind it."""
+    def protocol(self, app_state: dict[str, Any], **options: Any) -> "Connection":
+        """A new connection in front of uvicorn's protocol."""
         found = Connection(self)
         state = {**app_state, "connection": found}
-        found.http = H11Protocol(app_state=state, **given)
+        found.http = H11Protocol(app_state=state, **options)
         return found
 
     def add_anonymous(self, connection: "Connection") -> None:
-        """Count a connection as anonymous; the oldest is closed where there are too many."""
+        """Count a connection as anonymous, and close the oldest if there are too many."""
         self._anonymous[connection] = None
         while len(self._anonymous) > self.limit:
             next(iter(self._anonymous)).abort()
 
     def remove_anonymous(self, connection: "Connection") -> None:
-        """A connection is closed, or known."""
+        """Stop counting a connection: it is closed or authenticated."""
         self._anonymous.pop(connection, None)
 
 
@@ -68,8 +67,8 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._handshake: asyncio.Task[None] | None = None
-        self._early = b""  # what came between the end of the handshake and its task
-        self._requests = 0  # being answered: one, or two while the first of them ends
+        self._early = b""  # bytes received before the handshake task ended
+        self._requests = 0  # in progress: one, or two while the first ends
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -83,14 +82,14 @@ class Connection(asyncio.Protocol):
         self._handshake = asyncio.get_running_loop().create_task(self._start_tls(transport))
 
     async def _start_tls(self, transport: asyncio.Transport) -> None:
-        """The handshake; then uvicorn gets the encrypted transport."""
+        """Do the handshake, then give uvicorn the encrypted transport."""
         assert self._connections.tls is not None
         try:
             found = await asyncio.get_running_loop().start_tls(
                 transport, self, self._connections.tls,
                 server_side=True, ssl_handshake_timeout=HEADER_SECONDS,
             )  # fmt: skip
-        except (OSError, EOFError):  # no TLS, or closed meanwhile
+        except (OSError, EOFError):  # not TLS, or closed meanwhile
             self.abort()
             return
         if found is None or self._transport is None:  # aborted or lost meanwhile
@@ -125,18 +124,18 @@ class Connection(asyncio.Protocol):
             self.http.connection_lost(exc)
 
     def begin_request(self) -> None:
-        """The headers of a request have come."""
+        """Stop the timer: the headers of a request have arrived."""
         self._requests += 1
         self._stop_timer()
 
     def end_request(self) -> None:
-        """A request was answered: the next one has its time from now on."""
+        """Start the timer for the headers of the next request."""
         self._requests -= 1
         if self._transport is not None and not self._requests:
             self._start_timer()
 
     def set_authenticated(self, is_authenticated: bool) -> None:
-        """The last request came with a token or a session, or did not."""
+        """Record whether the last request was authenticated."""
         if is_authenticated:
             self._connections.remove_anonymous(self)
         elif self._transport is not None:

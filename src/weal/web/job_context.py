@@ -1,37 +1,127 @@
-"""What jobs have at hand: the store, the folder for what they find, and open campaigns.
+"""The context of a job: its arguments, the store, the folder of results, and open campaigns.
 
-Campaigns stay open between jobs, so that a second ask goes on from the first.
-
-A store that is only read: every write is refused, and advice is not kept.
+Campaigns stay open between jobs, so that a second ask continues from the posterior of the first.
+The worker of a `--read-only` server gets a store that refuses every write.
 """
 
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn, TypedDict, cast
 
 from weal.campaign.campaign import Campaign
 from weal.errors import NotAllowed
 from weal.store.events import Draft
 from weal.store.protocol import Chunk, Decide, Store
-from weal.web.server_folder import JobResults
+from weal.web.server_folder import Cells, JobResults
 
-MAX_OPEN_CAMPAIGNS = 4  # campaigns that stay open
-Arguments = dict[str, Any]
+MAX_OPEN_CAMPAIGNS = 4
+
+
+class Arguments(TypedDict, total=False):
+    """Arguments of a job: JSON, written by a view and read by the function of that kind of job."""
+
+    name: str  # of the campaign
+    who: str  # the person who writes
+    seq: int  # the last event that the result must include
+    id: str  # of a row, or the id column of a table
+    ids: list[str]
+    n: int
+    check: bool
+    form: str  # key of the form
+    changes: dict[str, Any]  # settings
+    what: str  # the table to export
+    path: str  # the file to write
+    file: str  # random name of an upload
+    called: str  # name of the upload on the user's machine
+    how: dict[str, bool]  # replace or repeat
+    target: str
+    types: dict[str, str]  # by column
+    input: str
+    x: str
+    y: str
+
+
+class FileJson(TypedDict):
+    """A file that a job wrote: its random name, and the name to download it by."""
+
+    file: str
+    called: str
+
+
+class MeasuredPoint(TypedDict):
+    """A label and its leave-one-out prediction."""
+
+    id: str
+    y: float | None
+    mean: float | None
+    low: float | None
+    high: float | None
+
+
+class Explained(TypedDict):
+    """RMSE of predicting the mean of the other labels, and the share of variance explained."""
+
+    baseline: float | None
+    explained: float | None
+
+
+class MeasuredJson(Explained):
+    """Labels against their leave-one-out predictions."""
+
+    points: list[MeasuredPoint]
+    n: int
+
+
+class NeighbourJson(TypedDict):
+    """A measured row near another row."""
+
+    id: str
+    label: float
+    words: str
+    cells: Cells
+
+
+class AxisJson(TypedDict):
+    """An input on the axis of a picture."""
+
+    name: str
+    values: list[float]
+    origin: str | None  # of a date: the day of value 0
+    log: bool
+    levels: list[str]  # of a category
+
+
+class EffectJson(AxisJson):
+    """Partial dependence on one input."""
+
+    mean: list[float]
+    sd: list[float]
+    over: int  # candidates in the average
+
+
+class MapJson(TypedDict):
+    """Partial dependence on two inputs, row by row of the second."""
+
+    x: AxisJson
+    y: AxisJson
+    mean: list[list[float]]
+    over: int
+    points: list[tuple[str, float, float, float | None]]  # id, x, y, label
 
 
 class JobContext:
-    """What all jobs have at hand."""
+    """Store, results and open campaigns of a worker."""
 
     def __init__(self, store: Store, folder: Path) -> None:
-        self.store, self.kept = store, JobResults(folder)
+        self.store, self.results = store, JobResults(folder)
         self._open: OrderedDict[str, Campaign] = OrderedDict()
 
     def campaign(self, name: str, who: str = "") -> Campaign:
-        """The campaign, kept open; `who` writes next."""
+        """The campaign, kept open; its next events are written by `who`."""
         found = self._open.get(name)
         head = self.store.head(name)
-        if found is None or head[0] < found.ledger.seq:  # a copy was put in its place
+        if found is None or head[0] < found.ledger.seq:  # the store was replaced by a copy
             found = Campaign(name, self.store)
         self._open[name] = found
         self._open.move_to_end(name)
@@ -40,21 +130,14 @@ class JobContext:
         found.who = who
         return found
 
-    def keep(self, campaign: Campaign, kind: str, seq: int, data: Any) -> None:
-        """Keep what was found of a campaign; `seq` is from before it was looked for.
-
-        Whoever told a label meanwhile makes it old, and it is looked for again.
-        """
-        self.kept.keep(campaign.name, kind, seq, data)
-
 
 class ReadOnlyStore:
-    """A store behind glass."""
+    """A store that refuses every write and drops snapshots."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._store, name)
 
     def create(self, name: str, drafts: Sequence[Draft], chunks: Sequence[Chunk] = ()) -> NoReturn:
@@ -66,13 +149,13 @@ class ReadOnlyStore:
         raise _refusal()
 
     def keep_snapshot(self, name: str, kind: str, seq: int, hash: str, data: bytes) -> None:
-        """Keep nothing: it is advice."""
+        """Do nothing: a snapshot is a cache."""
 
 
-def reading_only(store: Store) -> Store:
-    """The store, behind glass."""
+def read_only_store(store: Store) -> Store:
+    """A read-only view of the store."""
     return cast(Store, ReadOnlyStore(store))
 
 
 def _refusal() -> NotAllowed:
-    return NotAllowed("this server only shows campaigns (--read-only): nothing was written")
+    return NotAllowed("this server is read-only (--read-only): nothing was written")

@@ -1,11 +1,11 @@
-"""Who does a job: this process, or one beside it.
+"""Runners of jobs: in this process, or in a child process.
 
-    Local    in this process: for stores in memory, and for tests
-    Child    in a process of its own (`python -m weal.web.job_process`), spoken to in lines of JSON
+    InProcessRunner      for stores in memory, and for tests
+    ChildProcessRunner   `python -m weal.web.job_process`, which speaks JSON lines
 
-A child that dies fails the job that it was at, and the next job gets another. It ends with the
-server, however that ends: its input is closed then. `stop` ends the job that is under way: that of
-a child at once, since the child is killed; a local one when it next reports its progress.
+A child that dies fails its job, and the next job starts another child. The child ends with the
+server, however the server ends, because its input is closed then. `stop` ends the running job: a
+child is killed at once; a job of this process ends when it next reports its progress.
 """
 
 import json
@@ -14,7 +14,7 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from weal import errors
 from weal.errors import WealError
@@ -22,30 +22,30 @@ from weal.progress import Progress
 from weal.store.protocol import Store
 from weal.web.job_context import Arguments, JobContext
 
-STOPPED = "the worker stopped in the middle of this: try again"
+STOPPED = "the worker process ended during this job: try again"
 
 
 class Runner(Protocol):
-    """Who does a job."""
+    """Runs one job at a time."""
 
-    def __call__(self, kind: str, given: Arguments, progress: Progress) -> Any:
-        """The answer of a job, or an error."""
+    def __call__(self, kind: str, arguments: Arguments, progress: Progress) -> object:
+        """The JSON answer of a job; raises its error."""
 
     def stop(self) -> None:
-        """End the job that is under way with an error; called by another thread."""
+        """End the running job with an error. Called by another thread, which must not wait."""
 
     def close(self) -> None:
-        """Let go."""
+        """Release the resources of the runner."""
 
 
-class Local:
+class InProcessRunner:
     """Jobs in this process."""
 
     def __init__(self, store: Store, folder: Path) -> None:
-        self._shelf = JobContext(store, folder)
+        self._context = JobContext(store, folder)
         self._stopped = threading.Event()
 
-    def __call__(self, kind: str, given: Arguments, progress: Progress) -> Any:
+    def __call__(self, kind: str, arguments: Arguments, progress: Progress) -> object:
         from weal.web.jobs import run  # numerics, which the server does without
 
         self._stopped.clear()
@@ -55,7 +55,8 @@ class Local:
                 raise WealError(STOPPED)
             progress(what, done, total)
 
-        return json.loads(json.dumps(run(self._shelf, kind, given, report)))
+        answer: object = json.loads(json.dumps(run(self._context, kind, arguments, report)))
+        return answer
 
     def stop(self) -> None:
         self._stopped.set()
@@ -64,73 +65,77 @@ class Local:
         pass
 
 
-class Child:
-    """Jobs in a process of their own; the store's name goes there by a pipe, for it is secret."""
+class ChildProcessRunner:
+    """Jobs in a child process; the store's URL is sent by a pipe because it may hold a password."""
 
     def __init__(self, store: str, folder: Path, read_only: bool = False) -> None:
-        self._greeting = {"store": store, "folder": str(folder), "read_only": read_only}
+        self._first_line = {"store": store, "folder": str(folder), "read_only": read_only}
         self._process: subprocess.Popen[str] | None = None
+        self._killed: subprocess.Popen[str] | None = None  # by `stop`, perhaps not dead yet
 
-    def __call__(self, kind: str, given: Arguments, progress: Progress) -> Any:
+    def __call__(self, kind: str, arguments: Arguments, progress: Progress) -> object:
         try:
-            child = self._started()
-            _say(child, {"kind": kind, "given": given})
-            return _heard(child, progress)
+            child = self._start()
+            _write_line(child, {"kind": kind, "arguments": arguments})
+            return _read_answer(child, progress)
         except (OSError, EOFError) as error:
             self.close()
             raise WealError(STOPPED) from error
 
-    def _started(self) -> "subprocess.Popen[str]":
-        if self._process is None or self._process.poll() is not None:
-            self._process = subprocess.Popen(
+    def _start(self) -> "subprocess.Popen[str]":
+        """The running child, or a new one."""
+        child = self._process
+        if child is None or child is self._killed or child.poll() is not None:
+            self.close()  # waits until a killed child has ended
+            child = self._process = subprocess.Popen(
                 [sys.executable, "-m", "weal.web.job_process"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
                 encoding="utf-8",
-                start_new_session=True,  # Ctrl-C is for the server, which then ends this
+                start_new_session=True,  # Ctrl-C is for the server, which then ends the child
             )
-            _say(self._process, self._greeting)
-        return self._process
+            _write_line(child, self._first_line)
+        return child
 
     def stop(self) -> None:
-        child = self._process
+        child = self._killed = self._process
         if child is not None:
-            child.kill()
-            child.wait()  # the next job must not find it alive
+            child.kill()  # the thread that runs jobs waits for its end
 
     def close(self) -> None:
-        child, self._process = self._process, None
+        child, self._process, self._killed = self._process, None, None
         if child is not None:
             child.kill()
             with suppress(ValueError):  # closed by another thread meanwhile
                 child.communicate()
 
 
-def _say(child: "subprocess.Popen[str]", words: Any) -> None:
+def _write_line(child: "subprocess.Popen[str]", line: object) -> None:
     assert child.stdin is not None
-    child.stdin.write(json.dumps(words) + "\n")
+    child.stdin.write(json.dumps(line) + "\n")
     child.stdin.flush()
 
 
-def _heard(child: "subprocess.Popen[str]", progress: Progress) -> Any:
-    """What the child answers; meanwhile it says how far it is."""
+def _read_answer(child: "subprocess.Popen[str]", progress: Progress) -> object:
+    """The answer of the child; its progress lines go to the callback."""
     assert child.stdout is not None
-    while line := child.stdout.readline():
-        if not line.endswith("\n"):  # the child died in the middle of it
+    while text := child.stdout.readline():
+        if not text.endswith("\n"):  # the child died while it wrote
             raise EOFError
-        words = json.loads(line)
-        if "progress" in words:
-            progress(*words["progress"])
-        elif "error" in words:
-            raise _error(*words["error"])
+        line = json.loads(text)
+        if "progress" in line:
+            progress(*line["progress"])
+        elif "error" in line:
+            raise _error(*line["error"])
         else:
-            return words["answer"]
+            answer: object = line["answer"]
+            return answer
     raise EOFError
 
 
 def _error(kind: str, message: str) -> Exception:
-    """An error of the child's, as ours."""
-    known = {"ValueError": ValueError, "TypeError": TypeError, "RuntimeError": RuntimeError}
-    found = getattr(errors, kind, None) or known.get(kind)
-    return found(message) if found else WealError(f"a mistake in weal: {kind}: {message}")
+    """The child's error as an exception of this process."""
+    builtin = {"ValueError": ValueError, "TypeError": TypeError, "RuntimeError": RuntimeError}
+    found = getattr(errors, kind, None) or builtin.get(kind)
+    return found(message) if found else WealError(f"a bug in weal: {kind}: {message}")

@@ -1,34 +1,39 @@
-"""The jobs of a server: submitted, wanted, looked up, cancelled.
+"""The worker of a server: queues of jobs, each with a thread and a runner of its own.
 
-There are three queues, each with a runner of its own (`job_queue`), started with its first job:
+    model     jobs that need a model: asks, exports, pictures, and results that the pages show
+    tables    tables of candidates that people upload
+    labels    worksheets that come back: they wait for no table and for no model
 
-    model     what needs a model: asks, exports, pictures, and what the pages want to show
-    tables    tables of candidates that people bring
-    labels    worksheets that come back, checked and kept: they wait for no table and no model
+Each queue is started with its first job. Jobs that a person waits for come before the results of
+the pages; the second job of a person comes after the first job of everybody else, so nobody waits
+for the many jobs of another. A job ends with its answer, with its error, when it is cancelled, or
+at its time limit (`WEAL_MAX_JOB_SECONDS`).
 
-A person has 50 unfinished jobs at the most, and all have 200. Of those that have ended, the last
-are remembered: pictures apart, since they are made again in a moment; and of the others, whoever
-has most loses the oldest.
+A person may have 50 unfinished jobs, and all people together 200. The last finished jobs are kept;
+when there are too many, the person with the most of them loses the oldest. Pictures are counted
+apart, since they are quickly drawn again.
 """
 
+import itertools
 import secrets
 import threading
+import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from weal.errors import NotAllowed, WealError
-from weal.limits import read_limits
+from weal.limits import read_limits, variable
 from weal.web.job_context import Arguments
-from weal.web.job_queue import Cancelled, Job, JobQueue
 from weal.web.job_runners import Runner
 
 QUEUES = {"look": "tables", "make": "tables", "add": "tables", "preview": "labels",
           "tell_file": "labels"}  # fmt: skip
 PICTURES = ("near", "effect", "map")
-MAX_FINISHED_JOBS = 200  # jobs that have ended, and as many pictures
-UNFINISHED_EACH, UNFINISHED = 50, 200  # jobs of one person, and of all
-
-
+MAX_FINISHED_JOBS = 200  # and as many pictures
+MAX_JOBS_PER_PERSON, MAX_JOBS = 50, 200  # unfinished
+CLOSE_SECONDS = 2.0  # for a job of this process to end; a child process is killed at once
+STOP_TRIES, STOP_PAUSE_SECONDS = 500, 0.02  # how often a runner is told to stop
 TITLES = {
     "ask": "Choosing rows",
     "take": "Asking for a row",
@@ -51,96 +56,244 @@ TITLES = {
 }
 
 
+class Cancelled(WealError):
+    """A job was cancelled by the person who started it."""
+
+
 class TooManyJobs(WealError):
-    """A person who has too many jobs that have not ended."""
+    """A person, or everybody together, has too many unfinished jobs."""
 
 
-def title_of(job: Job) -> str:
-    """What a job does, in a few words."""
-    return TITLES.get(job.kind, "Working")
+@dataclass(slots=True, eq=False)
+class Job:
+    """A job: its arguments, its progress, and its answer or error."""
+
+    id: str  # empty for a result that pages show, which nobody waits for
+    kind: str
+    arguments: Arguments
+    who: str = ""  # the person who started it
+    queue: str = ""
+    progress: tuple[str, int, int] | None = None
+    answer: object = None
+    error: Exception | None = None
+    finished: threading.Event = field(default_factory=threading.Event)
+    started: float | None = None
+    order: tuple[bool, int, int] = (False, 0, 0)
+    rerun: int | None = None  # the event after which the same result is needed again
+
+    @property
+    def seconds(self) -> float | None:
+        """Seconds since the job started; None while it waits."""
+        return None if self.started is None else time.monotonic() - self.started
+
+    @property
+    def title(self) -> str:
+        """What the job does, for people."""
+        return TITLES.get(self.kind, "Working")
+
+
+class JobQueue:
+    """A queue of jobs that one runner runs one after the other."""
+
+    _numbers = itertools.count()
+
+    def __init__(self, runner: Runner, finish: Callable[[Job], None], seconds: float) -> None:
+        self._runner, self._finish, self._seconds = runner, finish, seconds
+        self._change = threading.Condition()
+        self._waiting: list[Job] = []
+        self._running: Job | None = None
+        self._closed = False
+        self._thread = threading.Thread(target=self._run_jobs, name="weal jobs", daemon=True)
+        self._thread.start()
+
+    def put(self, job: Job) -> None:
+        """Add a job."""
+        with self._change:
+            own = sum(one.who == job.who for one in self._list_jobs())
+            job.order = (not job.id, own if job.id else 0, next(self._numbers))
+            self._waiting.append(job)
+            self._change.notify()
+
+    def jobs(self) -> list[Job]:
+        """The running job, then the waiting ones in their order."""
+        with self._change:
+            return self._list_jobs()
+
+    def _list_jobs(self) -> list[Job]:
+        running = [self._running] if self._running else []
+        return running + sorted(self._waiting, key=lambda job: job.order)
+
+    def stop(self, job: Job, error: Exception) -> bool:
+        """End a waiting or running job with this error; False if it has ended already."""
+        with self._change:
+            if job is not self._running and job not in self._waiting:
+                return False
+            job.error = error
+            is_waiting = job in self._waiting
+            if is_waiting:
+                self._waiting.remove(job)
+        if is_waiting:
+            self._finish(job)
+        else:
+            self._stop_runner(job)
+        return True
+
+    def _stop_runner(self, job: Job) -> None:
+        """Tell the runner to stop until the job has ended: the job may not have begun yet.
+
+        The lock ensures that no other job is stopped. Nothing is waited for under it.
+        """
+        for _ in range(STOP_TRIES):
+            with self._change:
+                if job is not self._running:
+                    return
+                self._runner.stop()
+            time.sleep(STOP_PAUSE_SECONDS)
+
+    def close(self) -> None:
+        """Stop the thread; a running job is given up."""
+        with self._change:
+            self._closed = True
+            self._change.notify()
+        until = time.monotonic() + CLOSE_SECONDS
+        while self._thread.is_alive() and time.monotonic() < until:
+            self._runner.close()  # repeatedly: the thread may have started a child meanwhile
+            self._thread.join(0.1)
+
+    def _run_jobs(self) -> None:
+        while (job := self._next()) is not None:
+            self._run_within_limit(job)
+            self._finish(job)
+
+    def _next(self) -> Job | None:
+        with self._change:
+            self._change.wait_for(lambda: self._closed or self._waiting)
+            if self._closed:
+                return None
+            job = min(self._waiting, key=lambda one: one.order)
+            self._waiting.remove(job)
+            self._running, job.started = job, time.monotonic()
+            return job
+
+    def _run_within_limit(self, job: Job) -> None:
+        """Run a job with its time limit; without a timer the job fails and is not run."""
+        timer = threading.Timer(self._seconds, self.stop, (job, _out_of_time(self._seconds)))
+        timer.daemon = True
+        try:
+            timer.start()
+        except RuntimeError as error:  # the process may start no more threads
+            failure = WealError(f"the server is overloaded ({error}): try again later")
+            return self._end(job, failure)
+        self._run(job)
+        timer.cancel()
+        timer.join()
+
+    def _run(self, job: Job) -> None:
+        def report(what: str, done: int, total: int) -> None:
+            job.progress = (what, done, total)
+
+        failure: Exception | None = None
+        try:
+            job.answer = self._runner(job.kind, job.arguments, report)
+        except Exception as error:  # noqa: BLE001  raised in the view that waits for the job
+            failure = error
+        self._end(job, failure)
+
+    def _end(self, job: Job, failure: Exception | None) -> None:
+        with self._change:
+            self._running = None
+            job.error = failure and (job.error or failure)  # an answer counts despite a late stop
+
+
+def _out_of_time(limit: float) -> WealError:
+    return WealError(
+        f"this job was stopped after {limit:g} seconds, the time limit of this server: split the "
+        f"work, or start weal serve with a larger {variable('job_seconds')}"
+    )
 
 
 class Worker:
-    """The jobs of a server, in their queues."""
+    """All jobs of a server: submit, look up, list and cancel them."""
 
     def __init__(self, make_runner: Callable[[], Runner]) -> None:
         self._make_runner, self.seconds = make_runner, read_limits().job_seconds
         self._lock = threading.RLock()
         self._queues: dict[str, JobQueue] = {}
         self._jobs: OrderedDict[str, Job] = OrderedDict()
-        self._wanted: dict[tuple[str, str], Job] = {}  # results that are on their way
+        self._pending: dict[tuple[str, str], Job] = {}  # results of pages, by kind and campaign
         self._failed: dict[tuple[str, str], tuple[int, str]] = {}
 
-    def submit(self, kind: str, given: Arguments, key: str | None = None, who: str = "") -> Job:
-        """A job that somebody waits for; the same key again is the same job."""
+    def submit(self, kind: str, arguments: Arguments, key: str | None = None, who: str = "") -> Job:
+        """A job that a person waits for; the same key again returns the same job."""
         with self._lock:
             id_ = key or secrets.token_hex(16)
             if id_ in self._jobs:
                 return self._jobs[id_]
-            self._check_room(who)
-            job = self._jobs[id_] = Job(id_, kind, given, who, QUEUES.get(kind, "model"))
+            self._check_capacity(who)
+            job = Job(id_, kind, arguments, who, QUEUES.get(kind, "model"))
             self._queue(job.queue).put(job)
+            self._jobs[id_] = job
             return job
 
     def job(self, id_: str) -> Job | None:
-        """The job with this id, if it is still remembered."""
+        """The job with this id, if it is still kept."""
         with self._lock:
             return self._jobs.get(id_)
 
     def forget(self, job: Job) -> None:
-        """Remember a job no longer."""
+        """Drop a job from those that are kept."""
         with self._lock:
             if self._jobs.get(job.id) is job:
                 del self._jobs[job.id]
 
-    def check_room(self, who: str) -> None:
-        """TooManyJobs where no further job of this person is taken."""
+    def check_capacity(self, who: str) -> None:
+        """Raise TooManyJobs if this person can submit no further job."""
         with self._lock:
-            self._check_room(who)
+            self._check_capacity(who)
 
-    def unfinished(self) -> list[Job]:
-        """All jobs that have not ended, queue by queue, in the order in which they are done."""
+    def unfinished_jobs(self) -> list[Job]:
+        """All unfinished jobs, queue by queue, in the order in which they run."""
         with self._lock:
             queues = list(self._queues.values())
         return [job for queue in queues for job in queue.jobs()]
 
-    def ahead(self, job: Job) -> int:
-        """How many jobs come before this one in its queue."""
+    def jobs_ahead(self, job: Job) -> int:
+        """The number of jobs before this one in its queue."""
         jobs = self._queue(job.queue).jobs()
         return jobs.index(job) if job in jobs else 0
 
     def cancel(self, job: Job, who: str) -> bool:
-        """End a job that this person started; False: it had ended. NotAllowed for another's."""
+        """End a job that this person started; False if it had ended. NotAllowed for others'."""
         if not job.id or not who or job.who != who:
             raise NotAllowed("only the person who started a job can cancel it")
         words = "this job was cancelled: what it had saved by then is kept, the rest is not"
         return self._queue(job.queue).stop(job, Cancelled(words))
 
-    def want(self, kind: str, name: str, seq: int) -> None:
-        """A result of a campaign, found after `seq` events, when there is time for it."""
+    def request_result(self, kind: str, name: str, seq: int) -> None:
+        """Queue the computation of a campaign's result as of event `seq`, without waiting."""
         with self._lock:
-            under_way = self._wanted.get((kind, name))
-            if under_way is None and not self.trouble(kind, name, seq):
-                self._want(kind, name, seq)
-            elif under_way is not None and under_way.started:  # it may have looked too early
-                under_way.later = seq
+            pending = self._pending.get((kind, name))
+            if pending is None and not self.failure(kind, name, seq):
+                self._queue_result(kind, name, seq)
+            elif pending is not None and pending.started:  # it may have read older events
+                pending.rerun = seq
 
-    def _want(self, kind: str, name: str, seq: int) -> None:
-        given = {"name": name, "seq": seq}
-        job = self._wanted[kind, name] = Job("", kind, given, queue="model")
+    def _queue_result(self, kind: str, name: str, seq: int) -> None:
+        job = Job("", kind, {"name": name, "seq": seq}, queue="model")
         self._queue(job.queue).put(job)
+        self._pending[kind, name] = job
 
-    def trouble(self, kind: str, name: str, seq: int) -> str | None:
-        """Why there is no such result after these events; None: nothing went wrong."""
+    def failure(self, kind: str, name: str, seq: int) -> str | None:
+        """Why this result could not be computed as of that event; None if nothing went wrong."""
         past, message = self._failed.get((kind, name), (-1, ""))
         return message if past == seq else None
 
-    def wanted(self, kind: str, name: str) -> Job | None:
-        """The job that looks for this result, if it is on its way."""
-        return self._wanted.get((kind, name))
+    def pending_job(self, kind: str, name: str) -> Job | None:
+        """The job that computes this result, if there is one."""
+        return self._pending.get((kind, name))
 
     def close(self) -> None:
-        """Stop; what is under way is given up."""
+        """Stop all queues; running jobs are given up."""
         with self._lock:
             queues = list(self._queues.values())
         for queue in queues:
@@ -149,25 +302,25 @@ class Worker:
     def _queue(self, name: str) -> JobQueue:
         with self._lock:
             if name not in self._queues:
-                self._queues[name] = JobQueue(self._make_runner(), self._settle, self.seconds)
+                self._queues[name] = JobQueue(self._make_runner(), self._finish, self.seconds)
             return self._queues[name]
 
-    def _check_room(self, who: str) -> None:
+    def _check_capacity(self, who: str) -> None:
         waiting = [job for job in self._jobs.values() if not job.finished.is_set()]
-        mine = sum(job.who == who for job in waiting)
-        if mine >= UNFINISHED_EACH or len(waiting) >= UNFINISHED:
-            whose = f"you have {mine}" if mine >= UNFINISHED_EACH else f"there are {len(waiting)}"
-            raise TooManyJobs(f"{whose} jobs that have not ended: wait, or cancel some (page Jobs)")
+        own = sum(job.who == who for job in waiting)
+        if own >= MAX_JOBS_PER_PERSON or len(waiting) >= MAX_JOBS:
+            whose = f"you have {own}" if own >= MAX_JOBS_PER_PERSON else f"there are {len(waiting)}"
+            raise TooManyJobs(f"{whose} unfinished jobs: wait, or cancel some (page Jobs)")
 
-    def _settle(self, job: Job) -> None:
+    def _finish(self, job: Job) -> None:
         with self._lock:
             if not job.id:
-                self._found(job, (job.kind, str(job.given["name"])))
+                self._record_result(job, (job.kind, job.arguments["name"]))
             job.finished.set()
-            self._forget(job.kind in PICTURES)
+            self._drop_finished(job.kind in PICTURES)
 
-    def _forget(self, pictures: bool) -> None:
-        """Forget jobs that have ended beyond those that are remembered."""
+    def _drop_finished(self, pictures: bool) -> None:
+        """Drop the oldest finished job of the person with most of them, if there are too many."""
         ended = [
             job
             for job in self._jobs.values()
@@ -177,10 +330,11 @@ class Worker:
             [(most, _)] = Counter(job.who for job in ended).most_common(1)
             del self._jobs[next(job.id for job in ended if job.who == most)]
 
-    def _found(self, job: Job, wanted: tuple[str, str]) -> None:
-        """A result is there, or cannot be; it is looked for again where labels came meanwhile."""
+    def _record_result(self, job: Job, key: tuple[str, str]) -> None:
+        """Note a failure; compute the result again if events came meanwhile."""
+        seq = job.arguments["seq"]
         if job.error is not None:
-            self._failed[wanted] = (job.given["seq"], str(job.error))
-        self._wanted.pop(wanted, None)
-        if job.later is not None and job.later != job.given["seq"]:
-            self._want(*wanted, job.later)
+            self._failed[key] = (seq, str(job.error))
+        self._pending.pop(key, None)
+        if job.rerun is not None and job.rerun != seq:
+            self._queue_result(*key, job.rerun)

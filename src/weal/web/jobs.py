@@ -1,29 +1,28 @@
-"""Jobs of the pages Watch and Explore: what the model makes of labels and candidates.
+"""The functions of the jobs: work that needs numerics, which the server itself does not import.
 
-measured    every label beside what the others made of it, and what guessing the mean gives
-explore     all candidates with cells and predictions, in a file of its own (`candidate_search`)
-near        the measured rows nearest to one row, side by side with it
-effect      what one input does; `map`: two together
+A job is a function of the context, its arguments and a progress callback; its answer is JSON. The
+results of `CACHED_JOBS` are written for a campaign (`server_folder.JobResults`) and shown by pages,
+which never wait for them; `REQUESTED_JOBS` are jobs that a person waits for.
 
-What the worker can do: work that needs numerics, so that the server itself stays small and free.
-
-A job is a function of the shelf, its arguments and a callback that says how far it is; its answer
-is JSON. Jobs of `CACHED_JOBS` keep what they found for a campaign (`kept`), and answer nothing;
-whoever looks at a page has asked for them, and none waits. `REQUESTED_JOBS` is what somebody waits
-for.
+    rows        cells of the candidates                    near     measured rows nearest to a row
+    why         reasons for the suggestions                effect   partial dependence on one input
+    status      the same as `weal status`                  map      the same on two inputs
+    measured    labels against leave-one-out predictions   ask, take, change, export
+    explore     all candidates with predictions            `table_jobs`: tables and worksheets
 """
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from weal.campaign.campaign import Campaign
+from weal.campaign.export import export as write_export
 from weal.campaign.export import frame
-from weal.campaign.ledger import Ledger
+from weal.campaign.ledger import Ledger, LedgerLabel
+from weal.campaign.replay import Pool
 from weal.campaign.session import Session
 from weal.campaign.suggestions import explain
 from weal.core.arrays import Array, root_mean_square
@@ -34,70 +33,77 @@ from weal.diagnostics.leave_one_out import baseline
 from weal.diagnostics.suspects import beside_others
 from weal.progress import Progress
 from weal.web import candidate_search, table_jobs
-from weal.web.job_context import Arguments, JobContext
-from weal.web.server_folder import plain_cells
+from weal.web.job_context import (
+    Arguments,
+    AxisJson,
+    EffectJson,
+    Explained,
+    FileJson,
+    JobContext,
+    MapJson,
+    MeasuredJson,
+    MeasuredPoint,
+    NeighbourJson,
+)
+from weal.web.server_folder import Cells, plain_cells
 
-MOST_POINTS = 1500  # labels that are drawn: beyond, some of them, evenly by time
-EFFECT_OVER, EFFECT_VALUES = 200, 41  # candidates that an effect is the mean over, and its values
-MAP_OVER, MAP_VALUES = 40, 21
+MAX_POINTS = 1500  # labels that are drawn; of more, a subset evenly spaced in time
+EFFECT_CANDIDATES, EFFECT_VALUES = 200, 41  # candidates averaged over, and values of the input
+MAP_CANDIDATES, MAP_VALUES = 40, 21
 _MAP_SAMPLE_KEY = 21  # part of the random key of these candidates
 
 
-def predicted_against_measured(shelf: JobContext, given: Arguments, progress: Progress) -> None:
-    """Labels beside what the others made of them; nothing before there is a model."""
-    campaign = shelf.campaign(given["name"])
+def predicted_against_measured(
+    context: JobContext, arguments: Arguments, progress: Progress
+) -> None:
+    """Write the labels with their leave-one-out predictions; none before there is a model."""
+    campaign = context.campaign(arguments["name"])
     session = campaign.session
     seq = session.ledger.seq
-    if not session.state.fitted:
-        nothing = {"points": [], "n": 0, "baseline": None, "explained": None}
-        shelf.keep(campaign, "measured", seq, nothing)
-        return
-    model = session.model
-    alone, right = beside_others(model, INTERVAL_LEVEL), model.fold.right
-    y = model.scaling.means(model.fold.seen.y)
-    names = [label.name for label in session.state.labels.told]
-    rows = np.unique(np.linspace(0, len(y) - 1, min(len(y), MOST_POINTS)).astype(int)).tolist()
-    points = [
-        {"id": str(names[n]), "y": y[n], "mean": alone.mean[n], "low": alone.low[n],
-         "high": alone.high[n]}
-        for n in rows
-    ]  # fmt: skip
-    worth = _worth(y[right], alone.mean[right])  # of the labels that are believed, as in status
-    found = {"points": [_finite(point) for point in points], "n": len(y), **worth}
-    shelf.keep(campaign, "measured", seq, found)
+    found: MeasuredJson = {"points": [], "n": 0, "baseline": None, "explained": None}
+    if session.state.fitted:
+        model = session.model
+        alone, right = beside_others(model, INTERVAL_LEVEL), model.fold.right
+        y = model.scaling.means(model.fold.seen.y)
+        names = [label.name for label in session.state.labels.told]
+        rows = np.unique(np.linspace(0, len(y) - 1, min(len(y), MAX_POINTS)).astype(int)).tolist()
+        points: list[MeasuredPoint] = [
+            {"id": str(names[n]), "y": _finite(y[n]), "mean": _finite(alone.mean[n]),
+             "low": _finite(alone.low[n]), "high": _finite(alone.high[n])}
+            for n in rows
+        ]  # fmt: skip
+        # of the labels that are trusted, as in status
+        found = {"points": points, "n": len(y), **_explained_variance(y[right], alone.mean[right])}
+    context.results.write_result(campaign.name, "measured", seq, found)
 
 
-def _worth(y: Any, mean: Any) -> dict[str, float | None]:
-    """What guessing the mean of the other labels gives, and the share that the model explains."""
-    t = len(y)
-    if t < 2 or not float(np.ptp(y)):
+def _explained_variance(y: Array, mean: Array) -> Explained:
+    """The error of predicting the mean of the other labels, and the variance explained."""
+    if len(y) < 2 or not float(np.ptp(y)):
         return {"baseline": None, "explained": None}
     guess = baseline(y)
     explained = 1.0 - (root_mean_square(y - mean) / guess) ** 2
     return {"baseline": guess, "explained": max(explained, 0.0)}
 
 
-def _finite(point: dict[str, Any]) -> dict[str, Any]:
-    """The same as JSON can say it."""
-    return {
-        name: (float(one) if math.isfinite(one) else None) if name != "id" else one
-        for name, one in point.items()
-    }
+def _finite(value: float) -> float | None:
+    """The number, or None where JSON has no such number."""
+    return float(value) if math.isfinite(value) else None
 
 
-def explore(shelf: JobContext, given: Arguments, progress: Progress) -> None:
-    """All candidates with cells and predictions, for a page that searches and sorts them."""
-    campaign = shelf.campaign(given["name"])
+def explore(context: JobContext, arguments: Arguments, progress: Progress) -> None:
+    """Write all candidates with cells and predictions for the page that searches them."""
+    campaign = context.campaign(arguments["name"])
     seq = campaign.ledger.seq
     progress("predicting the candidates", 0, 2)
     columns, rows = _candidate_rows(campaign)
     progress("predicting the candidates", 1, 2)
-    path = shelf.kept.path(campaign.name, candidate_search.CANDIDATES_FILE)
+    path = context.results.path(campaign.name, candidate_search.CANDIDATES_FILE)
     candidate_search.write(path, seq, columns, rows)
 
 
-def _candidate_rows(campaign: Campaign) -> tuple[list[str], Any]:
-    """Names of the columns as they came, and a row for each candidate."""
+def _candidate_rows(campaign: Campaign) -> tuple[list[str], Iterable[Sequence[object]]]:
+    """Names of the table's columns, and a row for each candidate."""
     session = campaign.session
     found = frame(campaign, "predictions") if session.state.fitted else None
     names = list(dict.fromkeys(name for part in session.pool.parts for name in part.columns))
@@ -111,7 +117,7 @@ def _candidate_rows(campaign: Campaign) -> tuple[list[str], Any]:
     return names, ((one, _mean_label(labels.get(one)), *p, *cells) for one, p, cells in every)
 
 
-def _prediction_cells(session: Session, names: list[str]) -> Iterator[tuple[Any, ...]]:
+def _prediction_cells(session: Session, names: list[str]) -> Iterator[tuple[object, ...]]:
     """The cells of each candidate, in the order of these names."""
     for part in session.pool.parts:
         gaps = [None] * len(part)
@@ -120,18 +126,20 @@ def _prediction_cells(session: Session, names: list[str]) -> Iterator[tuple[Any,
         )
 
 
-def _mean_label(several: Any) -> float | None:
-    return sum(told.y for told in several) / len(several) if several else None
+def _mean_label(labels: Sequence[LedgerLabel] | None) -> float | None:
+    return sum(label.y for label in labels) / len(labels) if labels else None
 
 
-def neighbours_of(shelf: JobContext, given: Arguments, progress: Progress) -> list[dict[str, Any]]:
+def neighbours_of(
+    context: JobContext, arguments: Arguments, progress: Progress
+) -> list[NeighbourJson]:
     """The measured rows nearest to this one, with their cells."""
-    session = shelf.campaign(given["name"]).session
+    session = context.campaign(arguments["name"]).session
     state = session.state
-    if given["id"] not in state.candidates.index:
+    if arguments["id"] not in state.candidates.index:
         return []
     model = session.model if state.fitted else None
-    (found,) = neighbours(state, model, [given["id"]])
+    (found,) = neighbours(state, model, [arguments["id"]])
     return [
         {"id": str(one.id), "label": one.label, "words": one.words,
          "cells": _inputs(session, one.id)}
@@ -139,156 +147,164 @@ def neighbours_of(shelf: JobContext, given: Arguments, progress: Progress) -> li
     ]  # fmt: skip
 
 
-def _inputs(session: Session, id_: Any) -> dict[str, Any]:
-    """A row's cells but id and target, as JSON can say them."""
+def _inputs(session: Session, id_: Hashable) -> Cells:
+    """The cells of a row without id and target, as JSON values."""
     plan, row = session.pool.plan, session.pool.row(session.state.candidates.index[id_])
     apart = (plan.id_column, plan.target)
     return plain_cells({name: cell for name, cell in row.items() if name not in apart})
 
 
-def effect_of(shelf: JobContext, given: Arguments, progress: Progress) -> dict[str, Any] | None:
-    """What one input does to what is expected, with its band; None before there is a model."""
-    session = shelf.campaign(given["name"]).session
+def effect_of(context: JobContext, arguments: Arguments, progress: Progress) -> EffectJson | None:
+    """Partial dependence on one input, with its sd; None before there is a model."""
+    session = context.campaign(arguments["name"]).session
     if not session.state.fitted:
         return None
-    axis, over = _axis(session, given["input"], EFFECT_VALUES), _sample(session, EFFECT_OVER)
+    axis, over = (
+        _axis(session, arguments["input"], EFFECT_VALUES),
+        _sample(session, EFFECT_CANDIDATES),
+    )
     mean, sd = effect(session.model, over, axis)
     return {**_axis_to_json(axis), "mean": mean.tolist(), "sd": sd.tolist(), "over": len(over)}
 
 
-def map_of(shelf: JobContext, given: Arguments, progress: Progress) -> dict[str, Any] | None:
-    """What is expected over two inputs, row by row of the second; None before there is a model."""
-    session = shelf.campaign(given["name"]).session
+def map_of(context: JobContext, arguments: Arguments, progress: Progress) -> MapJson | None:
+    """Partial dependence on two inputs; None before there is a model."""
+    session = context.campaign(arguments["name"]).session
     if not session.state.fitted:
         return None
-    one, other = (_axis(session, given[which], MAP_VALUES) for which in ("x", "y"))
-    over = _sample(session, MAP_OVER)
+    one, other = (_axis(session, name, MAP_VALUES) for name in (arguments["x"], arguments["y"]))
+    over = _sample(session, MAP_CANDIDATES)
     mean, _ = surface(session.model, over, one, other)
     return {"x": _axis_to_json(one), "y": _axis_to_json(other), "mean": mean.tolist(),
             "over": len(over), "points": _labelled_points(session, one, other)}  # fmt: skip
 
 
-def _axis(session: Session, name: str, most: int) -> EffectInput:
+def _axis(session: Session, name: str, values: int) -> EffectInput:
     plan = session.pool.plan
     _, X = session.state.candidates.sample(session.state.settings.seed)
-    return axis_of(name, X, plan.names, plan, most)
+    return axis_of(name, X, plan.names, plan, values)
 
 
-def _sample(session: Session, most: int) -> Array:
-    return sample(session.state, most, _MAP_SAMPLE_KEY)
+def _sample(session: Session, size: int) -> Array:
+    return sample(session.state, size, _MAP_SAMPLE_KEY)
 
 
-def _axis_to_json(axis: EffectInput) -> dict[str, Any]:
-    """An input as pictures need it."""
+def _axis_to_json(axis: EffectInput) -> AxisJson:
     origin = axis.origin.isoformat() if axis.origin else None
     levels = {"flag": ["no", "yes"]}.get(axis.kind, list(axis.names))
     return {"name": axis.name, "values": axis.values.tolist(), "origin": origin, "log": axis.log,
             "levels": levels[: len(axis.values)]}  # fmt: skip
 
 
-def _labelled_points(session: Session, *axes: EffectInput) -> list[list[Any]]:
-    """Where the measured rows lie on a map: id, both places, label."""
+def _labelled_points(
+    session: Session, *axes: EffectInput
+) -> list[tuple[str, float, float, float | None]]:
+    """The measured rows on a map: id, x, y, label."""
     labels, candidates = session.ledger.labels, session.state.candidates
-    names = [name for name in labels if name in candidates.index][-MOST_POINTS:]
+    names = [name for name in labels if name in candidates.index][-MAX_POINTS:]
     X = candidates.inputs(names)
     scales = {column.name: column.scale for column in session.pool.plan.columns}
     where = [
         X[:, axis.at].argmax(axis=1) if axis.names else X[:, axis.at[0]] * scales[axis.name]
         for axis in axes
     ]
-    return [[name, float(x), float(y), _mean_label(labels[name])]
+    return [(name, float(x), float(y), _mean_label(labels[name]))
             for name, x, y in zip(names, *where, strict=True)]  # fmt: skip
 
 
-CACHED_MODEL_JOBS = {"measured": predicted_against_measured, "explore": explore}
-MODEL_JOBS = {"near": neighbours_of, "effect": effect_of, "map": map_of}
-
-
-def rows(shelf: JobContext, given: Arguments, progress: Progress) -> None:
-    """The cells of all candidates; of many in files, of those that something happened to."""
-    campaign = shelf.campaign(given["name"])
+def rows(context: JobContext, arguments: Arguments, progress: Progress) -> None:
+    """Write the cells of all candidates; of a large pool in files, only of rows with events."""
+    campaign = context.campaign(arguments["name"])
     session = campaign.session
     pool, ledger = session.pool, session.ledger
     found = _pool_cells(pool) if pool.fits_one_table else _rows_touched(pool, ledger)
-    shelf.kept.keep_rows(campaign.name, ledger.seq, found)
+    context.results.write_rows(campaign.name, ledger.seq, found)
 
 
-def _rows_touched(pool: Any, ledger: Ledger) -> Iterator[tuple[str, str]]:
-    """The cells of rows that are labelled, out or skipped."""
-    met = dict.fromkeys([*ledger.leases, *ledger.skipped, *ledger.labels])
-    for name, row in pool.cells(list(met)).items():
+def _rows_touched(pool: Pool, ledger: Ledger) -> Iterator[tuple[str, str]]:
+    """The cells of rows that are labelled, leased or skipped."""
+    names = dict.fromkeys([*ledger.leases, *ledger.skipped, *ledger.labels])
+    for name, row in pool.cells(list(names)).items():
         yield name, json.dumps(plain_cells(row))
 
 
-def _pool_cells(pool: Any) -> Iterator[tuple[str, str]]:
+def _pool_cells(pool: Pool) -> Iterator[tuple[str, str]]:
     ids = iter(pool.ids)
     for part in pool.parts:
         columns = {name: part.cells(name) for name in part.columns}
         for n in range(len(part)):
             row = {name: cells[n] for name, cells in columns.items()}
-            yield next(ids), json.dumps(plain_cells(row))
+            yield str(next(ids)), json.dumps(plain_cells(row))
 
 
-def why(shelf: JobContext, given: Arguments, progress: Progress) -> None:
-    """Why the rows that are out were asked, in sentences."""
-    campaign = shelf.campaign(given["name"])
+def why(context: JobContext, arguments: Arguments, progress: Progress) -> None:
+    """Write the reasons for the leased rows, as sentences."""
+    campaign = context.campaign(arguments["name"])
     session = campaign.session
     ledger = session.ledger
-    asked = explain(session, ledger.open_leases(shelf.store.now()))
+    asked = explain(session, ledger.open_leases(context.store.now()))
     found = {str(ledger.leases[one.id].seq): list(one.sentences) for one in asked}
-    shelf.keep(campaign, "why", ledger.seq, found)
+    context.results.write_result(campaign.name, "why", ledger.seq, found)
 
 
-def status(shelf: JobContext, given: Arguments, progress: Progress) -> None:
-    """How far the campaign is, as `weal status` has it."""
-    campaign = shelf.campaign(given["name"])
+def status(context: JobContext, arguments: Arguments, progress: Progress) -> None:
+    """Write the status of the campaign, as `weal status` shows it."""
+    campaign = context.campaign(arguments["name"])
     seq = campaign.ledger.seq
     found = campaign.status(progress=progress)
-    shelf.keep(campaign, "status", seq, {**found.to_dict(), "lines": found.lines()})
+    shown = {**found.to_dict(), "lines": found.lines()}
+    context.results.write_result(campaign.name, "status", seq, shown)
 
 
-def ask(shelf: JobContext, given: Arguments, progress: Progress) -> list[str]:
-    """Rows to measure next: asked when this returns, whoever still looks."""
-    campaign = shelf.campaign(given["name"], given["who"])
-    how = {"check": given.get("check", False), "key": given.get("form")}
-    ids: list[str] = campaign.ask(given["n"], **how)
+def ask(context: JobContext, arguments: Arguments, progress: Progress) -> list[str]:
+    """Lease the next rows to measure; their ids."""
+    campaign = context.campaign(arguments["name"], arguments["who"])
+    check, key = arguments.get("check", False), arguments.get("form")
+    ids: list[str] = campaign.ask(arguments["n"], check=check, key=key)
     return ids
 
 
-def take(shelf: JobContext, given: Arguments, progress: Progress) -> list[str]:
-    """Ask for this very row."""
-    ids: list[str] = shelf.campaign(given["name"], given["who"]).ask_for([given["id"]])
-    return ids
+def take(context: JobContext, arguments: Arguments, progress: Progress) -> list[str]:
+    """Lease this very row."""
+    campaign = context.campaign(arguments["name"], arguments["who"])
+    return campaign.ask_for([arguments["id"]])
 
 
-def change(shelf: JobContext, given: Arguments, progress: Progress) -> None:
+def change(context: JobContext, arguments: Arguments, progress: Progress) -> None:
     """Change settings."""
-    shelf.campaign(given["name"], given["who"]).change(**given["changes"])
+    campaign = context.campaign(arguments["name"], arguments["who"])
+    campaign.change(**arguments["changes"])
 
 
-def export(shelf: JobContext, given: Arguments, progress: Progress) -> dict[str, Any]:
-    """Write a table of the campaign to a place of the server's; what it is to be called."""
-    from weal.campaign.export import export
-
-    campaign, path = shelf.campaign(given["name"]), Path(given["path"])
-    rows = export(campaign, given["what"], path)
-    return {"file": path.stem, "called": f"{given['name']}-{given['what']}{path.suffix}", "n": rows}
+def export(context: JobContext, arguments: Arguments, progress: Progress) -> FileJson:
+    """Write a table of the campaign to a file of the server."""
+    name, what, path = arguments["name"], arguments["what"], Path(arguments["path"])
+    write_export(context.campaign(name), what, path)
+    return {"file": path.stem, "called": f"{name}-{what}{path.suffix}"}
 
 
-Job = Callable[[JobContext, Arguments, Progress], Any]
-CACHED_JOBS: dict[str, Job] = {"rows": rows, "why": why, "status": status, **CACHED_MODEL_JOBS}
-REQUESTED_JOBS: dict[str, Job] = {
+JobFunction = Callable[[JobContext, Arguments, Progress], object]
+CACHED_JOBS: dict[str, JobFunction] = {
+    "rows": rows,
+    "why": why,
+    "status": status,
+    "measured": predicted_against_measured,
+    "explore": explore,
+}
+REQUESTED_JOBS: dict[str, JobFunction] = {
     "ask": ask,
     "take": take,
     "change": change,
     "export": export,
-    **MODEL_JOBS,
+    "near": neighbours_of,
+    "effect": effect_of,
+    "map": map_of,
     **table_jobs.TABLE_JOBS,
     **table_jobs.WORKSHEET_JOBS,
 }
-JOBS: dict[str, Job] = {**CACHED_JOBS, **REQUESTED_JOBS}
+JOBS: dict[str, JobFunction] = {**CACHED_JOBS, **REQUESTED_JOBS}
 
 
-def run(shelf: JobContext, kind: str, given: Arguments, progress: Progress) -> Any:
-    """Do one job."""
-    return JOBS[kind](shelf, given, progress)
+def run(context: JobContext, kind: str, arguments: Arguments, progress: Progress) -> object:
+    """The JSON answer of a job."""
+    return JOBS[kind](context, arguments, progress)

@@ -1,25 +1,21 @@
-"""What every request meets before any view: is it for this server, from whom, and may it write.
+"""The access middleware: the checks of every request, and the security headers of every response.
 
-    host       another name than ours, or not a plain name: 400 (DNS rebinding)
-    login      `?token=` and `?code=` become a session cookie, and the address is asked for again
+    host       400 for any other host name than ours (DNS rebinding)
+    login      `?token=` and `?code=` become a session cookie and a redirect to the address
                without them
-    visit      a session in the cookie, or a token as `Authorization: Bearer`: else 401
-    writing    a POST must come from a page of this server (its Origin is our scheme and host), be a
-               form, and its principal must be allowed to write: else 403; no other method writes
-    size       a body that is said to be too large: 413; `request_body` counts what is read
+    visit      401 without a session cookie or `Authorization: Bearer TOKEN`
+    writing    403 unless a POST comes from a page of this server (its Origin is our scheme and
+               host), is a form, and its principal may write; no other method writes
+    size       413 for a body that declares to be too large; `request_body` counts what is read
 
-Static files and /healthz are open to all. Views find the visit in the request's state. A mistake in
-a view is answered here, so that this answer has the security headers too.
-
-Answers of the server itself, and the security headers of every answer.
-
-Every answer says that nothing in it may run but our own files, and that no other site may frame it.
-A refusal is a page without anything in it but the reason; a part of a page (htmx) gets the reason
-alone, beside what is there.
+Static files and /healthz are open to all. Views find the visit in the request's state. An exception
+in a view is answered here, so that this response has the security headers too: no script or style
+but our own files, and no framing by other sites. A refusal is a page with the reason only, or for
+htmx a notice on the present page.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
@@ -57,12 +53,14 @@ _PAGE = (
 _PART = '<p class="note bad" role="alert">{reason}</p>'
 _BESIDE = (("hx-retarget", "#notice"), ("hx-reswap", "innerHTML"))
 Headers = Iterable[tuple[str, str]]
+App = Callable[[Message, Receive, Send], Awaitable[None]]
+State = dict[str, Any]  # of an ASGI request
 
 
 def with_security_headers(send: Send, path: str) -> Send:
-    """Answers with the security headers; pages are not cached."""
+    """Add the security headers to every response; pages are not cached."""
     own = dict(HEADERS) if path.startswith("/static/") else {**HEADERS, "cache-control": "no-store"}
-    more = _encoded(own.items())
+    more = _encode_headers(own.items())
 
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -73,8 +71,8 @@ def with_security_headers(send: Send, path: str) -> Send:
 
 
 async def send_redirect(send: Send, headers: Headers) -> None:
-    """See another address."""
-    found = _encoded((*headers, ("content-length", "0")))
+    """Send a redirect with these headers."""
+    found = _encode_headers((*headers, ("content-length", "0")))
     await send({"type": "http.response.start", "status": 303, "headers": found})
     await send({"type": "http.response.body", "body": b""})
 
@@ -82,30 +80,30 @@ async def send_redirect(send: Send, headers: Headers) -> None:
 async def send_reason(
     send: Send, status: int, reason: str, is_part: bool = False, close: bool = False
 ) -> None:
-    """A page, or a part of one, that gives the reason of a refusal."""
+    """Send a page, or a notice, with the reason of a refusal."""
     page = (_PART if is_part else _PAGE).format(reason=escape(reason)).encode()
     kind = (("content-type", "text/html; charset=utf-8"), ("content-length", str(len(page))))
-    found = _encoded((*kind, *(_BESIDE if is_part else ()))) + [CLOSE] * close
+    found = _encode_headers((*kind, *(_BESIDE if is_part else ()))) + [CLOSE] * close
     await send({"type": "http.response.start", "status": status, "headers": found})
     await send({"type": "http.response.body", "body": page})
 
 
-def _encoded(headers: Headers) -> list[tuple[bytes, bytes]]:
+def _encode_headers(headers: Headers) -> list[tuple[bytes, bytes]]:
     return [(key.encode(), value.encode("latin-1")) for key, value in headers]
 
 
 LOOPBACK = frozenset(("127.0.0.1", "localhost", "::1"))
 FORM_CONTENT_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
-LOGOUT = "/logout"  # what a principal that may only read may post
-ONCE = ("authorization", "content-type", "host", "origin")  # headers that may not come twice
+LOGOUT = "/logout"  # the only POST of a principal that may only read
+ONCE = ("authorization", "content-type", "host", "origin")  # ignored if they come twice
 _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?", re.IGNORECASE)
 
-MAX_COOKIES = 50  # of one name that are looked at
+MAX_COOKIES = 50  # of one name
 
 
 @dataclass(frozen=True, slots=True)
 class AccessPolicy:
-    """Who may come in."""
+    """The access rules of a server."""
 
     access: Access
     port: int
@@ -115,7 +113,7 @@ class AccessPolicy:
 
 
 class RequestRefused(Exception):
-    """A request that no view is to see."""
+    """A request that is refused before any view."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -124,7 +122,7 @@ class RequestRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A request without its body."""
+    """The method, address and headers of a request."""
 
     method: str
     scheme: str
@@ -134,39 +132,37 @@ class Head:
 
     @property
     def is_open(self) -> bool:
-        """Whether the address is open to all."""
+        """Whether the address is public."""
         is_get = self.method in ("GET", "HEAD")
         return is_get and (self.path == "/healthz" or self.path.startswith("/static/"))
 
     @property
     def is_part(self) -> bool:
-        """Whether a part of a page is asked for (htmx)."""
+        """Whether htmx asks for a part of a page."""
         return "hx-request" in self.headers
 
     def cookies(self, name: str) -> list[str]:
-        """The values of all cookies with this name; cookies of other servers may be odd."""
+        """The values of all cookies with this name; those of other servers may be malformed."""
         pairs = (one.strip().partition("=") for one in self.headers.get("cookie", "").split(";"))
         return [value.strip('"') for key, _, value in pairs if key == name][:MAX_COOKIES]
 
 
 class AccessMiddleware:
-    """The app behind its checks."""
+    """The checks around an app."""
 
-    def __init__(self, app: Any, door: AccessPolicy) -> None:
-        self.app, self.door = app, door
+    def __init__(self, app: App, policy: AccessPolicy) -> None:
+        self.app, self.policy = app, policy
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
-        if scope["type"] != "http":  # we speak nothing else
+        if scope["type"] != "http":  # no websockets
             return await send({"type": "websocket.close", "code": 1008})
-        with _answering(scope) as state:
+        with _track_request(scope) as state:
             await self._answer(scope, state, receive, with_security_headers(send, scope["path"]))
 
-    async def _answer(
-        self, scope: Message, state: dict[str, Any], receive: Receive, send: Send
-    ) -> None:
+    async def _answer(self, scope: Message, state: State, receive: Receive, send: Send) -> None:
         head = read_head(scope)
         body = Body(receive, head.headers, head.path)
         try:
@@ -181,7 +177,7 @@ class AccessMiddleware:
         await self._call_app(scope, head, body, send)
 
     async def _call_app(self, scope: Message, head: Head, body: Body, send: Send) -> None:
-        """The answer of a view; 413 reaches a client that still sends, a mistake becomes a 500."""
+        """Send the response of a view; an exception becomes 500, and 413 reaches a slow sender."""
         status = 0
 
         async def send_view(message: Message) -> None:
@@ -193,73 +189,71 @@ class AccessMiddleware:
         try:
             await self.app(scope, body.receive_limited, send_view)
         except Exception as error:
-            if status:  # half of an answer is out: the connection is closed
+            if status:  # the response has begun: the connection is closed
                 raise
-            await send_reason(send, 500, _mistake_words(error), head.is_part, close=True)
+            await send_reason(send, 500, _bug_text(error), head.is_part, close=True)
 
     def _check_host(self, head: Head) -> None:
-        if _hostname(head.headers.get("host", "")) not in self.door.hosts:
-            raise RequestRefused(400, "This address is none of this server: see --allow-host.")
+        if _hostname(head.headers.get("host", "")) not in self.policy.hosts:
+            raise RequestRefused(400, "This server has another host name: see --allow-host.")
 
     def _visit(self, head: Head) -> Visit | None:
-        access = self.door.access
+        access = self.policy.access
         kind, _, given = head.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and (visit := access.visit_by_token(given.strip())):
             return visit
-        return access.visit_by_session(head.cookies(cookie_name(self.door.port)))
+        return access.visit_by_session(head.cookies(cookie_name(self.policy.port)))
 
     def _login(self, head: Head, visit: Visit | None) -> list[tuple[str, str]]:
-        """Headers that set the cookie and lead to the address without secrets; none without any."""
+        """Headers of a login: the cookie and a redirect to the address without secrets; or none."""
         given = {key: value for key, value in head.query if key in ("token", "code")}
         if not given or head.method != "GET" or head.is_open:
             return []
         rest = [pair for pair in head.query if pair[0] not in given]
-        place = quote("/" + head.path.lstrip("/\\"))  # never //another.host
-        moved = [("location", place + (f"?{urlencode(rest)}" if rest else ""))]
+        path = quote("/" + head.path.lstrip("/\\"))  # never //another.host
+        moved = [("location", path + (f"?{urlencode(rest)}" if rest else ""))]
         token = self._check_login(given)
         if visit is not None and (token is None or token == visit.token):
-            return moved  # logged in already: reloaded, or opened again
+            return moved  # logged in already: a reload
         if token is None:
-            raise RequestRefused(401, _login_words(given))
+            raise RequestRefused(401, _login_error(given))
         return [*moved, ("set-cookie", self._new_cookie(head, token))]
 
     def _check_login(self, given: dict[str, str]) -> str | None:
-        access = self.door.access
+        access = self.policy.access
         found = access.tokens.find(given["token"]) if "token" in given else None
         return access.check_code(given["code"]) if found is None and "code" in given else found
 
     def _new_cookie(self, head: Head, token: str) -> str:
         try:
-            id_ = self.door.access.sessions.begin(token)
+            id_ = self.policy.access.sessions.begin(token)
         except OSError as error:
             raise RequestRefused(
-                503, f"The server cannot keep a session: {error.strerror}."
+                503, f"The server cannot store a session: {error.strerror}."
             ) from error
-        secure = "; Secure" if self.door.secure or head.scheme == "https" else ""
-        value = f"{cookie_name(self.door.port)}={id_}; Path=/; Max-Age={SESSION_SECONDS}"
+        secure = "; Secure" if self.policy.secure or head.scheme == "https" else ""
+        value = f"{cookie_name(self.policy.port)}={id_}; Path=/; Max-Age={SESSION_SECONDS}"
         return f"{value}; HttpOnly; SameSite=Strict{secure}"
 
     def _check(self, head: Head, visit: Visit | None, body: Body) -> None:
-        if head.is_open and visit is None and body.is_announced:
-            raise RequestRefused(400, "No body is taken here.")
+        if head.is_open and visit is None and body.has_body:
+            raise RequestRefused(400, "This address takes no request body.")
         if head.is_open:
             return
         if visit is None:
             raise RequestRefused(
-                401, "Open the address that weal serve printed: it has a token in it."
+                401, "Not logged in. Open the address that weal serve printed: it contains a token."
             )
         if head.method not in ("GET", "HEAD"):
             self._check_writing(head, visit)
-        if body.is_said_too_large:
-            raise RequestRefused(TOO_LARGE, body.too_large_words)
+        if body.is_declared_too_large:
+            raise RequestRefused(TOO_LARGE, body.too_large_text)
 
     def _check_writing(self, head: Head, visit: Visit) -> None:
-        if head.path != LOGOUT and self.door.read_only:
-            raise RequestRefused(403, "This server only shows campaigns (--read-only).")
+        if head.path != LOGOUT and self.policy.read_only:
+            raise RequestRefused(403, "This server is read-only (--read-only): nothing was saved.")
         if head.path != LOGOUT and not visit.principal.may_write:
-            raise RequestRefused(
-                403, "You logged in with a token for reading: nothing was written."
-            )
+            raise RequestRefused(403, "Your token is read-only: nothing was saved.")
         origin = head.headers.get("origin")
         if origin is not None or not visit.is_bearer:
             _check_origin(head, origin)
@@ -267,16 +261,16 @@ class AccessMiddleware:
             head.headers.get("content-type", "").partition(";")[0].strip().lower()
             not in FORM_CONTENT_TYPES
         ):
-            raise RequestRefused(403, "Only forms are taken here.")
+            raise RequestRefused(403, "This address takes only forms.")
 
 
 def read_head(scope: Message) -> Head:
-    """What a request says before its body."""
+    """The head of a request."""
     headers: dict[str, str] = {}
     for key, value in scope["headers"]:
         name, text = key.decode("latin-1"), value.decode("latin-1")
         if name in headers and name in ONCE:
-            text = ""  # given twice, it says nothing
+            text = ""  # given twice: ignored
         elif name in headers:
             text = f"{headers[name]}{'; ' if name == 'cookie' else ', '}{text}"
         headers[name] = text
@@ -285,32 +279,32 @@ def read_head(scope: Message) -> Head:
 
 
 def _check_origin(head: Head, origin: str | None) -> None:
-    """403 unless the form is from a page of this server: the same scheme, host and port."""
+    """403 unless the Origin is this server: the same scheme, host and port."""
     if not origin:
-        raise RequestRefused(403, "This form does not say which page it comes from.")
+        raise RequestRefused(403, "This form has no Origin header.")
     host = head.headers.get("host", "").lower()
     if origin.lower() == f"{head.scheme}://{host}":
         return
     if origin.lower() == f"https://{host}":
         raise RequestRefused(
             403,
-            "This page came by https, and the proxy before this server does not say so: let it "
-            "send the header X-Forwarded-Proto.",
+            "This page was loaded by https, but the proxy in front of this server does not say so: "
+            "make it send the header X-Forwarded-Proto.",
         )
     raise RequestRefused(403, "This form comes from another site.")
 
 
-def _login_words(given: dict[str, str]) -> str:
+def _login_error(given: dict[str, str]) -> str:
     if "code" in given:
         return (
-            "This link works once, for a minute after weal serve --open: open the address that "
-            "weal serve printed."
+            "This link works only once, within a minute of weal serve --open. Open the address "
+            "that weal serve printed."
         )
-    return "This token is not valid (any more): open the address that weal serve printed."
+    return "This token is not valid. Open the address that weal serve printed."
 
 
 def _hostname(host: str) -> str:
-    """The name in a Host header, without its port; empty where it is not a plain name.
+    """The name in a Host header without its port; empty if it is malformed.
 
     >>> _hostname("LAB-PC.example.org:8765"), _hostname("[::1]:80"), _hostname("evil@127.0.0.1")
     ('lab-pc.example.org', '::1', '')
@@ -320,9 +314,9 @@ def _hostname(host: str) -> str:
 
 
 @contextmanager
-def _answering(scope: Message) -> Iterator[dict[str, Any]]:
-    """The state of a request; its connection, if it says which, knows that it is being answered."""
-    state: dict[str, Any] = scope.setdefault("state", {})
+def _track_request(scope: Message) -> Iterator[State]:
+    """The state of a request; its connection is told when the request begins and ends."""
+    state: State = scope.setdefault("state", {})
     connection = state.get("connection")
     if connection is None:
         yield state
@@ -334,7 +328,7 @@ def _answering(scope: Message) -> Iterator[dict[str, Any]]:
         connection.end_request()
 
 
-def _set_authenticated(state: dict[str, Any], visit: Visit | None) -> None:
+def _set_authenticated(state: State, visit: Visit | None) -> None:
     if (connection := state.get("connection")) is not None:
         connection.set_authenticated(visit is not None)
 
@@ -342,15 +336,15 @@ def _set_authenticated(state: dict[str, Any], visit: Visit | None) -> None:
 async def _refuse(
     head: Head, refused: RequestRefused, body: Body, send: Send, is_authenticated: bool
 ) -> None:
-    """Refuse a request; without a token, little of its body is read."""
-    if body.is_announced and is_authenticated:
+    """Send a refusal; of an unauthenticated request little of the body is read."""
+    if body.has_body and is_authenticated:
         send = body.linger(send)
-    elif body.is_announced:
+    elif body.has_body:
         await body.drain()
-    close = body.is_announced and not is_authenticated
+    close = body.has_body and not is_authenticated
     await send_reason(send, refused.status, refused.reason, head.is_part, close)
 
 
-def _mistake_words(error: Exception) -> str:
+def _bug_text(error: Exception) -> str:
     kind = type(error).__name__
-    return f"A mistake in weal: {kind}. What was told is safe; please report it."
+    return f"A bug in weal: {kind}. Saved labels are safe; please report it."

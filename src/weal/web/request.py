@@ -1,24 +1,24 @@
-"""What views are given: the store's ledgers, the worker and its results, and who sits there.
+"""Request contexts: everything that a view needs, given to it by FastAPI's dependencies.
 
-Desk      of the server
-Here      of a request on one campaign (see the text of `weal.web`)
-Writing   the same for a request that writes: its form is ours, and says who
+    ServerRead      any request: person, access, pages, jobs                  (RequestContext)
+    ServerWrite     the same for a form: its token is checked and the person has a name
+    CampaignRead    a request on one campaign: also ledger, rows, results     (CampaignRequest)
+    CampaignWrite   the same for a form
 
-Ledgers of the campaigns of a store, kept up to date: each look reads what is new, and no more.
-
-Views run in threads; a ledger is frozen, so that who has it may read it for as long as it likes.
+Ledgers are cached for each campaign and read only the events that are new. Views run in threads;
+a ledger is frozen, so a view may read it for as long as it likes.
 """
 
 import hashlib
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path as FilePath
-from typing import Annotated, Any
+from typing import Annotated, Any, Unpack
 from urllib.parse import quote, unquote
 
 from fastapi import Depends, Form, HTTPException, Path, Request, Response
@@ -30,38 +30,41 @@ from weal.store.events import MAX_WHO, Event
 from weal.store.protocol import Store
 from weal.web.access import Visit
 from weal.web.candidate_search import CANDIDATES_FILE, written_after
-from weal.web.job_queue import Job
-from weal.web.job_worker import PICTURES, Worker, title_of
+from weal.web.job_context import Arguments
+from weal.web.job_worker import PICTURES, Job, Worker
 from weal.web.middleware import AccessPolicy
-from weal.web.server_folder import JobResult, JobResults
-from weal.web.token import same
+from weal.web.server_folder import Cells, JobResult, JobResults
+from weal.web.token import secrets_equal
 
-MAX_CACHED_LEDGERS = 64  # campaigns whose events are held in memory
+MAX_CACHED_LEDGERS = 64
+WHO_COOKIE = "weal-who"  # holds the name of the person
+ADDRESS_MARKS = "/?&=%:;,@+$!*'()~#[]"  # of an address that is quoted already
+JOB_WAIT_SECONDS = 0.25  # before the progress of a job is shown
 
 
 class LedgerCache:
-    """The ledgers of a store."""
+    """The ledgers and events of the campaigns of a store, up to date at every call."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
         self._lock = threading.Lock()
-        self._open: OrderedDict[str, _CachedLedger] = OrderedDict()
+        self._cached: OrderedDict[str, _CachedLedger] = OrderedDict()
 
     def ledger(self, name: str) -> Ledger:
-        """Where the campaign stands now; UnknownCampaign where there is none."""
-        return self._book(name).look(self.store)[0]
+        """The ledger of the campaign now; UnknownCampaign if there is none."""
+        return self._entry(name).read(self.store)[0]
 
-    def events(self, name: str, most: int) -> list[Event]:
+    def events(self, name: str, limit: int) -> list[Event]:
         """The last events, the newest first."""
-        return self._book(name).look(self.store)[1][: -most - 1 : -1]
+        return self._entry(name).read(self.store)[1][: -limit - 1 : -1]
 
-    def _book(self, name: str) -> "_CachedLedger":
+    def _entry(self, name: str) -> "_CachedLedger":
         with self._lock:
-            book = self._open.setdefault(name, _CachedLedger(name))
-            self._open.move_to_end(name)
-            while len(self._open) > MAX_CACHED_LEDGERS:
-                self._open.popitem(last=False)
-        return book
+            entry = self._cached.setdefault(name, _CachedLedger(name))
+            self._cached.move_to_end(name)
+            while len(self._cached) > MAX_CACHED_LEDGERS:
+                self._cached.popitem(last=False)
+        return entry
 
 
 class _CachedLedger:
@@ -71,13 +74,13 @@ class _CachedLedger:
         self._lock = threading.Lock()
         self._ledger, self._events = Ledger(name), list[Event]()
 
-    def look(self, store: Store) -> tuple[Ledger, list[Event]]:
-        """The ledger and the events, read as far as they go; anew where the store is another."""
+    def read(self, store: Store) -> tuple[Ledger, list[Event]]:
+        """Ledger and events with the new events of the store; anew if the store was replaced."""
         with self._lock:
             name = self._ledger.name
             head = store.head(name)
             if head != (self._ledger.seq, self._ledger.hash):
-                if head[0] <= self._ledger.seq:  # a copy was put in its place
+                if head[0] <= self._ledger.seq:  # the store was replaced by a copy
                     self._ledger, self._events = Ledger(name), []
                 new = store.read(name, self._ledger.seq)
                 self._ledger = apply_events(self._ledger, new)
@@ -85,114 +88,111 @@ class _CachedLedger:
             return self._ledger, self._events
 
 
-WHO_COOKIE = "weal-who"  # the cookie with the name of who sits there
-ADDRESS_MARKS = "/?&=%:;,@+$!*'()~#[]"  # of an address that is quoted already
-JOB_WAIT_SECONDS = 0.25  # seconds for which a job is waited for before its progress is shown
-
-
 @dataclass(frozen=True, slots=True)
 class ServerContext:
-    """What a server has at hand."""
+    """The objects that all requests of a server share."""
 
     store: Store
-    books: LedgerCache
+    ledgers: LedgerCache
     worker: Worker
-    kept: JobResults
-    door: AccessPolicy
+    results: JobResults
+    policy: AccessPolicy
     templates: Jinja2Templates
 
 
 class RequestContext:
-    """A request: whose it is, and what is shown for it."""
+    """A request: the person, the access rights, and the responses that a view returns."""
 
     def __init__(self, request: Request) -> None:
-        self.request, self.desk = request, _desk(request)
+        self.request = request
+        self.server: ServerContext = request.app.state.server
 
     @property
     def who(self) -> str:
-        """The name of who sits there; empty until it is known."""
+        """The name of the person, from the cookie; empty until it was given."""
         return unquote(self.request.cookies.get(WHO_COOKIE, ""))[:MAX_WHO].strip()
 
     @property
     def visit(self) -> Visit | None:
-        """The principal of the request, and its session; None on an address that is open to all."""
+        """The principal of the request and its session; None at an address that is public."""
         found: Visit | None = self.request.scope.get("state", {}).get("visit")
         return found
 
     @property
     def is_read_only(self) -> bool:
-        """Whether nothing may be written by this request."""
+        """Whether this request may write nothing."""
         may_write = self.visit is not None and self.visit.principal.may_write
-        return self.desk.door.read_only or not may_write
+        return self.server.policy.read_only or not may_write
 
     @property
-    def is_admitted(self) -> bool:
-        """Whether the token or session of the request is valid still."""
-        return self.visit is not None and self.desk.door.access.is_valid(self.visit)
+    def is_authenticated(self) -> bool:
+        """Whether the token or session of the request is still valid."""
+        return self.visit is not None and self.server.policy.access.is_valid(self.visit)
 
     @property
     def is_part(self) -> bool:
-        """Whether a part of a page is asked for, and not all of it."""
+        """Whether htmx asks for a part of a page."""
         return "hx-request" in self.request.headers
 
-    def page(self, template: str, code: int = 200, **context: Any) -> Response:
+    def page(self, template: str, code: int = 200, /, **variables: object) -> Response:
         """A page, or a part of one, with everything escaped."""
-        known = {
+        common = {
             "who": self.who,
             "read_only": self.is_read_only,
             "form_token": self.visit.form_token if self.visit else "",
             "new_key": lambda: secrets.token_hex(16),
-            "here": self,
-            "jobs": len(self.desk.worker.unfinished()) if self.visit else 0,
+            "context": self,
+            "jobs": len(self.server.worker.unfinished_jobs()) if self.visit else 0,
         }
-        return self.desk.templates.TemplateResponse(
-            self.request, template, {**known, **context}, status_code=code
+        return self.server.templates.TemplateResponse(
+            self.request, template, {**common, **variables}, status_code=code
         )
 
-    def submit(self, kind: str, key: str | None = None, **given: Any) -> Job:
-        """A job that somebody waits for."""
-        who = "" if self.is_read_only else self.who  # readers share one allowance of jobs
-        return self.desk.worker.submit(kind, given, key, who)
-
-    def progress(self, job: Job, then: str) -> Response:
-        """Where the job ends: `then`, with its id as ?work=; until then, how far it is."""
-        target = f"{then}{'&' if '?' in then else '?'}work={job.id}"
-        if job.finished.wait(JOB_WAIT_SECONDS):
-            return self.go(target)
-        place = f"/work/{job.id}?then={quote(then, safe='')}"
-        return self.work("work.html", job, then) if self.is_part else self.go(place)
-
-    def work(self, template: str, job: Job, then: str) -> Response:
-        """How far a job is, and how many come before it."""
-        worker = self.desk.worker
-        shown: dict[str, Any] = {
-            "ahead": worker.ahead(job),
-            "limit": worker.seconds,
-            "title": title_of(job),
-        }
-        return self.page(template, job=job, then=then, **shown)
-
-    def go(self, url: str) -> Response:
-        """Go to another page of ours; a header takes no control characters and no umlauts."""
+    def redirect(self, url: str) -> Response:
+        """A redirect to a page of this server; headers take no control characters or umlauts."""
         url = quote(url, safe=ADDRESS_MARKS)
         if self.is_part:
             return Response(status_code=204, headers={"HX-Redirect": url})
         return Response(status_code=303, headers={"Location": url}, media_type="text/html")
 
-    def done(self, work: str | None, *kinds: str, **given: Any) -> Any:
-        """The answer of a job that has ended, its error raised; None: no such job.
+    def submit(self, kind: str, key: str | None = None, **arguments: Unpack[Arguments]) -> Job:
+        """Submit a job that this person waits for; the same key again returns the same job."""
+        who = "" if self.is_read_only else self.who  # readers share one allowance of jobs
+        return self.server.worker.submit(kind, arguments, key, who)
 
-        A job of another kind than these, or that was not given this, is not meant: addresses are
-        copied, and typed.
+    @staticmethod
+    def has_finished(job: Job) -> bool:
+        """Whether a job ends within a moment."""
+        return job.finished.wait(JOB_WAIT_SECONDS)
+
+    def show_progress(self, job: Job, then: str) -> Response:
+        """A redirect to `then` with the id of the finished job as ?work=; else its progress."""
+        target = f"{then}{'&' if '?' in then else '?'}work={job.id}"
+        if self.has_finished(job):
+            return self.redirect(target)
+        progress = f"/work/{job.id}?then={quote(then, safe='')}"
+        return self.job_page("work.html", job, then) if self.is_part else self.redirect(progress)
+
+    def job_page(self, template: str, job: Job, then: str) -> Response:
+        """The progress of a job and the number of jobs before it."""
+        worker = self.server.worker
+        ahead = worker.jobs_ahead(job)
+        return self.page(template, job=job, then=then, jobs_ahead=ahead, limit=worker.seconds)
+
+    def job_result(self, work: str | None, *kinds: str, **arguments: Unpack[Arguments]) -> Any:
+        """The answer of a finished job (JSON) or its error raised; None if there is no such job.
+
+        A job of another kind or with other arguments does not count: addresses are copied and
+        typed by hand.
         """
-        job = self.desk.worker.job(work) if work else None
+        job = self.server.worker.job(work) if work else None
         if job is None or not job.finished.is_set() or job.kind not in kinds:
             return None
-        if any(job.given.get(name) != value for name, value in given.items()):
+        if any(job.arguments.get(name) != value for name, value in arguments.items()):
             return None
         if job.error is not None:
-            if job.kind in PICTURES:  # the same for everybody: the next request tries again
-                self.desk.worker.forget(job)
+            if job.kind in PICTURES:  # shared by all people: the next request tries again
+                self.server.worker.forget(job)
             raise job.error.with_traceback(None)
         return job.answer
 
@@ -203,125 +203,123 @@ class CampaignRequest(RequestContext):
     def __init__(self, request: Request, name: str) -> None:
         super().__init__(request)
         self.name = name
-        self.standing = ""
+        self.state_token = ""
 
     @cached_property
     def ledger(self) -> Ledger:
-        """Where the campaign stands; UnknownCampaign where there is none."""
-        return self.desk.books.ledger(self.name)
+        """The ledger of the campaign; UnknownCampaign if there is none."""
+        return self.server.ledgers.ledger(self.name)
 
     @property
     def now(self) -> datetime:
-        """The store's clock."""
-        return self.desk.store.now()
+        """The time of the store's clock."""
+        return self.server.store.now()
 
     def url(self, page: str = "") -> str:
         """The address of a page of this campaign."""
         return f"/c/{quote(self.name, safe='')}{f'/{page}' if page else ''}"
 
-    def events(self, most: int) -> list[Event]:
-        """What happened last, the newest first."""
-        return self.desk.books.events(self.name, most)
+    def events(self, limit: int) -> list[Event]:
+        """The last events, the newest first."""
+        return self.server.ledgers.events(self.name, limit)
 
-    def campaign(self) -> Campaign:
-        """The campaign, to write to."""
-        return Campaign(self.name, self.desk.store, self.who)
-
-    def found(self, kind: str) -> JobResult | None:
-        """What the worker found last; it is asked for more where that is not of the last event."""
-        found = self.desk.kept.found(self.name, kind)
-        if found is None or found.seq != self.ledger.seq:
-            self.desk.worker.want(kind, self.name, self.ledger.seq)
-        return found
-
-    def trouble(self, kind: str) -> str | None:
-        """Why the worker found nothing, if it tried."""
-        return self.desk.worker.trouble(kind, self.name, self.ledger.seq)
-
-    def rows(self, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """Cells of these candidates, as far as the worker has read the table."""
-        wanted = list(dict.fromkeys(ids))
-        found = self.desk.kept.rows(self.name, wanted)
-        if found is None or (len(found) < len(wanted) and self._rows_are_old()):
-            self.desk.worker.want("rows", self.name, self.ledger.seq)
-        return found or {}
-
-    def _rows_are_old(self) -> bool:
-        kept, ledger = self.desk.kept, self.ledger
-        if ledger.shards:  # of many, those that something happened to are kept
-            return kept.rows_after(self.name) != ledger.seq
-        return kept.row_count(self.name) != ledger.rows
-
-    def catalogue(self) -> FilePath:
-        """The file of all candidates with predictions, which the worker keeps up to date."""
-        path = self.desk.kept.path(self.name, CANDIDATES_FILE)
-        if not self.is_catalogued:
-            self.desk.worker.want("explore", self.name, self.ledger.seq)
-        return path
-
-    @property
-    def is_catalogued(self) -> bool:
-        """Whether that file is of the last event."""
-        return written_after(self.desk.kept.path(self.name, CANDIDATES_FILE)) == self.ledger.seq
-
-    def story(self, id_: str) -> list[Event]:
-        """What happened to a row, the newest first."""
+    def row_events(self, id_: str) -> list[Event]:
+        """The events of one row, the newest first."""
         return [one for one in self.events(self.ledger.seq) if one.id == id_]
 
+    def campaign(self) -> Campaign:
+        """The campaign, to write to in the name of this person."""
+        return Campaign(self.name, self.server.store, self.who)
 
-def _desk(request: Request) -> ServerContext:
-    desk: ServerContext = request.app.state.desk
-    return desk
+    def cached_result(self, kind: str) -> JobResult | None:
+        """The last result of this kind; a newer one is requested if events came since."""
+        found = self.server.results.read_result(self.name, kind)
+        if found is None or found.seq != self.ledger.seq:
+            self.server.worker.request_result(kind, self.name, self.ledger.seq)
+        return found
+
+    def job_failure(self, kind: str) -> str | None:
+        """Why the worker could not compute this result; None if nothing went wrong."""
+        return self.server.worker.failure(kind, self.name, self.ledger.seq)
+
+    def rows(self, ids: Iterable[str]) -> dict[str, Cells]:
+        """The cells of these candidates, as far as the worker has read the table."""
+        wanted = list(dict.fromkeys(ids))
+        found = self.server.results.rows(self.name, wanted)
+        if found is None or (len(found) < len(wanted) and self._has_old_rows()):
+            self.server.worker.request_result("rows", self.name, self.ledger.seq)
+        return found or {}
+
+    def _has_old_rows(self) -> bool:
+        results, ledger = self.server.results, self.ledger
+        if ledger.shards:  # of a large pool, only rows with events are kept
+            return results.rows_after(self.name) != ledger.seq
+        return results.row_count(self.name) != ledger.rows
+
+    def candidates_file(self) -> FilePath:
+        """The file of all candidates with predictions; a newer one is requested if it is old."""
+        if not self.has_current_predictions:
+            self.server.worker.request_result("explore", self.name, self.ledger.seq)
+        return self._candidates_path
+
+    @property
+    def has_current_predictions(self) -> bool:
+        """Whether that file includes the last event."""
+        return written_after(self._candidates_path) == self.ledger.seq
+
+    @property
+    def _candidates_path(self) -> FilePath:
+        return self.server.results.path(self.name, CANDIDATES_FILE)
 
 
-def state_token(desk: ServerContext, name: str) -> str:
-    """What is another when the campaign, or what was found of it, is another."""
-    now = repr((desk.store.head(name), sorted(desk.kept.stamps(name).items())))
+def state_token(server: ServerContext, name: str) -> str:
+    """A digest that changes with the campaign's events and with its results."""
+    now = repr((server.store.head(name), sorted(server.results.stamps(name).items())))
     return hashlib.blake2b(now.encode(), digest_size=8).hexdigest()
 
 
-def _seat(request: Request) -> RequestContext:
-    return RequestContext(request)
+def check_form_token(request: Request, form: Annotated[str, Form(max_length=100)] = "") -> None:
+    """403 unless the form is of this server; a program that sends the token itself needs none."""
+    visit = RequestContext(request).visit
+    if visit is None or not (visit.is_bearer or secrets_equal(form, visit.form_token)):
+        raise HTTPException(403, "This form has expired or is not from this server: reload it.")
 
 
+FormToken = Annotated[None, Depends(check_form_token)]
 Name = Annotated[str, Path(min_length=1, max_length=100, description="A campaign.")]
 
 
-def _here(request: Request, name: Name) -> CampaignRequest:
-    here = CampaignRequest(request, name)
-    here.standing = state_token(here.desk, name)  # before anything is looked at
-    _ = here.ledger
-    return here
+def _server_read(request: Request) -> RequestContext:
+    return RequestContext(request)
 
 
-def check_form_token(request: Request, form: Annotated[str, Form(max_length=100)] = "") -> None:
-    """403 where a form is not one of ours; a program that sends the token itself needs none."""
-    visit = RequestContext(request).visit
-    if visit is None or not (visit.is_bearer or same(form, visit.form_token)):
-        raise HTTPException(403, "This form is not one of this server: load the page again.")
+ServerRead = Annotated[RequestContext, Depends(_server_read)]
 
 
-def _require_name(seat: RequestContext) -> None:
-    if not seat.who:
-        raise HTTPException(422, "Say who you are first (at the top of the page).")
+def _server_write(context: ServerRead, _: FormToken) -> RequestContext:
+    _require_name(context)
+    return context
 
 
-def _writing(
-    here: Annotated[CampaignRequest, Depends(_here)], _: Annotated[None, Depends(check_form_token)]
-) -> CampaignRequest:
-    _require_name(here)
-    return here
+def _campaign_read(request: Request, name: Name) -> CampaignRequest:
+    context = CampaignRequest(request, name)
+    context.state_token = state_token(context.server, name)  # before anything is read
+    _ = context.ledger  # UnknownCampaign
+    return context
 
 
-def _writing_seat(
-    seat: Annotated[RequestContext, Depends(_seat)], _: Annotated[None, Depends(check_form_token)]
-) -> RequestContext:
-    _require_name(seat)
-    return seat
+CampaignRead = Annotated[CampaignRequest, Depends(_campaign_read)]
 
 
-Sitting = Annotated[RequestContext, Depends(_seat)]
-Here = Annotated[CampaignRequest, Depends(_here)]
-Writing = Annotated[CampaignRequest, Depends(_writing)]
-WritingSeat = Annotated[RequestContext, Depends(_writing_seat)]
-View = Callable[..., Response]
+def _campaign_write(context: CampaignRead, _: FormToken) -> CampaignRequest:
+    _require_name(context)
+    return context
+
+
+def _require_name(context: RequestContext) -> None:
+    if not context.who:
+        raise HTTPException(422, "Enter your name first (at the top of the page).")
+
+
+ServerWrite = Annotated[RequestContext, Depends(_server_write)]
+CampaignWrite = Annotated[CampaignRequest, Depends(_campaign_write)]

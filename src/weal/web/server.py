@@ -1,4 +1,4 @@
-"""A server for the pages of a store: one port of this machine, and a worker beside it."""
+"""The server of `weal serve`: uvicorn on one port, tokens, TLS, and a worker process."""
 
 import os
 import socket
@@ -15,43 +15,43 @@ from weal.store.urls import DEFAULT_URL, read_name
 from weal.web.access import Access
 from weal.web.app import create_app
 from weal.web.connections import Connections
-from weal.web.job_context import reading_only
-from weal.web.job_runners import Child
+from weal.web.job_context import read_only_store
+from weal.web.job_runners import ChildProcessRunner
 from weal.web.job_worker import Worker
 from weal.web.middleware import LOOPBACK, AccessPolicy
 from weal.web.server_folder import delete_old_uploads, server_folder
-from weal.web.token import FILES, FULL, READ_ONLY, Principal, kept_token
+from weal.web.token import FILES, FULL, READ_ONLY, Principal, get_or_create_token
 
 PORT = 8765
-LOST = 3.0  # seconds for which a page waits for a store that cannot be reached
-SHUTDOWN_SECONDS = 1  # seconds that open pages get when the server ends
+STORE_WAIT_SECONDS = 3.0  # for a store that cannot be reached
+SHUTDOWN_SECONDS = 1  # for open pages when the server ends
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where the server is to be found."""
+    """The address of a server."""
 
     host: str = "127.0.0.1"
     port: int = PORT
-    allowed: tuple[str, ...] = ()  # further names that browsers may know it by
+    allowed: tuple[str, ...] = ()  # further host names
     certfile: Path | None = None
     keyfile: Path | None = None
 
     @property
     def is_local(self) -> bool:
-        """Whether this machine alone can reach it."""
+        """Whether only this machine can reach it."""
         return self.host in LOOPBACK
 
     @property
     def url(self) -> str:
-        """What to type into a browser."""
+        """The URL without a token."""
         scheme = "https" if self.certfile else "http"
         host = self.host if self.is_local else (*self.allowed, self.host)[0]
         return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}/"
 
 
 class Server:
-    """A server that listens already; `run` answers until Ctrl-C."""
+    """A server whose socket is open; `run` serves until Ctrl-C."""
 
     def __init__(
         self, url: str | None, address: Address, read_only: bool = False, new_token: bool = False
@@ -59,8 +59,8 @@ class Server:
         self.name = read_name(url)
         check_address(address)
         tls = _tls(address)
-        opened = open_store(url, LOST)
-        self.store: Store = reading_only(opened) if read_only else opened
+        opened = open_store(url, STORE_WAIT_SECONDS)
+        self.store: Store = read_only_store(opened) if read_only else opened
         self._socket = _listen(address)
         port = self._socket.getsockname()[1]
         self.address = Address(
@@ -72,25 +72,25 @@ class Server:
         self.access = Access(folder)
         self.token = _tokens(folder, self.access, new_token)[self._principal]
         hosts = LOOPBACK | {name.lower() for name in address.allowed}
-        door = AccessPolicy(self.access, port, frozenset(hosts), read_only, tls is not None)
-        worker = Worker(partial(Child, _url_with_password(url), folder, read_only))
+        policy = AccessPolicy(self.access, port, frozenset(hosts), read_only, tls is not None)
+        worker = Worker(partial(ChildProcessRunner, _url_with_password(url), folder, read_only))
         self._connections = Connections(tls)
-        self.app = create_app(self.store, door=door, folder=folder, worker=worker)
+        self.app = create_app(self.store, policy=policy, folder=folder, worker=worker)
 
     @property
     def url(self) -> str:
-        """The address with the token, for whoever may come in."""
+        """The URL with the token, which logs in."""
         return f"{self.address.url}?token={self.token}"
 
     def one_time_url(self) -> str:
-        """An address that logs in once, within a minute: command lines and histories show it."""
+        """A URL that logs in once, within a minute: command lines and histories may show it."""
         return f"{self.address.url}?code={self.access.new_code(self._principal)}"
 
     def run(self) -> None:
-        """Answer until Ctrl-C."""
+        """Serve until Ctrl-C."""
         config: dict[str, Any] = {
             "log_level": "critical",
-            "access_log": False,  # the first address has the token in it
+            "access_log": False,  # the first URL contains the token
             "http": self._connections.protocol,
             "loop": "asyncio",
             "backlog": self._connections.limit,
@@ -104,26 +104,26 @@ class Server:
 
 
 def check_address(address: Address) -> None:
-    """ValueError where others could reach the server under a name that was not allowed."""
+    """ValueError for an address that other machines reach without --allow-host, or half of TLS."""
     if not address.is_local and not address.allowed:
         raise ValueError(
-            f"--host {address.host} lets other machines in: name this one as their browsers will "
-            "know it, with --allow-host (lab-pc.example.org)"
+            f"--host {address.host} accepts other machines: give the host name that their browsers "
+            "will use with --allow-host (lab-pc.example.org)"
         )
     if bool(address.certfile) != bool(address.keyfile):
-        raise ValueError("--certfile and --keyfile go together")
+        raise ValueError("--certfile and --keyfile need each other: give both")
 
 
 def _tokens(folder: Path, access: Access, new: bool) -> dict[Principal, str]:
-    """The token of every principal; new ones end all sessions, on running servers too."""
-    found = {one: kept_token(folder, new, one) for one in FILES}
+    """The token of every principal; new tokens end all sessions, also on running servers."""
+    found = {one: get_or_create_token(folder, new, one) for one in FILES}
     if new:
         access.sessions.end_all()
     return found
 
 
 def _tls(address: Address) -> ssl.SSLContext | None:
-    """What the server encrypts with; ValueError where the files are no certificate and key."""
+    """The TLS context of the certificate and key, or None."""
     if address.certfile is None:
         return None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -131,14 +131,14 @@ def _tls(address: Address) -> ssl.SSLContext | None:
         context.load_cert_chain(address.certfile, address.keyfile)
     except OSError as error:
         raise ValueError(
-            f"{address.certfile} and {address.keyfile} are no certificate in PEM format with its "
-            f"key ({error.args[-1]})"
+            f"{address.certfile} and {address.keyfile} are not a PEM certificate and its key "
+            f"({error.args[-1]})"
         ) from error
     return context
 
 
 def _url_with_password(url: str | None) -> str:
-    """The name of the store as it was given, with its password: for the worker alone."""
+    """The URL of the store with its password, for the worker only."""
     return url or os.environ.get("WEAL_STORE") or DEFAULT_URL
 
 
@@ -151,8 +151,8 @@ def _listen(address: Address) -> socket.socket:
     except OSError as error:
         found.close()
         raise ValueError(
-            f"port {address.port} of {address.host} cannot be had ({error.strerror}): is weal "
-            "serve running already? Else choose another with --port"
+            f"port {address.port} of {address.host} is not available ({error.strerror}): is weal "
+            "serve running already? Otherwise choose another with --port"
         ) from error
     found.listen(128)
     found.set_inheritable(False)

@@ -1,16 +1,16 @@
-"""What the worker has found, kept as files in the server's folder: advice, as snapshots are.
+"""The folder of a store's server: tokens, sessions, uploads, and the results of the worker.
 
-    KIND.json      {"v": 1, "seq": number of the event it was found after, "data": ...}
+It is in XDG_STATE_HOME (else ~/.local/state), one for each store, and only its owner can open it.
+Everything in it but the tokens can be deleted; sessions then end. File names are ours: digests of
+campaign names and session ids, and random names; a browser never names a path.
+
+Results are caches, as snapshots are:
+
+    KIND.json      {"v": 1, "seq": the last event it includes, "data": ...}
     rows.db        the cells of all candidates by id, for pages that show a few of them
 
-A file is written whole, in place of one of ours alone (`weal.files`); two servers on one store
-write the same. What cannot be read is not there.
-
-The folder of a store's server: its tokens, sessions, uploads, and what the worker has found.
-
-It is in XDG_STATE_HOME (else ~/.local/state), one for each store, open to its owner alone. Nothing
-in it but the tokens is missed when it is deleted; sessions then end. Names in it are ours: digests
-of names of campaigns and of session ids, and random ones; a browser never names a path.
+A file is written atomically and replaces only a file of ours (`weal.files`); two servers on one
+store write the same. A file that cannot be read counts as missing.
 """
 
 import errno
@@ -30,16 +30,17 @@ from typing import Any
 from weal.files import atomic_file, is_plain_file, write_atomically
 from weal.store.urls import StoreUrl
 
-MAX_UPLOAD_AGE_SECONDS = 2 * 24 * 3600.0  # seconds after which uploads and downloads are swept away
-RANDOM_NAME_LETTERS = 32  # of a random name
+Cells = dict[str, str | int | float | bool | None]  # of a row, by column, as JSON values
+MAX_UPLOAD_AGE_SECONDS = 2 * 24 * 3600.0  # older uploads and downloads are deleted
+RANDOM_NAME_LETTERS = 32
 _DRAFT_NAME = re.compile(r"\.weal-[0-9a-f]{16}\.draft")  # of `weal.files`
 _RANDOM_NAME = re.compile(rf"[0-9a-f]{{{RANDOM_NAME_LETTERS}}}(\.[a-z]+)?")
-NO_ROOM = "the disk of this server is full: make room on it, and try again; nothing was saved"
+NO_ROOM = "the disk of this server is full, and nothing was saved: free some space and try again"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def server_folder(name: StoreUrl) -> Path:
-    """The folder for the server of this store, made if need be."""
+    """The folder of this store's server, created if it is missing."""
     where = name.address if name.kind == "sqlite" else name.shown
     digest = hashlib.blake2b(f"{name.kind} {where}".encode(), digest_size=12).hexdigest()
     folder = _state() / "weal" / f"serve-{digest}"
@@ -49,28 +50,28 @@ def server_folder(name: StoreUrl) -> Path:
 
 
 def campaign_folder(folder: Path, name: str) -> Path:
-    """Where results of this campaign are kept."""
+    """The folder of this campaign's results."""
     found = folder / f"c-{hashlib.blake2b(name.encode(), digest_size=16).hexdigest()}"
     found.mkdir(exist_ok=True, mode=0o700)
     return found
 
 
 def new_file(folder: Path, ending: str) -> Path:
-    """A place for an upload or a download, that is not there yet."""
-    place = folder / "files"
-    place.mkdir(exist_ok=True, mode=0o700)
-    return place / f"{secrets.token_hex(RANDOM_NAME_LETTERS // 2)}{ending}"
+    """The path of a new upload or download."""
+    files = folder / "files"
+    files.mkdir(exist_ok=True, mode=0o700)
+    return files / f"{secrets.token_hex(RANDOM_NAME_LETTERS // 2)}{ending}"
 
 
-def given_file(folder: Path, key: str) -> Path | None:
-    """The file with that random name, which came from us; None: there is none."""
+def find_file(folder: Path, key: str) -> Path | None:
+    """The upload or download with this random name, or None."""
     if len(key) != RANDOM_NAME_LETTERS or not set(key) <= set("0123456789abcdef"):
         return None
     return next((folder / "files").glob(f"{key}.*"), None)
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Whether an error says that nothing more can be written.
+    """Whether an error means that the disk is full.
 
     >>> is_disk_full(OSError(errno.ENOSPC, "No space left on device")), is_disk_full(OSError())
     (True, False)
@@ -82,12 +83,9 @@ def is_disk_full(error: BaseException) -> bool:
 
 
 def delete_old_uploads(folder: Path) -> None:
-    """Delete uploads, downloads and drafts of killed jobs that are days old.
-
-    They are plain files with random names as we give them.
-    """
+    """Delete old uploads, downloads and drafts of killed jobs, recognised by their names."""
     for path in (*(folder / "files").glob("*"), *folder.glob("*/.weal-*.draft")):
-        with suppress(FileNotFoundError):  # another server of this store sweeps too
+        with suppress(FileNotFoundError):  # another server of this store deletes them too
             named = _RANDOM_NAME.fullmatch(path.name) or _DRAFT_NAME.fullmatch(path.name)
             if (
                 named
@@ -112,42 +110,42 @@ ROWS_FILE = "rows.db"
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """A result, and the number of the event that it was found after."""
+    """A result, and the number of the last event that it includes."""
 
     seq: int
     data: Any
 
 
 class JobResults:
-    """Results of a server's folder."""
+    """The results in a server's folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def path(self, name: str, file: str) -> Path:
-        """Where this file of the campaign is kept."""
+        """The path of this file of the campaign."""
         return campaign_folder(self.folder, name) / file
 
-    def found(self, name: str, kind: str) -> JobResult | None:
-        """The result of that kind that was kept last."""
+    def read_result(self, name: str, kind: str) -> JobResult | None:
+        """The last result of this kind."""
         with suppress(OSError, ValueError, KeyError, TypeError):
             plain = json.loads(self.path(name, f"{kind}.json").read_bytes())
             if plain["v"] == RESULTS_VERSION:
                 return JobResult(int(plain["seq"]), plain["data"])
         return None
 
-    def keep(self, name: str, kind: str, seq: int, data: Any) -> None:
-        """Keep this result in place of the last one."""
+    def write_result(self, name: str, kind: str, seq: int, data: object) -> None:
+        """Write a result; `seq` is from before it was computed: later events make it old."""
         text = json.dumps({"v": RESULTS_VERSION, "seq": seq, "data": data}, allow_nan=False)
         write_atomically(self.path(name, f"{kind}.json"), text.encode(), is_result)
 
     def stamps(self, name: str) -> dict[str, int]:
-        """When each result was kept: what is different now is news."""
+        """When each result was written, by file."""
         with os.scandir(campaign_folder(self.folder, name)) as files:
             return {one.name: one.stat().st_mtime_ns for one in files if one.name[0] != "."}
 
-    def keep_rows(self, name: str, seq: int, rows: Iterable[tuple[str, str]]) -> None:
-        """Keep the cells of all candidates: pairs of id and JSON, in the order of the table."""
+    def write_rows(self, name: str, seq: int, rows: Iterable[tuple[str, str]]) -> None:
+        """Write the cells of the candidates: pairs of id and JSON, in the order of the table."""
         with (
             atomic_file(self.path(name, ROWS_FILE), is_result) as draft,
             closing(sqlite3.connect(draft, isolation_level=None)) as base,
@@ -159,8 +157,8 @@ class JobResults:
             base.execute(f"PRAGMA user_version = {seq}")
             base.execute("COMMIT")
 
-    def rows(self, name: str, ids: Iterable[str]) -> dict[str, dict[str, Any]] | None:
-        """The cells of these candidates, as far as they are known; None: nothing is kept."""
+    def rows(self, name: str, ids: Iterable[str]) -> dict[str, Cells] | None:
+        """The cells of those of these candidates that were written; None if none ever were."""
         wanted = json.dumps(list(ids))
         text = "SELECT id, cells FROM row WHERE id IN (SELECT value FROM json_each(?))"
         try:
@@ -170,7 +168,7 @@ class JobResults:
             return None
 
     def rows_after(self, name: str) -> int | None:
-        """The number of the event that the cells are of; None where none are kept."""
+        """The last event that the cells include; None if there are none."""
         try:
             with closing(open_results(self.path(name, ROWS_FILE))) as base:
                 return int(base.execute("PRAGMA user_version").fetchone()[0])
@@ -178,7 +176,7 @@ class JobResults:
             return None
 
     def row_count(self, name: str) -> int:
-        """How many candidates are kept."""
+        """The number of candidates with cells."""
         try:
             with closing(open_results(self.path(name, ROWS_FILE))) as base:
                 return int(base.execute("SELECT max(n) FROM row").fetchone()[0])
@@ -187,23 +185,23 @@ class JobResults:
 
 
 def is_result(path: Path) -> bool:
-    """Whether a file is empty, or begins as the results do that are kept here."""
+    """Whether a file is empty or begins as a result does."""
     with path.open("rb") as file:
         start = file.read(16)
     return not start or start.startswith(b'{"v": ') or start == b"SQLite format 3\0"
 
 
 def open_results(path: Path) -> sqlite3.Connection:
-    """A file of results, to read from; sqlite3.Error where there is none."""
+    """A read-only connection to a file of results; sqlite3.Error if there is none."""
     return sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
 
 
-def plain_cells(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Cells as JSON can say them."""
+def plain_cells(row: Mapping[str, object]) -> Cells:
+    """Cells as JSON values."""
     return {name: _plain(cell) for name, cell in row.items()}
 
 
-def _plain(cell: Any) -> Any:
+def _plain(cell: object) -> str | int | float | bool | None:
     if isinstance(cell, float) and (cell != cell or cell in (float("inf"), float("-inf"))):
         return str(cell)
     return cell if cell is None or isinstance(cell, str | int | float | bool) else str(cell)

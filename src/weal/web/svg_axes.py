@@ -1,8 +1,6 @@
-"""Places on a picture: axes with round ticks, and points on them. Plain Python.
+"""Axes of SVG pictures: round ticks, and positions of points in plain Python. SVG is in templates.
 
-SVG is in templates.
-
-What is not finite has no place, and is not drawn.
+A value that is not finite has no position and is not drawn.
 """
 
 import math
@@ -14,16 +12,16 @@ MARGIN = 0.05  # of the range, on either side
 
 @dataclass(frozen=True, slots=True)
 class SvgAxis:
-    """A range of values on so many units of a picture."""
+    """A range of values mapped to positions on a picture."""
 
     low: float
     high: float
-    start: float  # place of `low` on the picture
+    start: float  # position of `low`
     end: float
     ticks: tuple[float, ...]
 
     def at(self, value: float | None) -> float | None:
-        """The place of a value, held within the picture; None where it has none."""
+        """The position of a value, clipped to the picture; None if it is not finite."""
         if value is None or not math.isfinite(value):
             return None
         share = (value - self.low) / (self.high - self.low)
@@ -31,12 +29,12 @@ class SvgAxis:
 
     @property
     def marks(self) -> list[tuple[float | None, str]]:
-        """Places of the ticks, and what stands there."""
+        """Positions of the ticks and their texts."""
         return [(self.at(tick), f"{tick:.6g}") for tick in self.ticks]
 
 
 def axis(values: Iterable[float | None], start: float, end: float, n: int = 5) -> SvgAxis:
-    """An axis that holds these values, with about n round ticks.
+    """An axis that spans these values, with about n round ticks.
 
     >>> axis([0.0, 97.0], 0, 100).ticks
     (0.0, 20.0, 40.0, 60.0, 80.0, 100.0)
@@ -44,7 +42,7 @@ def axis(values: Iterable[float | None], start: float, end: float, n: int = 5) -
     known = [one for one in values if one is not None and math.isfinite(one)] or [0.0, 1.0]
     low, high = min(known), max(known)
     spread = (high - low) or abs(high) or 1.0
-    if not math.isfinite(spread):  # numbers at the end of what there is
+    if not math.isfinite(spread):  # the range overflows
         low, high, spread = low / 4, high / 4, high / 4 - low / 4
     low, high = low - MARGIN * spread, high + MARGIN * spread
     return SvgAxis(low, high, start, end, _ticks(low, high, n))

@@ -18,7 +18,7 @@ from weal.tables.plan import TablePlan, encode, make_plan, similar_levels
 from weal.tables.plan_columns import DECLARED
 from weal.tables.table import Table, read_table
 from weal.web.job_context import Arguments, JobContext
-from weal.web.server_folder import given_file
+from weal.web.server_folder import find_file
 
 EXAMPLE_CELLS = 3  # cells that are shown of a column
 MOSTLY_EMPTY = 0.5  # share of missing cells from which a column of numbers may be what is measured
@@ -27,7 +27,7 @@ _IDS = ("id", "ids", "name", "sample", "sample_id", "code")
 
 def upload(shelf: JobContext, given: Arguments) -> Path:
     """The uploaded file; WealError where it was swept away."""
-    path = given_file(shelf.kept.folder, given["file"])
+    path = find_file(shelf.results.folder, given["file"])
     if path is None:
         raise WealError("this upload is not there any more: bring the file again")
     return path

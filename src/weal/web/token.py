@@ -1,15 +1,15 @@
-"""The tokens of a store's server, and the principal that each of them stands for.
+"""The tokens of a store's server, and the principal (name and role) of each.
 
-    token             full access: `weal serve` prints it in its address
-    token-read-only   reading: `weal serve --read-only` prints it in its address
+    token             full access: in the address that `weal serve` prints
+    token-read-only   reading: in the address that `weal serve --read-only` prints
 
-Each is a file with 32 random bytes that its owner alone can read. It survives a restart, since
-`weal serve` prints the same address again, and is the one place where a secret is kept as plain
-text. Of sessions and one-time codes the SHA-256 digest is kept: the secrets are random and long, so
-that a digest without salt cannot be reversed.
+Each is a file with 32 random bytes that only its owner can read. It survives a restart, since
+`weal serve` prints the same address again, and is the only secret that is stored as plain text. Of
+sessions and one-time codes only the SHA-256 digest is stored; they are long and random, so a digest
+without salt cannot be reversed.
 
-A running server reads the files again when they change: `--new-token` of another process counts at
-once.
+A running server reads a token file again when it changes: `--new-token` of another process takes
+effect at once.
 """
 
 import hashlib
@@ -24,11 +24,11 @@ from pathlib import Path
 
 from weal.files import Replace, write_atomically
 
-TOKEN_LETTERS = 43  # of a token: 32 random bytes
+TOKEN_LETTERS = 43  # 32 random bytes in base64
 
 
 class Role(StrEnum):
-    """What a principal may do."""
+    """The rights of a principal."""
 
     READ = "read"
     MANAGE = "manage"
@@ -36,14 +36,14 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """On whose behalf a request is made: the name of a token, and its role."""
+    """The identity behind a request: the name of a token, and its role."""
 
     name: str
     role: Role
 
     @property
     def may_write(self) -> bool:
-        """Whether requests of this principal may change the store."""
+        """Whether this principal may change the store."""
         return self.role is not Role.READ
 
 
@@ -57,7 +57,7 @@ class Tokens:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._read: dict[Path, tuple[object, str | None]] = {}  # what a file was, and its digest
+        self._read: dict[Path, tuple[object, str | None]] = {}  # version of a file, digest
 
     def principals(self) -> dict[str, Principal]:
         """The principal of every valid token, by the digest of the token."""
@@ -65,13 +65,13 @@ class Tokens:
         return {digest: one for digest, one in found.items() if digest is not None}
 
     def find(self, token: str) -> str | None:
-        """The digest of the token if it is valid; the time taken is the same for every token."""
+        """The digest of a valid token, or None, in constant time."""
         given = digest_of(token)
         valid = [one for one in self.principals() if hmac.compare_digest(one, given)]
         return valid[0] if valid else None
 
     def digest(self, principal: Principal) -> str | None:
-        """The digest of the principal's token; None where it has none."""
+        """The digest of the principal's token, or None."""
         return self._digest(self._folder / FILES[principal])
 
     def _digest(self, path: Path) -> str | None:
@@ -85,34 +85,34 @@ class Tokens:
                     digest_of(token) if len(token) >= TOKEN_LETTERS else None,
                 )
             return self._read[path][1]
-        except (OSError, ValueError):  # a file that cannot be read holds no token
+        except (OSError, ValueError):  # an unreadable file holds no token
             return None
 
 
-def kept_token(folder: Path, new: bool = False, principal: Principal = FULL) -> str:
-    """The token of a principal in this folder; made if there is none, or if `new` is true."""
+def get_or_create_token(folder: Path, new: bool = False, principal: Principal = FULL) -> str:
+    """The token of a principal in this folder; created if there is none, or if `new` is true."""
     path = folder / FILES[principal]
     replace = new or not _is_private(path)
     if replace or not path.exists():
         write_private(path, f"{secrets.token_urlsafe(32)}\n", is_token if replace else False)
     found = path.read_text(encoding="ascii").strip()
     if len(found) < TOKEN_LETTERS:
-        raise ValueError(f"{path} holds no token of weal's: weal serve --new-token makes another")
+        raise ValueError(f"{path} holds no token of weal: `weal serve --new-token` creates one")
     return found
 
 
 def digest_of(secret: str) -> str:
-    """The digest of a token, a session id or a code: what is kept of it."""
+    """The digest of a token, a session id or a code."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
-def same(given: str, secret: str) -> bool:
-    """Whether two secrets are equal, in a time that does not depend on how much of them is."""
+def secrets_equal(given: str, secret: str) -> bool:
+    """Whether two secrets are equal, in constant time."""
     return hmac.compare_digest(given.encode("utf-8", "replace"), secret.encode())
 
 
 def form_token(secret: str) -> str:
-    """The hidden field of a form: it follows from the session id, and does not give it away."""
+    """The hidden field of a form: a keyed digest of the session id."""
     return hmac.new(secret.encode("utf-8", "replace"), b"weal form", hashlib.sha256).hexdigest()
 
 
@@ -122,7 +122,7 @@ def cookie_name(port: int) -> str:
 
 
 def _is_private(path: Path) -> bool:
-    """Whether nobody else could read the file, or there is none."""
+    """Whether only the owner can read the file, or there is none."""
     try:
         return not stat.S_IMODE(path.stat().st_mode) & 0o077
     except FileNotFoundError:
@@ -130,12 +130,12 @@ def _is_private(path: Path) -> bool:
 
 
 def is_token(path: Path) -> bool:
-    """Whether a file holds a token, or what is left of one: a word of at most LETTERS letters."""
+    """Whether a file holds a token, or the beginning of one."""
     with path.open("rb") as file:
         return re.fullmatch(rb"[\w-]{0,43}\n?", file.read(2 * TOKEN_LETTERS)) is not None
 
 
 def write_private(path: Path, text: str, replace: Replace) -> None:
-    """Write a file for its owner alone, whole; with `replace` False the first writer wins."""
+    """Write a file for its owner only; without `replace` the first writer wins."""
     with suppress(FileExistsError):
         write_atomically(path, text.encode(), replace, 0o600)

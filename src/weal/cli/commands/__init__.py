@@ -1,1 +1,8 @@
-"""The commands of `weal`. Each imports numerical code inside its function: `--help` stays fast."""
+"""One module for each group of commands; each is imported when one of its commands is needed.
+
+new        new, add                             show      show, log, remove
+ask        ask                                  serve     serve, completion
+tell       tell, skip, withdraw                 doctor    doctor, backup
+status     status, plot, export, settings, list
+predict    predict                              bench     bench ..., simulate (bench_screen: output)
+"""

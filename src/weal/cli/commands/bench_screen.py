@@ -1,37 +1,39 @@
-"""What the bench commands show: results by task and method, what is at hand, and how far a run is.
+"""Output of the bench commands: results by task and method, availability, and progress.
 
-A run may take hours, and may begin where an earlier one was stopped: progress says how much was
-there already, and how long the rest may take.
+A run may take hours and may resume an earlier one: progress shows how much was done before, and how
+long the rest may take.
 """
 
 import json
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from weal.cli.screen import SECONDS_BETWEEN_LINES, in_words, say, show_table
+from weal.cli.screen import SECONDS_BETWEEN_LINES, duration_text, say, show_table
 from weal.progress import progress_bar
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from weal.benchmark.runner import Outcome, Progress, RunProgress
 
-AT_RANDOM = "weal-random"
-EXPLAINED = (
-    "NMSE: mean squared error on rows kept for the test, over their variance: 1 is guessing the "
-    "mean, 0 perfect. NPLL: minus the log density given to their labels: lower is better, and says "
-    "whether the uncertainty is right too"
+RANDOM_METHOD = "weal-random"
+METRICS_TEXT = (
+    "NMSE: mean squared error on the test rows divided by their variance: 0 is perfect, 1 is no "
+    "better than the mean. NPLL: negative log predictive density of their labels: lower is better, "
+    "and it also measures the uncertainty"
 )
 _STAGES = {"splits": "drawing data", "curves": "running"}
 
 
 def show_outcome(folder: Path, outcome: "Outcome", as_json: bool, answers: bool = False) -> None:
-    """Final means by task and method, the best of a task with a star, and where the report is."""
+    """Print final means by task and method, the best with a star, and the path of the report."""
     from weal.benchmark.report import choice_csv
     from weal.benchmark.summary import final
 
@@ -46,41 +48,41 @@ def show_outcome(folder: Path, outcome: "Outcome", as_json: bool, answers: bool 
         for block in split_into_lists(dict.fromkeys(table["task"])):
             show_table(*_block(table, metric, block))
             click.echo()
-    say(EXPLAINED)
+    say(METRICS_TEXT)
     _show_choice(outcome)
     for words in _answers(outcome, as_json) if answers else []:
         click.echo(words)
-    seed, seconds = outcome.setting["seed"], in_words(outcome.setting["wall_seconds"])
+    seed, seconds = outcome.setting["seed"], duration_text(outcome.setting["wall_seconds"])
     say(f"means after the last query, * the best of its task; seed {seed}; {seconds} of computing")
     for path in [folder / "report.html", *sorted(folder.rglob("*.png"))]:
         click.echo(path)
 
 
-def _answers(outcome: "Outcome", as_json: bool) -> list[Any]:
-    """What each way to choose saved against random choice: sentences, or what JSON can say."""
+def _answers(outcome: "Outcome", as_json: bool) -> list[object]:
+    """The labels that each method saved against random choice: sentences, or JSON."""
     from weal.benchmark.labels_saved import labels_saved_on_task
 
-    methods = [name for name in dict.fromkeys(outcome.results["method"]) if name != AT_RANDOM]
-    found = [labels_saved_on_task(outcome.results, name, AT_RANDOM) for name in methods]
+    methods = [name for name in dict.fromkeys(outcome.results["method"]) if name != RANDOM_METHOD]
+    found = [labels_saved_on_task(outcome.results, name, RANDOM_METHOD) for name in methods]
     known = [one for one in found if one is not None]
     if as_json:
         return [{**_finite(asdict(one)), "words": one.words} for one in known]
     return list(dict.fromkeys(one.words for one in known))
 
 
-def _finite(found: dict[str, Any]) -> dict[str, Any]:
-    """Numbers that JSON can say; of one realisation there is no interval."""
+def _finite(found: dict[str, object]) -> dict[str, object]:
+    """Infinite numbers as None for JSON; of one realisation there is no interval."""
     bad = [name for name, value in found.items() if value in (float("inf"), float("-inf"))]
     return {name: None if name in bad else value for name, value in found.items()}
 
 
-def _records(table: Any) -> Any:
-    """The rows of a table as JSON has them."""
+def _records(table: "DataFrame") -> object:
+    """The rows of a table as JSON."""
     return json.loads(table.to_json(orient="records", double_precision=15))
 
 
 def _show_choice(outcome: "Outcome") -> None:
-    """What choosing gave, one table for each pair of methods that tells it."""
+    """Print the gain of active learning, one table for each pair of methods."""
     from weal.benchmark.labels_saved import compare_choices, in_one_line
     from weal.benchmark.report import cells
     from weal.benchmark.statistics import MIN_REALISATIONS_FOR_TEST
@@ -93,13 +95,13 @@ def _show_choice(outcome: "Outcome") -> None:
         header = [title, "NMSE", "other", "ratio (95 %)", "", "over all queries (95 %)", ""]
         show_table(header, [cells(row) for row in rows])
         click.echo()
-        few = f"; fewer than {MIN_REALISATIONS_FOR_TEST} realisations decide nothing" * (
+        few = f"; fewer than {MIN_REALISATIONS_FOR_TEST} realisations are not conclusive" * (
             rows[0].at_end.n < MIN_REALISATIONS_FOR_TEST
         )
-        say(f"{title}: {in_one_line(rows)} over all queries; ratios below 1 are a gain{few}")
+        say(f"{title}: {in_one_line(rows)} over all queries; a ratio below 1 is a gain{few}")
 
 
-def _block(table: Any, metric: str, tasks: list[str]) -> tuple[list[str], list[list[str]]]:
+def _block(table: "DataFrame", metric: str, tasks: list[str]) -> tuple[list[str], list[list[str]]]:
     """Header and rows: methods down, these tasks across."""
     from weal.benchmark.summary import number
 
@@ -112,12 +114,12 @@ def _block(table: Any, metric: str, tasks: list[str]) -> tuple[list[str], list[l
     return [metric.upper(), *tasks], [[m, *(means[t, m] for t in tasks)] for m in methods]
 
 
-def show_rows(rows: list[dict[str, Any]], as_json: bool) -> None:
-    """Rows with the column `missing`: None, or what to do."""
+def show_rows(rows: Sequence[Mapping[str, object]], as_json: bool) -> None:
+    """Print rows with the column `missing`: None, or what to do."""
     if as_json:
         click.echo(json.dumps(rows, indent=1))
         return
-    header = [*list(rows[0])[:-1], "at hand"]
+    header = [*list(rows[0])[:-1], "available"]
     cells = [
         [f"{value:g}" if isinstance(value, float) else str(value) for value in row.values()]
         for row in ({**row, "missing": "no" if row["missing"] else "yes"} for row in rows)
@@ -129,9 +131,9 @@ def show_rows(rows: list[dict[str, Any]], as_json: bool) -> None:
 
 
 def split_into_lists(items: Iterable[str], size: int = 5) -> list[list[str]]:
-    """Lists of so many items.
+    """Split into lists of so many items.
 
-    >>> batched("abcdefg")
+    >>> split_into_lists("abcdefg")
     [['a', 'b', 'c', 'd', 'e'], ['f', 'g']]
     """
     rows = list(items)
@@ -139,26 +141,26 @@ def split_into_lists(items: Iterable[str], size: int = 5) -> list[list[str]]:
 
 
 class StageClock:
-    """How long the stage of a run has taken, and how long it may still take."""
+    """Elapsed and remaining time of a stage of a run."""
 
     def __init__(self) -> None:
         self._stage, self._began = "", time.monotonic()
 
-    def words(self, step: "RunProgress") -> str:
-        """Time gone, and time left where it can be told."""
+    def text(self, step: "RunProgress") -> str:
+        """Elapsed time, and remaining time if it can be estimated."""
         if step.stage != self._stage:
             self._stage, self._began = step.stage, time.monotonic()
         gone = time.monotonic() - self._began
         fresh = step.done - step.kept
         if step.done == step.total or not fresh:
-            return f"{in_words(gone)} gone"
+            return f"{duration_text(gone)} elapsed"
         left = gone / fresh * (step.total - step.done)
-        return f"{in_words(gone)} gone, about {in_words(left)} left"
+        return f"{duration_text(gone)} elapsed, about {duration_text(left)} left"
 
 
 @contextmanager
-def progress_shown() -> Iterator["Progress"]:
-    """A callback that shows how far a run is: a bar on a terminal, else lines."""
+def show_run_progress() -> Iterator["Progress"]:
+    """A progress callback of a run: a bar on a terminal, else lines."""
     if sys.stderr.isatty():
         with _bar() as tell:
             yield tell
@@ -171,9 +173,9 @@ def _lines() -> "Progress":
 
     def tell(step: "RunProgress") -> None:
         nonlocal last
-        words, ended = clock.words(step), step.done == step.total
+        words, ended = clock.text(step), step.done == step.total
         if step.kept and step.done == step.kept:
-            say(f"{step.kept} of {step.total} {step.stage} are there already")
+            say(f"{step.kept} of {step.total} {step.stage} were finished before")
         elif (ended and step.stage == "curves") or time.monotonic() - last > SECONDS_BETWEEN_LINES:
             last = time.monotonic()
             say(f"{_STAGES[step.stage]}: {step.done} of {step.total} {step.stage}, {words}")
@@ -191,6 +193,6 @@ def _bar() -> Iterator["Progress"]:
 
         def tell(step: "RunProgress") -> None:
             what, far = _STAGES[step.stage], {"completed": step.done, "total": step.total}
-            update(description=what, words=clock.words(step), **far)
+            update(description=what, words=clock.text(step), **far)
 
         yield tell

@@ -1,12 +1,8 @@
-"""`weal doctor`: what is wrong with a store and what can be saved; what this installation has.
+"""`weal doctor`: the installation, damage in a store and its recovery; `weal backup`: a copy.
 
-What this installation has: packages and their versions, extras and what each is for.
-
-Versions are read from the packages' own records, so that a package that is broken is named like the
-others; only numpy and scipy are loaded, for the threads of the BLAS that they bring. The tables
-below are those of pyproject.toml, in words: a test compares them.
-
-`weal backup FILE`: a checked copy of a store, while others write.
+Versions are read from package metadata, so that a broken package is named like the others; only
+numpy and scipy are imported, for the threads of their BLAS. `NEEDED` and `EXTRAS` repeat
+pyproject.toml with a use for each package: a test compares them.
 """
 
 import os
@@ -18,12 +14,12 @@ from collections.abc import Iterator
 from dataclasses import asdict, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import click
 
 from weal import __version__
-from weal.cli.options import command, store_named, takes
+from weal.cli.options import command, store_url, with_parameters
 from weal.cli.screen import say, show, show_activity, show_json
 from weal.store.urls import DEFAULT_URL, read_name
 
@@ -33,51 +29,48 @@ if TYPE_CHECKING:
 
 
 @command(
-    "Say what is installed, look for damage in a store, and save what can be.",
+    "Check the installation and a store; recover a damaged one.",
     "weal doctor",
     "weal doctor --store sqlite:///weal.db --rescue saved",
 )
-@takes(
+@with_parameters(
     click.option(
         "--rescue",
         type=click.Path(path_type=Path),
         metavar="FOLDER",
-        help="Save all that is readable as files in this folder.",
+        help="Save everything readable as files in this folder.",
     )
 )
 def doctor(rescue: Path | None, store: str | None, as_json: bool) -> int:
-    """Look for damage in a store; without --store, say what is installed first."""
-    from weal.store import integrity as ward
+    """Look for damage in a store; without --store, also show the installation."""
+    from weal.store import integrity
 
-    here = {} if store else _here()
-    name = store_named(store)
-    with show_activity("examining"):
-        findings = ward.examine(store)
-        saved = ward.rescue(store, rescue) if rescue else None
+    installed = None if store else installation()
+    name = store_url(store)
+    with show_activity("checking"):
+        findings = integrity.examine(store)
+        saved = integrity.rescue(store, rescue) if rescue else None
     if name == read_name(DEFAULT_URL) and store is None and not Path(name.address).exists():
         findings = [replace(findings[0], level="warning")]
     if as_json:
         told = {"saved": list(map(str, saved.paths)), "counts": _counts(saved)} if saved else {}
-        show_json({**here, "findings": [asdict(one) for one in findings], "saved": [], **told})
+        own = {"findings": [asdict(one) for one in findings], "saved": [], **told}
+        show_json({**(installed or {}), **own})
     else:
-        _show(here, findings, saved)
-    broken = here.get("lacking") or any(one.level == "broken" for one in findings)
-    return 1 if broken else 0
+        _show(installed, findings, saved)
+    is_incomplete = installed is not None and installed["lacking"]
+    return 1 if is_incomplete or any(one.level == "broken" for one in findings) else 0
 
 
-def _here() -> dict[str, Any]:
-
-    return here()
-
-
-def _counts(saved: "RecoveryReport") -> dict[str, Any]:
+def _counts(saved: "RecoveryReport") -> dict[str, object]:
     return {key: value for key, value in asdict(saved).items() if key != "paths"}
 
 
-def _show(here: dict[str, Any], findings: "list[Finding]", saved: "RecoveryReport | None") -> None:
-    if here:
-        for line in lines(here):
-            show(line)
+def _show(
+    installed: "Installation | None", findings: "list[Finding]", saved: "RecoveryReport | None"
+) -> None:
+    for line in lines(installed) if installed else []:
+        show(line)
     for one in findings:
         show(f"{one.level}: {one.what}" + (f"; {one.advice}" if one.advice else ""))
     for path in saved.paths if saved else []:
@@ -86,7 +79,7 @@ def _show(here: dict[str, Any], findings: "list[Finding]", saved: "RecoveryRepor
         show(f"saved: {saved}")
 
 
-NEEDED = {  # package and the least version: what weal does with it
+NEEDED = {  # package and minimum version: its use
     "click>=8.1": "the commands",
     "numpy>=2.0": "arrays",
     "scipy>=1.13": "matrix factorisations, optimisers",
@@ -95,13 +88,13 @@ NEEDED = {  # package and the least version: what weal does with it
     "narwhals>=2.0": "frames of pandas, polars and pyarrow",
     "rich>=13.7": "tables and progress in a terminal",
 }
-EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {  # what for, and what it takes
+EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {  # use, and packages
     "frames": (
-        "pandas, polars and pyarrow frames as candidates; tables as answers",
+        "pandas, polars and pyarrow frames as candidates and results",
         ("pandas>=2.2", "polars>=1.0", "pyarrow>=16"),
     ),
     "campaign": (
-        "campaigns in a store, tables in Parquet, pictures",
+        "campaigns in a store, Parquet tables, figures",
         ("matplotlib>=3.8", "pandas>=2.2", "pyarrow>=16"),
     ),
     "excel": ("tables and worksheets in Excel", ("openpyxl>=3.1",)),
@@ -131,25 +124,52 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class Package(NamedTuple):
-    """A package that is wanted."""
+    """A required package."""
 
     name: str
     least: str
-    version: str | None  # what is there
+    version: str | None  # None if it is missing
 
     @property
-    def good(self) -> bool:
-        """Whether it is there, and new enough."""
+    def is_good(self) -> bool:
+        """Whether it is installed and new enough."""
         return self.version is not None and _numbers(self.version) >= _numbers(self.least)
 
     def __str__(self) -> str:
         if self.version is None:
             return f"{self.name} is missing"
-        return f"{self.name} {self.version}" + ("" if self.good else f" (needs {self.least})")
+        return f"{self.name} {self.version}" + ("" if self.is_good else f" (needs {self.least})")
 
 
-def here() -> dict[str, Any]:
-    """All of it, as `weal doctor --json` shows it."""
+class Blas(TypedDict):
+    """A BLAS library and its number of threads."""
+
+    library: str | None
+    version: str | None
+    threads: int | None
+
+
+class Machine(TypedDict):
+    """The operating system and its number of processors."""
+
+    system: str
+    processors: int | None
+
+
+class Installation(TypedDict):
+    """The installation as `weal doctor --json` shows it."""
+
+    versions: dict[str, str]
+    extras: dict[str, bool]
+    packages: dict[str, str | None]
+    lacking: list[str]
+    machine: Machine
+    blas: list[Blas]
+    programs: dict[str, bool]
+
+
+def installation() -> Installation:
+    """Versions, extras, machine, BLAS libraries and programs."""
     needed = [package(one) for one in NEEDED]
     extras = {name: packages_of_extra(name) for name in EXTRAS}
     return {
@@ -159,12 +179,12 @@ def here() -> dict[str, Any]:
             "sqlite": sqlite3.sqlite_version,
             **{one.name: one.version or "missing" for one in needed},
         },
-        "extras": {name: all(one.good for one in found) for name, found in extras.items()},
+        "extras": {name: all(one.is_good for one in found) for name, found in extras.items()},
         "packages": {
             one.name: one.version
             for one in [*needed, *(one for row in extras.values() for one in row)]
         },
-        "lacking": [str(one) for one in needed if not one.good],
+        "lacking": [str(one) for one in needed if not one.is_good],
         "machine": {"system": platform.platform(terse=True), "processors": os.cpu_count()},
         "blas": blas(),
         "programs": programs(),
@@ -172,7 +192,7 @@ def here() -> dict[str, Any]:
 
 
 def packages_of_extra(extra: str) -> list[Package]:
-    """The packages of an extra that this Python can have."""
+    """The packages of an extra for this version of Python."""
     rows = [one for one in EXTRAS[extra][1] if "python_version" not in one or _fits(one)]
     parts = [f"distributed>={package(one).least}" for one in rows if "[distributed]" in one]
     return [package(one) for one in (*rows, *parts)]
@@ -184,7 +204,7 @@ def _fits(requirement: str) -> bool:
 
 
 def package(requirement: str) -> Package:
-    """What is there of a package.
+    """The installed version of a package.
 
     >>> package("no-such-package[fast]>=3.1")
     Package(name='no-such-package', least='3.1', version=None)
@@ -197,33 +217,39 @@ def package(requirement: str) -> Package:
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    """The numbers that a version begins with: `2.1.0rc1` -> (2, 1, 0)."""
+    """The numbers at the start of a version: `2.1.0rc1` -> (2, 1, 0)."""
     begun = re.match(r"\d+(?:\.\d+)*", text)
     return tuple(map(int, begun[0].split("."))) if begun else ()
 
 
-def blas() -> list[dict[str, Any]]:
-    """The libraries that multiply matrices here, and how many threads each takes."""
+def blas() -> list[Blas]:
+    """The BLAS libraries and their numbers of threads."""
     try:
         import numpy  # noqa: F401
         import scipy.linalg  # noqa: F401
         from threadpoolctl import threadpool_info
-    except ImportError:  # said of the package itself
+    except ImportError:  # reported as a missing package
         return []
-    keys = {"internal_api": "library", "version": "version", "num_threads": "threads"}
-    found = [one for one in threadpool_info() if one.get("user_api") == "blas"]
-    return [{ours: one.get(theirs) for theirs, ours in keys.items()} for one in found]
+    return [
+        {
+            "library": one.get("internal_api"),
+            "version": one.get("version"),
+            "threads": one.get("num_threads"),
+        }
+        for one in threadpool_info()
+        if one.get("user_api") == "blas"
+    ]
 
 
 def programs() -> dict[str, bool]:
-    """Programs of the system that weal can use, but does not bring."""
+    """Whether optional programs are installed."""
     server = shutil.which("postgres") or any(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
     browser = any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome")))
     return {"postgresql": bool(server), "chromium": browser}
 
 
-def lines(found: dict[str, Any]) -> Iterator[str]:
-    """What `here` found, a line for each thing."""
+def lines(found: Installation) -> Iterator[str]:
+    """The installation as lines of text."""
     words = {"python": "Python", "sqlite": "SQLite"}
     uses = {package(one).name: use for one, use in NEEDED.items()}
     for name, number in found["versions"].items():
@@ -238,38 +264,38 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
 def _extra(name: str, there: bool) -> str:
     use, packages = EXTRAS[name][0], packages_of_extra(name)
     if there:
-        return f"weal[{name}] is there: {use} ({', '.join(map(str, packages))})"
-    lacking = ", ".join(str(one) for one in packages if not one.good)
+        return f"weal[{name}] is installed: {use} ({', '.join(map(str, packages))})"
+    lacking = ", ".join(str(one) for one in packages if not one.is_good)
     return f'weal[{name}] is not installed: {use} ({lacking}); pip install "weal[{name}]"'
 
 
-def _machine(found: dict[str, Any]) -> Iterator[str]:
+def _machine(found: Installation) -> Iterator[str]:
     machine = found["machine"]
     yield f"{machine['system']}, processors: {machine['processors']}"
     counts = sorted({f"{one['library']} with threads: {one['threads']}" for one in found["blas"]})
     given = [f"{name}={os.environ[name]}" for name in THREADS if os.environ.get(name)]
     yield f"BLAS: {', '.join(counts) or 'not found'}" + (f" ({', '.join(given)})" if given else "")
-    there = {True: "is here", False: "is not here"}
+    there = {True: "is installed", False: "is not installed"}
     yield (
-        f"PostgreSQL's server {there[found['programs']['postgresql']]}; "
-        "a store for a team may be on any machine"
+        f"The PostgreSQL server {there[found['programs']['postgresql']]} here; "
+        "a store for a team can be on any machine"
     )
-    yield f"Chromium {there[found['programs']['chromium']]}; weal's own tests look at pages with it"
+    yield f"Chromium {there[found['programs']['chromium']]}; only weal's own tests use it"
 
 
-@command("Copy a store, while others write.", "weal backup copies/2026-11-17.db")
-@takes(
+@command("Copy a store while others write.", "weal backup copies/2026-11-17.db")
+@with_parameters(
     click.argument("file", type=click.Path(path_type=Path)),
     click.option("--force", is_flag=True, help="Replace a file that is there."),
 )
 def backup(file: Path, force: bool, store: str | None, as_json: bool) -> None:
-    """Copy a store in SQLite to FILE, as it is at one moment, and look at the copy.
+    """Copy an SQLite store to FILE, consistent at one moment, and check the copy.
 
-    Restoring is opening: weal list --store sqlite:///FILE.
+    To restore, open the copy: weal list --store sqlite:///FILE.
     """
     from weal.store.backup import backup as copy
 
-    name = store_named(store)
+    name = store_url(store)
     with show_activity("copying"):
         findings = copy(store, file, force)
     if as_json:
@@ -277,5 +303,5 @@ def backup(file: Path, force: bool, store: str | None, as_json: bool) -> None:
         return
     for one in findings:
         say(f"{one.level}: {one}")
-    say(f"{name.shown} is copied to {file}; open it with --store sqlite:///{file}")
+    say(f"{name.shown} was copied to {file}; open it with --store sqlite:///{file}")
     show(file)

@@ -1,43 +1,57 @@
-"""`weal new | add`: where candidates come from.
+"""`weal new | add`: the candidates of a campaign.
 
-The table is read, and said to be read, in one way by both: a line for each column, and notes on
-what its owner may not expect. Whatever is heavy is imported where it is used.
+Both read a table in the same way: a line for each column, and notes on anything unexpected. Slow
+packages are imported where they are used.
 """
 
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from weal.cli import options as line
-from weal.cli.options import command, given_settings, open_for_command, opened_store, plural, takes
+from weal.cli.options import (
+    FILE,
+    Settings,
+    command,
+    given_settings,
+    open_for_command,
+    open_store_url,
+    plural,
+    with_parameters,
+)
 from weal.cli.screen import say, show, show_activity, show_json, show_row_progress
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
     from weal.tables.table import Table
 
-_file = click.Path(path_type=Path)
-
 
 @command(
-    "Begin a campaign with a table of candidates.",
+    "Create a campaign from a table of candidates.",
     "weal new alloys --pool candidates.csv --id sample --target hardness",
 )
-@takes(
+@with_parameters(
     click.argument("name"),
     click.option(
         "--pool",
-        type=_file,
+        type=FILE,
         required=True,
-        help="CSV, TSV, Parquet or Excel file; a folder or 'pattern' of Parquet files stays "
-        "where it is.",
+        help="CSV, TSV, Parquet or Excel file; a folder or 'pattern' of Parquet files is not "
+        "copied into the store.",
     ),
-    click.option("--copy", is_flag=True, help="Keep the rows of such files in the store too."),
-    click.option("--id", "id_column", metavar="COLUMN", help="Ids [default: rows are numbered]."),
-    click.option("--target", metavar="COLUMN", help="What is measured; labels in it are taken."),
-    click.option("--features", default="auto", metavar="a,b,c", help="Inputs [default: auto]."),
+    click.option("--copy", is_flag=True, help="Copy the rows of Parquet files into the store too."),
+    click.option(
+        "--id",
+        "id_column",
+        metavar="COLUMN",
+        help="Column of the ids [default: rows are numbered].",
+    ),
+    click.option("--target", metavar="COLUMN", help="Column to measure; labels in it are saved."),
+    click.option(
+        "--features", default="auto", metavar="a,b,c", help="Input columns [default: auto]."
+    ),
     click.option(
         *("--type", "types"),
         multiple=True,
@@ -48,7 +62,7 @@ _file = click.Path(path_type=Path)
         *("--missing", "missing"),
         multiple=True,
         metavar="COLUMN=TEXT",
-        help="A further text that means missing, as 'Druck=<0,5'.",
+        help="A further text for a missing value, as in 'Druck=<0,5'.",
     ),
     line.sheet,
     line.header,
@@ -58,12 +72,12 @@ _file = click.Path(path_type=Path)
     click.option(
         "--cost",
         metavar="COLUMN",
-        help="What a label costs: scores are divided by it (not random, igs, bald and entropies).",
+        help="Cost of a label: scores are divided by it (not random, igs, bald and entropies).",
     ),
     line.outliers,
     line.warp,
-    click.option("--seed", type=int, help="Decides all that is random [default: 0]."),
-    click.option("--n-start", type=int, help="Labels before there is a model."),
+    click.option("--seed", type=int, help="Seed of all random choices [default: 0]."),
+    click.option("--n-start", type=int, help="Labels before the first model."),
     line.by,
 )
 def new(
@@ -80,17 +94,17 @@ def new(
     store: str | None,
     as_json: bool,
     by: str | None,
-    **settings: Any,
+    **settings: Unpack[Settings],
 ) -> None:
-    """Begin the campaign NAME with a table of candidates."""
+    """Create the campaign NAME from a table of candidates."""
     from weal.store.events import check_name
 
     check_name(name)
     kinds, columns = _types(types), _columns(features)
     absent = _missing(missing)
-    with opened_store(store) as place:
+    with open_store_url(store) as place:
         if name in place.campaigns():
-            raise _there_already(name, place.url)
+            raise _campaign_exists(name, place.url)
         from weal.campaign.campaign import Campaign, account
         from weal.campaign.candidate_files import is_in_files
         from weal.campaign.creation import DEFAULT_ID_COLUMN, create, strict_columns
@@ -99,34 +113,36 @@ def new(
         who, in_files = by or account(), is_in_files(pool)
         with show_activity(f"reading {pool}"), show_row_progress() as progress:
             strict = strict_columns(target, kinds)
-            how: dict[str, Any] = {"sheet": sheet, "header": header, "strict": strict}
             if in_files and (sheet or header):
-                raise ValueError("--sheet and --header are for one Excel file, not for many files")
-            table: Any = pool
+                raise ValueError(
+                    "--sheet and --header need one CSV or Excel file, not Parquet files"
+                )
+            table = None
             if not in_files:
+                text = [id_column or DEFAULT_ID_COLUMN]
                 table = read_table(
-                    pool, text=[id_column or DEFAULT_ID_COLUMN], missing=absent, **how
+                    pool, text=text, missing=absent, sheet=sheet, header=header, strict=strict
                 )
             given = (id_column, target, columns, kinds, given_settings(**settings), who)
             further = absent if in_files else None
-            made = create(place, name, table, *given, further, copy, progress=progress)
+            made = create(place, name, table or pool, *given, further, copy, progress=progress)
         if not made:
-            raise _there_already(name, place.url)
+            raise _campaign_exists(name, place.url)
         campaign = Campaign(name, place, who)
-        for note in [] if in_files else _notes(campaign, table):
+        for note in _notes(campaign, table) if table is not None else []:
             say(note)
         _show_new(campaign, as_json)
 
 
-def _there_already(name: str, place: str) -> ValueError:
+def _campaign_exists(name: str, place: str) -> ValueError:
     return ValueError(
-        f"there is a campaign {name!r} in {place} already: go on with `weal ask {quote(name)}`, "
+        f"there is a campaign {name!r} in {place} already: continue with `weal ask {quote(name)}`, "
         f"add candidates with `weal add {quote(name)} FILE`, or choose another name"
     )
 
 
 def _types(given: tuple[str, ...]) -> dict[str, str]:
-    """COLUMN=TYPE as a mapping; a column's name may have = in it."""
+    """COLUMN=TYPE as a mapping; the name of a column may contain =."""
     if wrong := [one for one in given if "=" not in one]:
         raise ValueError(f"--type is {wrong[0]!r}; write it as COLUMN=TYPE, such as steel=category")
     pairs = [one.rpartition("=") for one in given]
@@ -134,7 +150,7 @@ def _types(given: tuple[str, ...]) -> dict[str, str]:
 
 
 def _missing(given: tuple[str, ...]) -> dict[str, list[str]]:
-    """COLUMN=TEXT as a mapping; the text may have = in it."""
+    """COLUMN=TEXT as a mapping; the text may contain =."""
     found: dict[str, list[str]] = {}
     for one in given:
         column, equals, text = one.partition("=")
@@ -145,7 +161,7 @@ def _missing(given: tuple[str, ...]) -> dict[str, list[str]]:
 
 
 def _columns(features: str) -> str | list[str]:
-    """Names of columns; as in CSV, one with a comma in it is quoted."""
+    """Names of columns; as in CSV, a name with a comma is quoted."""
     if features == "auto":
         return features
     import csv
@@ -154,7 +170,7 @@ def _columns(features: str) -> str | list[str]:
 
 
 def _notes(campaign: "Campaign", table: "Table") -> list[str]:
-    """What the owner of a table should look at."""
+    """Notes on a table for its owner."""
     from weal.tables.plan import TablePlan, similar_levels
 
     return [*table.notes, *similar_levels(TablePlan.from_json(campaign.ledger.plan), table)]
@@ -177,10 +193,10 @@ def _show_new(campaign: "Campaign", as_json: bool) -> None:
     show(f"{ledger.name}: {rows}, {plan.describe()}, {labels}{where}")
 
 
-@command("Add candidates.", "weal add alloys more.csv")
-@takes(line.name, click.argument("file", type=_file), line.by)
+@command("Add candidates to a campaign.", "weal add alloys more.csv")
+@with_parameters(line.name, click.argument("file", type=FILE), line.by)
 def add(name: str, file: Path, by: str | None, store: str | None, as_json: bool) -> None:
-    """Add the candidates in FILE, read as the first ones were."""
+    """Add the candidates in FILE, which has the columns of the first table."""
     with open_for_command(name, store, by) as campaign, show_activity(f"reading {file}"):
         from weal.campaign.candidate_files import is_in_files
         from weal.campaign.creation import strict_columns

@@ -1,49 +1,49 @@
-"""`weal predict`: what is expected of rows that are no candidates.
+"""`weal predict`: predictions for rows that are not candidates.
 
-Whatever is heavy is imported where it is used.
+Slow packages are imported where they are used.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from weal.cli import options as line
-from weal.cli.options import command, open_for_command, plural, takes
+from weal.cli.options import command, open_for_command, plural, with_parameters
 from weal.cli.screen import say, show_activity, show_json, show_table
 
 if TYPE_CHECKING:
     from weal.campaign.predict import RowPredictions
 
-MAX_ROWS_SHOWN = 10_000  # rows of a table on stdout
+MAX_ROWS_SHOWN = 10_000  # without --to
 
 
 @command(
-    "Predict rows that are no candidates.",
+    "Predict rows that are not candidates.",
     "weal predict alloys new.csv",
     "weal predict alloys new.csv --to predicted.xlsx",
 )
-@takes(
+@with_parameters(
     line.name,
     click.argument("file", type=click.Path(path_type=Path)),
     click.option(
         "--to",
         metavar="FILE",
-        help="File that ends in .csv, .tsv, .parquet, .xlsx or .json; - is CSV on stdout "
+        help="Output file: .csv, .tsv, .parquet, .xlsx or .json; - is CSV on stdout "
         "[default: a table on stdout].",
     ),
-    click.option("--force", is_flag=True, help="Replace a file that is there."),
+    click.option("--force", is_flag=True, help="Replace an existing file."),
     click.option(
         *("--id", "id_column"),
         metavar="COLUMN",
-        help="Ids [default: the campaign's column; rows without are numbered].",
+        help="Column of the ids [default: the campaign's; rows without ids are numbered].",
     ),
     click.option(
         "--level",
         type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
         default=0.9,
         show_default=True,
-        help="Probability with which low to high holds a label.",
+        help="Probability that a label lies between low and high.",
     ),
     line.sheet,
     line.header,
@@ -55,21 +55,24 @@ def predict(
     force: bool,
     store: str | None,
     as_json: bool,
-    **how: Any,
+    id_column: str | None,
+    level: float,
+    sheet: str | None,
+    header: int | None,
 ) -> None:
-    """Mean, standard deviation and interval for each row of FILE.
+    """Predict mean, standard deviation and interval for each row of FILE.
 
-    It has the columns that the campaign learns from; nothing is written to the campaign.
+    FILE has the input columns of the campaign. Nothing is saved in the campaign.
     """
     if as_json and to == "-":
-        raise ValueError("--to - is CSV on stdout, where --json has no place: leave one out")
+        raise ValueError("--to - and --json both write to stdout: leave out one of them")
     with open_for_command(name, store) as campaign, show_activity(f"predicting the rows of {file}"):
-        from weal.campaign.predict import predict as predicted
+        from weal.campaign.predict import predict as predict_rows
         from weal.tables.table_writer import check_place
 
-        place = None if to is None else check_place(to, force)  # before the work is done
+        place = None if to is None else check_place(to, force)  # before the work
         shown = MAX_ROWS_SHOWN if to is None and not as_json else None
-        found = predicted(campaign, file, most=shown, **how)
+        found = predict_rows(campaign, file, id_column, level, sheet, header, shown)
         for note in found.notes:
             say(note)
         if place is not None:
@@ -94,8 +97,8 @@ def _rows(found: "RowPredictions") -> list[tuple[str, float, float, float, float
     return list(zip(found.ids, *numbers, strict=True))
 
 
-def _as_dict(found: "RowPredictions", to: str | None) -> dict[str, Any]:
-    """The predictions, or where they are, as what JSON can say."""
+def _as_dict(found: "RowPredictions", to: str | None) -> dict[str, object]:
+    """The predictions, or the name of their file, as JSON."""
     names = list(found.columns())
     rows = [] if to else [dict(zip(names, row, strict=True)) for row in _rows(found)]
     return {"rows": len(found.ids), "file": to, "predictions": rows, "notes": list(found.notes)}

@@ -1,6 +1,6 @@
-"""`weal show | log | remove`: one row, the events, and campaigns that are done with.
+"""`weal show | log | remove`: one row, the events, and hiding a campaign.
 
-Whatever is heavy is imported where it is used.
+Slow packages are imported where they are used.
 """
 
 import shlex
@@ -10,19 +10,17 @@ from datetime import UTC, datetime, timedelta
 import click
 
 from weal.cli import options as line
-from weal.cli.options import command, open_for_command, takes
+from weal.cli.options import VERBATIM, command, open_for_command, with_parameters
 from weal.cli.screen import say, show, show_json, show_table
-
-_VERBATIM = {"ignore_unknown_options": True}  # -A17 is an id
 
 
 @command(
-    "One row: inputs, labels, who has it.",
+    "Show one row: inputs, labels, who has it.",
     "weal show alloys A-0417",
-    context_settings=_VERBATIM,
+    context_settings=VERBATIM,
     name="show",
 )
-@takes(line.name, click.argument("id_", metavar="ID"))
+@with_parameters(line.name, click.argument("id_", metavar="ID"))
 def show_(name: str, id_: str, store: str | None, as_json: bool) -> None:
     """Show one row: inputs, labels, leases, notes, prediction, and why it was asked."""
     from weal.campaign.candidate_report import card_lines
@@ -37,19 +35,21 @@ def show_(name: str, id_: str, store: str | None, as_json: bool) -> None:
         show(words)
 
 
-@command("What happened, newest last.", "weal log alloys --since 2d --by ann")
-@takes(
+@command("List the events, newest last.", "weal log alloys --since 2d --by ann")
+@with_parameters(
     line.name,
     click.option(
-        "--since", metavar="WHEN", help="A date (2026-11-17), a time ago (2d), or a number."
+        "--since",
+        metavar="WHEN",
+        help="A date (2026-11-17), a time ago (2d), or the number of an event.",
     ),
-    click.option("--by", metavar="WHO", help="Of this person only."),
-    click.option("--id", "id_", metavar="ID", help="Of this row only."),
+    click.option("--by", metavar="WHO", help="Only events of this person."),
+    click.option("--id", "id_", metavar="ID", help="Only events of this row."),
 )
 def log(
     name: str, since: str | None, by: str | None, id_: str | None, store: str | None, as_json: bool
 ) -> None:
-    """Show the events: number, time, who, what."""
+    """List the events: number, time, person, kind, row."""
     from weal.campaign.candidate_report import told_event
 
     with open_for_command(name, store) as campaign:
@@ -83,7 +83,7 @@ def log(
 
 
 def _since(given: str | None, now: datetime) -> tuple[int, datetime]:
-    """The first number, and the first time, that are meant."""
+    """The first event number and the first time to show."""
     start = datetime.min.replace(tzinfo=UTC)
     if given is None:
         return 0, start
@@ -105,13 +105,11 @@ def _since(given: str | None, now: datetime) -> tuple[int, datetime]:
         ) from None
 
 
-@command(
-    "Hide a campaign that is done with.", "weal remove alloys --yes", "weal remove alloys --undo"
-)
-@takes(
+@command("Hide a finished campaign.", "weal remove alloys --yes", "weal remove alloys --undo")
+@with_parameters(
     line.name,
-    click.option("--yes", is_flag=True, help="Do not ask whether that is meant."),
-    click.option("--undo", is_flag=True, help="Bring it back."),
+    click.option("--yes", is_flag=True, help="Do not ask for confirmation."),
+    click.option("--undo", is_flag=True, help="Show it again."),
     line.by,
 )
 def remove(
@@ -125,7 +123,7 @@ def remove(
                 f"Hide {name} ({labels} labels)? Nothing is deleted", abort=True, err=True
             )
         campaign.hide(not undo)
-    back = f"`weal remove {shlex.quote(name)} --undo` brings it back"
-    say(f"{name}: {'back again' if undo else f'hidden; {back}'}")
+    back = f"`weal remove {shlex.quote(name)} --undo` shows it again"
+    say(f"{name}: {'listed again' if undo else f'hidden; {back}'}")
     if as_json:
         show_json({"name": name, "hidden": not undo})

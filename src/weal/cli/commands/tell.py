@@ -1,16 +1,18 @@
-"""`weal tell --file`: what became of each line, and what its owner should know."""
+"""`weal tell | skip | withdraw`: save labels, leave rows out, withdraw labels.
+
+Each is one short transaction that reads neither candidates nor model and imports no numerics.
+"""
 
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
 from weal.cli import options as line
-from weal.cli.commands.ask import _VERBATIM, _file
-from weal.cli.options import command, open_for_command, plural, takes
+from weal.cli.options import FILE, VERBATIM, command, open_for_command, plural, with_parameters
 from weal.cli.screen import say, show, show_json, show_table
 
 if TYPE_CHECKING:
@@ -18,29 +20,46 @@ if TYPE_CHECKING:
     from weal.campaign.results_import import ResultsImport
 
 
+class TellOptions(TypedDict):
+    """Options of `weal tell` beside the label itself."""
+
+    column: str | None
+    sheet: str | None
+    header: int | None
+    dry_run: bool
+    noise: str | None
+    note: str | None
+    sure: bool
+    replace: bool
+    repeat: bool
+    key: str | None
+
+
 @command(
-    "Bring a label, or a file of them.",
+    "Save a label, or a file of labels.",
     "weal tell alloys A-0417 312.5",
     "weal tell alloys --file batch.xlsx",
-    context_settings=_VERBATIM,
+    context_settings=VERBATIM,
 )
-@takes(
+@with_parameters(
     line.name,
     click.argument("id_", metavar="[ID", required=False),
     click.argument("value", metavar="VALUE]", required=False),
     click.option(
-        "--file", "file", type=_file, help="A table of labels, taken whole or not at all."
+        "--file", "file", type=FILE, help="A table of labels, saved completely or not at all."
     ),
-    click.option("--value", "column", metavar="COLUMN", help="Of the file: where the values are."),
+    click.option("--value", "column", metavar="COLUMN", help="Column of the values in the file."),
     line.sheet,
     line.header,
-    click.option("--dry-run", is_flag=True, help="With --file: say what would happen."),
-    click.option("--noise", metavar="SD", help="Standard deviation of the measurement."),
+    click.option("--dry-run", is_flag=True, help="With --file: show the outcome, save nothing."),
+    click.option("--noise", metavar="SD", help="Standard deviation of the measurement error."),
     line.note,
-    click.option("--sure", is_flag=True, help="It was checked: never take it for an outlier."),
-    click.option("--replace", is_flag=True, help="It corrects the label that is there."),
-    click.option("--repeat", is_flag=True, help="It is a second measurement."),
-    click.option("--key", help="A name of your own: the same key and labels again write nothing."),
+    click.option(
+        "--sure", is_flag=True, help="The label was checked: never treat it as an outlier."
+    ),
+    click.option("--replace", is_flag=True, help="Replace the existing label of the row."),
+    click.option("--repeat", is_flag=True, help="Add a repeated measurement of the row."),
+    click.option("--key", help="A key of your choice: the same key and labels again save nothing."),
     line.by,
 )
 def tell(
@@ -51,12 +70,12 @@ def tell(
     store: str | None,
     as_json: bool,
     by: str | None,
-    **details: Any,
+    **details: Unpack[TellOptions],
 ) -> None:
-    """Bring the label of one row, or those in a file; then it is on disk.
+    """Save the label of one row, or the labels in a file.
 
-    In a file: the id, a column named as the target, and perhaps noise and note, as a worksheet of
-    `weal ask --to` has them; "failed" in place of a value skips the row.
+    A file has the columns of a worksheet written by `weal ask --to`: the id, the target, and
+    optionally noise and note. "failed" in place of a value skips the row.
     """
     _check_usage(id_, value, file, details)
     with open_for_command(name, store, by) as campaign:
@@ -67,7 +86,7 @@ def tell(
 
 
 def _tell_one(
-    campaign: "Campaign", id_: str, value: str, details: dict[str, Any], as_json: bool
+    campaign: "Campaign", id_: str, value: str, details: TellOptions, as_json: bool
 ) -> None:
     from weal.campaign.label_input import entry
     from weal.tables.results_reader import FAILED
@@ -75,12 +94,13 @@ def _tell_one(
     if value.strip().lower() in FAILED:
         note = f"--note {shlex.quote(value.strip())}"
         words = f"weal skip {shlex.quote(campaign.name)} {shlex.quote(id_)} {note}"
-        raise ValueError(f"{value!r} is no number; a row without one is skipped: `{words}`")
+        raise ValueError(f"{value!r} is not a number; skip a row without one: `{words}`")
     found = entry(id_, value, details["noise"], details["note"], details["sure"])
-    how = {name: details[name] for name in ("replace", "repeat", "key")}
-    kept = campaign.tell_entries([found], **how)
+    kept = campaign.tell_entries(
+        [found], replace=details["replace"], repeat=details["repeat"], key=details["key"]
+    )
     read_as = f" as {found.y}" if "," in value else ""
-    became = [f"{id_}: {value} {'kept' + read_as if kept.new else 'was there already'}"]
+    became = [f"{id_}: {value} {'saved' + read_as if kept.new else 'was saved before'}"]
     for words in (*(kept.superseded or became), *kept.doubts):
         say(words)
     if as_json:
@@ -91,25 +111,27 @@ def _tell_one(
 
 
 def _check_usage(
-    id_: str | None, value: str | None, file: Path | None, details: dict[str, Any]
+    id_: str | None, value: str | None, file: Path | None, details: TellOptions
 ) -> None:
     if file is None and (id_ is None or value is None):
-        raise click.UsageError("Name an ID and its VALUE, or give --file.")
-    if file is None and any(details[name] for name in ("column", "sheet", "header", "dry_run")):
-        raise click.UsageError("--value, --sheet, --header and --dry-run go with --file.")
+        raise click.UsageError("Give an ID and its VALUE, or --file.")
+    if file is None and (
+        details["column"] or details["sheet"] or details["header"] or details["dry_run"]
+    ):
+        raise click.UsageError("--value, --sheet, --header and --dry-run need --file.")
     if file is not None and (id_ is not None or details["noise"] or details["note"]):
         raise click.UsageError(
-            "With --file, the file says all: leave ID, VALUE, --noise and --note out."
+            "With --file, leave out ID, VALUE, --noise and --note: the file has them."
         )
 
 
-@command("Leave rows out.", 'weal skip alloys A-0417 --note "cracked"', context_settings=_VERBATIM)
-@takes(
+@command("Leave rows out.", 'weal skip alloys A-0417 --note "cracked"', context_settings=VERBATIM)
+@with_parameters(
     line.name,
     line.ids,
-    click.option("--undo", is_flag=True, help="Let them be asked again."),
+    click.option("--undo", is_flag=True, help="Allow them to be suggested again."),
     line.note,
-    click.option("--key", help="A name of your own: the same key and rows again write nothing."),
+    click.option("--key", help="A key of your choice: the same key and rows again save nothing."),
     line.by,
 )
 def skip(
@@ -122,7 +144,7 @@ def skip(
     store: str | None,
     as_json: bool,
 ) -> None:
-    """Leave rows out: they are not asked, until --undo or until a label of theirs comes."""
+    """Leave rows out: they are not suggested until --undo, or until they get a label."""
     with open_for_command(name, store, by) as campaign:
         from weal.campaign.label_input import distinct
         from weal.campaign.rules import skip_rows
@@ -134,11 +156,11 @@ def skip(
 
 
 @command(
-    "Take labels back.",
+    "Withdraw labels.",
     'weal withdraw alloys A-0417 --note "wrong sample"',
-    context_settings=_VERBATIM,
+    context_settings=VERBATIM,
 )
-@takes(line.name, line.ids, line.note, line.by)
+@with_parameters(line.name, line.ids, line.note, line.by)
 def withdraw(
     name: str,
     ids: tuple[str, ...],
@@ -147,7 +169,7 @@ def withdraw(
     store: str | None,
     as_json: bool,
 ) -> None:
-    """Take back the labels of rows; of rows that are out and have none, the lease."""
+    """Withdraw the labels of rows, or the lease of rows without a label."""
     with open_for_command(name, store, by) as campaign:
         campaign.withdraw(ids, note=note)
     _report_ids(ids, "withdrawn", as_json)
@@ -160,27 +182,35 @@ def _report_ids(ids: Sequence[str], what: str, as_json: bool) -> None:
         say(f"{one}: {what}")
 
 
-MAX_LINES_SHOWN = 10  # that are talked of
-_SAID = {
-    "told": "{} kept",
+MAX_LINES_SHOWN = 10
+_ACTIONS = {
+    "told": "{} saved",
     "corrected": "{} corrected",
-    "repeated": "{} added to others",
-    "confirmed": "{} said to be sure",
-    "same": "{} there already",
+    "repeated": "{} added as repeated measurements",
+    "confirmed": "{} confirmed",
+    "same": "{} saved before",
     "skipped": "{} skipped",
-    "empty": "{} without a value: left out",
+    "empty": "{} without a value",
     "refused": "{} refused",
 }
 
 
-def tell_file(campaign: "Campaign", file: Path, details: dict[str, Any], as_json: bool) -> None:
-    """Take the labels of a file, or say what would become of them."""
-    how = {name: details[name] for name in ("replace", "repeat", "key", "sure", "sheet", "header")}
+def tell_file(campaign: "Campaign", file: Path, details: TellOptions, as_json: bool) -> None:
+    """Save the labels of a file, or show what would happen to them."""
     dry = details["dry_run"]
-    found = (campaign.preview if dry else campaign.tell_file)(file, value=details["column"], **how)
+    found = (campaign.preview if dry else campaign.tell_file)(
+        file,
+        value=details["column"],
+        replace=details["replace"],
+        repeat=details["repeat"],
+        key=details["key"],
+        sure=details["sure"],
+        sheet=details["sheet"],
+        header=details["header"],
+    )
     for note in found.notes:
         say(note)
-    _talk(found, dry)
+    _report_import(found, dry)
     if as_json:
         show_json(as_dict(found))
     elif dry:
@@ -189,8 +219,8 @@ def tell_file(campaign: "Campaign", file: Path, details: dict[str, Any], as_json
         show(found.event)
 
 
-def as_dict(found: "ResultsImport") -> dict[str, Any]:
-    """What became of a file, as what JSON can say."""
+def as_dict(found: "ResultsImport") -> dict[str, object]:
+    """The outcome of a file as JSON."""
     return {
         "event": found.event,
         "labels": found.labels,
@@ -202,17 +232,17 @@ def as_dict(found: "ResultsImport") -> dict[str, Any]:
     }
 
 
-def _talk(found: "ResultsImport", dry: bool) -> None:
-    said = [row for row in found.rows if row.message]
-    for row in said[:MAX_LINES_SHOWN]:
+def _report_import(found: "ResultsImport", dry: bool) -> None:
+    noted = [row for row in found.rows if row.message]
+    for row in noted[:MAX_LINES_SHOWN]:
         say(f"line {row.line}: {row.message}")
-    if len(said) > MAX_LINES_SHOWN:
-        say(f"and {len(said) - MAX_LINES_SHOWN} more: --json has all")
+    if len(noted) > MAX_LINES_SHOWN:
+        say(f"and {len(noted) - MAX_LINES_SHOWN} more: --json shows all")
     for problem in found.problems:
         say(problem)
-    counts = [_SAID[action].format(plural(n, "row")) for action, n in found.counts.items()]
+    counts = [_ACTIONS[action].format(plural(n, "row")) for action, n in found.counts.items()]
     stopped = found.problems or found.counts.get("refused")
-    would = ("nothing would be taken: " if stopped else "would be: ") if dry else ""
+    would = ("nothing would be saved: " if stopped else "would be: ") if dry else ""
     say(f"{found.where}: {would}{', '.join(counts)}")
 
 

@@ -1,13 +1,14 @@
-"""Page 4: the candidates with their predictions, and a row's own page.
+"""The page Explore: candidates with predictions, searched and sorted, and a page for each row.
 
-A wish (`candidate_search.CandidateQuery`) is in the address, so that it can be kept as a bookmark;
-the columns in it are c0, c1, ..: names of the user's never become part of a query.
+The query (`candidate_search.CandidateQuery`) is in the address, so that it can be bookmarked. Its
+columns are c0, c1, ...: column names of the user never become part of an SQL query.
 """
 
 import hashlib
 import json
 import re
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Annotated, TypedDict
 from urllib.parse import parse_qsl, quote, urlencode
 
 from fastapi import APIRouter, Form, HTTPException, Query, Response
@@ -16,10 +17,20 @@ from weal.errors import ReusedKey
 from weal.store.events import MAX_ID
 from weal.web import candidate_search
 from weal.web.candidate_search import PREDICTION_COLUMNS, CandidatePage, CandidateQuery
+from weal.web.job_context import Arguments
 from weal.web.pages.watch import event_text
-from weal.web.request import CampaignRequest, Here, Writing
+from weal.web.request import CampaignRead, CampaignRequest, CampaignWrite
 
 router = APIRouter()
+
+
+class Filters(TypedDict):
+    """The filters of a query."""
+
+    bounds: tuple[tuple[str, float | None, float | None], ...]
+    equal: tuple[tuple[str, str], ...]
+
+
 _COLUMN = re.compile(r"c[0-9]{1,4}")
 TITLES = {"id": "Id", "y": "Measured", "mean": "Expected", "sd": "\N{PLUS-MINUS SIGN}",
           "low": "From", "high": "To"}  # fmt: skip
@@ -29,13 +40,13 @@ Id = Annotated[str, Query(min_length=1, max_length=MAX_ID)]
 
 @router.get("/c/{name}/explore")
 def explore(
-    here: Here, sort: Text = "n", down: bool = False, q: Text = "", only: Text = "",
+    context: CampaignRead, sort: Text = "n", down: bool = False, q: Text = "", only: Text = "",
     after: Annotated[str, Query(max_length=2000)] = "",
 ) -> Response:  # fmt: skip
-    """The candidates as a table: searched, filtered and sorted by what the address says."""
-    current = here.catalogue()
-    given = dict(parse_qsl(str(here.request.url.query)))
-    wish = CandidateQuery(
+    """A page of the candidates, searched, filtered and sorted by the query in the address."""
+    current = context.candidates_file()
+    given = dict(parse_qsl(str(context.request.url.query)))
+    query = CandidateQuery(
         sort=sort if sort in ("n", *PREDICTION_COLUMNS) or _COLUMN.fullmatch(sort) else "n",
         down=down,
         text=q.strip(),
@@ -43,18 +54,18 @@ def explore(
         **_filters(given),
         after=candidate_search.read_after(after),
     )
-    page = candidate_search.read(current, wish)
-    if here.is_part and page is not None:  # it was waited for
+    page = candidate_search.read(current, query)
+    if context.is_part and page is not None:  # a page that waited reloads
         return Response(status_code=204, headers={"HX-Refresh": "true"})
-    template = "explore/waiting.html" if here.is_part else "explore/page.html"
-    return here.page(
-        template, page=page, wish=wish, given=given, titles=TITLES, link=_linker(here, given),
-        more=_more(here, given, page), trouble=here.trouble("explore"),
-        **_columns(here),
+    template = "explore/waiting.html" if context.is_part else "explore/page.html"
+    return context.page(
+        template, page=page, query=query, given=given, titles=TITLES, link=_linker(context, given),
+        more=_more(context, given, page), failure=context.job_failure("explore"),
+        **_columns(context),
     )  # fmt: skip
 
 
-def _filters(given: dict[str, str]) -> dict[str, Any]:
+def _filters(given: dict[str, str]) -> Filters:
     """Bounds and texts of columns: least-c0=3, most-sd=2.5, is-c1=A."""
     low, high, equal = dict[str, float](), dict[str, float](), list[tuple[str, str]]()
     for key, value in given.items():
@@ -78,80 +89,82 @@ def _number(text: str) -> float | None:
     return found if abs(found) < float("inf") else None
 
 
-def _linker(here: CampaignRequest, given: dict[str, str]) -> Any:
-    """Addresses of the same wish with something else in it."""
+def _linker(context: CampaignRequest, given: dict[str, str]) -> Callable[..., str]:
+    """A function that returns the address of the same query with some values changed."""
 
-    def link(**changes: Any) -> str:
-        wish = {k: v for k, v in given.items() if k != "after" and v} | changes
-        plain = {k: str(v) for k, v in wish.items() if v not in ("", None, False)}
-        return f"{here.url('explore')}?{urlencode(plain)}"
+    def link(**changes: str) -> str:
+        query = {k: v for k, v in given.items() if k != "after" and v} | changes
+        plain = {k: str(v) for k, v in query.items() if v not in ("", None, False)}
+        return f"{context.url('explore')}?{urlencode(plain)}"
 
     return link
 
 
-def _more(here: CampaignRequest, given: dict[str, str], page: CandidatePage | None) -> str | None:
+def _more(
+    context: CampaignRequest, given: dict[str, str], page: CandidatePage | None
+) -> str | None:
     if page is None or page.last is None:
         return None
-    return str(_linker(here, given)(after=candidate_search.spell_after(page.last)))
+    return _linker(context, given)(after=candidate_search.spell_after(page.last))
 
 
-def _columns(here: CampaignRequest) -> dict[str, Any]:
+def _columns(context: CampaignRequest) -> dict[str, object]:
     """Kinds of the columns, and levels of the categories."""
-    columns = here.ledger.plan.get("columns", [])
+    columns = context.ledger.plan.get("columns", [])
     return {"kinds": {one["name"]: one["kind"] for one in columns},
             "levels": {one["name"]: one.get("levels", ()) for one in columns}}  # fmt: skip
 
 
-def inputs_of(here: CampaignRequest) -> list[str]:
-    """Columns that the model learns from."""
-    columns = here.ledger.plan.get("columns", [])
+def inputs_of(context: CampaignRequest) -> list[str]:
+    """Columns that are inputs of the model."""
+    columns = context.ledger.plan.get("columns", [])
     return [one["name"] for one in columns if one["kind"] != "dropped"]
 
 
 @router.get("/c/{name}/row")
-def row(here: Here, id: Id, work: Text = "") -> Response:
-    """A row: inputs, what is expected of it, what happened to it."""
-    here.done(work, "take", name=here.name)  # an ask that failed says why
-    story = here.story(id)
-    known, ledger = candidate_search.read_row(here.catalogue(), id), here.ledger
-    if known is None and not story and not here.campaign().known([id]):
-        raise HTTPException(404, f"There is no candidate {id!r} here.")
-    cells = known["cells"] if known else here.rows([id]).get(id)
-    return here.page(
-        "explore/row.html", id=id, known=known, cells=cells, trouble=here.trouble("explore"),
+def row(context: CampaignRead, id: Id, work: Text = "") -> Response:
+    """The page of a row: inputs, prediction, labels, events."""
+    context.job_result(work, "take", name=context.name)  # raises the error of a failed ask
+    events = context.row_events(id)
+    known, ledger = candidate_search.read_row(context.candidates_file(), id), context.ledger
+    if known is None and not events and not context.campaign().known([id]):
+        raise HTTPException(404, f"No candidate has the id {id!r}.")
+    cells = known["cells"] if known else context.rows([id]).get(id)
+    return context.page(
+        "explore/row.html", id=id, known=known, cells=cells, failure=context.job_failure("explore"),
         labels=ledger.labels.get(id, ()),
         lease=ledger.leases.get(id), note=ledger.skipped.get(id), skipped=id in ledger.skipped,
-        story=[(one, event_text(one)) for one in story],
+        events=[(one, event_text(one)) for one in events],
     )  # fmt: skip
 
 
 @router.get("/c/{name}/row/near")
-def near(here: Here, id: Id) -> Response:
-    """The nearest measured rows, once the worker has found them."""
-    job = here.submit("near", job_key(here, "near", id), name=here.name, id=id)
-    again = f"{here.url('row/near')}?id={quote(id, safe='')}"
-    if not job.finished.wait(0.25):
-        return here.page("explore/wait.html", again=again)
-    return here.page(
+def near(context: CampaignRead, id: Id) -> Response:
+    """The nearest measured rows once the worker has found them."""
+    job = context.submit("near", job_key(context, "near", id), name=context.name, id=id)
+    again = f"{context.url('row/near')}?id={quote(id, safe='')}"
+    if not context.has_finished(job):
+        return context.page("explore/wait.html", again=again)
+    return context.page(
         "explore/near.html",
-        near=here.done(job.id, "near"),
-        known=candidate_search.read_row(here.catalogue(), id),
+        near=context.job_result(job.id, "near"),
+        known=candidate_search.read_row(context.candidates_file(), id),
     )
 
 
 @router.post("/c/{name}/row/ask")
-def take(here: Writing, id: Annotated[str, Form(min_length=1, max_length=MAX_ID)],
+def take(context: CampaignWrite, id: Annotated[str, Form(min_length=1, max_length=MAX_ID)],
          key: Annotated[str, Form(pattern="^[0-9a-f]{32}$")]) -> Response:  # fmt: skip
     """Ask for this very row."""
-    given = {"name": here.name, "who": here.who, "id": id}
-    job = here.submit("take", key, **given)
-    if job.kind != "take" or job.given != given:
-        used = repr(job.given["id"]) if job.kind == "take" else "something else"
-        raise ReusedKey(f"This form has asked for {used} already, not for {id!r}.")
-    return here.progress(job, then=f"{here.url('row')}?id={quote(id, safe='')}")
+    given: Arguments = {"name": context.name, "who": context.who, "id": id}
+    job = context.submit("take", key, **given)
+    if job.kind != "take" or job.arguments != given:
+        used = repr(job.arguments["id"]) if job.kind == "take" else "something else"
+        raise ReusedKey(f"This form was used before to ask for {used}, not for {id!r}.")
+    return context.show_progress(job, then=f"{context.url('row')}?id={quote(id, safe='')}")
 
 
-def job_key(here: CampaignRequest, kind: str, *what: str) -> str:
-    """The same work on the same campaign is one job."""
-    words = json.dumps([kind, here.name, here.ledger.seq, *what])
+def job_key(context: CampaignRequest, kind: str, *what: str) -> str:
+    """The key of a picture's job: one for each state of the campaign."""
+    words = json.dumps([kind, context.name, context.ledger.seq, *what])
     return hashlib.blake2b(words.encode(), digest_size=16).hexdigest()

@@ -1,45 +1,44 @@
-"""Server-sent events: that something has changed, by whomever; pages then ask for what is new.
+"""Server-sent events of a campaign, the progress of a job, and the page Jobs.
 
-Jobs: how far one is, all that have not ended, and the end of one that somebody cancels.
-
-Whoever leaves the page of a job loses nothing: it goes on.
+A page that hears the event `moved` asks for its parts again. A job continues when its page is
+closed.
 """
 
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request, Response
+from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from weal.web.job_queue import Job
-from weal.web.job_worker import title_of
+from weal.web.job_worker import Job
 from weal.web.request import (
+    CampaignRead,
     CampaignRequest,
-    Here,
+    FormToken,
     RequestContext,
-    Sitting,
-    check_form_token,
+    ServerRead,
     state_token,
 )
 
 router = APIRouter()
-STORE_POLL_SECONDS = 0.7  # seconds between two looks at the store
-HEARTBEAT_SECONDS = 20.0  # seconds after which something is said, so that no proxy hangs up
+STORE_POLL_SECONDS = 0.7  # between two checks of the store
+_GONE = "This job is no longer known: open the campaign to see its result."
+HEARTBEAT_SECONDS = 20.0  # so that no proxy closes an idle stream
 
 
 @router.get("/c/{name}/news", response_class=StreamingResponse, include_in_schema=False)
-async def news(here: Here, request: Request) -> StreamingResponse:
-    """An event `moved` whenever the campaign, or what was found of it, is another than before."""
-    return StreamingResponse(_moves(here, request), media_type="text/event-stream")
+async def news(context: CampaignRead, request: Request) -> StreamingResponse:
+    """A stream with an event `moved` whenever the campaign or its results change."""
+    return StreamingResponse(_change_events(context, request), media_type="text/event-stream")
 
 
-async def _moves(here: CampaignRequest, request: Request) -> AsyncIterator[str]:
+async def _change_events(context: CampaignRequest, request: Request) -> AsyncIterator[str]:
     before = ""
-    quiet = 0.0
+    quiet = 0.0  # seconds
     yield "retry: 2000\n\n"
-    while not await request.is_disconnected() and here.is_admitted:
-        now = await asyncio.to_thread(state_token, here.desk, here.name)
+    while not await request.is_disconnected() and context.is_authenticated:
+        now = await asyncio.to_thread(state_token, context.server, context.name)
         if now != before:
             yield f"event: moved\ndata: {now}\n\n"
             before, quiet = now, 0.0
@@ -54,34 +53,35 @@ Id = Annotated[str, Path(pattern="^[0-9a-f]{1,64}$")]
 
 
 @router.get("/work")
-def every_job(seat: Sitting) -> Response:
-    """All jobs that have not ended, and who started them."""
-    worker = seat.desk.worker
-    unfinished = [(job, title_of(job)) for job in worker.unfinished()]
-    template = "jobs_part.html" if seat.is_part else "jobs.html"
-    return seat.page(template, unfinished=unfinished, limit=worker.seconds)
+def list_jobs(context: ServerRead) -> Response:
+    """The page Jobs: all unfinished jobs and who started them."""
+    worker = context.server.worker
+    template = "jobs_part.html" if context.is_part else "jobs.html"
+    return context.page(template, unfinished=worker.unfinished_jobs(), limit=worker.seconds)
 
 
 @router.get("/work/{id_}")
-def how_far(seat: Sitting, id_: Id, then: Annotated[str, Query(max_length=4000)] = "/") -> Response:
-    """How far a job is; when it has ended, the page that was waited for."""
-    job = _job(seat, id_)
+def job_progress(
+    context: ServerRead, id_: Id, then: Annotated[str, Query(max_length=4000)] = "/"
+) -> Response:
+    """The progress of a job, and at its end a redirect to the page that waits for it."""
+    job = _job(context, id_)
     if not then.startswith("/c/") and not then.startswith("/new"):
-        raise HTTPException(404, "That work is not known any more: look at the campaign itself.")
+        raise HTTPException(404, _GONE)
     if job.finished.is_set():
-        return seat.go(f"{then}{'&' if '?' in then else '?'}work={job.id}")
-    return seat.work("work.html" if seat.is_part else "working.html", job, then)
+        return context.redirect(f"{then}{'&' if '?' in then else '?'}work={job.id}")
+    return context.job_page("work.html" if context.is_part else "working.html", job, then)
 
 
 @router.post("/work/{id_}/cancel", status_code=303)
-def cancel(seat: Sitting, id_: Id, _: Annotated[None, Depends(check_form_token)]) -> Response:
-    """End a job; whoever started it may do so."""
-    seat.desk.worker.cancel(_job(seat, id_), seat.who)
-    return seat.go("/work")
+def cancel(context: ServerRead, id_: Id, _: FormToken) -> Response:
+    """Cancel a job of this person."""
+    context.server.worker.cancel(_job(context, id_), context.who)
+    return context.redirect("/work")
 
 
-def _job(seat: RequestContext, id_: str) -> Job:
-    job = seat.desk.worker.job(id_)
+def _job(context: RequestContext, id_: str) -> Job:
+    job = context.server.worker.job(id_)
     if job is None:
-        raise HTTPException(404, "That work is not known any more: look at the campaign itself.")
+        raise HTTPException(404, _GONE)
     return job

@@ -8,10 +8,10 @@
   const moved = () => body.dispatchEvent(new CustomEvent("moved"));
   const news = body.dataset.news;
   if (news) {
-    let standing = body.dataset.standing;
+    let state = body.dataset.stateToken;
     const source = new EventSource(news);
     source.addEventListener("moved", (event) => {
-      if (event.data !== standing) { standing = event.data; moved(); }
+      if (event.data !== state) { state = event.data; moved(); }
     });
     setInterval(() => { if (source.readyState === EventSource.CLOSED) moved(); }, 10000);
   }
