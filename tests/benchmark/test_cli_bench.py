@@ -222,7 +222,7 @@ def test_when_nothing_is_at_hand_the_run_fails(run):
 def test_get_says_where_the_table_is(run, data_folder, tmp_path):
     code, out, err = run("bench", "get", "california", "--data", str(data_folder))
     assert (code, out) == (0, f"{data_folder / 'california.csv'}\n")
-    assert "finished before" in err
+    assert "there already" in err
 
 
 @pytest.mark.parametrize(

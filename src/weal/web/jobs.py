@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy as np
 
 from weal.campaign.campaign import Campaign
+from weal.campaign.candidates import CandidateTable
 from weal.campaign.export import export as write_export
 from weal.campaign.export import frame
 from weal.campaign.ledger import Ledger, LedgerLabel
-from weal.campaign.replay import Pool
 from weal.campaign.session import Session
 from weal.campaign.suggestions import explain
 from weal.core.arrays import Array, root_mean_square
@@ -221,14 +221,14 @@ def rows(context: JobContext, arguments: Arguments, progress: Progress) -> None:
     context.results.write_rows(campaign.name, ledger.seq, found)
 
 
-def _rows_touched(pool: Pool, ledger: Ledger) -> Iterator[tuple[str, str]]:
+def _rows_touched(pool: CandidateTable, ledger: Ledger) -> Iterator[tuple[str, str]]:
     """The cells of rows that are labelled, leased or skipped."""
     names = dict.fromkeys([*ledger.leases, *ledger.skipped, *ledger.labels])
     for name, row in pool.cells(list(names)).items():
         yield name, json.dumps(plain_cells(row))
 
 
-def _pool_cells(pool: Pool) -> Iterator[tuple[str, str]]:
+def _pool_cells(pool: CandidateTable) -> Iterator[tuple[str, str]]:
     ids = iter(pool.ids)
     for part in pool.parts:
         columns = {name: part.cells(name) for name in part.columns}
