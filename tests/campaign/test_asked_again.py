@@ -60,7 +60,7 @@ def test_who_was_killed_before_the_answer_finds_the_rows(sqlite_url):
     words = [
         "in_a_campaign",
         sqlite_url,
-        "weal.formats.snapshots.pack_experts_snapshot",
+        "weal.campaign.session.pack_experts_snapshot",
         "ask_monday",
     ]
     assert dying.run(*words, killed=True, program=dying_campaigns.__file__) == []

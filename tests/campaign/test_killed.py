@@ -48,7 +48,7 @@ def test_a_kill_during_a_checkpoint_loses_nothing_but_the_checkpoint(sqlite_url)
     with campaign(sqlite_url) as one:
         for name in one.ask(8):
             one.tell(name, truth(number(name)))
-    killed("in_a_campaign", sqlite_url, "weal.formats.snapshots.pack_experts_snapshot", "ask")
+    killed("in_a_campaign", sqlite_url, "weal.campaign.session.pack_experts_snapshot", "ask")
     with open_campaign("lab", sqlite_url) as again:
         assert again.ledger.n_labels == 8
         assert len(again.ledger.leases) == 1  # asked before the checkpoint

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from campaign.lab import campaign, number, pool, truth
 from weal.active_learner import ActiveLearner
-from weal.campaign import creation, suggestions
+from weal.campaign import creation, session, suggestions
 from weal.campaign.campaign import Campaign
 from weal.campaign.idempotency import AskCall
 from weal.campaign.replay import replay, replay_new_events
@@ -208,7 +208,7 @@ def test_a_belief_is_kept_now_and_then_and_not_where_it_is_large(constants):
             one.tell(f"r{n}", truth(n))
         one.ask()
         assert one.store.snapshot("lab", snapshots.POOL_KIND) is None
-    constants(snapshots, MAX_POOL_SNAPSHOT_BYTES=100)
+    constants(session, MAX_POOL_SNAPSHOT_BYTES=100)
     with campaign() as one:
         for n in range(12):
             one.tell(f"r{n}", truth(n))
