@@ -10,7 +10,8 @@ from contextlib import ExitStack
 import pytest
 from hypothesis import HealthCheck, settings
 
-from constants import changed_constants
+import soak
+from constants import changed_constants, set_constants
 
 CALM = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
 settings.register_profile("same", derandomize=True, database=None, **CALM)
@@ -20,6 +21,22 @@ settings.load_profile("same")
 # Who runs the tests in the background may have made them deaf to Ctrl-C, and so would children be.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_addoption(parser):
+    parser.addoption("--long", action="store_true", help="soaks with their large counts (`soak`)")
+
+
+def pytest_configure(config):
+    set_constants(soak, LONG=config.getoption("--long"))
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out what is marked as long, without --long."""
+    if not soak.LONG:
+        long = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]
 
 
 @pytest.fixture

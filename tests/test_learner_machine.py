@@ -18,6 +18,7 @@ from hypothesis.stateful import (
 from numpy.testing import assert_allclose
 
 from learning import POOL, SCALING, model, outlook, points, told
+from soak import count
 from weal import ActiveLearner, AlreadyLabelled, Exhausted, UnknownId
 from weal.core.paper import ensemble
 
@@ -196,7 +197,7 @@ class Campaign(RuleBasedStateMachine):
 
 def test_any_mixture_of_calls_leaves_what_a_dict_would():
     modest = settings(
-        max_examples=25,
+        max_examples=count(10, long=25),
         stateful_step_count=30,
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],

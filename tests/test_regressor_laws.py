@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
+from soak import count
 from weal import EnsembleGPRegressor, Kernel, Scaling
 from weal.core.paper.kernels import correlation
 
@@ -32,7 +33,7 @@ LASTING = [name for name in FIXED if "inducing" not in name]  # whom the first l
 ALL = pytest.mark.parametrize("model", MODELS)
 KINDS = pytest.mark.parametrize("model", ["features", "exact"])
 SEEDS = st.integers(0, 10_000)
-FEW = settings(max_examples=12, deadline=None)
+FEW = settings(max_examples=count(6, long=12), deadline=None)
 EXACTLY = {"rtol": 1e-7, "atol": 1e-9}
 REFITTED = {"rtol": 1e-4, "atol": 1e-4}
 

@@ -2,7 +2,9 @@
 
 import io
 import sqlite3
+from array import array
 from contextlib import closing, contextmanager
+from itertools import accumulate
 
 from weal.errors import AlreadyLabelled, UnknownId
 from weal.store.events import Draft
@@ -18,11 +20,16 @@ def created(**more):
 
 
 def chunk(ids):
+    """Ids as the store keeps them; from buffers, since for a list Arrow would import pandas."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    words = [name.encode() for name in ids]
+    ends = array("i", accumulate(map(len, words), initial=0))
+    buffers = (pa.py_buffer(ends), pa.py_buffer(b"".join(words)))
+    column = pa.StringArray.from_buffers(len(words), *buffers)
     file = io.BytesIO()
-    pq.write_table(pa.table({"sample": pa.array(list(ids), pa.string())}), file)
+    pq.write_table(pa.Table.from_arrays([column], names=["sample"]), file)
     return Chunk.of(file.getvalue(), list(ids))
 
 

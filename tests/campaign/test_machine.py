@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from campaign.lab import pool
+from soak import count
 from weal.campaign.campaign import Campaign, open_campaign
 from weal.errors import AlreadyLabelled, Exhausted, UnknownId
 from weal.store.memory import open as open_memory
@@ -150,7 +151,7 @@ class OnDisk(Machine):
 
 
 _SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
-SIZES = SimpleNamespace(memory=120, disk=80, steps=50)
+SIZES = SimpleNamespace(memory=count(40, long=120), disk=count(25, long=80), steps=50)
 TestMemory = Machine.TestCase
 TestMemory.settings = settings(
     max_examples=SIZES.memory, stateful_step_count=SIZES.steps, deadline=None,

@@ -14,16 +14,21 @@ import pytest
 from campaign import crowd, dying
 from campaign.postgres_server import PASSWORD
 from campaign.telling import NAME, labels, make, names, tell
+from soak import count
 from weal.errors import WealError
 from weal.store.events import Draft
 from weal.store.integrity import examine
 from weal.store.protocol import open_store
 
+ROUNDS = count(6, long=20)  # in each of which a campaign is made
+EACH = count(60, long=250)  # labels of a writer
+RIVALS = count(50, long=200)  # ids that all tell
+
 
 def test_8_processes_open_or_create_the_same_campaign(shared_url):  # R7
-    answers = crowd.together("open_or_create", shared_url, 20)
-    assert [sum(made) for made in zip(*answers, strict=True)] == [1] * 20
-    for r in (0, 19):
+    answers = crowd.together("open_or_create", shared_url, ROUNDS)
+    assert [sum(made) for made in zip(*answers, strict=True)] == [1] * ROUNDS
+    for r in (0, ROUNDS - 1):
         store = open_store(shared_url.replace("weal.db", f"weal{r}.db"))
         assert labels(store, f"round {r}") == {f"id{k}": float(k) for k in range(8)}
         store.close()
@@ -35,18 +40,18 @@ def test_8_processes_upgrade_the_same_file(quick_sqlite_url, quick_folder):
 
 
 def test_8_writers_and_4_readers(shared_url):  # R8
-    answers = crowd.together("writers_and_readers", shared_url, 250, 4)
-    assert sorted(number for each in answers for number in each) == list(range(3, 2003))
+    answers = crowd.together("writers_and_readers", shared_url, EACH, 4)
+    assert sorted(number for each in answers for number in each) == list(range(3, 3 + 8 * EACH))
     store = open_store(shared_url)
-    assert [event.seq for event in store.read(NAME)] == list(range(1, 2003))
-    assert labels(store) == {f"id{i}": float(i % 8) for i in range(2000)}
+    assert [event.seq for event in store.read(NAME)] == list(range(1, 3 + 8 * EACH))
+    assert labels(store) == {f"id{i}": float(i % 8) for i in range(8 * EACH)}
     store.close()
 
 
 def test_8_processes_tell_the_same_id(shared_url):  # R9
-    answers = crowd.together("same_id", shared_url, 200)
+    answers = crowd.together("same_id", shared_url, RIVALS)
     winners = [[k for k in range(8) if each[k]] for each in zip(*answers, strict=True)]
-    assert [len(several) for several in winners] == [1] * 200
+    assert [len(several) for several in winners] == [1] * RIVALS
     store = open_store(shared_url)
     assert labels(store) == {f"id{r}": float(k) for r, [k] in enumerate(winners)}
     store.close()

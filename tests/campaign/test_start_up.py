@@ -2,6 +2,7 @@
 `ask` and `status` neither scikit-learn nor what only tables and figures need.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -13,73 +14,74 @@ from shell import typed
 
 HEAVY = "numpy scipy sklearn pyarrow pandas polars narwhals matplotlib rich dask joblib psycopg"
 NOT_TO_ASK = "sklearn pandas polars narwhals matplotlib rich dask joblib psycopg scipy.stats"
-POOL = "sample,temp,hardness\nA-1,900,\nA-2,950,3.5\nA-3,910,\n"
+POOL = "sample,temp,hardness\nA-1,900,\nA-2,950,3.5\nA-3,910,\nA-4,920,\nA-5,930,\n"
+# Commands in one process; after each its exit code and the modules that are loaded by then.
 LOADED = """
-import sys
+import json, sys
 from weal.cli.main import main
-try:
-    main()
-finally:
-    print(*sys.modules, file=sys.stderr)
+for words in sys.argv[1:]:
+    try:
+        main(words.split())
+    except SystemExit as left:
+        print(json.dumps([words, left.code, list(sys.modules)]), file=sys.stderr)
 """
+LIGHT = {
+    "--version": 0,
+    "--help": 0,
+    "tell --help": 0,
+    "ask --help": 0,
+    "tell steel A-1 -3.5": 0,
+    "tell steel --file results.csv": 0,
+    "tell steel A-9 1": 2,
+    "skip steel A-4": 0,
+    "skip steel A-4 --undo": 0,
+    "withdraw steel A-2": 0,
+    "list": 0,
+    "settings steel --lease 3d": 0,
+    "completion bash": 0,
+}
 
 
 @pytest.fixture(autouse=True)
 def _a_campaign(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pool.csv").write_text(POOL)
-    (tmp_path / "results.csv").write_text("sample,hardness\nA-1,3.5\nA-3,4.5\n")
+    (tmp_path / "results.csv").write_text("sample,hardness\nA-2,3.5\nA-3,4.5\n")
     assert (
         typed("new", "steel", "--pool", "pool.csv", "--id", "sample", "--target", "hardness")[0]
         == 0
     )
 
 
-def loaded(words):
-    """Exit code and modules of a command in a process of its own."""
+def loaded(*commands):
+    """Exit code and modules after each command, all in one process of their own."""
     done = subprocess.run(
-        [sys.executable, "-c", LOADED, *words.split()],
+        [sys.executable, "-c", LOADED, *commands],
         capture_output=True,
         text=True,
         check=False,
         env={**os.environ, "WEAL_WHO": "mk"},
     )
-    return done.returncode, set(done.stderr.splitlines()[-1].split())
+    lines = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("[")]
+    return {words: (code, set(modules)) for words, code, modules in lines}
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "--help",
-        "--version",
-        "tell --help",
-        "ask --help",
-        "tell steel A-1 -3.5",
-        "tell steel --file results.csv",
-        "tell steel A-9 1",
-        "skip steel A-1",
-        "skip steel A-1 --undo",
-        "withdraw steel A-2",
-        "list",
-        "settings steel --lease 3d",
-        "completion bash",
-    ],
-)
-def test_a_light_command_loads_nothing_heavy(words):
-    code, found = loaded(words)
-    assert code == (2 if "A-9" in words else 0)
-    assert "weal.cli.main" in found
-    assert not set(HEAVY.split()) & found
+def test_light_commands_load_nothing_heavy():
+    found = loaded(*LIGHT)
+    assert {words: code for words, (code, _) in found.items()} == LIGHT
+    assert all("weal.cli.main" in modules for _, modules in found.values())
+    heavy = {words: set(HEAVY.split()) & modules for words, (_, modules) in found.items()}
+    assert {words: names for words, names in heavy.items() if names} == {}
 
 
-@pytest.mark.parametrize("words", ["ask steel", "status steel", "ask steel --check 1"])
 @pytest.mark.parametrize("model", [False, True])
-def test_what_asks_needs_neither_scikit_learn_nor_frames(words, model):
+def test_what_asks_needs_neither_scikit_learn_nor_frames(model):
     if model:
         rows = "".join(f"B-{n},{900 + 7 * n},{n % 4}.5\n" for n in range(9))
         Path("more.csv").write_text("sample,temp,hardness\n" + rows)
         assert typed("add", "steel", "more.csv")[0] == 0
-    code, found = loaded(words)
-    assert code == 0
-    assert "weal.active_learner" in found
-    assert not set(NOT_TO_ASK.split()) & found
+    found = loaded("ask steel", "status steel", "ask steel --check 1")
+    assert [code for code, _ in found.values()] == [0, 0, 0]
+    for _, modules in found.values():
+        assert "weal.active_learner" in modules
+        assert not set(NOT_TO_ASK.split()) & modules

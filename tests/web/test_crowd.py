@@ -7,12 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
+from soak import count
 from weal.store.protocol import open_store
 from web.conftest import begin
 from web.visiting import Visitor
 
-CLIENTS, LABELS = 50, 20
-KILLS = 50
+CLIENTS, LABELS = count((20, 10), long=(50, 20))
+KILLS = count(16, long=50)
 POINTS = ("before the answer", "after commit", "before commit", "before begin")
 
 

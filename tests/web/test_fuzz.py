@@ -11,13 +11,14 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from shell import events
+from soak import count
 from weal.store.protocol import open_store
 from weal.web.access import Access
 from weal.web.app import create_app
 from weal.web.middleware import AccessPolicy
 from web.visiting import token_of
 
-CASES = 1000
+CASES = count(300, long=1000)
 CHECKS = (
     not_a_server_error,
     status_code_conformance,
