@@ -12,6 +12,17 @@ from hypothesis import HealthCheck, settings
 
 import soak
 from constants import changed_constants, set_constants
+from stores import (  # noqa: F401, fixtures
+    journal,
+    postgres_url,
+    quick_folder,
+    quick_sqlite_url,
+    server,
+    shared_url,
+    sqlite_url,
+    store,
+    url,
+)
 
 CALM = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
 settings.register_profile("same", derandomize=True, database=None, **CALM)

@@ -1,89 +1,12 @@
-"""Random features against the exact correlation, for every family; their form and their order."""
+"""Random features: form, precision, seeds and blocks; `seams/test_kernel_family` has the rest."""
 
 import numpy as np
 import pytest
 
 from reference.cases import frozen
-from reference.kernels import profile
 from weal.core.paper import random_features as module
-from weal.core.paper.kernels import FAMILIES, Kernel, correlation
-from weal.core.paper.random_features import blocks, draw_frequencies, features, spectral_draw
-
-D = 40_000
-# A cosine lies in [-1, 1]: by Hoeffding a mean of D of them is farther than 5 / sqrt(D) from its
-# expectation with probability 7e-6.
-TOLERANCE = 5.0 / np.sqrt(D)
-HEAVY = [family for family in FAMILIES if family != "rbf"]
-
-
-def kernel_of(family, d):
-    """Unequal lengthscales of about 1 sqrt(d) / sqrt(3)."""
-    return Kernel(
-        family, tuple((d / 3) ** 0.5 * (0.8 + 0.4 * (i % 2)) for i in range(d)), alpha=0.8
-    )
-
-
-def spread_points(d, N=8):
-    """Points whose differences point everywhere, the diagonals included."""
-    X = np.random.default_rng(8).standard_normal((N, d))
-    X[0], X[1] = 0.5, -0.5
-    return frozen(X)
-
-
-def estimate(X, zeta):
-    Phi = features(X, zeta[None])[0]
-    return Phi @ Phi.T
-
-
-@pytest.mark.parametrize("orthogonal", [False, True])
-@pytest.mark.parametrize("d", [1, 3, 8])
-@pytest.mark.parametrize("family", FAMILIES)
-def test_features_stand_for_the_kernel(family, d, orthogonal):
-    # [1, eq:kern_est, eq:bochner]
-    kernel, X = kernel_of(family, d), spread_points(d)
-    zeta = spectral_draw(kernel, d, D, np.random.default_rng([1, d]), orthogonal)
-    error = np.abs(estimate(X, zeta) - correlation(kernel, X, X))
-    assert error.max() < TOLERANCE
-
-
-@pytest.mark.parametrize("family", HEAVY)
-def test_the_product_of_one_dimensional_kernels_would_not_pass(family):
-    """At d = 3, with one mixing scale for each coordinate, the test above would fail."""
-    kernel, X = kernel_of(family, 3), spread_points(3)
-    K = correlation(kernel, X, X)
-    product = np.ones_like(K)
-    for i, ell in enumerate(kernel.length_scale):
-        gaps = np.abs(X[:, None, i] - X[None, :, i]) / ell
-        product *= np.vectorize(lambda r: profile(family, r, kernel.alpha))(gaps)
-    assert np.abs(product - K).max() > 2.0 * TOLERANCE
-
-    one_by_one = [
-        spectral_draw(Kernel(family, ell, kernel.alpha), 1, D, np.random.default_rng([1, i]))
-        for i, ell in enumerate(kernel.length_scale)
-    ]
-    wrong = estimate(X, np.concatenate(one_by_one, axis=1))
-    assert np.abs(wrong - product).max() < TOLERANCE
-    assert np.abs(wrong - K).max() > TOLERANCE
-
-
-# Measured ratios of the errors at d = 3 and 8: rbf 0.73 and 0.59, matern52 0.80 and 0.77,
-# rq 0.86 and 0.83, matern32 0.85 and 0.83, matern12 0.95 and 0.94.
-MARGIN = {"rbf": 0.85, "matern52": 0.9, "rq": 0.95, "matern32": 0.95, "matern12": 0.99}
-
-
-@pytest.mark.parametrize("d", [3, 8])
-@pytest.mark.parametrize("family", FAMILIES)
-def test_orthogonal_draws_make_a_smaller_error_at_equal_cost(family, d):
-    """Root mean square over 1500 draws and all pairs; its own error is about 1 %."""
-    kernel, draws = Kernel(family, d**0.5), 1500
-    X = frozen(np.random.default_rng(0).standard_normal((8, d)))
-    K, pairs = correlation(kernel, X, X), np.triu_indices(8, 1)
-    rms = []
-    for orthogonal in (False, True):
-        Phi = features(X, draw_frequencies([kernel] * draws, d, 4 * d, 3, orthogonal))
-        error = np.matmul(Phi, Phi.transpose(0, 2, 1)) - K
-        rms.append(np.sqrt(np.mean(error[:, *pairs] ** 2)))
-    assert rms[1] < MARGIN[family] * rms[0]
+from weal.core.paper.kernels import Kernel
+from weal.core.paper.random_features import blocks, draw_frequencies, features
 
 
 def three_kernels():

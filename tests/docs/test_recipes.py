@@ -15,8 +15,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 RECIPES = {  # the diff: the tests that tell, and which of them
-    "new-kernel": ("tests/core/test_kernels.py", "matern72 or textbooks"),
-    "new-score": ("tests/core/test_acquisition.py", "gsx"),
+    "new-kernel": ("tests/seams/test_kernel_family.py", "matern72 or textbooks"),
+    "new-score": ("tests/seams/test_acquisition.py", "gsx"),
 }
 PYTEST = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:randomly"]
 
@@ -25,10 +25,10 @@ PYTEST = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", 
 def project(tmp_path):
     """A copy of what a change of the core touches."""
     compiled = shutil.ignore_patterns("__pycache__")  # others may be writing there
-    for part in ("src", "tests/core", "tests/reference"):
-        shutil.copytree(ROOT / part, tmp_path / part, ignore=compiled)
-    for file in ("tests/conftest.py", "pyproject.toml"):
-        shutil.copy(ROOT / file, tmp_path / file)
+    others = shutil.ignore_patterns("__pycache__", "golden_0_2", "web", "docs", "benchmark")
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=compiled)
+    shutil.copytree(ROOT / "tests", tmp_path / "tests", ignore=others)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
     return tmp_path
 
 

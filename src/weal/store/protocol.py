@@ -13,7 +13,7 @@ Candidates come in chunks: Parquet bytes with their sha256, numbered 0, 1, 2, ..
 them. Snapshots are advice: one for each kind, to be checked against (number, hash).
 
 One string names a store (`urls`).
-Stores are memory, SQLite and PostgreSQL; one conformance suite in tests/campaign runs on all.
+Stores are memory, SQLite and PostgreSQL; tests/seams/test_store.py is their conformance suite.
 """
 
 import hashlib

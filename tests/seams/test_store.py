@@ -1,4 +1,4 @@
-"""One suite for every store: memory, SQLite and PostgreSQL."""
+"""The conformance suite of stores: memory, SQLite and PostgreSQL."""
 
 import threading
 from datetime import UTC, datetime, timedelta

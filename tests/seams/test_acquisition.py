@@ -1,4 +1,4 @@
-"""The paper's five scores against loops of its equations; one conformance suite for all scores."""
+"""The conformance suite of acquisition functions; the paper's five against its equations."""
 
 from dataclasses import dataclass, replace
 from typing import Any

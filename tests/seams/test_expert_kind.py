@@ -1,4 +1,4 @@
-"""One conformance suite for both kinds of expert, against batch posteriors with 50 digits."""
+"""The conformance suite of expert kinds: features and exact, against posteriors of 50 digits."""
 
 import numpy as np
 import pytest
