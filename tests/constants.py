@@ -3,7 +3,7 @@
     def test_...(constants):                                                  until its end
         constants(expert_kind, MAX_LABELS_ALWAYS_EXACT=40)
 
-    with changed_constants(job_executor, _CONNECT_SECONDS=300): ...           for a while
+    with changed_constants(dask_executor, CONNECT_TIMEOUT_SECONDS=300): ... for a while
     set_constants(postgres, RECONNECT_SECONDS=600.0)                          for good
     servers.start(url, set=constants_json(connections, HEADER_SECONDS=0.5))   in another process
 

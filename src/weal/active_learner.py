@@ -353,8 +353,8 @@ class LearnerView:
         RuntimeError
             While labels are too few for a model.
         """
-        crew, progress = self._beliefs.crew, self._beliefs.progress
-        found = self.candidates.predict_shards(self.model, level, crew, progress)
+        executor, progress = self._beliefs.executor, self._beliefs.progress
+        found = self.candidates.predict_shards(self.model, level, executor, progress)
         return write_predictions(to, found, force=force)
 
     def watch(self, X: Any) -> TrackedPoints:
@@ -520,9 +520,9 @@ class ActiveLearner(LearnerView):
         index: str | os.PathLike[str] | None = None,
     ) -> None:
         columns: dict[str, Any] = {"target": target, "features": features, "types": types}
-        crew, progress = choose_executor(scheduler, threads), line_on_stderr()
+        executor, progress = choose_executor(scheduler, threads), line_on_stderr()
         folder = None if index is None else Path(index)
-        candidates = open_candidates(pool, check_seed(seed), crew, folder, progress)
+        candidates = open_candidates(pool, check_seed(seed), executor, folder, progress)
         if candidates is None:
             candidates = read_candidates(pool, ids, id_column, cost=cost, **columns)
         else:
@@ -531,7 +531,7 @@ class ActiveLearner(LearnerView):
         settings = settings_of(candidates, model, *chosen)
         points = None if reference is None else candidates.like(reference)
         self._state = begin(settings, candidates, points)
-        self._beliefs = PosteriorCache(int(memory), None, crew, progress)
+        self._beliefs = PosteriorCache(int(memory), None, executor, progress)
         self._tell_known(0)
 
     @classmethod
@@ -902,7 +902,7 @@ class ActiveLearner(LearnerView):
 
     def close(self) -> None:
         """Let go of the processes that read a pool in files, where there are any."""
-        self._beliefs.crew.close()
+        self._beliefs.executor.close()
 
     def run(
         self,

@@ -9,9 +9,8 @@ import pytest
 
 import weal.benchmark
 from constants import changed_constants
-from weal.benchmark import job_executor as job_executor_module
-from weal.benchmark.job_executor import cluster
 from weal.errors import WorkerLost
+from weal.shards import dask_executor
 
 distributed = pytest.importorskip("distributed")
 clusters = pytest.importorskip("clusters")
@@ -29,7 +28,7 @@ def numbers(table):
 def address():
     """A cluster that takes its time where others are at work."""
     with (
-        changed_constants(job_executor_module, _CONNECT_SECONDS=300),
+        changed_constants(dask_executor, CONNECT_TIMEOUT_SECONDS=300),
         clusters.running(n_workers=2, threads_per_worker=2, processes=True) as local,
     ):
         yield local.scheduler_address
@@ -65,14 +64,11 @@ def test_a_worker_that_is_killed_costs_no_curve(address, here):
 
 
 def test_a_cluster_that_does_not_answer_is_reported(constants):
-    constants(job_executor_module, _CONNECT_SECONDS=0.5)
+    constants(dask_executor, CONNECT_TIMEOUT_SECONDS=0.5)
     with pytest.raises(WorkerLost, match="no Dask scheduler answers at tcp:"):
         weal.benchmark.run("higdon", "random", scheduler="tcp://127.0.0.1:9", **SIZES)
 
 
 def test_an_address_that_is_none_is_reported():
-    with (
-        pytest.raises(ValueError, match="scheduler is 'nowhere://x'; write the address"),
-        cluster("nowhere://x"),
-    ):
-        pass
+    with pytest.raises(ValueError, match="scheduler is 'nowhere://x'; write the address"):
+        weal.benchmark.run("higdon", "random", scheduler="nowhere://x", **SIZES)

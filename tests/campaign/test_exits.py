@@ -19,8 +19,8 @@ import pytest
 from campaign.dying import environment
 from shell import typed
 from weal import ActiveLearner
-from weal.benchmark.job_executor import _end_with
 from weal.cli import interrupts, screen
+from weal.shards.executors import _end_with
 from weal.web.job_runners import ChildProcessRunner
 from weal.web.job_worker import Worker
 

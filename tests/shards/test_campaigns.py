@@ -223,7 +223,6 @@ def test_pages_show_candidates_in_files_or_say_that_they_are_many(
     tmp_path, folder, constants, most
 ):
     constants(candidate_files, MAX_TABLE_ROWS=most)
-    constants(jobs, MAX_TABLE_ROWS=most)
     with opened(tmp_path, folder, target="y") as campaign:
         for name in names_of(U)[:14]:
             campaign.tell(name, measured(name))

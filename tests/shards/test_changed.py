@@ -375,7 +375,7 @@ def test_a_folder_of_shards_within_a_folder_is_read_once(folder):
 def test_the_description_of_a_pool_is_small(folder):
     from weal.shards.dataset import dataset_from_json, dataset_to_json
 
-    pool = learner_on(opened(folder)).candidates.pool
+    pool = learner_on(opened(folder)).candidates.dataset
     plain = json.loads(json.dumps(dataset_to_json(pool)))
     assert dataset_from_json(plain).sums == pool.sums
     assert all(isinstance(part, FileShard) for part in dataset_from_json(plain).parts)

@@ -153,9 +153,9 @@ def test_a_shard_that_a_worker_has_no_memory_for_is_named(local, folder):
 
 def test_a_worker_sends_one_summary_for_each_of_its_tasks(local, folder):
     learner = told(folder, scheduler=local.scheduler_address)
-    crew, parts = learner._beliefs.crew, learner.candidates.parts
-    every = list(crew.each(rows_of, parts))
-    merged = list(crew.each(rows_of, parts, "", None, operator.add))
+    executor, parts = learner._beliefs.executor, learner.candidates.parts
+    every = list(executor.each(rows_of, parts))
+    merged = list(executor.each(rows_of, parts, "", None, operator.add))
     assert len(every) == len(parts) > len(merged)
     assert sum(rows for _, rows in merged) == sum(rows for _, rows in every) == U
     learner.close()
@@ -191,7 +191,7 @@ def test_a_scheduler_that_does_not_answer_is_named(folder, monkeypatch, constant
 def test_a_cluster_of_our_own_listens_here_alone_and_ends_with_the_learner(folder):
     with dask.config.set(clusters.PATIENT):
         learner = told(folder, scheduler="local:1")
-    own = learner._beliefs.crew._own
+    own = learner._beliefs.executor._own
     made = next(one for one in own if isinstance(one, distributed.LocalCluster))
     assert made.scheduler_address.startswith("tcp://127.0.0.1:")
     server = made.scheduler.http_server
@@ -203,11 +203,11 @@ def test_a_cluster_of_our_own_listens_here_alone_and_ends_with_the_learner(folde
 
 def test_waves_give_every_shard_once_and_back_to_whoever_had_it():
     class Some:
-        def __init__(self, start):
-            self.start, self.rows = start, 10
+        def __init__(self, name):
+            self.name, self.rows = name, 10
 
-    shards = [Some(10 * n) for n in range(37)]
-    had = {10 * n: "b" for n in range(5)} | {100: "gone"}
+    shards = [Some(f"shard {n}") for n in range(37)]
+    had = {f"shard {n}": "b" for n in range(5)} | {"shard 10": "gone"}
     waves = dask_executor._waves(shards, ["a", "b", "c"], had)
     each = [n for own in waves.values() for wave in own for n in wave]
     assert sorted(each) == list(range(37))

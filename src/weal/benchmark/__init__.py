@@ -11,7 +11,6 @@ Read in this order:
     peers           scikit-learn, scikit-activeml and BoTorch as methods
     protocol        one method on one realisation: NMSE and NPLL after every label; plans; tables
     curve_cache     finished curves in one SQLite file, by a hash of their inputs
-    job_executor    this process, all cores, or a Dask cluster
     runner          `run`: plan, compute, resume
     statistics      paired differences, sign-flip tests and their intervals
     summary         tables of results: final values, areas, labels needed, time

@@ -3,7 +3,7 @@
     plan       what is to be run (`plans`)
     draw       the points of every realisation, on the cores of this machine
     fill       compute the curves that are not in the folder's file yet, on these cores or on a
-               Dask cluster (`workers`); each is on disk before the next is looked at (`store`)
+               Dask cluster (`weal.shards.executors`); each is written before the next is computed
     outcome    the tables of all curves of the plan, in its order (`frames`)
 
 The library says nothing; it tells a callback how far it is. A run that was stopped, by whatever,
@@ -17,10 +17,11 @@ machine needs weal and nothing else. It must be the same weal to the letter; thi
 """
 
 import platform
+import threading
 import time
 import warnings
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,6 @@ import weal
 from weal.benchmark import curve_cache
 from weal.benchmark.curve_cache import CurveStore, check_room, open_store, package_versions
 from weal.benchmark.data_folders import Folder
-from weal.benchmark.job_executor import JobExecutor, cluster, cores, crew, one_blas_thread
 from weal.benchmark.methods import Method
 from weal.benchmark.protocol import (
     BenchmarkPlan,
@@ -45,6 +45,8 @@ from weal.benchmark.protocol import (
 from weal.benchmark.tasks import Task, draw
 from weal.core.arrays import Array
 from weal.errors import WealError
+from weal.shards.dask_executor import DaskExecutor
+from weal.shards.executors import Executor, ProcessExecutor, SerialExecutor, check_address
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,6 +85,12 @@ class CurveJob:
     seed: int
     T: int
     code: str
+    rows: int = 1  # of the progress
+
+    @property
+    def name(self) -> str:
+        """The method, the task and the realisation."""
+        return f"{self.method.name} on {self.task.name}, realisation {self.realisation}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,6 +100,12 @@ class Draw:
     task: Task
     realisation: int
     plan: BenchmarkPlan
+    rows: int = 1  # of the progress
+
+    @property
+    def name(self) -> str:
+        """The task and the realisation."""
+        return f"{self.task.name}, realisation {self.realisation}"
 
 
 def draw_realisation(wish: Draw) -> tuple[Task, int]:
@@ -129,8 +143,7 @@ def curve_of(job: CurveJob) -> tuple[str, Curve]:
         with one_blas_thread():
             return job.key, play(job.task, job.method, job.realisation, job.seed, job.T)
     except Exception as error:
-        what = f"{job.method.name} on {job.task.name}, realisation {job.realisation}"
-        raise CurveFailed(f"{what}: {type(error).__name__}: {error}") from error
+        raise CurveFailed(f"{job.name}: {type(error).__name__}: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,23 +213,63 @@ def carry_out(
     """Compute what is missing of a plan; all that there is of it then."""
     began = time.perf_counter()
     tell = progress or _nobody
-    workers = cores() if jobs is None else check_whole("jobs", jobs, 1)
+    workers = _cores() if jobs is None else check_whole("jobs", jobs, 1)
     check_room(out)
     size = len(plan.tasks) * len(plan.methods) * plan.realisations
     with one_blas_thread(), ExitStack() as leaving:
-        there = leaving.enter_context(cluster(scheduler)) if scheduler else None
-        here = leaving.enter_context(crew(min(workers, size)))
+        there = leaving.enter_context(closing(_cluster(scheduler))) if scheduler else None
+        here = leaving.enter_context(closing(_processes(min(workers, size))))
         wanted = _jobs_of_plan(plan, here, tell)
         store = leaving.enter_context(open_store(out))
         _fill(store, wanted, there or here, tell, (command, began))
         return _outcome(plan, store, wanted, command)
 
 
-def _jobs_of_plan(plan: BenchmarkPlan, here: JobExecutor, tell: Progress) -> list[CurveJob]:
+def _cores() -> int:
+    """Processors that this process may use, limits of its container included."""
+    from joblib import cpu_count
+
+    return int(cpu_count())
+
+
+def _processes(jobs: int) -> Executor:
+    """So many processes on this machine; for one job at a time, this process itself."""
+    return SerialExecutor() if jobs == 1 else ProcessExecutor(jobs)
+
+
+def _cluster(address: str) -> Executor:
+    """The Dask cluster of that address; WorkerLost at once where none answers."""
+    check_address(address)
+    executor = DaskExecutor(address, spread=True)
+    executor.connect()
+    return executor
+
+
+_thread_limits: list[Any] = []  # one for each thread that computes now; the first restores
+_limits_lock = threading.Lock()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """One thread for BLAS and OpenMP in this process, until the last block is left."""
+    from threadpoolctl import threadpool_limits
+
+    with _limits_lock:
+        _thread_limits.append(threadpool_limits(1))
+    try:
+        yield
+    finally:
+        with _limits_lock:
+            last = _thread_limits.pop()
+            if not _thread_limits:
+                last.restore_original_limits()
+
+
+def _jobs_of_plan(plan: BenchmarkPlan, here: Executor, tell: Progress) -> list[CurveJob]:
     """The jobs of a plan. A realisation of everything before the next: time left can be told."""
     wishes = [Draw(task, r, plan) for r, task in product(range(plan.realisations), plan.tasks)]
     found = {}
-    for task, realisation in here.do(draw_realisation, wishes):
+    for _, (task, realisation) in here.each(draw_realisation, wishes):
         found[task.name, realisation] = task
         tell(RunProgress("splits", len(found), len(wishes)))
     tasks = ((found[wish.task.name, wish.realisation], wish.realisation) for wish in wishes)
@@ -226,7 +279,7 @@ def _jobs_of_plan(plan: BenchmarkPlan, here: JobExecutor, tell: Progress) -> lis
 def _fill(
     store: CurveStore,
     wanted: list[CurveJob],
-    there: JobExecutor,
+    there: Executor,
     tell: Progress,
     sitting: tuple[str, float],
 ) -> None:
@@ -239,7 +292,7 @@ def _fill(
         return
     command, began = sitting
     number = store.sit_down(command)
-    for key, curve in there.do(curve_of, missing):
+    for _, (key, curve) in there.each(curve_of, missing):
         store.keep(key, curve, number, time.perf_counter() - began)
         done += 1
         tell(RunProgress("curves", done, len(wanted), kept))

@@ -54,7 +54,7 @@ class FileCandidates:
     plan: TablePlan
     pieces: tuple[Dataset, ...]  # as they were added
     folder: Path  # of the index
-    crew: Executor
+    executor: Executor
     progress: Progress | None
     made: dict[int, ShardedCandidates] = field(default_factory=dict)  # by number of rows
 
@@ -112,7 +112,7 @@ class FileCandidates:
         if rows not in self.made:
             ends = np.cumsum([len(piece) for piece in self.pieces]).tolist()
             pool = reduce(Dataset.with_more, self.pieces[: ends.index(rows) + 1])
-            how = (self.crew, self.folder, self.progress)
+            how = (self.executor, self.folder, self.progress)
             self.made[rows] = read_shards(pool, 0, *how, encoder=PlanEncoder(self.plan))
         return self.made[rows]
 
@@ -141,12 +141,12 @@ def whole_table(source: Any) -> Any:
 
 
 def read_shard_pool(
-    store: Store, ledger: Ledger, crew: Executor | None = None, progress: Progress | None = None
+    store: Store, ledger: Ledger, executor: Executor | None = None, progress: Progress | None = None
 ) -> FileCandidates:
     """The candidates of a campaign whose ledger has shards."""
     pieces = tuple(dataset_from_json(one) for one in ledger.shards)
     plan = TablePlan.from_json(ledger.plan)
-    return FileCandidates(plan, pieces, index_folder(store), crew or ThreadExecutor(), progress)
+    return FileCandidates(plan, pieces, index_folder(store), executor or ThreadExecutor(), progress)
 
 
 def index_folder(store: Store) -> Path:
@@ -170,13 +170,13 @@ class NewFileCampaign:
 
 def begin(
     store: Store, source: Any, id_column: str | None, target: str | None, features: Any,
-    types: Mapping[str, str], seed: int, who: str, crew: Executor, progress: Progress | None,
+    types: Mapping[str, str], seed: int, who: str, executor: Executor, progress: Progress | None,
 ) -> NewFileCampaign:  # fmt: skip
     """Look at the files: ids hashed, a plan made on a sample, labels that are there taken."""
     columns = None if isinstance(features, str) else list(features)
     pool = _open_dataset(source, id_column, columns, target)
     found = read_shards(
-        pool, seed, crew, index_folder(store), progress, encoder=NumericEncoder(pool.columns)
+        pool, seed, executor, index_folder(store), progress, encoder=NumericEncoder(pool.columns)
     )
     most = len(pool) if len(pool) <= MAX_CANDIDATES_WITHOUT_SAMPLE else SAMPLE_CANDIDATES
     names = [*([id_column] if id_column else []), *pool.columns]

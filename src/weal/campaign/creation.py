@@ -42,7 +42,7 @@ DEFAULT_ID_COLUMN = "id"  # name of the ids where the table has no column of the
 def create(
     store: Store, name: str, source: Any, id_column: str | None, target: str | None,
     features: Any, types: Mapping[str, str], settings: Mapping[str, Any], who: str,
-    missing: Missing | None = None, copy: bool = False, crew: Executor | None = None,
+    missing: Missing | None = None, copy: bool = False, executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> bool:  # fmt: skip
     """Make the campaign; False when somebody else has made it already.
@@ -64,7 +64,7 @@ def create(
             types,
             chosen,
             who,
-            crew or ThreadExecutor(),
+            executor or ThreadExecutor(),
             progress,
         )
         return _create_in_files(store, name, source, *given)
@@ -96,14 +96,14 @@ def create(
 
 def _create_in_files(
     store: Store, name: str, source: Any, id_column: str | None, target: str | None, features: Any,
-    types: Mapping[str, str], chosen: Mapping[str, Any], who: str, crew: Executor,
+    types: Mapping[str, str], chosen: Mapping[str, Any], who: str, executor: Executor,
     progress: Progress | None,
 ) -> bool:  # fmt: skip
     """Make a campaign whose candidates stay in their files."""
     if chosen["cost"] is not None:
         raise ValueError("costs are for candidates that the store keeps: say copy (--copy)")
     given = (source, id_column, target, features, types, chosen["seed"], who)
-    begun = begin(store, *given, crew, progress)
+    begun = begin(store, *given, executor, progress)
     if target is not None and not begun.has_target:
         _refuse_nearly(target, list(begun.sample.columns))
     if not begun.has_target and features == "auto":

@@ -167,7 +167,7 @@ def _write_prediction_folder(
         return {"labelled": [label is not None for label in labels], "label": kind}
 
     found = state.candidates.predict_shards(
-        session.model, INTERVAL_LEVEL, session.crew, session.progress
+        session.model, INTERVAL_LEVEL, session.executor, session.progress
     )
     return write_predictions(path, found, more=more, force=force)
 

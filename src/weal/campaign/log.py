@@ -50,7 +50,7 @@ class CampaignLog:
     def close(self) -> None:
         """Let the store go; all that was told is on disk already."""
         if self._session is not None:
-            self._session.crew.close()
+            self._session.executor.close()
         store, self._store = self._store, None
         if store is not None:
             store.close()

@@ -98,15 +98,15 @@ class Session:
         store: Store,
         ledger: Ledger,
         events: Sequence[Event],
-        crew: Executor | None = None,
+        executor: Executor | None = None,
         progress: Progress | None = None,
     ) -> None:
         self.store, self.ledger = store, ledger
-        self.crew, self.progress = crew or ThreadExecutor(), progress
+        self.executor, self.progress = executor or ThreadExecutor(), progress
         self.pool: CandidateTable = self._read_pool()
         self.replay: Replay = self._replayed(events)
         snapshot = read_pool_snapshot(store, ledger, self.state)
-        self.beliefs = PosteriorCache(POOL_BYTES, snapshot, self.crew, progress)
+        self.beliefs = PosteriorCache(POOL_BYTES, snapshot, self.executor, progress)
         self._kept: SelectionPoint | None = None  # whose experts are in the store
         self._kept_pool: tuple[SelectionPoint | None, int] = (
             None,
@@ -126,7 +126,7 @@ class Session:
 
     def _read_pool(self) -> CandidateTable:
         if self.ledger.shards:
-            return read_shard_pool(self.store, self.ledger, self.crew, self.progress)
+            return read_shard_pool(self.store, self.ledger, self.executor, self.progress)
         return read_pool(self.store, self.ledger)
 
     def _replayed(self, events: Sequence[Event]) -> Replay:

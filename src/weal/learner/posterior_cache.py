@@ -154,11 +154,11 @@ class PosteriorCache:
         self,
         memory: int,
         snapshot: PoolSnapshot | None = None,
-        crew: Executor | None = None,
+        executor: Executor | None = None,
         progress: Progress | None = None,
     ) -> None:
         self.memory = memory
-        self.crew = crew or ThreadExecutor()  # who reads a pool in shards
+        self.executor = executor or ThreadExecutor()  # who reads a pool in shards
         self.progress = progress
         self._memo: dict[str, PoolScores] = {}  # of the last passes, by their state
         self._snapshot = snapshot  # of the pool, after the first labels of the states to come
@@ -295,7 +295,7 @@ class PosteriorCache:
         if reference is not None:
             reference = check_distance("the reference", model.scaling.inputs(reference))
         context = PoolContext(
-            self.memory, self.crew, self.progress, for_.settings.seed, self._memo, known
+            self.memory, self.executor, self.progress, for_.settings.seed, self._memo, known
         )
         return for_.candidates.make_pool(model, reference, context)
 

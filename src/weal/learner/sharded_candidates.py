@@ -286,7 +286,7 @@ class ShardedCandidates:
 def read_shards(
     pool: Dataset,
     seed: int,
-    crew: Executor | None = None,
+    executor: Executor | None = None,
     folder: Path | None = None,
     progress: Progress | None = None,
     encoder: InputEncoder | None = None,
@@ -294,7 +294,7 @@ def read_shards(
     """The candidates of a pool: ids hashed in one pass, a plan made where it takes one."""
     pool.check()
     first = encoder or NumericEncoder(pool.columns)
-    found = _build(pool, first, crew or ThreadExecutor(), folder, progress)
+    found = _build(pool, first, executor or ThreadExecutor(), folder, progress)
     if encoder is not None or pool.in_memory:
         return found
     if pool.numbers and not pool.plan and _whole(found, seed):
@@ -334,10 +334,10 @@ def _whole(found: ShardedCandidates, seed: int) -> bool:
 
 
 def _build(
-    pool: Dataset, encoder: InputEncoder, crew: Executor, folder: Path | None,
+    pool: Dataset, encoder: InputEncoder, executor: Executor, folder: Path | None,
     progress: Progress | None, before: ShardedCandidates | None = None, same: bool = False,
 ) -> ShardedCandidates:  # fmt: skip
-    each: Each = lambda work, parts: crew.each(work, parts, "ids", progress)  # noqa: E731
+    each: Each = lambda work, parts: executor.each(work, parts, "ids", progress)  # noqa: E731
     if same and before is not None:
         index, pool = before.hashes, before.dataset
     elif folder is not None:

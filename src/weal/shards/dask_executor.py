@@ -1,15 +1,13 @@
-"""Passes on a Dask cluster: one of this machine, or one of the user's.
+"""The Dask executor: tasks on a cluster of this machine, or on the user's.
 
-A pass sends `work` to the workers once, and then one task at a time to each, with as many shards
-as make a wave: few messages, and a worker that dies costs one wave, which another does again. As
-`work` is a pure function of the shard, the answer is the same. Shards go back to the worker that
-had them in the pass before, which may have kept what it found.
+A pass sends `work` to the workers once. Shards then go out in waves, one wave at a time to each
+worker: few messages, and a worker that dies costs one wave, which another repeats. Shards return
+to the worker that had them in the pass before, which may have cached their scores. Jobs of a
+benchmark (`spread`) go out one by one to any worker, also to workers that join later.
 
 The client and all workers must have the same weal. A cluster of this machine listens on 127.0.0.1
-alone and has no dashboard; that of the user is used as it is, TLS and all: its client is taken as
-given, or an address is connected to with the security that Dask's configuration says.
-
-Who does passes over shards, by what the user says.
+only and has no dashboard. The user's cluster is used as it is, TLS included: its client is taken as
+given, or an address is connected to with the security of Dask's configuration.
 """
 
 import atexit
@@ -19,69 +17,68 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from functools import reduce
-from typing import Any, TypeVar
+from typing import Any
 
 from weal import __version__
 from weal.errors import UnreadableShard, WealError, WorkerLost
 from weal.progress import Progress
 from weal.shards.executors import (
+    AnyTask,
     Executor,
     Merge,
+    Result,
     RowCounter,
+    Task,
     ThreadExecutor,
     check_host,
     check_scheduler,
+    processors,
 )
-from weal.shards.shard import Shard
 
-# tasks that each worker gets in a pass, at least, where there are shards enough
-TASKS_PER_WORKER = 8
-MAX_TASK_ROWS = 1_000_000  # of a task, at most
-MAX_TASK_RETRIES = 3  # times that a lost task is given out again
-MAX_CACHED_WORK = {
-    "MALLOC_TRIM_THRESHOLD_": 1 << 28,
-    "MALLOC_MMAP_THRESHOLD_": 1 << 25,
-}  # bytes, of glibc
+TASKS_PER_WORKER = 8  # waves that each worker gets in a pass, where there are shards enough
+MAX_TASK_ROWS = 1_000_000  # rows of a wave
+MAX_TASK_RETRIES = 3  # times that a lost wave is sent again
+MIN_SPREAD_TASKS = 64  # jobs in flight, at the least: a cluster may grow while it works
+KEPT_MALLOC_BYTES = {"MALLOC_TRIM_THRESHOLD_": 1 << 28, "MALLOC_MMAP_THRESHOLD_": 1 << 25}  # glibc
 CONNECT_TIMEOUT_SECONDS = 20  # seconds to wait for a scheduler, and for its first worker
-
-Result = TypeVar("Result")
+ANY_WORKER = ""
 
 
 class DaskExecutor:
     """A Dask cluster by name ("local", "local:4"), address or client; connected to when needed."""
 
-    def __init__(self, scheduler: Any) -> None:
+    def __init__(self, scheduler: Any, *, spread: bool = False) -> None:
         check_scheduler(scheduler)
         self.scheduler = scheduler
+        self.spread = spread  # whether tasks go one by one to any worker
         self._client: Any = None
         self._own: list[Any] = []  # to close
-        self._had: dict[int, str] = {}  # start of a shard -> address of the worker that had it
+        self._had: dict[str, str] = {}  # name of a task -> address of the worker that ran it
 
     def each(
         self,
-        work: Callable[[Shard], Result],
-        shards: Sequence[Shard],
+        work: Callable[[AnyTask], Result],
+        tasks: Sequence[AnyTask],
         what: str = "",
         progress: Progress | None = None,
         merge: Merge[Result] | None = None,
     ) -> Iterator[tuple[int, Result]]:
-        """What `work` finds in every shard; an error or Ctrl-C takes all tasks back.
+        """The number and the result of every task; an error or Ctrl-C cancels all tasks.
 
-        With `merge` a worker sends one result for each of its tasks.
+        With `merge` a worker sends one result for each of its waves.
         """
-        return _DaskPass(self, work, shards, RowCounter(what, shards, progress), merge).run()
+        return _DaskPass(self, work, tasks, RowCounter(what, tasks, progress), merge).run()
 
-    @property
-    def client(self) -> Any:
-        """The connection; WorkerLost where nobody answers."""
+    def connect(self) -> Any:
+        """The client, connected on the first call; WorkerLost where no scheduler answers."""
         if self._client is None:
-            self._client = self._connected()
-            self._check()
+            self._client = self._open_client()
+            self._check_versions()
         return self._client
 
     def workers(self) -> list[str]:
         """Addresses of the workers; WorkerLost where there is none."""
-        client = self.client
+        client = self.connect()
         try:
             client.wait_for_workers(1, timeout=CONNECT_TIMEOUT_SECONDS)
         except TimeoutError as error:
@@ -89,10 +86,10 @@ class DaskExecutor:
         return sorted(client.scheduler_info(n_workers=-1)["workers"])
 
     def close(self) -> None:
-        """Let go of what was opened here; a client that was given stays open."""
+        """Close the cluster and client that were opened here; a client that was given stays."""
         self._client, own, self._own = None, self._own[::-1], []
         for one in own:
-            with suppress(Exception):  # whatever is wrong with it, we are done with it
+            with suppress(Exception):  # it is not used again
                 one.close()
         atexit.unregister(self.close)
 
@@ -101,7 +98,7 @@ class DaskExecutor:
         address = getattr(getattr(self.scheduler, "scheduler", None), "address", None)
         return str(address or self.scheduler)
 
-    def _connected(self) -> Any:
+    def _open_client(self) -> Any:
         distributed = _distributed()
         if isinstance(self.scheduler, distributed.Client):
             return self.scheduler
@@ -120,10 +117,8 @@ class DaskExecutor:
         return client
 
     def _local(self, name: str) -> Any:
-        from weal.shards.executors import processors
-
         _, _, number = name.partition(":")
-        with _keeping_memory():
+        with _keep_freed_memory():
             cluster = _distributed().LocalCluster(
                 n_workers=int(number or processors()),
                 threads_per_worker=1,
@@ -132,15 +127,16 @@ class DaskExecutor:
                 dashboard_address="127.0.0.1:0",  # None would open one on every interface
                 worker_dashboard_address="127.0.0.1:0",
                 scheduler_kwargs={"dashboard": False},
-                memory_limit=0,  # what they take is known; a limit would kill them for the cache
+                memory_limit=0,  # a limit would kill workers for their cache
                 silence_logs=50,
             )
         self._own.append(cluster)
         return cluster
 
-    def _check(self) -> None:
+    def _check_versions(self) -> None:
         """Refuse workers with another weal."""
-        self.workers()
+        if not self.spread:
+            self.workers()
         try:
             found = self._client.run(version)
         except Exception as error:
@@ -154,26 +150,33 @@ class DaskExecutor:
 
 
 class _DaskPass:
-    """One pass: what is out, and with whom."""
+    """One pass over tasks on a cluster."""
 
     def __init__(
-        self, crew: DaskExecutor, work: Any, shards: Sequence[Shard], count: RowCounter, merge: Any
-    ) -> None:
-        self.crew, self.work, self.shards, self.count = crew, work, shards, count
+        self, executor: DaskExecutor, work: Any, tasks: Sequence[Task], count: RowCounter,
+        merge: Any,
+    ) -> None:  # fmt: skip
+        self.executor, self.work, self.tasks, self.count = executor, work, tasks, count
         self.merge = merge
-        self.out: dict[Any, tuple[str, list[int], int]] = {}  # future -> worker, shards, tries
+        self.out: dict[Any, tuple[str, list[int], int]] = {}  # future -> worker, tasks, tries
 
     def run(self) -> Iterator[tuple[int, Any]]:
         """The results, as they come."""
-        if not self.shards:
+        if not self.tasks:
             return
-        workers = self.crew.workers()
-        self.sent = self._sent()
-        left = _waves(self.shards, workers, self.crew._had)
-        done = _distributed().as_completed(loop=self.crew.client.loop)
+        client = self.executor.connect()
+        if self.executor.spread:
+            left = {ANY_WORKER: [[n] for n in range(len(self.tasks))]}
+            threads = sum(client.nthreads().values())
+            first = [ANY_WORKER] * max(MIN_SPREAD_TASKS, 4 * threads)
+        else:
+            first = self.executor.workers()
+            left = _waves(self.tasks, first, self.executor._had)
+        self.sent = self._send_work()
+        done = _distributed().as_completed(loop=client.loop)
         try:
-            for worker in workers:
-                self._submit(done, worker, left)
+            for worker in first:
+                self._submit_next(done, worker, left)
             for future in done:
                 worker, numbers, tries = self.out.pop(future)
                 found = self._result(future, numbers, tries, done, worker)
@@ -181,33 +184,34 @@ class _DaskPass:
                     continue
                 address, results = found
                 for n in numbers:
-                    self.crew._had[self.shards[n].start] = address
-                    self.count.add(self.shards[n].rows)
+                    self.executor._had[self.tasks[n].name] = address
+                    self.count.add(self.tasks[n].rows)
                 yield from zip(numbers, results, strict=self.merge is None)
-                self._submit(done, worker if worker in left else address, left)
+                self._submit_next(done, worker if worker in left else address, left)
         finally:
             with suppress(Exception):  # Ctrl-C, or a cluster that is gone
-                self.crew.client.cancel(list(self.out), force=True)
+                client.cancel(list(self.out), force=True)
 
-    def _sent(self) -> Any:
-        """What is to be done, as the result of a task: whoever lost it has it made again.
+    def _send_work(self) -> Any:
+        """The work as the result of a task, which Dask computes again where a worker lost it.
 
-        (What `scatter` sends is gone with the last worker that has it.)
+        (Data that `scatter` sends is gone with the last worker that has it.)
         """
         data = _distributed().protocol.pickle.dumps(self.work)
-        return self.crew.client.submit(unpack_once, data, pure=False)
+        return self.executor.connect().submit(unpack_once, data, pure=False)
 
-    def _submit(self, done: Any, worker: str, left: dict[str, list[list[int]]]) -> None:
-        """Give the worker its next wave, or one of whoever has most left."""
+    def _submit_next(self, done: Any, worker: str, left: dict[str, list[list[int]]]) -> None:
+        """Send the worker its next wave, or one of the worker that has most left."""
         mine = left.get(worker) or max(left.values(), key=len, default=[])
         if mine:
-            self._out(done, worker, mine.pop(0), 0)
+            self._submit(done, worker, mine.pop(0), 0)
 
-    def _out(self, done: Any, worker: str, numbers: list[int], tries: int) -> None:
-        shards = [self.shards[n] for n in numbers]
-        future = self.crew.client.submit(
-            wave, __version__, self.sent, shards, self.merge,
-            workers=[worker], allow_other_workers=True, pure=False,
+    def _submit(self, done: Any, worker: str, numbers: list[int], tries: int) -> None:
+        tasks = [self.tasks[n] for n in numbers]
+        where: dict[str, Any] = {"workers": [worker], "allow_other_workers": True}
+        future = self.executor.connect().submit(
+            wave, __version__, self.sent, tasks, self.merge, pure=False,
+            **({} if worker == ANY_WORKER else where),
         )  # fmt: skip
         self.out[future] = (worker, numbers, tries)
         done.add(future)
@@ -215,17 +219,17 @@ class _DaskPass:
     def _result(
         self, future: Any, numbers: list[int], tries: int, done: Any, worker: str
     ) -> tuple[str, list[Any]] | None:
-        """What came; None where the task was lost with all who had `work`, and is out again."""
-        names = ", ".join(self.shards[n].name for n in numbers[:3])
+        """Worker and results; None where all workers with `work` were lost: it is sent again."""
+        names = ", ".join(self.tasks[n].name for n in numbers[:3])
         try:
             found: tuple[str, list[Any]] = future.result()
             return found
         except (CancelledError, LoopCancelled) as error:
             if tries >= MAX_TASK_RETRIES:
                 raise WorkerLost(f"workers were lost again and again at {names}") from error
-            self.crew.workers()
-            self.sent = self._sent()
-            self._out(done, worker, numbers, tries + 1)
+            self.executor.workers()
+            self.sent = self._send_work()
+            self._submit(done, worker, numbers, tries + 1)
             return None
         except _distributed().scheduler.KilledWorker as error:
             raise WorkerLost(
@@ -235,56 +239,55 @@ class _DaskPass:
 
 
 def unpack_once(data: bytes) -> Any:
-    """What was packed, once for each worker."""
+    """The unpickled work, once for each worker."""
     return _distributed().protocol.pickle.loads(data)  # of the client that the user trusts
 
 
 def wave(
-    client_version: str, work: Callable[[Shard], Any], shards: list[Shard], merge: Any = None
-) -> Any:
-    """What a worker does: its address, and what `work` finds in these shards, or in them all."""
+    client_version: str, work: Callable[[Any], Any], tasks: list[Any], merge: Any = None
+) -> tuple[str, list[Any]]:
+    """Run on a worker: its address, and the results of these tasks, or their merged result."""
     from weal.model.blas import one_thread
 
     worker = _distributed().get_worker().address
     if client_version != __version__:
         raise WorkerLost(_other_version(__version__, worker, client_version))
     with one_thread():
-        each = (_run_task(work, shard) for shard in shards)
+        each = (_run_task(work, task) for task in tasks)
         return worker, list(each) if merge is None else [reduce(merge, each)]
 
 
-def _run_task(work: Callable[[Shard], Any], shard: Shard) -> Any:
+def _run_task(work: Callable[[Any], Any], task: Task) -> Any:
     try:
-        return work(shard)
+        return work(task)
     except MemoryError as error:
-        raise UnreadableShard(f"{shard.name}: the worker has not the memory for it") from error
+        raise UnreadableShard(f"{task.name}: the worker has not the memory for it") from error
     except (WealError, ValueError):
         raise
     except OSError as error:
-        raise UnreadableShard(f"{shard.name} cannot be read: {error}") from error
+        raise UnreadableShard(f"{task.name} cannot be read: {error}") from error
 
 
 def version() -> str:
-    """The weal of whoever is asked."""
+    """The version of weal on a worker."""
     return __version__
 
 
 def _waves(
-    shards: Sequence[Shard], workers: Sequence[str], had: dict[int, str]
+    tasks: Sequence[Task], workers: Sequence[str], had: dict[str, str]
 ) -> dict[str, list[list[int]]]:
-    """Tasks for each worker: shards that it had before, or its share of them."""
+    """Waves for each worker: tasks that it had before, or its share of them."""
     own: dict[str, list[int]] = {worker: [] for worker in workers}
-    for n, shard in enumerate(shards):
-        before = had.get(shard.start, "")
-        own[before if before in own else workers[n * len(workers) // len(shards)]].append(n)
-    rows = min(
-        MAX_TASK_ROWS, sum(shard.rows for shard in shards) / (TASKS_PER_WORKER * len(workers))
-    )
-    return {worker: _cut(numbers, shards, rows) for worker, numbers in own.items()}
+    for n, task in enumerate(tasks):
+        before = had.get(task.name, "")
+        own[before if before in own else workers[n * len(workers) // len(tasks)]].append(n)
+    rows = sum(task.rows for task in tasks) / (TASKS_PER_WORKER * len(workers))
+    limit = min(MAX_TASK_ROWS, rows)
+    return {worker: _cut(numbers, tasks, limit) for worker, numbers in own.items()}
 
 
-def _cut(numbers: Sequence[int], shards: Sequence[Shard], rows: float) -> list[list[int]]:
-    """Shards in groups of so many rows, or little more."""
+def _cut(numbers: Sequence[int], tasks: Sequence[Task], rows: float) -> list[list[int]]:
+    """Tasks in groups of so many rows, or little more."""
     found: list[list[int]] = []
     here = rows
     for n in numbers:
@@ -292,7 +295,7 @@ def _cut(numbers: Sequence[int], shards: Sequence[Shard], rows: float) -> list[l
             found.append([])
             here = 0
         found[-1].append(n)
-        here += shards[n].rows
+        here += tasks[n].rows
     return found
 
 
@@ -303,7 +306,7 @@ def _other_version(theirs: str, place: str, ours: str | None = None) -> str:
     )
 
 
-def _keeping_memory() -> Any:
+def _keep_freed_memory() -> Any:
     """Dask tells its processes to give every freed block back to the system; blocks of a pass are
     made and freed thousands of times, and asking for them anew took 1.3 s of the system for 2.9 s
     of arithmetic (120,000 rows, 24 labels, one worker; 0.3 s with this; one run each).
@@ -311,7 +314,7 @@ def _keeping_memory() -> Any:
     import dask
 
     where = "distributed.nanny.pre-spawn-environ"
-    return dask.config.set({where: {**dask.config.get(where, {}), **MAX_CACHED_WORK}})
+    return dask.config.set({where: {**dask.config.get(where, {}), **KEPT_MALLOC_BYTES}})
 
 
 def _distributed() -> Any:
@@ -323,10 +326,10 @@ def _distributed() -> Any:
 
 
 def choose_executor(scheduler: Any = None, threads: int | None = None) -> Executor:
-    """Who does passes: threads, or a Dask cluster by name, address or client.
+    """The executor of passes over shards: threads, or a Dask cluster by name, address or client.
 
-    None: what WEAL_SCHEDULER says, else threads. A cluster is connected to when it is needed;
-    ValueError at once for text that names none.
+    None: the scheduler in WEAL_SCHEDULER, else threads. A cluster is connected to when it is
+    needed; ValueError at once for text that names none.
     """
     if scheduler is None and threads is None:
         scheduler = os.environ.get("WEAL_SCHEDULER") or None

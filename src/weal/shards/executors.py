@@ -1,59 +1,110 @@
-"""Who does a pass: threads of this process, or a Dask cluster (`weal.shards.dask_executor`).
+"""Executors: run tasks in this thread, in threads, in processes, or on a Dask cluster.
 
-`work` is a small value that is called with a shard and returns what it found, a pure function of
-the two: it does not matter who does it, when, or how often. Results come in any order, each with
-the number of its shard.
+A task is a shard of a pool or a job of a benchmark. `work` is a small pure function of a task: it
+does not matter where, when, or how often it runs. Results come in any order, each with the number
+of its task. An error or Ctrl-C ends all running tasks. `weal.shards.dask_executor` has the executor
+for Dask clusters.
 
-The name of a Dask scheduler as users write it, checked before any work begins.
+The name of a Dask scheduler is checked before any work begins:
 
     local, local:4            a cluster on this machine, of as many processes
     tcp://host:8786           the address of a scheduler; also tls, ws, wss, ucx and inproc
     host:8786                 the same, by TCP
 
-Standard library only: commands check what was typed before they import anything large.
+This module imports the standard library only: commands check their options before they import
+anything large.
 """
 
+import atexit
 import os
+import queue
 import re
+import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from contextlib import contextmanager, suppress
+from itertools import islice
+from multiprocessing import resource_tracker
+from typing import Any, Protocol, TypeVar
 
+from weal.errors import WorkerLost
 from weal.progress import Progress
 
-if TYPE_CHECKING:
-    from weal.shards.shard import Shard
+INTERRUPT_POLL_SECONDS = 0.5  # longest wait before Ctrl-C is handled
+PARENT_CHECK_SECONDS = 1.0  # a worker process looks this often whether its parent is alive
+QUEUE_THREAD_SECONDS = 1.0  # loky's queue thread may hang for good on a job that nobody reads
+_ONE_THREAD = dict.fromkeys(
+    (
+        *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"),
+        *("BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS"),
+    ),
+    "1",
+)
 
+
+class Task(Protocol):
+    """One unit of work."""
+
+    @property
+    def name(self) -> str:
+        """The task in messages; unique among the tasks of a pass."""
+
+    @property
+    def rows(self) -> int:
+        """How much it adds to the progress."""
+
+
+AnyTask = TypeVar("AnyTask", bound=Task)
 Result = TypeVar("Result")
 Merge = Callable[[Result, Result], Result]  # of two results one, in any order and grouping
-INTERRUPT_POLL_SECONDS = 0.5  # seconds after which a pass looks up, so that Ctrl-C is heard
 
 
 class Executor(Protocol):
-    """Does a pass."""
+    """Runs a function on tasks."""
 
     def each(
         self,
-        work: "Callable[[Shard], Result]",
-        shards: "Sequence[Shard]",
+        work: Callable[[AnyTask], Result],
+        tasks: Sequence[AnyTask],
         what: str = "",
         progress: Progress | None = None,
         merge: Merge[Result] | None = None,
     ) -> Iterator[tuple[int, Result]]:
-        """What `work` finds in every shard, as it comes.
+        """The number and the result of every task, as they come.
 
-        Whoever does several shards in a row may give what `merge` makes of them, as the result of
-        the first.
+        An executor that runs several tasks in a row may merge their results into that of the first.
         """
 
     def close(self) -> None:
-        """Let go of processes and connections."""
+        """End processes and connections."""
+
+
+class SerialExecutor:
+    """Runs tasks one after the other in this thread."""
+
+    def each(
+        self,
+        work: Callable[[AnyTask], Result],
+        tasks: Sequence[AnyTask],
+        what: str = "",
+        progress: Progress | None = None,
+        merge: Merge[Result] | None = None,
+    ) -> Iterator[tuple[int, Result]]:
+        """The number and the result of every task, in order."""
+        count = RowCounter(what, tasks, progress)
+        for n, task in enumerate(tasks):
+            found = work(task)
+            count.add(task.rows)
+            yield n, found
+
+    def close(self) -> None:
+        """There is nothing to close."""
 
 
 class ThreadExecutor:
-    """Threads of this process: numpy lets them work at the same time."""
+    """Runs tasks in threads of this process; numpy releases the interpreter lock."""
 
     def __init__(self, n: int | None = None) -> None:
         if n is not None and n < 1:
@@ -62,47 +113,160 @@ class ThreadExecutor:
 
     def each(
         self,
-        work: "Callable[[Shard], Result]",
-        shards: "Sequence[Shard]",
+        work: Callable[[AnyTask], Result],
+        tasks: Sequence[AnyTask],
         what: str = "",
         progress: Progress | None = None,
         merge: Merge[Result] | None = None,
     ) -> Iterator[tuple[int, Result]]:
-        """What `work` finds in every shard; an error or Ctrl-C ends all threads first."""
+        """The number and the result of every task; an error or Ctrl-C ends all threads first."""
         from weal.model.blas import one_thread
 
-        count = RowCounter(what, shards, progress)
-        left = iter(range(len(shards)))
         stop = threading.Event()
 
-        def do(n: int) -> Any:
-            return None if stop.is_set() else work(shards[n])
+        def run(n: int) -> Result | None:
+            return None if stop.is_set() else work(tasks[n])
 
         with one_thread(), ThreadPoolExecutor(self.n, "weal-shards") as pool:
-            waiting: dict[Future[Any], int] = {}
+            count = RowCounter(what, tasks, progress)
             try:
-                while True:
-                    for n in left:
-                        waiting[pool.submit(do, n)] = n
-                        if len(waiting) >= 2 * self.n:
-                            break
-                    if not waiting:
-                        return
-                    done, _ = wait(
-                        waiting, timeout=INTERRUPT_POLL_SECONDS, return_when=FIRST_COMPLETED
-                    )
-                    for future in done:
-                        n = waiting.pop(future)
-                        found = future.result()
-                        count.add(shards[n].rows)
-                        yield n, found
+                yield from _stream(lambda n: pool.submit(run, n), tasks, 2 * self.n, count)
             finally:
                 stop.set()
-                for future in waiting:
-                    future.cancel()
 
     def close(self) -> None:
         """Threads end with each pass."""
+
+
+class ProcessExecutor:
+    """Runs tasks in processes of this machine, with one BLAS thread each.
+
+    How a sum is split over BLAS threads shows in its last digits.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self._pool: Any = None
+
+    def each(
+        self,
+        work: Callable[[AnyTask], Result],
+        tasks: Sequence[AnyTask],
+        what: str = "",
+        progress: Progress | None = None,
+        merge: Merge[Result] | None = None,
+    ) -> Iterator[tuple[int, Result]]:
+        """The number and the result of every task; WorkerLost where a process dies."""
+        from joblib.externals.loky import BrokenProcessPool
+        from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+        try:
+            pool, count = self._start(), RowCounter(what, tasks, progress)
+            in_flight = 2 * self.n  # loky's own queue has room for as many
+            yield from _stream(lambda n: pool.submit(work, tasks[n]), tasks, in_flight, count)
+        except TerminatedWorkerError as error:
+            raise WorkerLost(
+                "a worker process was killed, perhaps for want of memory; "
+                "the same call resumes, with fewer jobs if need be"
+            ) from error
+        except BrokenProcessPool as error:  # it could not be started, or not read its job
+            why = str(error.__cause__ or error).strip().splitlines()[-1].strip(' "')
+            raise WorkerLost(f"a worker process cannot work: {why}") from error
+
+    def _start(self) -> Any:
+        from joblib.externals.loky import ProcessPoolExecutor
+
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(
+                self.n, initializer=_follow_parent, initargs=(os.getpid(),), env=_ONE_THREAD
+            )
+            with _delay_interrupts():
+                self._pool.submit(int)  # the first job starts the processes
+        return self._pool
+
+    def close(self) -> None:
+        """End the processes at once."""
+        pool, self._pool = self._pool, None
+        if pool is None:
+            return
+        _drop_queued_jobs(pool)
+        thread = getattr(getattr(pool, "_call_queue", None), "_thread", None)
+        pool.shutdown(wait=True, kill_workers=True)
+        if thread is not None:  # cut off at the exit, it leaves semaphores and a warning behind
+            thread.join(QUEUE_THREAD_SECONDS)
+
+
+def _stream(
+    submit: Callable[[int], "Future[Any]"],
+    tasks: Sequence[AnyTask],
+    in_flight: int,
+    count: "RowCounter",
+) -> Iterator[tuple[int, Any]]:
+    """The number and the result of every task, with only a few submitted at a time."""
+    left = iter(range(len(tasks)))
+    waiting: dict[Future[Any], int] = {}
+    try:
+        while True:
+            for n in islice(left, in_flight - len(waiting)):
+                waiting[submit(n)] = n
+            if not waiting:
+                return
+            done, _ = wait(waiting, timeout=INTERRUPT_POLL_SECONDS, return_when=FIRST_COMPLETED)
+            for future in done:
+                n = waiting.pop(future)
+                found = future.result()
+                count.add(tasks[n].rows)
+                yield n, found
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+@contextmanager
+def _delay_interrupts() -> Iterator[None]:
+    """Block Ctrl-C in this block, and in processes that it starts for good.
+
+    A worker needs seconds before it can ignore Ctrl-C: it would print a traceback.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    resource_tracker.ensure_running()  # Python 3.11's unblocks Ctrl-C again when it starts
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _drop_queued_jobs(pool: Any) -> None:
+    """Empty loky's queue of jobs: its thread fails on jobs that were dropped before."""
+    line = getattr(pool, "_work_ids", None)
+    while line is not None and not line.empty():
+        with suppress(queue.Empty):
+            line.get_nowait()
+
+
+def _follow_parent(parent: int) -> None:
+    """Ignore Ctrl-C, which the parent handles, and end when the parent is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    over = threading.Event()
+    watcher = threading.Thread(target=_end_with, args=(parent, over), daemon=True)
+    watcher.start()
+    atexit.register(_stop_watching, watcher, over)
+
+
+def _end_with(parent: int, over: threading.Event) -> None:
+    while os.getppid() == parent:
+        if over.wait(PARENT_CHECK_SECONDS):
+            return
+    os._exit(1)
+
+
+def _stop_watching(watcher: threading.Thread, over: threading.Event) -> None:
+    """End the thread before Python shuts down."""
+    over.set()
+    watcher.join()
 
 
 def processors() -> int:
@@ -113,15 +277,15 @@ def processors() -> int:
 
 
 class RowCounter:
-    """Rows done, told to whoever wants to know."""
+    """Counts finished rows and reports them."""
 
-    def __init__(self, what: str, shards: "Sequence[Shard]", progress: Progress | None) -> None:
+    def __init__(self, what: str, tasks: Sequence[Task], progress: Progress | None) -> None:
         self.what, self.progress = what, progress
-        self.total, self.done = sum(shard.rows for shard in shards), 0
+        self.total, self.done = sum(task.rows for task in tasks), 0
         self.add(0)
 
     def add(self, rows: int) -> None:
-        """So many rows more are done."""
+        """Report so many rows more."""
         self.done += rows
         if self.progress is not None:
             self.progress(self.what, self.done, self.total)

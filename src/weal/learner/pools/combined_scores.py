@@ -144,7 +144,7 @@ class ShardContext:
     """Where the rows of a pool are, who reads them, and what was found."""
 
     candidates: "ShardedCandidates"
-    crew: Executor
+    executor: Executor
     seed: int
     progress: Progress | None
     memo: dict[str, PoolScores]
@@ -199,7 +199,7 @@ class ShardedScores:
         place, many = self.place, self.scoring.shortlist
         top, floor = None, -np.inf
         weighing = CombinedScoring(self.scoring, combine, self.aimed, many)
-        for _, (other, sure) in place.crew.each(weighing, self.parts):
+        for _, (other, sure) in place.executor.each(weighing, self.parts):
             floor = max(floor, sure)
             top = other if top is None else _merge_best(top, other, many, slack(floor))
         assert top is not None
@@ -211,7 +211,7 @@ class ShardedScores:
         at = {part.start: np.sort(could[starts[which] == part.start]) for part in parts}
         best = BestCandidates()
         rescoring = ExactRescoring(self.scoring, combine, self.aimed, at)
-        for _, (one, rows) in place.crew.each(rescoring, parts):
+        for _, (one, rows) in place.executor.each(rescoring, parts):
             place.candidates.reader.remember(list(rows), _stack_rows(rows))
             best = merge(best, one)
         return best

@@ -102,9 +102,9 @@ class ShardedPool:
         scoring = self._scoring(asked, members, reference)
         memo = self.place.memo
         if scoring.key not in memo:
-            crew, progress = self.place.crew, self.place.progress
+            executor, progress = self.place.executor, self.place.progress
             merge = partial(merge_summaries, most=scoring.shortlist)
-            each = crew.each(scoring, parts, PROGRESS_TEXT, progress, merge)
+            each = executor.each(scoring, parts, PROGRESS_TEXT, progress, merge)
             found = reduce(merge, (one for _, one in each))
             aimed = self._aimed(asked, members, found, reference)
             while len(memo) >= MAX_CACHED_PASSES:
