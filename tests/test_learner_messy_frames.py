@@ -82,11 +82,11 @@ def test_levels_never_seen_are_said():
 @EVERY
 def test_columns_that_are_lost_are_said(kind):
     names = [f"S-{k}" for k in range(N)]
-    with pytest.warns(UserWarning, match=r"name: left out, id-like .*say id_column='name'"):
+    with pytest.warns(UserWarning, match=r"name: dropped, id-like .*say id_column='name'"):
         ActiveLearner(messy(kind, name=names))
     assert ActiveLearner(messy(kind, name=names), id_column="name").candidates.ids[0] == "S-0"
     ActiveLearner(messy(kind, name=names), types={"name": "drop"})
-    with pytest.warns(UserWarning, match=r"made: left out, ambiguous dates"):
+    with pytest.warns(UserWarning, match=r"made: dropped, ambiguous dates"):
         ActiveLearner(messy(kind, made=[f"0{k % 9 + 1}/0{k % 7 + 1}/2024" for k in range(N)]))
 
 

@@ -79,7 +79,7 @@ def test_a_constraint_holds_for_what_is_added():
     before = len(learner.candidates)
     with pytest.raises(ValueError, match=r"0 of \d+ rows near those wanted most satisfy"):
         learner.refine(3, constraint=lambda row: False)
-    with pytest.raises(ValueError, match="it says True or False"):
+    with pytest.raises(ValueError, match="it must return True or False"):
         learner.refine(3, constraint=lambda row: "yes")
     with pytest.raises(ValueError, match="whole number"):
         learner.refine(0)

@@ -78,7 +78,7 @@ def test_a_decimal_comma_among_points_is_read_and_said(frame, write):
     frame["a"][3] = "12,5"
     task, notes = task_from_file(write(frame, separator=";"), "y")
     assert task.points.X[3, 0] == 12.5
-    assert notes == ("a: decimal commas where other cells have points, read as such ('12,5')",)
+    assert notes == ("a: decimal commas beside decimal points, read as numbers ('12,5')",)
 
 
 def test_rows_without_a_label_are_left_out_and_missing_inputs_filled_in(frame, write):
@@ -109,7 +109,7 @@ def test_a_missing_target_is_answered_with_the_columns(frame, write):
         ({"y": ["1", *[""] * (N - 1)]}, "1 usable rows .beside 59"),
         (
             {"a": ["x"] * N, "b": ["x"] * N},
-            "no column is left to learn from. a: left out, constant",
+            "no column is left to learn from. a: dropped, constant",
         ),
     ],
 )

@@ -25,7 +25,7 @@ def test_a_new_campaign_says_what_it_found(alloys):
     lines = alloys.err.splitlines()
     assert len(lines) == 4
     assert lines[0].startswith("  temp: number")
-    assert "lab: left out, constant ('north' in every row)" in lines[3]
+    assert "lab: dropped, constant ('north' in every row)" in lines[3]
 
 
 def test_a_new_campaign_without_labels_says_so(bare):

@@ -223,4 +223,4 @@ def test_levels_that_are_perhaps_one_are_asked_about():
         "pool.csv", [["sample", "binder"], *([f"P{n}", "alkyd"] for n in range(9)), ["Q", "Alkyd"]]
     )
     done = typed("new", "paints", "--pool", "pool.csv", "--id", "sample")
-    assert "binder: 'Alkyd' (1 row) and 'alkyd' (9 rows) are taken for two levels" in done.err
+    assert "binder: 'Alkyd' (1 row) and 'alkyd' (9 rows) are two levels" in done.err

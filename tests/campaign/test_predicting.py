@@ -113,8 +113,8 @@ def test_what_may_not_be_meant_is_said(one):
     _, notes = said(one, table)
     assert notes == [
         "colour, day: passed over, the campaign has no such columns",
-        "a: 1 missing, taken as the median; none was when the plan was made",
-        "steel: 1 missing, taken as no level; none was when the plan was made",
+        "a: 1 missing, taken as the median; the first table had no gaps",
+        "steel: 1 missing, taken as no level; the first table had no gaps",
         "steel: 1 of unknown levels ('wood'), taken as none",
         f"a: 1 of 3 lie far outside what was there ({low:.6g} to {high:.6g}), such as 250; another "
         "unit?",

@@ -228,7 +228,7 @@ def test_text_that_would_run_is_noted(tmp_path):
     with begun(["=1+1", "b", "c"]) as one:
         one.tell(["=1+1", "b"], [1.0, -2.0], note="@x")
         with pytest.warns(
-            UserWarning, match="3 cells are written so that a spreadsheet runs nothing"
+            UserWarning, match="3 cells are escaped so that a spreadsheet runs nothing"
         ):
             export(one, "labels", tmp_path / "labels.csv")
         for ending in ("json", "xlsx", "parquet"):

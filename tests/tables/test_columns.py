@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from weal.tables.cells import find_date_form, read_date
-from weal.tables.columns import detect
+from weal.tables.columns import detect_kind
 from weal.tables.table import table_of
 
 
 def found(cells, **options):
-    return detect(table_of({"a": cells}).columns["a"], **options)
+    return detect_kind(table_of({"a": cells}).columns["a"], **options)
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_other_whole_numbers_are_no_counter(cells):
 
 def test_numbers_that_are_kept_as_text_are_no_numbers():
     cells = table_of({"code": [f"{n:03}" for n in range(30)]}, text=["code"]).columns["code"]
-    assert detect(cells).why == "id-like"
-    assert detect(cells).detail == "30 different values, such as '000'"
+    assert detect_kind(cells).why == "id-like"
+    assert detect_kind(cells).detail == "30 different values, such as '000'"
 
 
 def test_a_counter_that_was_asked_for_is_a_number():

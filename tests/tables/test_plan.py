@@ -61,7 +61,7 @@ def test_the_line_and_the_names(plan):
     assert plan.lines()[3:] == [
         "wet: flag, median 1",
         "made: date, in days since 2024-03-01",
-        "lab: left out, constant ('F1' in every row)",
+        "lab: dropped, constant ('F1' in every row)",
     ]
     assert plan.lines()[2].startswith("steel: category of 4 ('grade A', 'grade B', ")
 
@@ -111,7 +111,7 @@ def test_levels_and_gaps_that_are_new_are_taken_as_none_and_said(table, plan):
     assert X[0, 3:8].tolist() == [0, 0, 0, 0, 0]
     assert X[1, 2] == np.median(columns()["time"])
     assert notes(plan, later) == [
-        "time: 1 missing, taken as the median; none was when the plan was made",
+        "time: 1 missing, taken as the median; the first table had no gaps",
         "steel: 1 of unknown levels ('grade X'), taken as none",
     ]
     assert notes(plan, table) == []
@@ -169,7 +169,7 @@ def test_declared_kinds_overrule_what_was_found(table):
     levels = sorted({str(cell) for cell in columns()["time"]})
     names = [f"time={level}" for level in levels]
     assert plan.names == ["temp", "temp missing", *names, "made", "lab=F1"]
-    assert "wet: left out, as told" in plan.lines()
+    assert "wet: dropped, as told" in plan.lines()
 
 
 def test_features_are_those_that_were_named_and_a_named_counter_is_kept():
@@ -188,7 +188,7 @@ def test_features_are_those_that_were_named_and_a_named_counter_is_kept():
         ({"features": ["id"]}, "beside the id and the target"),
         ({"features": []}, "name columns beside"),
         ({"features": "all"}, "it is 'auto' or a list"),
-        ({"features": ["lab"]}, "no column is left to learn from. lab: left out, constant"),
+        ({"features": ["lab"]}, "no column is left to learn from. lab: dropped, constant"),
         ({"types": {"q": "number"}}, "declares 'q', which is not among"),
         ({"types": {"temp": "float"}}, "declared 'float'; it may be number, flag"),
         ({"types": {"steel": "number"}}, r"must hold numbers, but 39 rows do not: A-0 \('grade"),
@@ -271,21 +271,23 @@ def test_values_beyond_float32_are_encoded_without_overflow():
     assert np.isfinite(np.square(X)).all()
     assert X[2, 0] == 1.6e308 / plan.columns[0].scale
     tiny = make_plan(table_of({"id": "ab", "x": [1e-200, 2e-200]}), id_column="id")
-    with pytest.raises(ValueError, match="'x' must be of the size it had at first, but 1 row"):
+    with pytest.raises(
+        ValueError, match="'x' must have values of the size it had in the first table, but 1 row"
+    ):
         encode(tiny, table_of({"id": "ab", "x": [1e200, 2e-200]}))
 
 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda plan: [], "a plan is no object"),
+        (lambda plan: [], "a plan is not an object"),
         (lambda plan: plan | {"v": 2}, "of version 2, not 1: upgrade weal"),
-        (lambda plan: plan | {"id": 3}, "its id is no text"),
-        (lambda plan: plan | {"target": 3}, "its target is no text"),
+        (lambda plan: plan | {"id": 3}, "its id is not text"),
+        (lambda plan: plan | {"target": 3}, "its target is not text"),
         (lambda plan: plan | {"more": 3}, "a plan has"),
-        (lambda plan: plan | {"columns": {}}, "its columns are no list"),
+        (lambda plan: plan | {"columns": {}}, "its columns are not a list"),
         (lambda plan: plan | {"columns": []}, "it has no inputs"),
-        (lambda plan: plan | {"columns": [3]}, "its column 3 is no object"),
+        (lambda plan: plan | {"columns": [3]}, "its column 3 is not an object"),
         (lambda plan: plan | {"columns": plan["columns"] * 2}, "the same name"),
         (lambda plan: _with(plan, 0, kind="matrix"), "of kind 'matrix', not one of"),
         (lambda plan: _with(plan, 0, kind=[]), "of kind .., not one of"),

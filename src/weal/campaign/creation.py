@@ -27,9 +27,10 @@ from weal.progress import Progress
 from weal.shards.executors import Executor, ThreadExecutor
 from weal.store.events import Draft, check_id
 from weal.store.protocol import Chunk, Store, Transaction
+from weal.tables.cells import Cell
 from weal.tables.columns import check_columns
 from weal.tables.parquet_io import table_to_parquet
-from weal.tables.plan import TablePlan, encode, make_plan, rather_targets
+from weal.tables.plan import TablePlan, encode, likely_targets, make_plan
 from weal.tables.table import Missing, Table, read_table, table_of
 
 FARTHEST_INPUT = 1e50  # standard deviations
@@ -211,7 +212,7 @@ def far_inputs(plan: TablePlan, table: Table, like: Array) -> list[str]:
 
 def _refuse_hidden_target(table: Table, plan: TablePlan, types: Mapping[str, str]) -> None:
     """Refuse to learn from what looks like the labels."""
-    for name, empty in rather_targets(plan, table, types):
+    for name, empty in likely_targets(plan, table, types):
         raise ValueError(
             f"the column {name!r} is empty in {empty:.0%} of the rows: is it what is to be "
             f"predicted? Then name it as the target (--target {quote(name)}); if it is an input, "
@@ -262,7 +263,7 @@ def _table(
     if before is None or id_column in table.columns:
         check_columns(table, [id_column])
         return table
-    ids = [str(before + n + 1) for n in range(len(table))]
+    ids: list[Cell] = [str(before + n + 1) for n in range(len(table))]
     columns = {id_column: ids, **{name: table.cells(name) for name in table.columns}}
     return table_of(columns, text=[id_column], notes=table.notes)
 

@@ -26,7 +26,7 @@ from weal.tables.columns import check_columns
 from weal.tables.frames import with_ids
 from weal.tables.plan import TablePlan, encode, notes
 from weal.tables.table import Table, read_table
-from weal.tables.table_writer import encodable
+from weal.tables.table_writer import is_encodable
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import CampaignView
@@ -186,7 +186,7 @@ def frame_of(columns: Mapping[str, Any]) -> Any:
         raise ValueError('tables need pandas: pip install "weal[frames]"') from error
     return pandas.DataFrame(
         {  # half a character, of an old store; pandas keeps such text as objects
-            name: cells if all(map(encodable, cells)) else pandas.Series(cells, dtype=object)
+            name: cells if all(map(is_encodable, cells)) else pandas.Series(cells, dtype=object)
             for name, cells in columns.items()
         }
     )

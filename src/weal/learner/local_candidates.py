@@ -21,7 +21,7 @@ from weal.learner.choosing import next_query
 from weal.learner.posterior_cache import PosteriorCache
 from weal.learner.state import State
 from weal.learner.transitions import apply
-from weal.tables.design_space import LEAST_SHARE, satisfies
+from weal.tables.design_space import MIN_SATISFIED_SHARE, satisfies
 
 N_PARENTS = 8
 MAX_GRID_STEPS = 1.5  # steps of the grid
@@ -59,7 +59,7 @@ def local_candidates(
         rows = _children(state, parents, moving, n, rng)
         tried += n
         found += [row for row in rows if constraint is None or satisfies(constraint, row)]
-        if len(found) >= n or (len(found) < LEAST_SHARE * tried and tried >= 100 * n):
+        if len(found) >= n or (len(found) < MIN_SATISFIED_SHARE * tried and tried >= 100 * n):
             break
     if len(found) < n:
         raise ValueError(

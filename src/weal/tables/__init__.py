@@ -1,21 +1,22 @@
-"""Tables as people have them, to numbers for a model.
+"""Tables from files and frames, and their encoding as numbers for a model.
 
-Read in this order:
-    cells       what a cell may hold; what stands for missing; text to numbers
-    entry       one number typed by a person, or an error that says what to write instead
-    guarding    text in files for spreadsheets, so that none is run
-    delimited   CSV and its like: encoding, separator, records
-    grid        a file as rows of cells, and which of them names the columns
-    results     labels that come back in a file, line by line
-    frames      pandas, polars and pyarrow frames; excel: a sheet
-    reading     any of these as a Table
-    parquet     a Table as Parquet bytes, and back
-    dates       which way dates are written
-    columns     what a column is: number, flag, date, category, or of no use and why
-    rows        ids and labels of the rows
-    planning    a column of a table to a column of a plan
-    plan        the plan: plain JSON, and the inputs (N, d) it makes of any table like the first
+    cells                 missing-value markers, numbers and dates in text, typed numbers
+    spreadsheet_escaping  escape text so that no spreadsheet runs it
+    text_records          encoding and records of a text file, within the limits
+    csv_reader            the CSV reader: separator, header, records
+    results_reader        labels in a results file, line by line
+    frames                pandas, polars and pyarrow frames
+    workbook_scan         limits of an Excel workbook
+    excel_reader          the Excel reader: one sheet
+    table                 a Table from any of these
+    parquet_io            a Table as Parquet bytes, and back
+    table_writer          frames as CSV, TSV, JSON, Parquet and Excel files
+    columns               kinds of columns: number, flag, date, category, dropped
+    plan_columns          how a column becomes inputs
+    plan                  the plan: plain JSON that encodes every table like the first
+    inputs                inputs of arrays and frames
+    design_space          space-filling candidates within bounds
 
-The first six are of the standard library alone, so that `weal tell` starts at once; this file
-therefore imports nothing.
+The first five need the standard library only, so `weal tell` starts fast; this file therefore
+imports nothing.
 """

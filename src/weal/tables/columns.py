@@ -1,27 +1,23 @@
-"""What a column is, found from all its cells; and its cells as what it was found to be.
+"""Kinds of columns, detected from all cells; cells as numbers; ids and labels of the rows.
 
-    number      every cell that is not missing is one
-    flag        truth values, or both of a pair of words: yes no, true false, y n, t f, on off
-    date        times, or text that is dates in one form (see `dates`)
-    category    text of few values: at most 20, and at most half as many as rows
-    dropped     of no use, with the reason: empty; constant; row counter (whole numbers 0, 1, 2, ...
-                or 1, 2, 3, ... in order); id-like (text, each cell another); free text; ambiguous
-                dates
+    number      every cell that is not missing is a number
+    flag        truth values, or both words of a pair: yes no, true false, y n, t f, on off
+    date        times, or text that is dates in one form (`cells`)
+    category    text of few levels: at most 20, and at most half as many as rows
+    dropped     useless, with the reason: empty; constant; row counter (whole numbers 0, 1, 2, ...
+                or 1, 2, 3, ... in order); id-like (text, each cell different); free text;
+                ambiguous dates
 
-A single row has no constant columns: everything there is kept as it is.
-
-Who the rows are, and what is known of them: ids, and labels in the target column.
-
-Ids are text, all there and all different. A label is a finite number; an empty cell of the target
-is a row without a label.
+A single row has no constant columns. Ids are text, present and unique. A label is a finite number;
+an empty cell in the target column is a row without a label.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weal.tables.cells import (
     AMBIGUOUS,
@@ -37,25 +33,25 @@ from weal.tables.cells import (
 from weal.tables.frames import Matrix
 from weal.tables.table import Cells, Table
 
-MAX_FOUND_LEVELS = 20  # of a category that is found; a declared one may have MOST_DECLARED
-MAX_DECLARED_LEVELS = 1000
+MAX_FOUND_LEVELS = 20  # of a detected category
+MAX_DECLARED_LEVELS = 1000  # of a category that the user declared
 _FLAGS = (("no", "yes"), ("false", "true"), ("n", "y"), ("f", "t"), ("off", "on"), ("0", "1"))
 FLAG_WORDS = {word: float(n) for pair in _FLAGS for n, word in enumerate(pair)}
-_MIN_COUNTER_ROWS = 3  # rows that a counter has at the least
+_MIN_COUNTER_ROWS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnKind:
-    """What a column is: its kind, the form of its dates, and why it is dropped."""
+    """The kind of a column, the form of its dates, and the reason for dropping it."""
 
     kind: str
     form: str | None = None
-    why: str | None = None  # in a word or two
+    why: str | None = None  # dropped: the reason in a word or two
     detail: str = ""
 
 
-def detect(cells: Cells, may_count: bool = True) -> ColumnKind:
-    """What the column is; with `may_count` a row counter is told from other numbers."""
+def detect_kind(cells: Cells, may_count: bool = True) -> ColumnKind:
+    """The kind of a column; `may_count` allows the kind row counter."""
     if isinstance(cells, np.ndarray):
         return _detect_numbers(cells, may_count)
     known = [cell for cell in cells if cell is not None]
@@ -64,42 +60,42 @@ def detect(cells: Cells, may_count: bool = True) -> ColumnKind:
     values = {level(cell) for cell in known}
     if len(values) == 1 and len(cells) > 1:
         return _constant(known[0], len(known) < len(cells))
-    kind = type(known[0])
-    if kind is str:
-        return _detect_text(values, known, len(cells))
-    return ColumnKind({bool: "flag", datetime: "date"}.get(kind, "number"))
+    texts = [cell for cell in known if isinstance(cell, str)]
+    if texts:
+        return _detect_text(values, texts, len(cells))
+    return ColumnKind({bool: "flag", datetime: "date"}.get(type(known[0]), "number"))
 
 
-def level(cell: Any) -> str:
-    """A cell as the name of a category."""
+def level(cell: object) -> str:
+    """A cell as a level of a category."""
     return cell_text(cell).strip()
 
 
 def as_numbers(cells: Cells) -> tuple[Matrix, list[int]]:
-    """Numbers (N,), NaN where missing, and the rows that hold something else."""
+    """Numbers (N,), NaN where missing, and the rows with other cells."""
     if isinstance(cells, np.ndarray):
         return cells.astype(np.float64), []
     return _each(cells, _number)
 
 
 def as_flags(cells: Cells) -> tuple[Matrix, list[int]]:
-    """0 and 1 (N,), NaN where missing, and the rows that hold something else."""
+    """0 and 1 (N,), NaN where missing, and the rows with other cells."""
     if isinstance(cells, np.ndarray) and cells.dtype.kind == "b":
         return cells.astype(np.float64), []
     return _each(_as_list(cells), lambda cell: FLAG_WORDS.get(level(cell).lower()))
 
 
 def as_places(cells: Cells, levels: Sequence[str]) -> tuple[Matrix, list[int]]:
-    """Places among the levels (N,), NaN where missing, and the rows that hold something else."""
+    """Places among the levels (N,), NaN where missing, and the rows with other cells."""
     places = {one: float(n) for n, one in enumerate(levels)}
     return _each(_as_list(cells), lambda cell: places.get(level(cell)))
 
 
 def as_days(cells: Cells, form: str | None, origin: datetime) -> tuple[Matrix, list[int]]:
-    """Days since the origin (N,), NaN where missing, and the rows that hold something else."""
-    seen: dict[Any, float | None] = {}
+    """Days since the origin (N,), NaN where missing, and the rows with other cells."""
+    seen: dict[Cell, float | None] = {}
 
-    def days(cell: Any) -> float | None:
+    def days(cell: Cell) -> float | None:
         if cell not in seen:
             moment = as_date(cell, form)
             seen[cell] = None if moment is None else (moment - origin).total_seconds() / 86400
@@ -108,8 +104,8 @@ def as_days(cells: Cells, form: str | None, origin: datetime) -> tuple[Matrix, l
     return _each(_as_list(cells), days)
 
 
-def as_date(cell: Any, form: str | None) -> datetime | None:
-    """A cell as a time: one already, or text in this form or with the year first."""
+def as_date(cell: Cell, form: str | None) -> datetime | None:
+    """A cell as a time: a time, or text in this form or with the year first."""
     if isinstance(cell, datetime):
         return cell
     if not isinstance(cell, str):
@@ -117,25 +113,25 @@ def as_date(cell: Any, form: str | None) -> datetime | None:
     return (read_date(cell, form) if form else None) or read_date(cell, "year-first")
 
 
-def _each(cells: list[Any], read: Callable[[Any], float | None]) -> tuple[Matrix, list[int]]:
+def _each(cells: Sequence[Cell], read: Callable[[Cell], float | None]) -> tuple[Matrix, list[int]]:
     numbers = [np.nan if cell is None else read(cell) for cell in cells]
     bad = [n for n, number in enumerate(numbers) if number is None]
     return np.array([np.nan if x is None else x for x in numbers], dtype=np.float64), bad
 
 
-def _number(cell: Any) -> float | None:
-    if isinstance(cell, datetime):
-        return None
-    return read_number(cell) if isinstance(cell, str) else float(cell)
+def _number(cell: Cell) -> float | None:
+    if isinstance(cell, str):
+        return read_number(cell)
+    return float(cell) if isinstance(cell, int | float) else None
 
 
-def _as_list(cells: Cells) -> list[Any]:
+def _as_list(cells: Cells) -> list[Cell]:
     if isinstance(cells, list):
         return cells
     return [None if cell != cell else cell for cell in cells.tolist()]
 
 
-def _detect_numbers(cells: np.ndarray[Any, Any], may_count: bool) -> ColumnKind:
+def _detect_numbers(cells: NDArray[np.generic], may_count: bool) -> ColumnKind:
     known = cells[~np.isnan(cells)] if cells.dtype.kind == "f" else cells
     if not len(known):
         return ColumnKind("dropped", why="empty", detail="no cell has a value")
@@ -146,13 +142,13 @@ def _detect_numbers(cells: np.ndarray[Any, Any], may_count: bool) -> ColumnKind:
     return ColumnKind("flag" if cells.dtype.kind == "b" else "number")
 
 
-def _counts_rows(cells: np.ndarray[Any, Any]) -> bool:
+def _counts_rows(cells: NDArray[np.generic]) -> bool:
     if cells.dtype.kind != "i" or len(cells) < _MIN_COUNTER_ROWS or cells[0] not in (0, 1):
         return False
     return bool((np.diff(cells) == 1).all())
 
 
-def _constant(value: Any, gaps: bool) -> ColumnKind:
+def _constant(value: Cell, gaps: bool) -> ColumnKind:
     where = "wherever there is a value" if gaps else "in every row"
     return ColumnKind("dropped", why="constant", detail=f"{short(value)} {where}")
 
@@ -175,7 +171,7 @@ def _detect_text(values: set[str], known: list[str], n: int) -> ColumnKind:
 
 
 def _nearly_numbers(known: list[str]) -> str:
-    """A hint where most cells are numbers, and a few keep the column from being one."""
+    """A hint on a column in which most cells are numbers."""
     others = [cell for cell in known if read_number(cell) is None]
     if not others or len(others) > len(known) / 2:
         return f", such as {short(known[0])}"
@@ -183,7 +179,7 @@ def _nearly_numbers(known: list[str]) -> str:
 
 
 def row_ids(table: Table, id_column: str | None) -> list[str]:
-    """The ids of all rows; without an id column they are called row 1, row 2, ..."""
+    """The ids of all rows; row 1, row 2, ... without an id column."""
     if not table.n:
         raise ValueError("the table has no rows; it needs one at the least")
     if id_column is None:
@@ -203,7 +199,7 @@ def row_ids(table: Table, id_column: str | None) -> list[str]:
 
 
 def row_labels(table: Table, target: str, ids: Sequence[str]) -> Matrix:
-    """Labels (N,), NaN where there is none; ValueError where a cell is no finite number."""
+    """Labels (N,), NaN for rows without one; ValueError where a cell is not a finite number."""
     check_columns(table, [target])
     y, bad = as_numbers(table.columns[target])
     refuse_rows(
@@ -219,8 +215,8 @@ def row_labels(table: Table, target: str, ids: Sequence[str]) -> Matrix:
 
 
 def _not_for_commas(bad: list[int], cells: Sequence[Cell]) -> list[int]:
-    """Of the rows that are no numbers, those to be mended: where labels are written with decimal
-    commas, one other cell has kept the column from being read so.
+    """The rows to correct: where most labels have decimal commas, only the cells without one, which
+    kept the column from being read as numbers.
     """
     others = [n for n in bad if not has_decimal_comma(cells[n])]
     known = sum(cell is not None for cell in cells)
@@ -228,7 +224,7 @@ def _not_for_commas(bad: list[int], cells: Sequence[Cell]) -> list[int]:
 
 
 def check_columns(table: Table, names: Sequence[str]) -> None:
-    """Refuse a table that has not all of these columns."""
+    """Refuse a table without one of these columns."""
     absent = [name for name in names if name not in table.columns]
     if absent:
         lost = some_of([repr(name) for name in absent])
@@ -237,7 +233,7 @@ def check_columns(table: Table, names: Sequence[str]) -> None:
 
 
 def refuse_rows(bad: Sequence[int], table: Table, name: str, ids: Sequence[str], rule: str) -> None:
-    """Raise ValueError, if any rows are bad, with their count and the first five ids and cells."""
+    """Raise ValueError with the count of bad rows and the first five, if there are any."""
     if not bad:
         return
     cells = table.cells(name)

@@ -1,43 +1,45 @@
-"""Frames of pandas, polars and pyarrow, through narwhals, as plain columns.
+"""Frames of pandas, polars and pyarrow, through narwhals: columns of cells, a matrix, and ids.
 
-Numbers and truth values without a gap come as arrays; everything else as a list of Python's own
-values, None where missing. Times with a zone are turned into UTC and then kept without it. A named
-index of pandas is a column like the others. Columns of lists, structures, bytes, durations and
-times of day are left out, with a note.
+    frame_columns   columns by name: arrays of numbers or truth values without a gap, otherwise
+                    lists of Python values with None for missing ones. Times with a zone become UTC
+                    without a zone. A named pandas index is a column. Columns of lists, structs,
+                    bytes, durations and times of day are dropped, with a note
+    read_numbers    an array or a frame of numbers as a matrix (N, d)
+    with_ids        the index of a pandas frame as an id column, unless it only counts the rows, has
+                    several levels, or has no name beside a column `id`
 
-A table of numbers as a matrix: an array, or a pandas, polars or pyarrow frame.
-
-Frames go through narwhals, so that weal depends on none of them, and narwhals is loaded only where
-something else than an array comes. Columns of a frame that was met before are found by name.
-
-The index of a pandas frame as the ids of its rows, where no column holds them.
-
-An index that counts the rows from 0 says nothing; one of several levels is left alone, and so is
-one without a name beside a column `id`.
+narwhals is imported for frames only, so arrays do not wait for it.
 """
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from weal.tables.cells import cell_text, some_of
+from weal.tables.cells import Cell, cell_text, some_of
 from weal.tables.csv_reader import check_names
 
-_STRANGE = ("List", "Struct", "Array", "Binary", "Duration", "Time", "Unknown")
+if TYPE_CHECKING:
+    import narwhals as nw
+
+    Frame = nw.DataFrame[Any]
+    Series = nw.Series[Any]
+
+RawCells = NDArray[np.generic] | list[Cell]  # a column before its text is read
+_UNSUPPORTED_TYPES = ("List", "Struct", "Array", "Binary", "Duration", "Time", "Unknown")
 _PANDAS_MISSING = ("NAType", "NaTType")
 
 
-def frame_columns(source: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Columns of a frame by name, and notes on those left out; TypeError if it is no frame."""
-    import narwhals as nw  # here, since who reads no frame need not wait for it
+def frame_columns(source: object) -> tuple[dict[str, RawCells], tuple[str, ...]]:
+    """Columns of a frame by name, and notes on dropped columns; TypeError for other types."""
+    import narwhals as nw
 
     _refuse_same_names(source)
-    frame = nw.from_native(source, pass_through=True)
+    frame: object = nw.from_native(source, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
     if not isinstance(frame, nw.DataFrame):
@@ -47,22 +49,22 @@ def frame_columns(source: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
     frame = _with_named_index(frame)
     names = check_names([str(name) for name in frame.columns], "the frame")
     series = dict(zip(names, frame.iter_columns(), strict=True))
-    strange = {name: one.dtype for name, one in series.items() if _is_strange(one)}
-    columns = {name: _values(one) for name, one in series.items() if name not in strange}
-    notes = tuple(f"left out column {name!r}: of type {kind}" for name, kind in strange.items())
+    dropped = {name: one.dtype for name, one in series.items() if _is_unsupported(one)}
+    columns = {name: _values(one) for name, one in series.items() if name not in dropped}
+    notes = tuple(f"dropped column {name!r} of type {kind}" for name, kind in dropped.items())
     return columns, notes
 
 
-def _refuse_same_names(source: Any) -> None:
-    """Of pandas, which alone has them; narwhals has no word of ours for it."""
+def _refuse_same_names(source: object) -> None:
+    """Refuse a pandas frame with two columns of one name, before narwhals does."""
     if type(source).__module__.split(".")[0] == "pandas" and hasattr(source, "columns"):
         names = [str(name) for name in source.columns]
         if len(set(names)) < len(names):
             check_names(names, "the frame")
 
 
-def plain_cell(value: Any) -> Any:
-    """A value as a cell: Python's own type, naive UTC for times, None for missing ones."""
+def plain_cell(value: object) -> Cell:
+    """A value as a cell: a Python value, times in UTC without a zone, None for missing ones."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or type(value).__name__ in _PANDAS_MISSING:
@@ -86,8 +88,8 @@ def _naive(value: date) -> datetime:
     return datetime(*day, *of_day, tzinfo=value.tzinfo).astimezone(UTC).replace(tzinfo=None)
 
 
-def _with_named_index(frame: Any) -> Any:
-    """The frame with the index of pandas as a column, where that has a name."""
+def _with_named_index(frame: "Frame") -> "Frame":
+    """The frame with a named pandas index as a column."""
     import narwhals as nw
 
     index = nw.maybe_get_index(frame)
@@ -98,25 +100,25 @@ def _with_named_index(frame: Any) -> Any:
     return frame if taken else nw.from_native(native.reset_index(), eager_only=True)
 
 
-def _is_strange(series: Any) -> bool:
-    """Whether its cells are none of ours; a column of nulls has no type, and is fine."""
-    strange = type(series.dtype).__name__ in _STRANGE
-    return strange and series.null_count() < max(len(series), 1)
+def _is_unsupported(series: "Series") -> bool:
+    """Whether a cell cannot hold its values; a column of nulls has no type and is supported."""
+    unsupported = type(series.dtype).__name__ in _UNSUPPORTED_TYPES
+    return unsupported and series.null_count() < max(len(series), 1)
 
 
-def _values(series: Any) -> Any:
-    """An array of numbers or truth values when the series is just that; else a list of cells."""
+def _values(series: "Series") -> RawCells:
+    """An array for numbers or truth values without a gap, otherwise a list of cells."""
     kind = series.dtype
     whole = kind.is_integer() or type(kind).__name__ == "Boolean"
     if kind.is_float() or (whole and not series.null_count()):
-        array = series.to_numpy()
+        array: NDArray[np.generic] = series.to_numpy()
         if array.dtype.kind in "fiub":
             return array
     return plain_cells(series.to_list())
 
 
-def plain_cells(values: Sequence[Any]) -> list[Any]:
-    """Every value as a cell; text, by far the most frequent, is passed through."""
+def plain_cells(values: Sequence[object]) -> list[Cell]:
+    """Every value as a cell; text, the most frequent type, takes a shortcut."""
     return [value if type(value) is str else plain_cell(value) for value in values]
 
 
@@ -125,26 +127,26 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NumericRows:
-    """Rows of numbers, and the frame that they came in."""
+    """Rows of numbers, and the frame they came in."""
 
-    frame: Any | None  # of narwhals; None for an array
-    columns: tuple[str, ...] | None  # that hold the inputs; None for an array
+    frame: "Frame | None"  # None for an array
+    columns: tuple[str, ...] | None  # input columns; None for an array
     X: Matrix  # (N, d)
-    ids: list[Hashable]  # the table's own: of the id column, the index, or 0, 1, 2, ...
+    ids: list[Hashable]  # from the id column or the index, or 0, 1, 2, ...
 
 
-def as_frame(table: Any) -> Any | None:
-    """The table as a frame of narwhals; None where it is an array or a list."""
+def as_frame(table: object) -> "Frame | None":
+    """The table as a narwhals frame; None for an array or a list."""
     if isinstance(table, np.ndarray | list | tuple):
         return None
     import narwhals as nw
 
-    frame = nw.from_native(table, eager_only=True, pass_through=True)
+    frame: object = nw.from_native(table, eager_only=True, pass_through=True)
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
-def read_numbers(table: Any, id_column: str | None = None) -> NumericRows:
-    """The inputs of a table, all of whose columns but that of the ids hold numbers."""
+def read_numbers(table: object, id_column: str | None = None) -> NumericRows:
+    """The inputs of a table whose columns, apart from the ids, hold numbers."""
     frame = as_frame(table)
     if frame is not None:
         return _read_frame(frame, id_column)
@@ -154,21 +156,22 @@ def read_numbers(table: Any, id_column: str | None = None) -> NumericRows:
     return NumericRows(None, None, X, list(range(len(X))))
 
 
-def with_columns(table: Any, columns: Sequence[str] | None) -> Any:
-    """The table with these columns of a frame, in this order; an array as it is."""
+def with_columns(table: object, columns: Sequence[str] | None) -> object:
+    """The frame with these columns in this order; an array unchanged."""
     frame = None if columns is None else as_frame(table)
     if frame is None or columns is None:
         return table
     missing = [name for name in columns if name not in frame.columns]
     if missing:
-        raise ValueError(f"the points have no columns {missing}, which the pool has")
+        raise ValueError(f"the points lack the columns {missing} of the pool")
     import narwhals as nw
 
-    return frame.select(*map(nw.col, columns)).to_native()
+    native: object = frame.select(*map(nw.col, columns)).to_native()
+    return native
 
 
-def matrix(table: ArrayLike) -> Matrix:
-    """An array of numbers (N, d), a copy."""
+def matrix(table: object) -> Matrix:
+    """A copy of an array of numbers (N, d)."""
     X = np.asarray(table)
     if X.ndim != 2:
         raise ValueError(
@@ -182,18 +185,20 @@ def matrix(table: ArrayLike) -> Matrix:
     try:
         return np.array(X, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"the pool holds something that is not a number ({error})") from error
+        raise ValueError(f"the pool holds a value that is not a number ({error})") from error
 
 
-def plain_id(name: Any) -> Any:
-    """An id as Python's own type: numpy's 3 is 3, in a tuple too."""
+def plain_id(name: Hashable) -> Hashable:
+    """An id as a Python value: numpy's 3 becomes 3, also inside a tuple."""
     if type(name) is tuple:
         return tuple(map(plain_id, name))
-    single = isinstance(name, np.generic) or (isinstance(name, np.ndarray) and not name.ndim)
-    return name.item() if single else name
+    if isinstance(name, np.generic) or (isinstance(name, np.ndarray) and not name.ndim):
+        plain: Hashable = name.item()
+        return plain
+    return name
 
 
-def _read_frame(frame: Any, id_column: str | None) -> NumericRows:
+def _read_frame(frame: "Frame", id_column: str | None) -> NumericRows:
     import narwhals as nw
 
     inputs = frame
@@ -219,9 +224,9 @@ DEFAULT_ID_COLUMN = "id"  # name of the ids where the index has none
 
 
 def with_ids(
-    source: Any, id_column: str | None, *, wanted: str = DEFAULT_ID_COLUMN
+    source: object, id_column: str | None, *, wanted: str = DEFAULT_ID_COLUMN
 ) -> tuple[Any, str | None]:
-    """The frame with its index as a column, and the name of that; others as they are.
+    """A pandas frame with its index as a column, and that column's name; other tables unchanged.
 
     >>> import pandas as pd
     >>> with_ids(pd.DataFrame({"T": [900, 950]}, index=["P-1", "P-2"]), None)[0].columns.tolist()
@@ -230,8 +235,9 @@ def with_ids(
     index = _index(source)
     if index is None or id_column is not None:
         return source, id_column
+    frame: Any = source
     name = wanted if index.name is None else index.name
-    if name in source.columns:
+    if name in frame.columns:
         return source, None
     names = [cell_text(one) for one in index.tolist()]
     if gaps := [n for n, gone in enumerate(index.isna(), start=1) if gone]:
@@ -242,11 +248,11 @@ def with_ids(
             f"the index of the frame has {some_of(twice)} more than once, and ids are unique: name "
             "the column of the ids (id_column), or number the rows (reset_index(drop=True))"
         )
-    return source.reset_index(names=name), str(name)
+    return frame.reset_index(names=name), str(name)
 
 
-def _index(source: Any) -> Any | None:
-    """The index of one level that says who the rows are."""
+def _index(source: object) -> Any | None:
+    """The pandas index that names the rows; None for one that counts them or has several levels."""
     index: Any = getattr(source, "index", None)
     if not hasattr(source, "reset_index") or getattr(index, "nlevels", 0) != 1:
         return None

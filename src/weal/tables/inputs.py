@@ -1,18 +1,18 @@
-"""The inputs of a table, whatever its kind: numbers as they are, all else by a plan.
+"""Inputs of arrays and frames: numbers unchanged, other columns encoded by a plan.
 
     array               its numbers
     frame of numbers    the same: every column but ids, target and costs, all cells finite numbers
                         or truth values
-    any other frame     text, categories, dates, gaps: by the plan that campaigns have too (`plan`),
-                        made from the first table and kept for all that follow
+    any other frame     text, categories, dates and gaps: encoded by a plan (`plan`), which is made
+                        from the first table and used for all later ones
 
-Ids are those of the id column, else the index of a pandas frame, else 0, 1, 2, ...
+Ids come from the id column, else the index of a pandas frame, else 0, 1, 2, ...
 """
 
 import warnings
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,36 +26,36 @@ from weal.tables.frames import (
     read_numbers,
     with_columns,
 )
-from weal.tables.plan import TablePlan, encode, make_plan, notes, rather_targets
+from weal.tables.plan import TablePlan, encode, likely_targets, make_plan, notes
 from weal.tables.table import Table, table_of
 
-REPORTED_DROP_REASONS = (
-    "id-like",
-    "free text",
-    "ambiguous dates",
-)  # why columns that hold something are dropped
+if TYPE_CHECKING:
+    from weal.tables.frames import Frame
+
+# Reasons for dropping a column that may hold information
+REPORTED_DROP_REASONS = ("id-like", "free text", "ambiguous dates")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inputs:
-    """Rows of inputs, and the frame that they came in."""
+    """Rows of inputs, and the frame they came in."""
 
-    frame: Any | None  # of narwhals; None for an array
-    columns: tuple[Any, ...] | None  # of the frame that hold inputs; None for an array
+    frame: "Frame | None"  # None for an array
+    columns: tuple[str, ...] | None  # input columns of the frame; None for an array
     X: Matrix  # (N, d)
-    ids: list[Hashable]  # the table's own
-    plan: TablePlan | None = None  # None: the numbers as they are
+    ids: list[Hashable]
+    plan: TablePlan | None = None  # None: the numbers are the inputs
 
 
 def read_inputs(
-    table: Any,
+    table: object,
     id_column: str | None = None,
     *,
     aside: Collection[str] = (),
     features: str | Sequence[str] = "auto",
     types: Mapping[str, str] | None = None,
 ) -> Inputs:
-    """The inputs of a first table; `aside` are columns that are none, such as the target.
+    """The inputs of the first table; `aside` has other columns, such as the target.
 
     >>> import pandas as pd
     >>> columns = {"T": [900, None, 875, 850], "steel": list("BABA")}
@@ -73,12 +73,12 @@ def read_inputs(
     names = [name for name in frame.columns if name not in others]
     if isinstance(features, str) and not types and (X := _numbers(frame, names)) is not None:
         return Inputs(frame, tuple(names), X, ids)
-    made = cells(frame, id_column)
+    made = frame_table(frame, id_column)
     wanted = [str(name) for name in names] if isinstance(features, str) else features
     plan = make_plan(made, id_column=None, features=wanted or "auto", types=types)
     if isinstance(features, str):
         _refuse_hidden_target(made, plan, types or {})
-        _say_dropped(plan, id_column)
+        _warn_of_dropped(plan, id_column)
     used = {column.name for column in plan.columns}
     return Inputs(
         frame, tuple(n for n in frame.columns if str(n) in used), encode(plan, made), ids, plan
@@ -86,20 +86,20 @@ def read_inputs(
 
 
 def inputs_of(
-    table: Any, columns: Sequence[Any] | None, plan: TablePlan | None
+    table: object, columns: Sequence[str] | None, plan: TablePlan | None
 ) -> Matrix:  # (N, d)
-    """The inputs of other rows, read as the first table was; an array goes by position."""
+    """The inputs of other rows, read like the first table; array columns go by position."""
     frame = as_frame(table)
     if plan is None or frame is None:
         return read_numbers(with_columns(table, columns)).X
-    made = cells(frame, None)
+    made = frame_table(frame, None)
     for note in notes(plan, made):
         warnings.warn(note, UserWarning, stacklevel=4)
     return encode(plan, made)
 
 
-def frame_ids(frame: Any, id_column: str | None) -> list[Hashable]:
-    """The ids of a frame's rows: of the column, the index, or 0, 1, 2, ..."""
+def frame_ids(frame: "Frame", id_column: str | None) -> list[Hashable]:
+    """The ids of a frame's rows: from the column, the index, or 0, 1, 2, ..."""
     import narwhals as nw
 
     if id_column is None:
@@ -110,24 +110,24 @@ def frame_ids(frame: Any, id_column: str | None) -> list[Hashable]:
     return [plain_id(name) for name in frame.get_column(id_column).to_list()]
 
 
-def frame_labels(frame: Any, target: str) -> Matrix:  # (N,)
-    """The labels in the target column, NaN where there is none."""
-    made = cells(frame.select(target), None)
+def frame_labels(frame: "Frame", target: str) -> Matrix:  # (N,)
+    """The labels in the target column, NaN for rows without one."""
+    made = frame_table(frame.select(target), None)
     return row_labels(made, target, row_ids(made, None))
 
 
-def cells(frame: Any, id_column: str | None) -> Table:
+def frame_table(frame: "Frame", id_column: str | None) -> Table:
     """The frame as a table of cells, without its ids."""
     import narwhals as nw
 
     rows = frame if id_column is None else frame.drop(id_column)
     plain = nw.maybe_reset_index(rows)  # an index is ids, not a column
-    columns, remarks = frame_columns(plain.to_native())
-    return table_of(columns, notes=remarks)
+    columns, dropped = frame_columns(plain.to_native())
+    return table_of(columns, notes=dropped)
 
 
-def _numbers(frame: Any, names: list[Any]) -> Matrix | None:
-    """The columns as numbers; None where one holds something else, or a gap."""
+def _numbers(frame: "Frame", names: list[str]) -> Matrix | None:
+    """The columns as numbers; None where one holds other cells or a gap."""
     import narwhals as nw
 
     kinds = [frame.schema[name] for name in names]
@@ -139,28 +139,29 @@ def _numbers(frame: Any, names: list[Any]) -> Matrix | None:
     return X if np.isfinite(X).all() else None
 
 
-def _refuse_frame_options(id_column: Any, features: Any, types: Any) -> None:
+def _refuse_frame_options(
+    id_column: str | None, features: str | Sequence[str], types: Mapping[str, str] | None
+) -> None:
     if id_column is not None:
         raise ValueError("id_column needs a frame; for an array give ids=[...]")
     if not isinstance(features, str) or types:
         raise ValueError("features and types name columns of a frame; the pool is an array")
 
 
-def _say_dropped(plan: TablePlan, id_column: str | None) -> None:
-    """Warn of columns that hold something and are left out all the same."""
+def _warn_of_dropped(plan: TablePlan, id_column: str | None) -> None:
+    """Warn of dropped columns that may hold information."""
     for column, words in zip(plan.columns, plan.lines(), strict=True):
         if column.kind == "dropped" and column.why in REPORTED_DROP_REASONS:
             ids = column.why == "id-like" and id_column is None
             hint = f"if it holds the ids, say id_column={column.name!r}; otherwise " if ids else ""
-            what = f"{words}; {hint}say what it is: types={{{column.name!r}: ...}}"
-            warnings.warn(what, UserWarning, stacklevel=5)
+            message = f"{words}; {hint}declare its type: types={{{column.name!r}: ...}}"
+            warnings.warn(message, UserWarning, stacklevel=5)
 
 
 def _refuse_hidden_target(table: Table, plan: TablePlan, types: Mapping[str, str]) -> None:
-    """Refuse to learn from what looks like the labels."""
-    for name, empty in rather_targets(plan, table, types):
+    """Refuse an input column that looks like the labels."""
+    for name, empty in likely_targets(plan, table, types):
         raise ValueError(
-            f"the column {name!r} is empty in {empty:.0%} of the rows: is it what is to be "
-            f"predicted? Then say target={name!r}; if it is an input, say "
-            f"types={{{name!r}: 'number'}}"
+            f"the column {name!r} is empty in {empty:.0%} of the rows: is it the target? Then say "
+            f"target={name!r}; if it is an input, say types={{{name!r}: 'number'}}"
         )

@@ -1,25 +1,29 @@
-"""A table as Parquet bytes, and back, cell by cell: what the store keeps of a pool.
+"""A table as Parquet bytes, and back, cell by cell: the format of candidates in a store.
 
-Texts, whole numbers, floats, truth values and times are kept as such; missing cells are null. What
-was text stays text, also where it looks like a number or stands for a missing one elsewhere: an id
-"007" or "NA" comes back as it was. Needs pyarrow.
+Text, whole numbers, floats, truth values and times keep their type; missing cells are null. Text
+stays text, also where it looks like a number or a missing-value marker: the ids "007" and "NA" come
+back unchanged. Needs pyarrow.
 
-Columns are read out of Arrow's buffers: its own way to numpy would import pandas, which takes
-longer than all the rest.
+Columns are read from Arrow's buffers, because Arrow's own conversion to numpy imports pandas.
 """
 
 import io
 from collections.abc import Sequence
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weal.errors import UnreadableFile
 from weal.tables.table import Cells, Table, read_table, table_of
 
+if TYPE_CHECKING:
+    import pyarrow
 
-def table_to_parquet(source: Any) -> bytes:
-    """A table, or any frame or file that `read_table` takes, as the bytes of a Parquet file."""
+
+def table_to_parquet(source: object) -> bytes:
+    """A table, frame or file (`read_table`) as the bytes of a Parquet file."""
     pa, pq = _pyarrow()
     table = read_table(source)
     arrays = [_arrow(pa, name, column) for name, column in table.columns.items()]
@@ -29,16 +33,13 @@ def table_to_parquet(source: Any) -> bytes:
 
 
 def parquet_to_table(data: bytes, only: Sequence[str] | None = None) -> Table:
-    """The table that `table_to_parquet` wrote, or some of its columns.
-
-    UnreadableFile where the bytes are not that.
-    """
+    """The table that `table_to_parquet` wrote, or some of its columns; UnreadableFile otherwise."""
     pa, pq = _pyarrow()
     try:
-        file = pq.ParquetFile(pa.BufferReader(data), pre_buffer=False)  # no thread holds the data
+        file = pq.ParquetFile(pa.BufferReader(data), pre_buffer=False)  # no threads
         arrow = file.read(only, use_threads=False).combine_chunks()
     except (pa.ArrowException, OSError) as error:
-        raise UnreadableFile(f"not Parquet, or damaged since it was written: {error}") from error
+        raise UnreadableFile(f"not Parquet, or damaged: {error}") from error
     columns = {name: _cells(pa, arrow.column(name)) for name in arrow.column_names}
     texts = [
         name
@@ -48,19 +49,19 @@ def parquet_to_table(data: bytes, only: Sequence[str] | None = None) -> Table:
     return table_of(columns, text=texts)
 
 
-def _pyarrow() -> tuple[Any, Any]:
+def _pyarrow() -> tuple[ModuleType, ModuleType]:
     try:
         import pyarrow
         import pyarrow.parquet
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            'a pool is kept as Parquet, which needs pyarrow: pip install "weal[campaign]"'
+            'candidates are stored as Parquet, which needs pyarrow: pip install "weal[campaign]"'
         ) from error
     return pyarrow, pyarrow.parquet
 
 
-def _cells(pa: Any, column: Any) -> Cells:
-    """An array of floats, or of whole numbers without a gap; else a list of cells."""
+def _cells(pa: ModuleType, column: "pyarrow.ChunkedArray") -> Cells:
+    """An array for floats and for whole numbers without a gap, otherwise a list of cells."""
     kind = column.type
     if kind == pa.float64() or (kind == pa.int64() and not column.null_count):
         parts = [
@@ -71,8 +72,10 @@ def _cells(pa: Any, column: Any) -> Cells:
     return list(column.to_pylist())
 
 
-def _numbers(chunk: Any, dtype: Any) -> Any:
-    """The numbers in a piece of a column; NaN where they are missing."""
+def _numbers(
+    chunk: "pyarrow.Array", dtype: type[np.float64] | type[np.int64]
+) -> NDArray[np.generic]:
+    """The numbers in a chunk of a column, NaN where missing."""
     gaps, values = chunk.buffers()
     numbers = np.frombuffer(values, dtype)[chunk.offset : chunk.offset + len(chunk)]
     if not chunk.null_count:
@@ -82,7 +85,7 @@ def _numbers(chunk: Any, dtype: Any) -> Any:
     return np.where(there, numbers, np.nan)
 
 
-def _arrow(pa: Any, name: str, column: Cells) -> Any:
+def _arrow(pa: ModuleType, name: str, column: Cells) -> "pyarrow.Array":
     if isinstance(column, np.ndarray):
         return pa.array(column, from_pandas=column.dtype.kind == "f")  # NaN becomes null
     texts = any(isinstance(cell, str) for cell in column)
@@ -90,5 +93,6 @@ def _arrow(pa: Any, name: str, column: Cells) -> Any:
         return pa.array(column, type=pa.string() if texts else None)
     except UnicodeEncodeError:
         raise ValueError(
-            f"the column {name!r} has half a character in it: it was read with a wrong encoding"
+            f"the column {name!r} has half a character (a lone surrogate): it was read with a "
+            "wrong encoding"
         ) from None

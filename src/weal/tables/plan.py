@@ -1,4 +1,4 @@
-"""How a table becomes inputs: made from the first table, and the same for all that follow.
+"""The plan: how a table becomes inputs, made from the first table and used for all later ones.
 
     {"v": 1, "id": "sample", "target": "hardness", "columns": [
         {"name": "temp", "kind": "number", "gaps": true, "median": 512.5, "scale": 1.0},
@@ -7,25 +7,25 @@
             "2024-03-01T00:00:00", "form": "year-first"},
         {"name": "furnace", "kind": "dropped", "why": "constant", "detail": "'F1' in every row"}]}
 
-Columns are found by name: their position, and columns that the plan does not know, do not matter.
-`plan_columns` encodes each kind of column. Encoded values are finite; others are refused.
+Columns go by name; their position and other columns do not matter. `plan_columns` encodes each kind
+of column. Encoded values are finite; others are refused.
 
-Levels of a category that are perhaps one: written in another case, or a typo of another.
+`similar_levels` asks about levels of a category that may be the same, and changes nothing: ethanol
+and methanol can both be meant.
 
-    'Alkyd' and 'alkyd', 'grade  A' and 'grade a'     the same but for case and blanks
-    'acrylc' and 'acrylic'                            a letter wrong, missing, too many or two
-                                                      swapped, in a word that came only now and then
+    'Alkyd' and 'alkyd', 'grade  A' and 'grade a'     they differ in case and blanks only
+    'acrylc' and 'acrylic'                            one letter is wrong, missing or too many, or
+                                                      two are swapped, in a rare word
 
-Digits never count as typos (S235 and S355 are two steels), nor do letters of short words. It is a
-question, not a repair: ethanol and methanol may both be meant.
+Digits never count as typos (S235 and S355 are two steels), nor do letters of short words.
 """
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -45,7 +45,7 @@ from weal.tables.table import Table
 
 PLAN_VERSION = 1
 _NUMERIC = ("gaps", "median")
-_COLUMN_FIELDS = {  # what the JSON of each kind has beside its name and kind
+_COLUMN_FIELDS = {  # JSON fields of each kind beside name and kind
     "number": (*_NUMERIC, "scale"),
     "flag": _NUMERIC,
     "date": (*_NUMERIC, "origin", "form"),
@@ -61,12 +61,12 @@ _PLURALS = {
     "category": "categories",
 }
 _LEVELS_SHOWN = 6
-NEARLY_EMPTY = 0.8  # share of missing cells in a column that is rather a target than an input
+MIN_TARGET_GAPS = 0.8  # share of missing cells that makes a column a likely target
 
 
 @dataclass(frozen=True, slots=True)
 class TablePlan:
-    """What is done with each column; plain JSON."""
+    """The encoding of each column; plain JSON."""
 
     id_column: str  # empty: the rows have no ids
     target: str | None
@@ -78,7 +78,7 @@ class TablePlan:
         return [name for column in self.columns for name in column.inputs]
 
     def describe(self) -> str:
-        """One line: how many columns there are, and of which kinds.
+        """The number of columns of each kind, in one line.
 
         >>> TablePlan("id", None, (PlanColumn("T", "number", median=1.0),
         ...     PlanColumn("steel", "category", levels=("A", "B")))).describe()
@@ -100,7 +100,7 @@ class TablePlan:
         return [f"{column.name}: {_column_text(column)}" for column in self.columns]
 
     def to_json(self) -> dict[str, Any]:
-        """The plan as what JSON can say."""
+        """The plan as a JSON object."""
         columns = [
             {"name": one.name, "kind": one.kind}
             | {name: _plain(getattr(one, name)) for name in _COLUMN_FIELDS[one.kind]}
@@ -109,16 +109,16 @@ class TablePlan:
         return {"v": PLAN_VERSION, "id": self.id_column, "target": self.target, "columns": columns}
 
     @classmethod
-    def from_json(cls, given: Any) -> "TablePlan":
-        """The plan that `to_json` wrote; ValueError says what is wrong with anything else."""
-        _check_keys(given, {"v", "id", "target", "columns"}, "a plan")
+    def from_json(cls, source: object) -> "TablePlan":
+        """The plan that `to_json` wrote; ValueError names the problem of any other object."""
+        given = _check_keys(source, {"v", "id", "target", "columns"}, "a plan")
         if given["v"] != PLAN_VERSION:
             raise ValueError(
                 f"the plan is of version {given['v']!r}, not {PLAN_VERSION}: upgrade weal"
             )
-        _expect(_is_text(given["id"]), "its id is no text")
-        _expect(given["target"] is None or _is_text(given["target"]), "its target is no text")
-        _expect(isinstance(given["columns"], list), "its columns are no list")
+        _expect(_is_text(given["id"]), "its id is not text")
+        _expect(given["target"] is None or _is_text(given["target"]), "its target is not text")
+        _expect(isinstance(given["columns"], list), "its columns are not a list")
         columns = tuple(map(_column_from_json, given["columns"]))
         names = {column.name for column in columns}
         _expect(len(names) == len(columns), "two of its columns have the same name")
@@ -134,10 +134,10 @@ def make_plan(
     features: str | Sequence[str] = "auto",
     types: Mapping[str, str] | None = None,
 ) -> TablePlan:
-    """The plan for a table and all like it; ValueError names the rows that stand in its way.
+    """The plan of a table; ValueError names the rows that prevent it.
 
-    `features` are the columns to learn from, by default all but id and target; `types` declares
-    what some are: number, flag, date, day-first, month-first, category, ordered:low,high or drop.
+    `features` are the input columns, by default all but id and target; `types` declares the type of
+    a column: number, flag, date, day-first, month-first, category, ordered:low,high or drop.
 
     >>> from weal.tables.table import table_of
     >>> table = table_of({"id": ["a", "b", "c", "d"], "T": [900, 950, None, 875],
@@ -159,15 +159,15 @@ def make_plan(
     columns = (plan_column(table, name, ids, types.get(name), may_count) for name in names)
     plan = TablePlan(id_column or "", target, tuple(columns))
     if not plan.names:
-        said = "; ".join(plan.lines()[:10]) or f"The table has {', '.join(table.columns)}"
-        raise ValueError(f"no column is left to learn from. {said}")
+        reasons = "; ".join(plan.lines()[:10]) or f"The table has {', '.join(table.columns)}"
+        raise ValueError(f"no column is left to learn from. {reasons}")
     return plan
 
 
 def encode(plan: TablePlan, table: Table, ids: Sequence[str] | None = None) -> Matrix:  # (N, d)
     """The inputs of all rows, finite; ValueError names the rows that cannot be encoded.
 
-    Rows are called by `ids`, else by what the table has in the column of the ids.
+    Errors name rows by `ids`, by default those in the id column.
     """
     used = [column for column in plan.columns if column.kind != "dropped"]
     if ids is None:
@@ -182,21 +182,19 @@ def encode(plan: TablePlan, table: Table, ids: Sequence[str] | None = None) -> M
     return X
 
 
-def rather_targets(
+def likely_targets(
     plan: TablePlan, table: Table, types: Mapping[str, str]
 ) -> Iterator[tuple[str, float]]:
-    """Inputs that look like labels, with the share of their cells that is missing: columns of
-    numbers that nobody declared, nearly empty.
-    """
+    """Undeclared numeric columns that are almost empty, with the share of missing cells."""
     for column in plan.columns:
         if column.kind == "number" and column.gaps and column.name not in types:
             empty = sum(cell is None for cell in table.cells(column.name)) / len(table)
-            if empty >= NEARLY_EMPTY:
+            if empty >= MIN_TARGET_GAPS:
                 yield column.name, empty
 
 
 def notes(plan: TablePlan, table: Table) -> list[str]:
-    """What the plan does to this table that its owner may not expect: new levels, new gaps."""
+    """Notes on new levels and new gaps in a table."""
     used = [column for column in plan.columns if column.kind != "dropped"]
     return [note for column in used for note in column_notes(column, table)]
 
@@ -234,8 +232,8 @@ def _count_text(kind: str, n: int) -> str:
 
 def _column_text(column: PlanColumn) -> str:
     if column.kind == "dropped":
-        return f"left out, {column.why}" + (f" ({column.detail})" if column.detail else "")
-    gaps = "; an input tells where it is missing" if column.gaps else ""
+        return f"dropped, {column.why}" + (f" ({column.detail})" if column.detail else "")
+    gaps = "; plus a yes/no input that marks missing values" if column.gaps else ""
     if column.kind == "category":
         more = ", ..." if len(column.levels) > _LEVELS_SHOWN else ""
         shown = ", ".join(map(short, column.levels[:_LEVELS_SHOWN]))
@@ -248,57 +246,65 @@ def _column_text(column: PlanColumn) -> str:
     return f"{column.kind}, median {column.median:.6g}{unit}{gaps}"
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _column_from_json(given: Any) -> PlanColumn:
-    _expect(isinstance(given, dict), f"its column {given!r} is no object")
-    kind = given.get("kind")
+def _column_from_json(source: object) -> PlanColumn:
+    if not isinstance(source, dict):
+        raise _not_a_plan(f"its column {source!r} is not an object")
+    kind = str(source.get("kind"))
     _expect(
         kind in COLUMN_KINDS_OF_PLAN,
-        f"a column is of kind {kind!r}, not one of {', '.join(COLUMN_KINDS_OF_PLAN)}",
+        f"a column is of kind {source.get('kind')!r}, not one of {', '.join(COLUMN_KINDS_OF_PLAN)}",
     )
-    _check_keys(given, {"name", "kind", *_COLUMN_FIELDS[kind]}, f"a column of kind {kind}")
+    given = _check_keys(source, {"name", "kind", *_COLUMN_FIELDS[kind]}, f"a column of kind {kind}")
     for name, value in given.items():
-        _expect(_FITS[name](value), f"{name} of column {given['name']!r} is {value!r}")
-    fields: dict[str, Any] = dict(given)
-    return PlanColumn(**fields | {"levels": tuple(given.get("levels", ()))})
+        _expect(_VALID[name](value), f"{name} of column {given['name']!r} is {value!r}")
+    return PlanColumn(**given | {"levels": tuple(given.get("levels", ()))})
 
 
-def _check_keys(given: Any, keys: set[str], what: str) -> None:
-    _expect(isinstance(given, dict), f"{what} is no object")
+def _check_keys(given: object, keys: set[str], what: str) -> dict[str, Any]:
+    if not isinstance(given, dict):
+        raise _not_a_plan(f"{what} is not an object")
     found = set(given)
     _expect(found == keys, f"{what} has {sorted(map(str, found))}, not {sorted(keys)}")
+    return given
 
 
-def _expect(good: bool, complaint: str) -> None:
-    if not good:
-        raise ValueError(f"this is not a plan of weal's: {complaint}")
+def _expect(is_valid: bool, problem: str) -> None:
+    if not is_valid:
+        raise _not_a_plan(problem)
 
 
-def _is_text(value: Any) -> bool:
+def _not_a_plan(problem: str) -> ValueError:
+    return ValueError(f"this is not a plan of weal's: {problem}")
+
+
+def _is_text(value: object) -> TypeGuard[str]:
     return isinstance(value, str)
 
 
-def _is_number(value: Any) -> bool:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and abs(value) <= sys.float_info.max  # also of NaN and of ints beyond floats
+def _is_number(value: object) -> TypeGuard[float]:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) <= sys.float_info.max  # False for NaN and for ints beyond floats
 
 
-def _is_levels(value: Any) -> bool:
-    texts = isinstance(value, list) and all(map(_is_text, value))
-    return texts and 0 < len(value) == len(set(value))
+def _is_levels(value: object) -> bool:
+    if not isinstance(value, list) or not all(map(_is_text, value)):
+        return False
+    return 0 < len(value) == len(set(value))
 
 
-def _is_time(value: Any) -> bool:
+def _is_time(value: object) -> bool:
     try:
         return _is_text(value) and datetime.fromisoformat(value).tzinfo is None
     except ValueError:
         return False
 
 
-_FITS = {
+_VALID: dict[str, Callable[[object], bool]] = {
     "name": lambda value: _is_text(value) and bool(value),
     "kind": _is_text,
     "gaps": lambda value: isinstance(value, bool),
@@ -311,60 +317,61 @@ _FITS = {
     "detail": _is_text,
 }
 
-MIN_WORD_LETTERS = 5  # letters of a word that may have a typo
-MIN_FREQUENCY_RATIO = 5.0  # times as often comes the word that is right
-MAX_LEVELS_COMPARED = 200  # levels that are compared
+MIN_WORD_LETTERS = 5  # of a word that may have a typo
+MIN_FREQUENCY_RATIO = 5.0  # of the right spelling to the typo
+MAX_LEVELS_COMPARED = 200
 
 
 def similar_levels(plan: TablePlan, table: Table) -> list[str]:
-    """A sentence for each two levels of a category that may be one.
+    """A question for each pair of levels that may be the same.
 
-    >>> from weal.tables.plan import make_plan
     >>> from weal.tables.table import table_of
     >>> table = table_of({"id": list("abcdefgh"), "binder": ["alkyd"] * 6 + ["Alkyd", "alkdy"]})
     >>> for words in similar_levels(make_plan(table, id_column="id"), table):
     ...     print(words)
-    binder: 'Alkyd' (1 row) and 'alkyd' (6 rows) are taken for two levels: are they one?
-    binder: 'alkdy' (1 row) and 'alkyd' (6 rows) are taken for two levels: are they one?
+    binder: 'Alkyd' (1 row) and 'alkyd' (6 rows) are two levels: are they the same?
+    binder: 'alkdy' (1 row) and 'alkyd' (6 rows) are two levels: are they the same?
     """
     found = []
     for column in plan.columns:
         if column.kind == "category":
             cells = table.cells(column.name)
-            found += _of_column(column.name, Counter(level(c) for c in cells if c is not None))
+            found += _similar_in_column(
+                column.name, Counter(level(c) for c in cells if c is not None)
+            )
     return found
 
 
-def _of_column(name: str, counts: Counter[str]) -> list[str]:
+def _similar_in_column(name: str, counts: Counter[str]) -> list[str]:
     if len(counts) > MAX_LEVELS_COMPARED:
         return []
     often = sorted(counts, key=lambda one: (-counts[one], one))
-    said = []
+    questions = []
     for n, rare in enumerate(often):
-        like = [one for one in often[:n] if _alike(rare, one, counts)]
+        like = [one for one in often[:n] if _is_similar(rare, one, counts)]
         if like:
             two = " and ".join(f"{short(one)} ({_rows(counts[one])})" for one in (rare, like[0]))
-            said.append(f"{name}: {two} are taken for two levels: are they one?")
-    return said
+            questions.append(f"{name}: {two} are two levels: are they the same?")
+    return questions
 
 
-def _alike(rare: str, other: str, counts: Counter[str]) -> bool:
+def _is_similar(rare: str, other: str, counts: Counter[str]) -> bool:
     a, b = (one.casefold().split() for one in (rare, other))
     if a == b:
         return True
     x, y = _different_words(a, b)
     long = min(len(x), len(y)) >= MIN_WORD_LETTERS
-    return long and counts[other] >= MIN_FREQUENCY_RATIO * counts[rare] and _one_slip(x, y)
+    return long and counts[other] >= MIN_FREQUENCY_RATIO * counts[rare] and _is_typo(x, y)
 
 
 def _different_words(a: list[str], b: list[str]) -> tuple[str, str]:
-    """The word in which two levels differ; all of them, where there is not just one."""
+    """The one word in which two levels differ, otherwise all words."""
     differ = [(x, y) for x, y in zip(a, b, strict=False) if x != y]
     return differ[0] if len(a) == len(b) and len(differ) == 1 else (" ".join(a), " ".join(b))
 
 
-def _one_slip(a: str, b: str) -> bool:
-    """Whether one letter is wrong, missing or too many, or two beside each other are swapped."""
+def _is_typo(a: str, b: str) -> bool:
+    """Whether one letter is wrong, missing or too many, or two neighbours are swapped."""
     if abs(len(a) - len(b)) > 1:
         return False
     start = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), None)

@@ -1,17 +1,15 @@
-"""A column of a table to a column of a plan: what is learnt from its cells, and how it is applied.
+"""Plan of one column: what is learned from its cells, and how they become inputs.
 
-    number      x / scale, missing ones as the median; scale is 1 but for columns whose largest
-                value is beyond 1e100 or below 1e-100, which would overflow when squared
-    flag        0 or 1, missing ones as the median
-    date        days since the first, missing ones as the median
-    ordered     its place among the levels that were declared, 0 the lowest, missing ones as the
-                median
-    category    one input for each known level: 1 in its own, 0 elsewhere; a level never seen
-                before is 0 everywhere
-    gaps        where cells were missing when the plan was made, one more input tells: 1 if missing
+    number      x / scale, the median for missing cells; the scale is 1 unless the largest value is
+                beyond 1e100 or below 1e-100, whose square would overflow
+    flag        0 or 1, the median for missing cells
+    date        days since the first, the median for missing cells
+    ordered     the position among the declared levels, 0 the lowest, the median for missing cells
+    category    one input for each known level (one-hot); 0 everywhere for a new level
+    gaps        one more input marks missing cells, if there were any when the plan was made
 
-scikit-learn's SimpleImputer and OneHotEncoder do the same, and are the truth in our tests; a plan
-must be plain JSON, and be applied without them, so its few lines are here.
+scikit-learn's SimpleImputer and OneHotEncoder do the same and are the reference in the tests; a
+plan is plain JSON and is applied without them.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,7 +27,7 @@ from weal.tables.columns import (
     as_flags,
     as_numbers,
     as_places,
-    detect,
+    detect_kind,
     level,
     refuse_rows,
 )
@@ -44,22 +42,22 @@ _MAX_SCALE, _MIN_SCALE = 1e100, 1e-100
 
 @dataclass(frozen=True, slots=True)
 class PlanColumn:
-    """How one column becomes inputs, or why it does not."""
+    """How one column becomes inputs, or why it is dropped."""
 
     name: str
     kind: str
     gaps: bool = False
     median: float = 0.0  # number, flag (of 0 and 1), date (of days)
     scale: float = 1.0  # number
-    origin: str | None = None  # date: day 0, as ISO writes it
-    form: str | None = None  # date: how text is to be read
+    origin: str | None = None  # date: day 0 in ISO format
+    form: str | None = None  # date: the form of text
     levels: tuple[str, ...] = ()  # category, ordered
     why: str | None = None  # dropped: in a word or two
     detail: str = ""
 
     @property
     def inputs(self) -> list[str]:
-        """Names of the inputs it becomes."""
+        """Names of its inputs."""
         if self.kind == "dropped":
             return []
         single = self.kind != "category"
@@ -70,7 +68,7 @@ class PlanColumn:
 def plan_column(
     table: Table, name: str, ids: Sequence[str], declared: str | None, may_count: bool
 ) -> PlanColumn:
-    """What is learnt from a column, as declared or else as found."""
+    """The plan of a column of the declared kind, or of the detected one."""
     if declared == "drop":
         return PlanColumn(name, "dropped", why="as told")
     if declared is not None and declared.startswith(ORDERED):
@@ -78,7 +76,7 @@ def plan_column(
             table, name, ids, ColumnKind("ordered"), ordered_levels(name, declared)
         )
     if declared is None:
-        found = detect(table.columns[name], may_count)
+        found = detect_kind(table.columns[name], may_count)
     else:
         found = _as_declared(table, name, declared)
     if found.kind == "dropped":
@@ -89,27 +87,31 @@ def plan_column(
 
 
 def encode_column(column: PlanColumn, table: Table, ids: Sequence[str]) -> Matrix:  # (N, k)
-    """The inputs that a column becomes."""
+    """The inputs of a column."""
     if column.kind == "category":
         return _one_hot(column, table.cells(column.name))
     x = _read(column, table, ids)
     missing = np.isnan(x)
-    with np.errstate(over="ignore"):  # what is infinite then is refused
+    with np.errstate(over="ignore"):  # infinite values are refused below
         x = np.where(missing, column.median, x) / column.scale
     far = np.flatnonzero(~np.isfinite(x)).tolist()
-    refuse_rows(far, table, column.name, ids, "column {} must be of the size it had at first")
+    refuse_rows(
+        far,
+        table,
+        column.name,
+        ids,
+        "column {} must have values of the size it had in the first table",
+    )
     return np.column_stack([x, missing]) if column.gaps else x[:, None]
 
 
 def column_notes(column: PlanColumn, table: Table) -> list[str]:
-    """What a plan does to a table's column that its owner may not expect, in words."""
+    """Notes on new gaps and new levels in a column."""
     cells = table.cells(column.name)
     notes, gaps = [], sum(cell is None for cell in cells)
     if gaps and not column.gaps:
         what = "no level" if column.kind == "category" else "the median"
-        notes.append(
-            f"{column.name}: {gaps} missing, taken as {what}; none was when the plan was made"
-        )
+        notes.append(f"{column.name}: {gaps} missing, taken as {what}; the first table had no gaps")
     if column.kind == "category":
         known = set(column.levels)
         new = [level(cell) for cell in cells if cell is not None and level(cell) not in known]
@@ -146,7 +148,7 @@ def _plan_category(name: str, cells: list[Cell]) -> PlanColumn:
 
 
 def ordered_levels(name: str, declared: str) -> tuple[str, ...]:
-    """The levels of a column that is declared ordered, the lowest first.
+    """The levels of an ordered column, the lowest first.
 
     >>> ordered_levels("grade", "ordered:low, medium, high")
     ('low', 'medium', 'high')
@@ -201,7 +203,7 @@ def _origin(table: Table, name: str, form: str | None, ids: Sequence[str]) -> da
 
 
 def _read(column: PlanColumn, table: Table, ids: Sequence[str]) -> Matrix:  # (N,)
-    """The column as numbers, NaN where missing; ValueError names the rows that are not."""
+    """The column as numbers, NaN where missing; ValueError names the rows with other cells."""
     cells, name = table.columns[column.name], column.name
     origin = datetime.fromisoformat(column.origin) if column.origin else datetime.min
     readers: dict[str, tuple[Callable[[], tuple[Matrix, list[int]]], str]] = {

@@ -1,24 +1,22 @@
-"""A table from a file or a frame: columns by name, in the user's order, cells as they were.
+"""A table from a file or a frame: columns by name, in the user's order.
 
-    .csv .tsv .txt     see `csv_reader`
+    .csv .tsv .txt     `csv_reader`
     .parquet .pq       needs pyarrow: pip install "weal[campaign]"
-    .xlsx              needs openpyxl: pip install "weal[excel]"
-    frames             of pandas, polars and pyarrow
+    .xlsx              `excel_reader`
+    frames             pandas, polars and pyarrow
 
-A column holds one type. Text becomes numbers when all its cells that are not missing are numbers
-(`cells` says what is missing, and what a number is); columns named in `text`, such as ids, are kept
-as text exactly as written, and of those only blank cells are missing. A column of several types is
-text. Numbers and truth values without a gap, and all floats (NaN: missing), are read-only arrays;
-the rest are lists with None for the missing ones.
+A column holds one type. Text becomes numbers if all its cells that are not missing are numbers
+(`cells` defines both); columns named in `text`, such as ids, stay text, and only their blank cells
+are missing. A column of several types is text. Numbers and truth values without a gap, and all
+floats (NaN: missing), are read-only arrays; other columns are lists with None for missing cells.
 """
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 from shlex import quote
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,10 +42,10 @@ from weal.tables.csv_reader import (
     open_csv,
 )
 from weal.tables.excel_reader import read_sheet_columns
-from weal.tables.frames import frame_columns, plain_cells
+from weal.tables.frames import RawCells, frame_columns, plain_cells
 from weal.tables.text_records import check_cells, check_size
 
-Cells = NDArray[Any] | list[Any]
+Cells = RawCells
 Missing = Mapping[str, Collection[str]]  # texts that mean missing, by column
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".xlsx")
@@ -67,7 +65,7 @@ class Table:
         return self.n
 
     def cells(self, name: str) -> list[Cell]:
-        """The cells of a column as Python's own values, None where missing."""
+        """The cells of a column as Python values, None where missing."""
         column = self.columns[name]
         if isinstance(column, list):
             return list(column)
@@ -81,22 +79,21 @@ class Table:
         return {name: one.cells(name)[0] for name in one.columns}
 
     def take(self, rows: Sequence[int] | slice) -> "Table":
-        """Some of the rows, in this order."""
+        """The rows at these positions, in this order."""
         at = range(self.n)[rows] if isinstance(rows, slice) else rows
         columns = {name: _take_cells(column, at) for name, column in self.columns.items()}
         return Table(columns, len(at), self.notes)
 
 
 def read_table(
-    source: Any, *, text: Collection[str] = (), missing: Missing | None = None,
+    source: object, *, text: Collection[str] = (), missing: Missing | None = None,
     strict: Collection[str] = (), sheet: str | None = None, header: int | None = None,
 ) -> Table:  # fmt: skip
-    """The table in a file or a frame; ValueError where there is none to be read.
+    """The table in a file or a frame; ValueError where it cannot be read.
 
-    Columns in `text` are kept as text; those in `strict` are of numbers when all their cells are,
-    and not when nearly all are. `missing` has, for each column, further texts that stand for a
-    missing cell. Of an Excel file, `sheet` is the sheet (else the first); of it and of text files,
-    `header` is the line that names the columns, where that is not clear.
+    Columns in `text` stay text; columns in `strict` are numeric only if all their cells are.
+    `missing` has further missing-value markers for each column. `sheet` names the sheet of an Excel
+    file (default: the first), `header` the line of the header in an Excel or text file.
 
     >>> import pandas as pd
     >>> table = read_table(pd.DataFrame({"id": [7, 8], "steel": ["B", "NA"]}), text=["id"])
@@ -105,49 +102,50 @@ def read_table(
     """
     if isinstance(source, Table):
         return source
-    file = _delimited(source, header)
+    file = _open_text(source, header)
     if file is not None and sheet is not None:
         raise ValueError(f"{file.where} is not an Excel file, so it has no sheet {sheet!r}")
     if file is not None:
-        return _of_records(file, text, missing or {}, strict)
+        return _read_records(file, text, missing or {}, strict)
     columns, notes = raw_columns(source, sheet, header)
     return table_of(columns, text=text, notes=notes, missing=missing, strict=strict)
 
 
 def raw_columns(
-    source: Any, sheet: str | None = None, header: int | None = None
-) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Columns of a frame, a Parquet or an Excel file, with no thought given to text; and notes."""
+    source: object, sheet: str | None = None, header: int | None = None
+) -> tuple[dict[str, RawCells], tuple[str, ...]]:
+    """Columns of a frame, a Parquet or an Excel file before text is read as numbers; and notes."""
     if not isinstance(source, str | os.PathLike):
         return frame_columns(source)
     path = _file(source)
     if path.suffix.lower() == ".xlsx":
-        return read_sheet_columns(path, sheet, header)
+        columns, notes = read_sheet_columns(path, sheet, header)
+        return {**columns}, notes
     return _parquet_columns(path)
 
 
 def table_of(
-    columns: Mapping[str, Any], *, text: Collection[str] = (), notes: tuple[str, ...] = (),
+    columns: Mapping[str, RawCells], *, text: Collection[str] = (), notes: tuple[str, ...] = (),
     missing: Missing | None = None, strict: Collection[str] = (),
 ) -> Table:  # fmt: skip
-    """A table out of columns by name: lists of cells, or arrays of numbers.
+    """A table of these columns: lists of cells, or arrays of numbers.
 
     >>> table_of({"a": ["1", "?"], "b": [1, "x"]}).columns
     {'a': [1, None], 'b': ['1', 'x']}
     """
     check_names(list(columns), "the table")
-    tidy: dict[str, Cells] = {}
-    said = list(notes)
+    typed: dict[str, Cells] = {}
+    all_notes = list(notes)
     for name, cells in columns.items():
         if name in text:
-            tidy[name] = _as_text(cells)
+            typed[name] = _as_text(cells)
         else:
-            tidy[name], nearly = _tidy(cells, (missing or {}).get(name, ()), name in strict)
-            said += _note(name, nearly) + _rounded_note(name, cells, tidy[name])
-    lengths = {name: len(cells) for name, cells in tidy.items()}
+            typed[name], almost = _read_cells(cells, (missing or {}).get(name, ()), name in strict)
+            all_notes += _note(name, almost) + _rounded_note(name, cells, typed[name])
+    lengths = {name: len(cells) for name, cells in typed.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"the columns have different lengths: {lengths}")
-    return Table(tidy, next(iter(lengths.values()), 0), tuple(said))
+    return Table(typed, next(iter(lengths.values()), 0), tuple(all_notes))
 
 
 def _file(source: str | os.PathLike[str]) -> Path:
@@ -161,7 +159,7 @@ def _file(source: str | os.PathLike[str]) -> Path:
     return path
 
 
-def _delimited(source: Any, header: int | None) -> CsvFile | None:
+def _open_text(source: object, header: int | None) -> CsvFile | None:
     if not isinstance(source, str | os.PathLike):
         return None
     path = _file(source)
@@ -174,12 +172,12 @@ def _delimited(source: Any, header: int | None) -> CsvFile | None:
     return file
 
 
-def _of_records(
+def _read_records(
     file: CsvFile, text: Collection[str], missing: Missing, strict: Collection[str]
 ) -> Table:
-    """Records to columns by blocks, kept compact, so that 10^6 rows fit into little memory."""
+    """The columns of the records, collected as compact strings: 10^6 rows need little memory."""
     compact = np.dtypes.StringDType()
-    parts: list[list[Any]] = [[] for _ in file.names]
+    parts: list[list[NDArray[np.generic]]] = [[] for _ in file.names]
     records: Iterator[list[str]] = (row for _, row in file.records())
     notes = [*file.notes, *([header_note(file.where, file.header)] if file.has_titles else [])]
     if (first := next(records, None)) is not None:
@@ -188,24 +186,26 @@ def _of_records(
             notes.append(f"{Path(file.where).name}: the line below the header was read as units")
         else:
             records = chain([first], records)
-    while block := list(islice(records, _BLOCK_RECORDS)):
-        for part, texts in zip(parts, zip(*block, strict=True), strict=True):
+    while rows := list(islice(records, _BLOCK_RECORDS)):
+        for part, texts in zip(parts, zip(*rows, strict=True), strict=True):
             part.append(np.array(texts, dtype=compact))
     columns: dict[str, Cells] = {}
     for name in file.names:
         blocks = parts.pop(0)
-        cells = [cell for block in blocks for cell in block.tolist()]
+        cells = list[str]()
+        for block in blocks:
+            cells += block.tolist()
         if name in text:
             columns[name] = _as_text(cells)
         else:
-            columns[name], nearly = _tidy_text(
+            columns[name], almost = _read_text(
                 cells, file.decimal_comma, missing.get(name, ()), name in strict
             )
-            notes += _note(name, nearly) + _rounded_note(name, cells, columns[name])
+            notes += _note(name, almost) + _rounded_note(name, cells, columns[name])
     return Table(columns, len(columns[file.names[0]]), tuple(notes))
 
 
-def _parquet_columns(path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _parquet_columns(path: Path) -> tuple[dict[str, RawCells], tuple[str, ...]]:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -221,61 +221,64 @@ def _parquet_columns(path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
         raise ValueError(f"{path} cannot be read as Parquet: {error}") from error
 
 
-def _as_text(cells: Iterable[Any]) -> list[Any]:
-    """Cells as text, as written; None where blank."""
-    plain = plain_cells(cells.tolist() if isinstance(cells, np.ndarray) else list(cells))
+def _as_text(cells: NDArray[np.generic] | Sequence[Cell]) -> list[Cell]:
+    """Cells as text, unchanged; None where blank."""
+    plain = plain_cells(cells.tolist() if isinstance(cells, np.ndarray) else cells)
     texts = [c if c is None or type(c) is str else cell_text(c) for c in plain]
     return [text if text and not text.isspace() else None for text in texts]
 
 
-def _tidy(
-    cells: Any, also_missing: Collection[str] = (), strict: bool = False
+def _read_cells(
+    cells: RawCells, also_missing: Collection[str] = (), strict: bool = False
 ) -> tuple[Cells, AlmostNumeric | None]:
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "fiub":
-        return _packed_array(cells), None
-    plain = plain_cells(cells)
+        return _pack_array(cells), None
+    plain = plain_cells(cells.tolist() if isinstance(cells, np.ndarray) else cells)
     kinds = {type(cell) for cell in plain if cell is not None}
     if kinds <= {int, float} or (len(kinds) == 1 and str not in kinds):
         return _pack_cells(plain), None
     texts = [None if cell is None else cell_text(cell) for cell in plain]
-    return _tidy_text(["" if text is None else text for text in texts], False, also_missing, strict)
+    return _read_text(["" if text is None else text for text in texts], False, also_missing, strict)
 
 
-def _tidy_text(
-    cells: list[str], comma: bool = False, also_missing: Collection[str] = (), strict: bool = False
+def _read_text(
+    cells: Sequence[str],
+    comma: bool = False,
+    also_missing: Collection[str] = (),
+    strict: bool = False,
 ) -> tuple[Cells, AlmostNumeric | None]:
-    """Cells of text as what they are; with what was not quite a number, where that is so."""
+    """Cells of text as numbers where they are; and the column if it is almost numeric."""
     known = replace_missing_markers(cells)
     if also_missing:
         known = [None if cell and cell.strip() in also_missing else cell for cell in known]
     numbers = read_numbers(known, comma)
     if numbers is not None:
         return _pack_cells(numbers), None
-    nearly = None if strict else read_almost_numbers(known, comma)
-    return _pack_cells(known if nearly is None else nearly.numbers), nearly
+    almost = None if strict else read_almost_numbers(known, comma)
+    return _pack_cells(known if almost is None else almost.numbers), almost
 
 
-def _note(name: str, nearly: AlmostNumeric | None) -> list[str]:
-    """What is to be said of a column that is nearly of numbers."""
-    if nearly is None:
+def _note(name: str, almost: AlmostNumeric | None) -> list[str]:
+    """Notes on a column that is almost numeric."""
+    if almost is None:
         return []
-    notes = [f"{name}: read as numbers, in {nearly.unit}"] if nearly.unit else []
-    if nearly.comma_cells:
-        few = some_of([short(cell) for cell in dict.fromkeys(nearly.comma_cells)])
-        notes.append(f"{name}: decimal commas where other cells have points, read as such ({few})")
-    if nearly.odd_cells:
-        few = some_of([short(cell) for cell in dict.fromkeys(nearly.odd_cells)])
-        cells = "1 cell is" if len(nearly.odd_cells) == 1 else f"{len(nearly.odd_cells)} cells are"
+    notes = [f"{name}: read as numbers, in {almost.unit}"] if almost.unit else []
+    if almost.comma_cells:
+        few = some_of([short(cell) for cell in dict.fromkeys(almost.comma_cells)])
+        notes.append(f"{name}: decimal commas beside decimal points, read as numbers ({few})")
+    if almost.odd_cells:
+        few = some_of([short(cell) for cell in dict.fromkeys(almost.odd_cells)])
+        cells = "1 cell is" if len(almost.odd_cells) == 1 else f"{len(almost.odd_cells)} cells are"
         kind = quote(f"{name}=category")
         notes.append(
-            f"{name}: {cells} no number and taken as missing ({few}); --type {kind} takes the "
-            "column as text"
+            f"{name}: {cells} not a number and counted as missing ({few}); --type {kind} reads "
+            "the column as text"
         )
     return notes
 
 
-def _rounded_note(name: str, cells: Any, column: Cells) -> list[str]:
-    """What is to be said of whole numbers that become others when they are inputs."""
+def _rounded_note(name: str, cells: RawCells | list[str], column: Cells) -> list[str]:
+    """A note on whole numbers that a float rounds."""
     if isinstance(column, list):
         column = np.array([cell for cell in column if type(cell) is int], dtype=np.float64)
     if (
@@ -289,33 +292,38 @@ def _rounded_note(name: str, cells: Any, column: Cells) -> list[str]:
     count = "1 whole number" if len(found) == 1 else f"{len(found):,} whole numbers"
     kind = quote(f"{name}=drop")
     return [
-        f"{name}: {count} above 2^53 rounded, such as {found[0]} to {int(float(found[0]))}; where "
-        f"these are names, --type {kind} leaves the column out"
+        f"{name}: {count} above 2^53 rounded, such as {found[0]} to {int(float(found[0]))}; if "
+        f"these are names, --type {kind} drops the column"
     ]
 
 
-def _pack_cells(cells: list[Any]) -> Cells:
-    """Cells of one type, or of whole and other numbers, in the form that `RealTable` has them."""
+def _pack_cells(cells: Sequence[Cell]) -> Cells:
+    """Cells of one type, or of whole numbers and floats, as a column of a `Table`."""
     kinds = set(map(type, cells)) - {type(None)}
-    if float in kinds or (int in kinds and any(c and abs(c) >= _MAX_INT64 for c in cells)):
-        return _packed_array(np.array([np.nan if c is None else _float(c) for c in cells]))
+    if float in kinds or (int in kinds and any(map(_is_beyond_int64, cells))):
+        numbers = [_float(cell) if isinstance(cell, int | float) else np.nan for cell in cells]
+        return _pack_array(np.array(numbers))
     whole = kinds in ({int}, {bool}) and None not in cells
-    return _packed_array(np.array(cells)) if whole else cells
+    return _pack_array(np.array(cells)) if whole else list(cells)
+
+
+def _is_beyond_int64(cell: Cell) -> bool:
+    return isinstance(cell, int) and abs(cell) >= _MAX_INT64
 
 
 def _float(value: int | float) -> float:
-    """The number as a float; a whole one that is too large for that is infinite, as 1e400 is."""
+    """The number as a float; infinite where it is too large."""
     try:
         return float(value)
     except OverflowError:
         return np.inf if value > 0 else -np.inf
 
 
-def _packed_array(array: NDArray[Any]) -> NDArray[Any]:
+def _pack_array(array: NDArray[np.generic]) -> NDArray[np.generic]:
     kind = {"f": np.float64, "i": np.int64, "u": np.int64, "b": np.bool_}[array.dtype.kind]
-    if array.dtype == np.uint64 and (array >= _MAX_INT64).any():
+    if array.dtype == np.uint64 and int(array.astype(np.uint64).max(initial=0)) >= _MAX_INT64:
         kind = np.float64
-    packed: NDArray[Any] = array.astype(kind)
+    packed: NDArray[np.generic] = array.astype(kind)
     packed.flags.writeable = False
     return packed
 
@@ -324,4 +332,4 @@ def _take_cells(column: Cells, at: Sequence[int]) -> Cells:
     if isinstance(column, list):
         some = [column[n] for n in at]
         return _pack_cells(some)
-    return _packed_array(column[np.asarray(at, dtype=np.intp)])
+    return _pack_array(column[np.asarray(at, dtype=np.intp)])

@@ -1,14 +1,13 @@
-"""Tables as files: whole or not at all, not in place of others, and with nothing in them that runs.
+"""Write frames as files: atomically, never over another file, and with no cell that runs.
 
-    .csv .tsv         text that a spreadsheet would run is written with a ' before it, control
-                      characters are spelt (`tables.guarding`); `weal` reads both back as they were
-    .xlsx             text cells; control characters are spelt
+    .csv .tsv         text that a spreadsheet would run gets a ' before it, control characters are
+                      escaped (`spreadsheet_escaping`); `weal` reads both back unchanged
+    .xlsx             text cells; control characters are escaped
     .json .jsonl      exact
-    .parquet          exact; half a character, which an old store may hold, is spelt
+    .parquet          exact; lone surrogates, which an old store may hold, are escaped
 
-A file is written beside its place, synced and then moved there: whoever reads the path finds the
-old file or the new one, whole. Its rights are those of the umask. A file or link that is there
-stays, unless it is to be replaced; a link is then replaced itself, and what it leads to is left.
+A file is written as a draft, synced and moved to its path (`weal.files`). A file or link at the
+path stays unless it is to be replaced; a link is replaced itself, not its target.
 """
 
 import io
@@ -19,23 +18,27 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import date, time
 from pathlib import Path
-from typing import Any
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
 from weal.files import atomic_file
 from weal.tables.spreadsheet_escaping import escape, escape_control_characters
 
+if TYPE_CHECKING:
+    import pandas
+
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-_MAX_SHEET_ROWS = 1_048_576  # rows of a sheet of Excel
-_MAX_CELL_CHARACTERS = 32_767  # characters of a cell: openpyxl would cut the rest off
+_MAX_SHEET_ROWS = 1_048_576  # of an Excel sheet
+_MAX_CELL_CHARACTERS = 32_767  # of an Excel cell: openpyxl drops the rest
 
 
-def write(table: Any, path: str | os.PathLike[str], force: bool = False) -> None:
-    """Write a frame to a file whose name says how; "-" is CSV on stdout."""
+def write(table: "pandas.DataFrame", path: str | os.PathLike[str], force: bool = False) -> None:
+    """Write a frame in the format of the file's suffix; "-" is CSV on stdout."""
     if os.fspath(path) == "-":
-        _delimited(table, sys.stdout, ",")
+        _write_text(table, sys.stdout, ",")
         return
     place = Path(path)
     with new_table_file(place, force) as draft:
@@ -43,7 +46,7 @@ def write(table: Any, path: str | os.PathLike[str], force: bool = False) -> None
 
 
 def check_place(path: str | os.PathLike[str], force: bool) -> Path:
-    """The path, or an error that says why nothing can be written there; before the work is done."""
+    """The path; ValueError where nothing can be written there, before the work is done."""
     place = Path(path).expanduser()
     if os.fspath(path) == "-":
         return place
@@ -52,7 +55,7 @@ def check_place(path: str | os.PathLike[str], force: bool) -> Path:
     if not place.parent.is_dir():
         raise ValueError(f"there is no folder {place.parent} to write {place.name} to")
     if os.path.lexists(place) and not force:
-        raise _there(place)
+        raise _already_exists(place)
     return place
 
 
@@ -63,31 +66,23 @@ def new_table_file(path: Path, replace: bool = True) -> Iterator[Path]:
         with atomic_file(path, replace) as draft:
             yield draft
     except FileExistsError:
-        raise _there(path) from None
+        raise _already_exists(path) from None
     except OSError as error:
         reason = error.strerror or str(error)
         raise OSError(error.errno or 0, f"{reason}; it was not written", str(path)) from error
 
 
-def _there(path: Path) -> ValueError:
+def _already_exists(path: Path) -> ValueError:
     what = "a link" if path.is_symlink() else "a file" if path.is_file() else "something"
     return ValueError(
         f"there is {what} {path} already; write it elsewhere, or say force (--force) to replace it"
     )
 
 
-def _csv(table: Any, path: Path) -> None:
-    _delimited(table, path, ",")
-
-
-def _tsv(table: Any, path: Path) -> None:
-    _delimited(table, path, "\t")
-
-
-def _delimited(table: Any, where: Any, separator: str) -> None:
+def _write_text(table: "pandas.DataFrame", file: Path | IO[str], separator: str) -> None:
     count = 0
 
-    def safe(value: Any) -> Any:
+    def safe(value: object) -> object:
         nonlocal count
         if not isinstance(value, str):
             return value
@@ -97,53 +92,55 @@ def _delimited(table: Any, where: Any, separator: str) -> None:
 
     plain = table.map(safe)
     plain.columns = [safe(str(name)) for name in table.columns]
-    plain.to_csv(where, index=False, sep=separator, lineterminator="\n", encoding="utf-8")
+    plain.to_csv(file, index=False, sep=separator, lineterminator="\n", encoding="utf-8")
     if count:
         cells = "1 cell is" if count == 1 else f"{count} cells are"
         warnings.warn(
-            f"{cells} written so that a spreadsheet runs nothing: with a ' before = + - @, and "
-            "control characters spelt; weal reads that back as it was, and .json and .parquet "
-            "have it exactly",
+            f"{cells} escaped so that a spreadsheet runs nothing: a ' before = + - @, and control "
+            "characters as escapes; weal reads them back unchanged, and .json and .parquet have "
+            "them exactly",
             stacklevel=2,
         )
 
 
-def _parquet(table: Any, path: Path) -> None:
-    whole = table.map(lambda value: value if encodable(value) else escape_control_characters(value))
-    whole.to_parquet(path, index=False)
+def _write_parquet(table: "pandas.DataFrame", path: Path) -> None:
+    escaped = table.map(
+        lambda cell: cell if is_encodable(cell) else escape_control_characters(cell)
+    )
+    escaped.to_parquet(path, index=False)
 
 
-def encodable(value: Any) -> bool:
-    """Whether this is no text, or one of whole characters."""
+def is_encodable(value: object) -> bool:
+    """Whether a value has no lone surrogate, which UTF-8 cannot encode."""
     return not isinstance(value, str) or not _LONE_SURROGATE.search(value)
 
 
-def _json(table: Any, path: Path) -> None:
+def _write_json(table: "pandas.DataFrame", path: Path) -> None:
     text = json.dumps(list(_records(table)), indent=1, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8")
 
 
-def _jsonl(table: Any, path: Path) -> None:
+def _write_json_lines(table: "pandas.DataFrame", path: Path) -> None:
     with path.open("w", encoding="utf-8") as file:
         for record in _records(table):
             file.write(json.dumps(record, allow_nan=False) + "\n")
 
 
-def _xlsx(table: Any, path: Path) -> None:
+def _write_sheet(table: "pandas.DataFrame", path: Path) -> None:
     if len(table) >= _MAX_SHEET_ROWS:
-        raise ValueError(f"{len(table):,} rows are too many for a sheet of Excel: write .parquet")
+        raise ValueError(f"{len(table):,} rows are too many for an Excel sheet: write .parquet")
     save_sheet(_rows(table), path)
 
 
-def save_sheet(table: Iterable[Sequence[Any]], path: Path, header: bool = False) -> None:
-    """Write rows as a sheet of Excel; with `header` the first stays in sight, and is bold."""
+def save_sheet(table: Iterable[Sequence[object]], path: Path, header: bool = False) -> None:
+    """Write rows as an Excel sheet; `header` makes the first row bold and freezes it."""
     try:
         from openpyxl import Workbook
         from openpyxl.cell import WriteOnlyCell
         from openpyxl.styles import Font
     except ModuleNotFoundError as error:
         raise ValueError('.xlsx needs openpyxl: pip install "weal[excel]"') from error
-    rows = [[_for_a_cell(value) for value in row] for row in table]
+    rows = [[_sheet_value(value) for value in row] for row in table]
     book, packed = Workbook(write_only=True), io.BytesIO()
     sheet = book.create_sheet("weal")
     sheet.freeze_panes = "B2" if header else None
@@ -151,52 +148,52 @@ def save_sheet(table: Iterable[Sequence[Any]], path: Path, header: bool = False)
         cells = [WriteOnlyCell(sheet, value) for value in values]
         for cell, value in zip(cells, values, strict=True):
             if isinstance(value, str):
-                cell.data_type = "s"  # else text that begins with "=" becomes a formula
+                cell.data_type = "s"  # or text that begins with "=" becomes a formula
             if header and n == 0:
                 cell.font = Font(bold=True)
         sheet.append(cells)
-    book.save(packed)  # in memory: a workbook on a full disk complains long after
+    book.save(packed)  # in memory: openpyxl reports a full disk too late
     path.write_bytes(packed.getvalue())
 
 
-def _for_a_cell(value: Any) -> Any:
+def _sheet_value(value: object) -> object:
     if not isinstance(value, str):
         return value
     text = escape_control_characters(value)
     if len(text) > _MAX_CELL_CHARACTERS:
         raise ValueError(
-            f"a cell of Excel holds {_MAX_CELL_CHARACTERS:,} characters, not {len(text):,}: "
+            f"an Excel cell holds {_MAX_CELL_CHARACTERS:,} characters, not {len(text):,}: "
             "write .csv"
         )
     return text
 
 
-WRITERS: dict[str, Callable[[Any, Path], None]] = {
-    ".csv": _csv,
-    ".tsv": _tsv,
-    ".parquet": _parquet,
-    ".json": _json,
-    ".jsonl": _jsonl,
-    ".xlsx": _xlsx,
+WRITERS: dict[str, Callable[["pandas.DataFrame", Path], None]] = {
+    ".csv": lambda table, path: _write_text(table, path, ","),
+    ".tsv": lambda table, path: _write_text(table, path, "\t"),
+    ".parquet": _write_parquet,
+    ".json": _write_json,
+    ".jsonl": _write_json_lines,
+    ".xlsx": _write_sheet,
 }
 
 
-def _records(table: Any) -> Iterator[dict[str, Any]]:
-    """Rows by the names of the columns, as what JSON can say."""
+def _records(table: "pandas.DataFrame") -> Iterator[dict[object, object]]:
+    """Rows as JSON objects."""
     names, *rows = _rows(table)
     for row in rows:
         yield dict(zip(names, row, strict=True))
 
 
-def _rows(table: Any) -> Iterator[list[Any]]:
-    """The names of the columns, and the rows: None where missing, times as text."""
+def _rows(table: "pandas.DataFrame") -> Iterator[list[object]]:
+    """The column names and the rows: None where missing, times as text."""
     yield [str(name) for name in table.columns]
     for row in table.itertuples(index=False, name=None):
         yield [_plain(value) for value in row]
 
 
-def _plain(value: Any) -> Any:
-    if hasattr(value, "isoformat"):
+def _plain(value: object) -> object:
+    if isinstance(value, date | time):  # a pandas timestamp is a date
         return None if value != value else value.isoformat()
     if isinstance(value, np.generic):
         value = value.item()

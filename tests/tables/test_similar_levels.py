@@ -5,7 +5,7 @@ import string
 
 import pytest
 
-from weal.tables.plan import _one_slip, make_plan, similar_levels
+from weal.tables.plan import _is_typo, make_plan, similar_levels
 from weal.tables.table import table_of
 
 
@@ -45,7 +45,7 @@ def test_words_that_may_well_be_two_are_left_in_peace(levels):
     assert said(*levels) == []
 
 
-def test_one_slip_is_what_trying_all_of_them_says():
+def test_is_typo_is_what_trying_all_of_them_says():
     letters, word = string.ascii_lowercase[:4], "abca"
     tried = {word[:n] + word[n + 1 :] for n in range(4)}
     tried |= {word[:n] + x + word[n:] for n in range(5) for x in letters}
@@ -54,4 +54,4 @@ def test_one_slip_is_what_trying_all_of_them_says():
     for length in (3, 4, 5):
         for other in map("".join, itertools.product(letters, repeat=length)):
             if other != word:
-                assert _one_slip(word, other) == (other in tried) == _one_slip(other, word), other
+                assert _is_typo(word, other) == (other in tried) == _is_typo(other, word), other

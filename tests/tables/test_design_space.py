@@ -82,7 +82,7 @@ def test_a_constraint_that_next_to_nothing_satisfies_is_said():
     with pytest.raises(ValueError, match=r"KeyError\('tmp'\).*'temp'"):
         weal.box(BOX, constraint=lambda row: row["tmp"] < 3)
     for wrong in (None, "yes", 1.0, np.array([True, False])):
-        with pytest.raises(ValueError, match="it says True or False"):
+        with pytest.raises(ValueError, match="it must return True or False"):
             weal.box(BOX, constraint=lambda row, wrong=wrong: wrong)
 
 

@@ -25,7 +25,7 @@ def test_a_few_cells_that_are_not_quite_numbers_are_missing_and_named(tmp_path, 
     cells = ["1.5", "2", "-3e1", odd, "4", "NA", "5.25"]
     table = read_table(write(tmp_path / "t.csv", cells), text=["id"])
     np.testing.assert_array_equal(table.columns["x"], [1.5, 2, -30, np.nan, 4, np.nan, 5.25])
-    assert table.notes[0].startswith("x: 1 cell is no number and taken as missing (")
+    assert table.notes[0].startswith("x: 1 cell is not a number and counted as missing (")
     assert repr(odd) in table.notes[0]
     plan = make_plan(table, id_column="id")
     assert plan.names == ["x", "x missing"]
@@ -108,7 +108,8 @@ def test_ordered_categories_are_places():
     plan = make_plan(table, id_column="id", types=types)
     assert plan.describe() == "1 input (1 ordered category)"
     assert plan.lines() == [
-        "grade: ordered category: low < medium < high; an input tells where it is missing"
+        "grade: ordered category: low < medium < high; plus a yes/no input that marks missing "
+        "values"
     ]
     np.testing.assert_array_equal(encode(plan, table), [[0, 0], [2, 0], [0.5, 1], [1, 0], [0, 0]])
     again = TablePlan.from_json(json.loads(json.dumps(plan.to_json())))

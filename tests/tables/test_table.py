@@ -204,7 +204,7 @@ def test_columns_of_strange_types_are_left_out_with_a_note():
     frame = pl.DataFrame({"a": [1, 2], "v": [[1.0], [2.0]]})
     table = read_table(frame.lazy())
     assert list(table.columns) == ["a"]
-    assert table.notes == ("left out column 'v': of type List(Float64)",)
+    assert table.notes == ("dropped column 'v' of type List(Float64)",)
 
 
 def test_frames_with_double_or_numbered_names():
