@@ -92,7 +92,9 @@ def a_store(folder: Path, labels: int) -> str:
 def opened(url: str) -> Any:
     """A prediction of a campaign that was just opened."""
     with open_campaign(NAME, url) as campaign:
-        return campaign.model.predict(campaign.learner.candidates.inputs_at([0]), return_std=True)
+        return campaign.read_model().predict(
+            campaign.read_learner().candidates.inputs_at([0]), return_std=True
+        )
 
 
 def bare_insert(folder: Path) -> Callable[[], None]:
@@ -148,8 +150,8 @@ def report_opening(folder: Path, runs: int) -> None:
     report_growth("no checkpoint", stores, runs)
     for url in stores.values():
         with open_campaign(NAME, url) as campaign:
-            assert campaign.model
-            campaign.session.keep()
+            assert campaign.read_model()
+            campaign.read_session().keep()
     report_growth("checkpoint", stores, runs)
 
 

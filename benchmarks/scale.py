@@ -76,7 +76,7 @@ import sys, time, json
 import numpy as np
 from weal import open_campaign
 with open_campaign("alloys", sys.argv[1]) as campaign:
-    model = campaign.model
+    model = campaign.read_model()
     rows = int(sys.argv[2])
     X = np.random.default_rng(5).random((rows, model.n_features_in_))
     start = time.process_time()

@@ -61,7 +61,7 @@ def keep_results(url: str, candidates: int) -> None:
     """What the worker would have kept: the cells of all rows, and predictions (made up)."""
     kept, draw = JobResults(server_folder(read_name(url))), random.Random(1)
     with weal.open_campaign(NAME, url) as campaign:
-        seq = campaign.ledger.seq
+        seq = campaign.read_ledger().seq
     cells = [[draw.gauss(0, 1) for _ in COLUMNS] for _ in range(candidates)]
     kept.write_rows(NAME, seq, ((f"A-{n}", "{}") for n in range(candidates)))
     path = kept.path(NAME, candidate_search.CANDIDATES_FILE)

@@ -116,7 +116,7 @@ def crowd(
             with open_campaign(name, url, by=f"person {k}") as one:
                 act = _asking(one) if k >= tellers else _telling(one, k, tellers)
                 if k >= tellers:
-                    _ = one.learner  # opening is not waiting
+                    _ = one.read_learner()  # opening is not waiting
                 ready.wait()
                 count = asked if k >= tellers else told
                 while not done():

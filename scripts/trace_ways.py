@@ -37,7 +37,7 @@ WAYS = ("tell", "ask", "ask on shards", "page tell", "fit", "predict")
 COLUMNS = ("modules", "rooms", "changes of room", "reads of events", "reads of the head")
 OPTIMIZED = 0x1  # flag of code that is a function, and not a class body
 READS = {
-    "reads of events": re.compile(r"^\s*SELECT\b.*\bFROM weal_event\b", re.I | re.S),
+    "reads of events": re.compile(r"^\s*SELECT\b.*\b(FROM|JOIN) weal_event\b", re.I | re.S),
     "reads of the head": re.compile(r"^\s*SELECT\b.*\bhash\b.*\bFROM weal_campaign\b", re.I | re.S),
 }
 

@@ -52,7 +52,7 @@ def test_a_frame_is_read_by_the_plan_of_a_campaign(kind):
     assert learner.plan == plan
     assert_array_equal(learner.candidates.X, encode(plan, table))
     campaign = open_campaign("same", "memory:", pool=messy(kind))
-    assert_array_equal(campaign.learner.candidates.X, learner.candidates.X)
+    assert_array_equal(campaign.read_learner().candidates.X, learner.candidates.X)
     assert "1 date" in repr(learner)
     assert "2 dropped: empty, constant" in repr(learner)
 

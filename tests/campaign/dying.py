@@ -96,7 +96,7 @@ def at(url, point, times, deed):
     deeds = {
         "tell": lambda store: tell(store, "id1", 1.5),
         "make": lambda store: make(store, names(9)),
-        "snapshot": lambda store: store.keep_snapshot(NAME, "mind", 2, "new", b"new"),
+        "snapshot": lambda store: store.write_snapshot(NAME, "mind", 2, "new", b"new"),
         "upgrade": lambda store: None,
     }
     if deed == "upgrade":

@@ -27,7 +27,7 @@ def small_store(path):
             make(store, names(count), name)
             for i in range(count // 2):
                 tell(store, f"id{i}", i / 7, name)
-            store.keep_snapshot(name, "mind", *store.head(name), bytes(range(256)) * 9)
+            store.write_snapshot(name, "mind", *store.head(name), bytes(range(256)) * 9)
     return rows_of(path)
 
 
@@ -240,10 +240,10 @@ def use(url, truth):
         for name in ("alloys", "paints"):
             for event in store.read(name):
                 assert events[name, event.seq] == event.hash
-        list(store.chunks("alloys"))
+        list(store.read_chunks("alloys"))
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "the snapshot .* is damaged")
-            store.snapshot("alloys", "mind")
+            store.read_snapshot("alloys", "mind")
         return tell(store, "id50", 1.0) > 0
     except WealError:
         return False

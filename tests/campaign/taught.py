@@ -12,7 +12,7 @@ def measured(name, sd=0.05):
 
 def teach(one, labels, batch=3):
     """Ask and tell until there are so many labels."""
-    while (left := labels - one.ledger.n_labels) > 0:
+    while (left := labels - one.read_ledger().n_labels) > 0:
         for name in one.ask(min(batch, left)):
             one.tell(name, measured(name))
     return one

@@ -51,8 +51,8 @@ def tell(store, one, y, name=NAME, who="ann"):
     found = []
 
     def decide(book):
-        found[:] = [event for event in book.of([one]) if event.kind == "told"]
-        if not book.known([one]):
+        found[:] = [event for event in book.events_of([one]) if event.kind == "told"]
+        if not book.existing_ids([one]):
             raise UnknownId(f"{one!r} is not a candidate")
         if found and found[-1].body["y"] != y:
             raise AlreadyLabelled(f"{one!r} has the label {found[-1].body['y']}")

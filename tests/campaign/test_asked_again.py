@@ -26,11 +26,11 @@ def test_a_key_gives_the_rows_of_the_first_time_and_writes_nothing(url):
     with campaign(url, rows=12) as one:
         ids = one.ask(3, key="monday")
         others = one.ask(2, by="bo")
-        before = one.ledger.seq
+        before = one.read_ledger().seq
         assert one.ask(3, key="monday") == ids
         one.tell(ids[1], truth(number(ids[1])))
         assert one.ask(3, key="monday") == ids
-        assert one.ledger.seq == before + 1
+        assert one.read_ledger().seq == before + 1
         rest = one.ask(2, key="tuesday")
         assert not {*rest} & {*ids, *others}
         with pytest.raises(Exhausted):
@@ -46,7 +46,7 @@ def test_keys_of_labels_are_others():
     one.tell("r1", truth(1), key="monday")
     ids = one.ask(2, key="monday")
     one.tell(ids[0], truth(number(ids[0])), key="monday/0")
-    assert one.ledger.n_labels == 2
+    assert one.read_ledger().n_labels == 2
     assert one.ask(2, key="monday") == ids
     for key in ("", "x" * 200, "nul\0", 7):
         with pytest.raises(ValueError, match="a key"):
@@ -65,10 +65,10 @@ def test_who_was_killed_before_the_answer_finds_the_rows(sqlite_url):
     ]
     assert dying.run(*words, killed=True, program=dying_campaigns.__file__) == []
     with open_campaign("lab", sqlite_url) as again:
-        out = list(again.ledger.leases)
+        out = list(again.read_ledger().leases)
         assert len(out) == 3
         assert again.ask(3, key="monday") == out
-        assert list(again.ledger.leases) == out
+        assert list(again.read_ledger().leases) == out
 
 
 def test_a_form_of_the_page_asks_once_though_the_server_was_restarted(tmp_path):
@@ -80,7 +80,7 @@ def test_a_form_of_the_page_asks_once_though_the_server_was_restarted(tmp_path):
             found.append(
                 jobs.run(JobContext(one.store, tmp_path / kept), "ask", dict(given), print)
             )
-        assert found[0] == found[1] == list(one.ledger.leases)
+        assert found[0] == found[1] == list(one.read_ledger().leases)
 
 
 @pytest.mark.usefixtures("in_a_folder")

@@ -148,8 +148,8 @@ def test_a_snapshot_is_kept_only_where_one_may(sqlite_url, monkeypatch):
 
     monkeypatch.setattr("weal.store.sqlite_file.connect", read_only)
     with opened(sqlite_url) as store:
-        store.keep_snapshot(NAME, "mind", 2, "ab", b"advice")
-        assert store.snapshot(NAME, "mind") is None
+        store.write_snapshot(NAME, "mind", 2, "ab", b"advice")
+        assert store.read_snapshot(NAME, "mind") is None
 
 
 def test_a_copy_before_an_upgrade_is_checked_and_killed_in_it_nothing_is_lost(sqlite_url, tmp_path):

@@ -38,7 +38,7 @@ def test_a_lease_counts_from_the_clock_of_whoever_asks(url, clock):
         one.tell("r1", 0.5)
         clock(timedelta(0))
         [name] = one.ask(1, lease="1h")
-        lease = one.ledger.leases[name]
+        lease = one.read_ledger().leases[name]
         assert lease.until - datetime.now(UTC) <= timedelta(hours=1)
         assert lease.until - lease.since == timedelta(hours=1)
         clock(timedelta(hours=2))
@@ -50,7 +50,7 @@ def test_order_comes_from_the_numbers_whatever_the_clocks_say(url, clock):
         for n, off in enumerate((FAR, -FAR, timedelta(0))):
             clock(off)
             one.tell(f"r{n}", float(n))
-        told = one.ledger.told()
+        told = one.read_ledger().told()
         assert [label.id for label in told] == ["r0", "r1", "r2"]
         assert [label.time.year for label in told] != sorted(label.time.year for label in told)
 

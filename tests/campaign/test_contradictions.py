@@ -197,8 +197,8 @@ def test_what_is_kept_and_damaged_is_found_anew(ready, data):
     y[10:16] = y[9]
     told(one, ids, y)
     first = one.contradictions()
-    ledger = one.ledger
-    one.store.keep_snapshot("y 1", contradiction_report.KIND, ledger.seq, ledger.hash, data)
+    ledger = one.read_ledger()
+    one.store.write_snapshot("y 1", contradiction_report.KIND, ledger.seq, ledger.hash, data)
     assert one.contradictions() == first
 
 

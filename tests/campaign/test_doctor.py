@@ -27,7 +27,7 @@ def whole(tmp_path_factory):
     make(store, names(400))
     for one, y in TOLD.items():
         tell(store, one, y)
-    store.keep_snapshot(NAME, "mind", *store.head(NAME), bytes(range(256)) * 40)
+    store.write_snapshot(NAME, "mind", *store.head(NAME), bytes(range(256)) * 40)
     events = store.read(NAME)
     store.close()
     return path, events
@@ -97,10 +97,10 @@ def _read(url, events):
     try:
         store = open_store(url)
         assert store.read(NAME) == events
-        assert list(store.chunks(NAME)) == [chunk(names(400)).data]
+        assert list(store.read_chunks(NAME)) == [chunk(names(400)).data]
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "the snapshot .* is damaged")
-            kept = store.snapshot(NAME, "mind")
+            kept = store.read_snapshot(NAME, "mind")
         assert kept in (None, (*store.head(NAME), bytes(range(256)) * 40))
         assert tell(store, "id7", 1.0) == 10
     except WealError as error:

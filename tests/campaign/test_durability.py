@@ -62,11 +62,13 @@ def test_killed_while_a_campaign_is_made(sqlite_url, times):  # R2
 def test_killed_while_a_snapshot_is_kept(sqlite_url, point):  # R2
     with opened(sqlite_url) as store:
         make(store, names(9))
-        store.keep_snapshot(NAME, "mind", 1, "old", b"old")
+        store.write_snapshot(NAME, "mind", 1, "old", b"old")
     assert dying.run("at", sqlite_url, point, 1, "snapshot", killed=True) == []
     with opened(sqlite_url) as store:
         new = point == "after commit"
-        assert store.snapshot(NAME, "mind") == ((2, "new", b"new") if new else (1, "old", b"old"))
+        assert store.read_snapshot(NAME, "mind") == (
+            (2, "new", b"new") if new else (1, "old", b"old")
+        )
 
 
 FAULTS = [
@@ -177,11 +179,11 @@ def test_a_full_disk_while_a_snapshot_or_a_pool_is_kept(small_disk):  # R5
     with opened(f"sqlite:///{small_disk}/weal.db") as store:
         make(store, names(50))
         with pytest.raises(WealError, match="disk is full"):
-            store.keep_snapshot(NAME, "mind", 2, "ab", bytes(2 << 20))
+            store.write_snapshot(NAME, "mind", 2, "ab", bytes(2 << 20))
         with pytest.raises(WealError, match="disk is full"):
             make(store, names(50_000), "large")
         assert store.campaigns() == [NAME]
-        assert store.snapshot(NAME, "mind") is None
+        assert store.read_snapshot(NAME, "mind") is None
         assert tell(store, "id1", 1.5) == 3
     assert sound(f"sqlite:///{small_disk}/weal.db")
 

@@ -24,28 +24,28 @@ def table(**more):
 def test_the_index_of_a_frame_gives_the_ids():
     named = table().set_index(pd.Index([f"P-{n}" for n in range(N)], name="sample"))
     one = open_campaign("a", "memory:", pool=named)
-    assert one.session.pool.ids == [f"P-{n}" for n in range(N)]
+    assert one.read_session().pool.ids == [f"P-{n}" for n in range(N)]
     assert one.events()[0].body["id"] == "sample"
-    assert one.session.pool.plan.names == ["T", "p"]
+    assert one.read_session().pool.plan.names == ["T", "p"]
     plain = open_campaign("a", "memory:", pool=named.rename_axis(None))
-    assert plain.session.pool.ids == one.session.pool.ids
+    assert plain.read_session().pool.ids == one.read_session().pool.ids
     some = open_campaign("a", "memory:", pool=table()[::2])
-    assert some.session.pool.ids == [str(n) for n in range(0, N, 2)]
+    assert some.read_session().pool.ids == [str(n) for n in range(0, N, 2)]
     more = named.rename_axis(None).rename(index=lambda name: f"Q{name}")
     assert plain.add(more) == one.add(more.rename_axis("sample")) == N
-    assert plain.session.pool.ids[N] == "QP-0"
+    assert plain.read_session().pool.ids[N] == "QP-0"
 
 
 def test_an_index_that_says_nothing_is_no_id():
     for pool in (table(), pl.from_pandas(table())):
-        assert open_campaign("a", "memory:", pool=pool).session.pool.ids[:2] == ["1", "2"]
+        assert open_campaign("a", "memory:", pool=pool).read_session().pool.ids[:2] == ["1", "2"]
     own = table(id=[f"S{n}" for n in range(N)])[::2]
-    assert open_campaign("a", "memory:", pool=own).session.pool.ids[:2] == ["S0", "S2"]
+    assert open_campaign("a", "memory:", pool=own).read_session().pool.ids[:2] == ["S0", "S2"]
     given = table(name=[f"S{n}" for n in range(N)])[::2]
     one = open_campaign("a", "memory:", pool=given, id_column="name")
-    assert one.session.pool.ids[:2] == ["S0", "S2"]
+    assert one.read_session().pool.ids[:2] == ["S0", "S2"]
     two = table().set_index(pd.MultiIndex.from_product([range(3), range(10)]))
-    assert open_campaign("a", "memory:", pool=two).session.pool.ids[:2] == ["1", "2"]
+    assert open_campaign("a", "memory:", pool=two).read_session().pool.ids[:2] == ["1", "2"]
 
 
 def test_an_index_that_names_rows_twice_is_refused():
@@ -53,7 +53,7 @@ def test_an_index_that_names_rows_twice_is_refused():
     with pytest.raises(ValueError, match=r"the index of the frame has x more than once.*id_column"):
         open_campaign("a", "memory:", pool=twice)
     dates = table().set_index(pd.date_range("2024-01-01", periods=N))
-    ids = open_campaign("a", "memory:", pool=dates).session.pool.ids
+    ids = open_campaign("a", "memory:", pool=dates).read_session().pool.ids
     assert ids[1] == "2024-01-02 00:00:00"
 
 
@@ -65,18 +65,18 @@ def test_what_is_asked_is_what_a_learner_with_these_costs_asks():
     one = open_campaign(
         "a", "memory:", pool=table(price=price), cost="price", acquisition="gpm-var", n_start=6
     )
-    assert one.session.pool.plan.names == ["T", "p"]
+    assert one.read_session().pool.plan.names == ["T", "p"]
     for name in one.ask(6):
         one.tell({name: float(int(name) % 7)})
     names = one.ask(4)
     assert all(int(name) % 2 == 1 for name in names)  # rows are numbered from 1
     plain = open_campaign("a", "memory:", pool=table(), acquisition="gpm-var", n_start=6)
-    plain.tell({name: float(int(name) % 7) for name in one.ledger.labels})
+    plain.tell({name: float(int(name) % 7) for name in one.read_ledger().labels})
     assert plain.ask(4) != names
     more = table(price=price)
     one.add(more)
-    assert one.session.pool.cost.shape == (2 * N,)
-    assert one.learner.candidates.cost.tolist() == [*price, *price]
+    assert one.read_session().pool.cost.shape == (2 * N,)
+    assert one.read_learner().candidates.cost.tolist() == [*price, *price]
     with pytest.raises(ValueError, match=r"cost divides amounts of variance, and igs gives none"):
         one.change(acquisition="igs")
     with pytest.raises(ValueError, match="cost cannot change once a campaign has begun"):
@@ -105,7 +105,7 @@ def test_costs_that_cannot_be_make_no_campaign(settings, words):
 def test_a_cost_may_be_an_input_too():
     one = open_campaign("a", "memory:", pool=table(price=np.arange(1.0, N + 1)), cost="price",
                         acquisition="ivr", features=["T", "price"])  # fmt: skip
-    assert one.session.pool.plan.names == ["T", "price"]
+    assert one.read_session().pool.plan.names == ["T", "price"]
 
 
 def test_costs_on_the_command_line(tmp_path, sqlite_url):
@@ -116,7 +116,7 @@ def test_costs_on_the_command_line(tmp_path, sqlite_url):
     assert "choose the acquisition mvr-var-igs (or wvar," in refused.complaint
     assert typed(*made, "--acquisition", "ivr").code == 0
     with open_campaign("a", sqlite_url) as one:
-        assert one.session.pool.cost[0] == 2.0
+        assert one.read_session().pool.cost[0] == 2.0
 
 
 # What is said of a campaign, and being closed
@@ -130,8 +130,8 @@ def test_a_closed_campaign_refuses():
     assert repr(one) == f"<Campaign {one.name!r}: closed>"
     assert "closed" in one._repr_html_()
     name = next(iter(one._ledger.labels))
-    for act in (one.ask, lambda: one.tell(name, 1.0), one.status, lambda: one.ledger,
-                lambda: one.learner, lambda: one.model, one.to_frame, one.events,
+    for act in (one.ask, lambda: one.tell(name, 1.0), one.status, lambda: one.read_ledger(),
+                lambda: one.read_learner(), lambda: one.read_model(), one.to_frame, one.events,
                 lambda: one.skip(name), lambda: one.plot.predicted()):  # fmt: skip
         with pytest.raises(WealError, match=r"is closed; open it again: weal.open_campaign\("):
             act()

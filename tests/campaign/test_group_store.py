@@ -111,7 +111,7 @@ def test_pictures_and_exports_have_them_too(tmp_path):
         assert typed("export", "alloys", "--to", "labels.csv").code == 0
         with campaign() as one:
             one.tell({f"r{n}": truth(n) for n in range(6)})
-            one.learner.plot.save(tmp_path / "pictures")
+            one.read_learner().plot.save(tmp_path / "pictures")
     assert len(modes(tmp_path)) > 6
     check_modes(tmp_path, 0o007)
 

@@ -8,7 +8,7 @@ import pytest
 
 from campaign.taught import measured, taught
 from weal.campaign import status_cache
-from weal.campaign.campaign import CampaignView
+from weal.campaign.log import CampaignLog
 from weal.campaign.status import Status
 from weal.campaign.status_cache import KIND, from_plain
 
@@ -21,7 +21,7 @@ def one(constants):
 
 
 def kept(campaign):
-    return campaign.store.snapshot(campaign.name, KIND)
+    return campaign.store.read_snapshot(campaign.name, KIND)
 
 
 def refuse(monkeypatch):
@@ -30,7 +30,7 @@ def refuse(monkeypatch):
     def session(self):
         raise AssertionError("the learner was needed")
 
-    monkeypatch.setattr(CampaignView, "session", property(session))
+    monkeypatch.setattr(CampaignLog, "replay_session", session)
 
 
 def test_a_status_with_nothing_new_is_read(one, monkeypatch):
@@ -68,7 +68,9 @@ def test_rows_that_are_out_are_those_of_the_time_of_asking(one, monkeypatch):
 @pytest.mark.parametrize("what", ["tell", "skip", "goal", "settings"])
 def test_what_is_new_is_in_the_status(one, what):
     first = one.status()
-    free = next(name for name in one.session.pool.ids if name not in one.ledger.labels)
+    free = next(
+        name for name in one.read_session().pool.ids if name not in one.read_ledger().labels
+    )
     if what == "tell":
         one.tell(free, measured(free))
         assert one.status().labels == first.labels + 1
@@ -88,7 +90,7 @@ def test_a_status_that_was_not_kept_for_these_events_is_thrown_away(one):
     seq, hash, data = kept(one)
     wrong = data.replace(b'"labels": 14', b'"labels": 99')
     assert wrong != data
-    one.store.keep_snapshot(one.name, KIND, seq, hash, wrong)
+    one.store.write_snapshot(one.name, KIND, seq, hash, wrong)
     assert one.status().labels == 99  # it is believed
     other = json.loads(wrong)
     other["of"][1] = "0.0.0"
@@ -101,14 +103,14 @@ def test_a_status_that_was_not_kept_for_these_events_is_thrown_away(one):
         (seq, hash, json.dumps(other).encode()),
         (seq, hash, wrong.replace(b'"advice"', b'"advise"')),
     ]:
-        one.store.keep_snapshot(one.name, KIND, *bad)
+        one.store.write_snapshot(one.name, KIND, *bad)
         assert one.status() == first
 
 
 def test_what_json_cannot_say_is_not_kept(one):
     found = replace(one.status(), name=object())
     before = kept(one)
-    status_cache.keep(one.store, one.ledger, None, found)
+    status_cache.keep(one.store, one.read_ledger(), None, found)
     assert kept(one) == before
 
 

@@ -27,7 +27,9 @@ def test_killed_again_and_again_it_asks_what_the_unbroken_campaign_asks(quick_sq
             if name not in there:
                 one.tell(name, truth(number(name)))
             calm.tell(name, truth(number(name)))
-        assert [told.y for told in one.ledger.told()] == [told.y for told in calm.ledger.told()]
+        assert [told.y for told in one.read_ledger().told()] == [
+            told.y for told in calm.read_ledger().told()
+        ]
         assert one.ask(5) == calm.ask(5)
 
 
@@ -50,9 +52,9 @@ def test_a_kill_during_a_checkpoint_loses_nothing_but_the_checkpoint(sqlite_url)
             one.tell(name, truth(number(name)))
     killed("in_a_campaign", sqlite_url, "weal.campaign.session.pack_experts_snapshot", "ask")
     with open_campaign("lab", sqlite_url) as again:
-        assert again.ledger.n_labels == 8
-        assert len(again.ledger.leases) == 1  # asked before the checkpoint
-        assert again.ask() not in again.ledger.labels
+        assert again.read_ledger().n_labels == 8
+        assert len(again.read_ledger().leases) == 1  # asked before the checkpoint
+        assert again.ask() not in again.read_ledger().labels
 
 
 def test_no_room_for_an_export_is_said_and_the_old_file_stays(sqlite_url, tmp_path, monkeypatch):

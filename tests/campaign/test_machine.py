@@ -122,7 +122,7 @@ class Machine(RuleBasedStateMachine):
     def equal(self):
         if not hasattr(self, "one"):
             return
-        ledger = self.one.ledger
+        ledger = self.one.read_ledger()
         assert {name: [t.y for t in told] for name, told in ledger.labels.items()} == self.labels
         assert {name: lease.who for name, lease in ledger.leases.items()} == self.out
         assert set(ledger.skipped) == self.skipped

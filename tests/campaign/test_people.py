@@ -23,8 +23,8 @@ def test_no_row_is_given_to_two(shared_url):
     with open_campaign("lab", shared_url) as one:
         events = one.events()
         assert [event.seq for event in events] == list(range(1, len(events) + 1))
-        assert one.ledger.n_labels == 6 + PROCESSES
-        open_ = one.ledger.open_leases(one.store.now())
+        assert one.read_ledger().n_labels == 6 + PROCESSES
+        open_ = one.read_ledger().open_leases(one.store.now())
         assert {lease.who for lease in open_} == {f"person {n}" for n in range(PROCESSES)}
 
 
@@ -46,7 +46,7 @@ def test_rows_of_one_who_died_are_offered_again_when_the_lease_ends(shared_url):
         mine = one.ask(2, lease="2w")
         gone = taken_by_one_who_died(shared_url, 3, 0.2)
         assert set(mine).isdisjoint(gone)
-        end = max(one.ledger.leases[name].until for name in gone)
+        end = max(one.read_ledger().leases[name].until for name in gone)
         while one.store.now() < end:
             time.sleep(0.01)
         assert set(one.ask(3)) == set(gone)
@@ -57,7 +57,7 @@ def test_eight_who_make_the_same_campaign_make_one(shared_url):
     assert len(set(numbers)) == PROCESSES
     with open_campaign("lab", shared_url) as one:
         assert [event.kind for event in one.events()].count("created") == 1
-        assert one.ledger.n_labels == PROCESSES
+        assert one.read_ledger().n_labels == PROCESSES
 
 
 def test_the_clock_of_the_client_does_not_matter(shared_url, monkeypatch):

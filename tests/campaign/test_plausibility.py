@@ -12,7 +12,8 @@ from campaign.alloys import begin_bare
 from campaign.lab import campaign
 from shell import typed
 from weal.campaign import plausibility
-from weal.campaign.ledger import Ledger, LedgerLabel
+from weal.campaign.events import LedgerLabel
+from weal.campaign.ledger import Ledger
 from weal.campaign.plausibility import (
     MIN_OTHER_LABELS,
     ExpectedLabel,
@@ -161,7 +162,7 @@ def test_a_program_is_warned_and_the_label_is_kept():
         one.tell({"r1": 1.5, "r2": 1.7, "r3": 1.6})
         with pytest.raises(UserWarning, match=says):
             one.tell("r4", 1650)
-        assert one.ledger.labels["r4"][0].y == 1650
+        assert one.read_ledger().labels["r4"][0].y == 1650
         one.tell("r4", 1650, sure=True)
         one.tell("r4", 1.65, replace=True)
 
@@ -179,8 +180,8 @@ def test_what_was_expected_is_what_counts_where_there_is_a_model():
 def test_a_long_campaign_is_not_read_for_it(constants):
     one = campaign(n_start=9)
     one.tell({"r1": 1.5, "r2": 1.7, "r3": 1.6})
-    constants(plausibility, MAX_EVENTS_FOR_RANGES=one.ledger.seq - 1)
+    constants(plausibility, MAX_EVENTS_FOR_RANGES=one.read_ledger().seq - 1)
     one.tell("r4", 1650)
-    constants(plausibility, MAX_EVENTS_FOR_RANGES=one.ledger.seq)
+    constants(plausibility, MAX_EVENTS_FOR_RANGES=one.read_ledger().seq)
     with pytest.warns(UserWarning, match="r5: 9999 is far from"):
         one.tell("r5", 9999)

@@ -54,8 +54,8 @@ def test_new_rows_are_what_the_model_says_of_their_inputs(one):
     X = np.column_stack([table[["a", "b"]], steel])
     found = quietly(one, table, level=0.6)
     assert found["id"].tolist() == table["name"].tolist()
-    mean, sd = one.model.predict(X, return_std=True)
-    low, high = one.model.predict_interval(X, 0.6)
+    mean, sd = one.read_model().predict(X, return_std=True)
+    low, high = one.read_model().predict_interval(X, 0.6)
     np.testing.assert_array_equal(found[NUMBERS].to_numpy().T, [mean, sd, low, high])
 
 

@@ -62,8 +62,8 @@ def test_files_of_every_schema_still_open(path, tmp_path):  # R12
     with opened(str(tmp_path / "weal.db")) as store:
         assert labels(store) == {"id1": 1.5, "🧪": -2.25, "x" * 300: 1e-300}
         assert store.head(NAME) == (5, path.with_suffix(".head").read_text().strip())
-        assert len(list(store.chunks(NAME))) == 1
-        assert store.snapshot(NAME, "mind") == (5, store.head(NAME)[1], b"advice")
+        assert len(list(store.read_chunks(NAME))) == 1
+        assert store.read_snapshot(NAME, "mind") == (5, store.head(NAME)[1], b"advice")
         assert tell(store, "id2", 2.5) == 6
     assert sound(str(tmp_path / "weal.db"))
 

@@ -57,7 +57,7 @@ def test_the_same_events_give_the_same_status(tmp_path, known):
 
 
 def test_the_honest_test_is_the_error_on_check_rows_as_predicted_when_asked(one, known):
-    past = [pair for pair in one.ledger.foretold if pair.body["check"]]
+    past = [pair for pair in one.read_ledger().foretold if pair.body["check"]]
     errors = np.array([pair.told.y - pair.body["mean"] for pair in past])
     assert known.check.n == 4
     assert known.check.rmse == pytest.approx(np.sqrt((errors**2).mean()))
@@ -67,12 +67,12 @@ def test_the_honest_test_is_the_error_on_check_rows_as_predicted_when_asked(one,
 
 
 def test_coverage_counts_labels_in_their_intervals(one, known):
-    bodies = [(pair.told.y, pair.body) for pair in one.ledger.foretold]
+    bodies = [(pair.told.y, pair.body) for pair in one.read_ledger().foretold]
     inside = [body["low"] <= y <= body["high"] for y, body in bodies if body["low"] is not None]
     assert (known.coverage.inside, known.coverage.n) == (sum(inside), len(inside))
     assert known.coverage.low < known.coverage.inside / known.coverage.n <= known.coverage.high
-    alone = left_out(one.model.fold, one.model.scaling, 0.9)
-    y = np.array([told.y for told in one.ledger.told()])
+    alone = left_out(one.read_model().fold, one.read_model().scaling, 0.9)
+    y = np.array([told.y for told in one.read_ledger().told()])
     assert known.beliefs.left_out_coverage.inside == ((alone.low <= y) & (y <= alone.high)).sum()
 
 
@@ -87,11 +87,15 @@ def test_a_share_is_bounded_by_what_so_many_labels_can_say():
 
 def test_rows_that_are_out_lapsed_skipped_measured_again_and_left_out_are_counted():
     one = taught(8)
-    name = one.ledger.told()[0].id
+    name = one.read_ledger().told()[0].id
     one.tell(name, measured(name) + 0.01, repeat=True)
     one.ask(2, by="bob")
     late = one.ask(1, lease=1e-6)
-    left = [n for n in one.session.pool.ids if n not in one.ledger.labels | one.ledger.leases]
+    left = [
+        n
+        for n in one.read_session().pool.ids
+        if n not in one.read_ledger().labels | one.read_ledger().leases
+    ]
     one.skip(left[:3])
     one.tell(left[5], 1e300)
     found = one.status()

@@ -77,15 +77,15 @@ def test_labels_needed_are_the_same_every_time_and_in_any_unit():
 
 def test_what_the_last_labels_changed_is_the_difference_of_two_models():
     one, early = taught(30), taught(24)
-    X = one.session.pool.X
-    found = change_by_last_labels(one.model, 5, X, 6)
-    before, sd_before = early.model.predict(X, return_std=True)
-    after, sd_after = one.model.predict(X, return_std=True)
+    X = one.read_session().pool.X
+    found = change_by_last_labels(one.read_model(), 5, X, 6)
+    before, sd_before = early.read_model().predict(X, return_std=True)
+    after, sd_after = one.read_model().predict(X, return_std=True)
     moved = np.sqrt(((after - before) ** 2).mean() / (sd_before**2).mean())
     assert found.moved == pytest.approx(moved, rel=1e-6)
     assert found.before == pytest.approx(np.sqrt((sd_before**2).mean()), rel=1e-6)
     assert found.now == pytest.approx(np.sqrt((sd_after**2).mean()), rel=1e-6)
-    assert change_by_last_labels(one.model, 5, X, 26) is None
+    assert change_by_last_labels(one.read_model(), 5, X, 26) is None
 
 
 def test_advice_follows_from_what_was_gained():

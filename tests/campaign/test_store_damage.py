@@ -32,13 +32,13 @@ def test_a_row_that_was_changed_is_found(shared_url, statement, word):
 def test_a_changed_chunk_is_damage_and_a_changed_snapshot_is_none(shared_url):
     store = open_store(shared_url)
     make(store, names(3))
-    store.keep_snapshot(NAME, "mind", 2, "ab", b"123")
+    store.write_snapshot(NAME, "mind", 2, "ab", b"123")
     store.engine.write(lambda sql, again: sql.rows("UPDATE weal_chunk SET data = ?", (b"1",)))
     store.engine.write(lambda sql, again: sql.rows("UPDATE weal_snapshot SET seq = 3"))
     with pytest.raises(DamagedStore, match="chunk 0"):
-        list(store.chunks(NAME))
+        list(store.read_chunks(NAME))
     with pytest.warns(UserWarning, match="the snapshot 'mind' of .* is damaged, as its checksum"):
-        assert store.snapshot(NAME, "mind") is None
+        assert store.read_snapshot(NAME, "mind") is None
     store.close()
 
 

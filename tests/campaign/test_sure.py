@@ -17,28 +17,28 @@ def told(one, wrong="r4"):
 
 
 def at(one, name):
-    return [label.name for label in one.session.state.labels].index(name)
+    return [label.name for label in one.read_session().state.labels].index(name)
 
 
 def test_a_label_told_again_as_sure_is_an_event_and_is_believed(tmp_path):
     url = f"sqlite:///{tmp_path / 'lab.db'}"
     with campaign(url) as one:
         told(one)
-        assert one.model.outlier_probability_[at(one, "r4")] > 0.9
-        y = one.ledger.labels["r4"][0].y
-        before = one.ledger.seq
+        assert one.read_model().outlier_probability_[at(one, "r4")] > 0.9
+        y = one.read_ledger().labels["r4"][0].y
+        before = one.read_ledger().seq
         one.tell("r4", y, by="eve", sure=True)
-        assert one.ledger.seq == before + 1
-        assert one.ledger.labels["r4"][0].sure
-        assert one.ledger.labels["r4"][0].who != "eve"  # who confirms did not measure
-        assert one.ledger.n_labels == one.model.n_labels_ == len(IDS)
-        assert one.model.outlier_probability_[at(one, "r4")] == 0.0
+        assert one.read_ledger().seq == before + 1
+        assert one.read_ledger().labels["r4"][0].sure
+        assert one.read_ledger().labels["r4"][0].who != "eve"  # who confirms did not measure
+        assert one.read_ledger().n_labels == one.read_model().n_labels_ == len(IDS)
+        assert one.read_model().outlier_probability_[at(one, "r4")] == 0.0
         one.tell("r4", y, sure=True)
         one.tell("r4", y)
-        assert one.ledger.seq == before + 1
-        found = one.model.predict(one.session.pool.X)
+        assert one.read_ledger().seq == before + 1
+        found = one.read_model().predict(one.read_session().pool.X)
     with open_campaign("lab", url) as again:
-        assert_array_equal(again.model.predict(again.session.pool.X), found)
+        assert_array_equal(again.read_model().predict(again.read_session().pool.X), found)
 
 
 def test_bodies_of_events_hold_sure_only_where_it_is_so(tmp_path):
@@ -57,8 +57,8 @@ def test_a_confirmed_label_leaves_other_measurements_of_its_row(tmp_path):
         told(one)
         one.tell("r5", 3.25, repeat=True)
         one.tell("r5", 3.25, sure=True)
-        assert [told.sure for told in one.ledger.labels["r5"]] == [False, True]
-        several = one.session.state.labels.by_name["r5"]
+        assert [told.sure for told in one.read_ledger().labels["r5"]] == [False, True]
+        several = one.read_session().state.labels.by_name["r5"]
         assert [label.sure for label in several] == [False, True]
 
 
@@ -66,9 +66,9 @@ def test_doubt_can_be_turned_off_and_on(tmp_path):
     url = f"sqlite:///{tmp_path / 'lab.db'}"
     with campaign(url, outliers=False) as one:
         told(one)
-        assert not one.model.outlier_probability_.any()
+        assert not one.read_model().outlier_probability_.any()
         one.change(outliers=True)
-        assert one.model.outlier_probability_[at(one, "r4")] > 0.9
+        assert one.read_model().outlier_probability_[at(one, "r4")] > 0.9
         with pytest.raises(ValueError, match="outliers"):
             one.change(outliers="off")
 

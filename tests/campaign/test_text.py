@@ -108,7 +108,7 @@ def test_exported_labels_are_told_again(tmp_path_factory, ending, ids, notes):
             one.tell(name, float(n), note=note, noise=0.5 if n % 2 else None)
         export(one, "labels", path)
         other.tell_file(path)
-        kept = [[(told.id, told.y, told.noise, told.note) for told in each.ledger.told()]
+        kept = [[(told.id, told.y, told.noise, told.note) for told in each.read_ledger().told()]
                 for each in (one, other)]  # fmt: skip
         assert kept[0] == kept[1]
 
@@ -121,7 +121,7 @@ def test_exported_candidates_begin_the_same_campaign(tmp_path, ending):
         export(one, "candidates", tmp_path / f"c{ending}")
         given = {"pool": tmp_path / f"c{ending}", "id_column": "name"}
         with open_campaign("again", "memory:", **given) as again:
-            assert again.store.known("again", ids) == set(ids)
+            assert again.store.existing_ids("again", ids) == set(ids)
 
 
 @pytest.mark.parametrize(
@@ -142,11 +142,11 @@ def test_a_note_that_is_no_text_is_refused(note, says):
             lambda: one.skip("a", note=note),
             lambda: one.withdraw("b", note=note),
         ):
-            one.ledger.leases.get("b") or one.ask(3)
-            seq = one.ledger.seq
+            one.read_ledger().leases.get("b") or one.ask(3)
+            seq = one.read_ledger().seq
             with pytest.raises(ValueError, match=f"note.* {says}|note.*{says}"):
                 use()
-            assert one.ledger.seq == seq
+            assert one.read_ledger().seq == seq
 
 
 def test_text_is_checked_at_every_border():
@@ -164,7 +164,7 @@ def test_text_is_checked_at_every_border():
         ):
             with pytest.raises(ValueError, match=r"character|digits|too large"):
                 use()
-        assert one.ledger.seq == 2
+        assert one.read_ledger().seq == 2
     table = pd.DataFrame({"x": pd.Series(["a\udce9", "b", "b", "c"] * 2, dtype=object)})
     with pytest.raises(ValueError, match="'x' has half a character"):
         open_campaign("odd", "memory:", pool=table)
@@ -174,7 +174,7 @@ def test_a_note_has_no_blanks_around_it():
     with begun(["a", "b", "c"]) as one:
         one.tell("a", 1.0, note="  batch 7\n")
         one.tell("b", 1.0, note="   ")
-        assert [told.note for told in one.ledger.told()] == ["batch 7", None]
+        assert [told.note for told in one.read_ledger().told()] == ["batch 7", None]
 
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".parquet", ".json", ".jsonl", ".xlsx"])
@@ -246,7 +246,7 @@ def test_names_of_columns_that_would_run_are_guarded_and_read_back(tmp_path):
     assert (tmp_path / "c.csv").read_text().splitlines()[0] == "'=id,'-x"
     given = {"pool": tmp_path / "c.csv", "id_column": "=id"}
     with open_campaign("again", "memory:", **given) as again:
-        assert again.store.known("again", "abc") == set("abc")
+        assert again.store.existing_ids("again", "abc") == set("abc")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such rights")

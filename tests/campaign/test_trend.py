@@ -21,7 +21,7 @@ def one():
 
 
 def trend(campaign, progress=None):
-    return session.trend(campaign.session, progress)
+    return session.trend(campaign.read_session(), progress)
 
 
 def a_model(**changes):
@@ -67,12 +67,12 @@ def test_leave_one_out_is_what_the_experts_would_say_without_the_label(changes):
 
 
 def test_the_course_is_that_of_a_learner_told_label_by_label(one):
-    given, found = one.session.pool, trend(one)
-    warp = one.ledger.settings["warp"]
+    given, found = one.read_session().pool, trend(one)
+    warp = one.read_ledger().settings["warp"]
     learner = ActiveLearner(given.X, {"warp": warp}, ids=given.ids, n_start=5)
     marks = {mark.labels: mark for mark in found.marks}
     surprises = {one.labels: one for one in found.surprises}
-    for n, told in enumerate(one.ledger.told()):
+    for n, told in enumerate(one.read_ledger().told()):
         if n >= 5:
             x = learner.rows([told.id])
             low, high = learner.model.predict_interval(x, 0.9)
@@ -101,8 +101,8 @@ def test_the_prequential_error_looks_back_on_the_last_labels(one):
 
 
 def test_the_fold_of_the_first_labels_is_the_model_of_that_time(one):
-    early = train_on_first(one.model, 5, 17)
-    model = taught(17).model
+    early = train_on_first(one.read_model(), 5, 17)
+    model = taught(17).read_model()
     np.testing.assert_allclose(early.ensemble.w, model.weights_, rtol=1e-9)
     assert early.dictionary == model.dictionary_
 
@@ -115,15 +115,15 @@ def test_a_course_goes_on_from_where_it_was_kept():
     assert not seen
     teach(one, 23)
     later = trend(one, lambda *step: seen.append(step))
-    assert later == error_trend(one.model, 5, one.session.pool.X)
+    assert later == error_trend(one.read_model(), 5, one.read_session().pool.X)
     assert 5 < seen[0][1] <= 16
     assert seen[-1] == ("error estimates", 23, 23)
 
 
 def test_a_long_course_is_part_of_the_fine_one(one, constants):
-    fine = error_trend(one.model, 5, one.session.pool.X)
+    fine = error_trend(one.read_model(), 5, one.read_session().pool.X)
     constants(error_trend_module, MAX_LABELS_WITH_EVERY_MARK=10)
-    long = error_trend(one.model, 5, one.session.pool.X)
+    long = error_trend(one.read_model(), 5, one.read_session().pool.X)
     rough = {mark.labels: mark for mark in long.marks}
     exact = {mark.labels: mark for mark in fine.marks}
     assert len(rough) < len(exact)
@@ -139,18 +139,28 @@ def test_a_long_course_is_part_of_the_fine_one(one, constants):
 def test_beyond_some_labels_the_past_is_settled_less_often_and_the_last_is_the_model(
     one, constants
 ):
-    exact = {mark.labels: mark for mark in error_trend(one.model, 5, one.session.pool.X).marks}
+    exact = {
+        mark.labels: mark
+        for mark in error_trend(one.read_model(), 5, one.read_session().pool.X).marks
+    }
     constants(error_trend_module, MAX_LABELS_RESELECTED=15, AS_IT_WAS=10, SETTLED_BY=14)
-    rough = {mark.labels: mark for mark in error_trend(one.model, 5, one.session.pool.X).marks}
+    rough = {
+        mark.labels: mark
+        for mark in error_trend(one.read_model(), 5, one.read_session().pool.X).marks
+    }
     assert list(rough) == list(exact)
     assert all(rough[n] == exact[n] for n in rough if n <= 15)
     assert all(rough[n] != exact[n] for n in rough if 20 <= n < 30)
-    _, sd = one.model.predict(one.session.pool.X, return_std=True)
+    _, sd = one.read_model().predict(one.read_session().pool.X, return_std=True)
     assert rough[30].expected == pytest.approx(np.sqrt((sd**2).mean()), rel=1e-3)
     for labels, begun in ((24, 22), (14, 10)):
-        before, kept = error_trend(taught(labels).model, 5, one.session.pool.X), []
+        before, kept = error_trend(taught(labels).read_model(), 5, one.read_session().pool.X), []
         again = error_trend(
-            one.model, 5, one.session.pool.X, before, lambda *step, to=kept: to.append(step)
+            one.read_model(),
+            5,
+            one.read_session().pool.X,
+            before,
+            lambda *step, to=kept: to.append(step),
         )
         assert again.marks == tuple(rough.values())
         assert kept[0][1] == begun
@@ -159,21 +169,21 @@ def test_beyond_some_labels_the_past_is_settled_less_often_and_the_last_is_the_m
 def test_a_kept_course_is_thrown_away_when_a_label_changes():
     one = taught(16)
     before = trend(one)
-    name = one.ledger.told()[2].id
+    name = one.read_ledger().told()[2].id
     one.tell(name, measured(name) + 0.3, replace=True)
     after = trend(one)
     assert after != before
-    assert after == error_trend(one.model, 5, one.session.pool.X)
+    assert after == error_trend(one.read_model(), 5, one.read_session().pool.X)
 
 
 def test_a_kept_course_is_thrown_away_when_it_is_not_of_this_campaign():
     one = taught(12)
     found = trend(one)
-    seq, hash, data = one.store.snapshot(one.name, TREND_KIND)
+    seq, hash, data = one.store.read_snapshot(one.name, TREND_KIND)
     wrong = json.loads(data)
     wrong["marks"][-1]["expected"] = 99.0
     wrong = json.dumps(wrong).encode()
-    one.store.keep_snapshot(one.name, TREND_KIND, seq, hash, wrong)
+    one.store.write_snapshot(one.name, TREND_KIND, seq, hash, wrong)
     assert trend(one) != found  # it is believed
     for bad in [
         (seq, "0" * len(hash), wrong),
@@ -184,21 +194,21 @@ def test_a_kept_course_is_thrown_away_when_it_is_not_of_this_campaign():
         (seq, hash, b"[1]"),
         (seq, hash, wrong.replace(b'"of": "', b'"of": "0')),
     ]:
-        one.store.keep_snapshot(one.name, TREND_KIND, *bad)
+        one.store.write_snapshot(one.name, TREND_KIND, *bad)
         assert trend(one) == found
 
 
 def test_there_is_no_trend_without_a_model():
     assert trend(taught(4)) is None
     one = taught(6)
-    for told in one.ledger.told():
+    for told in one.read_ledger().told():
         one.withdraw(told.id)
     assert trend(one) is None
 
 
 def test_fewer_labels_than_at_the_start_still_have_a_trend():
     one = taught(6)
-    for told in one.ledger.told()[:3]:
+    for told in one.read_ledger().told()[:3]:
         one.withdraw(told.id)
     found = trend(one)
     assert [mark.labels for mark in found.marks] == [3]

@@ -35,7 +35,9 @@ def test_labels_told_while_an_ask_chooses_do_not_undo_it(shared_url, monkeypatch
             out = {offer.id for offer in found[0]}
             for _ in range(5):
                 name = next(
-                    f"r{k}" for k in range(40) if f"r{k}" not in out | other.ledger.labels.keys()
+                    f"r{k}"
+                    for k in range(40)
+                    if f"r{k}" not in out | other.read_ledger().labels.keys()
                 )
                 other.tell(name, truth(number(name)))
         return found

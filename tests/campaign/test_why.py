@@ -19,7 +19,7 @@ def one():
 
 def test_every_row_that_is_out_says_what_was_expected_of_it_and_why(one):
     asked = one.asked()
-    bodies = [lease.body for lease in one.ledger.leases.values()]
+    bodies = [lease.body for lease in one.read_ledger().leases.values()]
     cells = pool(0, 60).set_index("name")
     assert [row.who for row in asked] == ["bob", "bob", "ann"]
     assert [row.check for row in asked] == [False, False, True]
@@ -58,10 +58,10 @@ def test_the_share_of_each_of_several_functions_is_told():
 
 
 def test_the_neighbours_are_the_nearest_labelled_rows(one):
-    ledger, model = one.ledger, one.model
-    at = one.learner.candidates.index
+    ledger, model = one.read_ledger(), one.read_model()
+    at = one.read_learner().candidates.index
     labelled = list(ledger.labels)
-    Z = model.scaling.inputs(one.session.pool.X)
+    Z = model.scaling.inputs(one.read_session().pool.X)
     for row in one.asked():
         slow = {}
         for name in labelled:
@@ -102,13 +102,13 @@ def test_before_there_is_a_model_rows_fill_the_space():
 
 def test_only_rows_that_are_out_can_be_explained(one):
     with pytest.raises(ValueError, match="not out with anybody"):
-        one.asked(["r59" if "r59" not in one.ledger.leases else "r58"])
+        one.asked(["r59" if "r59" not in one.read_ledger().leases else "r58"])
     assert campaign().asked() == []
 
 
 def test_replicates_count_as_their_mean():
     one = taught(12, rows=60)
-    name = one.ledger.told()[0].id
+    name = one.read_ledger().told()[0].id
     one.tell(name, measured(name) + 1.0, repeat=True)
     one.ask(6)
     labels = {near.id: near.label for row in one.asked() for near in row.near}
@@ -116,7 +116,7 @@ def test_replicates_count_as_their_mean():
 
 
 def test_inputs_matter_as_their_lengthscales_say(one):
-    found = shares(one.model, one.session.pool.plan.names)
+    found = shares(one.read_model(), one.read_session().pool.plan.names)
     assert sum(found.values()) == pytest.approx(1.0)
     assert list(found.values()) == sorted(found.values(), reverse=True)
     assert set(list(found)[:2]) == {"a", "b"}  # the steel does not matter
@@ -124,7 +124,7 @@ def test_inputs_matter_as_their_lengthscales_say(one):
 
 def test_distances_before_there_is_a_model_are_in_sds():
     one = campaign(rows=30)
-    X = one.session.pool.X
+    X = one.read_session().pool.X
     found = distances(None, X, X[:2], X[2:5])
     sd = X.std(axis=0)
     slow = [[np.sqrt((((x - z) / sd) ** 2).sum()) for z in X[2:5]] for x in X[:2]]

@@ -37,7 +37,7 @@ def test_a_campaign_is_made_once(store):
     assert not make(store, names(5))
     assert store.campaigns() == [NAME]
     assert [event.kind for event in store.read(NAME)] == ["created", "added"]
-    assert store.known(NAME, names(5)) == set(names(3))
+    assert store.existing_ids(NAME, names(5)) == set(names(3))
 
 
 def test_campaigns_do_not_see_each_other(store):
@@ -48,7 +48,7 @@ def test_campaigns_do_not_see_each_other(store):
     assert store.campaigns() == ["one", "two"]
     assert labels(store, "one") == {"c": 1.5}
     assert labels(store, "two") == {"c": 2.5}
-    assert store.known("two", ["a", "c", "d"]) == {"c", "d"}
+    assert store.existing_ids("two", ["a", "c", "d"]) == {"c", "d"}
     assert store.head("one") != store.head("two")
 
 
@@ -57,11 +57,11 @@ def test_every_method_names_the_campaigns_there_are(store):
     for call in (
         lambda: store.read("alloy"),
         lambda: store.head("alloy"),
-        lambda: store.of("alloy", ["a"]),
-        lambda: store.known("alloy", ["a"]),
-        lambda: list(store.chunks("alloy")),
-        lambda: store.snapshot("alloy", "mind"),
-        lambda: store.keep_snapshot("alloy", "mind", 1, "", b""),
+        lambda: store.events_of("alloy", ["a"]),
+        lambda: store.existing_ids("alloy", ["a"]),
+        lambda: list(store.read_chunks("alloy")),
+        lambda: store.read_snapshot("alloy", "mind"),
+        lambda: store.write_snapshot("alloy", "mind", 1, "", b""),
         lambda: store.transact("alloy", lambda book: []),
     ):
         with pytest.raises(UnknownCampaign, match=r"no campaign 'alloy'.*it has 'alloys'"):
@@ -125,18 +125,18 @@ def test_the_book_shows_what_is_there(store):
     seen = {}
 
     def decide(book):
-        seen.update(last=book.last, now=book.now, of=book.of(["id1", "id3", "id8", "id3"]))
-        seen.update(known=book.known(["id8", "id9"]), key=book.by_key("k"), no=book.by_key("q"))
-        seen.update(keys=book.by_keys(["q", "k", "k"]), no_keys=book.by_keys([]))
-        seen.update(two=book.between(2, 3), beyond=book.between(9, 9))
-        seen.update(chunks=book.next_chunk(), none=(book.of([]), book.known([])))
+        seen.update(last=book.last, now=book.now, of=book.events_of(["id1", "id3", "id8", "id3"]))
+        seen.update(known=book.existing_ids(["id8", "id9"]), hash=book.hash)
+        seen.update(keys=book.events_by_keys(["q", "k", "k"]), no_keys=book.events_by_keys([]))
+        seen.update(two=book.events_between(2, 3), beyond=book.events_between(9, 9))
+        seen.update(chunks=book.count_chunks(), none=(book.events_of([]), book.existing_ids([])))
         return []
 
     store.transact(NAME, decide)
     assert seen["last"] == 5
     assert [(event.seq, event.id) for event in seen["of"]] == [(3, "id3"), (4, "id1"), (5, "id3")]
-    assert seen["of"] == store.of(NAME, ["id3", "id1"])
-    assert (seen["known"], seen["key"].seq, seen["no"]) == ({"id8"}, 5, None)
+    assert seen["of"] == store.events_of(NAME, ["id3", "id1"])
+    assert (seen["known"], seen["hash"]) == ({"id8"}, store.read(NAME)[-1].hash)
     assert (seen["chunks"], seen["none"]) == (1, ([], set()))
     assert ([event.seq for event in seen["keys"]], seen["no_keys"]) == ([5], [])
     assert ([event.seq for event in seen["two"]], seen["beyond"]) == ([2, 3], [])
@@ -158,8 +158,8 @@ def test_odd_ids_are_kept_verbatim(store):
     for i, one in enumerate(ODD_IDS):
         tell(store, one, float(i))
     assert labels(store) == {one: float(i) for i, one in enumerate(ODD_IDS)}
-    assert store.known(NAME, [*ODD_IDS, "b"]) == set(ODD_IDS)
-    assert [event.id for event in store.of(NAME, ODD_IDS)] == ODD_IDS
+    assert store.existing_ids(NAME, [*ODD_IDS, "b"]) == set(ODD_IDS)
+    assert [event.id for event in store.events_of(NAME, ODD_IDS)] == ODD_IDS
 
 
 def test_names_with_quotes_and_marks(store):
@@ -174,9 +174,9 @@ def test_names_with_quotes_and_marks(store):
 def test_chunks_come_back_in_order(store):
     one, two, three = chunk(["a"]), chunk(["b", "c"]), Chunk.of(bytes(range(256)) * 9, ["d"])
     store.create(NAME, [created(), added(one), added(two, 1)], [one, two])
-    store.transact(NAME, lambda book: [added(three, book.next_chunk())], [three])
-    assert list(store.chunks(NAME)) == [one.data, two.data, three.data]
-    assert store.known(NAME, "abcde") == set("abcd")
+    store.transact(NAME, lambda book: [added(three, book.count_chunks())], [three])
+    assert list(store.read_chunks(NAME)) == [one.data, two.data, three.data]
+    assert store.existing_ids(NAME, "abcde") == set("abcd")
     assert store.read(NAME)[-1].body["chunk"] == 2
 
 
@@ -188,8 +188,8 @@ def test_ids_that_are_there_twice_are_refused_with_the_first_five(store):
     more = chunk(["x", "id3", "y", "id1"])
     with pytest.raises(ValueError, match=r"2 ids .*'id3', 'id1';"):
         store.transact(NAME, lambda book: [added(more)], [more])
-    assert store.known(NAME, ["x", "y"]) == set()
-    assert len(list(store.chunks(NAME))) == 1
+    assert store.existing_ids(NAME, ["x", "y"]) == set()
+    assert len(list(store.read_chunks(NAME))) == 1
 
 
 def test_a_chunk_that_does_not_match_its_sum_is_refused(store):
@@ -212,7 +212,7 @@ def test_chunks_need_an_event_and_campaigns_a_beginning(store):
 def test_a_hundred_thousand_candidates(store):
     ids = [f"candidate {i}" for i in range(100_000)]
     make(store, ids)
-    assert store.known(NAME, [*ids, "x"]) == set(ids)
+    assert store.existing_ids(NAME, [*ids, "x"]) == set(ids)
 
 
 def test_a_key_is_used_once(store):
@@ -237,12 +237,12 @@ def test_append_refuses_when_somebody_else_wrote(store):
 
 def test_a_snapshot_replaces_the_one_of_its_kind(store):
     make(store, names(1))
-    assert store.snapshot(NAME, "mind") is None
-    store.keep_snapshot(NAME, "mind", 2, "ab", b"\0\1")
-    store.keep_snapshot(NAME, "other", 1, "cd", b"")
-    store.keep_snapshot(NAME, "mind", 3, "ef", b"new")
-    assert store.snapshot(NAME, "mind") == (3, "ef", b"new")
-    assert store.snapshot(NAME, "other") == (1, "cd", b"")
+    assert store.read_snapshot(NAME, "mind") is None
+    store.write_snapshot(NAME, "mind", 2, "ab", b"\0\1")
+    store.write_snapshot(NAME, "other", 1, "cd", b"")
+    store.write_snapshot(NAME, "mind", 3, "ef", b"new")
+    assert store.read_snapshot(NAME, "mind") == (3, "ef", b"new")
+    assert store.read_snapshot(NAME, "other") == (1, "cd", b"")
     assert store.head(NAME)[0] == 2
 
 

@@ -54,7 +54,7 @@ def test_rows_stay_in_their_files_and_the_same_are_asked(tmp_path, folder):
             for name in ids:
                 here.tell(name, measured(name))
                 there.tell(name, measured(name))
-        assert there.ledger.rows == here.ledger.rows == U
+        assert there.read_ledger().rows == here.read_ledger().rows == U
         body = next(event.body for event in there.events() if event.kind == "added")
         assert [file["path"] for file in body["shards"]["files"]] == sorted(
             map(str, folder.iterdir())
@@ -70,7 +70,7 @@ def test_ids_are_known_by_the_index_and_strangers_are_refused(tmp_path, folder):
         with pytest.raises(weal.UnknownId, match="no candidate has the id 'c00300'"):
             campaign.tell("c00300", 1.5)
     with weal.open_campaign("screen", f"sqlite:///{tmp_path / 'weal.db'}") as again:
-        assert again.learner.labels.by_name.keys() == {"c00007"}
+        assert again.read_learner().labels.by_name.keys() == {"c00007"}
         again.withdraw("c00007")
         assert again.status().candidates == U
 
@@ -83,7 +83,7 @@ def test_a_file_that_changed_is_named_and_nothing_is_asked(tmp_path, folder):
     with weal.open_campaign("screen", f"sqlite:///{tmp_path / 'weal.db'}") as campaign:
         with pytest.raises(ChangedShard, match=r"part-001.parquet has changed"):
             campaign.ask(2)
-        assert campaign.ledger.asked == 2
+        assert campaign.read_ledger().asked == 2
 
 
 def test_files_are_added_and_ids_that_are_there_are_refused(tmp_path, folder):
@@ -92,20 +92,23 @@ def test_files_are_added_and_ids_that_are_there_are_refused(tmp_path, folder):
             campaign.tell(name, measured(name))
         more = write(tmp_path / "more", 4.0 * inputs(40, 5), [], names=[f"m{n}" for n in range(40)])
         assert campaign.add(more) == 40
-        assert campaign.ledger.rows == U + 40
+        assert campaign.read_ledger().rows == U + 40
         assert any(name.startswith("m") for name in campaign.ask(6))
         again = write(tmp_path / "again", inputs(3), [], names=["new", "m3", "c00001"])
         with pytest.raises(ValueError, match="2 ids come more than once"):
             campaign.add(again)
-        assert campaign.ledger.rows == U + 40
+        assert campaign.read_ledger().rows == U + 40
 
 
 def test_labels_in_the_column_of_the_target_are_taken(tmp_path):
     y = [0.5, None, 1.5, *[None] * (U - 3)]
     folder = write(tmp_path / "pool", inputs(U), [100], y=pa.array(y, pa.float64()).to_pylist())
     with opened(tmp_path, folder, target="y") as campaign:
-        assert {one.id: one.y for one in campaign.ledger.told()} == {"c00000": 0.5, "c00002": 1.5}
-        assert campaign.learner.candidates.input_names == ["x0", "x1", "x2"]
+        assert {one.id: one.y for one in campaign.read_ledger().told()} == {
+            "c00000": 0.5,
+            "c00002": 1.5,
+        }
+        assert campaign.read_learner().candidates.input_names == ["x0", "x1", "x2"]
 
 
 def test_messy_columns_become_inputs_as_in_memory(tmp_path):
@@ -115,9 +118,9 @@ def test_messy_columns_become_inputs_as_in_memory(tmp_path):
         opened(tmp_path, folder) as there,
         opened(tmp_path, folder, "copied", copy=True) as here,
     ):
-        assert there.ledger.plan == here.ledger.plan
+        assert there.read_ledger().plan == here.read_ledger().plan
         np.testing.assert_array_equal(
-            there.learner.candidates.inputs_at(slice(None)), here.session.pool.X
+            there.read_learner().candidates.inputs_at(slice(None)), here.read_session().pool.X
         )
 
 
@@ -232,7 +235,7 @@ def test_pages_show_candidates_in_files_or_say_that_they_are_many(
         for kind in ("rows", "why", "measured"):
             work(kind)
         assert context.results.rows("screen", ["c00003"])["c00003"]["id"] == "c00003"
-        assert context.results.rows_after("screen") == campaign.ledger.seq
+        assert context.results.rows_after("screen") == campaign.read_ledger().seq
         assert len(work("near", id="c00200")) == 3
         assert work("effect", input="x0")["over"] == 200
         assert work("map", x="x0", y="x1")["points"]

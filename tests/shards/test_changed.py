@@ -158,10 +158,10 @@ def test_a_campaign_of_0_2_notices_from_its_first_opening_on(folder, tmp_path, m
         (place / ".weal-folder").unlink()
         (place / "index.json").write_text('{"version": 1}')
     with campaign_on(folder, tmp_path) as campaign:
-        campaign.session.pool.candidates.row("c00150")
+        campaign.read_session().pool.candidates.row("c00150")
     rewritten(folder / "part-001.parquet")
     with campaign_on(folder, tmp_path) as campaign, pytest.raises(ChangedShard, match=CHANGED):
-        campaign.session.pool.candidates.row("c00150")
+        campaign.read_session().pool.candidates.row("c00150")
 
 
 def test_an_index_is_not_adopted_for_a_file_that_was_written_since(folder, tmp_path):

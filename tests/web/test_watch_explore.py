@@ -145,8 +145,8 @@ def test_rows_that_cannot_be_asked_for_are_refused_and_none_is_taken(labelled):
         ):
             with pytest.raises(error):
                 campaign.ask_for(ids)
-        assert set(campaign.ledger.leases) == {"A-20", "A-21"}
-        before = campaign.learner.state.log_omega.tolist()
+        assert set(campaign.read_ledger().leases) == {"A-20", "A-21"}
+        before = campaign.read_learner().state.log_omega.tolist()
     with weal.open_campaign("steel", labelled) as again:
-        assert again.learner.state.log_omega.tolist() == before
+        assert again.read_learner().state.log_omega.tolist() == before
         assert again.ask() not in ("A-20", "A-21", "A-25")

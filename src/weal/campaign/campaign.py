@@ -1,19 +1,12 @@
-"""A campaign: a table of candidates and its labels, kept as events in a store.
+"""The facade of a campaign: candidates and labels, kept as events in a store.
 
     with weal.open_campaign("alloys", store="sqlite:///weal.db") as campaign:
         ids = campaign.ask(4)
         campaign.tell(ids[0], 312.5, by="mk", note="batch 7")
 
-Every change is one transaction of the store: when a method returns, it is on disk. What is asked
-comes from a learner that has been through the events (`replay`), and is made when it is needed:
-`tell`, `skip` and `withdraw` read neither the candidates nor a model, and this module imports no
-numerics.
-
-What can be looked at of a campaign: rows and why they were asked, status, tables, pictures.
-
-Nothing here changes the campaign; what does is in `campaign`. Imports no numerics.
-
-Open a campaign, or make it: the way in for programs and for the command line.
+Every change is one transaction of the store: when a method returns, it is on disk. `ask` replays
+the events through a learner (`replay`); `tell`, `skip` and `withdraw` read neither the candidates
+nor a model, and this module imports no numerics. `open_campaign` opens a campaign, or makes it.
 """
 
 import getpass
@@ -26,8 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast, overload
 
 from weal.campaign import id_lookup, rules
 from weal.campaign.config import check_changes, check_together
+from weal.campaign.events import settings_body
 from weal.campaign.label_input import distinct, entries, names
-from weal.campaign.ledger import EVENT_BODY_VERSION
 from weal.campaign.log import CampaignLog
 from weal.campaign.plausibility import (
     Implausible,
@@ -55,8 +48,54 @@ if TYPE_CHECKING:
     from weal.plots.axes import Plots
 
 
-class CampaignView(CampaignLog):
-    """A campaign that is open, looked at."""
+class TellResult(NamedTuple):
+    """What came of labels that were told."""
+
+    seq: int  # number of the event that holds the last of them
+    new: int  # labels that were not there yet
+    doubts: tuple[str, ...] = ()  # on labels that may be wrong, with the command that corrects them
+    reasons: tuple[tuple[str, Implausible], ...] = ()  # the same: id and reason
+    superseded: tuple[str, ...] = ()  # of a retry: labels that were corrected or withdrawn since
+
+
+class Campaign(CampaignLog):
+    """Candidates and labels that outlive the program; `weal.open_campaign` opens one.
+
+    Every change is one transaction of the store: when a method returns, it is on disk. Use it in a
+    ``with`` block, or `close` it.
+
+    Parameters
+    ----------
+    name : str
+        Of the campaign.
+    store : Store
+        Where it is kept, opened.
+    who : str
+        Who is at work, where a method is not told otherwise.
+    scheduler : str, distributed.Client or None
+        Who does passes over candidates in files; see `ActiveLearner`.
+    progress : function or None
+        Called with what is being done, how many rows are done, and of how many.
+
+    Raises
+    ------
+    UnknownCampaign
+        Where the store has none of that name.
+
+    See Also
+    --------
+    open_campaign : Opens a campaign by the name of its store, or makes it.
+
+    Examples
+    --------
+    >>> import pandas as pd, weal
+    >>> pool = pd.DataFrame({"temp": [20, 80, 140, 200]}, index=["a", "b", "c", "d"])
+    >>> with weal.open_campaign("demo", "memory:", pool=pool, by="ann") as campaign:
+    ...     ids = campaign.ask(2)
+    ...     number = campaign.tell(ids, [312.5, 340.0], note="batch 7")
+    ...     print(campaign)
+    <Campaign 'demo': 4 candidates, 2 labels; memory:>
+    """
 
     def __repr__(self) -> str:
         from weal.campaign.status_text import line
@@ -100,7 +139,7 @@ class CampaignView(CampaignLog):
         """
         from weal.campaign.suggestions import explain
 
-        session = self.session
+        session = self.read_session()
         leases = session.ledger.leases
         if ids is None:
             return explain(session, session.ledger.open_leases(self.store.now()))
@@ -142,9 +181,9 @@ class CampaignView(CampaignLog):
 
         [found] = names([name])
         try:
-            return candidate_report(self.session, self._events, found, self.store.now())
+            return candidate_report(self.read_session(), self._events, found, self.store.now())
         except UnknownId as error:
-            raise self._meant(error) from None
+            raise self._suggest_ids(error) from None
 
     def far_inputs(self, table: Any) -> list[str]:
         """Which inputs of new candidates lie far outside what is there.
@@ -161,7 +200,7 @@ class CampaignView(CampaignLog):
         """
         from weal.campaign.creation import far_inputs
 
-        return far_inputs(self.session.pool.plan, table, self.inputs_there())
+        return far_inputs(self.read_session().pool.plan, table, self.inputs_there())
 
     def inputs_there(self) -> Any:
         """The inputs (S, d) of the candidates, or of those that stand for all that are in files.
@@ -171,7 +210,7 @@ class CampaignView(CampaignLog):
         array (S, d)
             By the plan of the campaign.
         """
-        session = self.session
+        session = self.read_session()
         candidates, seed = session.state.candidates, session.state.settings.seed
         return candidates.inputs_at(candidates.summary_positions(seed))
 
@@ -204,10 +243,10 @@ class CampaignView(CampaignLog):
         from weal.campaign import status_cache
         from weal.campaign.status import status
 
-        now = self.store.now()
-        if (kept := status_cache.read(self.store, self.ledger, goal, now)) is not None:
+        now, ledger = self.store.now(), self.read_ledger()
+        if (kept := status_cache.read(self.store, ledger, goal, now)) is not None:
             return kept
-        session = self.session
+        session = self.replay_session()
         found = status(session, goal, now, progress)
         with suppress(WealError):  # advice for next time may fail
             session.keep()
@@ -225,7 +264,7 @@ class CampaignView(CampaignLog):
         """
         from weal.campaign.status import find_suspects
 
-        return list(find_suspects(self.session).labels)
+        return list(find_suspects(self.read_session()).labels)
 
     def contradictions(self) -> "list[Contradiction]":
         """Labels that count although the others contradict them; nothing is changed.
@@ -241,7 +280,7 @@ class CampaignView(CampaignLog):
         """
         from weal.campaign.contradiction_report import contradicted
 
-        return list(contradicted(self.session))
+        return list(contradicted(self.read_session()))
 
     @property
     def plot(self) -> "Plots":
@@ -252,7 +291,7 @@ class CampaignView(CampaignLog):
         """
         from weal.campaign.plots import plots
 
-        return plots(lambda: self.session)
+        return plots(self.read_session)
 
     def to_frame(self, what: str = "labels") -> "pandas.DataFrame":
         """A table of labels, predictions, candidates or events.
@@ -433,62 +472,13 @@ class CampaignView(CampaignLog):
         """
         from weal.campaign.export import check_worksheet, write_worksheet
 
-        place, created = check_worksheet(to, force), self.created
+        place = check_worksheet(to, force)
         rows = self.asked(None if ids is None else distinct(ids))
         if not rows:
             raise ValueError(f"no row of {self.name} is out: ask for some first")
-        write_worksheet(rows, created["plan"], created["id"], created["target"], place, force)
+        ledger = self.last_ledger  # `asked` has read it
+        write_worksheet(rows, ledger.plan, ledger.id_column, ledger.target, place, force)
         return place
-
-
-class TellResult(NamedTuple):
-    """What came of labels that were told."""
-
-    seq: int  # number of the event that holds the last of them
-    new: int  # labels that were not there yet
-    doubts: tuple[str, ...] = ()  # on labels that may be wrong, with the command that corrects them
-    reasons: tuple[tuple[str, Implausible], ...] = ()  # the same: id and reason
-    superseded: tuple[str, ...] = ()  # of a retry: labels that were corrected or withdrawn since
-
-
-class Campaign(CampaignView):
-    """Candidates and labels that outlive the program; `weal.open_campaign` opens one.
-
-    Every change is one transaction of the store: when a method returns, it is on disk. Use it in a
-    ``with`` block, or `close` it.
-
-    Parameters
-    ----------
-    name : str
-        Of the campaign.
-    store : Store
-        Where it is kept, opened.
-    who : str
-        Who is at work, where a method is not told otherwise.
-    scheduler : str, distributed.Client or None
-        Who does passes over candidates in files; see `ActiveLearner`.
-    progress : function or None
-        Called with what is being done, how many rows are done, and of how many.
-
-    Raises
-    ------
-    UnknownCampaign
-        Where the store has none of that name.
-
-    See Also
-    --------
-    open_campaign : Opens a campaign by the name of its store, or makes it.
-
-    Examples
-    --------
-    >>> import pandas as pd, weal
-    >>> pool = pd.DataFrame({"temp": [20, 80, 140, 200]}, index=["a", "b", "c", "d"])
-    >>> with weal.open_campaign("demo", "memory:", pool=pool, by="ann") as campaign:
-    ...     ids = campaign.ask(2)
-    ...     number = campaign.tell(ids, [312.5, 340.0], note="batch 7")
-    ...     print(campaign)
-    <Campaign 'demo': 4 candidates, 2 labels; memory:>
-    """
 
     @overload
     def ask(
@@ -568,7 +558,7 @@ class Campaign(CampaignView):
         """
         from weal.campaign.suggestions import ask
 
-        ids = ask(self, n, by or self.who, lease, check, key)
+        ids = ask(self, self.read_ledger(), n, by or self.who, lease, check, key)
         return ids[0] if n is None else ids
 
     def ask_for(self, ids: Any, *, by: str | None = None, lease: Any = None) -> list[str]:
@@ -759,8 +749,8 @@ class Campaign(CampaignView):
             raise ValueError("there is no label to tell")
         found: list[LabelDecision] = []
 
-        def decide(book: Transaction) -> list[Draft]:
-            found[:] = rules.decide_labels(book, entries, by or self.who, replace, repeat, key)
+        def decide(tx: Transaction) -> list[Draft]:
+            found[:] = rules.decide_labels(tx, entries, by or self.who, replace, repeat, key)
             return [one.draft for one in found if one.draft]
 
         events = self.transact(decide)
@@ -775,7 +765,7 @@ class Campaign(CampaignView):
         first: list[tuple[str, Implausible]] = []
         if any(one.needs_range for one in found):
             with suppress(WealError):  # the labels are saved: the warning may fail
-                found, first = judge_first_labels(self.ledger, found)
+                found, first = judge_first_labels(self.read_ledger(), found)
         return [*((one.entry.id, one.implausible) for one in found if one.implausible), *first]
 
     def tell_file(self, source: Any, **how: Any) -> "ResultsImport":
@@ -925,11 +915,11 @@ class Campaign(CampaignView):
         >>> campaign = weal.open_campaign("demo", "memory:", pool=pool, by="ann")
         >>> number = campaign.tell("a", 312.5)
         >>> campaign.withdraw("a", note="wrong sample")
-        >>> campaign.ledger.n_labels
+        >>> campaign.read_ledger().n_labels
         0
         """
         found, who = distinct(ids), by or self.who
-        self.transact(lambda book: rules.withdrawn(book, found, who, note))
+        self.transact(lambda tx: rules.withdrawn(tx, found, who, note))
 
     def add(self, pool: Any, *, by: str | None = None) -> int:
         """Add candidates, read as the first ones were.
@@ -962,21 +952,22 @@ class Campaign(CampaignView):
         from weal.campaign.candidate_files import is_in_files
         from weal.campaign.creation import add, add_files
 
-        created = self.created
-        if self.ledger.shards:
-            there = cast("FileCandidates", self.session.pool)
-            return add_files(self.store, self.ledger, created, pool, there, by or self.who)
+        session = self.read_session()
+        ledger = session.ledger
+        if ledger.shards:
+            there = cast("FileCandidates", session.pool)
+            return add_files(self.store, ledger, pool, there, by or self.who)
         if is_in_files(pool):
             raise ValueError(
                 f"the candidates of {self.name!r} are in its store: add one file or frame at a "
                 "time, or begin a campaign with the pattern or folder"
             )
-        if not created["numbered"]:
+        if not ledger.numbered:
             from weal.tables.frames import with_ids  # numpy
 
-            pool, _ = with_ids(pool, None, wanted=created["id"])
-        like = self.session.state.candidates.inputs_at(slice(None))
-        return add(self.store, self.ledger, created, pool, like, by or self.who)
+            pool, _ = with_ids(pool, None, wanted=ledger.id_column)
+        like = session.state.candidates.inputs_at(slice(None))
+        return add(self.store, ledger, pool, like, by or self.who)
 
     def hide(self, on: bool = True, *, by: str | None = None) -> None:
         """Leave the campaign out of lists, or bring it back; nothing is deleted.
@@ -988,11 +979,9 @@ class Campaign(CampaignView):
         by : str or None
             Who is at work; None: who opened the campaign.
         """
-        draft = Draft(
-            "settings", {"v": EVENT_BODY_VERSION, "changes": {"hidden": on}}, who=by or self.who
-        )
-        is_so = bool(self.ledger.settings.get("hidden")) == on
-        self.store.transact(self.name, lambda book: [] if is_so else [draft])
+        draft = Draft("settings", settings_body({"hidden": on}), who=by or self.who)
+        is_so = bool(self.read_ledger().settings.get("hidden")) == on
+        self.transact(lambda _: [] if is_so else [draft])
 
     def change(self, *, by: str | None = None, **settings: Any) -> None:
         """Change settings.
@@ -1017,14 +1006,13 @@ class Campaign(CampaignView):
         >>> pool = pd.DataFrame({"temp": [20, 80, 140, 200]}, index=["a", "b", "c", "d"])
         >>> campaign = weal.open_campaign("demo", "memory:", pool=pool, by="ann")
         >>> campaign.change(goal=5.0, lease="3d")
-        >>> campaign.ledger.settings["goal"]
+        >>> campaign.read_ledger().settings["goal"]
         5.0
         """
         changes = check_changes(settings)
-        check_together({**self.ledger.settings, **changes})
-        body = {"v": EVENT_BODY_VERSION, "changes": changes}
-        draft = Draft("settings", body, who=by or self.who)
-        self.store.transact(self.name, lambda book: [draft])
+        check_together({**self.read_ledger().settings, **changes})
+        draft = Draft("settings", settings_body(changes), who=by or self.who)
+        self.transact(lambda _: [draft])
 
 
 def open_campaign(
@@ -1102,7 +1090,7 @@ def open_campaign(
     ... ) as campaign:
     ...     ids = campaign.ask(4)
     ...     number = campaign.tell(ids[0], alloys.measure(ids[0]), by="mk", note="batch 7")
-    ...     campaign.ledger.n_labels
+    ...     campaign.read_ledger().n_labels
     13
     """
     check_scheduler(scheduler)

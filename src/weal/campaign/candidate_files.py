@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from weal.campaign.events import EVENT_BODY_VERSION
 from weal.campaign.label_input import entry
-from weal.campaign.ledger import EVENT_BODY_VERSION, Ledger
+from weal.campaign.ledger import Ledger
 from weal.campaign.rules import LabelInput, told_body
 from weal.errors import UnknownId
 from weal.learner.candidates import MAX_CANDIDATES_WITHOUT_SAMPLE, SAMPLE_CANDIDATES
@@ -188,14 +189,14 @@ def begin(
     return NewFileCampaign(replace(plan, target=target), table, drafts, there)
 
 
-def more(created: Mapping[str, Any], source: Any, who: str, before: FileCandidates) -> list[Draft]:
+def more(ledger: Ledger, source: Any, who: str, before: FileCandidates) -> list[Draft]:
     """Files that are added to a campaign in files; refused where an id is there already."""
     columns = list(before.pieces[0].columns)
-    id_column = None if created["numbered"] else created["id"]
+    id_column = None if ledger.numbered else ledger.id_column
     pool = _open_dataset(source, id_column, columns, None)
     grown = replace(before, pieces=(*before.pieces, pool), made={})
     all_of_them = grown.candidates.dataset  # the index of all ids finds those that repeat
-    return _drafts(pool.with_sums(all_of_them.sums), created["target"], who, before.progress)
+    return _drafts(pool.with_sums(all_of_them.sums), ledger.target, who, before.progress)
 
 
 def existing_ids(pool: FileCandidates, ids: Iterable[str]) -> set[str]:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from weal.campaign.ledger import Ledger, LedgerLabel
+from weal.campaign.events import LedgerLabel
+from weal.campaign.ledger import Ledger
 from weal.campaign.session import Session
 from weal.diagnostics.explanation import Neighbour, neighbours, sentences, usual_sd
 from weal.errors import UnknownId

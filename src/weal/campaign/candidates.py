@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 def read_ids(store: Store, name: str, id_column: str) -> list[str]:
     """The ids of all candidates, in order."""
-    parts = (parquet_to_table(data, [id_column]) for data in store.chunks(name))
+    parts = (parquet_to_table(data, [id_column]) for data in store.read_chunks(name))
     return [str(one) for part in parts for one in part.cells(id_column)]
 
 
 def read_columns(store: Store, name: str) -> tuple[str, ...]:
     """The names of the columns that candidates came with."""
-    parts = (parquet_to_table(data) for data in store.chunks(name))
+    parts = (parquet_to_table(data) for data in store.read_chunks(name))
     return tuple(dict.fromkeys(column for part in parts for column in part.columns))
 
 
@@ -38,7 +38,7 @@ def read_rows(
     """The original cells of these candidates in these columns, by id."""
     found: dict[str, dict[str, object]] = {}
     wanted = [id_column, *(column for column in columns if column != id_column)]
-    for part in (parquet_to_table(data, wanted) for data in store.chunks(name)):
+    for part in (parquet_to_table(data, wanted) for data in store.read_chunks(name)):
         at = [n for n, one in enumerate(part.cells(id_column)) if one in ids]
         some = part.take(at)
         cells = [some.cells(column) for column in some.columns]
@@ -143,7 +143,7 @@ class CampaignCandidates:
 def read_pool(store: Store, ledger: Ledger) -> CampaignCandidates:
     """The candidates of a campaign, by its plan."""
     plan = TablePlan.from_json(ledger.plan)
-    parts = tuple(parquet_to_table(data) for data in store.chunks(ledger.name))
+    parts = tuple(parquet_to_table(data) for data in store.read_chunks(ledger.name))
     ids = [str(name) for part in parts for name in part.cells(plan.id_column)]
     cost = ledger.settings.get("cost")
     costs = [column_costs(part, plan.id_column, cost) for part in parts]

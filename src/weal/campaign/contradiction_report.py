@@ -19,7 +19,8 @@ from hashlib import blake2b
 import numpy as np
 
 from weal.campaign.candidates import CampaignCandidates
-from weal.campaign.ledger import Ledger, LedgerLabel
+from weal.campaign.events import LedgerLabel
+from weal.campaign.ledger import Ledger
 from weal.campaign.session import Session
 from weal.diagnostics.contradictions import Contradiction, contradictions
 from weal.errors import WealError
@@ -91,13 +92,13 @@ def contradicted(session: Session) -> tuple[Contradiction, ...]:
     data = {"of": mark, "found": [asdict(one) for one in found]}
     with suppress(WealError):  # advice only: a store that cannot keep it still has it
         text = json.dumps(data).encode()
-        session.store.keep_snapshot(ledger.name, KIND, ledger.seq, ledger.hash, text)
+        session.store.write_snapshot(ledger.name, KIND, ledger.seq, ledger.hash, text)
     return found
 
 
 def _kept(session: Session, mark: str) -> tuple[Contradiction, ...] | None:
     """What was kept, if it is of these labels."""
-    kept = session.store.snapshot(session.ledger.name, KIND)
+    kept = session.store.read_snapshot(session.ledger.name, KIND)
     if kept is None:
         return None
     try:

@@ -18,8 +18,9 @@ import numpy as np
 from weal.campaign.candidate_files import FileCandidates, begin, is_in_files, more, whole_table
 from weal.campaign.candidates import column_costs
 from weal.campaign.config import DEFAULTS, check_settings, check_together
+from weal.campaign.events import EVENT_BODY_VERSION
 from weal.campaign.label_input import entry
-from weal.campaign.ledger import EVENT_BODY_VERSION, Ledger
+from weal.campaign.ledger import Ledger
 from weal.campaign.rules import LabelInput, told_body
 from weal.core.arrays import Array
 from weal.core.scaling import location_scale
@@ -130,33 +131,26 @@ def _created_event(
     return Draft("created", body, who=who)
 
 
-def add_files(
-    store: Store,
-    ledger: Ledger,
-    created: Mapping[str, Any],
-    source: Any,
-    pool: FileCandidates,
-    who: str,
-) -> int:
+def add_files(store: Store, ledger: Ledger, source: Any, pool: FileCandidates, who: str) -> int:
     """Add files to a campaign whose candidates are in files; how many rows they have."""
-    drafts = more(created, source, who, pool)
-    store.transact(ledger.name, lambda book: drafts)
-    return int(drafts[0].body["rows"])
+    drafts = more(ledger, source, who, pool)
+    store.transact(ledger.name, lambda tx: drafts)
+    rows = drafts[0].body["rows"]
+    assert isinstance(rows, int)
+    return rows
 
 
-def add(
-    store: Store, ledger: Ledger, created: Mapping[str, Any], source: Any, like: Array, who: str
-) -> int:
+def add(store: Store, ledger: Ledger, source: Any, like: Array, who: str) -> int:
     """Add candidates to a campaign whose inputs so far are `like` (U, d); how many there were."""
-    id_column, target = created["id"], created["target"]
+    id_column, target = ledger.id_column, ledger.target
     strict = strict_columns(target, {one["name"]: one["kind"] for one in ledger.plan["columns"]})
-    table = _table(source, id_column, ledger.rows if created["numbered"] else None, strict)
+    table = _table(source, id_column, ledger.rows if ledger.numbered else None, strict)
     refuse_far(encode(TablePlan.from_json(ledger.plan), table), like, table.cells(id_column))
     column_costs(table, id_column, ledger.settings.get("cost"))
     chunks = _chunks(table, id_column)
 
-    def decide(book: Transaction) -> Sequence[Draft]:
-        first = book.next_chunk()
+    def decide(tx: Transaction) -> Sequence[Draft]:
+        first = tx.count_chunks()
         return [*_added_events(chunks, first, who), *_label_events(table, id_column, target, who)]
 
     store.transact(ledger.name, decide, chunks)

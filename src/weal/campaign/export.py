@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weal.campaign.ledger import LedgerLabel
+from weal.campaign.events import LedgerLabel
 from weal.campaign.predict import check_model, frame_of
 from weal.campaign.session import Session
 from weal.core.arrays import Array
@@ -41,7 +41,7 @@ from weal.tables.spreadsheet_escaping import escape
 from weal.tables.table_writer import check_place, new_table_file, save_sheet, write
 
 if TYPE_CHECKING:
-    from weal.campaign.campaign import CampaignView
+    from weal.campaign.campaign import Campaign
     from weal.campaign.suggestions import LeasedRow
 
 
@@ -119,7 +119,7 @@ EXPORT_TABLES = ("labels", "predictions", "candidates", "events")
 PREDICTED_AT_A_TIME = 20_000  # candidates that are predicted at a time
 
 
-def frame(campaign: "CampaignView", what: str = "labels") -> Any:
+def frame(campaign: "Campaign", what: str = "labels") -> Any:
     """A pandas frame of labels, predictions, candidates or events."""
     if what not in _FRAMES:
         raise ValueError(f"there is no table of {what!r}; there are {', '.join(EXPORT_TABLES)}")
@@ -127,7 +127,7 @@ def frame(campaign: "CampaignView", what: str = "labels") -> Any:
 
 
 def export(
-    campaign: "CampaignView", what: str, path: str | os.PathLike[str], *, force: bool = False
+    campaign: "Campaign", what: str, path: str | os.PathLike[str], *, force: bool = False
 ) -> int:
     """Write such a table to a file, whole or not at all; returns its number of rows.
 
@@ -137,7 +137,7 @@ def export(
         return _write_prediction_folder(campaign, path, force)
     place = check_place(path, force)
     if what == "predictions":
-        check_model(campaign.session.state)
+        check_model(campaign.read_session().state)
     table = frame(campaign, what)
     write(table, place, force)
     return len(table)
@@ -150,11 +150,12 @@ def _is_folder(path: str | os.PathLike[str]) -> bool:
 
 
 def _write_prediction_folder(
-    campaign: "CampaignView", path: str | os.PathLike[str], force: bool
+    campaign: "Campaign", path: str | os.PathLike[str], force: bool
 ) -> int:
     """Predictions as a folder of Parquet files, a shard at a time."""
-    session, told = campaign.session, campaign.ledger.labels
-    state, known = session.state, {name: _mean_label(told[name]) for name in told}
+    session = campaign.read_session()
+    state, told = session.state, session.ledger.labels
+    known = {name: _mean_label(told[name]) for name in told}
     if not state.candidates.in_shards:
         raise ValueError(f"{path} is a folder, for candidates in many files; name a file")
     if not state.fitted:
@@ -182,8 +183,8 @@ def _mean_label(labels: Sequence[LedgerLabel]) -> float:
     return float(np.mean([told.y for told in labels]))
 
 
-def _labels(campaign: "CampaignView") -> dict[str, Any]:
-    told = campaign.ledger.told()
+def _labels(campaign: "Campaign") -> dict[str, Any]:
+    told = campaign.read_ledger().told()
     return {
         "id": [one.id for one in told],
         "label": [one.y for one in told],
@@ -200,8 +201,9 @@ def _note(note: Any) -> str | None:
     return note if note is None or isinstance(note, str) else json.dumps(note)
 
 
-def _predictions(campaign: "CampaignView") -> dict[str, Any]:
-    session, labels = campaign.session, campaign.ledger.labels
+def _predictions(campaign: "Campaign") -> dict[str, Any]:
+    session = campaign.read_session()
+    labels = session.ledger.labels
     where = "write them to a folder: --what predictions --to predictions/"
     session.pool.refuse_many("predictions", where)
     known = {name: _mean_label(labels[name]) for name in labels}
@@ -231,11 +233,11 @@ def _predict_candidates(session: Session) -> Array:
     return np.concatenate([model.summary(block, INTERVAL_LEVEL, U) for block in blocks], axis=1)
 
 
-def _candidates(campaign: "CampaignView") -> dict[str, Any]:
-    return campaign.session.pool.columns()
+def _candidates(campaign: "Campaign") -> dict[str, Any]:
+    return campaign.read_session().pool.columns()
 
 
-def _events(campaign: "CampaignView") -> dict[str, Any]:
+def _events(campaign: "Campaign") -> dict[str, Any]:
     events = campaign.events()
     return {
         "number": [event.seq for event in events],
@@ -249,7 +251,7 @@ def _events(campaign: "CampaignView") -> dict[str, Any]:
     }
 
 
-_FRAMES: dict[str, Callable[["CampaignView"], dict[str, Any]]] = {
+_FRAMES: dict[str, Callable[["Campaign"], dict[str, Any]]] = {
     "labels": _labels,
     "predictions": _predictions,
     "candidates": _candidates,

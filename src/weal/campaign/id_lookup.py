@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from difflib import SequenceMatcher, get_close_matches
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from weal.errors import UnknownId
 from weal.store.events import Event
@@ -19,96 +19,105 @@ from weal.store.protocol import Decide, Transaction
 
 if TYPE_CHECKING:
     from weal.campaign.candidate_files import FileCandidates
+    from weal.campaign.ledger import Ledger
     from weal.campaign.log import CampaignLog
 
 
 @dataclass(frozen=True, slots=True)
-class WiderBook:
-    """A book that knows more candidates: those that stay in files, and those with events."""
+class FileTransaction:
+    """A transaction whose candidates include those in files, and those with events."""
 
-    book: Transaction
-    elsewhere: Callable[[set[str]], set[str]]
+    inner: Transaction
+    find_in_files: Callable[[set[str]], set[str]]
 
     @property
     def last(self) -> int:
         """Number of the last event."""
-        return self.book.last
+        return self.inner.last
+
+    @property
+    def hash(self) -> str:
+        """Hash of the last event."""
+        return self.inner.hash
 
     @property
     def now(self) -> datetime:
         """The store's clock."""
-        return self.book.now
+        return self.inner.now
 
-    def of(self, ids: Iterable[str]) -> list[Event]:
+    def events_of(self, ids: Iterable[str]) -> list[Event]:
         """All events of these ids."""
-        return self.book.of(ids)
+        return self.inner.events_of(ids)
 
-    def known(self, ids: Iterable[str]) -> set[str]:
-        """Which of these are candidates."""
+    def existing_ids(self, ids: Iterable[str]) -> set[str]:
+        """The ids of candidates among these."""
         wanted = set(ids)
-        found = self.book.known(wanted) | {str(event.id) for event in self.book.of(wanted)}
-        return found | self.elsewhere(wanted - found)
+        found = self.inner.existing_ids(wanted) | {
+            str(event.id) for event in self.inner.events_of(wanted)
+        }
+        return found | self.find_in_files(wanted - found)
 
-    def by_key(self, key: str) -> Event | None:
-        """The event that a client wrote under this key."""
-        return self.book.by_key(key)
+    def events_by_keys(self, keys: Iterable[str]) -> list[Event]:
+        """The events with these idempotency keys."""
+        return self.inner.events_by_keys(keys)
 
-    def by_keys(self, keys: Iterable[str]) -> list[Event]:
-        """The events that clients wrote under these keys."""
-        return self.book.by_keys(keys)
+    def events_between(self, first: int, last: int) -> list[Event]:
+        """The events with the numbers `first` to `last`."""
+        return self.inner.events_between(first, last)
 
-    def between(self, first: int, last: int) -> list[Event]:
-        """The events with these numbers and those between them."""
-        return self.book.between(first, last)
-
-    def next_chunk(self) -> int:
+    def count_chunks(self) -> int:
         """The number that the next chunk will have."""
-        return self.book.next_chunk()
+        return self.inner.count_chunks()
 
 
 def transact(campaign: "CampaignLog", decide: Decide) -> tuple[Event, ...]:
-    """Write what `decide` answers; ids that stay in files are looked up in their index."""
+    """Write the events that `decide` returns; ids in files are looked up in their index."""
     try:
         return campaign.store.transact(campaign.name, decide)
     except UnknownId:
-        if not campaign.ledger.shards:
+        ledger = campaign.read_ledger()
+        if not ledger.shards:
             raise
-    here = lambda ids: _in_files(campaign, ids)  # noqa: E731
-    return campaign.store.transact(campaign.name, lambda book: decide(WiderBook(book, here)))
+    find = lambda ids: _find_in_files(campaign, ledger, ids)  # noqa: E731
+    return campaign.store.transact(
+        campaign.name, lambda inner: decide(FileTransaction(inner, find))
+    )
 
 
 def existing_ids(campaign: "CampaignLog", ids: set[str]) -> set[str]:
-    """Which of these are ids of candidates."""
-    found = campaign.store.known(campaign.name, ids)
-    if len(found) == len(ids) or not campaign.ledger.shards:
+    """The ids of candidates among these."""
+    found = campaign.store.existing_ids(campaign.name, ids)
+    if len(found) == len(ids) or not (ledger := campaign.read_ledger()).shards:
         return found
-    return found | _in_files(campaign, ids - found)
+    return found | _find_in_files(campaign, ledger, ids - found)
 
 
 def candidate_ids(campaign: "CampaignLog") -> list[str]:
     """The ids of all candidates, in order; ValueError where files have too many."""
-    if not campaign.ledger.shards:
+    ledger = campaign.read_ledger()
+    if not ledger.shards:
         from weal.campaign.candidates import read_ids
 
-        return read_ids(campaign.store, campaign.name, campaign.created["id"])
-    pool = _pool(campaign)
+        return read_ids(campaign.store, campaign.name, ledger.id_column)
+    pool = _file_candidates(campaign, ledger)
     pool.refuse_many("ids")
     return [str(name) for name in pool.ids[:]]
 
 
 def near_ids(campaign: "CampaignLog") -> list[str]:
-    """Ids among which one may be meant that is written in another way; none of many in files."""
-    ledger = campaign.ledger
+    """Ids to compare a misspelt id with; none if too many are in files."""
+    ledger = campaign.read_ledger()
     return [] if ledger.shards and ledger.rows > MAX_IDS_COMPARED else candidate_ids(campaign)
 
 
 def columns(campaign: "CampaignLog") -> tuple[str, ...]:
     """The names of the columns that candidates came with."""
-    if not campaign.ledger.shards:
+    ledger = campaign.read_ledger()
+    if not ledger.shards:
         from weal.campaign.candidates import read_columns
 
         return read_columns(campaign.store, campaign.name)
-    first = _pool(campaign).pieces[0]
+    first = _file_candidates(campaign, ledger).pieces[0]
     own = [first.id_column] if first.id_column else []
     return (*own, *first.columns)
 
@@ -117,28 +126,29 @@ def rows(
     campaign: "CampaignLog", ids: Collection[str], columns: Collection[str]
 ) -> dict[str, dict[str, Any]]:
     """The original cells of these candidates, in these columns at least, by id."""
-    if not campaign.ledger.shards:
+    ledger = campaign.read_ledger()
+    if not ledger.shards:
         from weal.campaign.candidates import read_rows
 
-        return read_rows(campaign.store, campaign.name, campaign.created["id"], ids, columns)
-    pool = _pool(campaign)
-    return pool.cells(sorted(_in_files(campaign, set(ids))))
+        return read_rows(campaign.store, campaign.name, ledger.id_column, ids, columns)
+    pool = _file_candidates(campaign, ledger)
+    return pool.cells(sorted(_find_in_files(campaign, ledger, set(ids))))
 
 
-def _in_files(campaign: "CampaignLog", ids: set[str]) -> set[str]:
+def _find_in_files(campaign: "CampaignLog", ledger: "Ledger", ids: set[str]) -> set[str]:
     from weal.campaign.candidate_files import existing_ids
 
-    return existing_ids(_pool(campaign), ids)
+    return existing_ids(_file_candidates(campaign, ledger), ids)
 
 
-def _pool(campaign: "CampaignLog") -> "FileCandidates":
-    """The candidates in files: those at hand, else opened."""
+def _file_candidates(campaign: "CampaignLog", ledger: "Ledger") -> "FileCandidates":
+    """The candidates in files: those of the session if it has them, else opened now."""
     from weal.campaign.candidate_files import read_shard_pool
 
-    there: FileCandidates | None = campaign.pool_at_hand
-    if there is not None and there.rows == campaign.ledger.rows:
-        return there
-    return read_shard_pool(campaign.store, campaign.ledger)
+    there = campaign.loaded_pool
+    if there is not None and there.rows == ledger.rows:
+        return cast("FileCandidates", there)
+    return read_shard_pool(campaign.store, ledger)
 
 
 MAX_IDS_COMPARED = 20_000  # ids among which a letter that is wrong is looked for: it takes long

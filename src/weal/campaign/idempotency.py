@@ -79,13 +79,13 @@ def _length(lease: timedelta) -> str:
 
 
 def find_call(
-    book: Transaction, key: str, changes: Sequence[Change], is_there: Callable[[Change], bool]
+    tx: Transaction, key: str, changes: Sequence[Change], is_there: Callable[[Change], bool]
 ) -> list[Event]:
     """The events of an earlier call with this key and content; none: the key is unused.
 
     `is_there` says whether the campaign has a change as it is; it decides on calls of weal 0.2.
     """
-    events = _events_of_call(book, check_text(key, "a key", MAX_KEY), len(changes))
+    events = _events_of_call(tx, check_text(key, "a key", MAX_KEY), len(changes))
     if not events or _same(events, changes, is_there):
         return events
     raise _reused(key, events, changes)
@@ -110,16 +110,16 @@ def change_of(event: Event) -> Change:
     return Change(name, event.kind)
 
 
-def _events_of_call(book: Transaction, key: str, rows: int) -> list[Event]:
+def _events_of_call(tx: Transaction, key: str, rows: int) -> list[Event]:
     size = max(BLOCK_ROWS, rows)
-    found = book.by_keys([key, *_numbered(key, 0, size)])
+    found = tx.events_by_keys([key, *_numbered(key, 0, size)])
     if own := [event for event in found if event.key == key]:
         count = own[0].body.get("call", {}).get("events", 1)
-        return book.between(own[0].seq, own[0].seq + count - 1)
+        return tx.events_between(own[0].seq, own[0].seq + count - 1)
     found = block = [event for event in found if "call" not in event.body]  # else of another key
     first = size
     while block:
-        block = book.by_keys(_numbered(key, first, first + size))
+        block = tx.events_by_keys(_numbered(key, first, first + size))
         found, first = [*found, *block], first + size
     return found
 
@@ -183,9 +183,9 @@ def _content(rows: int, others: "Counter[Change]", there: int = 0) -> str:
     return f"{count} with {'; '.join(named[:MAX_NAMED])}{more}" if named else count
 
 
-def find_asked(book: Transaction, key: str, call: AskCall) -> list[str]:
+def find_asked(tx: Transaction, key: str, call: AskCall) -> list[str]:
     """The ids of rows that an earlier call asked for with this key; ReusedKey: another call."""
-    events = _asked(book, key)
+    events = _asked(tx, key)
     if not events:
         return []
     checks = events[0].body.get("ask", {}).get("checks", call.checks)  # not kept by weal 0.2
@@ -193,13 +193,13 @@ def find_asked(book: Transaction, key: str, call: AskCall) -> list[str]:
     return [str(event.id) for event in events]
 
 
-def check_command(book: Transaction, key: str, call: AskCall) -> None:
+def check_command(tx: Transaction, key: str, call: AskCall) -> None:
     """ReusedKey where `weal ask` was given this key with other numbers of rows, or by another.
 
     It asks for rows, and then for rows drawn at random under a key made of its own. Where it was
     killed between them, the first row says how many were still to come.
     """
-    rows, drawn = _asked(book, key), _asked(book, key_of_checks(key))
+    rows, drawn = _asked(tx, key), _asked(tx, key_of_checks(key))
     if rows:
         to_come = rows[0].body.get("ask", {}).get("checks", 0)
         _compare(key, rows, call, len(drawn) or to_come)
@@ -225,9 +225,9 @@ def key_of_checks(key: str) -> str:
     return f"{key} check"
 
 
-def _asked(book: Transaction, key: str) -> list[Event]:
+def _asked(tx: Transaction, key: str) -> list[Event]:
     found: list[Event] = []
-    while len(block := book.by_keys(ask_keys(key, len(found), BLOCK_ROWS))) == BLOCK_ROWS:
+    while len(block := tx.events_by_keys(ask_keys(key, len(found), BLOCK_ROWS))) == BLOCK_ROWS:
         found += block
     return [*found, *block]
 

@@ -1,57 +1,43 @@
-"""Where a campaign stands, without a model: the fold of its events.
+"""The ledger of a campaign: labels, leases, skipped rows and settings after its events.
 
-    labels    id -> what was told of it; several where it was measured again
-    leases    id -> who has it until when: asked, and neither told, skipped nor withdrawn since
-    skipped   ids that are not to be offered
+    labels    id -> its labels; several if the row was measured again
+    leases    id -> who has the row until when: asked, and not told, skipped or withdrawn since
+    skipped   id -> note, of rows that are not suggested
 
-A lease lapses by the clock alone, so that it stays in the ledger: `open_leases(now)` leaves lapsed
-ones out. `apply_events` never changes the ledger that it is given. Standard library only: `weal
-tell` starts no numerics.
+A lease lapses by the clock and not by an event, so that it stays in the ledger; `open_leases(now)`
+leaves lapsed leases out. `apply_events` never changes the ledger that it is given. The ledger needs
+no model and no numerics: `weal tell` starts quickly.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from weal.campaign.events import AskedBody, LedgerLabel, change_of_labels
 from weal.store.events import Event
 
-EVENT_BODY_VERSION = 1  # of the bodies that are written
 LARGEST_LABEL = 1e300  # beyond, sums, differences and intervals overflow a float
 
 
 @dataclass(frozen=True, slots=True)
-class LedgerLabel:
-    """One label."""
-
-    id: str
-    y: float
-    noise: float | None  # sd of what is known of its noise
-    seq: int
-    time: datetime
-    who: str
-    note: str | None = None
-    sure: bool = False  # never to be taken for an outlier
-
-
-@dataclass(frozen=True, slots=True)
 class Lease:
-    """A row that is out with somebody."""
+    """A row that is leased to somebody."""
 
     id: str
     who: str
     since: datetime
     until: datetime
     seq: int
-    body: Mapping[str, Any]  # of the event: what was expected, and why this row
+    body: AskedBody  # the prediction at that time, and why this row
 
 
 @dataclass(frozen=True, slots=True)
 class PredictedLabel:
-    """A label beside what was expected when its row was asked."""
+    """A label beside the prediction from the time when its row was asked."""
 
     told: LedgerLabel
-    body: Mapping[str, Any]  # mean, sd, low, high, check
+    body: AskedBody
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +50,16 @@ class Ledger:
     settings: dict[str, Any] = field(default_factory=dict)
     plan: dict[str, Any] = field(default_factory=dict)
     target: str | None = None
-    rows: int = 0
+    id_column: str = ""
+    numbered: bool = False  # whether ids are the numbers of rows
+    rows: int = 0  # candidates
     shards: tuple[dict[str, Any], ...] = ()  # candidates that stay in their files, as added
     labels: dict[str, tuple[LedgerLabel, ...]] = field(default_factory=dict)
     leases: dict[str, Lease] = field(default_factory=dict)
     skipped: dict[str, str | None] = field(default_factory=dict)  # id -> note
     foretold: list[PredictedLabel] = field(default_factory=list)
-    asked: int = 0  # rows offered so far
-    checks: int = 0  # of them for an honest test
+    asked: int = 0  # rows leased so far
+    checks: int = 0  # of them drawn at random, to test the predictions
 
     @property
     def n_labels(self) -> int:
@@ -105,15 +93,22 @@ def apply_events(ledger: Ledger, events: Iterable[Event]) -> Ledger:
     return after
 
 
-# Each of these may write into the dicts and lists of the ledger that `apply_events` has copied.
+# These functions may write into the dicts and lists of the ledger: `apply_events` has copied them.
 
 
 def _apply_created(ledger: Ledger, event: Event) -> Ledger:
     body = event.body
-    return replace(ledger, settings=body["settings"], plan=body["plan"], target=body["target"])
+    return replace(
+        ledger,
+        settings=body["settings"],
+        plan=body["plan"],
+        target=body["target"],
+        id_column=body["id"],
+        numbered=bool(body.get("numbered", False)),
+    )
 
 
-def _settings(ledger: Ledger, event: Event) -> Ledger:
+def _apply_settings(ledger: Ledger, event: Event) -> Ledger:
     return replace(ledger, settings={**ledger.settings, **event.body["changes"]})
 
 
@@ -132,35 +127,42 @@ def _apply_asked(ledger: Ledger, event: Event) -> Ledger:
     return replace(ledger, asked=ledger.asked + 1, checks=checks)
 
 
-def _apply_told(ledger: Ledger, event: Event) -> Ledger:
-    told = _label(event)
-    before = ledger.labels.get(told.id, ())
-    if before and event.body.get("confirms"):
-        ledger.labels[told.id] = tuple(mark_trusted(before, told.y, told.noise))
-        return ledger
-    if not before and (lease := ledger.leases.get(told.id)):
-        ledger.foretold.append(PredictedLabel(told, lease.body))
-    ledger.labels[told.id] = (*before, told)
-    return _close_lease_and_skip(ledger, told.id)
-
-
-def _apply_corrected(ledger: Ledger, event: Event) -> Ledger:
-    told = _label(event)
-    for n, past in enumerate(ledger.foretold):
-        if past.told.id == told.id:
-            ledger.foretold[n] = replace(past, told=told)
-    ledger.labels.pop(told.id, None)
-    ledger.labels[told.id] = (told,)
-    return _close_lease_and_skip(ledger, told.id)
-
-
-def _withdrawn(ledger: Ledger, event: Event) -> Ledger:
+def _apply_labels(ledger: Ledger, event: Event) -> Ledger:
+    """Apply an event `told`, `corrected` or `withdrawn`."""
     name = str(event.id)
-    ledger.leases.pop(name, None)
-    if not ledger.labels.pop(name, None):
-        return ledger
-    ledger.foretold[:] = [past for past in ledger.foretold if past.told.id != name]
+    before = ledger.labels.get(name, ())
+    change = change_of_labels(before, event)
+    kept = [one for one in before if one not in change.dropped]
+    after = [replace(one, sure=True) if one in change.confirmed else one for one in kept]
+    _update_predicted(ledger, name, before, change.added, event.kind)
+    if change.dropped:
+        ledger.labels.pop(name)  # a corrected label comes last
+    if labels := (*after, *change.added):
+        ledger.labels[name] = labels
+    if change.added or event.kind == "withdrawn":
+        ledger.leases.pop(name, None)
+    if change.added:
+        ledger.skipped.pop(name, None)
     return ledger
+
+
+def _update_predicted(
+    ledger: Ledger,
+    name: str,
+    before: Sequence[LedgerLabel],
+    added: Sequence[LedgerLabel],
+    kind: str,
+) -> None:
+    """Keep the first label of each row that was asked beside the prediction of that time."""
+    if kind == "told":
+        if added and not before and (lease := ledger.leases.get(name)):
+            ledger.foretold.append(PredictedLabel(added[0], lease.body))
+    elif before or added:
+        ledger.foretold[:] = [
+            replace(past, told=added[0]) if past.told.id == name else past
+            for past in ledger.foretold
+            if added or past.told.id != name
+        ]
 
 
 def _apply_skipped(ledger: Ledger, event: Event) -> Ledger:
@@ -173,32 +175,13 @@ def _apply_skipped(ledger: Ledger, event: Event) -> Ledger:
     return ledger
 
 
-def _close_lease_and_skip(ledger: Ledger, name: str) -> Ledger:
-    """A label is there: nobody has to bring it, and whoever skipped the row did not."""
-    ledger.leases.pop(name, None)
-    ledger.skipped.pop(name, None)
-    return ledger
-
-
-def mark_trusted(before: Iterable[LedgerLabel], y: float, noise: float | None) -> list[LedgerLabel]:
-    """Labels of a row, those that say the same called sure."""
-    return [replace(one, sure=True) if (one.y, one.noise) == (y, noise) else one for one in before]
-
-
-def _label(event: Event) -> LedgerLabel:
-    body = event.body
-    who = (event.seq, event.time, event.who)
-    sure = bool(body.get("sure", False))
-    return LedgerLabel(str(event.id), body["y"], body["noise"], *who, body.get("note"), sure)
-
-
 _LEDGER_TRANSITIONS = {
     "created": _apply_created,
-    "settings": _settings,
+    "settings": _apply_settings,
     "added": _apply_added,
     "asked": _apply_asked,
-    "told": _apply_told,
-    "corrected": _apply_corrected,
-    "withdrawn": _withdrawn,
+    "told": _apply_labels,
+    "corrected": _apply_labels,
+    "withdrawn": _apply_labels,
     "skipped": _apply_skipped,
 }

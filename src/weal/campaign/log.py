@@ -1,10 +1,12 @@
-"""A campaign that is open: its store, the ledger of its events, and the session that follows them.
+"""The event log of an open campaign: read on request, and the ledger and session that follow it.
 
-Nothing here changes the campaign; what does is in `campaign`. Imports no numerics.
+`CampaignLog` keeps the events that it has read. `read_ledger` and `read_session` read the new
+events of the store; no property does. A method of a campaign calls one of them once and passes the
+value on. Nothing here changes the campaign except `transact`. Imports no numerics.
 """
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Self
 
 from weal.campaign import id_lookup
 from weal.campaign.ledger import Ledger, apply_events
@@ -12,16 +14,17 @@ from weal.errors import UnknownId, WealError
 from weal.progress import Progress
 from weal.shards.executors import check_scheduler
 from weal.store.events import Event
-from weal.store.protocol import Decide, Store
+from weal.store.protocol import Decide, Store, unknown
 
 if TYPE_CHECKING:
     from weal.active_learner import ActiveLearner
+    from weal.campaign.candidates import CandidateTable
     from weal.campaign.session import Session
     from weal.model.model import Model
 
 
 class CampaignLog:
-    """What is known of a campaign, up to date with its store."""
+    """The events of a campaign, its ledger and its session."""
 
     def __init__(
         self,
@@ -29,16 +32,17 @@ class CampaignLog:
         store: Store,
         who: str = "",
         *,
-        scheduler: Any = None,
+        scheduler: object = None,
         progress: Progress | None = None,
     ) -> None:
         check_scheduler(scheduler)
+        if name not in (there := store.campaigns()):
+            raise unknown(name, there, store.url)
         self.name, self.who = name, who
         self._store: Store | None = store
         self.scheduler, self.progress = scheduler, progress  # of passes over files
-        store.head(name)  # UnknownCampaign where there is none
         self._ledger = Ledger(name)
-        self._events: list[Event] = []  # those in the ledger
+        self._events: list[Event] = []  # the events that the ledger has applied
         self._session: Session | None = None
 
     def __enter__(self) -> Self:
@@ -48,7 +52,7 @@ class CampaignLog:
         self.close()
 
     def close(self) -> None:
-        """Let the store go; all that was told is on disk already."""
+        """Close the store; every label that was told is on disk already."""
         if self._session is not None:
             self._session.executor.close()
         store, self._store = self._store, None
@@ -57,12 +61,12 @@ class CampaignLog:
 
     @property
     def closed(self) -> bool:
-        """Whether the store was let go."""
+        """Whether `close` was called."""
         return self._store is None
 
     @property
     def store(self) -> Store:
-        """Where it is kept; WealError once the campaign is closed."""
+        """The open store; WealError once the campaign is closed."""
         if self._store is None:
             raise WealError(
                 f"the campaign {self.name!r} is closed; open it again: "
@@ -70,51 +74,84 @@ class CampaignLog:
             )
         return self._store
 
-    @property
-    def ledger(self) -> Ledger:
-        """Where the campaign stands now, whoever wrote last."""
-        if events := self.store.read(self.name, self._ledger.seq):
-            self._ledger = apply_events(self._ledger, events)
-            self._events += events
+    def read_ledger(self) -> Ledger:
+        """Read the new events of the store.
+
+        Returns
+        -------
+        Ledger
+            Labels, leases, skipped rows and settings after the last event of the store.
+        """
+        self._apply(self.store.read(self.name, self._ledger.seq))
         return self._ledger
 
-    @property
-    def session(self) -> "Session":
-        """Candidates, state of the learner and its beliefs, up to date with the events."""
+    def read_session(self) -> "Session":
+        """Read the new events of the store, and replay them.
+
+        Returns
+        -------
+        Session
+            Candidates, the state of the learner and its posterior after the last event.
+        """
+        self.read_ledger()
+        return self.replay_session()
+
+    def replay_session(self) -> "Session":
+        """Replay the events that were read already.
+
+        Returns
+        -------
+        Session
+            As of `read_session`, after the last event that this object has read.
+        """
         from weal.campaign.session import Session
 
-        ledger = self.ledger
         if self._session is None:
             from weal.shards.dask_executor import choose_executor
 
-            who = choose_executor(self.scheduler), self.progress
-            self._session = Session(self.store, ledger, self._events, *who)
+            executor = choose_executor(self.scheduler)
+            self._session = Session(self.store, self._ledger, self._events, executor, self.progress)
         else:
-            self._session.update(ledger, self._events)
+            self._session.update(self._ledger, self._events)
         return self._session
 
-    @property
-    def learner(self) -> "ActiveLearner":
-        """The learner that has been through all labels; what is asked of it is kept nowhere."""
-        return self.session.learner
+    def read_learner(self) -> "ActiveLearner":
+        """Read the new events of the store, and replay them.
+
+        Returns
+        -------
+        ActiveLearner
+            After all labels. Its questions and answers are not written to the store.
+        """
+        return self.read_session().learner
+
+    def read_model(self) -> "Model":
+        """Read the new events of the store, and fit the model.
+
+        Returns
+        -------
+        Model
+            Fitted to all labels; its inputs are those of the campaign's plan.
+
+        Raises
+        ------
+        RuntimeError
+            While there are too few labels for a model.
+        """
+        return self.read_session().model
 
     @property
-    def model(self) -> "Model":
-        """The model, fitted to all labels; its inputs are those of the campaign's plan."""
-        return self.session.model
+    def last_ledger(self) -> Ledger:
+        """The ledger after the last event that this object has read or written."""
+        return self._ledger
 
     @property
-    def pool_at_hand(self) -> Any:
-        """The candidates, where the learner was needed before; else None."""
+    def loaded_pool(self) -> "CandidateTable | None":
+        """The candidates, if a session has read them already; else None."""
         return None if self._session is None else self._session.pool
 
-    @property
-    def created(self) -> dict[str, Any]:
-        """How it began: settings, plan, target and the column of the ids."""
-        return (self._events or self.store.read(self.name, 0))[0].body
-
     def events(self) -> list[Event]:
-        """All that has happened.
+        """Read all events of the campaign.
 
         Returns
         -------
@@ -124,50 +161,60 @@ class CampaignLog:
         Raises
         ------
         DamagedStore
-            Where the chain of hashes is broken.
+            If the chain of hashes is broken.
         """
         return self.store.read(self.name, 0)
 
     def known(self, ids: Iterable[str]) -> set[str]:
-        """Which of these are ids of candidates.
+        """Look up which ids belong to candidates.
 
         Parameters
         ----------
         ids : list of str
-            Ids, or what may be some.
+            Ids, or texts that may be ids.
 
         Returns
         -------
         set of str
-            Those that are.
+            The ids of candidates among them.
         """
         return id_lookup.existing_ids(self, set(ids))
 
     def transact(self, decide: Decide) -> tuple[Event, ...]:
-        """Write what is decided under the write lock; for rules of one's own.
+        """Write the events that a function decides on under the write lock.
 
         Parameters
         ----------
         decide : function
-            Gets the `Transaction` of the campaign as it is then, and returns drafts of the events.
-            It may be called again, and must do nothing but look and answer.
+            Takes the open `Transaction` and returns drafts of events. The store may call it again;
+            it must only read and return.
 
         Returns
         -------
         tuple of Event
-            As they were written.
+            The events as they were written.
 
         Raises
         ------
         UnknownId
-            Where the rule says so; the message names the id that may be meant.
+            If `decide` raises it; the message suggests an existing id.
         """
         try:
-            return id_lookup.transact(self, decide)
+            written = id_lookup.transact(self, decide)
         except UnknownId as error:
-            raise self._meant(error) from None
+            raise self._suggest_ids(error) from None
+        self._append(written)
+        return written
 
-    def _meant(self, error: UnknownId) -> UnknownId:
-        from weal.campaign.id_lookup import explain_unknown_ids
+    def _append(self, written: Sequence[Event]) -> None:
+        """Apply events that were just written, unless others wrote since the last read."""
+        if self._ledger.seq and written and written[0].seq == self._ledger.seq + 1:
+            self._apply(written)
 
-        return explain_unknown_ids(self.name, error, self.known)
+    def _apply(self, events: Sequence[Event]) -> None:
+        if events:
+            self._ledger = apply_events(self._ledger, events)
+            self._events += events
+
+    def _suggest_ids(self, error: UnknownId) -> UnknownId:
+        return id_lookup.explain_unknown_ids(self.name, error, self.known)

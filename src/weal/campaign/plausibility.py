@@ -25,6 +25,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from weal.campaign.events import PredictionBody
 from weal.campaign.ledger import Ledger
 from weal.text import number, plus_minus
 
@@ -123,9 +124,11 @@ def expected_label(ledger: Ledger, id_: str) -> ExpectedLabel | None:
     return expected_in_event(lease.body if lease else next(past, None))
 
 
-def expected_in_event(body: Mapping[str, float | None] | None) -> ExpectedLabel | None:
+def expected_in_event(body: PredictionBody | None) -> ExpectedLabel | None:
     """The prediction in the body of an event `asked`; None where there was no model."""
-    mean, low, high = (body.get(key) if body else None for key in ("mean", "low", "high"))
+    if body is None:
+        return None
+    mean, low, high = body["mean"], body["low"], body["high"]
     return None if mean is None or low is None or high is None else ExpectedLabel(mean, low, high)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from weal.campaign.candidate_files import is_in_files
 from weal.campaign.creation import InputRanges, refuse_far, strict_columns
+from weal.campaign.ledger import Ledger
 from weal.core.arrays import Array
 from weal.errors import WealError
 from weal.learner.state import State
@@ -29,7 +30,7 @@ from weal.tables.table import Table, read_table
 from weal.tables.table_writer import is_encodable
 
 if TYPE_CHECKING:
-    from weal.campaign.campaign import CampaignView
+    from weal.campaign.campaign import Campaign
 
 PREDICTION_BLOCK_ROWS = 20_000  # rows that are encoded and predicted at a time
 MAX_IDS_LOOKED_UP = 10_000  # ids that are looked for among the candidates
@@ -53,15 +54,15 @@ class RowPredictions:
 
 
 def predict(
-    campaign: "CampaignView", source: Any, id_column: str | None, level: float,
+    campaign: "Campaign", source: Any, id_column: str | None, level: float,
     sheet: str | None = None, header: int | None = None, most: int | None = None,
 ) -> RowPredictions:  # fmt: skip
     """Mean, sd and interval of each row of a table; ValueError where it has more than `most`."""
     if not 0.0 < level < 1.0:
         raise ValueError(f"level is {level!r}; it is a probability, such as 0.9")
-    session = campaign.session
+    session = campaign.read_session()
     check_model(session.state)
-    table, id_column = _read(campaign, source, id_column, sheet, header)
+    table, id_column = _read(campaign, session.ledger, source, id_column, sheet, header)
     if most is not None and len(table) > most:
         raise ValueError(
             f"{len(table):,} rows are too many to be shown: --to FILE writes their predictions"
@@ -89,11 +90,10 @@ def check_model(state: State) -> None:
 
 
 def _read(
-    campaign: "CampaignView", source: Any, id_column: str | None, sheet: str | None,
+    campaign: "Campaign", ledger: Ledger, source: Any, id_column: str | None, sheet: str | None,
     header: int | None,
 ) -> tuple[Table, str | None]:  # fmt: skip
     """The table, and the column of its ids, if it has one; checked to have all inputs."""
-    ledger, created = campaign.ledger, campaign.created
     if is_in_files(source):
         raise ValueError(f"{source} is a folder or a pattern: predict the rows of one file")
     if isinstance(source, str) and campaign.known([source]):
@@ -101,7 +101,7 @@ def _read(
             f"{source!r} is a candidate, and this takes a table: `card` has the prediction for one "
             'row (weal show), to_frame("predictions") those for all'
         )
-    wanted = created["id"] if id_column is None else str(id_column)
+    wanted = ledger.id_column if id_column is None else str(id_column)
     if id_column is None:
         source, _ = with_ids(source, None, wanted=wanted)
     kinds = {one["name"]: one["kind"] for one in ledger.plan["columns"]}
@@ -134,7 +134,7 @@ def _is(n: int) -> str:
 
 
 def _blocks(
-    campaign: "CampaignView", table: Table, ids: Sequence[str]
+    campaign: "Campaign", table: Table, ids: Sequence[str]
 ) -> Iterator[tuple[Table, Sequence[str]]]:
     """The rows, some at a time; whoever waits is told how far it is."""
     for start in range(0, len(table), PREDICTION_BLOCK_ROWS):
@@ -145,13 +145,13 @@ def _blocks(
 
 
 def _passed_over(
-    campaign: "CampaignView", plan: TablePlan, table: Table, id_column: str | None
+    campaign: "Campaign", plan: TablePlan, table: Table, id_column: str | None
 ) -> list[str]:
     """On columns of the table that predictions do not look at, and their owner may think they do.
 
     Those that the campaign knows and does not learn from were talked of when it began.
     """
-    target = campaign.ledger.target
+    target = plan.target
     own = {column.name for column in plan.columns} | {id_column, target}
     said = []
     if (more := [name for name in table.columns if name not in own]) and (
@@ -165,7 +165,7 @@ def _passed_over(
     return said
 
 
-def _candidates(campaign: "CampaignView", ids: Sequence[str], id_column: str | None) -> list[str]:
+def _candidates(campaign: "Campaign", ids: Sequence[str], id_column: str | None) -> list[str]:
     """On rows that are called like candidates."""
     first = ids[:MAX_IDS_LOOKED_UP]
     known = campaign.known(first) if id_column is not None else set()

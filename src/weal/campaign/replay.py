@@ -28,6 +28,7 @@ import numpy as np
 
 from weal.active_learner import ActiveLearner
 from weal.campaign.candidates import CandidateTable
+from weal.campaign.events import LABELLING, AskedBody, LedgerLabel, change_of_labels
 from weal.campaign.ledger import LARGEST_LABEL, Ledger
 from weal.learner import events as happened
 from weal.learner.config import resolve_acquisition
@@ -35,8 +36,6 @@ from weal.learner.labels import Label
 from weal.learner.state import State
 from weal.learner.transitions import apply
 from weal.store.events import Event
-
-LABELLING = ("told", "corrected")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +49,8 @@ class Replay:
     rows: int = 0  # candidates that have come
     labelled: bool = False  # whether a label ever came
     unusable: Mapping[str, str] = field(default_factory=dict)  # id -> why its label is left out
-    other_auto: bool = False  # whether the last rows were chosen by what "auto" was before
+    other_auto: bool = False  # whether the last rows were chosen by an earlier "auto"
+    labels: dict[str, tuple[LedgerLabel, ...]] = field(default_factory=dict)  # as in the ledger
 
 
 def replay(events: Sequence[Event], pool: CandidateTable, ledger: Ledger) -> Replay:
@@ -69,8 +69,9 @@ def _model(ledger: Ledger) -> dict[str, Any]:
 
 def replay_new_events(now: Replay, events: Iterable[Event], pool: CandidateTable) -> Replay:
     """The campaign after more events."""
+    now = replace(now, labels=dict(now.labels))
     for event in events:
-        now = replace(_FOLLOW[event.kind](now, event, pool), seq=event.seq)
+        now = replace(_TRANSITIONS[event.kind](now, event, pool), seq=event.seq)
     return now
 
 
@@ -130,47 +131,54 @@ def _replay_asked(now: Replay, event: Event, pool: CandidateTable) -> Replay:
     return replace(now, state=apply(now.state, asked))
 
 
-def _reason(body: Mapping[str, Any]) -> happened.Reason:
+def _reason(body: AskedBody) -> happened.Reason:
     why = body["why"]
     scores = why.get("scores", {})
-    known = body["mean"] is not None
+    mean, sd = body["mean"], body["sd"]
     return happened.Reason(
         why=" + ".join(scores) if scores else why["how"],
         scores=scores,
         shares=why.get("shares", {}),
-        mean=body["mean"] if known else happened.NAN,
-        std=body["sd"] if known else happened.NAN,
+        mean=happened.NAN if mean is None else mean,
+        std=happened.NAN if sd is None else sd,
         acquisition_weights=why.get("weights", {}),
     )
 
 
-def _replay_told(now: Replay, event: Event, pool: CandidateTable) -> Replay:
-    state, name = now.state, str(event.id)
-    dropped: tuple[str, ...] = ()
-    unusable = now.unusable
-    if event.kind == "corrected":
-        dropped = (name,) if name in state.labels.by_name else ()
-        unusable = _without(unusable, name)
-    body = event.body
-    known = (float(body["y"]), float(body["noise"] or 0.0), bool(body.get("sure", False)))
-    if body.get("confirms"):
-        return replace(now, state=_mark_trusted(state, name, *known[:2]))
-    label = Label(name, state.candidates.x(name), *known)
+def _replay_labels(now: Replay, event: Event, pool: CandidateTable) -> Replay:
+    """Replay an event `told`, `corrected` or `withdrawn`, by the meaning that the ledger uses."""
+    state, name, unusable = now.state, str(event.id), now.unusable
+    before = now.labels.get(name, ())
+    change = change_of_labels(before, event)
+    now.labels[name] = (*(one for one in before if one not in change.dropped), *change.added)
+    if event.kind == "withdrawn":
+        state = apply(state, happened.Released((name,)))
+    if change.dropped:
+        unusable = {one: why for one, why in unusable.items() if one != name}
+    here = state.labels.by_name.get(name, ())
+    dropped = (name,) if change.dropped and here else ()
+    confirmed = tuple(one for one in here if _is_among(one, change.confirmed))
     try:
-        if abs(label.y) > LARGEST_LABEL:  # an old store may hold it
-            raise ValueError(f"{label.y} is too large; check its unit, and correct it")
-        state = apply(state, happened.LabelsTold((label,), dropped))
+        labels = tuple(_training_label(state, one) for one in change.added)
+        if labels or dropped or confirmed:
+            state = apply(state, happened.LabelsTold(labels, dropped, confirmed))
     except ValueError as error:
         state = _left_out(state, name, dropped)
         unusable = {**unusable, name: str(error)}
-    return replace(now, state=state, unusable=unusable, labelled=True)
+    labelled = now.labelled or bool(change.added)
+    return replace(now, state=state, unusable=unusable, labelled=labelled)
 
 
-def _mark_trusted(state: State, name: str, y: float, noise: float) -> State:
-    """The state once labels of a row that say this are called sure."""
-    there = state.labels.by_name.get(name, ())
-    same = tuple(one for one in there if (one.y, one.noise) == (y, noise))
-    return apply(state, happened.LabelsTold(confirmed=same)) if same else state
+def _training_label(state: State, label: LedgerLabel) -> Label:
+    """The label with the inputs of its row; ValueError where no model can take it."""
+    if abs(label.y) > LARGEST_LABEL:  # an old store may have one
+        raise ValueError(f"{label.y} is too large; check its unit, and correct it")
+    noise = float(label.noise or 0.0)
+    return Label(label.id, state.candidates.x(label.id), float(label.y), noise, label.sure)
+
+
+def _is_among(label: Label, confirmed: Sequence[LedgerLabel]) -> bool:
+    return any((label.y, label.noise) == (one.y, one.noise or 0.0) for one in confirmed)
 
 
 def _left_out(state: State, name: str, dropped: tuple[str, ...]) -> State:
@@ -182,20 +190,12 @@ def _left_out(state: State, name: str, dropped: tuple[str, ...]) -> State:
     return apply(state, happened.Released((name,)))
 
 
-def _withdrawn(now: Replay, event: Event, pool: CandidateTable) -> Replay:
-    name = str(event.id)
-    state = apply(now.state, happened.Released((name,)))
-    if name in state.labels.by_name:
-        state = apply(state, happened.LabelsTold(dropped=(name,)))
-    return replace(now, state=state, unusable=_without(now.unusable, name))
-
-
 def _replay_skipped(now: Replay, event: Event, pool: CandidateTable) -> Replay:
     skipped = happened.Skipped(str(event.id), bool(event.body["on"]))
     return replace(now, state=apply(now.state, skipped))
 
 
-def _settings(now: Replay, event: Event, pool: CandidateTable) -> Replay:
+def _replay_settings(now: Replay, event: Event, pool: CandidateTable) -> Replay:
     changes = event.body["changes"]
     if "acquisition" not in changes:
         return now
@@ -204,17 +204,13 @@ def _settings(now: Replay, event: Event, pool: CandidateTable) -> Replay:
     return replace(now, state=state, acquisition=changes["acquisition"])
 
 
-def _without(unusable: Mapping[str, str], name: str) -> Mapping[str, str]:
-    return {one: why for one, why in unusable.items() if one != name}
-
-
-_FOLLOW: dict[str, Callable[[Replay, Event, CandidateTable], Replay]] = {
+_TRANSITIONS: dict[str, Callable[[Replay, Event, CandidateTable], Replay]] = {
     "created": _replay_created,
-    "settings": _settings,
+    "settings": _replay_settings,
     "added": _replay_added,
     "asked": _replay_asked,
-    "told": _replay_told,
-    "corrected": _replay_told,
-    "withdrawn": _withdrawn,
+    "told": _replay_labels,
+    "corrected": _replay_labels,
+    "withdrawn": _replay_labels,
     "skipped": _replay_skipped,
 }

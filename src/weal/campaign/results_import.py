@@ -19,18 +19,19 @@ The lines of a file of results beside what the campaign has: ids that are meant,
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from weal.campaign import rules
+from weal.campaign.events import EVENT_BODY_VERSION
 from weal.campaign.id_lookup import match_ids, near_ids, rows, transact
 from weal.campaign.idempotency import SKIP, Change, find_call, with_key
 from weal.campaign.label_input import entry
-from weal.campaign.ledger import EVENT_BODY_VERSION, Ledger, apply_events
+from weal.campaign.ledger import Ledger, apply_events
 from weal.campaign.plausibility import implausible_message, judge_first_labels
 from weal.campaign.rules import LabelDecision, LabelInput
 from weal.errors import AlreadyLabelled, ReusedKey, UnknownId
@@ -41,7 +42,7 @@ from weal.tables.results_reader import Result, ResultColumns, Results, read_resu
 from weal.tables.spreadsheet_escaping import unescape
 
 if TYPE_CHECKING:
-    from weal.campaign.campaign import CampaignView
+    from weal.campaign.campaign import Campaign
 
 
 ACTIONS = ("told", "corrected", "repeated", "confirmed", "same", "skipped", "empty", "refused")
@@ -114,54 +115,47 @@ class ImportPlan:
 
 @dataclass(frozen=True, slots=True)
 class ReadView:
-    """What `Transaction` shows under a lock, looked at without one."""
+    """A `Transaction` without a lock: the events as they were read once, for a preview."""
 
-    campaign: "CampaignView"
-    events: list[Event] = field(default_factory=list)
+    campaign: "Campaign"
+    events: Sequence[Event]
+    now: datetime
 
     @property
     def last(self) -> int:
         """Number of the last event."""
-        return self.campaign.store.head(self.campaign.name)[0]
+        return len(self.events)
 
     @property
-    def now(self) -> datetime:
-        """The store's clock."""
-        return self.campaign.store.now()
+    def hash(self) -> str:
+        """Hash of the last event."""
+        return self.events[-1].hash
 
-    def of(self, ids: Any) -> list[Event]:
+    def events_of(self, ids: Iterable[str]) -> list[Event]:
         """All events of these ids."""
-        return self.campaign.store.of(self.campaign.name, ids)
+        wanted = set(ids)
+        return [event for event in self.events if event.id in wanted]
 
-    def known(self, ids: Any) -> set[str]:
-        """Which of these are candidates."""
+    def existing_ids(self, ids: Iterable[str]) -> set[str]:
+        """The ids of candidates among these."""
         return self.campaign.known(ids)
 
-    def by_key(self, key: str) -> Event | None:
-        """The event that was written under this key."""
-        return next(iter(self.by_keys([key])), None)
-
-    def by_keys(self, keys: Any) -> list[Event]:
-        """The events that were written under these keys."""
+    def events_by_keys(self, keys: Iterable[str]) -> list[Event]:
+        """The events with these idempotency keys."""
         wanted = set(keys)
-        return [event for event in self._all() if event.key in wanted]
+        return [event for event in self.events if event.key in wanted]
 
-    def between(self, first: int, last: int) -> list[Event]:
-        """The events with these numbers and those between them."""
-        return self._all()[first - 1 : last]
+    def events_between(self, first: int, last: int) -> list[Event]:
+        """The events with the numbers `first` to `last`."""
+        return list(self.events[first - 1 : last])
 
-    def _all(self) -> list[Event]:
-        if not self.events:
-            self.events.extend(self.campaign.events())
-        return self.events
-
-    def next_chunk(self) -> int:
-        """Nobody asks."""
+    def count_chunks(self) -> int:
+        """A preview writes no chunk."""
         raise NotImplementedError
 
 
 def plan(
-    campaign: str, book: Transaction, results: Results, differs: Mapping[int, str],
+    campaign: str, tx: Transaction, results: Results, differs: Mapping[int, str],
     how: ImportOptions, ids: Callable[[], Sequence[str]], ledger: Ledger,
 ) -> ImportPlan:  # fmt: skip
     """What becomes of each line: decided by what the book says now.
@@ -169,22 +163,22 @@ def plan(
     The ledger has the other labels, beside which those are looked at of which nothing was expected.
     """
     named = [line.id for line in results.lines if line.has_result and not line.error]
-    there = book.known(named)
+    there = tx.existing_ids(named)
     if unknown := [name for name in dict.fromkeys(named) if name not in there]:
         results = _without(results, unknown, match_ids(unknown, ids()))
     names = [name for name in named if name in there]
-    now = apply_events(Ledger(""), book.of(names))
+    now = apply_events(Ledger(""), tx.events_of(names))
     found = _entries(results.lines, how.sure)
     entries = {n: one for n, one in found.items() if isinstance(one, LabelInput)}
     changes = [rules.label_change(one) for one in entries.values()]
     changes += [Change(line.id, SKIP) for line in results.lines if line.failure and not line.error]
-    past, reused = _past(book, how.key, changes, now)
+    past, reused = _past(tx, how.key, changes, now)
     if past:
-        told = rules.retold(book, now, list(entries.values()), past)
+        told = rules.retold(tx, now, list(entries.values()), past)
     else:
         content = _fingerprint(list(entries.values())) if how.key is None else None
         told = rules.tellings(
-            book, now, list(entries.values()), how.who, how.replace, how.repeat, content
+            tx, now, list(entries.values()), how.who, how.replace, how.repeat, content
         )
     told, early = judge_first_labels(ledger, told)
     tellings = dict(zip(entries, told, strict=True))
@@ -209,13 +203,13 @@ def plan(
 
 
 def _past(
-    book: Transaction, key: str | None, changes: Sequence[Change], now: Ledger
+    tx: Transaction, key: str | None, changes: Sequence[Change], now: Ledger
 ) -> tuple[Sequence[Event], ReusedKey | None]:
     """The events of an earlier call with this key and content; the error where it had another."""
     if key is None:
         return (), None
     try:
-        return find_call(book, key, changes, partial(rules.is_there, now)), None
+        return find_call(tx, key, changes, partial(rules.is_there, now)), None
     except ReusedKey as error:
         return (), error
 
@@ -314,12 +308,12 @@ def _problems(results: Results, differs: Mapping[int, str], how: ImportOptions) 
 SAME_INPUT_RTOL = 1e-4  # relative difference of two inputs that are the same, one of them rounded
 
 
-def read(campaign: "CampaignView", source: Any, **options: Any) -> Results:
+def read(campaign: "Campaign", source: Any, **options: Any) -> Results:
     """The lines of a file of results, its ids those of the campaign where they can be found."""
-    created = campaign.created
-    own = tuple(column["name"] for column in created["plan"]["columns"])
+    ledger = campaign.read_ledger()
+    own = tuple(column["name"] for column in ledger.plan["columns"])
     value = options.pop("value", None)
-    form = ResultColumns(created["id"], created["target"], own, value)
+    form = ResultColumns(ledger.id_column, ledger.target, own, value)
     try:
         results = read_results(source, form, **options)
     except ValueError:
@@ -389,17 +383,18 @@ def _alike(cell: Any, written: str) -> bool:
     return number is not None and math.isclose(number, cell, rel_tol=SAME_INPUT_RTOL, abs_tol=1e-12)
 
 
-def preview(campaign: "CampaignView", source: Any, **how: Any) -> ResultsImport:
+def preview(campaign: "Campaign", source: Any, **how: Any) -> ResultsImport:
     """What would become of each line, as things stand now."""
-    return _plan_reader(campaign, source, how)(ReadView(campaign)).intake
+    reader = _plan_reader(campaign, source, how)
+    return reader(ReadView(campaign, campaign.events(), campaign.store.now())).intake
 
 
-def tell_file(campaign: "CampaignView", source: Any, **how: Any) -> ResultsImport:
+def tell_file(campaign: "Campaign", source: Any, **how: Any) -> ResultsImport:
     """The same, decided under the lock and written; ValueError where a line cannot be taken."""
     decided, planned = list[ImportPlan](), _plan_reader(campaign, source, how)
 
-    def decide(book: Transaction) -> tuple[Draft, ...]:
-        decided[:] = [planned(book)]
+    def decide(tx: Transaction) -> tuple[Draft, ...]:
+        decided[:] = [planned(tx)]
         if decided[0].error:
             raise decided[0].error
         return decided[0].drafts
@@ -410,9 +405,9 @@ def tell_file(campaign: "CampaignView", source: Any, **how: Any) -> ResultsImpor
 
 
 def _plan_reader(
-    campaign: "CampaignView", source: Any, given: dict[str, Any]
+    campaign: "Campaign", source: Any, given: dict[str, Any]
 ) -> Callable[[Transaction], ImportPlan]:
-    """The file, read; what is left is to look at the book."""
+    """The file, read; what is left is to look at the tx."""
     files = {key: given.pop(key) for key in ("name", "value", "sheet", "header") if key in given}
     who = given.pop("by", None) or campaign.who
     how = ImportOptions(who, **given)
@@ -421,16 +416,16 @@ def _plan_reader(
     results = read(campaign, source, **files)
     if not results.lines:
         raise ValueError(f"{results.where} has no rows below its header: there is no label in it")
-    differs, ledger = _find_different_inputs(campaign, results), campaign.ledger
+    differs, ledger = _find_different_inputs(campaign, results), campaign.read_ledger()
 
-    def planned(book: Transaction) -> ImportPlan:
+    def planned(tx: Transaction) -> ImportPlan:
         ids = lambda: near_ids(campaign)  # noqa: E731
-        return plan(campaign.name, book, results, differs, how, ids, ledger)
+        return plan(campaign.name, tx, results, differs, how, ids, ledger)
 
     return planned
 
 
-def _find_different_inputs(campaign: "CampaignView", results: Results) -> dict[int, str]:
+def _find_different_inputs(campaign: "Campaign", results: Results) -> dict[int, str]:
     """Lines whose inputs are not those of the campaign; without inputs no candidate is read."""
     columns = {name for line in results.lines for name in line.inputs}
     if not columns:

@@ -15,6 +15,14 @@ from functools import partial
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
+from weal.campaign.events import (
+    EVENT_BODY_VERSION,
+    AskBody,
+    AskedBody,
+    LedgerLabel,
+    SuggestionBody,
+    ToldBody,
+)
 from weal.campaign.idempotency import (
     LABEL,
     SKIP,
@@ -27,7 +35,7 @@ from weal.campaign.idempotency import (
     find_call,
     with_key,
 )
-from weal.campaign.ledger import EVENT_BODY_VERSION, Ledger, LedgerLabel, apply_events, mark_trusted
+from weal.campaign.ledger import Ledger, apply_events
 from weal.campaign.plausibility import (
     Implausible,
     expected_label,
@@ -35,6 +43,12 @@ from weal.campaign.plausibility import (
     needs_range,
 )
 from weal.errors import AlreadyLabelled, Conflict, UnknownId
+from weal.learner.label_changes import (
+    CONFIRMED,
+    OtherLabel,
+    change_labels,
+    classify_label,
+)
 from weal.store.events import Draft, Event, check_note
 from weal.store.protocol import Transaction
 
@@ -43,7 +57,6 @@ if TYPE_CHECKING:
 
 
 MAX_IDS_IN_MESSAGE = 5  # ids in an error message
-CONFIRMED = "confirmed"  # a label that is there and is called sure now: an event "told"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +75,7 @@ class Suggestion:
     """A row to be asked, best first, and what is to be kept with it."""
 
     id: str
-    body: dict[str, Any]
+    body: SuggestionBody
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +92,7 @@ class LabelDecision:
 
 
 def decide_labels(
-    book: Transaction,
+    tx: Transaction,
     entries: Sequence[LabelInput],
     who: str,
     replace: bool,
@@ -87,11 +100,11 @@ def decide_labels(
     key: str | None,
 ) -> list[LabelDecision]:
     """What becomes of these labels, all or none; a label that is there is not written again."""
-    now = check_ids(book, [entry.id for entry in entries])
+    now = check_ids(tx, [entry.id for entry in entries])
     changes = [label_change(entry) for entry in entries]
-    if key is not None and (past := find_call(book, key, changes, partial(is_there, now))):
-        return retold(book, now, entries, past)
-    found = tellings(book, now, entries, who, replace, repeat)
+    if key is not None and (past := find_call(tx, key, changes, partial(is_there, now))):
+        return retold(tx, now, entries, past)
+    found = tellings(tx, now, entries, who, replace, repeat)
     if error := next((one.error for one in found if one.error), None):
         raise error
     drafts = iter(with_key([one.draft for one in found if one.draft], key, changes))
@@ -99,7 +112,7 @@ def decide_labels(
 
 
 def tellings(
-    book: Transaction, now: Ledger, entries: Sequence[LabelInput], who: str, replace: bool,
+    tx: Transaction, now: Ledger, entries: Sequence[LabelInput], who: str, replace: bool,
     repeat: bool, fingerprint: str | None = None,
 ) -> list[LabelDecision]:  # fmt: skip
     """What becomes of each of these labels, in their order, one after the other.
@@ -108,42 +121,42 @@ def tellings(
     with `repeat` alone, and only as long as the label that was told under it is still there.
     """
     labels = {name: list(several) for name, several in now.labels.items()}
-    past = _by_fingerprint(book, fingerprint, len(entries))
+    past = _by_fingerprint(tx, fingerprint, len(entries))
     found = list[LabelDecision]()
     for n, entry in enumerate(entries):
         own = None if fingerprint is None else f"{fingerprint}/{n}"
         before, seq = labels.setdefault(entry.id, []), past.get(own, 0)
-        seen = _judge(book, now, entry)
+        seen = _judge(tx, now, entry)
         again = [told for told in before if repeat and seq and told.seq == seq]
         try:
-            kind = _kind(entry, again or before, replace, repeat and not again)
-        except AlreadyLabelled as error:
-            found.append(LabelDecision(entry, error=error))
+            kind = classify_label(entry, again or before, replace, repeat and not again)
+        except OtherLabel:
+            found.append(LabelDecision(entry, error=_other_label(entry, before)))
             continue
         if kind is None:
             found.append(dataclass_replace(seen, seq=(again or before)[-1].seq))
             continue
-        draft, labels[entry.id] = _draft(entry, kind, before, who, book.now)
+        draft, labels[entry.id] = _draft(entry, kind, before, who, tx.now)
         draft = dataclass_replace(draft, key=None if seq else own)
         found.append(dataclass_replace(seen, draft=draft))
     return found
 
 
-def _by_fingerprint(book: Transaction, fingerprint: str | None, rows: int) -> dict[str | None, int]:
+def _by_fingerprint(tx: Transaction, fingerprint: str | None, rows: int) -> dict[str | None, int]:
     """Numbers of the events of a file with this fingerprint, by their keys."""
     if fingerprint is None:
         return {}
-    events = book.by_keys([f"{fingerprint}/{n}" for n in range(rows)])
+    events = tx.events_by_keys([f"{fingerprint}/{n}" for n in range(rows)])
     return {event.key: event.seq for event in events}
 
 
-def _judge(book: Transaction, now: Ledger, entry: LabelInput) -> LabelDecision:
+def _judge(tx: Transaction, now: Ledger, entry: LabelInput) -> LabelDecision:
     """The label, judged by its prediction; others are needed where it has none."""
     if entry.sure:
         return LabelDecision(entry)
     implausible = judge_label(entry.y, expected_label(now, entry.id), None, entry.noise)
     return LabelDecision(
-        entry, implausible=implausible, needs_range=needs_range(now, entry.id, book.last)
+        entry, implausible=implausible, needs_range=needs_range(now, entry.id, tx.last)
     )
 
 
@@ -152,15 +165,17 @@ def _draft(
 ) -> tuple[Draft, list[LedgerLabel]]:
     """The event that keeps a label, and the labels of its row after it."""
     body = told_body(entry, bool(before) and kind != CONFIRMED)
-    if kind == CONFIRMED:
-        after = mark_trusted(before, entry.y, entry.noise)
-        return Draft("told", {**body, "confirms": True}, entry.id, who), after
     new = LedgerLabel(entry.id, entry.y, entry.noise, 0, time, who, None, entry.sure)
-    return Draft(kind, body, entry.id, who), [new] if kind == "corrected" else [*before, new]
+    dropped, confirmed, added = change_labels(kind, new, before)
+    kept = [one for one in before if one not in dropped]
+    after = [dataclass_replace(one, sure=True) if one in confirmed else one for one in kept]
+    if kind == CONFIRMED:
+        return Draft("told", {**body, "confirms": True}, entry.id, who), after
+    return Draft(kind, body, entry.id, who), [*after, *added]
 
 
 def retold(
-    book: Transaction, now: Ledger, entries: Sequence[LabelInput], past: Sequence[Event]
+    tx: Transaction, now: Ledger, entries: Sequence[LabelInput], past: Sequence[Event]
 ) -> list[LabelDecision]:
     """The answer to a retry of a call with a key: nothing is written.
 
@@ -175,7 +190,7 @@ def retold(
         own = seqs.get(change)
         seq = own.pop(0) if own else past[-1].seq
         if is_there(now, change):
-            found.append(dataclass_replace(_judge(book, now, entry), seq=seq))
+            found.append(dataclass_replace(_judge(tx, now, entry), seq=seq))
         else:
             found.append(LabelDecision(entry, seq=seq, superseded=_superseded(now, entry, seq)))
     return found
@@ -205,52 +220,38 @@ def is_there(now: Ledger, change: Change) -> bool:
     return bool(labels) or (change.id in now.skipped) == (change.what == SKIP)
 
 
-def _kind(
-    entry: LabelInput, before: Sequence[LedgerLabel], replace: bool, repeat: bool
-) -> str | None:
-    """The kind of the event that this label is; None where it is there already."""
-    if not before or repeat:
-        return "told"
-    same = [told for told in before if (told.y, told.noise) == (entry.y, entry.noise)]
-    known = any(told.sure for told in same)
-    unsure = replace and known and not entry.sure
-    if same and not unsure and (len(before) == 1 or not replace):
-        return CONFIRMED if entry.sure and not known else None
-    if replace:
-        return "corrected"
-    raise AlreadyLabelled(
-        f"{entry.id!r} has the label {_other_label(entry, before)}; say replace "
+def _other_label(entry: LabelInput, before: Sequence[LedgerLabel]) -> AlreadyLabelled:
+    """The error on a label that differs from the labels of its row, in value or in noise."""
+    if all(told.y != entry.y for told in before):
+        there = ", ".join(str(told.y) for told in before)
+        differs = f"{entry.y} is another"
+    else:
+        there = ", ".join(f"{one.y} {_noise_words(one.noise)}" for one in before)
+        differs = f"this one has {'none' if entry.noise is None else f'noise {entry.noise}'}"
+    return AlreadyLabelled(
+        f"{entry.id!r} has the label {there} already, and {differs}; say replace "
         "(--replace) to correct it, or repeat (--repeat) to add a second measurement"
     )
 
 
-def _other_label(entry: LabelInput, before: Sequence[LedgerLabel]) -> str:
-    """The labels that are there, and what is another about this one: its value, or its noise."""
-    if all(told.y != entry.y for told in before):
-        there = ", ".join(str(told.y) for told in before)
-        return f"{there} already, and {entry.y} is another"
-    noises = (
-        "without a noise" if one.noise is None else f"with noise {one.noise}" for one in before
-    )
-    there = ", ".join(f"{one.y} {noise}" for one, noise in zip(before, noises, strict=True))
-    own = "none" if entry.noise is None else f"noise {entry.noise}"
-    return f"{there} already, and this one has {own}"
+def _noise_words(noise: float | None) -> str:
+    return "without a noise" if noise is None else f"with noise {noise}"
 
 
-def told_body(entry: LabelInput, again: bool) -> dict[str, Any]:
-    """Body of the event that keeps this label; `sure` is in it where it is so."""
-    return {
+def told_body(entry: LabelInput, again: bool) -> ToldBody:
+    """The body of the event with this label; `sure` is in it only if it is True."""
+    body: ToldBody = {
         "v": EVENT_BODY_VERSION,
         "y": entry.y,
         "noise": entry.noise,
         "note": entry.note,
         "repeat": again,
-        **({"sure": True} if entry.sure else {}),
     }
+    return {**body, "sure": True} if entry.sure else body
 
 
 def decide_skips(
-    book: Transaction,
+    tx: Transaction,
     ids: Sequence[str],
     who: str,
     on: bool,
@@ -261,9 +262,9 @@ def decide_skips(
 
     Of a retry, words on each row that is not so any more.
     """
-    now = check_ids(book, ids)
+    now = check_ids(tx, ids)
     changes = [Change(name, SKIP if on else UNSKIP) for name in ids]
-    if key is not None and find_call(book, key, changes, partial(is_there, now)):
+    if key is not None and find_call(tx, key, changes, partial(is_there, now)):
         since = [name for name in ids if (name in now.skipped) != on]
         return [], {name: _changed_since(now, name, on) for name in since}
     if on and (labelled := [name for name in ids if name in now.labels]):
@@ -279,9 +280,9 @@ def _changed_since(now: Ledger, name: str, on: bool) -> str:
     return f"{name}: this key {did} before; it was {became} since. Nothing was written"
 
 
-def withdrawn(book: Transaction, ids: Sequence[str], who: str, note: str | None) -> list[Draft]:
+def withdrawn(tx: Transaction, ids: Sequence[str], who: str, note: str | None) -> list[Draft]:
     """Events that take labels back, or rows from who had them."""
-    now = check_ids(book, ids)
+    now = check_ids(tx, ids)
     if nothing := [name for name in ids if name not in now.labels and name not in now.leases]:
         raise ValueError(f"{_some(nothing)}: neither labelled nor asked, so nothing to withdraw")
     body = {"v": EVENT_BODY_VERSION, "note": check_note(note, "a note")}
@@ -289,24 +290,27 @@ def withdrawn(book: Transaction, ids: Sequence[str], who: str, note: str | None)
 
 
 def decide_leases(
-    book: Transaction, offers: Sequence[Suggestion], call: AskCall, lease: timedelta,
-    common: dict[str, Any] | None, key: str | None = None,
+    tx: Transaction, ledger: Ledger, offers: Sequence[Suggestion], call: AskCall,
+    lease: timedelta, common: AskBody | None, key: str | None = None,
 ) -> list[Draft]:  # fmt: skip
-    """Leases of the first offers that nobody else took meanwhile; Conflict if too few are left.
+    """Lease the first offers that nobody else has taken; Conflict if too few are left.
 
-    `common` goes with the first: what this ask leaves behind for the next. None, where rows were
-    asked under this key already.
+    The ledger that the offers were chosen by decides if it is still that of the store; else the
+    events of the offered rows are read under the lock. `common` goes with the first row: weights
+    for the next ask. No rows are leased if a call with this key has leased some already.
     """
-    if key is not None and find_asked(book, key, call):
+    if key is not None and find_asked(tx, key, call):
         return []
-    now = apply_events(Ledger(""), book.of([offer.id for offer in offers]))
-    out = {one.id for one in now.open_leases(book.now)}
+    now = ledger
+    if (tx.last, tx.hash) != (ledger.seq, ledger.hash):
+        now = apply_events(Ledger(ledger.name), tx.events_of([offer.id for offer in offers]))
+    out = {one.id for one in now.open_leases(tx.now)}
     taken = out | now.labels.keys() | now.skipped.keys()
     free = [offer for offer in offers if offer.id not in taken][: call.n]
     if len(free) < call.n:
         raise Conflict("somebody else has asked for the same rows; ask again")
-    until = (book.now + lease).isoformat()
-    bodies = [{"v": EVENT_BODY_VERSION, "until": until, **offer.body} for offer in free]
+    until = (tx.now + lease).isoformat()
+    bodies = [_asked_body(offer.body, until) for offer in free]
     if common is not None:
         bodies[0]["ask"] = common if key is None else {**common, "checks": call.checks}
     keys = [None] * call.n if key is None else ask_keys(key, 0, call.n)
@@ -314,6 +318,10 @@ def decide_leases(
         Draft("asked", body, offer.id, call.who, own)
         for offer, body, own in zip(free, bodies, keys, strict=True)
     ]
+
+
+def _asked_body(body: SuggestionBody, until: str) -> AskedBody:
+    return {**body, "v": EVENT_BODY_VERSION, "until": until}  # type: ignore[typeddict-item]
 
 
 def check_free(now: Ledger, ids: Sequence[str], rows: Container[Any], time: datetime) -> None:
@@ -332,12 +340,12 @@ def check_free(now: Ledger, ids: Sequence[str], rows: Container[Any], time: date
             raise ValueError(f"{name!r} is skipped; `{undo}` brings it back")
 
 
-def check_ids(book: Transaction, ids: Sequence[str]) -> Ledger:
+def check_ids(tx: Transaction, ids: Sequence[str]) -> Ledger:
     """What is known of these ids; UnknownId where one is no candidate."""
-    there = book.known(ids)
+    there = tx.existing_ids(ids)
     if unknown := [name for name in dict.fromkeys(ids) if name not in there]:
         raise UnknownId(f"no candidate has the id {_some(unknown)}", unknown)
-    return apply_events(Ledger(""), book.of(ids))
+    return apply_events(Ledger(""), tx.events_of(ids))
 
 
 def _some(ids: Iterable[str]) -> str:
@@ -352,8 +360,8 @@ def skip_rows(
     """Skip rows (`on`) or bring them back; of a retry, words on each row that changed since."""
     changed: dict[str, str] = {}
 
-    def decide(book: Transaction) -> list[Draft]:
-        drafts, since = decide_skips(book, ids, who, on, note, key)
+    def decide(tx: Transaction) -> list[Draft]:
+        drafts, since = decide_skips(tx, ids, who, on, note, key)
         changed.clear()
         changed.update(since)
         return drafts

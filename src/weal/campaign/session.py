@@ -61,7 +61,7 @@ from weal.store.protocol import Store
 
 def resume_experts(store: Store, ledger: Ledger, state: State) -> State:
     """The state with the experts that were kept, if they are those that it would settle."""
-    kept = store.snapshot(ledger.name, EXPERTS_KIND) if state.settlement is not None else None
+    kept = store.read_snapshot(ledger.name, EXPERTS_KIND) if state.settlement is not None else None
     experts = unpack_experts_snapshot(kept[2], state) if kept else None
     return state if experts is None else with_experts(state, experts)
 
@@ -69,19 +69,19 @@ def resume_experts(store: Store, ledger: Ledger, state: State) -> State:
 def write_experts(store: Store, ledger: Ledger, state: State, experts: TrainedEnsemble) -> None:
     """Keep the experts of a state that has a model."""
     data = pack_experts_snapshot(experts, state)
-    store.keep_snapshot(ledger.name, EXPERTS_KIND, ledger.seq, ledger.hash, data)
+    store.write_snapshot(ledger.name, EXPERTS_KIND, ledger.seq, ledger.hash, data)
 
 
 def read_pool_snapshot(store: Store, ledger: Ledger, state: State) -> PoolSnapshot | None:
     """The belief that was kept, if it is one of this state or of one before it."""
-    kept = store.snapshot(ledger.name, POOL_KIND) if state.settlement is not None else None
+    kept = store.read_snapshot(ledger.name, POOL_KIND) if state.settlement is not None else None
     return None if kept is None else unpack_pool_snapshot(kept[2], state)
 
 
 def write_pool(store: Store, ledger: Ledger, state: State, found: PoolSnapshot) -> None:
     """Keep the belief of a state that has a model."""
     if found.mu.nbytes + found.v.nbytes <= MAX_POOL_SNAPSHOT_BYTES:
-        store.keep_snapshot(
+        store.write_snapshot(
             ledger.name, POOL_KIND, ledger.seq, ledger.hash, pack_pool_snapshot(found, state)
         )
 
@@ -193,13 +193,13 @@ def trend(session: Session, progress: Progress | None = None) -> Trend | None:
     data = {"v": TREND_VERSION, "of": fingerprint(model, X, t), **asdict(found)}
     with suppress(WealError):  # advice only: a store that cannot keep it still has a trend
         text = json.dumps(data).encode()
-        session.store.keep_snapshot(ledger.name, TREND_KIND, ledger.seq, ledger.hash, text)
+        session.store.write_snapshot(ledger.name, TREND_KIND, ledger.seq, ledger.hash, text)
     return found
 
 
 def _read_cached_trend(session: Session, X: Array) -> Trend | None:
     """The course that was kept, if it belongs to this campaign and its labels have not changed."""
-    kept = session.store.snapshot(session.ledger.name, TREND_KIND)
+    kept = session.store.read_snapshot(session.ledger.name, TREND_KIND)
     if kept is None or not _on_chain(session, *kept[:2]):
         return None
     try:

@@ -270,8 +270,8 @@ def honest_test(ledger: Ledger) -> RandomTest | None:
 
 
 def _asked_coverage(foretold: Sequence[PredictedLabel]) -> Coverage | None:
-    known = [past for past in foretold if past.body["low"] is not None]
-    inside = [past.body["low"] <= past.told.y <= past.body["high"] for past in known]
+    ends = [(past.told.y, past.body["low"], past.body["high"]) for past in foretold]
+    inside = [low <= y <= high for y, low, high in ends if low is not None and high is not None]
     return coverage(sum(inside), len(inside)) if inside else None
 
 

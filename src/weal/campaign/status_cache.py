@@ -31,7 +31,7 @@ KEPT_FROM = 200  # labels
 
 def read(store: Store, ledger: Ledger, goal: float | None, now: datetime) -> Status | None:
     """The status that was kept, if it is that of the campaign as it stands."""
-    kept = store.snapshot(ledger.name, KIND) if serves(ledger) else None
+    kept = store.read_snapshot(ledger.name, KIND) if serves(ledger) else None
     if kept is None or kept[:2] != (ledger.seq, ledger.hash):
         return None
     try:
@@ -52,7 +52,7 @@ def keep(store: Store, ledger: Ledger, goal: float | None, found: Status) -> Non
     with suppress(WealError, TypeError):
         text = json.dumps({"of": _key(goal), "status": asdict(found)}, default=_iso)
         if from_plain(Status, json.loads(text)["status"]) == found:
-            store.keep_snapshot(ledger.name, KIND, ledger.seq, ledger.hash, text.encode())
+            store.write_snapshot(ledger.name, KIND, ledger.seq, ledger.hash, text.encode())
 
 
 def serves(ledger: Ledger) -> bool:

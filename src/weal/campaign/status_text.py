@@ -10,7 +10,7 @@ from weal.errors import WealError
 from weal.text import REASONS, facts_html, number, percent, some, told_apart
 
 if TYPE_CHECKING:
-    from weal.campaign.campaign import CampaignView
+    from weal.campaign.campaign import Campaign
     from weal.campaign.status import Estimate, Expert, LeasedId, ModelStatus, Status
     from weal.diagnostics.error_trend import Coverage
     from weal.diagnostics.random_baseline import RandomComparison
@@ -246,7 +246,7 @@ def _plural(n: int, word: str) -> str:
     return word if n == 1 else f"{word}s"
 
 
-def line(campaign: "CampaignView") -> str:
+def line(campaign: "Campaign") -> str:
     """One line."""
     found = facts(campaign)
     if isinstance(found, str):
@@ -257,19 +257,19 @@ def line(campaign: "CampaignView") -> str:
     return f"<Campaign {campaign.name!r}: {', '.join(parts)}; {found['store']}>"
 
 
-def page(campaign: "CampaignView") -> str:
+def page(campaign: "Campaign") -> str:
     """The same as HTML."""
     found = facts(campaign)
     shown = {"state": found} if isinstance(found, str) else found
     return facts_html(f"Campaign {campaign.name}", shown)
 
 
-def facts(campaign: "CampaignView") -> dict[str, Any] | str:
+def facts(campaign: "Campaign") -> dict[str, Any] | str:
     """What there is to say; why not, where the store does not answer."""
     if campaign.closed:
         return "closed"
     try:
-        store, ledger = campaign.store, campaign.ledger
+        store, ledger = campaign.store, campaign.read_ledger()
         target = {"target": ledger.target} if ledger.target else {}
         return {
             "store": store.url,

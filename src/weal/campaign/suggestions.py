@@ -1,17 +1,16 @@
-"""Rows are asked: chosen, and leased to who asks, if nobody was faster.
+"""`ask`: choose rows, lease them to whoever asks, and explain why they were chosen.
 
-They are out once the transaction has ended, whether or not the answer arrives: who was killed or
-lost the line meanwhile, and asks again, is given others. With a key of the asker's own, a retry
-gives the rows of the first time, and writes nothing (`idempotency`).
+The learner chooses rows (`choose_rows`), or they are drawn at random for a test (`draw_rows`). The
+transaction leases them unless somebody else was faster; then rows are chosen again. Rows stay
+leased even if the answer never arrives: a process that was killed and asks again gets other rows.
+With an idempotency key, a retry returns the rows of the first call and writes nothing
+(`idempotency`).
 
-Rows to be asked next, with what is to be kept of why: chosen by the learner, or at random.
-
-Rows that are out: with whom and until when, what was expected of them, and why they were asked.
-
-Expectations, scores and shares are those kept in the event of the ask: what was true then.
+`explain` describes leased rows: to whom and until when, and the prediction, scores and shares that
+the event of the ask has kept.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -22,8 +21,9 @@ import numpy as np
 from weal.active_learner import ActiveLearner
 from weal.campaign import rules
 from weal.campaign.config import seconds
+from weal.campaign.events import AskBody, PredictionBody, ReasonBody
 from weal.campaign.idempotency import AskCall, check_command, find_asked
-from weal.campaign.ledger import Lease
+from weal.campaign.ledger import Lease, Ledger
 from weal.campaign.rules import Suggestion
 from weal.campaign.session import Session
 from weal.core.constants import INTERVAL_LEVEL
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 
 CHECK_KEY = 7  # part of the random key of rows that are offered for a test
-PREDICTION_FIELDS = ("mean", "sd", "low", "high")
 
 
 def choose_rows(
@@ -53,11 +52,8 @@ def choose_rows(
     learner = ActiveLearner.of(state, beliefs)
     ids = learner.ask(max(wanted, min(wanted + spare, left)), more=True)
     rows = [learner.history[learner.pending[name]] for name in ids]
-    offers = [
-        Suggestion(name, {"check": False, **belief, "why": _why(row)})
-        for name, row, belief in zip(ids, rows, predict_rows(state, beliefs, ids), strict=True)
-    ]
-    return offers, learner.state
+    reasons = [_reason(row) for row in rows]
+    return _suggest(ids, predict_rows(state, beliefs, ids), reasons), learner.state
 
 
 def draw_rows(state: State, beliefs: PosteriorCache, n: int, before: int) -> list[Suggestion]:
@@ -65,32 +61,35 @@ def draw_rows(state: State, beliefs: PosteriorCache, n: int, before: int) -> lis
     free = np.flatnonzero(state.free(n))
     rng = np.random.default_rng([state.settings.seed, CHECK_KEY, before])
     ids = [str(state.candidates.ids[k]) for k in rng.choice(free, n, replace=False).tolist()]
-    return [
-        Suggestion(name, {"check": True, **belief, "why": {"how": "check"}})
-        for name, belief in zip(ids, predict_rows(state, beliefs, ids), strict=True)
-    ]
+    return _suggest(ids, predict_rows(state, beliefs, ids), [{"how": "check"}] * n)
 
 
 def rows_by_id(state: State, beliefs: PosteriorCache, ids: Sequence[str]) -> list[Suggestion]:
     """Rows that somebody wants by name."""
+    return _suggest(ids, predict_rows(state, beliefs, ids), [{"how": "by hand"}] * len(ids))
+
+
+def _suggest(
+    ids: Sequence[str], predictions: Sequence[PredictionBody], reasons: Sequence[ReasonBody]
+) -> list[Suggestion]:
     return [
-        Suggestion(name, {"check": False, **belief, "why": {"how": "by hand"}})
-        for name, belief in zip(ids, predict_rows(state, beliefs, ids), strict=True)
+        Suggestion(name, {**prediction, "check": why["how"] == "check", "why": why})
+        for name, prediction, why in zip(ids, predictions, reasons, strict=True)
     ]
 
 
-def predict_rows(
-    state: State, beliefs: PosteriorCache, ids: Sequence[str]
-) -> list[dict[str, float | None]]:
-    """What is expected of a label of these rows; None where there is no model."""
+def predict_rows(state: State, beliefs: PosteriorCache, ids: Sequence[str]) -> list[PredictionBody]:
+    """The prediction of a label of each of these rows; None before there is a model."""
     if not state.fitted:
-        return [dict.fromkeys(PREDICTION_FIELDS) for _ in ids]
-    model, X = beliefs.model(state), state.candidates.inputs(ids)
-    table = model.summary(X, INTERVAL_LEVEL).T.tolist()
-    return [dict(zip(PREDICTION_FIELDS, row, strict=True)) for row in table]
+        return [{"mean": None, "sd": None, "low": None, "high": None} for _ in ids]
+    table = beliefs.model(state).summary(state.candidates.inputs(ids), INTERVAL_LEVEL)
+    return [
+        {"mean": mean, "sd": sd, "low": low, "high": high}
+        for mean, sd, low, high in table.T.tolist()
+    ]
 
 
-def _why(row: dict[str, Any]) -> dict[str, Any]:
+def _reason(row: Mapping[str, Any]) -> ReasonBody:
     return {
         "how": "start" if row["why"] == "start" else "chosen",
         "scores": row["scores"],
@@ -103,26 +102,30 @@ MAX_ASK_RETRIES = 20  # of an ask that others were faster than
 
 
 def ask(
-    campaign: "Campaign", n: int | None, who: str, lease: Any, check: bool, key: str | None = None,
-    checks: int = 0,
+    campaign: "Campaign", ledger: Ledger, n: int | None, who: str, lease: Any, check: bool,
+    key: str | None = None, checks: int = 0,
 ) -> list[str]:  # fmt: skip
-    """Ids of the rows that are out with who asked from now on, or since the key was used first.
+    """Ids of the rows that are leased now, or were by an earlier call with this key.
 
-    `checks` is how many rows drawn at random the same command asks for after these.
+    `ledger` is the campaign as it was just read. `checks` is the number of rows drawn at random
+    that the same command asks for after these.
     """
-    settings = campaign.ledger.settings
-    out = timedelta(seconds=seconds(settings["lease"] if lease is None else lease))
+    out = timedelta(seconds=seconds(ledger.settings["lease"] if lease is None else lease))
     call = AskCall(_count(n), who, check, _length(lease), checks)
     if key is not None and (past := asked_before(campaign, key, call)):
         return past
-    _ = campaign.session  # what takes long, following the labels, is done before it is our turn
-    with campaign.store.turn(campaign.name):  # else all who ask now choose the same rows
-        events = _lease_rows(campaign, call, out, key)
-    with suppress(WealError):  # the rows are asked: advice for next time may fail
-        _keep(campaign, check)
+    session = campaign.replay_session()  # slow: before it is our turn
+    with campaign.store.turn(campaign.name) as others_wrote:  # else all who ask choose the same
+        if others_wrote:
+            session = campaign.read_session()
+        events = _lease_rows(campaign, session, call, out, key)
+    if events and events[-1].seq > campaign.last_ledger.seq:  # others wrote before these events
+        campaign.read_ledger()
+    with suppress(WealError):  # the rows are leased: a snapshot for next time may fail
+        _write_snapshots(campaign.replay_session(), check)
     if events or key is None:
         return [str(event.id) for event in events]
-    return asked_before(campaign, key, call)  # none: asked by its twin just now
+    return asked_before(campaign, key, call)  # the same call of another process was faster
 
 
 def _length(lease: Any) -> timedelta | None:
@@ -133,8 +136,8 @@ def check_key(campaign: "Campaign", key: str, n: int, checks: int, lease: Any) -
     """ReusedKey where a command of another content was given this key; it may ask in two calls."""
     call = AskCall(n, campaign.who, False, _length(lease), checks)
 
-    def look(book: Transaction) -> list[Draft]:
-        check_command(book, key, call)
+    def look(tx: Transaction) -> list[Draft]:
+        check_command(tx, key, call)
         return []
 
     campaign.store.transact(campaign.name, look)
@@ -144,8 +147,8 @@ def asked_before(campaign: "Campaign", key: str, call: AskCall) -> list[str]:
     """The rows that such a call has asked for with this key; ReusedKey: it was another call."""
     found: list[str] = []
 
-    def look(book: Transaction) -> list[Draft]:
-        found[:] = find_asked(book, key, call)
+    def look(tx: Transaction) -> list[Draft]:
+        found[:] = find_asked(tx, key, call)
         return []
 
     campaign.store.transact(campaign.name, look)
@@ -153,41 +156,39 @@ def asked_before(campaign: "Campaign", key: str, call: AskCall) -> list[str]:
 
 
 def _lease_rows(
-    campaign: "Campaign", call: AskCall, out: timedelta, key: str | None
+    campaign: "Campaign", session: Session, call: AskCall, out: timedelta, key: str | None
 ) -> tuple[Event, ...]:
-    """Rows of those that were chosen that nobody else took; chosen anew where too few are."""
+    """Lease rows of the session's choice; read and choose again if others have taken too many."""
     spare = 0
     for left in reversed(range(MAX_ASK_RETRIES)):
-        found, common = _offers(campaign, call.n, spare, call.check)
-        before = campaign.session.ledger.asked
+        found, common = _choose(session, campaign.store.now(), call, spare)
+        ledger = session.ledger
         try:
-            return campaign.store.transact(
-                campaign.name,
-                lambda book: rules.decide_leases(book, found, call, out, common, key),  # noqa: B023
+            return campaign.transact(
+                lambda tx: rules.decide_leases(tx, ledger, found, call, out, common, key)  # noqa: B023
             )
-        except Conflict:  # rows went to others: next time have as many to spare, and more
-            spare = max(call.n, 2 * spare, 2 * (campaign.ledger.asked - before))
+        except Conflict:  # next time have as many rows to spare as others have asked, and more
+            session = campaign.read_session()
+            spare = max(call.n, 2 * spare, 2 * (session.ledger.asked - ledger.asked))
             if not left:
                 raise
     raise AssertionError("the last try ends in rows or in Conflict")
 
 
-def _offers(
-    campaign: "Campaign", wanted: int, spare: int, check: bool
-) -> tuple[Sequence[Suggestion], Any]:
-    session = campaign.session
-    state, beliefs = session.choosable(campaign.store.now()), session.beliefs
-    if check:
-        return draw_rows(state, beliefs, wanted, session.ledger.checks), None
-    found, after = choose_rows(state, beliefs, wanted, spare)
+def _choose(
+    session: Session, now: datetime, call: AskCall, spare: int
+) -> tuple[Sequence[Suggestion], AskBody | None]:
+    state, beliefs = session.choosable(now), session.beliefs
+    if call.check:
+        return draw_rows(state, beliefs, call.n, session.ledger.checks), None
+    found, after = choose_rows(state, beliefs, call.n, spare)
     acquisition = session.ledger.settings["acquisition"]
     return found, {"log_omega": after.log_omega.tolist(), "acquisition": acquisition}
 
 
-def _keep(campaign: "Campaign", check: bool) -> None:
-    session = campaign.session
+def _write_snapshots(session: Session, check: bool) -> None:
     session.keep()
-    if not check:  # then nobody has looked at all candidates
+    if not check:  # only a choice predicts all candidates
         session.keep_pool()
 
 
@@ -201,15 +202,13 @@ def _count(n: int | None) -> int:
 
 def ask_for(campaign: "Campaign", ids: list[str], who: str, lease: Any) -> list[str]:
     """Take these very rows, all or none."""
-    session = campaign.session
-    settings = session.ledger.settings
-    out = timedelta(seconds=seconds(settings["lease"] if lease is None else lease))
-    rules.check_free(session.ledger, ids, session.state.candidates.index, campaign.store.now())
+    session = campaign.read_session()
+    ledger = session.ledger
+    out = timedelta(seconds=seconds(ledger.settings["lease"] if lease is None else lease))
+    rules.check_free(ledger, ids, session.state.candidates.index, campaign.store.now())
     found = rows_by_id(session.state, session.beliefs, ids)
     call = AskCall(len(found), who, check=False)
-    campaign.store.transact(
-        campaign.name, lambda book: rules.decide_leases(book, found, call, out, None)
-    )
+    campaign.transact(lambda tx: rules.decide_leases(tx, ledger, found, call, out, None))
     return ids
 
 

@@ -10,6 +10,13 @@ import numpy as np
 
 from weal.core.arrays import Array, GrowingRows
 from weal.errors import AlreadyLabelled
+from weal.learner.label_changes import (
+    CONFIRMED,
+    CORRECTED,
+    OtherLabel,
+    classify_label,
+    same_labels,
+)
 
 Told = tuple[Array, Array, Array]  # inputs (t, d), labels (t,), noise sds (t,); the user's units
 
@@ -172,19 +179,20 @@ def sort(
         old = [] if name in dropped else list(labels.by_name.get(name, ()))
         old += [other for other in new if other.name == name]
         if old and not repeat:
-            same = [other for other in old if (other.y, other.noise) == (label.y, label.noise)]
-            unsure = replace and not label.sure and any(other.sure for other in same)
-            if same and not unsure and (len(old) == 1 or not replace):
-                if label.sure and not any(other.sure for other in same):
-                    confirmed += [other for other in same if other not in new]
-                    new = [label if other in same else other for other in new]
-                continue
-            if not replace:
+            try:
+                change = classify_label(label, old, replace, repeat)
+            except OtherLabel:
                 raise AlreadyLabelled(
                     f"{name!r} has the label {', '.join(map(_text, old))} already, and "
                     f"{_text(label)} is another; say replace=True to correct it, or repeat=True to "
                     "add a second measurement"
-                )
+                ) from None
+            if change == CONFIRMED:
+                same = same_labels(label, old)
+                confirmed += [other for other in same if other not in new]
+                new = [label if other in same else other for other in new]
+            if change != CORRECTED:
+                continue
             dropped.append(name)
             new = [other for other in new if other.name != name]
         new.append(label)

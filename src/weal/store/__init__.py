@@ -1,13 +1,16 @@
-"""Where campaigns are kept.
+"""Stores of campaigns: append-only event logs in memory, SQLite or PostgreSQL.
 
 Read in this order:
 
-    events      what happened, one row each, chained by hashes
-    naming      one string names a store; no password is shown
-    store       the seam: write under a lock, read since
-    statements  a store as tables: what SQLite and PostgreSQL share; schema: the tables
-    memory | sqlite | postgres    the three stores (sqlite_file, sqlite_sql: how a file is used)
-    doctor      what is wrong with a store; checkup: with its campaigns
-    rescue      what can be saved of a damaged file; wreck: how it is opened
-    backup      a checked copy of one moment
+    events       drafts, events, and the chain of hashes
+    urls         one string names a store; no password is shown
+    protocol     the seam: `Store` reads and writes, `Transaction` is the view under the write lock
+    statements   the tables, and the SQL statements that SQLite and PostgreSQL share
+    database     a store on an engine that runs transactions
+    memory       the store in dictionaries
+    sqlite       the store in one file; sqlite_file: how the file is opened, made and synced
+    postgres     the store on a server
+    backup       a checked copy of one moment
+    integrity    the checks of `weal doctor`
+    recovery     the readable rows of a damaged file, saved
 """

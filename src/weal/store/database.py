@@ -52,8 +52,8 @@ class Engine(Protocol):
     def write(self, work: Callable[[SqlConnection, bool], T]) -> T:
         """The answer of work in a transaction, after its commit; all of it or nothing."""
 
-    def turn(self, name: str) -> AbstractContextManager[None]:
-        """A block for one at a time; after a while without a turn, for whoever waits."""
+    def turn(self, name: str) -> AbstractContextManager[bool]:
+        """A block for one client at a time, as in `Store.turn`."""
 
     def close(self) -> None:
         """Let go of the connection."""
@@ -124,25 +124,25 @@ class DatabaseStore:
     def head(self, name: str) -> tuple[int, str]:
         return self.engine.read(lambda sql: statements.head(sql, name))
 
-    def of(self, name: str, ids: Iterable[str]) -> list[Event]:
+    def events_of(self, name: str, ids: Iterable[str]) -> list[Event]:
         wanted = list(ids)
         return self.engine.read(lambda sql: statements.of(sql, name, wanted))
 
-    def known(self, name: str, ids: Iterable[str]) -> set[str]:
+    def existing_ids(self, name: str, ids: Iterable[str]) -> set[str]:
         wanted = list(ids)
         return self.engine.read(lambda sql: statements.existing_ids(sql, name, wanted))
 
-    def chunks(self, name: str) -> Iterator[bytes]:
+    def read_chunks(self, name: str) -> Iterator[bytes]:
         count = self.engine.read(lambda sql: statements.chunk_count(sql, name))
         return (
             self.engine.read(partial(statements.chunk, name=name, number=number))
             for number in range(count)
         )
 
-    def snapshot(self, name: str, kind: str) -> tuple[int, str, bytes] | None:
+    def read_snapshot(self, name: str, kind: str) -> tuple[int, str, bytes] | None:
         return self.engine.read(lambda sql: statements.snapshot(sql, name, kind, warn=True))
 
-    def keep_snapshot(self, name: str, kind: str, seq: int, hash: str, data: bytes) -> None:
+    def write_snapshot(self, name: str, kind: str, seq: int, hash: str, data: bytes) -> None:
         with suppress(NotAllowed):  # advice: who may only read goes without
             self.engine.write(
                 lambda sql, _: statements.keep_snapshot(sql, name, kind, seq, hash, data)
@@ -151,7 +151,7 @@ class DatabaseStore:
     def now(self) -> datetime:
         return self.engine.read(lambda sql: sql.now())
 
-    def turn(self, name: str) -> AbstractContextManager[None]:
+    def turn(self, name: str) -> AbstractContextManager[bool]:
         return self.engine.turn(name)
 
     def close(self) -> None:

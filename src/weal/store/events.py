@@ -18,7 +18,7 @@ import hashlib
 import json
 import math
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from numbers import Integral, Real
@@ -42,7 +42,7 @@ class Draft:
     """An event that somebody wants to write; `key` is the client's own, used once."""
 
     kind: str
-    body: dict[str, Any]
+    body: Mapping[str, object]
     id: str | None = None
     who: str = ""
     key: str | None = None
@@ -56,7 +56,7 @@ class Event:
     seq: int
     kind: str
     id: str | None
-    body: dict[str, Any]
+    body: Any  # a JSON object; `campaign.events` has the types
     who: str
     time: datetime
     key: str | None

@@ -1,21 +1,16 @@
-"""What is wrong with the campaigns of a store, whatever database they are in.
+"""The checks of `weal doctor`: which rows and pages of a store are damaged.
 
-    events      the chain of hashes up to the head, and nothing behind it
-    times       clocks that were wrong: a warning, since the order comes from the numbers
-    chunks      the sums that the chain has of them
+    pages       SQLite's own integrity check, and tables and indexes as weal makes them
+    events      the chain of hashes up to the head, and no event after it
+    times       clocks that were wrong: a warning, since the numbers give the order
+    chunks      the checksums that the chain has of them
     candidates  the ids in the chunks against those in the table of ids
-    snapshots   of these events, or a warning: they are advice
+    snapshots   that they belong to these events: a warning, since they are only a cache
 
-Whatever a look ends with is a finding. A campaign that others write to meanwhile is looked at
-again.
-
-What is wrong with a store: SQLite's own check and the chain of hashes, since neither finds all.
-
-SQLite's check sees damaged pages and indexes, but not a changed letter in a label; the chain sees
-the letter, but not an index that lost a row, nor a candidate that is called otherwise than in the
-table that was added: ids are compared with those in the chunks, whose sums are in the chain. A
-file is opened read-only, unless a write was cut short and has to be rolled back first, as any use
-of the store would. Whatever a look ends with is a finding; `recovery` saves what is left.
+SQLite's check finds damaged pages and indexes, but not a changed letter in a label; the chain finds
+the letter, but not an index that lost a row. A file is opened read-only, unless an unfinished write
+must be rolled back first. An error of a check becomes a finding. A campaign that others write to
+meanwhile is checked again. `recovery` saves the readable rows of a damaged file.
 """
 
 import sqlite3
@@ -30,15 +25,16 @@ from typing import Any, Literal
 from weal.errors import WealError
 from weal.store import sqlite_file, statements
 from weal.store.events import MAX_CLOCK_DIFFERENCE, Event, from_the_future
-from weal.store.recovery import recover as rescue
 from weal.store.sqlite import SqliteSql, translate_errors
 from weal.store.statements import SqlConnection
 from weal.store.urls import StoreUrl, read_name
 
-_RESCUE = "save what can still be read with `weal doctor --rescue FOLDER`, or go back to a copy"
+_RECOVERY_ADVICE = (
+    "save what can still be read with `weal doctor --rescue FOLDER`, or go back to a copy"
+)
 _MAX_RETRIES = 5  # looks at a campaign that others write to meanwhile
-# What reading rows can end with that are not what was written, beside the errors of a database.
-MAX_ODD_ROWS = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
+# Errors of reading damaged rows, besides the errors of a database.
+ROW_ERRORS = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +51,7 @@ class Finding:
 
 def broken_finding(what: str) -> Finding:
     """A finding that needs care."""
-    return Finding("broken", what, _RESCUE)
+    return Finding("broken", what, _RECOVERY_ADVICE)
 
 
 def check_safely(look: Callable[[], list[Finding]], place: str) -> list[Finding]:
@@ -65,7 +61,7 @@ def check_safely(look: Callable[[], list[Finding]], place: str) -> list[Finding]
             return look()
     except WealError as error:
         return [broken_finding(str(error))]
-    except MAX_ODD_ROWS as error:
+    except ROW_ERRORS as error:
         return [
             broken_finding(f"{place} holds what cannot be read ({type(error).__name__}: {error})")
         ]
@@ -188,7 +184,7 @@ def _column(data: bytes, column: Any) -> list[str] | None:
         file = pq.ParquetFile(pa.BufferReader(data), pre_buffer=False)
         table = file.read([column], use_threads=False)
         return [str(name) for name in table.column(column).to_pylist()]
-    except (ImportError, OSError, *MAX_ODD_ROWS):  # pyarrow's own errors are among these
+    except (ImportError, OSError, *ROW_ERRORS):  # pyarrow's own errors are among these
         return None
 
 
@@ -215,9 +211,6 @@ def _snapshots(sql: SqlConnection, name: str, events: list[Event]) -> list[Findi
             what = f"{name!r}: the snapshot {kind!r} does not belong to its events"
             found.append(Finding("warning", what, "it is not used; opening takes longer, once"))
     return found
-
-
-__all__ = ["Finding", "examine", "rescue"]
 
 
 def examine(url: str | PathLike[str] | None) -> list[Finding]:

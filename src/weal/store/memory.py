@@ -18,7 +18,7 @@ from weal.store.urls import StoreUrl
 
 @dataclass(slots=True)
 class _CampaignRows:
-    """One campaign, and the book of whoever holds the lock."""
+    """The rows of one campaign; also its `Transaction` while the lock is taken."""
 
     now: datetime
     rows: list[Row] = field(default_factory=list)
@@ -31,34 +31,35 @@ class _CampaignRows:
         return len(self.rows)
 
     def event(self, seq: int) -> Event:
-        return events.read(self.rows[seq - 1], self.hash(seq - 1), "memory:")
+        return events.read(self.rows[seq - 1], self.hash_of(seq - 1), "memory:")
 
-    def hash(self, seq: int) -> str:
+    @property
+    def hash(self) -> str:
+        return self.hash_of(self.last)
+
+    def hash_of(self, seq: int) -> str:
         return self.rows[seq - 1][-1] if seq else ""
 
-    def of(self, ids: Iterable[str]) -> list[Event]:
+    def events_of(self, ids: Iterable[str]) -> list[Event]:
         wanted = set(ids)
         return [self.event(row[1]) for row in self.rows if row[3] in wanted]
 
-    def known(self, ids: Iterable[str]) -> set[str]:
+    def existing_ids(self, ids: Iterable[str]) -> set[str]:
         return self.ids.intersection(ids)
 
-    def by_key(self, key: str) -> Event | None:
-        return next(iter(self.by_keys([key])), None)
-
-    def by_keys(self, keys: Iterable[str]) -> list[Event]:
+    def events_by_keys(self, keys: Iterable[str]) -> list[Event]:
         wanted = set(keys)
         return [self.event(row[1]) for row in self.rows if row[7] in wanted]
 
-    def between(self, first: int, last: int) -> list[Event]:
+    def events_between(self, first: int, last: int) -> list[Event]:
         return [self.event(seq) for seq in range(first, min(last, self.last) + 1)]
 
-    def next_chunk(self) -> int:
+    def count_chunks(self) -> int:
         return len(self.chunks)
 
     def write(self, name: str, drafts: Sequence[Draft], chunks: Sequence[Chunk]) -> list[Row]:
         check_write(self, drafts, chunks)
-        rows = events.write(name, drafts, self.last, self.hash(self.last), self.now)
+        rows = events.write(name, drafts, self.last, self.hash, self.now)
         self.rows += rows
         self.chunks += chunks
         self.ids.update(one for chunk in chunks for one in chunk.ids)
@@ -71,7 +72,7 @@ class MemoryStore:
     url = "memory:"
 
     def __init__(self) -> None:
-        self._shelves: dict[str, _CampaignRows] = {}
+        self._campaigns: dict[str, _CampaignRows] = {}
         self._lock = threading.RLock()
 
     def __repr__(self) -> str:
@@ -81,50 +82,50 @@ class MemoryStore:
         check_name(name)
         check_created(drafts)
         with self._lock:
-            if name in self._shelves:
+            if name in self._campaigns:
                 return False
-            shelf = _CampaignRows(self.now())
-            shelf.write(name, drafts, chunks)
-            self._shelves[name] = shelf
+            campaign = _CampaignRows(self.now())
+            campaign.write(name, drafts, chunks)
+            self._campaigns[name] = campaign
             return True
 
     def campaigns(self) -> list[str]:
-        return sorted(self._shelves)
+        return sorted(self._campaigns)
 
     def transact(
         self, name: str, decide: Decide, chunks: Sequence[Chunk] = ()
     ) -> tuple[Event, ...]:
         with self._lock:
-            shelf = self._shelf(name)
-            shelf.now = self.now()
-            rows = shelf.write(name, decide(shelf), chunks)
-            return tuple(shelf.event(row[1]) for row in rows)
+            campaign = self._find(name)
+            campaign.now = self.now()
+            rows = campaign.write(name, decide(campaign), chunks)
+            return tuple(campaign.event(row[1]) for row in rows)
 
     def read(self, name: str, since: int = 0) -> list[Event]:
-        shelf = self._shelf(name)
-        return [shelf.event(seq) for seq in range(max(since, 0) + 1, shelf.last + 1)]
+        campaign = self._find(name)
+        return [campaign.event(seq) for seq in range(max(since, 0) + 1, campaign.last + 1)]
 
     def head(self, name: str) -> tuple[int, str]:
-        shelf = self._shelf(name)
-        return shelf.last, shelf.hash(shelf.last)
+        campaign = self._find(name)
+        return campaign.last, campaign.hash
 
-    def of(self, name: str, ids: Iterable[str]) -> list[Event]:
-        return self._shelf(name).of(ids)
+    def events_of(self, name: str, ids: Iterable[str]) -> list[Event]:
+        return self._find(name).events_of(ids)
 
-    def known(self, name: str, ids: Iterable[str]) -> set[str]:
-        return self._shelf(name).known(ids)
+    def existing_ids(self, name: str, ids: Iterable[str]) -> set[str]:
+        return self._find(name).existing_ids(ids)
 
-    def chunks(self, name: str) -> Iterator[bytes]:
-        return iter([chunk.data for chunk in self._shelf(name).chunks])
+    def read_chunks(self, name: str) -> Iterator[bytes]:
+        return iter([chunk.data for chunk in self._find(name).chunks])
 
-    def snapshot(self, name: str, kind: str) -> tuple[int, str, bytes] | None:
-        return self._shelf(name).snapshots.get(kind)
+    def read_snapshot(self, name: str, kind: str) -> tuple[int, str, bytes] | None:
+        return self._find(name).snapshots.get(kind)
 
-    def keep_snapshot(self, name: str, kind: str, seq: int, hash: str, data: bytes) -> None:
-        self._shelf(name).snapshots[kind] = (seq, hash, bytes(data))
+    def write_snapshot(self, name: str, kind: str, seq: int, hash: str, data: bytes) -> None:
+        self._find(name).snapshots[kind] = (seq, hash, bytes(data))
 
-    def turn(self, name: str) -> AbstractContextManager[None]:
-        return nullcontext()  # threads share one campaign, and take turns anyway
+    def turn(self, name: str) -> AbstractContextManager[bool]:
+        return nullcontext(True)  # threads of one process: the lock of `transact` is enough
 
     def now(self) -> datetime:
         return datetime.now(UTC)
@@ -132,10 +133,10 @@ class MemoryStore:
     def close(self) -> None:
         """Nothing to let go of."""
 
-    def _shelf(self, name: str) -> _CampaignRows:
-        if name not in self._shelves:
+    def _find(self, name: str) -> _CampaignRows:
+        if name not in self._campaigns:
             raise unknown(name, self.campaigns(), self.url)
-        return self._shelves[name]
+        return self._campaigns[name]
 
 
 def open(name: StoreUrl) -> MemoryStore:

@@ -96,10 +96,10 @@ class PostgresEngine:
         self._login = _login(name, patience)
         self._patience = patience
         self._gave_up = -math.inf  # when a connection was last tried in vain for all that time
-        self._held: SharedConnection[Connection] = SharedConnection()
+        self._shared: SharedConnection[Connection] = SharedConnection()
         self._built: Connection | None = None  # to a database that was seen to have our tables
-        with self._held.turn() as held, self._in_our_words():
-            held.connection = self._connect()  # what is wrong with the address is said at once
+        with self._shared.turn() as shared, self._in_our_words():
+            shared.connection = self._connect()  # what is wrong with the address is said at once
 
     def read(self, work: Callable[[SqlConnection], T]) -> T:
         def look(sql: PostgresSql, again: bool) -> T:
@@ -121,35 +121,36 @@ class PostgresEngine:
         return self._persist(transaction)
 
     @contextmanager
-    def turn(self, name: str) -> Iterator[None]:
-        """One at a time in this block, of all who ask in this campaign: an advisory lock."""
+    def turn(self, name: str) -> Iterator[bool]:
+        """Take an advisory lock: one client of this campaign at a time is in the block."""
         key = (statements.STORE_APPLICATION_ID, zlib.crc32(name.encode()) - (1 << 31))
-        taken = False
+        taken = waited = False
         for pause in pauses(LOCK_TIMEOUT_SECONDS):
             if taken := bool(self.read(lambda sql: sql.rows(_TRY, key)[0][0])):
                 break
             time.sleep(pause)
+            waited = True
         try:
-            yield
+            yield waited
         finally:
             if taken:
                 self.read(lambda sql: sql.rows(_RELEASE, key))
 
     def close(self) -> None:
-        self._held.drop()
+        self._shared.drop()
 
     def _persist(self, work: Callable[[PostgresSql, bool], T]) -> T:
         """The answer of the work, tried again while the connection is lost."""
-        with self._held.turn() as held, self._in_our_words():
+        with self._shared.turn() as shared, self._in_our_words():
             deadline = self._deadline()
             for again, pause in enumerate(_pauses()):
                 try:
-                    held.connection = held.connection or self._connect()
-                    answer = work(PostgresSql(self.place, held.connection), again > 0)
+                    shared.connection = shared.connection or self._connect()
+                    answer = work(PostgresSql(self.place, shared.connection), again > 0)
                 except (psycopg.OperationalError, psycopg.InterfaceError):
-                    if not _is_lost(held.connection):
+                    if not _is_lost(shared.connection):
                         raise
-                    self._held.drop()
+                    self._shared.drop()
                     if time.monotonic() > deadline:
                         self._gave_up = time.monotonic()
                         raise

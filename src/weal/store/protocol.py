@@ -1,6 +1,6 @@
 """The seam between a campaign and where it is kept: write under a lock, read since.
 
-    transact(name, decide)    takes the campaign's write lock, shows `decide` the book, writes the
+    transact(name, decide)    takes the campaign's write lock, shows `decide` the tx, writes the
                               drafts that it returns, syncs, and only then answers
     read(name, since)         the events after that number, their chain of hashes verified
 
@@ -53,25 +53,26 @@ class Transaction(Protocol):
         """Number of the last event; 0: none."""
 
     @property
+    def hash(self) -> str:
+        """Hash of the last event; with `last` it names the state that a reader has seen."""
+
+    @property
     def now(self) -> datetime:
         """The store's clock; it may be behind the last event, if that came from a fast one."""
 
-    def of(self, ids: Iterable[str]) -> list[Event]:
+    def events_of(self, ids: Iterable[str]) -> list[Event]:
         """All events of these ids, in order."""
 
-    def known(self, ids: Iterable[str]) -> set[str]:
+    def existing_ids(self, ids: Iterable[str]) -> set[str]:
         """Which of these are candidates."""
 
-    def by_key(self, key: str) -> Event | None:
-        """The event that a client wrote under this key of its own."""
-
-    def by_keys(self, keys: Iterable[str]) -> list[Event]:
+    def events_by_keys(self, keys: Iterable[str]) -> list[Event]:
         """The events that clients wrote under these keys, in order."""
 
-    def between(self, first: int, last: int) -> list[Event]:
+    def events_between(self, first: int, last: int) -> list[Event]:
         """The events with these numbers and those between them, in order."""
 
-    def next_chunk(self) -> int:
+    def count_chunks(self) -> int:
         """The number that the next chunk will have."""
 
 
@@ -102,25 +103,26 @@ class Store(Protocol):
     def head(self, name: str) -> tuple[int, str]:
         """Number and hash of the last event."""
 
-    def of(self, name: str, ids: Iterable[str]) -> list[Event]:
+    def events_of(self, name: str, ids: Iterable[str]) -> list[Event]:
         """All events of these ids, in order."""
 
-    def known(self, name: str, ids: Iterable[str]) -> set[str]:
+    def existing_ids(self, name: str, ids: Iterable[str]) -> set[str]:
         """Which of these are candidates."""
 
-    def chunks(self, name: str) -> Iterator[bytes]:
+    def read_chunks(self, name: str) -> Iterator[bytes]:
         """The candidates as Parquet bytes, in order; DamagedStore when a sha256 differs."""
 
-    def snapshot(self, name: str, kind: str) -> tuple[int, str, bytes] | None:
+    def read_snapshot(self, name: str, kind: str) -> tuple[int, str, bytes] | None:
         """(number, hash, data) as kept, or None; also when its data were damaged."""
 
-    def keep_snapshot(self, name: str, kind: str, seq: int, hash: str, data: bytes) -> None:
+    def write_snapshot(self, name: str, kind: str, seq: int, hash: str, data: bytes) -> None:
         """Keep this one in place of the one before of that kind."""
 
-    def turn(self, name: str) -> AbstractContextManager[None]:
-        """A block for one at a time, for work that others would do in vain meanwhile.
+    def turn(self, name: str) -> AbstractContextManager[bool]:
+        """A block that one client at a time enters; it yields whether others may have written.
 
-        Advice: who has waited long goes without, and nothing may be wrong then.
+        The lock is advisory: after a long wait a client enters without it. `transact` alone
+        guarantees consistency.
         """
 
     def now(self) -> datetime:
@@ -133,10 +135,10 @@ class Store(Protocol):
 def append(store: Store, name: str, expected: int, drafts: Sequence[Draft]) -> tuple[Event, ...]:
     """Write drafts that were made after reading `expected` events; Conflict if there are more."""
 
-    def decide(book: Transaction) -> Sequence[Draft]:
-        if book.last != expected:
+    def decide(tx: Transaction) -> Sequence[Draft]:
+        if tx.last != expected:
             raise Conflict(
-                f"{name!r} has {book.last} events now, not {expected}: somebody else wrote first; "
+                f"{name!r} has {tx.last} events now, not {expected}: somebody else wrote first; "
                 "read what is new and try again"
             )
         return drafts
@@ -164,24 +166,24 @@ def unknown(name: str, there: Sequence[str], place: str) -> UnknownCampaign:
     return UnknownCampaign(f"there is no campaign {name!r} in {place}; {have}")
 
 
-def check_write(book: Transaction, drafts: Sequence[Draft], chunks: Sequence[Chunk]) -> None:
+def check_write(tx: Transaction, drafts: Sequence[Draft], chunks: Sequence[Chunk]) -> None:
     """ValueError when drafts and chunks cannot be written: keys or ids that are taken, bad sums."""
     if chunks and not drafts:
         raise ValueError("chunks need an event that says they were added; none was written")
     keys = [draft.key for draft in drafts if draft.key is not None]
     taken = {key for key, times in Counter(keys).items() if times > 1}
-    taken |= {event.key for event in book.by_keys(keys) if event.key} if keys else set()
+    taken |= {event.key for event in tx.events_by_keys(keys) if event.key} if keys else set()
     if taken:
         raise ValueError(f"the key {min(taken)!r} was used already; a key is for one event")
     for chunk in chunks:
         if hashlib.sha256(chunk.data).hexdigest() != chunk.sha256:
             raise ValueError("a chunk does not match its sha256; make it with Chunk.of")
-    _check_new(book, [one for chunk in chunks for one in chunk.ids])
+    _check_new(tx, [one for chunk in chunks for one in chunk.ids])
 
 
-def _check_new(book: Transaction, ids: Sequence[str]) -> None:
+def _check_new(tx: Transaction, ids: Sequence[str]) -> None:
     times = Counter(ids)
-    there = book.known(times) if book.last else set()
+    there = tx.existing_ids(times) if tx.last else set()
     again = [one for one, count in times.items() if count > 1 or one in there]
     if again:
         first = ", ".join(map(repr, again[:5])) + (", ..." if len(again) > 5 else "")

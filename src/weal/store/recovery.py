@@ -1,24 +1,20 @@
-"""What can be saved from a damaged SQLite file: every event, label and candidate that can be read.
+"""Recovery: save every event, label and candidate that a damaged SQLite file still has.
 
-The damaged file is not written, nor opened by SQLite: a copy of it is (`wreck`). Rows are read in
-order as far as that goes, then one by one, from the file as it is and once more with the first
-page of a new store. Columns may be missing. For each row the chain of hashes says how far to trust
-it:
+SQLite never opens the damaged file itself, but two copies of it:
 
-    yes     the row is what was written: its hash follows from the row before
+    as it is         with its journal; the first bytes of its header and its length are repaired,
+                     and a lost page becomes an empty one
+    new first page   the same with the first page of a new store, which says where each table
+                     begins; that is the same in every store
+
+Rows are read in order until a read fails, then one by one; columns may be missing. For each event,
+the chain of hashes says whether to trust it:
+
+    yes     the row is as it was written: its hash follows from the row before
     no      the row was changed, or the row before it was
-    alone   the row before it is lost, so that nothing can be said
+    alone   the row before it is lost: there is nothing to compare with
 
-What was found is counted, beside what should have been there.
-
-A damaged SQLite file, opened as far as it can be: a copy, mended where that loses nothing.
-
-    as it is      the copy with its journal, the first bytes of its header and its length put right;
-                  a lost page becomes an empty one
-    a new front   the same with the first page of a new store of ours: that page says where each
-                  table begins, which is the same in every store, since all are made alike
-
-The file itself is not written, nor opened by SQLite.
+The report counts the rows that were found and the rows that are known to be lost.
 """
 
 import csv
@@ -47,15 +43,15 @@ _PAGES = tuple(1 << n for n in range(9, 17))
 
 
 def readable_copies(path: Path, folder: Path) -> Iterator[sqlite3.Connection]:
-    """Connections to copies that are gone at the end: as it is, then with a new front."""
+    """Connections to temporary copies: as it is, then with a new first page."""
     with tempfile.TemporaryDirectory(dir=folder, prefix=".copy-") as name:
-        for mend in (_mend, _new_front):
-            copy = Path(name) / f"{mend.__name__}.db"
+        for repair in (_repair_header, _replace_first_page):
+            copy = Path(name) / f"{repair.__name__}.db"
             for end in ("", "-journal", "-wal"):
                 beside = path.with_name(path.name + end)
-                if beside.is_file() and (mend is _mend or not end):
+                if beside.is_file() and (repair is _repair_header or not end):
                     shutil.copyfile(beside, copy.with_name(copy.name + end))
-            mend(copy)
+            repair(copy)
             with closing(sqlite3.connect(copy, isolation_level=None)) as connection:
                 connection.text_factory = lambda raw: raw.decode("utf-8", "backslashreplace")
                 with suppress(sqlite3.Error, UnicodeDecodeError):
@@ -64,7 +60,7 @@ def readable_copies(path: Path, folder: Path) -> Iterator[sqlite3.Connection]:
                 yield connection
 
 
-def _mend(copy: Path) -> None:
+def _repair_header(copy: Path) -> None:
     with copy.open("r+b") as file:
         header = file.read(100)
         if len(header) < 100:
@@ -77,19 +73,19 @@ def _mend(copy: Path) -> None:
             file.truncate(pages * size)
 
 
-def _new_front(copy: Path) -> None:
+def _replace_first_page(copy: Path) -> None:
     with copy.open("r+b") as file:
         size = _page_size(file.read(100))
         pages = -(-file.seek(0, 2) // size)
-        front = bytearray(_front(copy.with_name("front.db"), size))
-        front[28:32] = pages.to_bytes(4, "big")
-        front[92:96] = front[24:28]  # so that the number of pages is believed
+        first = bytearray(_first_page(copy.with_name("first.db"), size))
+        first[28:32] = pages.to_bytes(4, "big")
+        first[92:96] = first[24:28]  # so that the number of pages is believed
         file.seek(0)
-        file.write(front)
+        file.write(first)
         file.truncate(max(pages, 1) * size)
 
 
-def _front(path: Path, size: int) -> bytes:
+def _first_page(path: Path, size: int) -> bytes:
     """The first page of a new store."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute(f"PRAGMA page_size={size}")
@@ -152,7 +148,7 @@ def recover(url: str | PathLike[str] | None, folder: str | PathLike[str]) -> Rec
     """
     name, folder = read_name(url), Path(folder)
     if name.kind != "sqlite":
-        raise WealError(f"{name.shown}: only SQLite files can be rescued; restore a dump")
+        raise WealError(f"{name.shown}: only SQLite files can be recovered; restore a dump")
     path = Path(name.address)
     if not path.is_file():
         raise WealError(f"{name.shown} is not there: nothing can be saved from it")

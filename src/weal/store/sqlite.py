@@ -106,7 +106,7 @@ class SqliteEngine:
     def __init__(self, path: Path, place: str) -> None:
         self.place = place
         self._path = path
-        self._held: SharedConnection[sqlite3.Connection] = SharedConnection()
+        self._shared: SharedConnection[sqlite3.Connection] = SharedConnection()
         self._crowded = 0.0  # until when others are likely to wait
         self._file = (0, 0)  # which file the connection is to: its device and number
         sqlite_file.check_path(path, place)
@@ -141,34 +141,35 @@ class SqliteEngine:
             self._crowded = time.monotonic() + CONTENTION_SECONDS
 
     @contextmanager
-    def turn(self, name: str) -> Iterator[None]:
-        """One at a time in this block, of all who ask on this machine: the folder is locked."""
+    def turn(self, name: str) -> Iterator[bool]:
+        """Lock the folder of the file: one process of this machine at a time is in the block."""
         try:
             import fcntl
-        except ModuleNotFoundError:  # Windows: who is late asks again
-            yield
+        except ModuleNotFoundError:  # Windows has no such lock: a late writer gets Conflict
+            yield True
             return
-        folder = os.open(self._path.parent, os.O_RDONLY)
+        folder, waited = os.open(self._path.parent, os.O_RDONLY), False
         try:
             for pause in pauses(LOCK_TIMEOUT_SECONDS):
                 with suppress(OSError):
                     fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     break
                 time.sleep(pause)
-            yield
+                waited = True
+            yield waited
         finally:
             os.close(folder)
 
     def close(self) -> None:
-        self._held.drop()
+        self._shared.drop()
 
     @contextmanager
     def _using(self, make: bool) -> Iterator[SqliteSql]:
-        with self._held.turn() as held, translate_errors(self.place):
-            if held.connection is None and (make or self._path.exists()):
-                held.connection = self._connect(make)
-            if held.connection is not None:
-                yield SqliteSql(self.place, held.connection)
+        with self._shared.turn() as shared, translate_errors(self.place):
+            if shared.connection is None and (make or self._path.exists()):
+                shared.connection = self._connect(make)
+            if shared.connection is not None:
+                yield SqliteSql(self.place, shared.connection)
             else:
                 with nothing(self.place) as empty:
                     yield empty

@@ -38,6 +38,12 @@ _EVENTS = f"""
     SELECT {", ".join(f"e.{field}" for field in _EVENT_FIELDS)}, p.hash FROM weal_event e
     LEFT JOIN weal_event p ON p.campaign = e.campaign AND p.seq = e.seq - 1
     WHERE e.campaign = ? AND """
+_HEAD_AND_EVENTS = f"""
+    SELECT {", ".join(f"e.{field}" for field in _EVENT_FIELDS)}, p.hash, c.last, c.hash
+    FROM weal_campaign c
+    LEFT JOIN weal_event e ON e.campaign = c.name AND e.seq > ?
+    LEFT JOIN weal_event p ON p.campaign = e.campaign AND p.seq = e.seq - 1
+    WHERE c.name = ? ORDER BY e.seq"""
 
 
 class SqlConnection(Protocol):
@@ -78,25 +84,22 @@ class TableTransaction:
     hash: str
     now: datetime
 
-    def of(self, ids: Iterable[str]) -> list[Event]:
+    def events_of(self, ids: Iterable[str]) -> list[Event]:
         return of(self.sql, self.name, ids)
 
-    def known(self, ids: Iterable[str]) -> set[str]:
+    def existing_ids(self, ids: Iterable[str]) -> set[str]:
         return existing_ids(self.sql, self.name, ids)
 
-    def by_key(self, key: str) -> Event | None:
-        return next(iter(self.by_keys([key])), None)
-
-    def by_keys(self, keys: Iterable[str]) -> list[Event]:
+    def events_by_keys(self, keys: Iterable[str]) -> list[Event]:
         wanted = self.sql.listed(list(keys))
         among = f"k.campaign = ? AND k.key {self.sql.among}"
         by_index = f"e.seq IN (SELECT k.seq FROM weal_event k WHERE {among})"  # SQLite needs a hint
         return _select(self.sql, self.name, by_index, self.name, wanted)
 
-    def between(self, first: int, last: int) -> list[Event]:
+    def events_between(self, first: int, last: int) -> list[Event]:
         return _select(self.sql, self.name, "e.seq >= ? AND e.seq <= ?", first, last)
 
-    def next_chunk(self) -> int:
+    def count_chunks(self) -> int:
         text = "SELECT count(*) FROM weal_chunk WHERE campaign = ?"
         return int(self.sql.rows(text, (self.name,))[0][0])
 
@@ -115,27 +118,35 @@ def head(sql: SqlConnection, name: str, lock: bool = False) -> tuple[int, str]:
     found = sql.rows(f"SELECT last, hash FROM weal_campaign WHERE name = ?{suffix}", (name,))
     if not found:
         raise unknown(name, campaigns(sql), sql.place)
-    last, tip = found[0]
+    return _check_head(sql, name, found[0])
+
+
+def check_campaign(sql: SqlConnection, name: str, locking: str = "") -> None:
+    """UnknownCampaign unless the store has this campaign; with `locking`, lock its row."""
+    if not sql.rows(f"SELECT 1 FROM weal_campaign WHERE name = ?{locking}", (name,)):
+        raise unknown(name, campaigns(sql), sql.place)
+
+
+def _check_head(sql: SqlConnection, name: str, row: Sequence[object]) -> tuple[int, str]:
+    last, tip = row
     if not (isinstance(last, int) and isinstance(tip, str)):
         raise damage_error(sql.place, f"the end of {name!r} is not a number and a hash")
     return last, tip
 
 
 def read(sql: SqlConnection, name: str, since: int) -> list[Event]:
-    """Events after this number; DamagedStore unless they are the chain up to the head."""
-    last, tip = head(sql, name)
-    found = _select(sql, name, "e.seq > ? AND e.seq <= ?", since, last)
+    """Read head and events after this number in one statement; DamagedStore: a broken chain."""
+    rows = sql.rows(_HEAD_AND_EVENTS, (since, name))
+    if not rows:
+        raise unknown(name, campaigns(sql), sql.place)
+    last, tip = _check_head(sql, name, rows[0][-2:])
+    found = [_check_event(sql, row[:-2]) for row in rows if row[1] is not None]
+    _check_end(sql, name, last, tip, found)
     expected = range(max(since, 0) + 1, last + 1)  # as long as a damaged number says
     if len(found) != len(expected) or [event.seq for event in found] != list(expected):
         raise damage_error(
             sql.place, f"events of {name!r} between {since + 1} and {last} are missing"
         )
-    if found and found[-1].hash != tip:
-        raise damage_error(
-            sql.place, f"the last event of {name!r} is not the one that was written last"
-        )
-    if since <= 0:
-        _refuse_beyond(sql, name)
     return found
 
 
@@ -143,7 +154,7 @@ def of(sql: SqlConnection, name: str, ids: Iterable[str]) -> list[Event]:
     """All events of these ids, in order."""
     found = _select(sql, name, f"e.id {sql.among}", sql.listed(list(ids)))
     if not found:
-        head(sql, name)  # says so when there is no such campaign
+        check_campaign(sql, name)
     return found
 
 
@@ -158,7 +169,7 @@ def existing_ids(sql: SqlConnection, name: str, ids: Iterable[str]) -> set[str]:
         )
     found = {slots[slot] for (slot,) in rows}
     if not found:
-        head(sql, name)
+        check_campaign(sql, name)
     return found
 
 
@@ -181,34 +192,34 @@ def transact(
 ) -> tuple[Event, ...]:
     """Lock, decide, write; when it is tried `again`, first see if the last try came through."""
     last, tip = head(sql, name, lock=True)
-    found = _select(sql, name, "e.seq = ?", last)
-    if [event.hash for event in found] != [tip]:
+    end = _select(sql, name, "e.seq >= ?", last)
+    if not end:
+        raise damage_error(sql.place, f"event {last} of {name!r}, its last, is missing")
+    _check_end(sql, name, last, tip, end)
+    if again and (done := _select(sql, name, "e.token = ?", token)):
+        return tuple(done)
+    tx = TableTransaction(sql, name, last, tip, sql.now())
+    return _write(tx, decide(tx), chunks, token)
+
+
+def _check_end(sql: SqlConnection, name: str, last: int, tip: str, found: Sequence[Event]) -> None:
+    """DamagedStore unless event `last` has the hash `tip` and no event comes after it."""
+    if beyond := [event.seq for event in found if event.seq > last]:
+        raise damage_error(
+            sql.place,
+            f"{len(beyond)} events of {name!r} from {beyond[0]} on are after the one that is to be "
+            "its last",
+        )
+    if any(event.seq == last and event.hash != tip for event in found):
         raise damage_error(
             sql.place, f"the last event of {name!r} is not the one that was written last"
         )
-    _refuse_beyond(sql, name)
-    if again and (done := _select(sql, name, "e.token = ?", token)):
-        return tuple(done)
-    book = TableTransaction(sql, name, last, tip, sql.now())
-    return _write(book, decide(book), chunks, token)
-
-
-def _refuse_beyond(sql: SqlConnection, name: str) -> None:
-    """DamagedStore when there are events after the one that is to be the last; in one statement."""
-    text = """SELECT count(*), min(e.seq) FROM weal_event e JOIN weal_campaign c
-        ON c.name = e.campaign WHERE e.campaign = ? AND e.seq > c.last"""
-    count, first = sql.rows(text, (name,))[0]
-    if count:
-        what = (
-            f"{count} events of {name!r} from {first} on are after the one that is to be its last"
-        )
-        raise damage_error(sql.place, what)
 
 
 def chunk_count(sql: SqlConnection, name: str) -> int:
     """How many chunks the campaign has; UnknownCampaign when there is none."""
-    last, tip = head(sql, name)
-    return TableTransaction(sql, name, last, tip, sql.now()).next_chunk()
+    check_campaign(sql, name)
+    return TableTransaction(sql, name, 0, "", sql.now()).count_chunks()
 
 
 def chunk(sql: SqlConnection, name: str, number: int) -> bytes:
@@ -227,9 +238,11 @@ def snapshot(
     sql: SqlConnection, name: str, kind: str, warn: bool = False
 ) -> tuple[int, str, bytes] | None:
     """The snapshot of that kind, if there is one and it is whole; a damaged one is warned of."""
-    head(sql, name)
     text = "SELECT seq, hash, data, digest FROM weal_snapshot WHERE campaign = ? AND kind = ?"
-    for seq, tip, data, digest in sql.rows(text, (name, kind)):
+    found = sql.rows(text, (name, kind))
+    if not found:
+        check_campaign(sql, name)
+    for seq, tip, data, digest in found:
         if isinstance(data, bytes) and _digest(seq, tip, data) == digest:
             return seq, tip, data
         if warn:
@@ -245,7 +258,7 @@ def keep_snapshot(
     sql: SqlConnection, name: str, kind: str, seq: int, hash: str, data: bytes
 ) -> None:
     """Replace the snapshot of that kind."""
-    head(sql, name, lock=True)
+    check_campaign(sql, name, sql.locking)
     sql.rows("DELETE FROM weal_snapshot WHERE campaign = ? AND kind = ?", (name, kind))
     columns = ("campaign", "kind", "seq", "hash", "data", "digest")
     row = (name, kind, seq, hash, bytes(data), _digest(seq, hash, data))
@@ -254,31 +267,36 @@ def keep_snapshot(
 
 def _select(sql: SqlConnection, name: str, condition: str, *values: Any) -> list[Event]:
     found = sql.rows(f"{_EVENTS}{condition} ORDER BY e.seq", (name, *values))
-    return [events.read(row, "" if row[1] == 1 else before, sql.place) for *row, before in found]
+    return [_check_event(sql, row) for row in found]
+
+
+def _check_event(sql: SqlConnection, row: Sequence[Any]) -> Event:
+    *own, previous = row
+    return events.read(own, "" if own[1] == 1 else previous, sql.place)
 
 
 def _write(
-    book: TableTransaction, drafts: Sequence[Draft], chunks: Sequence[Chunk], token: str
+    tx: TableTransaction, drafts: Sequence[Draft], chunks: Sequence[Chunk], token: str
 ) -> tuple[Event, ...]:
-    check_write(book, drafts, chunks)
+    check_write(tx, drafts, chunks)
     if not drafts:
         return ()
-    sql, name = book.sql, book.name
-    rows = events.write(name, drafts, book.last, book.hash, book.now)
+    sql, name = tx.sql, tx.name
+    rows = events.write(name, drafts, tx.last, tx.hash, tx.now)
     sql.insert("weal_event", (*_EVENT_FIELDS, "token"), [(*row, token) for row in rows])
     if chunks:
-        _write_chunks(book, chunks)
+        _write_chunks(tx, chunks)
     tip = (rows[-1][1], rows[-1][-1], name)
     sql.rows("UPDATE weal_campaign SET last = ?, hash = ? WHERE name = ?", tip)
     return tuple(map(events.event_of_row, rows))
 
 
-def _write_chunks(book: TableTransaction, chunks: Sequence[Chunk]) -> None:
-    first = book.next_chunk()
-    rows = [(book.name, first + i, one.sha256, one.data) for i, one in enumerate(chunks)]
-    book.sql.insert("weal_chunk", ("campaign", "number", "sha256", "data"), rows)
+def _write_chunks(tx: TableTransaction, chunks: Sequence[Chunk]) -> None:
+    first = tx.count_chunks()
+    rows = [(tx.name, first + i, one.sha256, one.data) for i, one in enumerate(chunks)]
+    tx.sql.insert("weal_chunk", ("campaign", "number", "sha256", "data"), rows)
     slots = sorted(_slot(one) for chunk in chunks for one in chunk.ids)
-    book.sql.insert("weal_candidate", ("campaign", "id"), ((book.name, slot) for slot in slots))
+    tx.sql.insert("weal_candidate", ("campaign", "id"), ((tx.name, slot) for slot in slots))
 
 
 def _slot(name: str) -> str:

@@ -121,7 +121,7 @@ class JobContext:
         """The campaign, kept open; its next events are written by `who`."""
         found = self._open.get(name)
         head = self.store.head(name)
-        if found is None or head[0] < found.ledger.seq:  # the store was replaced by a copy
+        if found is None or head[0] < found.last_ledger.seq:  # the store was replaced by a copy
             found = Campaign(name, self.store)
         self._open[name] = found
         self._open.move_to_end(name)

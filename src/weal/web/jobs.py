@@ -20,9 +20,10 @@ import numpy as np
 
 from weal.campaign.campaign import Campaign
 from weal.campaign.candidates import CandidateTable
+from weal.campaign.events import LedgerLabel
 from weal.campaign.export import export as write_export
 from weal.campaign.export import frame
-from weal.campaign.ledger import Ledger, LedgerLabel
+from weal.campaign.ledger import Ledger
 from weal.campaign.session import Session
 from weal.campaign.suggestions import explain
 from weal.core.arrays import Array, root_mean_square
@@ -58,7 +59,7 @@ def predicted_against_measured(
 ) -> None:
     """Write the labels with their leave-one-out predictions; none before there is a model."""
     campaign = context.campaign(arguments["name"])
-    session = campaign.session
+    session = campaign.read_session()
     seq = session.ledger.seq
     found: MeasuredJson = {"points": [], "n": 0, "baseline": None, "explained": None}
     if session.state.fitted:
@@ -94,7 +95,7 @@ def _finite(value: float) -> float | None:
 def explore(context: JobContext, arguments: Arguments, progress: Progress) -> None:
     """Write all candidates with cells and predictions for the page that searches them."""
     campaign = context.campaign(arguments["name"])
-    seq = campaign.ledger.seq
+    seq = campaign.read_ledger().seq
     progress("predicting the candidates", 0, 2)
     columns, rows = _candidate_rows(campaign)
     progress("predicting the candidates", 1, 2)
@@ -104,12 +105,12 @@ def explore(context: JobContext, arguments: Arguments, progress: Progress) -> No
 
 def _candidate_rows(campaign: Campaign) -> tuple[list[str], Iterable[Sequence[object]]]:
     """Names of the table's columns, and a row for each candidate."""
-    session = campaign.session
+    session = campaign.read_session()
     found = frame(campaign, "predictions") if session.state.fitted else None
     names = list(dict.fromkeys(name for part in session.pool.parts for name in part.columns))
     apart = (session.pool.plan.id_column, session.pool.plan.target)
     names = [name for name in names if name not in apart]
-    labels, ids = campaign.ledger.labels, [str(one) for one in session.pool.ids]
+    labels, ids = session.ledger.labels, [str(one) for one in session.pool.ids]
     nothing = np.full((4, len(ids)), np.nan)
     known = nothing if found is None else found[["mean", "sd", "low", "high"]].to_numpy().T
     predicted = zip(*known.tolist(), strict=True)
@@ -134,7 +135,7 @@ def neighbours_of(
     context: JobContext, arguments: Arguments, progress: Progress
 ) -> list[NeighbourJson]:
     """The measured rows nearest to this one, with their cells."""
-    session = context.campaign(arguments["name"]).session
+    session = context.campaign(arguments["name"]).read_session()
     state = session.state
     if arguments["id"] not in state.candidates.index:
         return []
@@ -156,7 +157,7 @@ def _inputs(session: Session, id_: Hashable) -> Cells:
 
 def effect_of(context: JobContext, arguments: Arguments, progress: Progress) -> EffectJson | None:
     """Partial dependence on one input, with its sd; None before there is a model."""
-    session = context.campaign(arguments["name"]).session
+    session = context.campaign(arguments["name"]).read_session()
     if not session.state.fitted:
         return None
     axis, over = (
@@ -169,7 +170,7 @@ def effect_of(context: JobContext, arguments: Arguments, progress: Progress) -> 
 
 def map_of(context: JobContext, arguments: Arguments, progress: Progress) -> MapJson | None:
     """Partial dependence on two inputs; None before there is a model."""
-    session = context.campaign(arguments["name"]).session
+    session = context.campaign(arguments["name"]).read_session()
     if not session.state.fitted:
         return None
     one, other = (_axis(session, name, MAP_VALUES) for name in (arguments["x"], arguments["y"]))
@@ -215,7 +216,7 @@ def _labelled_points(
 def rows(context: JobContext, arguments: Arguments, progress: Progress) -> None:
     """Write the cells of all candidates; of a large pool in files, only of rows with events."""
     campaign = context.campaign(arguments["name"])
-    session = campaign.session
+    session = campaign.read_session()
     pool, ledger = session.pool, session.ledger
     found = _pool_cells(pool) if pool.fits_one_table else _rows_touched(pool, ledger)
     context.results.write_rows(campaign.name, ledger.seq, found)
@@ -240,7 +241,7 @@ def _pool_cells(pool: CandidateTable) -> Iterator[tuple[str, str]]:
 def why(context: JobContext, arguments: Arguments, progress: Progress) -> None:
     """Write the reasons for the leased rows, as sentences."""
     campaign = context.campaign(arguments["name"])
-    session = campaign.session
+    session = campaign.read_session()
     ledger = session.ledger
     asked = explain(session, ledger.open_leases(context.store.now()))
     found = {str(ledger.leases[one.id].seq): list(one.sentences) for one in asked}
@@ -250,7 +251,7 @@ def why(context: JobContext, arguments: Arguments, progress: Progress) -> None:
 def status(context: JobContext, arguments: Arguments, progress: Progress) -> None:
     """Write the status of the campaign, as `weal status` shows it."""
     campaign = context.campaign(arguments["name"])
-    seq = campaign.ledger.seq
+    seq = campaign.read_ledger().seq
     found = campaign.status(progress=progress)
     shown = {**found.to_dict(), "lines": found.lines()}
     context.results.write_result(campaign.name, "status", seq, shown)

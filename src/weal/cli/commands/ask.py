@@ -84,7 +84,7 @@ def report_leases(
 
 def _by_outcome(campaign: "Campaign", ids: Sequence[str]) -> dict[str, list[str]]:
     """Rows that are no longer reserved for the person who asked, by their outcome."""
-    ledger, found = campaign.ledger, dict[str, list[str]]()
+    ledger, found = campaign.last_ledger, dict[str, list[str]]()
     leases = {lease.id: lease for lease in ledger.open_leases(campaign.store.now())}
     for name in ids:
         words = "no longer out: the lease ended or was withdrawn"
@@ -193,17 +193,20 @@ def ask(
         if again:
             rows = [row for row in campaign.asked() if by in (None, row.who)]
         else:
-            before = campaign.session.ledger.open_leases(campaign.store.now())
+            from weal.campaign.suggestions import explain
+
+            before = campaign.read_ledger().open_leases(campaign.store.now())
             again_ = f"weal ask {shlex.quote(name)} --again"
             interrupts.explain(f"stopped; if rows were asked by then, `{again_}` shows them")
             ids, late = _ask_rows(campaign, n, checks, lease, key)
-            leases, own = campaign.ledger.leases, [one for one in before if one.who == campaign.who]
-            rows = campaign.asked(
-                [one for one in ids if one in leases and leases[one].who == campaign.who]
-            )
+            session = campaign.replay_session()
+            out = [session.ledger.leases[one] for one in ids if one in session.ledger.leases]
+            rows = explain(session, [lease for lease in out if lease.who == campaign.who])
+            own = [one for one in before if one.who == campaign.who]
             report_leases(campaign, own, ids, rows, key)
-        inputs = _inputs(campaign.ledger.plan)
-        for note in campaign.session.beliefs.notes:
+        session = campaign.replay_session()
+        inputs = _inputs(session.ledger.plan)
+        for note in session.beliefs.notes:
             say(note)
         if to is not None and rows:
             _write_worksheet(campaign, rows, to, force)
@@ -222,10 +225,12 @@ def _ask_rows(
     n, checks, who = n or (0 if checks else 1), checks or 0, campaign.who
     if key is not None:  # a key that cannot be used is refused before rows are reserved
         check_key(campaign, key, n, checks, lease)
-    ids = ask(campaign, n, who, lease, False, key, checks) if n else []
+    ledger = campaign.last_ledger
+    ids = ask(campaign, ledger, n, who, lease, False, key, checks) if n else []
     own = None if key is None else key_of_checks(key)
     try:
-        return ids + (ask(campaign, checks, who, lease, True, own) if checks else []), None
+        drawn = ask(campaign, ledger, checks, who, lease, True, own) if checks else []
+        return ids + drawn, None
     except Exhausted as error:  # the first rows are reserved and must be shown
         if not ids:
             raise

@@ -43,13 +43,14 @@ if TYPE_CHECKING:
 )
 def doctor(rescue: Path | None, store: str | None, as_json: bool) -> int:
     """Look for damage in a store; without --store, also show the installation."""
-    from weal.store import integrity
+    from weal.store.integrity import examine
+    from weal.store.recovery import recover
 
     installed = None if store else installation()
     name = store_url(store)
     with show_activity("checking"):
-        findings = integrity.examine(store)
-        saved = integrity.rescue(store, rescue) if rescue else None
+        findings = examine(store)
+        saved = recover(store, rescue) if rescue else None
     if name == read_name(DEFAULT_URL) and store is None and not Path(name.address).exists():
         findings = [replace(findings[0], level="warning")]
     if as_json:

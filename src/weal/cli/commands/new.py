@@ -173,13 +173,13 @@ def _notes(campaign: "Campaign", table: "Table") -> list[str]:
     """Notes on a table for its owner."""
     from weal.tables.plan import TablePlan, similar_levels
 
-    return [*table.notes, *similar_levels(TablePlan.from_json(campaign.ledger.plan), table)]
+    return [*table.notes, *similar_levels(TablePlan.from_json(campaign.read_ledger().plan), table)]
 
 
 def _show_new(campaign: "Campaign", as_json: bool) -> None:
     from weal.tables.plan import TablePlan
 
-    ledger = campaign.ledger
+    ledger = campaign.read_ledger()
     plan = TablePlan.from_json(ledger.plan)
     if as_json:
         counts = {"candidates": ledger.rows, "labels": ledger.n_labels}
@@ -203,7 +203,7 @@ def add(name: str, file: Path, by: str | None, store: str | None, as_json: bool)
         from weal.tables.plan import TablePlan, notes
         from weal.tables.table import read_table
 
-        ledger = campaign.ledger
+        ledger = campaign.read_ledger()
         plan = TablePlan.from_json(ledger.plan)
         far: list[str] = []
         if ledger.shards or is_in_files(file):
@@ -216,7 +216,8 @@ def add(name: str, file: Path, by: str | None, store: str | None, as_json: bool)
             added = campaign.add(table)
             for words in (*table.notes, *notes(plan, table), *far):
                 say(words)
-        rows, labels = campaign.ledger.rows, campaign.ledger.n_labels - ledger.n_labels
+        after = campaign.read_ledger()
+        rows, labels = after.rows, after.n_labels - ledger.n_labels
     if as_json:
         show_json({"added": added, "candidates": rows, "labels": labels, "far": far})
     else:

@@ -26,7 +26,7 @@ def show_(name: str, id_: str, store: str | None, as_json: bool) -> None:
     from weal.campaign.candidate_report import card_lines
 
     with open_for_command(name, store) as campaign:
-        found, plan = campaign.card(id_), campaign.ledger.plan
+        found, plan = campaign.card(id_), campaign.last_ledger.plan
     if as_json:
         show_json(asdict(found))
         return
@@ -118,7 +118,7 @@ def remove(
     """Hide the campaign NAME from `weal list`; nothing is deleted."""
     with open_for_command(name, store, by) as campaign:
         if not undo and not yes:
-            labels = campaign.ledger.n_labels
+            labels = campaign.read_ledger().n_labels
             click.confirm(
                 f"Hide {name} ({labels} labels)? Nothing is deleted", abort=True, err=True
             )

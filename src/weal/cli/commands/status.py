@@ -124,7 +124,7 @@ def settings(
         if given:
             campaign.change(**given)
             say(f"{name}: {', '.join(given)} changed")
-        found = dict(campaign.ledger.settings)
+        found = dict(campaign.read_ledger().settings)
         found.pop("hidden", None)
     if as_json:
         show_json(found)
@@ -151,7 +151,7 @@ def list_(every: bool, store: str | None, as_json: bool) -> None:
     from weal.campaign.campaign import Campaign
 
     with open_store_url(store) as place:
-        ledgers = [Campaign(name, place).ledger for name in place.campaigns()]
+        ledgers = [Campaign(name, place).read_ledger() for name in place.campaigns()]
         hidden = [ledger.name for ledger in ledgers if ledger.settings.get("hidden")]
         ledgers = [ledger for ledger in ledgers if every or ledger.name not in hidden]
         rows = [

@@ -15,8 +15,9 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Form, Query, Response, UploadFile
 
+from weal.campaign.events import LedgerLabel
 from weal.campaign.label_input import entry
-from weal.campaign.ledger import Ledger, LedgerLabel, apply_events
+from weal.campaign.ledger import Ledger, apply_events
 from weal.campaign.plausibility import ExpectedLabel, expected_in_event, judge_in_ledger
 from weal.campaign.rules import withdrawn
 from weal.errors import ReusedKey, UnknownId
@@ -216,7 +217,9 @@ def _prediction_when_asked(context: CampaignRequest, id_: str) -> ExpectedLabel 
     lease = context.ledger.leases.get(id_)
     if lease is not None:
         return expected_in_event(lease.body)
-    asked = [one for one in context.server.store.of(context.name, [id_]) if one.kind == "asked"]
+    asked = [
+        one for one in context.server.store.events_of(context.name, [id_]) if one.kind == "asked"
+    ]
     return expected_in_event(asked[-1].body) if asked else None
 
 
@@ -239,7 +242,7 @@ def _withdraw(context: CampaignRequest, id_: str, event: int) -> None:
     """Withdraw the labels of a row if the label of that event still counts."""
 
     def decide(transaction: Transaction) -> Sequence[Draft]:
-        now = apply_events(Ledger(""), transaction.of([id_]))
+        now = apply_events(Ledger(""), transaction.events_of([id_]))
         if all(told.seq != event for told in now.labels.get(id_, ())):
             return []
         return withdrawn(transaction, [id_], context.who, "taken back at the bench")

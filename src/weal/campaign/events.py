@@ -1,0 +1,130 @@
+"""Bodies of the events of a campaign, as they are stored: the JSON format of the event log.
+
+    created     settings, plan of the columns, target, column of the ids
+    added       a chunk of candidates in the store, or shards that stay in their files
+    asked       a row is leased: until when, the prediction at that time, and why this row
+    told        a label; with `confirms`, the same label of the row is sure from now on
+    corrected   a label that replaces all labels of the row
+    withdrawn   the row has neither label nor lease any more
+    skipped     the row is not suggested (`on`), or may be suggested again
+    settings    settings that changed
+
+`EVENT_BODY_VERSION` is in every body as `v`. Keys never change their meaning: stores of weal 0.2
+open for ever. `change_of_labels` gives the meaning of the three kinds that carry labels.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NotRequired, TypedDict
+
+from weal.learner.label_changes import CONFIRMED, change_labels
+from weal.store.events import Event
+
+EVENT_BODY_VERSION = 1  # of the bodies that are written
+LABELLING = ("told", "corrected")  # kinds of events with a label
+
+
+class CallBody(TypedDict):
+    """The call with an idempotency key that wrote an event."""
+
+    rows: int
+    events: int
+    digest: str
+
+
+class ToldBody(TypedDict):
+    """Body of `told` and `corrected`."""
+
+    v: int
+    y: float
+    noise: float | None
+    note: str | None
+    repeat: bool
+    sure: NotRequired[bool]
+    confirms: NotRequired[bool]
+    call: NotRequired[CallBody]
+
+
+class ReasonBody(TypedDict):
+    """Why a row was asked: "start", "chosen", "check" or "by hand", with the scores of a choice."""
+
+    how: str
+    scores: NotRequired[dict[str, float]]
+    shares: NotRequired[dict[str, float]]
+    weights: NotRequired[dict[str, float]]
+
+
+class AskBody(TypedDict):
+    """Of the first row of an ask: weights of the acquisition functions after it."""
+
+    log_omega: list[float]
+    acquisition: str | list[str]
+    checks: NotRequired[int]
+
+
+class PredictionBody(TypedDict):
+    """The prediction of a label; None: there was no model."""
+
+    mean: float | None
+    sd: float | None
+    low: float | None
+    high: float | None
+
+
+class SuggestionBody(PredictionBody):
+    """The part of `asked` that is known before the row is leased."""
+
+    check: bool
+    why: ReasonBody
+
+
+class AskedBody(SuggestionBody):
+    """Body of `asked`."""
+
+    v: int
+    until: str
+    ask: NotRequired[AskBody]
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerLabel:
+    """A label that counts."""
+
+    id: str
+    y: float
+    noise: float | None  # standard deviation of its noise, if it is known
+    seq: int
+    time: datetime
+    who: str
+    note: str | None = None
+    sure: bool = False  # never to be taken for an outlier
+
+
+@dataclass(frozen=True, slots=True)
+class LabelChange:
+    """The labels of a row that an event drops, confirms as sure, and adds."""
+
+    dropped: tuple[LedgerLabel, ...]
+    confirmed: tuple[LedgerLabel, ...]
+    added: tuple[LedgerLabel, ...]
+
+
+def change_of_labels(before: Sequence[LedgerLabel], event: Event) -> LabelChange:
+    """What an event `told`, `corrected` or `withdrawn` changes in the labels of its row."""
+    label = label_of_event(event) if event.kind in LABELLING else None
+    kind = CONFIRMED if event.body.get("confirms") else event.kind
+    return LabelChange(*change_labels(kind, label, before))
+
+
+def label_of_event(event: Event) -> LedgerLabel:
+    """The label in an event `told` or `corrected`."""
+    body: ToldBody = event.body
+    origin = (event.seq, event.time, event.who)
+    sure = bool(body.get("sure", False))
+    return LedgerLabel(str(event.id), body["y"], body["noise"], *origin, body.get("note"), sure)
+
+
+def settings_body(changes: Mapping[str, object]) -> dict[str, object]:
+    """Body of the event `settings`."""
+    return {"v": EVENT_BODY_VERSION, "changes": dict(changes)}
