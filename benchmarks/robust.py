@@ -5,7 +5,7 @@
     python benchmarks/robust.py --what coverage      90 % intervals after 30 and 100 queries
     python benchmarks/robust.py --what cost          CPU against rivals refitted at each step
 
-They play the tasks themselves, with seed 3 unless told otherwise: the seed of reports is
+They run the tasks themselves, with seed 3 by default: the seed of reports is
 never used to choose anything. Progress goes to standard error. Ctrl-C prints what is finished; with
 `--out FOLDER` the same call goes on from there, and with `--to FILE` what is found is kept
 (`record`). Columns: area is the mean over queries of
@@ -36,7 +36,7 @@ import weal.benchmark
 from weal import ActiveLearner, EnsembleGPRegressor
 from weal.benchmark import peers
 from weal.benchmark.methods import Method, with_learner
-from weal.benchmark.peers import FIT_RNG_KEY, PeerKnowledge, igs, play, variance
+from weal.benchmark.peers import FIT_RNG_KEY, PeerData, igs, run_peer, variance
 from weal.benchmark.summary import by_run
 from weal.benchmark.tasks import TASKS, draw
 from weal.core.arrays import Array
@@ -166,7 +166,7 @@ def each_step() -> list[Method]:
     rivals: dict[str, Any] = {"sklearn-std": peers.fit_sklearn}
     if find_spec("botorch") is not None:
         rivals["botorch-var"] = peers.fit_botorch
-    plays = {name: partial(play, fit, variance, 1) for name, fit in rivals.items()}
+    plays = {name: partial(run_peer, fit, variance, 1) for name, fit in rivals.items()}
     return [ours, *(Method(f"{name}-each", name, one) for name, one in plays.items())]
 
 
@@ -205,9 +205,9 @@ def sklearn_ends(split: Any, eta: float, seed: int, T: int) -> Iterator[Ends]:
     for t in range(T + 1):
         if t:
             rng = np.random.default_rng([seed, t, FIT_RNG_KEY])
-            best = left[int(np.argmax(igs(gp, PeerKnowledge(X, y, Xu[left], rng))))]
+            best = left[int(np.argmax(igs(gp, PeerData(X, y, Xu[left], rng))))]
             X, y, left = np.vstack([X, Xu[best]]), np.append(y, yu[best]), left[left != best]
-            gp = peers.fit_sklearn(X, y, rng) if t % 5 == 0 else gp.told(X, y)
+            gp = peers.fit_sklearn(X, y, rng) if t % 5 == 0 else gp.condition(X, y)
         mean, v = gp.predict(scale.inputs(split.Xt))
         half = norm.ppf(1.0 - TAIL / 2.0) * np.sqrt(v)
         yield scale.means(mean - half), scale.means(mean + half)

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from weal import ActiveLearner, EnsembleGPRegressor
 from weal.core.extensions.label_warp import IDENTITY_WARP
-from weal.diagnostics.leave_one_out import left_out
-from weal.diagnostics.suspects import beside_others, outlier_probabilities, suspects
+from weal.diagnostics.leave_one_out import leave_one_out
+from weal.diagnostics.suspects import outlier_probabilities, predictions_by_others, suspects
 from weal.errors import AlreadyLabelled
 from weal.model import expert_selection
 
@@ -287,11 +287,13 @@ def test_every_label_told_stands_beside_what_the_others_expect():
     learner = ActiveLearner(X)
     learner.tell(range(30), y)
     model = learner.model
-    found = beside_others(model, 0.9)
+    found = predictions_by_others(model, 0.9)
     assert not model.fold.right[4]
     assert_allclose(found.mean[4], model.predict(X[4:5])[0])
     assert_allclose([found.low[4], found.high[4]], np.ravel(model.predict_interval(X[4:5], 0.9)))
-    assert_allclose(found.mean[model.fold.right], left_out(model.fold, model.scaling, 0.9).mean)
+    assert_allclose(
+        found.mean[model.fold.right], leave_one_out(model.fold, model.scaling, 0.9).mean
+    )
     assert np.abs(found.mean - np.sin(X[:, 0])).max() < 0.1
 
 

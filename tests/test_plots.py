@@ -80,12 +80,13 @@ def test_the_effect_is_the_mean_of_predictions_with_the_input_set(learner):
         rows[:, 0] = at[k]
         assert drawn[k] == pytest.approx(learner.model.predict(rows).mean(), rel=1e-9)
     assert at[0] == learner.candidates.X[:, 0].min()
-    quench = effects.axis_of("quench", learner.candidates.X, learner.candidates.input_names,
-                             learner.plan)  # fmt: skip
+    quench = effects.make_effect_input(
+        "quench", learner.candidates.X, learner.candidates.input_names, learner.plan
+    )
     assert quench.names == ("_air $", "oil", "water", "missing")
-    mean, _ = effects.effect(learner.model, X, quench)
+    mean, _ = effects.partial_dependence(learner.model, X, quench)
     rows = X.copy()
-    rows[:, list(quench.at)] = [0.0, 1.0, 0.0, 0.0]
+    rows[:, list(quench.positions)] = [0.0, 1.0, 0.0, 0.0]
     assert mean[1] == pytest.approx(learner.model.predict(rows).mean(), rel=1e-9)
     assert mean[1] > mean[0]
 
@@ -98,21 +99,21 @@ def test_a_log_scale_is_found_where_candidates_lie_on_one(learner):
 
 def test_a_map_is_its_rows_and_columns(learner):
     names, plan, X = learner.candidates.input_names, learner.plan, learner.candidates.X
-    a, b = (effects.axis_of(name, X, names, plan, 5) for name in ("temp", "quench"))
+    a, b = (effects.make_effect_input(name, X, names, plan, 5) for name in ("temp", "quench"))
     some = sample(learner.state, 30, 13)
-    mean, sd = effects.surface(learner.model, some, a, b)
+    mean, sd = effects.partial_dependence_of_two(learner.model, some, a, b)
     assert mean.shape == (4, 5)
     rows = some.copy()
-    rows[:, list(a.at)] = a.inputs[3]
-    rows[:, list(b.at)] = b.inputs[2]
+    rows[:, list(a.positions)] = a.inputs[3]
+    rows[:, list(b.positions)] = b.inputs[2]
     assert mean[2, 3] == pytest.approx(learner.model.predict(rows).mean(), rel=1e-9)
     assert (sd > 0).all()
 
 
 def test_shares_of_a_category_are_summed(learner):
     columns = effects.columns_of(learner.candidates.input_names, learner.plan)
-    shares = effects.by_column(learner.model, columns)
-    each = effects.shares(learner.model, learner.candidates.input_names)
+    shares = effects.column_importance(learner.model, columns)
+    each = effects.input_importance(learner.model, learner.candidates.input_names)
     assert set(shares) == set(table().columns)
     assert sum(shares.values()) == pytest.approx(1.0)
     levels = [each[f"quench={one}"] for one in ("_air $", "oil", "water")]
@@ -125,13 +126,13 @@ def test_what_is_not_known_yet_is_not_drawn():
 
     alike = a_learner(model=model(kernels=(Kernel("rbf", 0.6), Kernel("rq", 3.0, alpha=0.7)),
                                   magnitude=(1.0, 1.0), noise=(0.1, 0.1)))  # fmt: skip
-    assert not effects.told_apart(alike.model)
+    assert not effects.has_input_importance(alike.model)
     ax = alike.plot.inputs()
     assert not ax.patches
     assert ax.texts[0].get_text() == NOT_KNOWN
     apart = a_learner(model=model(kernels=(Kernel("rbf", (0.5, 2.0, 4.0)),), magnitude=(1.0,),
                                   noise=(0.1,)))  # fmt: skip
-    assert effects.told_apart(apart.model)
+    assert effects.has_input_importance(apart.model)
     assert len(apart.plot.inputs().patches) == 3
 
 

@@ -10,7 +10,12 @@ from weal.core.extensions.inducing_gp import InducingFeatures
 from weal.diagnostics import error_trend as trend_module
 from weal.diagnostics import leave_one_out
 from weal.diagnostics.error_trend import error_trend, train_on_first
-from weal.diagnostics.leave_one_out import left_out_means, rms, some_labels, without_each
+from weal.diagnostics.leave_one_out import (
+    averaged_labels,
+    leave_one_out_means,
+    leave_one_out_mixtures,
+    rms,
+)
 from weal.learner import candidate_sample
 from weal.learner.candidate_sample import best_share, compared, sampled
 from weal.model import expert_kind
@@ -64,9 +69,9 @@ def test_ten_thousand_labels_are_within_the_memory_that_is_promised():
 
 
 def test_labels_left_out_by_the_posterior_are_those_left_out_by_the_factor(model, constants):
-    by_root = without_each(model.fold)
+    by_root = leave_one_out_mixtures(model.fold)
     constants(core_leave_one_out, ROOT_LABELS=40)
-    by_weights = without_each(model.fold)
+    by_weights = leave_one_out_mixtures(model.fold)
     assert isinstance(model.embedding_, InducingFeatures)
     np.testing.assert_allclose(by_weights.mu, by_root.mu, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(by_weights.s, by_root.s, rtol=1e-6)
@@ -80,8 +85,8 @@ def test_some_labels_are_left_out_of_all_others(approximation, most, constants):
     given = {"approximation": approximation, "random_state": 1, "outliers": False}
     model = EnsembleGPRegressor(**given).fit(X, y).model_
     which = np.array([3, 17, 80])
-    every = left_out_means(model.fold, model.scaling)
-    some = left_out_means(model.fold, model.scaling, which)
+    every = leave_one_out_means(model.fold, model.scaling)
+    some = leave_one_out_means(model.fold, model.scaling, which)
     np.testing.assert_allclose(some, every[which], rtol=1e-8)
 
 
@@ -95,9 +100,9 @@ def test_the_error_of_a_sample_is_stated_and_right():
         found, error = rms(rng.choice(every, 300, replace=False), 3000)
         off.append((found - truth[0]) / error)
     assert 0.8 < np.std(off) < 1.2
-    assert some_labels(2000) is None
-    assert len(some_labels(10_000)) == 1000
-    assert some_labels(10_000)[[0, -1]].tolist() == [0, 9999]
+    assert averaged_labels(2000) is None
+    assert len(averaged_labels(10_000)) == 1000
+    assert averaged_labels(10_000)[[0, -1]].tolist() == [0, 9999]
 
 
 @pytest.mark.usefixtures("soon")

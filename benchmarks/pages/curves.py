@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from weal.benchmark.figures import MethodStyle, look_of, nmse_limits, npll_limits, wants_log
+from weal.benchmark.figures import MethodStyle, nmse_limits, npll_limits, style_of, wants_log
 from weal.benchmark.summary import METRICS, in_order_of_methods, method_title, number, task_title
 from weal.plots.canvas import BLACK, log_ticks, ticks
 
@@ -62,5 +62,5 @@ def _panel(ax: Axes, own: pd.DataFrame, metric: str, methods: list[str], ink: In
 
 def _look(method: str, methods: list[str], ink: Ink) -> MethodStyle:
     """As in reports, but black is the colour of the text."""
-    look = look_of(method, methods)
+    look = style_of(method, methods)
     return replace(look, color=ink.text) if look.color == BLACK else look

@@ -291,15 +291,15 @@ def curves_in(folder):
 
 INTERRUPTED = """
 import os, signal
-from weal.benchmark.curve_cache import Store
+from weal.benchmark.curve_cache import CurveStore
 from weal.cli.main import main
-keep, kept = Store.keep, []
-def keep_two(store, *curve):
-    keep(store, *curve)
-    kept.append(curve)
-    if len(kept) == 2:
+save, saved = CurveStore.save, []
+def save_two(store, *curve):
+    save(store, *curve)
+    saved.append(curve)
+    if len(saved) == 2:
         os.killpg(0, signal.SIGINT)  # as a terminal does: to workers too
-Store.keep = keep_two
+CurveStore.save = save_two
 main()
 """
 INTERRUPTING = """

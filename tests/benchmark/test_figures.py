@@ -10,20 +10,20 @@ from PIL import Image
 
 from reference.made_up import ends, run, table, weights
 from weal.benchmark.figures import (
-    LOOKS,
+    METHOD_STYLES,
     acquisition_weights,
     curves,
     expert_weights,
-    look_of,
     nmse_limits,
     npll_limits,
     save,
+    style_of,
     wants_log,
     with_bands,
 )
 from weal.benchmark.methods import METHODS
 from weal.benchmark.paper_claims import BASELINE, EGP, SYNTHETIC
-from weal.benchmark.report_figures import method_sets, pictures, tasks_by_group
+from weal.benchmark.report_figures import method_sets, report_figures, tasks_by_group
 from weal.benchmark.summary import method_title, task_title
 from weal.plots.canvas import FIGURE_WIDTH_INCHES
 
@@ -118,15 +118,15 @@ def test_nmse_is_logarithmic_where_it_helps():
 
 def test_methods_shown_together_can_be_told_apart_without_colour():
     for names in method_sets([*METHODS, "sklearn-std", "mine"]).values():
-        looks = [look_of(name, names) for name in names]
+        looks = [style_of(name, names) for name in names]
         lines = {(str(k.linestyle), k.marker, k.hollow, k.linewidth) for k in looks}
         assert len(lines) == len(names)
         assert len({(look.color, str(look.linestyle)) for look in looks}) == len(names)
 
 
 def test_a_method_always_looks_the_same():
-    for name in LOOKS:
-        assert look_of(name, [name]) == look_of(name, list(METHODS))
+    for name in METHOD_STYLES:
+        assert style_of(name, [name]) == style_of(name, list(METHODS))
 
 
 def test_names_with_dollars_and_underscores_are_shown_as_they_are():
@@ -207,7 +207,7 @@ def test_a_figure_shows_itself_in_a_notebook():
 def test_a_report_has_the_papers_three_figures_and_the_weights():
     tasks = ("higdon", "diabetes", "robot3d", "my table")
     results = ends({(task, m): 0.5 for task in tasks for m in (BASELINE, "egp-qbc+v")})
-    names = [one.name for one in pictures(results, weights(["higdon"]))]
+    names = [one.name for one in report_figures(results, weights(["higdon"]))]
     figures = [f"{group}{tail}" for group in tasks_by_group(list(tasks)) for tail in ("", "-fair")]
     assert names == [*figures, "expert-weights", "acquisition-weights"]
     assert list(tasks_by_group(list(tasks))) == ["synthetic", "real", "robot", "own"]
@@ -216,7 +216,7 @@ def test_a_report_has_the_papers_three_figures_and_the_weights():
 def test_tasks_beyond_five_go_on_in_another_figure():
     results = table(*(run(f"table {i}", "random", 0, [1.0, 0.5]) for i in range(7)))
     none = weights(["branin"])[:0]
-    assert [(one.name, len(one.plot.axes)) for one in pictures(results, none)] == [
+    assert [(one.name, len(one.plot.axes)) for one in report_figures(results, none)] == [
         ("own", 10),
         ("own-5", 4),
     ]

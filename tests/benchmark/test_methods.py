@@ -21,7 +21,7 @@ def asked(monkeypatch, name, T=6):
         made.append(self)
 
     monkeypatch.setattr(ActiveLearner, "__init__", watched)
-    readings = list(METHODS[name].play(SPLIT, TASKS["gramacy"].eta, 5, T))
+    readings = list(METHODS[name].run(SPLIT, TASKS["gramacy"].eta, 5, T))
     (learner,) = made
     return learner, readings
 
@@ -105,6 +105,6 @@ def test_even_weights_stay_even(monkeypatch):
 
 def test_the_joint_density_is_read_now_and_then_and_at_the_end():
     T = QUERIES_PER_JOINT_DENSITY + 3
-    readings = list(METHODS["gp-var"].play(SPLIT, 1.0, 5, T))
+    readings = list(METHODS["gp-var"].run(SPLIT, 1.0, 5, T))
     read = [t for t, reading in enumerate(readings) if not np.isnan(reading.joint)]
     assert read == [0, QUERIES_PER_JOINT_DENSITY, T]

@@ -8,7 +8,7 @@ from scipy.stats import norm
 from sklearn.gaussian_process import GaussianProcessRegressor
 
 from weal.benchmark import peers
-from weal.benchmark.protocol import play
+from weal.benchmark.protocol import run_method
 from weal.benchmark.tasks import TASKS, draw
 from weal.core.scaling import from_data
 
@@ -25,7 +25,7 @@ def rival(name):
 
 
 def played(name, T=3, task="gramacy", seed=5):
-    return list(rival(name).play(draw(TASKS[task], 0, seed), 1.0, seed, T))
+    return list(rival(name).run(draw(TASKS[task], 0, seed), 1.0, seed, T))
 
 
 def scaled(task="branin", n=20, seed=3):
@@ -37,7 +37,7 @@ def scaled(task="branin", n=20, seed=3):
 
 
 def known(X, y, C):
-    return peers.PeerKnowledge(X, y, C, np.random.default_rng(0))
+    return peers.PeerData(X, y, C, np.random.default_rng(0))
 
 
 def test_every_rival_can_play_or_says_what_to_install():
@@ -83,7 +83,7 @@ def test_the_same_seed_gives_the_same_numbers(name):
 
 @pytest.mark.parametrize("name", EVERYONE)
 def test_three_times_the_labels_more_than_halve_the_error(name):
-    curve = play(TASKS["currin"], rival(name), 0, seed=0, T=20)
+    curve = run_method(TASKS["currin"], rival(name), 0, seed=0, T=20)
     assert curve.labels[-1] == 3 * curve.labels[0]
     assert curve.nmse[-1] < 0.5 * curve.nmse[0]
 
@@ -104,9 +104,7 @@ def test_units_of_inputs_and_labels_are_irrelevant(name):
         )
     )
     method = rival(name)
-    for one, other in zip(
-        method.play(split, 1.0, 0, 2), method.play(moved, 1.0, 0, 2), strict=True
-    ):
+    for one, other in zip(method.run(split, 1.0, 0, 2), method.run(moved, 1.0, 0, 2), strict=True):
         np.testing.assert_allclose(other.mean, 4.0 * one.mean - 32.0, rtol=1e-4, atol=1e-2)
         np.testing.assert_allclose(other.log_density, one.log_density - np.log(4.0), atol=1e-2)
 
@@ -115,12 +113,12 @@ def test_units_of_inputs_and_labels_are_irrelevant(name):
 def test_labels_for_validation_and_of_candidates_not_asked_are_not_looked_at(name):
     split = draw(TASKS["currin"], 0, 2)
     method = rival(name)
-    first = next(method.play(split, 1.0, 0, 1))
+    first = next(method.run(split, 1.0, 0, 1))
     blank = type(split)(
         split.X0, split.y0, split.Xv * np.nan, split.yv * np.nan, split.Xu, split.yu * np.nan,
         split.Xt, split.yt,
     )  # fmt: skip
-    assert np.array_equal(next(method.play(blank, 1.0, 0, 1)).mean, first.mean)
+    assert np.array_equal(next(method.run(blank, 1.0, 0, 1)).mean, first.mean)
 
 
 def test_rivals_that_choose_at_random_are_given_the_same_points():
@@ -133,7 +131,7 @@ def test_rivals_that_choose_at_random_are_given_the_same_points():
 
     split = draw(TASKS["currin"], 0, 2)
     for every in (1, 5):
-        list(peers.play(peers.fit_sklearn, spy, every, split, 1.0, 7, 4))
+        list(peers.run_peer(peers.fit_sklearn, spy, every, split, 1.0, 7, 4))
     assert np.array_equal(asked[:4], asked[4:])
     assert all(not np.array_equal(a, b) for a, b in pairwise(asked[:4]))
 
@@ -149,7 +147,7 @@ def test_no_point_is_asked_twice():
         seen.append(X)
         return peers.fit_sklearn(X, y, rng)
 
-    list(peers.play(spy, peers.variance, 1, small, 1.0, 0, 6))
+    list(peers.run_peer(spy, peers.variance, 1, small, 1.0, 0, 6))
     assert len(np.unique(seen[-1], axis=0)) == 16
 
 
@@ -168,7 +166,7 @@ def test_between_fits_the_posterior_is_that_of_a_fresh_gp_with_the_same_kernel()
     X, y, C = scaled("ackley", n=24)
     fitted = peers.fit_sklearn(X[:20], y[:20], np.random.default_rng(0))
     kernel = fitted.gp.kernel_
-    mean, v = fitted.told(X[:22], y[:22]).told(X, y).predict(C)
+    mean, v = fitted.condition(X[:22], y[:22]).condition(X, y).predict(C)
     fresh = GaussianProcessRegressor(kernel, optimizer=None).fit(X, y)
     fresh_mean, fresh_sd = fresh.predict(C, return_std=True)
     np.testing.assert_allclose(mean, fresh_mean, rtol=1e-12)
@@ -182,7 +180,7 @@ def test_hyperparameters_are_fitted_to_the_first_labels_and_after_every_five():
         fitted.append(len(y))
         return peers.fit_sklearn(X, y, rng)
 
-    list(peers.play(spy, peers.variance, 5, split, 1.0, 0, 11))
+    list(peers.run_peer(spy, peers.variance, 5, split, 1.0, 0, 11))
     assert fitted == [10, 15, 20]
 
 
@@ -209,7 +207,7 @@ def test_density_is_that_of_the_noisy_label_in_raw_units(fit):
         models.append(fit(X, y, rng))
         return models[-1]
 
-    reading = next(peers.play(keep, peers.variance, 5, split, 1.0, 0, 0))
+    reading = next(peers.run_peer(keep, peers.variance, 5, split, 1.0, 0, 0))
     x_mean = np.concatenate([split.X0, split.Xu]).mean(axis=0)
     x_sd = np.concatenate([split.X0, split.Xu]).std(axis=0)
     mean, v = models[0].predict((split.Xt - x_mean) / x_sd)
@@ -251,7 +249,7 @@ def test_botorch_told_more_labels_is_the_exact_posterior_at_the_same_hyperparame
     X, y, C = scaled("ackley", n=24)
     fitted = peers.fit_botorch(X[:20], y[:20], np.random.default_rng(0))
     fitted.predict(C)
-    mean, v = fitted.told(X[:21], y[:21]).told(X, y).predict(C)
+    mean, v = fitted.condition(X[:21], y[:21]).condition(X, y).predict(C)
     gp, unit = fitted.gp, float(fitted.gp.outcome_transform.stdvs)
     lengths, noise = gp.covar_module.lengthscale.detach().numpy(), float(gp.likelihood.noise.item())
 

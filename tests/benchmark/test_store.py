@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 
-from weal.benchmark.curve_cache import CURVES_FILE, check_room, open_store
+from weal.benchmark.curve_cache import CURVES_FILE, check_folder, open_store
 from weal.benchmark.protocol import Curve
 from weal.errors import UnreadableFile
 
@@ -31,9 +31,9 @@ def same(a, b):
 
 def fill(folder, n=3):
     with open_store(folder) as store:
-        sitting = store.sit_down("weal bench quick")
+        sitting = store.begin_session("weal bench quick")
         for i in range(n):
-            store.keep(f"key {i}", a_curve(i), sitting, i + 1.0)
+            store.save(f"key {i}", a_curve(i), sitting, i + 1.0)
     return folder / CURVES_FILE
 
 
@@ -47,30 +47,30 @@ def test_a_curve_reads_back_to_the_last_bit(tmp_path):
 def test_a_curve_without_weights_reads_back(tmp_path):
     curve = Curve("t", "m", 0, *np.ones((5, 2)), experts={}, acquisitions={})
     with open_store(tmp_path) as store:
-        store.keep("k", curve, store.sit_down(""), 0.0)
+        store.save("k", curve, store.begin_session(""), 0.0)
         assert same(store.get("k"), curve)
 
 
 def test_the_first_curve_under_a_key_stays(tmp_path):
     with open_store(tmp_path) as store:
-        sitting = store.sit_down("")
-        store.keep("k", a_curve(1), sitting, 0.0)
-        store.keep("k", a_curve(2), sitting, 0.0)
+        sitting = store.begin_session("")
+        store.save("k", a_curve(1), sitting, 0.0)
+        store.save("k", a_curve(2), sitting, 0.0)
         assert same(store.get("k"), a_curve(1))
 
 
 def test_a_curve_that_was_kept_is_seen_by_others_at_once(tmp_path):
     with open_store(tmp_path) as one, open_store(tmp_path) as other:
-        one.keep("k", a_curve(), one.sit_down(""), 0.0)
+        one.save("k", a_curve(), one.begin_session(""), 0.0)
         assert other.has(["k"]) == {"k"}
 
 
 def test_writers_at_the_same_time_lose_nothing(tmp_path):
     def write(n):
         with open_store(tmp_path) as store:
-            sitting = store.sit_down("")
+            sitting = store.begin_session("")
             for i in range(10):
-                store.keep(f"{n} {i}", a_curve(i), sitting, 0.0)
+                store.save(f"{n} {i}", a_curve(i), sitting, 0.0)
 
     threads = [threading.Thread(target=write, args=(n,)) for n in range(4)]
     for thread in threads:
@@ -84,14 +84,14 @@ def test_writers_at_the_same_time_lose_nothing(tmp_path):
 def test_the_wall_clock_counts_the_sittings_that_computed_these_curves(tmp_path):
     with open_store(tmp_path) as store:
         for key, seconds in (("a", 10.0), ("b", 5.0), ("c", 100.0)):
-            store.keep(key, a_curve(), store.sit_down(key), seconds)
+            store.save(key, a_curve(), store.begin_session(key), seconds)
         assert store.wall_seconds(["a", "b"]) == 15.0
 
 
 def test_without_a_folder_nothing_is_written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with open_store(None) as store:
-        store.keep("k", a_curve(), store.sit_down(""), 0.0)
+        store.save("k", a_curve(), store.begin_session(""), 0.0)
         assert same(store.get("k"), a_curve())
     assert not list(tmp_path.iterdir())
 
@@ -161,7 +161,7 @@ def test_a_folder_that_is_a_file_is_refused_and_nothing_is_made(tmp_path):
     (tmp_path / "file").write_text("mine")
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(ValueError, match="is a file; choose another folder"):
-            check_room(folder)
+            check_folder(folder)
         with pytest.raises(ValueError, match="cannot write into"), open_store(folder):
             pass
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
@@ -169,17 +169,17 @@ def test_a_folder_that_is_a_file_is_refused_and_nothing_is_made(tmp_path):
 
 def test_a_folder_that_cannot_be_written_is_refused():
     with pytest.raises(ValueError, match="cannot write into /proc/weal"):
-        check_room("/proc/weal")
+        check_folder("/proc/weal")
     with pytest.raises(ValueError, match="cannot write into /proc/weal"), open_store("/proc/weal"):
         pass
 
 
 def test_looking_for_room_makes_nothing(tmp_path):
-    check_room(tmp_path / "a" / "b")
+    check_folder(tmp_path / "a" / "b")
     assert not list(tmp_path.iterdir())
 
 
 def test_a_folder_where_the_file_should_be_is_refused(tmp_path):
     (tmp_path / CURVES_FILE).mkdir()
     with pytest.raises(ValueError, match="cannot open"):
-        check_room(tmp_path)
+        check_folder(tmp_path)

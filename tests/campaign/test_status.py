@@ -7,7 +7,7 @@ from campaign.lab import campaign
 from campaign.taught import measured, taught, teach
 from weal.campaign.campaign import Campaign
 from weal.diagnostics.error_trend import coverage
-from weal.diagnostics.leave_one_out import left_out
+from weal.diagnostics.leave_one_out import leave_one_out
 from weal.store.protocol import open_store
 
 # Labels that no model can take are told on purpose; whoever tells them is warned.
@@ -71,7 +71,7 @@ def test_coverage_counts_labels_in_their_intervals(one, known):
     inside = [body["low"] <= y <= body["high"] for y, body in bodies if body["low"] is not None]
     assert (known.coverage.inside, known.coverage.n) == (sum(inside), len(inside))
     assert known.coverage.low < known.coverage.inside / known.coverage.n <= known.coverage.high
-    alone = left_out(one.read_model().fold, one.read_model().scaling, 0.9)
+    alone = leave_one_out(one.read_model().fold, one.read_model().scaling, 0.9)
     y = np.array([told.y for told in one.read_ledger().told()])
     assert known.beliefs.left_out_coverage.inside == ((alone.low <= y) & (y <= alone.high)).sum()
 

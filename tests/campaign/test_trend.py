@@ -11,7 +11,7 @@ from weal.campaign.session import TREND_KIND
 from weal.core.paper import ensemble
 from weal.diagnostics import error_trend as error_trend_module
 from weal.diagnostics.error_trend import SEQUENTIAL_WINDOW_LABELS, error_trend, train_on_first
-from weal.diagnostics.leave_one_out import left_out, left_out_levels, left_out_means
+from weal.diagnostics.leave_one_out import leave_one_out, leave_one_out_levels, leave_one_out_means
 from weal.model.model import in_units
 
 
@@ -56,12 +56,12 @@ def without(fold, scale, i, level):
 )
 def test_leave_one_out_is_what_the_experts_would_say_without_the_label(changes):
     model = a_model(**changes)
-    found = left_out(model.fold, model.scaling, 0.8)
+    found = leave_one_out(model.fold, model.scaling, 0.8)
     slow = [without(model.fold, model.scaling, i, 0.8) for i in range(model.n_labels_)]
     fast = np.stack([found.mean, found.sd, found.low, found.high], axis=1)
     np.testing.assert_allclose(fast, slow, rtol=1e-5)
-    np.testing.assert_array_equal(left_out_means(model.fold, model.scaling), found.mean)
-    y, levels = model.scaling.means(model.fold.y), left_out_levels(model.fold)
+    np.testing.assert_array_equal(leave_one_out_means(model.fold, model.scaling), found.mean)
+    y, levels = model.scaling.means(model.fold.y), leave_one_out_levels(model.fold)
     np.testing.assert_array_equal(levels < 0.1, y < found.low)
     np.testing.assert_array_equal(levels > 0.9, y > found.high)
 
@@ -82,7 +82,7 @@ def test_the_course_is_that_of_a_learner_told_label_by_label(one):
         if n + 1 in marks:
             _, sd = learner.model.predict(given.X, return_std=True)
             y = np.array([label.y for label in learner.labels])
-            alone = left_out_means(learner.model.fold, learner.model.scaling)
+            alone = leave_one_out_means(learner.model.fold, learner.model.scaling)
             assert marks[n + 1].expected == pytest.approx(np.sqrt((sd**2).mean()))
             assert marks[n + 1].left_out == pytest.approx(np.sqrt(((y - alone) ** 2).mean()))
             assert sum(marks[n + 1].experts.values()) == pytest.approx(1.0)

@@ -6,7 +6,7 @@ import pytest
 from campaign.lab import campaign, pool
 from campaign.taught import measured, taught, teach
 from weal import text
-from weal.diagnostics.effects import distances, shares
+from weal.diagnostics.effects import distances, input_importance
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +116,7 @@ def test_replicates_count_as_their_mean():
 
 
 def test_inputs_matter_as_their_lengthscales_say(one):
-    found = shares(one.read_model(), one.read_session().pool.plan.names)
+    found = input_importance(one.read_model(), one.read_session().pool.plan.names)
     assert sum(found.values()) == pytest.approx(1.0)
     assert list(found.values()) == sorted(found.values(), reverse=True)
     assert set(list(found)[:2]) == {"a", "b"}  # the steel does not matter

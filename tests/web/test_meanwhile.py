@@ -56,7 +56,7 @@ def test_what_was_found_while_a_label_came_is_not_taken_for_what_it_teaches(
             campaign.ask_for(["A-42"])
 
     meanwhile, before = once(others), context.store.head("steel")[0]
-    for module, name in ((jobs, "explain"), (jobs, "beside_others")):
+    for module, name in ((jobs, "explain"), (jobs, "predictions_by_others")):
         work = getattr(module, name)
         monkeypatch.setattr(module, name, lambda *given, work=work: [work(*given), meanwhile()][0])
     jobs.run(context, kind, {"name": "steel"}, meanwhile)

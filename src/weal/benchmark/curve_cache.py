@@ -1,27 +1,25 @@
-"""The key of a curve: a hash of everything that decides its numbers.
+"""Finished curves in one SQLite file, each in a transaction of its own, by a hash of its inputs.
 
-    points     every number of the split: sizes, source, goal, noise, seed and data file speak
-               through what they gave, and so does a table of the user's own that was edited
+The key of a curve is a hash of everything that decides its numbers:
+
+    points     every number of the split: an edited table or another data file gives another key
     rules      eta of the task, number of queries, seed, realisation
-    method     its name, and the function with what is bound to it; a function that is not ours
-               is known by its text, so that an edited one is another method
-    code       weal's version and the text of the modules that take part in a curve; versions of
-               numpy, scipy and scikit-learn, and for rivals those of their packages
+    method     its name, its function and the arguments bound to it; a function outside weal is
+               hashed by its source, so that an edited one is another method
+    code       weal's version and the source of the modules that a curve depends on; versions of
+               numpy, scipy and scikit-learn, and of the packages of `peers`
 
-One of them changed, and the old curves are not found: nothing old is mixed with the new. What a
-function of the user's reads elsewhere (a file, a global) is not seen: give it another name.
+If one of them changes, old curves are not found and are not mixed with new ones. Files and global
+variables that a user's function reads are not part of the key: give it another name.
 
-Finished curves in one SQLite file, each in a transaction of its own.
-
-    curve      key, task, method, realisation: whose; names: of the weights, as JSON;
+    curve      key, task, method, realisation; names: of the weights, as JSON;
                numbers: .npy of (5 + names, T + 1), rows labels, nmse, npll, joint, seconds,
                weights;
-               check: hash of all that; sitting: in which it was computed
-    sitting    a call of run: its command, when it began, and its seconds up to its last curve
+               check: hash of all that; sitting: the call of `run` that computed it
+    sitting    a call of `run`: its command, its start, and its seconds up to its last curve
 
-A curve that was kept is on disk: a process that is killed loses only what it had not finished.
-The key decides (see `keys`); curves of other settings stay in the file and are not looked at.
-A file that is not ours is refused, and so is one that was damaged since.
+A saved curve is on disk: a killed process loses only unfinished curves. Curves of other settings
+stay in the file and are not read. A file of another program, or a damaged one, is an error.
 """
 
 import hashlib
@@ -48,21 +46,21 @@ from weal.benchmark.tasks import Split, Task
 from weal.errors import UnreadableFile
 from weal.files import MARK, write_files
 
-# Rooms that cannot change a curve, but for these modules, and those of the functions of a method.
+# Rooms that cannot change a curve, except for these modules and those of a method's functions.
 _ROOMS_WITHOUT_EFFECT = {"cli", "campaign", "store", "plots", "web", "benchmark"}
-_IN_BENCHMARK = ("methods.py", "protocol.py")
+_MODULES_WITH_EFFECT = ("methods.py", "protocol.py")
 _PACKAGES = ("numpy", "scipy", "scikit-learn")
-_OF_RIVALS = ("torch", "gpytorch", "linear_operator", "botorch", "scikit-activeml")
+_PEER_PACKAGES = ("torch", "gpytorch", "linear_operator", "botorch", "scikit-activeml")
 
 
 def curve_key(task: Task, split: Split, method: Method, realisation: int, seed: int, T: int) -> str:
-    """The key of a curve, 32 letters."""
+    """The key of a curve, 32 hexadecimal digits."""
     rules = {
         "task": [task.name, task.number, task.eta],
-        "method": [method.name, to_key_json(method.play)],
+        "method": [method.name, to_key_json(method.run)],
         "run": [realisation, seed, T],
         "code": code(),
-        "rivals": package_versions(*_OF_RIVALS) if method.group == "peers" else {},
+        "rivals": package_versions(*_PEER_PACKAGES) if method.group == "peers" else {},
     }
     parts = (split.X0, split.y0, split.Xv, split.yv, split.Xu, split.yu, split.Xt, split.yt)
     return fingerprint(rules, *parts)
@@ -70,17 +68,17 @@ def curve_key(task: Task, split: Split, method: Method, realisation: int, seed: 
 
 @cache
 def code() -> str:
-    """The version of weal, and a hash of all code that takes part in a curve of ours."""
+    """The version of weal, and a hash of all source code that can change a curve."""
     digest = hashlib.sha256(repr(package_versions(*_PACKAGES)).encode())
     home = resources.files(weal)
-    texts = [(name, (home / "benchmark" / name).read_bytes()) for name in _IN_BENCHMARK]
+    texts = [(name, (home / "benchmark" / name).read_bytes()) for name in _MODULES_WITH_EFFECT]
     for name, text in sorted([*texts, *_texts(home, "")]):
         digest.update(f"{name}\n".encode() + text)
     return f"{weal.__version__}+{digest.hexdigest()[:16]}"
 
 
 def package_versions(*packages: str) -> dict[str, str]:
-    """The versions of those of the packages that are installed.
+    """The versions of the installed ones of these packages.
 
     >>> list(package_versions("numpy", "no-such-package"))
     ['numpy']
@@ -107,7 +105,7 @@ def _texts(folder: Traversable, prefix: str) -> list[tuple[str, bytes]]:
 
 
 def to_key_json(thing: Any) -> Any:
-    """A value as JSON: functions by their text and what is bound to them, ours by their module's.
+    """A value as JSON: functions by their source and bound arguments, those of weal by module.
 
     >>> to_key_json(partial(max, 1.5, key=None))
     [['builtins.max', ...], ['1.5'], {'key': 'None'}]
@@ -136,12 +134,12 @@ def _text(thing: Any) -> str:
     """A hash of the source of a function or module."""
     try:
         return _hash(inspect.getsource(thing).encode())
-    except (OSError, TypeError):  # typed into a prompt, or not written in Python
+    except (OSError, TypeError):  # typed at a prompt, or not written in Python
         return _hash(getattr(getattr(thing, "__code__", None), "co_code", b""))
 
 
 def _plain(thing: Any) -> str:
-    """An object as it shows itself; by its class alone where it shows an address, which changes."""
+    """The repr of an object; its class name if the repr has an address, which changes."""
     text = repr(thing)
     return f"{type(thing).__module__}.{type(thing).__qualname__}" if " at 0x" in text else text
 
@@ -155,7 +153,7 @@ _APPLICATION_ID = 0x7765616C  # "weal", SQLite's application_id
 _VERSION = 1
 _MEMORY = ":memory:"
 Row = tuple[str, str, int, str, bytes]  # task, method, realisation, names, numbers
-_CURVES_TIMEOUT_SECONDS = 60.0  # seconds to wait for another process that writes
+_CURVES_TIMEOUT_SECONDS = 60.0  # to wait for the write lock of another process
 _SCHEMA = """
 CREATE TABLE sitting (
     id INTEGER PRIMARY KEY, command TEXT NOT NULL, began TEXT NOT NULL, seconds REAL NOT NULL
@@ -174,18 +172,18 @@ class CurveStore:
     def __init__(self, db: sqlite3.Connection, where: str) -> None:
         self._db, self._where = db, where
 
-    def sit_down(self, command: str) -> int:
-        """The number of a new sitting."""
-        with self._writing():
+    def begin_session(self, command: str) -> int:
+        """The number of a new row of `sitting`."""
+        with self._transaction():
             began = "INSERT INTO sitting (command, began, seconds) VALUES (?, datetime('now'), 0)"
             number = self._db.execute(began, (command,)).lastrowid
         assert number is not None  # sqlite3 gives the row of every INSERT
         return number
 
-    def keep(self, key: str, curve: Curve, sitting: int, seconds: float) -> None:
-        """Put a curve on disk; one that is there already stays."""
+    def save(self, key: str, curve: Curve, sitting: int, seconds: float) -> None:
+        """Write a curve to disk; an existing curve of that key stays."""
         row = _to_row(curve)
-        with self._writing():
+        with self._transaction():
             self._db.execute(
                 "INSERT OR IGNORE INTO curve VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (key, *row, _check(key, row), sitting),
@@ -193,12 +191,12 @@ class CurveStore:
             self._db.execute("UPDATE sitting SET seconds = ? WHERE id = ?", (seconds, sitting))
 
     def has(self, keys: Iterable[str]) -> set[str]:
-        """Those of the keys that have a curve here."""
+        """The keys that have a curve in the store."""
         there = {key for (key,) in self._read("SELECT key FROM curve")}
         return there.intersection(keys)
 
     def get(self, key: str) -> Curve:
-        """The curve of a key that is here."""
+        """The curve of a key in the store."""
         columns = 'task, method, realisation, names, numbers, "check"'
         [found] = self._read(f"SELECT {columns} FROM curve WHERE key = ?", (key,))
         row: Row = found[:5]
@@ -207,7 +205,7 @@ class CurveStore:
         return _from_row(row)
 
     def wall_seconds(self, keys: Iterable[str]) -> float:
-        """Seconds on the clock of all sittings that computed these curves."""
+        """Wall time in seconds of all calls that computed these curves."""
         wanted = set(keys)
         rows = self._read("SELECT key, sitting FROM curve")
         sittings = {sitting for key, sitting in rows if key in wanted}
@@ -221,8 +219,8 @@ class CurveStore:
             raise UnreadableFile(_damage_message(self._where, error)) from error
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """A transaction that has the write lock from its first statement."""
+    def _transaction(self) -> Iterator[None]:
+        """A transaction with the write lock from its first statement."""
         try:
             self._db.execute("BEGIN IMMEDIATE")
             with self._db:
@@ -233,20 +231,20 @@ class CurveStore:
 
 @contextmanager
 def open_store(folder: Folder) -> Iterator[CurveStore]:
-    """The store of a folder, which is made if need be; without a folder, one in memory.
+    """The store of a folder, which is created if missing; without a folder, one in memory.
 
     >>> with open_store(None) as store:
     ...     store.has(["a key"])
     set()
     """
-    where = _MEMORY if folder is None else str(_in_folder(Path(folder).expanduser()))
+    where = _MEMORY if folder is None else str(_curves_path(Path(folder).expanduser()))
     with closing(_connect(where)) as db:
         _make_or_check(db, where)
         yield CurveStore(db, where)
 
 
-def check_room(folder: Folder) -> None:
-    """Complain now if a folder could not be written, or holds a file we cannot use."""
+def check_folder(folder: Folder) -> None:
+    """Raise ValueError if a folder cannot be written, or UnreadableFile for its curves file."""
     if folder is None:
         return
     path = Path(folder).expanduser()
@@ -263,11 +261,11 @@ def check_room(folder: Folder) -> None:
 
 
 def made_by_0_2(folder: Path) -> bool:
-    """Whether weal 0.2 kept curves in this folder: it wrote no mark (`weal.files`)."""
+    """Whether weal 0.2 wrote the curves of this folder: it wrote no mark (`weal.files`)."""
     return (folder / CURVES_FILE).is_file() and not (folder / MARK).exists()
 
 
-def _in_folder(folder: Path) -> Path:
+def _curves_path(folder: Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -288,10 +286,10 @@ def _make_or_check(db: sqlite3.Connection, where: str) -> None:
         db.execute("BEGIN IMMEDIATE")
         with db:
             if not _is_new(db):
-                _refuse_others(db, where)
+                _check_database(db, where)
                 return
             if where != _MEMORY:
-                write_files(Path(where).parent, {})  # the mark: from now on files here are listed
+                write_files(Path(where).parent, {})  # the mark, which lists files of weal
             for statement in _SCHEMA.split(";"):
                 db.execute(statement)
             db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
@@ -307,7 +305,7 @@ def _is_new(db: sqlite3.Connection) -> bool:
     return _pragma(db, "application_id") == 0 and tables == 0
 
 
-def _refuse_others(db: sqlite3.Connection, where: str) -> None:
+def _check_database(db: sqlite3.Connection, where: str) -> None:
     if _pragma(db, "application_id") != _APPLICATION_ID:
         raise UnreadableFile(
             f"{where} is a database of another program; move it away, or choose another folder"

@@ -1,20 +1,20 @@
-"""Where things are kept on this machine.
+"""Folders of data and of cached arrays on this machine.
 
-    cache folder    WEAL_CACHE, else ~/.cache/weal: points that were costly to simulate
+    cache folder    WEAL_CACHE, else ~/.cache/weal: simulated points
     data folders    the folder given as an argument, then WEAL_DATA, then `data` in the cache
-                    folder, which is where a fetched table goes when no folder is named
+                    folder, which is the default place of a downloaded table
 
-A folder that is named but does not exist is a mistake, and said; the cache is made when needed.
+A folder that is named but does not exist is an error; the cache is created when needed.
 
-Arrays that are costly to compute, kept on disk under a hash of what they were computed from.
+Arrays that are costly to compute are cached under a hash of their inputs:
 
-    file     CACHE/NAME/HASH.weal, one of our files (`weal.formats.archive`): plain .npy inside, no
-             pickle, every byte under a checksum, written beside its place and moved there
-    HASH     of the settings as JSON and the bytes of the arrays that go in
+    file     CACHE/NAME/HASH.weal (`weal.formats.archive`): plain .npy inside, no pickle, every
+             byte under a checksum, written atomically
+    HASH     of the settings as JSON and the bytes of the input arrays
 
-The cache is advice: a file that is damaged is computed again with a warning, and a folder that
-cannot be written costs time but no result. Two processes that compute the same file write the
-same bytes; threads of one process take turns.
+A damaged file is computed again with a warning, and a folder that cannot be written costs time but
+no result. Two processes that compute the same file write the same bytes; threads of one process
+wait for each other.
 """
 
 import hashlib
@@ -24,7 +24,6 @@ import threading
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -36,7 +35,7 @@ Folder = str | os.PathLike[str] | None
 
 
 class NotAvailable(WealError):
-    """Something a task needs is not on this machine; the message says in one line how to get it."""
+    """Data or a package of a task is not on this machine; the message says how to get it."""
 
 
 def cache_folder() -> Path:
@@ -46,13 +45,13 @@ def cache_folder() -> Path:
 
 
 def default_data_folder() -> Path:
-    """Where a fetched table goes when no folder is named: WEAL_DATA, else inside the cache."""
+    """The default folder of a downloaded table: WEAL_DATA, else `data` in the cache."""
     named = os.environ.get("WEAL_DATA")
     return Path(named).expanduser() if named else cache_folder() / "data"
 
 
 def data_folders(folder: Folder = None) -> list[Path]:
-    """The folders to look into for a table, in order; ValueError if a named one is none."""
+    """The folders to search for a table, in order; ValueError if a named one does not exist."""
     named = {"the data folder": folder, "WEAL_DATA": os.environ.get("WEAL_DATA")}
     found = []
     for what, value in named.items():
@@ -65,10 +64,10 @@ def data_folders(folder: Folder = None) -> list[Path]:
     return [*found, cache_folder() / "data"]
 
 
-_turns = threading.Lock()
+_lock = threading.Lock()
 
 
-def fingerprint(settings: Mapping[str, Any], *arrays: Array) -> str:
+def fingerprint(settings: Mapping[str, object], *arrays: Array) -> str:
     """A hash of settings and arrays: another number, order or shape gives another hash.
 
     >>> fingerprint({"a": 1}, np.zeros(2)) == fingerprint({"a": 1}, np.zeros((2, 1)))
@@ -84,12 +83,11 @@ def fingerprint(settings: Mapping[str, Any], *arrays: Array) -> str:
 def load_or_compute(
     name: str, key: str, shape: tuple[int, ...], compute: Callable[[], Array]
 ) -> Array:
-    """The array of that shape under that key: from disk if it is there, else computed and kept."""
+    """The array of that shape under that key, from disk or computed and cached."""
     path = cache_folder() / name / f"{key}.weal"
-    with _turns:
-        kept = _read(path, name, shape)
-        if kept is not None:
-            return kept
+    with _lock:
+        if (cached := _read(path, name, shape)) is not None:
+            return cached
         array = compute()
         _write(path, name, array)
         return array

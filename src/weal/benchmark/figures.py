@@ -1,21 +1,19 @@
-"""The figures: NMSE and NPLL against queries, and how the weights went.
+"""Figures of a benchmark: NMSE and NPLL against queries, and weights against queries.
 
-Every function returns a matplotlib figure and touches no global state: no pyplot, no backend. In
-a notebook a figure shows itself; `save` writes it as PNG and SVG.
+Every function returns a matplotlib figure and touches no global state: no pyplot, no backend. A
+notebook shows the figure; `save` writes it as PNG and SVG.
 
-    curves               NMSE above, NPLL below, one column a task; mean over realisations, and a
-                         band of one standard deviation (for all methods, or where there are many
-                         for GP-Var and EGP-multiAFs alone, while their mean is on the scale)
-    expert_weights       how the ensemble shifts its weight among its experts: mean over
-                         realisations, stacked, short lengthscales dark and long ones light
-    acquisition_weights  how Algorithm 2 shifts its weight among acquisition functions
+    curves               NMSE above, NPLL below, one column for each task; mean over realisations,
+                         and a band of one standard deviation (for all methods, or, if there are
+                         many, for GP-Var and EGP-multiAFs only, while their mean is on the scale)
+    expert_weights       weights of the experts: mean over realisations, stacked, short
+                         lengthscales dark and long ones light
+    acquisition_weights  weights of the acquisition functions in Algorithm 2
 
-How methods look in a figure, and how far its axes go.
-
-Colours are Okabe and Ito's, which the colour-blind can tell apart; each method also has its own
-line and marker, so that a figure reads in grey print. A method of the table always looks the
-same; others take what is left in turn. Methods that also train on V ("+v") look as the method
-they are a variant of, with hollow markers.
+Colours are Okabe and Ito's, which colour-blind readers can distinguish; each method also has its
+own line and marker for grey print. A method of the table always has the same style; others take the
+remaining ones in turn. Methods that also train on V ("+v") have the style of their method with
+hollow markers.
 
 Axes follow the mean curves, not the bands. NMSE is logarithmic when the curves span more than a
 factor of three. NPLL ends at a few times the height that the median method reaches: a density
@@ -72,7 +70,7 @@ from weal.plots.canvas import (
 Bands = Literal["few", "all"]
 _MIN_LOG_AXIS_RATIO_OF_CURVES = 3.0
 _MAX_NPLL_AXIS_RATIO = 2.5  # of the NPLL axis, in units of the height of the median method's peak
-_MAX_BANDS = 4  # more of them lie on each other as mud; the paper draws all
+_MAX_BANDS = 4  # more bands hide each other; the paper draws all
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +97,7 @@ class MethodStyle:
         }
 
 
-LOOKS = {
+METHOD_STYLES = {
     "gp-var": MethodStyle(BLACK, "-", "o"),
     "gp-var-exact": MethodStyle(BLACK, (0, (4, 1.5)), "o", hollow=True),
     "random": MethodStyle(GREY, ":", "x"),
@@ -122,13 +120,15 @@ _OTHER_STYLES = [
 ]
 
 
-def look_of(method: str, methods: list[str]) -> MethodStyle:
-    """The look of one of these methods."""
+def style_of(method: str, methods: list[str]) -> MethodStyle:
+    """The style of one of these methods."""
     plain = method.removesuffix("+v")
-    if plain in LOOKS:
-        return LOOKS[plain] if plain == method else replace(LOOKS[plain], hollow=True)
-    strangers = [name for name in methods if name.removesuffix("+v") not in LOOKS]
-    return _OTHER_STYLES[strangers.index(method) % len(_OTHER_STYLES)]
+    if plain in METHOD_STYLES:
+        return (
+            METHOD_STYLES[plain] if plain == method else replace(METHOD_STYLES[plain], hollow=True)
+        )
+    others = [name for name in methods if name.removesuffix("+v") not in METHOD_STYLES]
+    return _OTHER_STYLES[others.index(method) % len(_OTHER_STYLES)]
 
 
 def with_bands(methods: list[str], bands: Bands = "few") -> list[str]:
@@ -170,10 +170,10 @@ def npll_limits(curves: Iterable[Array]) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-_MAX_EXPERT_AREAS = 12  # areas in one stack; the lightest are put together
-_KERNEL = re.compile(r"Kernel\('(\w+)', ([-+.\de]+)(?:, .*)?\)")  # alpha and offset are not told
+_MAX_EXPERT_AREAS = 12  # areas in one stack; the rest is one area
+_KERNEL = re.compile(r"Kernel\('(\w+)', ([-+.\de]+)(?:, .*)?\)")  # without alpha and offset
 _MAX_CURVES_OFF_AXIS = 3
-_IN_A_ROW = 5  # panels
+_PANELS_PER_ROW = 5
 
 
 def curves(
@@ -200,8 +200,8 @@ def curves(
         column[-1].set_xlabel("queries", **TEXT_STYLE)
     for ax, metric in zip(axes[:, 0], metrics, strict=True):
         ax.set_ylabel(ALL_METRICS[metric], fontsize=8)
-    looks = [Line2D([], [], **look_of(name, chosen).line()) for name in chosen]
-    legend(fig, looks, [plain(method_title(name)) for name in chosen])
+    styles = [Line2D([], [], **style_of(name, chosen).line()) for name in chosen]
+    legend(fig, styles, [plain(method_title(name)) for name in chosen])
     return fig
 
 
@@ -209,9 +209,9 @@ def expert_weights(
     weights: pd.DataFrame, tasks: Sequence[str] | None = None, method: str = "egp-multiafs"
 ) -> NotebookFigure:
     """Weights of a method's experts against queries, stacked, one panel a task."""
-    own = _of_method(weights, "expert", method)
+    own = _weights_of_method(weights, "expert", method)
     tasks = _select_names(tasks, in_order_of_tasks(own["task"]), "task")
-    names = _main_experts(own)
+    names = _largest_experts(own)
     shades = mpl.colormaps["viridis"](np.linspace(0, 1, len(names)))
     fig, axes = _panels(tasks)
     for ax, task in zip(axes, tasks, strict=True):
@@ -233,19 +233,19 @@ def acquisition_weights(
     weights: pd.DataFrame, tasks: Sequence[str] | None = None, method: str = "egp-multiafs"
 ) -> NotebookFigure:
     """Weights of a method's acquisition functions against queries, one panel a task."""
-    own = _of_method(weights, "acquisition", method)
+    own = _weights_of_method(weights, "acquisition", method)
     tasks = _select_names(tasks, in_order_of_tasks(own["task"]), "task")
-    names = in_order_of_methods(f"egp-{name}" for name in own["name"].unique())  # for their looks
+    names = in_order_of_methods(f"egp-{name}" for name in own["name"].unique())  # for their styles
     fig, axes = _panels(tasks)
     for ax, task in zip(axes, tasks, strict=True):
         table = _mean_weights(own[own["task"] == task]).add_prefix("egp-")
         for i, name in enumerate(names):
             if name in table:
                 marks = _marks(i, len(names), len(table))
-                ax.plot(table.index, table[name], markevery=marks, **look_of(name, names).line())
+                ax.plot(table.index, table[name], markevery=marks, **style_of(name, names).line())
     axes[0].set_ylim(0, 1.05 * max(ax.dataLim.y1 for ax in axes))  # shared
-    looks = [Line2D([], [], **look_of(name, names).line()) for name in names]
-    legend(fig, looks, [plain(re.sub("^egp-", "", method_title(n), flags=re.I)) for n in names])
+    styles = [Line2D([], [], **style_of(name, names).line()) for name in names]
+    legend(fig, styles, [plain(re.sub("^egp-", "", method_title(n), flags=re.I)) for n in names])
     fig.suptitle(
         plain(f"Weights of the acquisition functions of {method_title(method)}"), fontsize=8
     )
@@ -254,7 +254,7 @@ def acquisition_weights(
 
 def _panels(tasks: list[str]) -> tuple[NotebookFigure, list[Axes]]:
     """A figure with one panel a task, five in a row."""
-    columns = min(len(tasks), _IN_A_ROW)
+    columns = min(len(tasks), _PANELS_PER_ROW)
     rows = -(-len(tasks) // columns)
     fig = figure(columns, 0.8 + 1.35 * rows)
     grid = fig.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
@@ -300,7 +300,7 @@ def _panel(
         for name, table in readings.groupby("method", sort=False)
         if name in methods
     }
-    if metric == "joint":  # read now and then
+    if metric == "joint":  # computed at some t only
         tables = {name: table.dropna(how="all") for name, table in tables.items()}
     means = {name: table.mean(axis=1, skipna=False) for name, table in tables.items()}
     ticks(ax)
@@ -308,14 +308,14 @@ def _panel(
     for i, name in enumerate(methods):
         if name not in means:
             continue
-        mean, look = means[name], look_of(name, methods)
+        mean, style = means[name], style_of(name, methods)
         marks = _marks(i, len(methods), len(mean))
-        ax.plot(mean.index, mean, markevery=marks, zorder=2 + look.linewidth, **look.line())
+        ax.plot(mean.index, mean, markevery=marks, zorder=2 + style.linewidth, **style.line())
         if name in bands and mean.max() <= top:
             sd = tables[name].std(axis=1)
-            # On a log axis as far down as up: mean - sd may be below 0, which has no place there.
+            # On a log axis the band goes down by the factor it goes up: mean - sd may be below 0.
             low = mean**2 / (mean + sd) if ax.get_yscale() == "log" else mean - sd
-            band: dict[str, Any] = {"color": look.color, "alpha": 0.12, "linewidth": 0}
+            band: dict[str, Any] = {"color": style.color, "alpha": 0.12, "linewidth": 0}
             ax.fill_between(mean.index, low, mean + sd, **band)
 
 
@@ -324,7 +324,7 @@ def _scale(ax: Axes, metric: str, means: dict[str, pd.Series]) -> float:
     every = {name: mean.to_numpy(np.float64) for name, mean in means.items()}
     if metric != "nmse":
         low, high = npll_limits(every.values())
-        _say_what_is_off(ax, every, high)
+        _name_curves_off_scale(ax, every, high)
     else:
         flat = np.concatenate([*every.values(), []])
         log = wants_log(flat)
@@ -335,7 +335,7 @@ def _scale(ax: Axes, metric: str, means: dict[str, pd.Series]) -> float:
     return high
 
 
-def _say_what_is_off(ax: Axes, means: dict[str, Array], top: float) -> None:
+def _name_curves_off_scale(ax: Axes, means: dict[str, Array], top: float) -> None:
     """A line above the panel for each method whose mean leaves it: its name and how far it goes."""
     peaks = {name: float(max(mean[~np.isnan(mean)], default=top)) for name, mean in means.items()}
     off = sorted((m for m in peaks if peaks[m] > top), key=peaks.__getitem__, reverse=True)
@@ -346,7 +346,7 @@ def _say_what_is_off(ax: Axes, means: dict[str, Array], top: float) -> None:
     if not lines:
         return
     lines[0] = "off scale: " + lines[0]
-    if title := ax.get_title():  # the name of the task makes room
+    if title := ax.get_title():  # move the name of the task up
         ax.set_title(title + "\n" * len(lines), fontsize=7.5)
     ax.set_title("\n".join(lines), fontsize=5.5, loc="right", pad=2, color="0.25")
 
@@ -357,7 +357,7 @@ def _marks(i: int, n: int, points: int) -> tuple[int, int]:
     return i * step // n, step
 
 
-def _of_method(weights: pd.DataFrame, kind: str, method: str) -> pd.DataFrame:
+def _weights_of_method(weights: pd.DataFrame, kind: str, method: str) -> pd.DataFrame:
     own = weights[(weights["kind"] == kind) & (weights["method"] == method)]
     if own.empty:
         raise ValueError(f"there are no {kind} weights of {method!r} in this table")
@@ -365,14 +365,14 @@ def _of_method(weights: pd.DataFrame, kind: str, method: str) -> pd.DataFrame:
 
 
 def _mean_weights(own: pd.DataFrame) -> pd.DataFrame:
-    """Mean over realisations (T + 1, names); an expert that a realisation has not weighs 0."""
+    """Mean over realisations (T + 1, names); an expert missing in a realisation has weight 0."""
     runs = own["realisation"].nunique()
     table = own.pivot_table(index="t", columns="name", values="weight", aggfunc="sum")
     return table.fillna(0.0) / runs
 
 
-def _main_experts(own: pd.DataFrame) -> list[str]:
-    """The experts to tell apart, by family and lengthscale."""
+def _largest_experts(own: pd.DataFrame) -> list[str]:
+    """The experts with the largest weights, by family and lengthscale."""
     heaviest = own.groupby("name", sort=False)["weight"].sum().nlargest(_MAX_EXPERT_AREAS)
     return sorted(heaviest.index, key=_family_and_scale)
 

@@ -1,29 +1,30 @@
-"""What choosing saves: labels that random choice would have needed on top, to reach the same error.
+"""Labels and error that active learning saves against random choice.
 
-For each realisation, with e_c(t) and e_r(t) the best errors within t queries by choosing and at
-random, and e the error that both reach in the end,
+Labels saved, for each realisation, with e_c(t) and e_r(t) the lowest errors within t queries of
+active learning and of random choice, and e the error that both reach in the end:
 
     e = max(e_c(T), e_r(T)),    saved = first t with e_r(t) <= e  -  first t with e_c(t) <= e
 
-so that a realisation counts in one way whoever wins. The mean over the realisations comes with the
-interval of Student's t. It is undecided when that holds 0, or when there are fewer than FEWEST.
+so that a realisation counts in the same way whichever wins. The mean over the realisations comes
+with the interval of Student's t. It is undecided if the interval contains 0, or with fewer than
+MIN_REALISATIONS_FOR_SAVINGS.
 
-Does choosing pay? A method beside others that differ from it in the choice alone.
+Error saved, for methods that differ in the choice of points only:
 
     weal-auto      the default                       against weal-random (the same model, points at
                                                      random) and weal-even (six acquisition
                                                      functions with even weights)
-    egp-multiafs   Algorithm 2 of the paper          against random: the same model; but V labels
-                                                     for validation more
+    egp-multiafs   Algorithm 2 of the paper          against random: the same model; but V more
+                                                     labels for validation
 
-For each task two numbers, each a mean over realisations of paired differences with its 95 %
-interval (`statistics`), as a factor by which the error is multiplied:
+For each task two ratios, each from a mean over realisations of paired differences with its 95 %
+interval (`statistics`):
 
     at the end       ratio of NMSE after the last query
-    over all         ratio of NMSE in the geometric mean over all queries (NMSE at least FLOOR)
+    over all         ratio of NMSE in the geometric mean over all queries (at least MIN_LOG_NMSE)
 
-A ratio below 1 says that choosing pays. It is "lower" or "higher" when the flips decide so, all
-tasks of a pair of methods being one family (`statistics`), and "not told apart" otherwise.
+A ratio below 1 is a gain of active learning. It is "lower" or "higher" if the sign flips decide so,
+with all tasks of a pair of methods in one family, and "not told apart" otherwise.
 """
 
 from dataclasses import dataclass
@@ -39,7 +40,7 @@ from weal.benchmark.summary import by_run, in_order_of_tasks
 from weal.core.arrays import Array
 
 INTERVAL_LEVEL = 0.9
-MIN_REALISATIONS_FOR_SAVINGS = 3  # realisations: of fewer, nothing is said
+MIN_REALISATIONS_FOR_SAVINGS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ class LabelsSaved:
     high: float
 
     @property
-    def decided(self) -> bool:
+    def is_decided(self) -> bool:
         """Whether the interval is on one side of 0."""
         return self.realisations >= MIN_REALISATIONS_FOR_SAVINGS and (
             self.low > 0.0 or self.high < 0.0
@@ -68,7 +69,7 @@ class LabelsSaved:
         ends = f"90 %: {self.low:.0f} to {self.high:.0f}"
         if self.realisations < MIN_REALISATIONS_FOR_SAVINGS:
             return f"Undecided: {self.realisations} realisations say nothing; ask for 10 or more."
-        if not self.decided:
+        if not self.is_decided:
             return (
                 f"Undecided: choosing ({self.method}) saved {self.mean:.0f} of {self.queries} "
                 f"labels on average ({ends}) against random choice, {over}; more realisations may "
@@ -99,7 +100,7 @@ def labels_saved(chosen: Array, drawn: Array) -> Array:  # (R,)
 
 
 def labels_saved_on_task(results: "pd.DataFrame", method: str, other: str) -> LabelsSaved | None:
-    """What `method` saved against `other` on the one task of these results; None without both."""
+    """Labels that `method` saved against `other` on the one task of these results, or None."""
     tables = [
         results[results["method"] == name]
         .pivot(index="realisation", columns="t", values="nmse")
@@ -128,7 +129,7 @@ _VERDICT_TEXTS = {HOLDS: "lower", DOES_NOT_HOLD: "higher", UNDECIDED: "not told 
 
 @dataclass(frozen=True, slots=True)
 class ChoiceGain:
-    """What choosing did on a task; ratios of NMSE below 1 are its gain."""
+    """NMSE of a method over that of another on a task; a ratio below 1 is a gain."""
 
     task: str
     method: str
@@ -142,18 +143,20 @@ class ChoiceGain:
 
 
 def compare_choices(results: pd.DataFrame, seed: int = 0) -> list[ChoiceGain]:
-    """A row for every pair of methods that was run, and every task."""
+    """One row for each pair of methods that was run, and each task."""
     runs, tasks = in_arrays(by_run(results)), in_order_of_tasks(results["task"])
-    return [row for pair in PAIRS for row in _of_pair(runs, tasks, *pair, seed)]
+    return [row for pair in PAIRS for row in _compare_pair(runs, tasks, *pair, seed)]
 
 
 def in_one_line(rows: list[ChoiceGain]) -> str:
-    """How many tasks choosing paid on, in words."""
+    """The number of tasks with each verdict, in words."""
     counts = {word: sum(row.area == word for row in rows) for word in _VERDICT_TEXTS.values()}
     return ", ".join(f"{word} on {n}" for word, n in counts.items()) + f" of {len(rows)} tasks"
 
 
-def _of_pair(runs: Runs, tasks: list[str], one: str, other: str, seed: int) -> list[ChoiceGain]:
+def _compare_pair(
+    runs: Runs, tasks: list[str], one: str, other: str, seed: int
+) -> list[ChoiceGain]:
     found = compare(runs, [Comparison(task, "nmse", one, other) for task in tasks], seed)
     return [
         ChoiceGain(
@@ -173,7 +176,7 @@ def _of_pair(runs: Runs, tasks: list[str], one: str, other: str, seed: int) -> l
 
 
 def _over_all(runs: Runs, task: str, one: str, other: str, seed: int) -> Interval:
-    """Of the natural log of the ratio; areas are in decades."""
+    """The natural log of the ratio over all queries; areas are in decades."""
     _, a, b = pairs(runs, task, (one, "nmse_area"), (other, "nmse_area"))
     return interval(np.log(10.0) * (a - b), seed)
 

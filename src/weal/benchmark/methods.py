@@ -1,39 +1,37 @@
-"""Methods as data: what learns from a split, one label at a time.
+"""Methods of the benchmark: learners that read a split one label at a time.
 
 A method is a name and a function of (split, eta, seed, T) that yields a `Reading` after the first
-labels and after each of T queries: what it believes of the test points, and how its weights stand.
-Anybody can add one: `METHODS["mine"] = Method("mine", "My method", my_function)`.
+labels and after each of T queries: predictions at the test points, and weights. To add one:
+`METHODS["mine"] = Method("mine", "My method", my_function)`.
 
 The paper's methods share everything but the acquisition function: same frequencies, same
-hyperparameters, fitted on the same first labels. Two readings of GP-Var are shown, on features (as
-the others) and exact. EGP-multiAFs is given V more labels than the others, for validation; for
-fairness every method is also run with L0 and V as its first labels ("+V" in its name).
+hyperparameters, fitted on the same first labels. GP-Var is run on features (as the others) and
+exact. EGP-multiAFs gets V more labels than the others, for validation; for a fair comparison every
+method is also run with L0 and V as its first labels ("+V" in its name).
 
 EGP-multiAFs divides each score by its maximum, as the paper prints it. Where an entropy is negative
-that turns its order around; "EGP-multiAFs (range)" shifts and scales each score to [0, 1] instead,
+that reverses its order; "EGP-multiAFs (range)" shifts and scales each score to [0, 1] instead,
 which is the purpose that the paper states, and our default elsewhere.
 
-"weal, six" is the paper's five acquisition functions and igs, weighed by Algorithm 2, which was our
-default before; "weal, even" the same with even weights (eta = 0). What choosing adds at all shows
-beside "weal, random".
+"weal, six" is the paper's five acquisition functions and igs, weighted by Algorithm 2, an earlier
+default; "weal, even" is the same with even weights (eta = 0). "weal, random" is the baseline for
+the gain from active learning.
 
-The joint density of all test labels, as the paper writes its NPLL: -log p(y | labels so far).
+The joint density of all test labels, the paper's NPLL, is -log p(y | labels so far). Given an
+expert, the N test labels are jointly normal around their means, with r = y - mu and covariance
+sig2 C, C = B + lam I, B the posterior covariance of f over the test points; the ensemble mixes
+these densities by its weights,
 
-Given an expert, the N test labels are jointly normal around their means, with r = y - mu and
-covariance sig2 C, C = B + lam I, B the posterior covariance of f over the test points; the
-ensemble mixes these densities by its weights,
+    p(y) = sum_m w_m N(r_m; 0, sig2_m C_m)       (a multivariate t if sig2 is integrated out)
 
-    p(y) = sum_m w_m N(r_m; 0, sig2_m C_m)       (a multivariate t where sig2 is integrated out)
-
-which is not the product of the densities of the single labels: the test points err together. All
-that is needed of C is log det C and r'C^-1 r. On features B = A A', A = Phi S (N, F), and with b
-the least of |r - A b|^2 / lam + |b|^2, which is r'C^-1 r, both cost N F^2 instead of N^3.
+This is not the product of the densities of single labels: errors at test points are correlated. It
+needs log det C and r'C^-1 r only. On features B = A A', A = Phi S (N, F), and with b the minimiser
+of |r - A b|^2 / lam + |b|^2, whose minimum is r'C^-1 r, both cost N F^2 instead of N^3.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
@@ -58,7 +56,7 @@ def joint_log_density(model: Model, X: Array, y: Array) -> float:
     mu, _ = ens.experts.predict(points)  # (M, N)
     forms = _forms(ens.experts, points, bend.labels(scaled) - mu, ens.noise)
     log_det, square = np.array(forms).T[:, :, None]  # (M, 1) each
-    # N innovations all alike have the same evidence: it sees log det and the square alone
+    # The evidence depends on log det and the square only, so N equal innovations have the same.
     N = len(y)
     s = np.broadcast_to(np.exp(log_det / N), mu.shape)
     log_p, _ = ens.scale.after(np.sqrt(square * s / N), s)
@@ -69,7 +67,7 @@ def joint_log_density(model: Model, X: Array, y: Array) -> float:
 
 
 def _forms(experts: Experts, points: Points, r: Array, lam: Array) -> list[Form]:
-    """The two numbers of every expert, for residuals r (M, N) and noise ratios lam (M,)."""
+    """The form of every expert, for residuals r (M, N) and noise ratios lam (M,)."""
     A = experts.covariance_root(points)  # (M, N, F)
     if A is not None:
         noise = lam[:, None] + experts.remainders(points)  # (M, N)
@@ -94,23 +92,23 @@ def _in_full(B: Array, r: Array, lam: float) -> Form:
     return float(2.0 * np.log(np.diag(L)).sum()), float(z @ z)
 
 
-# queries between readings of the joint density, which cost as much as some queries
+# The joint density costs as much as several queries.
 QUERIES_PER_JOINT_DENSITY = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """What a method believes after some labels."""
+    """Predictions and weights of a method after some labels."""
 
-    labels: int  # spent so far, those kept for validation included
+    labels: int  # used so far, validation labels included
     mean: Array  # (test,)  of f at the test points
     log_density: Array  # (test,)  of the test labels, noise included, in raw units
-    experts: dict[str, float]  # weights of the experts; empty where there are none
+    experts: dict[str, float]  # weights of the experts, if any
     acquisitions: dict[str, float]  # weights of the acquisition functions
-    joint: float = float("nan")  # log density of all test labels at once; NaN where not read
+    joint: float = float("nan")  # log density of all test labels at once; NaN if not computed
 
 
-Play = Callable[[Split, float, int, int], Iterator[Reading]]  # split, eta, seed, T
+MethodFunction = Callable[[Split, float, int, int], Iterator[Reading]]  # split, eta, seed, T
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +117,13 @@ class Method:
 
     name: str
     title: str
-    play: Play
+    run: MethodFunction
     group: str = "own"  # "paper", "fair", "ours", "peers" or "own"
 
 
 def with_learner(
     make: Callable[[int], EnsembleGPRegressor],
-    acquisition: Any,
+    acquisition: str | list[str],
     split: Split,
     eta: float,
     seed: int,
@@ -136,10 +134,10 @@ def with_learner(
     score_scaling: str = "range",
     joint: bool = False,
 ) -> Iterator[Reading]:
-    """Play a split with an ActiveLearner; `validate` gives it V for validation.
+    """Run an ActiveLearner on a split; `validate` gives it V for validation.
 
-    `even` holds the weights of several acquisition functions even, whatever eta of the task;
-    `joint` reads the joint density too, every JOINT queries and at the end.
+    `even` fixes equal weights of several acquisition functions, whatever the eta of the task;
+    `joint` computes the joint density too, every QUERIES_PER_JOINT_DENSITY queries and at the end.
     """
     learner = ActiveLearner(
         model=make(seed),
@@ -172,9 +170,9 @@ def with_learner(
 
 
 def _by_kernel(model: Model) -> dict[str, float]:
-    """Weights of the experts by kernel; those that differ in their noise alone are added up.
+    """Weights of the experts by kernel, summed over experts that differ in their noise only.
 
-    So are those of a family that have one lengthscale for each input: every settling has others.
+    Experts with one lengthscale for each input are summed by family: every selection has others.
     """
     weights: dict[str, float] = {}
     for kernel, w in zip(model.dictionary_, model.weights_.tolist(), strict=True):
@@ -184,10 +182,12 @@ def _by_kernel(model: Model) -> dict[str, float]:
     return weights
 
 
-def with_validation_labels(play: Play, split: Split, eta: float, seed: int, T: int) -> Any:
-    """The same method with L0 and V as its first labels."""
+def with_validation_labels(
+    run: MethodFunction, split: Split, eta: float, seed: int, T: int
+) -> Iterator[Reading]:
+    """A method with L0 and V as its first labels."""
     X0, y0 = np.concatenate([split.X0, split.Xv]), np.concatenate([split.y0, split.yv])
-    return play(replace(split, X0=X0, y0=y0, Xv=split.Xv[:0], yv=split.yv[:0]), eta, seed, T)
+    return run(replace(split, X0=X0, y0=y0, Xv=split.Xv[:0], yv=split.yv[:0]), eta, seed, T)
 
 
 def _paper(seed: int) -> EnsembleGPRegressor:
@@ -215,22 +215,22 @@ def _table() -> dict[str, Method]:
         "egp-gpm-var": ("EGP-GPM-Var", "gpm-var"),
         "egp-gpm-ent": ("EGP-GPM-Ent", "gpm-ent"),
     }
-    played = partial(with_learner, joint=True)
+    paper_learner = partial(with_learner, joint=True)
     single, exact = (partial(_single, kind) for kind in ("features", "exact"))
-    plays: list[tuple[str, str, Play]] = [
+    runs: list[tuple[str, str, MethodFunction]] = [
         # [1, eq: singleGPvaracq, set:baseline]
-        ("gp-var", "GP-Var", partial(played, single, "wvar")),
-        ("gp-var-exact", "GP-Var (exact)", partial(played, exact, "wvar")),
-        ("random", "EGP, random", partial(played, _paper, "random")),
+        ("gp-var", "GP-Var", partial(paper_learner, single, "wvar")),
+        ("gp-var-exact", "GP-Var (exact)", partial(paper_learner, exact, "wvar")),
+        ("random", "EGP, random", partial(paper_learner, _paper, "random")),
         # [1, set:methods]
-        *((name, title, partial(played, _paper, acq)) for name, (title, acq) in egp.items()),
+        *((name, title, partial(paper_learner, _paper, acq)) for name, (title, acq) in egp.items()),
     ]
-    methods = [Method(name, title, play, "paper") for name, title, play in plays]
+    methods = [Method(name, title, run, "paper") for name, title, run in runs]
     fair = [
-        Method(f"{m.name}+v", f"{m.title} +V", partial(with_validation_labels, m.play), "fair")
+        Method(f"{m.name}+v", f"{m.title} +V", partial(with_validation_labels, m.run), "fair")
         for m in methods
     ]
-    multi = partial(played, _paper, "multi", validate=True)
+    multi = partial(paper_learner, _paper, "multi", validate=True)
     printed = partial(multi, score_scaling="maximum")
     methods += [
         Method("egp-multiafs", "EGP-multiAFs", printed, "paper"),

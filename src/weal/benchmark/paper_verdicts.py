@@ -1,28 +1,25 @@
-"""What is found of each claim.
-
-The comparisons of a claim are one family (`compared`): by chance not even one of them is decided,
-in 95 % of cases. With h holding and u undecided of n that are there, and k of them needed, a part
-or a claim "holds" when h >= k and "does not hold" when h + u < k. A claim that does neither, or
-that fails while some of its parts hold, holds "partly" when h > 0 and is "undecided" when h = 0.
-
-A difference can be certain and still not matter: those below 1 % (NMSE) or 0.01 (NPLL) are
-counted in the words. The variants of a claim (`paper_claims`) are judged beside it, each a family
-of its own, when they were run.
-
-What the results say of comparisons that are made together.
+"""Verdicts on the paper's claims, from sign-flip tests on paired results.
 
 A comparison looks at the differences low - high over the realisations that both methods have, on
 the scale of its metric (`statistics`), at the last reading t = T, which decides, and as a second
 opinion at the area over t:
 
-    holds           low is below high, and the flips decide so (p <= 5 %, `statistics`)
-    does not hold   it is above, and they decide so
-    undecided       they do not; fewer than ENOUGH realisations never do
-    missing         the task or a method was not run, or the metric never read
+    holds           low is below high, and the test decides so (p <= 5 %)
+    does not hold   low is above high, and the test decides so
+    undecided       the test does not decide; with fewer than 6 realisations it never does
+    missing         the task or a method was not run, or the metric was not computed
 
-All comparisons that are given together are one family: `verdict` and `area` are corrected for their
-number, `alone` is not. A run that is not finite leaves its comparison undecided and out of the
-family.
+The comparisons of a claim are one family: `verdict` and `area` are corrected for their number (in
+95 % of cases chance decides none of them), `alone` is not. A run that is not finite leaves its
+comparison undecided and out of the family.
+
+With h holding and u undecided of n comparisons that have results, and k of them needed, a part or a
+claim "holds" when h >= k and "does not hold" when h + u < k. A claim that does neither, or that
+fails while some of its parts hold, holds "partly" when h > 0 and is "undecided" when h = 0.
+
+Differences below 1 % (NMSE) or 0.01 (NPLL) are too small to matter and are counted in the text.
+Variants of a claim (`paper_claims`) are judged beside it, each a family of its own, if they were
+run.
 """
 
 from collections import Counter
@@ -57,17 +54,17 @@ from weal.benchmark.summary import by_run, number, shared_rows, spread, task_tit
 from weal.core.arrays import Array
 
 HOLDS, DOES_NOT_HOLD, UNDECIDED, NO_RESULTS = "holds", "does not hold", "undecided", "missing"
-# Differences that hardly matter: 1 % of NMSE; hundredths of a nat a label, a nat of all together.
+# Differences too small to matter: 1 % of NMSE; hundredths of a nat a label, a nat of all together.
 _MIN_DIFFERENCE = {"nmse": 0.01, "npll": 0.01, "joint": 1.0}
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonFound:
-    """A comparison with its numbers at the last reading; `area` is the second opinion."""
+    """The verdict on a comparison and its numbers at the last reading."""
 
     comparison: Comparison
     verdict: str
-    alone: str  # what it would be, were this the only comparison
+    alone: str  # the verdict without the correction for many comparisons
     area: str
     low: float  # mean of `low`, and of `high`, over the shared realisations
     high: float
@@ -95,7 +92,7 @@ class _Pairs:
 def compare(
     runs: Runs, comparisons: Sequence[Comparison], seed: int
 ) -> tuple[ComparisonFound, ...]:
-    """What is found of comparisons that are one family, in their order."""
+    """Verdicts on comparisons that are one family, in their order."""
     ends = [_at_the_end(runs, c) for c in comparisons]
     areas = [_over_all(runs, c) for c in comparisons]
     (alone, p), (_, p_area) = _p_values(ends, seed), _p_values(areas, seed)
@@ -121,7 +118,7 @@ def _at_the_end(runs: Runs, c: Comparison) -> _Pairs:
 
 
 def _over_all(runs: Runs, c: Comparison) -> _Pairs:
-    # a rise is in NPLL, whose area is a mean over t, in the units of the start
+    # A rise is in NPLL: its area is a mean over t, in the units of its start.
     area = f"{c.metric}_area"
     return _pairs(runs, c, f"{c.metric}_start" if c.rise else area, area)
 
@@ -134,7 +131,7 @@ def _pairs(runs: Runs, c: Comparison, column: str, other: str) -> _Pairs:
 
 
 def _p_values(family: list[_Pairs], seed: int) -> tuple[Array, Array]:
-    """P of each alone and of all together (C,); NaN for those that are missing or not finite."""
+    """P-values of each comparison alone and corrected (C,); NaN if missing or not finite."""
     alone, together = np.full((2, len(family)), np.nan)
     usable = [i for i, pair in enumerate(family) if len(pair.d) and np.isfinite(pair.d).all()]
     if usable:
@@ -159,7 +156,7 @@ PARTLY = "partly"
 
 @dataclass(frozen=True, slots=True)
 class PartFound:
-    """A part with what was found of its comparisons."""
+    """The verdict on a part of a claim, with those on its comparisons."""
 
     part: Part
     comparisons: tuple[ComparisonFound, ...]
@@ -168,7 +165,7 @@ class PartFound:
 
     @property
     def words(self) -> str:
-        """How many hold, the means that were compared, and how far they differ."""
+        """Counts of verdicts, the means that were compared, and their difference."""
         there = [c for c in self.comparisons if c.verdict != NO_RESULTS]
         if not there:
             return "missing"

@@ -1,48 +1,41 @@
-"""The rivals by name: other packages' GPs and ways to ask, on our splits and first labels.
+"""Methods of other packages: their GPs and acquisition functions, on our splits and first labels.
 
     sklearn-std, sklearn-igs, sklearn-random        scikit-learn, refitted every 5 labels
     skactiveml-igs                                  scikit-activeml's greedy sampling on that GP
     botorch-var, botorch-ivr, botorch-random        BoTorch, refitted every 5 labels
 
-They are given L0 and nothing else: no validation labels. scikit-activeml and BoTorch are an extra,
-`pip install "weal[peers]"`; without them their methods are not in `methods()` but, with the
-reason, in `unavailable()`.
+They get L0 and no validation labels. scikit-activeml and BoTorch are an extra,
+`pip install "weal[peers]"`; without them their methods are not in `methods()`, and
+`unavailable()` has the reason.
 
-How a rival plays a split: fit, ask, be told; the same loop for every package.
-
-    X    inputs by the mean and sd of L0 and the candidates        y    labels by those of L0
-
-so that every rival works in the units that we work in, and a density in raw units is one in
-scaled units divided by the sd. A rival is two functions:
+Inputs are scaled by the mean and sd of L0 and the candidates, labels by those of L0, as in weal; a
+density in raw units is one in scaled units divided by the sd. A method is two functions:
 
     fit(X, y, rng)         a model with its hyperparameters fitted to the labels so far
-    score(model, known)    what each open candidate is worth; the best is asked next
+    score(model, known)    the score of each open candidate; the highest is asked next
 
-Hyperparameters are fitted to the first labels and after every few more (`every`); between, the
-model is told the labels and its hyperparameters stay. Chance is a key, (seed, t, purpose), and
-no stream, so rivals that choose at random are all given the same points.
+Hyperparameters are fitted to the first labels and after every few more (`every`); in between, the
+model is conditioned on the labels with fixed hyperparameters. Random numbers come from the key
+(seed, t, purpose), so all methods that choose at random ask for the same points.
 
-BoTorch's SingleTaskGP as a rival: ARD RBF, its own priors, its own fit, nothing of ours.
-
-It standardises the labels once more at each fit (its default), fits by maximum a posteriori from
-its own start values, and keeps the noise above 1e-4 of the labels' variance.
-
-The integrated posterior variance that is left after a label at x, over the candidates c, is
+BoTorch is SingleTaskGP: ARD RBF with its own priors and its own fit (maximum a posteriori from its
+own start values, labels standardised at each fit, noise above 1e-4 of the labels' variance). The
+integrated posterior variance that is left after a label at x, over the candidates c, is
 
     mean_c [ v(c) - k(c, x)^2 / (v(x) + noise) ]        k, v posterior covariance and variance
 
-which is what qNegIntegratedPosteriorVariance computes, one fantasy model for each x, in about 4 s
-a query at 500 candidates; it is taken here from BoTorch's joint posterior of all candidates, and a
-test holds the two together. torch takes seconds to import: only functions that need it import it.
+qNegIntegratedPosteriorVariance computes the same with one fantasy model for each x, in about 4 s a
+query at 500 candidates; here it comes from BoTorch's joint posterior of all candidates, and a test
+compares the two. torch takes seconds to import: only functions that need it import it.
 
-scikit-learn's GP as a rival, and scikit-activeml's greedy sampling on the same GP.
+scikit-learn's GP, also under scikit-activeml's greedy sampling, is
 
     k(x, x') = c exp(-1/2 sum_j (x_j - x'_j)^2 / l_j^2) + noise [x = x']
 
 with c, the lengthscales l and the noise at the maximum of the marginal likelihood: one search from
 scikit-learn's own start values, all 1, and three from random ones, as a careful user would do
 (starting the noise at 1e-2 or 1e-5 made no consistent difference: six tasks, 3 realisations).
-A prediction has the WhiteKernel's noise in it.
+A prediction includes the WhiteKernel's noise.
 """
 
 import warnings
@@ -73,13 +66,13 @@ class PeerModel(Protocol):
     def predict(self, X: Array) -> tuple[Array, Array]:
         """Mean (N,) and variance (N,) of a label at the rows of X, noise included."""
 
-    def told(self, X: Array, y: Array) -> Self:
-        """The model given all the labels so far, its hyperparameters kept."""
+    def condition(self, X: Array, y: Array) -> Self:
+        """The model conditioned on all labels so far, with the same hyperparameters."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PeerKnowledge:
-    """What a rival may look at when it asks, in scaled units."""
+class PeerData:
+    """Labels and open candidates of an acquisition function, in scaled units."""
 
     X: Array  # (t, d)  labelled inputs
     y: Array  # (t,)    their labels
@@ -89,15 +82,15 @@ class PeerKnowledge:
 
 M = TypeVar("M", bound=PeerModel)
 Fit = Callable[[Array, Array, np.random.Generator], M]
-Score = Callable[[M, PeerKnowledge], Array]
+Score = Callable[[M, PeerData], Array]
 
 
-def variance(model: PeerModel, known: PeerKnowledge) -> Array:  # (U,)
+def variance(model: PeerModel, known: PeerData) -> Array:  # (U,)
     """Predictive variance of each candidate."""
     return model.predict(known.C)[1]
 
 
-def igs(model: PeerModel, known: PeerKnowledge) -> Array:  # (U,)
+def igs(model: PeerModel, known: PeerData) -> Array:  # (U,)
     """Greedy sampling on inputs and outputs: min over labels i of |x - x_i| |mean(x) - y_i|.
 
     D. Wu, C.-T. Lin and J. Huang, Active learning for regression using greedy sampling, 2019.
@@ -107,29 +100,29 @@ def igs(model: PeerModel, known: PeerKnowledge) -> Array:  # (U,)
     return np.asarray(apart.min(axis=1))
 
 
-def at_random(model: PeerModel, known: PeerKnowledge) -> Array:  # (U,)
-    """A draw for each candidate."""
+def at_random(model: PeerModel, known: PeerData) -> Array:  # (U,)
+    """A random number for each candidate."""
     return known.rng.random(len(known.C))
 
 
-def play(
+def run_peer(
     fit: Fit[M], score: Score[M], every: int, split: Split, eta: float, seed: int, T: int
 ) -> Iterator[Reading]:
-    """Readings of a rival whose hyperparameters are fitted after every `every` labels."""
+    """Readings of a method whose hyperparameters are fitted after every `every` labels."""
     scaling = from_data(np.concatenate([split.X0, split.Xu]), split.y0)
     Xu, yu = scaling.inputs(split.Xu), scaling.labels(split.yu)
     X, y, left = scaling.inputs(split.X0), scaling.labels(split.y0), np.arange(len(yu))
     model = fit(X, y, np.random.default_rng([seed, 0, FIT_RNG_KEY]))
     yield _reading(model, scaling, split, len(y))
     for t in range(1, T + 1):
-        known = PeerKnowledge(X, y, Xu[left], np.random.default_rng([seed, t, ASK_RNG_KEY]))
+        known = PeerData(X, y, Xu[left], np.random.default_rng([seed, t, ASK_RNG_KEY]))
         best = int(np.argmax(score(model, known)))
         X, y = np.vstack([X, Xu[left[best]]]), np.append(y, yu[left[best]])
         left = np.delete(left, best)
-        refit = t % every == 0
-        model = (
-            fit(X, y, np.random.default_rng([seed, t, FIT_RNG_KEY])) if refit else model.told(X, y)
-        )
+        if t % every == 0:
+            model = fit(X, y, np.random.default_rng([seed, t, FIT_RNG_KEY]))
+        else:
+            model = model.condition(X, y)
         yield _reading(model, scaling, split, len(y))
 
 
@@ -148,26 +141,26 @@ class BotorchModel:
 
     def predict(self, X: Array) -> tuple[Array, Array]:
         """Mean and variance of a label."""
-        with _alone():
+        with _torch_settings():
             posterior = self.gp.posterior(_tensor(X), observation_noise=True)
             return _numpy(posterior.mean[:, 0]), _numpy(posterior.variance[:, 0])
 
     def covariance(self, X: Array) -> Array:  # (N, N)
         """Posterior covariance of f at the rows of X."""
-        with _alone():
+        with _torch_settings():
             return _numpy(self.gp.posterior(_tensor(X)).distribution.covariance_matrix)
 
-    def told(self, X: Array, y: Array) -> Self:
+    def condition(self, X: Array, y: Array) -> Self:
         """The same hyperparameters with all the labels so far."""
         had = len(self.gp.train_targets)
-        with _alone():
+        with _torch_settings():
             new = _tensor(X[had:]), _tensor(y[had:, None])
             return type(self)(self.gp.condition_on_observations(*new))
 
 
 def fit_botorch(X: Array, y: Array, rng: np.random.Generator) -> BotorchModel:
     """SingleTaskGP fitted as BoTorch fits it."""
-    with _alone(int(rng.integers(2**31 - 1)), grad=True):
+    with _torch_settings(int(rng.integers(2**31 - 1)), grad=True):
         from botorch.fit import fit_gpytorch_mll
         from botorch.models import SingleTaskGP
         from gpytorch.mlls import ExactMarginalLogLikelihood
@@ -177,8 +170,8 @@ def fit_botorch(X: Array, y: Array, rng: np.random.Generator) -> BotorchModel:
         return BotorchModel(gp)
 
 
-def ivr(model: BotorchModel, known: PeerKnowledge) -> Array:  # (U,)
-    """Minus the mean variance that a label of each candidate leaves on the candidates."""
+def ivr(model: BotorchModel, known: PeerData) -> Array:  # (U,)
+    """Minus the mean variance of the candidates after a label of each candidate."""
     K = model.covariance(known.C)  # (U, U)
     _, s = model.predict(known.C)  # (U,)  noise included
     left = np.diag(K) - K**2 / s[:, None]  # (U, U)  at each candidate, after each label
@@ -186,8 +179,8 @@ def ivr(model: BotorchModel, known: PeerKnowledge) -> Array:  # (U,)
 
 
 @contextmanager
-def _alone(seed: int = 0, *, grad: bool = False) -> Iterator[None]:
-    """One thread, chance by this key, warnings that cannot be helped off; then all as it was."""
+def _torch_settings(seed: int = 0, *, grad: bool = False) -> Iterator[None]:
+    """Run torch with one thread, this seed and its known warnings off; restore all afterwards."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*torch.jit", DeprecationWarning)  # at import
         import torch
@@ -229,34 +222,34 @@ class SklearnModel:
     gp: Any
 
     def predict(self, X: Array) -> tuple[Array, Array]:
-        """Mean and variance of a label; rounding takes no variance below that of the noise."""
-        with _quiet():
+        """Mean and variance of a label; the variance is at least that of the noise."""
+        with _ignore_warnings():
             mean, sd = self.gp.predict(X, return_std=True)
         return mean, np.maximum(sd**2, self.gp.kernel_.k2.noise_level)
 
-    def told(self, X: Array, y: Array) -> Self:
+    def condition(self, X: Array, y: Array) -> Self:
         """The same kernel with all the labels so far."""
         return type(self)(with_kernel(self.gp.kernel_).fit(X, y))
 
 
 def fit_sklearn(X: Array, y: Array, rng: np.random.Generator) -> SklearnModel:
-    """The GP whose hyperparameters have the largest marginal likelihood found."""
+    """The GP with the hyperparameters of the largest marginal likelihood found."""
     gp = GaussianProcessRegressor(
         _kernel(X.shape[1]),
         n_restarts_optimizer=RESTARTS,
         random_state=int(rng.integers(2**31 - 1)),
     )
-    with _quiet():
+    with _ignore_warnings():
         return SklearnModel(gp.fit(X, y))
 
 
 def with_kernel(kernel: Any) -> Any:
-    """An unfitted GP that keeps to this kernel."""
+    """An unfitted GP with this kernel fixed."""
     return GaussianProcessRegressor(kernel, optimizer=None)
 
 
-def skactiveml_igs(model: SklearnModel, known: PeerKnowledge) -> Array:  # (U,)
-    """Utilities of scikit-activeml's GreedySamplingTarget (its GSi is what is known as iGS)."""
+def skactiveml_igs(model: SklearnModel, known: PeerData) -> Array:  # (U,)
+    """Utilities of scikit-activeml's GreedySamplingTarget (its GSi is known as iGS)."""
     from skactiveml.pool import GreedySamplingTarget
     from skactiveml.regressor import SklearnRegressor
 
@@ -273,25 +266,25 @@ def _kernel(d: int) -> Any:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """Without the complaints that cannot be helped: searches that end on a bound, rounding."""
+def _ignore_warnings() -> Iterator[None]:
+    """Ignore scikit-learn's warnings of searches that end on a bound and of rounding."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.filterwarnings("ignore", "Predicted variances smaller than 0", UserWarning)
         yield
 
 
-LABELS_PER_REFIT = 5  # labels between two fits of a rival's hyperparameters
+LABELS_PER_REFIT = 5  # between two fits of the hyperparameters
 
-_SKLEARN: dict[str, tuple[str, Any]] = {
+_SKLEARN: dict[str, tuple[str, Score[SklearnModel]]] = {
     "sklearn-std": ("scikit-learn, max std", variance),
     "sklearn-igs": ("scikit-learn, iGS", igs),
     "sklearn-random": ("scikit-learn, random", at_random),
 }
-_SKACTIVEML: dict[str, tuple[str, Any]] = {
+_SKACTIVEML: dict[str, tuple[str, Score[SklearnModel]]] = {
     "skactiveml-igs": ("scikit-activeml, iGS", skactiveml_igs),
 }
-_BOTORCH: dict[str, tuple[str, Any]] = {
+_BOTORCH: dict[str, tuple[str, Score[BotorchModel]]] = {
     "botorch-var": ("BoTorch, max variance", variance),
     "botorch-ivr": ("BoTorch, integrated variance", ivr),
     "botorch-random": ("BoTorch, random", at_random),
@@ -299,7 +292,7 @@ _BOTORCH: dict[str, tuple[str, Any]] = {
 
 
 def methods() -> dict[str, Method]:
-    """The rivals that can play on this machine, by name.
+    """The available methods of other packages, by name.
 
     >>> list(methods())[:3]
     ['sklearn-std', 'sklearn-igs', 'sklearn-random']
@@ -313,7 +306,7 @@ def methods() -> dict[str, Method]:
 
 
 def unavailable() -> dict[str, str]:
-    """The rivals that cannot, by name, each with one line that says what to install."""
+    """The methods whose package is missing, by name, each with the command that installs it."""
     return {
         name: f'needs {package}: pip install "weal[peers]"'
         for package, module, names in (
@@ -325,8 +318,8 @@ def unavailable() -> dict[str, str]:
     }
 
 
-def _table(fit: Any, every: int, named: dict[str, tuple[str, Any]]) -> dict[str, Method]:
+def _table(fit: Fit[M], every: int, named: dict[str, tuple[str, Score[M]]]) -> dict[str, Method]:
     return {
-        name: Method(name, title, partial(play, fit, score, every), "peers")
+        name: Method(name, title, partial(run_peer, fit, score, every), "peers")
         for name, (title, score) in named.items()
     }

@@ -1,33 +1,32 @@
-"""One method on one realisation of one task: NMSE and NPLL after every label.
+"""One method on one realisation of one task, plans of many such runs, and curves as tables.
 
     NMSE = mean (mean_i - y_i)^2 / var(y)            over the test points
     NPLL = mean (-log p(y_i)) - log sd(y)            p in raw units, noise included
-    joint NPLL = -log p(y_1, ..., y_N)               as the paper writes it (`methods`)
+    joint NPLL = -log p(y_1, ..., y_N)               as the paper writes it (`joint_log_density`)
 
-so that predicting mean and sd of the test labels scores 1 and 1/2 log(2 pi e) = 1.42 in the first
-two. The joint one is in nats of all N labels together and in their units: it differs from task to
-task, but not from method to method.
+Predicting the mean and sd of the test labels scores 1 and 1/2 log(2 pi e) = 1.42 in the first two.
+The joint one is in nats of all N labels together and in their units: it differs from task to task,
+but not from method to method.
 
 A run depends on (task, method, realisation, seed, T) and nothing else: results are the same to
-the last digit in any order and on any number of processes, as long as each has one BLAS thread.
+the last digit in any order and on any number of processes, if each has one BLAS thread.
 
-What is to be run: every method on every realisation of every task.
+A plan is every method on every realisation of every task:
 
     tasks      a name, a group (synthetic, real, robot), "all", a Task, or a list of those
     methods    a name, a group (paper, fair, ours, peers), "all", a Method, or a list of those
 
-A name twice counts once; two different things under one name are refused, since the results could
-not be told apart. A task whose data is not at hand, or a rival whose package is not, is noted in
-the plan with how to get it.
-Wrong names and numbers are found here, before anything is drawn or written.
+Duplicate names count once; two different objects under one name are an error. A task without its
+data, or a method without its package, is listed in `skipped` with how to get it. Wrong names and
+numbers are errors before anything is computed.
 
-Curves as tables: one row a reading, one row a weight.
+Tables have one row for each reading, or one for each weight:
 
     results    task, method, realisation, t, labels, nmse, npll, joint, seconds
     weights    task, method, realisation, t, kind ("expert" or "acquisition"), name, weight
 
-t counts queries, 0 is before the first; labels counts all that were spent, validation included;
-joint is NaN where it was not read.
+t counts queries, 0 is before the first; labels counts all labels used, validation included; joint
+is NaN where it was not computed.
 """
 
 import difflib
@@ -49,21 +48,21 @@ from weal.core.arrays import Array
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """How a method fared on a realisation; entry t is after t queries."""
+    """Metrics and weights of a method on a realisation; entry t is after t queries."""
 
     task: str
     method: str
     realisation: int
-    labels: Array  # (T + 1,)  labels spent
+    labels: Array  # (T + 1,)  labels used
     nmse: Array  # (T + 1,)
     npll: Array  # (T + 1,)
-    joint: Array  # (T + 1,)  joint NPLL; NaN where it was not read
+    joint: Array  # (T + 1,)  joint NPLL; NaN where it was not computed
     seconds: Array  # (T + 1,)  processor time so far, metrics included
     experts: dict[str, list[float]]  # weight of each expert over time
     acquisitions: dict[str, list[float]]  # weight of each acquisition function over time
 
 
-def play(
+def run_method(
     task: Task, method: Method, realisation: int, seed: int, T: int, data_folder: Folder = None
 ) -> Curve:
     """The curve of a method on a realisation."""
@@ -72,7 +71,7 @@ def play(
     T = min(T, len(split.yu))
     start = time.process_time()
     rows, experts, acquisitions = [], [], []
-    for reading in method.play(split, task.eta, key, T):
+    for reading in method.run(split, task.eta, key, T):
         nmse = np.mean((reading.mean - split.yt) ** 2) / np.var(split.yt)  # [1, metric:nmse]
         npll = -np.mean(reading.log_density) - np.log(np.std(split.yt))  # [1, metric:npll]
         rows.append((reading.labels, nmse, npll, -reading.joint, time.process_time() - start))
@@ -94,7 +93,7 @@ def play(
 
 
 def _over_time(weights: list[dict[str, float]]) -> dict[str, list[float]]:
-    """Weights by name, one entry for each reading; 0 where a name is not there yet."""
+    """Weights by name, one entry for each reading; 0 before a name first appears."""
     names = dict.fromkeys(name for reading in weights for name in reading)
     return {name: [reading.get(name, 0.0) for reading in weights] for name in names}
 
@@ -107,7 +106,7 @@ Item = TypeVar("Item", Task, Method)
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkPlan:
-    """What is to be run, and what cannot be."""
+    """Tasks, methods and sizes of a benchmark, and the items that cannot be run here."""
 
     tasks: tuple[Task, ...]
     methods: tuple[Method, ...]
@@ -115,7 +114,7 @@ class BenchmarkPlan:
     T: int
     seed: int
     data: Folder
-    skipped: dict[str, str]  # task or method -> why it cannot be run here, and what to do
+    skipped: dict[str, str]  # task or method -> why it cannot be run here, and the remedy
 
 
 def make_plan(
@@ -127,22 +126,22 @@ def make_plan(
     seed: int = 0,
     data: Folder = None,
 ) -> BenchmarkPlan:
-    """A plan that can be carried out here; ValueError for what makes no sense."""
+    """The plan of these tasks and methods; ValueError for wrong names and numbers."""
     realisations, T = check_whole("realisations", realisations, 1), check_whole("T", T, 1)
     seed = check_whole("seed", seed, 0)
-    data_folders(data)  # complain of a folder that is not there, whether it is needed or not
-    wanted, rivals = choose_tasks(tasks), peers.unavailable()
+    data_folders(data)  # ValueError for a missing folder, even if no task needs it
+    wanted = choose_tasks(tasks)
     usable, missing = _split_available(
         wanted, {task.name: availability(task, data) for task in wanted}
     )
-    playing, absent = _split_available(choose_methods(methods), dict(rivals))
-    return BenchmarkPlan(usable, playing, realisations, T, seed, data, {**missing, **absent})
+    chosen, absent = _split_available(choose_methods(methods), peers.unavailable())
+    return BenchmarkPlan(usable, chosen, realisations, T, seed, data, {**missing, **absent})
 
 
 def _split_available(
     items: tuple[Item, ...], reasons: Mapping[str, str | None]
 ) -> tuple[tuple[Item, ...], dict[str, str]]:
-    """The items that can be used, and why the others cannot; NotAtHand when none can."""
+    """The available items, and why the others are not; NotAvailable if none is."""
     why = {item.name: reason for item in items if (reason := reasons.get(item.name))}
     if len(why) == len(items):
         raise NotAvailable("; ".join(f"{name}: {reason}" for name, reason in why.items()))
@@ -184,12 +183,14 @@ def choose_methods(given: Methods) -> tuple[Method, ...]:
 
 
 def all_methods() -> dict[str, Method]:
-    """Every method by name: the table `METHODS`, then the rivals, those not at hand included."""
-    absent = {name: Method(name, name, _absent, "peers") for name in peers.unavailable()}
+    """Every method by name: `METHODS`, then methods of other packages, installed or not."""
+    absent = {
+        name: Method(name, name, _raise_not_installed, "peers") for name in peers.unavailable()
+    }
     return {**METHODS, **peers.methods(), **absent, **METHODS}
 
 
-def _absent(split: Split, eta: float, seed: int, T: int) -> Iterator[Reading]:
+def _raise_not_installed(split: Split, eta: float, seed: int, T: int) -> Iterator[Reading]:
     raise NotAvailable("the package of this method is not installed")
 
 
@@ -223,13 +224,13 @@ RESULTS = (*_RUN_COLUMNS, "t", "labels", "nmse", "npll", "joint", "seconds")
 WEIGHTS = (*_RUN_COLUMNS, "t", "kind", "name", "weight")
 
 
-def results_of(curves: Iterable[Curve]) -> pd.DataFrame:
-    """The table of results of some curves, in their order."""
+def results_table(curves: Iterable[Curve]) -> pd.DataFrame:
+    """The results of some curves as a table, in their order."""
     return _concat_parts(RESULTS, map(_readings, curves))
 
 
-def weights_of(curves: Iterable[Curve]) -> pd.DataFrame:
-    """The table of weights of some curves, in their order."""
+def weights_table(curves: Iterable[Curve]) -> pd.DataFrame:
+    """The weights of some curves as a table, in their order."""
     return _concat_parts(WEIGHTS, (part for curve in curves for part in _weights(curve)))
 
 
@@ -257,7 +258,7 @@ def _run(curve: Curve) -> dict[str, Any]:
 
 
 def _concat_parts(names: tuple[str, ...], parts: Iterable[dict[str, Any]]) -> pd.DataFrame:
-    """The parts one below the other; a single value in a part stands for all its rows."""
+    """The parts one below the other; a scalar in a part is repeated in all its rows."""
     rows = list(parts)
     lengths = [len(part["t"]) for part in rows]
     return pd.DataFrame({name: _column([part[name] for part in rows], lengths) for name in names})
@@ -266,7 +267,7 @@ def _concat_parts(names: tuple[str, ...], parts: Iterable[dict[str, Any]]) -> pd
 def _column(values: list[Any], lengths: list[int]) -> Any:
     if not values:
         return []
-    if isinstance(values[0], str):  # a text is kept once and counted, not copied to every row
+    if isinstance(values[0], str):  # stored once, not copied to every row
         codes, texts = pd.factorize(np.array(values, dtype=object))
         return pd.Categorical.from_codes(np.repeat(codes, lengths), texts).astype(str)
     if isinstance(values[0], int):

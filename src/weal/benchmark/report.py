@@ -1,20 +1,16 @@
 """The folder of a finished benchmark: report.html, figures, and the tables behind them.
 
-    report.html        self-contained: what was run, the claims, figures, tables, time, versions
+    report.html        self-contained: settings, claims, figures, tables, time, versions
     figures/           every figure as PNG and SVG
-    results.parquet    one row a reading, and the same as results.csv
-    weights.parquet    one row a weight
-    claims.csv         one row a comparison behind the claims and their variants
-    choice.csv         one row a task: what choosing gave beside random choice and even weights
+    results.parquet    one row for each reading, and the same as results.csv
+    weights.parquet    one row for each weight
+    claims.csv         one row for each comparison behind the claims and their variants
+    choice.csv         one row for each task: NMSE against random choice and even weights
 
-Everything is made before anything is written, and each file is whole or not there; report.html
-comes last, so that a folder with a report has all that it speaks of. A report of weal's that is
-there is replaced, and no other file (`weal.files`). The claims are left out when
-no task of the paper was asked for, and so is what choosing gave where nothing tells it.
-
-The section of a report that says where choosing pays, and the same as a table for the screen.
-
-What was run, where, with what and for how long.
+All content is made before any file is written, and each file is written atomically; report.html is
+the last, so a folder with a report is complete. Only an earlier report of weal is replaced
+(`weal.files`). The claims need a task of the paper, the comparison with random choice a pair of
+methods that differ in the choice of points only.
 """
 
 import io
@@ -29,7 +25,7 @@ from weal.benchmark.curve_cache import made_by_0_2
 from weal.benchmark.figures import Bands
 from weal.benchmark.labels_saved import ChoiceGain, compare_choices, in_one_line
 from weal.benchmark.paper_verdicts import ClaimFound, judge
-from weal.benchmark.report_figures import pictures
+from weal.benchmark.report_figures import report_figures
 from weal.benchmark.report_tables import (
     Html,
     areas,
@@ -78,7 +74,7 @@ _CHOICE_NOTE = (
 
 
 def choice_section(results: pd.DataFrame, seed: int) -> Html | None:
-    """One table for each pair of methods that was run; None where there was none."""
+    """One table for each pair of methods that was run; None without a pair."""
     found = compare_choices(results, seed)
     pairs = dict.fromkeys((row.method, row.other) for row in found)
     if not pairs:
@@ -92,7 +88,7 @@ def choice_section(results: pd.DataFrame, seed: int) -> Html | None:
 
 
 def choice_csv(results: pd.DataFrame, seed: int) -> pd.DataFrame:
-    """The same, one row for each pair of methods and task."""
+    """The comparison as a table, one row for each pair of methods and task."""
     return pd.DataFrame(
         [
             {
@@ -109,7 +105,7 @@ def choice_csv(results: pd.DataFrame, seed: int) -> pd.DataFrame:
 
 
 def cells(row: ChoiceGain) -> list[str]:
-    """A row in words, as HEADER has it."""
+    """A row in words, in the order of CHOICE_HEADER."""
     return [
         task_title(row.task),
         number(row.nmse),
@@ -136,7 +132,7 @@ _OWN = (
 
 
 def what_was_run(results: pd.DataFrame, setting: Setting) -> Html:
-    """The command, sizes, methods, tasks, and what was left out with how to get it."""
+    """The command, sizes, methods, tasks, and the items left out with how to get them."""
     tasks, methods = in_order_of_tasks(results["task"]), in_order_of_methods(results["method"])
     sizes = (
         f"{_count(len(tasks), 'task')}, {_count(len(methods), 'method')}, "
@@ -169,7 +165,7 @@ def versions(setting: Setting) -> Html:
 
 
 def in_words(seconds: float) -> str:
-    """A time in words.
+    """A duration in words.
 
     >>> in_words(3.21), in_words(75), in_words(7384)
     ('3.2 s', '1 min 15 s', '2 h 3 min')
@@ -227,7 +223,7 @@ def write(
     setting: Setting,
     bands: Bands = "few",
 ) -> Path:
-    """Write the report and what belongs to it into the folder; the path of report.html.
+    """Write the report, its figures and its tables into the folder; the path of report.html.
 
     `bands` is "all" for bands of one standard deviation around the curves of all methods.
     """
@@ -242,9 +238,9 @@ def write(
     if len(choice := choice_csv(results, setting["seed"])):
         files["choice.csv"] = choice.to_csv(index=False).encode()
     shown = []
-    for one in pictures(results, weights, bands):
+    for one in report_figures(results, weights, bands):
         svg = as_bytes(one.plot, "svg")
-        one.plot.set_layout_engine("none")  # it is laid out now; once is enough
+        one.plot.set_layout_engine("none")  # the layout is done
         png = as_bytes(one.plot, "png")
         files |= {f"figures/{one.name}.svg": svg, f"figures/{one.name}.png": png}
         shown.append(picture(svg, one.caption, one.plot.get_figwidth() / FIGURE_WIDTH_INCHES))
@@ -255,7 +251,7 @@ def write(
 
 
 def check_place(folder: Path) -> None:
-    """ForeignFile where the folder has a file of another's with the name of one of the report."""
+    """Raise ForeignFile if a file of another program has the name of a file of the report."""
     check_files(folder, TABLES, made_by_0_2(folder))
 
 

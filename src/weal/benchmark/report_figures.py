@@ -1,15 +1,15 @@
-"""Which figures a report has.
+"""The figures of a report.
 
 Curves: the tasks of a group (synthetic, real, robot: the paper's three figures; then the user's
 own), five at most in a figure, once for each of these sets of methods that was run:
 
     paper     the paper's methods
-    fair      those given L0 and V as first labels, beside EGP-multiAFs, which has both too
-    others    whatever else was run, beside GP-Var, random choice and EGP-multiAFs
+    fair      methods with L0 and V as first labels, beside EGP-multiAFs, which has both too
+    others    all other methods, beside GP-Var, random choice and EGP-multiAFs
 
-The paper's methods once more with the joint NPLL, where it was read.
+The paper's methods once more with the joint NPLL, if it was computed.
 
-Weights: of EGP-multiAFs, or else of the first method that has several to weigh.
+Weights: of EGP-multiAFs, or else of the first method with several weights.
 """
 
 from collections.abc import Iterator
@@ -20,9 +20,9 @@ import pandas as pd
 from weal.benchmark.figures import Bands, acquisition_weights, curves, expert_weights
 from weal.benchmark.paper_claims import BASELINE, MULTI
 from weal.benchmark.summary import (
+    find_method,
     in_order_of_methods,
     in_order_of_tasks,
-    known_method,
     method_title,
     task_title,
 )
@@ -58,7 +58,7 @@ class ReportFigure:
     plot: NotebookFigure
 
 
-def pictures(
+def report_figures(
     results: pd.DataFrame, weights: pd.DataFrame, bands: Bands = "few"
 ) -> list[ReportFigure]:
     """All figures of a report, in order; `bands` as in `figures.curves`."""
@@ -74,8 +74,8 @@ def tasks_by_group(tasks: list[str]) -> dict[str, list[str]]:
 
 
 def method_sets(names: list[str]) -> dict[str, list[str]]:
-    """The sets of methods that are shown together; none that would show references alone."""
-    group = {name: known.group if (known := known_method(name)) else "own" for name in names}
+    """The sets of methods that share a figure; a set without methods of its own is empty."""
+    group = {name: known.group if (known := find_method(name)) else "own" for name in names}
     paper = [name for name in names if group[name] == "paper"]
     fair = [name for name in names if group[name] == "fair"]
     others = [name for name in names if group[name] not in ("paper", "fair")]
@@ -102,7 +102,7 @@ def _curves(results: pd.DataFrame, bands: Bands) -> Iterator[ReportFigure]:
 
 
 def _joint(results: pd.DataFrame, bands: Bands) -> Iterator[ReportFigure]:
-    """The joint NPLL of those methods of the paper that have one, a figure for a group of tasks."""
+    """The joint NPLL of the paper's methods, one figure for each group of tasks."""
     read = results[results["joint"].notna()]
     paper = method_sets(in_order_of_methods(read["method"]))["paper"]
     read = read[read["method"].isin(paper)]
@@ -125,7 +125,7 @@ def _weights(weights: pd.DataFrame) -> Iterator[ReportFigure]:
 
 
 def _with_several(own: pd.DataFrame) -> str | None:
-    """The method whose weights are shown: one that has several in a run."""
+    """The method whose weights are shown: one with several weights in a run."""
     names = own.groupby(["method", "task", "realisation"])["name"].nunique()
     several = in_order_of_methods(names[names > 1].index.get_level_values("method"))
     return MULTI if MULTI in several else next(iter(several), None)

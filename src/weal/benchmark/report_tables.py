@@ -1,14 +1,11 @@
-"""The blocks of a self-contained HTML page: nothing is fetched, every text is escaped.
+"""Tables of the report, and the blocks of its self-contained HTML page.
 
-A block is `Html`; any other text that goes into one is escaped on the way. Pictures are inside the
-page as data. Wide tables and pictures scroll sideways on a phone and shrink in print.
+A block is `Html`; all other text is escaped. Pictures are embedded as data; nothing is fetched.
+Wide tables and pictures scroll sideways on a phone and shrink in print.
 
-The tables of a report: methods down, tasks across, one table for each group of tasks.
-
-In bold is the lowest mean of a task. A method marked with the sign of near-equality cannot be
-told from it: the 95 % interval of the paired difference (of logs for NMSE) does not lie above 0.
-
-The claims table of a report: what the paper says, what is found, and what differs from it.
+Tables have methods down and tasks across, one table for each group of tasks. The lowest mean of a
+task is bold. A method marked with the sign of near-equality cannot be told from it: the 95 %
+interval of the paired difference (of logs for NMSE) does not lie above 0.
 """
 
 import base64
@@ -80,13 +77,13 @@ code { font-size: .9em; overflow-wrap: anywhere; } ul { padding-left: 1.2rem; ma
 
 
 class Html(str):
-    """A piece of HTML, which is put into a page as it is."""
+    """HTML that is not escaped again."""
 
     __slots__ = ()
 
 
 def html(part: str) -> Html:
-    """The part itself when it is HTML, escaped when it is text.
+    """HTML unchanged, other text escaped.
 
     >>> html("a < b"), html(Html("<b>a</b>"))
     ('a &lt; b', '<b>a</b>')
@@ -105,7 +102,7 @@ def tag(name: str, *parts: str, kind: str = "") -> Html:
 
 
 def items(texts: Iterable[str], kind: str = "") -> Html:
-    """A list with dots; nothing when there is nothing in it."""
+    """A bullet list; empty without texts."""
     found = [tag("li", text) for text in texts]
     return tag("ul", *found, kind=kind) if found else Html()
 
@@ -113,7 +110,7 @@ def items(texts: Iterable[str], kind: str = "") -> Html:
 def table(
     header: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "", kind: str = ""
 ) -> Html:
-    """A table that scrolls sideways where it is too wide."""
+    """A table that scrolls sideways if it is too wide."""
     head = tag("thead", tag("tr", *(tag("th", cell) for cell in header)))
     body = tag("tbody", *(tag("tr", *(tag("td", cell) for cell in row)) for row in rows))
     title = tag("caption", caption) if caption else ""
@@ -121,7 +118,7 @@ def table(
 
 
 def picture(svg: bytes, caption: str, share: float = 1.0) -> Html:
-    """A picture inside the page that takes a share of its width."""
+    """An embedded picture that takes a share of the width of the page."""
     size = f"width: {share:.0%}; min-width: {46 * share:.0f}rem"
     data = base64.b64encode(svg).decode()
     image = Html(
@@ -130,8 +127,8 @@ def picture(svg: bytes, caption: str, share: float = 1.0) -> Html:
     return tag("figure", tag("div", image, kind="wide"), tag("figcaption", caption))
 
 
-def fold(title: str, *parts: str) -> Html:
-    """Parts that show when the title is clicked."""
+def details(title: str, *parts: str) -> Html:
+    """Parts that a click on the title shows."""
     return tag("details", tag("summary", title), *parts)
 
 
@@ -163,7 +160,7 @@ def final_tables(results: pd.DataFrame, seed: int) -> Html:
         read = found[found[f"{metric}_mean"].notna()] if metric == "joint" else found
         if len(read):
             blocks.append(tag("h3", f"{title[0].upper()}{title[1:]} after the last query"))
-            blocks += _by_group(read, partial(_final_cell, metric))
+            blocks += _tables_by_group(read, partial(_final_cell, metric))
     note = (
         "NPLL has the median over realisations below the mean, which one bad run can carry off. It "
         "is a mean over test labels, in units of their sd; the joint NPLL is -log of the joint "
@@ -174,17 +171,17 @@ def final_tables(results: pd.DataFrame, seed: int) -> Html:
 
 def areas(results: pd.DataFrame, seed: int) -> Html:
     """Area under log10 max(NMSE, 1e-5)."""
-    tables = _by_group(area(results, seed), lambda row: _mean_and_sd(row, "area"))
+    tables = _tables_by_group(area(results, seed), lambda row: _mean_and_sd(row, "area"))
     return tag("div", tag("p", LEGEND, kind="note"), *tables)
 
 
 def times(results: pd.DataFrame) -> Html:
     """Processor time of a query in milliseconds."""
-    return tag("div", *_by_group(cost(results), lambda row: number(1e3 * row["query"])))
+    return tag("div", *_tables_by_group(cost(results), lambda row: number(1e3 * row["query"])))
 
 
 def labels_tables(results: pd.DataFrame) -> Html:
-    """Labels until a level of NMSE, one table a task."""
+    """Labels until a level of NMSE, one table for each task."""
     needed, spent = labels_needed(results), results.groupby(["task", "method"])["labels"].max()
     blocks = []
     for task, rows in needed.groupby("task", sort=False):
@@ -205,7 +202,7 @@ def labels_tables(results: pd.DataFrame) -> Html:
     return tag("div", *blocks, kind="side")
 
 
-def _by_group(rows: pd.DataFrame, cell: Cells) -> list[Html]:
+def _tables_by_group(rows: pd.DataFrame, cell: Cells) -> list[Html]:
     """A table for each group of tasks: methods down, tasks across."""
     cells = {(row["task"], row["method"]): cell(row) for _, row in rows.iterrows()}
     methods = list(dict.fromkeys(rows["method"]))
@@ -252,7 +249,7 @@ _RULES = (
 
 
 def claims_section(found: tuple[ClaimFound, ...]) -> Html:
-    """The table, and every comparison behind it."""
+    """The table of claims, and every comparison behind it."""
     rows = [[str(f.claim.number), f.claim.says, _claim_cell(f), _details(f)] for f in found]
     header = ["", "The paper says", "Found", "In numbers"]
     every = comparisons(found)
@@ -261,24 +258,24 @@ def claims_section(found: tuple[ClaimFound, ...]) -> Html:
         "div",
         tag("p", _RULES, kind="note"),
         table(header, rows, kind="words stack claims"),
-        fold(f"All {len(every)} comparisons behind the table", behind),
+        details(f"All {len(every)} comparisons behind the table", behind),
     )
 
 
 def differences() -> Html:
-    """Where the experiments differ from the paper's print, or had to choose."""
+    """The table of differences from the printed paper."""
     rows = [[d.where, d.printed, d.here, KIND_TEXTS[d.kind]] for d in DIFFERENCES]
     title = f"All {len(rows)} points, made line by line through the paper; the rest is as printed"
-    return fold(title, table([*DIFFERENCES_HEADER, ""], rows, kind="words stack"))
+    return details(title, table([*DIFFERENCES_HEADER, ""], rows, kind="words stack"))
 
 
 def comparisons(found: tuple[ClaimFound, ...]) -> pd.DataFrame:
-    """One row a comparison, in words and numbers."""
+    """One row for each comparison, in words and numbers."""
     return pd.DataFrame([_row(f.claim.number, c) for f in found for c in f.comparisons])
 
 
 def with_variants(found: tuple[ClaimFound, ...]) -> pd.DataFrame:
-    """The same with those of the variants, which a first column tells apart."""
+    """The comparisons of claims and variants; the first column names the variant."""
     readings = [("as it stands", f) for f in found]
     readings += [variant for f in found for variant in f.variants]
     tables = [comparisons((f,)).assign(reading=says) for says, f in readings]

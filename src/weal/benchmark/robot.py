@@ -1,4 +1,4 @@
-"""Robot pushing: a hand pushes a disc over a table, and the label is how far from a goal it stops.
+"""Robot pushing: a hand pushes a disc over a table; the label is its final distance to a goal.
 
 A Box2D world without gravity. Table friction is a joint between the (static) table and each
 mover, which takes up to a given force and torque. The hand starts at rest at (rx, ry) and is
@@ -11,18 +11,20 @@ driven towards the disc, which starts at the origin:
     3D    (rx, ry, t)           speed 5     hand turned by arctan(ry / rx)
     4D    (rx, ry, t, angle)    speed 10    hand turned by angle
 
-so that 3D is no slice of 4D. Domains: rx, ry in [-5, 5], t in [1, 30], angle in [0, 2 pi].
-Starts in which hand and disc overlap are allowed. The end does not depend on the goal: it is the
-ends that are cached, and another goal costs no simulation. Contacts are in float32, so ends agree
-between machines to about 1e-3 (3D) or 1e-2 (4D).
+so 3D is not a slice of 4D. Domains: rx, ry in [-5, 5], t in [1, 30], angle in [0, 2 pi].
+Hand and disc may overlap at the start. The end of the disc does not depend on the goal: ends are
+cached, and another goal needs no simulation. Contacts are in float32, so ends agree between
+machines to about 1e-3 (3D) or 1e-2 (4D).
 [3] Wang and Jegelka: Max-value entropy search, 2017.
 """
 
+import importlib
 import importlib.util
 import math
 import sys
 import warnings
 from dataclasses import asdict, dataclass
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -30,7 +32,7 @@ import numpy as np
 from weal.benchmark.data_folders import Folder, NotAvailable, fingerprint, load_or_compute
 from weal.core.arrays import Array
 
-SIMULATION_VERSION = 1  # raise when the simulation changes otherwise than in the constants of World
+SIMULATION_VERSION = 1  # increase it if the simulation changes, except for constants of World
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ def simulate(X: Array, dv: Array, world: World = WORLD) -> Array:
 
 
 def ends(X: Array, dv: Array, world: World = WORLD) -> Array:
-    """Ends (N, 2) as `simulate` has them, from the cache when they were simulated before."""
+    """Ends (N, 2) of the disc as from `simulate`, cached on disk."""
     settings = {"world": asdict(world), "rules": SIMULATION_VERSION, "box2d": _box2d().__version__}
     key = fingerprint(settings, X, dv)
     return load_or_compute("robot", key, (len(X), 2), lambda: simulate(X, dv, world))
@@ -104,13 +106,13 @@ class RobotPushing:
         return X, np.asarray(np.linalg.norm(ends(X, dv, self.world) - self.goal, axis=1))
 
     def where(self, folder: Folder = None) -> str:
-        """Where the points come from; NotAtHand without Box2D."""
+        """Where the points come from; NotAvailable without Box2D."""
         if importlib.util.find_spec("Box2D") is None:
             raise NotAvailable(_missing())
         return "simulated here with Box2D"
 
 
-def _push(box2d: Any, world: World, x: list[float], dv: list[float]) -> tuple[float, float]:
+def _push(box2d: ModuleType, world: World, x: list[float], dv: list[float]) -> tuple[float, float]:
     """The disc's end for one input."""
     space = box2d.b2World(gravity=(0.0, 0.0), doSleep=True)
     disc, hand = _bodies(box2d, space, world, x)
@@ -128,7 +130,7 @@ def _push(box2d: Any, world: World, x: list[float], dv: list[float]) -> tuple[fl
     return disc.position.x, disc.position.y
 
 
-def _bodies(box2d: Any, space: Any, world: World, x: list[float]) -> tuple[Any, Any]:
+def _bodies(box2d: ModuleType, space: Any, world: World, x: list[float]) -> tuple[Any, Any]:
     """Disc and hand, each tied to the table by its friction joint."""
     table = space.CreateStaticBody(
         position=(0.0, 0.0), shapes=box2d.b2PolygonShape(box=(world.table, world.table))
@@ -155,7 +157,7 @@ def _bodies(box2d: Any, space: Any, world: World, x: list[float]) -> tuple[Any, 
 
 
 def _angle(x: list[float]) -> float:
-    """How the hand is turned: the fourth input, or arctan(ry / rx) where there is none."""
+    """Angle of the hand: the fourth input, or arctan(ry / rx) without one."""
     if len(x) == 4:
         return x[3]
     return math.atan(x[1] / x[0]) if x[0] else math.copysign(math.pi / 2, x[1])
@@ -169,7 +171,7 @@ def _check_inputs(X: Array, dv: Array) -> None:
     if not (np.isfinite(X).all() and np.isfinite(dv).all()):
         raise ValueError("X and dv must be finite")
     if not X[:, :2].any(axis=1).all():
-        raise ValueError("a hand that starts at (0, 0) has no direction in which to push")
+        raise ValueError("a hand that starts at (0, 0) has no direction to push in")
 
 
 def _missing() -> str:
@@ -178,14 +180,13 @@ def _missing() -> str:
     return 'robot pushing needs Box2D: pip install "weal[bench]"'
 
 
-def _box2d() -> Any:
-    """The Box2D module. With warnings as errors, its import would end the interpreter."""
+def _box2d() -> ModuleType:
+    """The Box2D module; with warnings as errors, its import would end the interpreter."""
     with warnings.catch_warnings():
         warnings.filterwarnings(
             "ignore", "builtin type [Ss]wig.* has no __module__", DeprecationWarning
         )
         try:
-            import Box2D
+            return importlib.import_module("Box2D")
         except ModuleNotFoundError as error:
             raise NotAvailable(_missing()) from error
-    return Box2D

@@ -1,19 +1,17 @@
-"""Running a benchmark: tasks x methods x realisations, each a curve, on all cores.
+"""Run a benchmark: tasks x methods x realisations, each a curve, on all cores.
 
-    plan       what is to be run (`plans`)
-    draw       the points of every realisation, on the cores of this machine
-    fill       compute the curves that are not in the folder's file yet, on these cores or on a
-               Dask cluster (`weal.shards.executors`); each is written before the next is computed
-    outcome    the tables of all curves of the plan, in its order (`frames`)
+    make_plan      tasks, methods and realisations (`protocol`)
+    _jobs_of_plan  draw the points of every realisation, on the cores of this machine
+    _fill          compute the missing curves, on these cores or on a Dask cluster
+                   (`weal.shards.executors`); each is written before the next is computed
+    Outcome        the tables of all curves of the plan, in its order
 
-The library says nothing; it tells a callback how far it is. A run that was stopped, by whatever,
-is resumed by the same call: the key of a curve decides whether it is there (`keys`). Numbers are
-the same to the last digit on any number of processes, but for `seconds`.
+The library prints nothing; it calls a progress callback. The same call resumes an interrupted run:
+a curve is computed only if its key is not in the folder's file. Numbers are the same to the last
+digit on any number of processes, except for `seconds`.
 
-The two things that a worker does: draw the points of a realisation, and compute a curve.
-
-Points are drawn on this machine, where the data is, and travel with the job: a worker on another
-machine needs weal and nothing else. It must be the same weal to the letter; this is checked.
+Points are drawn on this machine, where the data is, and sent with the job: a worker on another
+machine needs weal and nothing else. It must have the same source code; this is checked.
 """
 
 import platform
@@ -30,7 +28,7 @@ import numpy as np
 
 import weal
 from weal.benchmark import curve_cache
-from weal.benchmark.curve_cache import CurveStore, check_room, open_store, package_versions
+from weal.benchmark.curve_cache import CurveStore, check_folder, open_store, package_versions
 from weal.benchmark.data_folders import Folder
 from weal.benchmark.methods import Method
 from weal.benchmark.protocol import (
@@ -40,7 +38,7 @@ from weal.benchmark.protocol import (
     Tasks,
     check_whole,
     make_plan,
-    play,
+    run_method,
 )
 from weal.benchmark.tasks import Task, draw
 from weal.core.arrays import Array
@@ -58,7 +56,7 @@ class CurveFailed(WealError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawnPoints:
-    """Points that were drawn already, in the order in which `draw` deals them out."""
+    """Points that are already drawn, in the order of the parts of a split."""
 
     X: Array  # (N, d)
     y: Array  # (N,)
@@ -70,8 +68,8 @@ class DrawnPoints:
         return self.X, self.y
 
     def where(self, folder: Folder = None) -> str:
-        """Nothing is looked for any more."""
-        return "drawn already"
+        """The points are in memory."""
+        return "already drawn"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +77,7 @@ class CurveJob:
     """One curve to compute."""
 
     key: str
-    task: Task  # with points that were drawn
+    task: Task  # with its points drawn
     method: Method
     realisation: int
     seed: int
@@ -94,8 +92,8 @@ class CurveJob:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Draw:
-    """The points of one realisation to draw."""
+class DrawJob:
+    """One realisation whose points are to be drawn."""
 
     task: Task
     realisation: int
@@ -108,22 +106,22 @@ class Draw:
         return f"{self.task.name}, realisation {self.realisation}"
 
 
-def draw_realisation(wish: Draw) -> tuple[Task, int]:
+def draw_realisation(job: DrawJob) -> tuple[Task, int]:
     """The task with the points of a realisation in it, and the realisation."""
-    split = draw(wish.task, wish.realisation, wish.plan.seed, wish.plan.data)
+    split = draw(job.task, job.realisation, job.plan.seed, job.plan.data)
     if np.ptp(split.yt) == 0:
         raise ValueError(
-            f"all {len(split.yt)} test labels of {wish.task.name} (realisation "
-            f"{wish.realisation}) are {split.yt[0]:g}: no error can be measured; "
+            f"all {len(split.yt)} test labels of {job.task.name} (realisation "
+            f"{job.realisation}) are {split.yt[0]:g}: no error can be measured; "
             "take another seed, or a target that varies more"
         )
     X = np.concatenate([split.X0, split.Xv, split.Xu, split.Xt])
     y = np.concatenate([split.y0, split.yv, split.yu, split.yt])
-    return replace(wish.task, points=DrawnPoints(X, y)), wish.realisation
+    return replace(job.task, points=DrawnPoints(X, y)), job.realisation
 
 
 def jobs_of(plan: BenchmarkPlan, task: Task, realisation: int) -> list[CurveJob]:
-    """One job for each method on a task that was drawn."""
+    """One job for each method on a task with drawn points."""
     split = draw(task, realisation, plan.seed)
     code, rest = curve_cache.code(), (realisation, plan.seed, plan.T)
     return [
@@ -141,19 +139,19 @@ def curve_of(job: CurveJob) -> tuple[str, Curve]:
         )
     try:
         with one_blas_thread():
-            return job.key, play(job.task, job.method, job.realisation, job.seed, job.T)
+            return job.key, run_method(job.task, job.method, job.realisation, job.seed, job.T)
     except Exception as error:
         raise CurveFailed(f"{job.name}: {type(error).__name__}: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """How far a run has come."""
+    """Progress of a run."""
 
     stage: str  # "splits" or "curves"
     done: int
     total: int
-    kept: int = 0  # of those done, how many were in the folder before
+    kept: int = 0  # of those done, the number that was in the folder before
 
 
 Progress = Callable[[RunProgress], None]
@@ -161,7 +159,7 @@ Progress = Callable[[RunProgress], None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What came of a plan: the tables of `frames`, and the circumstances."""
+    """The tables of a finished plan, and its settings."""
 
     results: "pd.DataFrame"
     weights: "pd.DataFrame"
@@ -183,10 +181,10 @@ def run(
 ) -> "pd.DataFrame":
     """A table of NMSE and NPLL of every method on every task, after every label.
 
-    Tasks and methods are names, groups, objects, or lists of those (`plans`). `out` is a folder
-    that keeps finished curves: the same call resumes. `jobs` are processes (None: all cores);
-    `scheduler` is the address of a Dask cluster. A task whose data is not at hand is left out with
-    a warning. `progress` is called with a `Step` whenever there is one.
+    Tasks and methods are names, groups, objects, or lists of those (`protocol`). `out` is a folder
+    that stores finished curves: the same call resumes. `jobs` are processes (None: all cores);
+    `scheduler` is the address of a Dask cluster. A task without its data is left out with a
+    warning. `progress` is called with a `RunProgress` after every step.
 
     >>> import weal.benchmark
     >>> table = weal.benchmark.run("higdon", ["random", "egp-wvar"], realisations=2, T=3, jobs=1)
@@ -210,18 +208,18 @@ def carry_out(
     progress: Progress | None = None,
     command: str = "weal.benchmark.run",
 ) -> Outcome:
-    """Compute what is missing of a plan; all that there is of it then."""
+    """Compute the missing curves of a plan; the tables of all its curves."""
     began = time.perf_counter()
-    tell = progress or _nobody
+    report = progress or _ignore_progress
     workers = _cores() if jobs is None else check_whole("jobs", jobs, 1)
-    check_room(out)
+    check_folder(out)
     size = len(plan.tasks) * len(plan.methods) * plan.realisations
-    with one_blas_thread(), ExitStack() as leaving:
-        there = leaving.enter_context(closing(_cluster(scheduler))) if scheduler else None
-        here = leaving.enter_context(closing(_processes(min(workers, size))))
-        wanted = _jobs_of_plan(plan, here, tell)
-        store = leaving.enter_context(open_store(out))
-        _fill(store, wanted, there or here, tell, (command, began))
+    with one_blas_thread(), ExitStack() as stack:
+        there = stack.enter_context(closing(_cluster(scheduler))) if scheduler else None
+        here = stack.enter_context(closing(_processes(min(workers, size))))
+        wanted = _jobs_of_plan(plan, here, report)
+        store = stack.enter_context(open_store(out))
+        _fill(store, wanted, there or here, report, (command, began))
         return _outcome(plan, store, wanted, command)
 
 
@@ -233,19 +231,19 @@ def _cores() -> int:
 
 
 def _processes(jobs: int) -> Executor:
-    """So many processes on this machine; for one job at a time, this process itself."""
+    """An executor of so many processes on this machine; this process itself for one."""
     return SerialExecutor() if jobs == 1 else ProcessExecutor(jobs)
 
 
 def _cluster(address: str) -> Executor:
-    """The Dask cluster of that address; WorkerLost at once where none answers."""
+    """The Dask cluster of that address; WorkerLost if none answers."""
     check_address(address)
     executor = DaskExecutor(address, spread=True)
     executor.connect()
     return executor
 
 
-_thread_limits: list[Any] = []  # one for each thread that computes now; the first restores
+_thread_limits: list[Any] = []  # one for each thread that computes now
 _limits_lock = threading.Lock()
 
 
@@ -265,14 +263,14 @@ def one_blas_thread() -> Iterator[None]:
                 last.restore_original_limits()
 
 
-def _jobs_of_plan(plan: BenchmarkPlan, here: Executor, tell: Progress) -> list[CurveJob]:
-    """The jobs of a plan. A realisation of everything before the next: time left can be told."""
-    wishes = [Draw(task, r, plan) for r, task in product(range(plan.realisations), plan.tasks)]
+def _jobs_of_plan(plan: BenchmarkPlan, here: Executor, report: Progress) -> list[CurveJob]:
+    """The jobs of a plan, realisation by realisation, so that the time left can be estimated."""
+    draws = [DrawJob(task, r, plan) for r, task in product(range(plan.realisations), plan.tasks)]
     found = {}
-    for _, (task, realisation) in here.each(draw_realisation, wishes):
+    for _, (task, realisation) in here.each(draw_realisation, draws):
         found[task.name, realisation] = task
-        tell(RunProgress("splits", len(found), len(wishes)))
-    tasks = ((found[wish.task.name, wish.realisation], wish.realisation) for wish in wishes)
+        report(RunProgress("splits", len(found), len(draws)))
+    tasks = ((found[one.task.name, one.realisation], one.realisation) for one in draws)
     return [job for task, realisation in tasks for job in jobs_of(plan, task, realisation)]
 
 
@@ -280,30 +278,30 @@ def _fill(
     store: CurveStore,
     wanted: list[CurveJob],
     there: Executor,
-    tell: Progress,
-    sitting: tuple[str, float],
+    report: Progress,
+    session: tuple[str, float],
 ) -> None:
-    """Compute the curves that are not in the store, and keep each as it comes."""
+    """Compute the curves that are not in the store, and save each as it is finished."""
     old = store.has(job.key for job in wanted)
     missing = [job for job in wanted if job.key not in old]
     kept = done = len(wanted) - len(missing)
-    tell(RunProgress("curves", done, len(wanted), kept))
+    report(RunProgress("curves", done, len(wanted), kept))
     if not missing:
         return
-    command, began = sitting
-    number = store.sit_down(command)
+    command, began = session
+    number = store.begin_session(command)
     for _, (key, curve) in there.each(curve_of, missing):
-        store.keep(key, curve, number, time.perf_counter() - began)
+        store.save(key, curve, number, time.perf_counter() - began)
         done += 1
-        tell(RunProgress("curves", done, len(wanted), kept))
+        report(RunProgress("curves", done, len(wanted), kept))
 
 
 def _outcome(
     plan: BenchmarkPlan, store: CurveStore, wanted: list[CurveJob], command: str
 ) -> Outcome:
-    from weal.benchmark.protocol import results_of, weights_of
+    from weal.benchmark.protocol import results_table, weights_table
 
-    curves = [store.get(job.key) for job in sorted(wanted, key=_place(plan))]
+    curves = [store.get(job.key) for job in sorted(wanted, key=_sort_key(plan))]
     setting = {
         "seed": plan.seed,
         "T": plan.T,
@@ -313,23 +311,23 @@ def _outcome(
         "command": command,
         "skipped": dict(plan.skipped),
     }
-    return Outcome(results_of(curves), weights_of(curves), setting)
+    return Outcome(results_table(curves), weights_table(curves), setting)
 
 
-def _place(plan: BenchmarkPlan) -> Callable[[CurveJob], tuple[int, int, int]]:
-    """Where the rows of a job go: by task, then method, then realisation."""
+def _sort_key(plan: BenchmarkPlan) -> Callable[[CurveJob], tuple[int, int, int]]:
+    """The sort key of a job: by task, then method, then realisation."""
     tasks = {task.name: n for n, task in enumerate(plan.tasks)}
     methods = {method.name: n for n, method in enumerate(plan.methods)}
     return lambda job: (tasks[job.task.name], methods[job.method.name], job.realisation)
 
 
 def versions() -> dict[str, str]:
-    """What the numbers were computed with, by name."""
+    """Versions of weal, Python and the packages that computed the numbers."""
     packages = package_versions("numpy", "scipy", "scikit-learn", "pandas", "Box2D", "botorch")
     machine = f"{platform.system()} {platform.machine()}"
     python = platform.python_version()
     return {"weal": weal.__version__, "Python": python, **packages, "machine": machine}
 
 
-def _nobody(step: RunProgress) -> None:
+def _ignore_progress(step: RunProgress) -> None:
     pass

@@ -1,23 +1,21 @@
-"""What a table of results comes to: one row a run, and the tables of the report.
+"""Tables of a benchmark's results: one row for each run, and the tables of the report.
 
-`results` has one row a reading: task, method, realisation, t (queries so far), labels (spent),
-nmse, npll, joint (NaN where not read), seconds (processor time so far). A run is a (task, method,
-realisation). Runs of a task are compared after the same number of queries T: the last one that all
-of them reached.
+`results` has one row for each reading: task, method, realisation, t (queries so far), labels
+(used), nmse, npll, joint (NaN if not computed), seconds (processor time so far). A run is a (task,
+method, realisation). Runs of a task are compared after the same number of queries T: the largest
+that all of them reached.
 
     final          at t = T: mean, standard deviation (n - 1) and, for NPLL, median over runs
-    area           mean over t = 1 .. T of log10 max(NMSE, FLOOR), and of NPLL; of the joint NPLL
-                   over those t where it was read
-    labels needed  labels spent when NMSE first is at or below a level; infinite where it never
-                   is, and the median is taken with those: infinite when half never reach it
+    area           mean over t = 1 .. T of log10 max(NMSE, MIN_LOG_NMSE), and of NPLL; of the joint
+                   NPLL over those t where it was computed
+    labels needed  labels used when NMSE first is at or below a level; infinite if it never is,
+                   and so is the median if half of the runs never reach the level
     cost           processor time of a query, metrics included: (seconds_T - seconds_0) / T
 
-A number that is not finite makes the mean it enters not finite: nothing is left out in silence.
+A number that is not finite makes its mean not finite: nothing is left out in silence.
 
-How tasks, methods and numbers are called in print.
-
-Titles come from the tables of tasks and methods; a name that is in neither is its own title. The
-Malaria task is always the stand-in. Numbers have three digits: the fourth is noise over ten runs.
+Titles of tasks and methods come from their tables; a name in neither is its own title. Numbers have
+three digits: the fourth is noise over ten runs.
 """
 
 from collections.abc import Iterable
@@ -36,29 +34,29 @@ METRICS = {"nmse": "NMSE", "npll": "NPLL"}
 ALL_METRICS = {**METRICS, "joint": "joint NPLL"}
 
 
-def known_method(name: str) -> Method | None:
-    """The method of that name among ours and the rivals."""
+def find_method(name: str) -> Method | None:
+    """The method of that name, of weal or of another package."""
     return METHODS.get(name) or peers.methods().get(name)
 
 
 def task_title(name: str) -> str:
-    """How a task is called."""
+    """The title of a task."""
     return TASKS[name].title if name in TASKS else name
 
 
 def method_title(name: str) -> str:
-    """How a method is called."""
-    known = known_method(name)
-    return known.title if known else name
+    """The title of a method."""
+    method = find_method(name)
+    return method.title if method else name
 
 
 def in_order_of_tasks(names: Iterable[str]) -> list[str]:
-    """The tasks of these names once each: the table's in its order, then others as they come."""
+    """The tasks of these names once each: in the order of the table, then others."""
     return _in_order(names, TASKS)
 
 
 def in_order_of_methods(names: Iterable[str]) -> list[str]:
-    """The methods of these names once each: the table's in its order, then others as they come."""
+    """The methods of these names once each: in the order of the table, then others."""
     return _in_order(names, (*METHODS, *peers.methods()))
 
 
@@ -85,7 +83,7 @@ def spread(values: Iterable[float]) -> str:
 
 
 def shared_rows(task: str) -> str | None:
-    """A note on the rows that realisations of a task share; None where they share none.
+    """A note on the rows that realisations of a task share; None if they share none.
 
     >>> shared_rows("diabetes")
     'Diabetes: every realisation uses all 442 rows, so its intervals are too narrow.'
@@ -110,12 +108,12 @@ def _in_order(names: Iterable[str], known: Iterable[str]) -> list[str]:
 
 RUN_COLUMNS = ["task", "method", "realisation"]
 READINGS = [*RUN_COLUMNS, "t", "labels", "nmse", "npll", "joint", "seconds"]
-MIN_LOG_NMSE = 1e-5  # of NMSE in logs: below it a noise-free function is learnt
+MIN_LOG_NMSE = 1e-5  # NMSE below this is raised to it: a noise-free function is learnt
 NMSE_LEVELS = (0.5, 0.2, 0.1, 0.05, 0.01)
 
 
 def check(results: pd.DataFrame) -> None:
-    """Raise ValueError when this is not a table of results."""
+    """Raise ValueError if this is not a table of results."""
     if missing := [name for name in READINGS if name not in results.columns]:
         raise ValueError(f"results need the columns {', '.join(READINGS)}; no {', '.join(missing)}")
     if results.empty:
@@ -126,18 +124,18 @@ def check(results: pd.DataFrame) -> None:
 
 
 def by_run(results: pd.DataFrame) -> pd.DataFrame:
-    """One row a run, indexed by it: where it started, where it ended, its areas and its cost."""
+    """One row for each run: its metrics at the start and at the end, its areas and its cost."""
     check(results)
     parts = [_runs(readings) for _, readings in results.groupby("task")]
     return pd.concat(parts)
 
 
 def final(results: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
-    """Mean and sd at the end, a row for each task and method, with marks.
+    """Mean and sd at the end, one row for each task and method, with marks.
 
     A mark is "best" (lowest mean of the task), "tie" (the interval of the paired difference to the
-    best, of logs for NMSE, does not lie above 0) or empty. The joint NPLL of a method that has none
-    is NaN.
+    best, of logs for NMSE, does not lie above 0) or empty. The joint NPLL is NaN for
+    methods without one.
     """
     runs = by_run(results)
     columns: dict[str, Any] = {"realisations": runs.groupby(level=[0, 1], sort=False).size()}
@@ -148,19 +146,19 @@ def final(results: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
         columns[f"{metric}_mark"] = _marks(runs, metric, columns[f"{metric}_mean"], seed)
     for metric in ("npll", "joint"):
         columns[f"{metric}_median"] = _median(runs[metric])
-    return _in_rows(pd.DataFrame(columns))
+    return _sorted_rows(pd.DataFrame(columns))
 
 
 def area(results: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
-    """Mean and sd of the area under log10 max(NMSE, FLOOR), with marks as in `final`."""
+    """Mean and sd of the area under log10 max(NMSE, MIN_LOG_NMSE), with marks as in `final`."""
     runs = by_run(results)
     mean, sd = _mean(runs["nmse_area"]), _sd(runs["nmse_area"])
     mark = _marks(runs, "nmse_area", mean, seed)
-    return _in_rows(pd.DataFrame({"area_mean": mean, "area_sd": sd, "area_mark": mark}))
+    return _sorted_rows(pd.DataFrame({"area_mean": mean, "area_sd": sd, "area_mark": mark}))
 
 
 def labels_needed(results: pd.DataFrame, levels: Iterable[float] = NMSE_LEVELS) -> pd.DataFrame:
-    """Labels until NMSE first is at or below a level: median over runs, and how many got there."""
+    """Median labels until NMSE first is at or below a level, and the number of runs there."""
     check(results)
     tables = []
     for level in levels:
@@ -171,19 +169,19 @@ def labels_needed(results: pd.DataFrame, levels: Iterable[float] = NMSE_LEVELS) 
         groups = spent.groupby(level=[0, 1], sort=False)
         reached = groups.agg(lambda runs: int(np.isfinite(runs).sum()))
         found = {"labels": _median(spent), "reached": reached, "realisations": groups.size()}
-        tables.append(_in_rows(pd.DataFrame(found)).assign(level=level))
+        tables.append(_sorted_rows(pd.DataFrame(found)).assign(level=level))
     return pd.concat(tables, ignore_index=True)
 
 
 def cost(results: pd.DataFrame) -> pd.DataFrame:
-    """Processor time in seconds: of a query, and of a whole run (means over realisations)."""
+    """Mean processor time in seconds of a query and of a whole run."""
     runs = by_run(results)
     found = {"query": _mean(runs["seconds_query"]), "run": _mean(runs["seconds"])}
-    return _in_rows(pd.DataFrame(found))
+    return _sorted_rows(pd.DataFrame(found))
 
 
 def _runs(readings: pd.DataFrame) -> pd.DataFrame:
-    """The runs of one task, cut where the shortest of them ends."""
+    """The runs of one task, cut at the length of the shortest."""
     T = int(readings.groupby(RUN_COLUMNS)["t"].max().min())
     kept = readings[readings["t"] <= T]
     groups = kept.groupby(RUN_COLUMNS)
@@ -204,27 +202,29 @@ def _runs(readings: pd.DataFrame) -> pd.DataFrame:
         "joint_start": joint[:, 0],
         "nmse_area": logs.mean(axis=1) if T else np.nan,
         "npll_area": npll[:, 1:].mean(axis=1) if T else np.nan,
-        "joint_area": _mean_where_read(joint[:, 1:]),
+        "joint_area": _mean_of_computed(joint[:, 1:]),
         "seconds": seconds[:, -1],
         "seconds_query": (seconds[:, -1] - seconds[:, 0]) / T if T else np.nan,
     }
     return pd.DataFrame(table, index=groups.size().index)
 
 
-def _mean_where_read(readings: Array) -> Array:
-    """Means (runs,) of those columns (runs, T) that were read in any run; NaN where none was."""
+def _mean_of_computed(readings: Array) -> Array:
+    """Means (runs,) over the columns (runs, T) with a value in any run; NaN without any."""
     read = ~np.isnan(readings).all(axis=0)
     return readings[:, read].mean(axis=1) if read.any() else np.full(len(readings), np.nan)
 
 
 def _matrix(place: tuple[Array, Array], shape: tuple[int, int], column: pd.Series) -> Array:
-    """A column as (runs, T + 1), NaN where there is no reading."""
+    """A column as (runs, T + 1), NaN without a reading."""
     matrix = np.full(shape, np.nan)
     matrix[place] = column
     return matrix
 
 
-def _marks(runs: pd.DataFrame, column: str, means: pd.Series, seed: int) -> dict[Any, str]:
+def _marks(
+    runs: pd.DataFrame, column: str, means: pd.Series, seed: int
+) -> dict[tuple[str, str], str]:
     """The mark of every (task, method), from the paired difference to the best of its task."""
     marks, arrays = {}, in_arrays(runs)
     for task, of_task in means.groupby(level=0, sort=False):
@@ -255,8 +255,8 @@ def _median(column: pd.Series) -> pd.Series:
     return column.groupby(level=[0, 1], sort=False).agg(lambda runs: runs.median(skipna=False))
 
 
-def _in_rows(table: pd.DataFrame) -> pd.DataFrame:
-    """(task, method) as the first two columns, rows in the order of print."""
+def _sorted_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """(task, method) as the first two columns, rows in the order of the report."""
     rows = table.rename_axis(["task", "method"]).reset_index()
     tasks, methods = in_order_of_tasks(rows["task"]), in_order_of_methods(rows["method"])
     pairs = zip(rows["task"], rows["method"], strict=True)

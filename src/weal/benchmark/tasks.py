@@ -1,18 +1,18 @@
 """The paper's ten tasks as data, and the split of a realisation.
 
-A task names a source of labelled points and how many go where (the paper's Table 1):
+A task names a source of labelled points and the sizes of its split (the paper's Table 1):
 
     L0    labelled at the start         V       labelled, for validation (EGP-multiAFs)
     U0    candidates without labels     test    held out
     eta   learning rate of the weights over acquisition functions
 
 `draw(task, realisation, seed)` takes L0 + V + U0 + test points from the source with the key
-(seed, number of the task, realisation) and deals them out in that order: the same key gives the
-same split on any machine and in any order of work. Nothing is scaled: X and y are in raw units.
-Sources are `Function`, `robot.RobotPushing`, `tables.TableRows` and `user_table.OwnRows`.
-A goal or noise of one's own is `replace(task, points=Pushing(3, goal=(0.0, 0.0)))`.
+(seed, number of the task, realisation) and splits them in that order: the same key gives the same
+split on any machine and in any order of work. X and y are in raw units, not scaled. Sources are
+`Function`, `robot.RobotPushing`, `datasets.TableRows` and `user_table.OwnRows`. Another goal is
+`replace(task, points=RobotPushing(3, goal=(0.0, 0.0)))`.
 
-The five synthetic functions of the paper, as printed in its Table 2, and their usual domains.
+The five synthetic functions are as printed in the paper's Table 2, on their usual domains:
 
     ackley     20 + e - 20 exp(-0.2 sqrt(mean x_i^2)) - exp(mean cos 2 pi x_i)         [-5, 5]^5
     branin     (x2 - 5.1 x1^2 / (4 pi^2) + 5 x1 / pi - 6)^2
@@ -58,7 +58,7 @@ def branin(X: Array) -> Array:
 
 
 def currin(X: Array) -> Array:
-    """Values (N,) at X (N, 2); the first factor tends to 1 as x2 falls to 0, and is 1 there."""
+    """Values (N,) at X (N, 2); the first factor is 1 at x2 = 0, its limit."""
     x1, x2 = X.T
     with np.errstate(divide="ignore", over="ignore"):
         factor = 1 - np.exp(-1 / (2 * x2))
@@ -101,7 +101,7 @@ class Function:
         return X, self.formula(X)
 
     def where(self, folder: Folder = None) -> str:
-        """Where the points come from: nothing is needed."""
+        """Where the points come from."""
         return "computed here from its formula"
 
 
@@ -125,7 +125,7 @@ class Points(Protocol):
         """N labelled points in random order: X (n, d) and y (n,)."""
 
     def where(self, folder: Folder = None) -> str:
-        """Where they come from on this machine; NotAtHand, with how to get them, when nowhere."""
+        """Where they are on this machine; NotAvailable, with how to get them, if nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class Task:
     number: int  # part of the random key: never reuse, never change
     title: str
     group: Group  # the figure it belongs to
-    source: str  # what the data is and who it is from
+    source: str  # description and origin of the data
     get: str  # how to get it
     points: Points
     d: int
@@ -145,8 +145,8 @@ class Task:
     U0: int
     test: int
     eta: float
-    rows: int | None = None  # of the table behind it; None where points are made at will
-    stand_in: bool = False  # not the paper's data, but the nearest there is
+    rows: int | None = None  # of its table; None if points are computed
+    stand_in: bool = False  # a substitute for data that is not public
 
     @property
     def size(self) -> int:
@@ -163,13 +163,13 @@ class Split:
     Xv: Array  # (V, d)     validation
     yv: Array  # (V,)
     Xu: Array  # (U0, d)    candidates
-    yu: Array  # (U0,)      their labels, shown one at a time
+    yu: Array  # (U0,)      their labels, given one at a time
     Xt: Array  # (test, d)  held out
     yt: Array  # (test,)
 
 
 def draw(task: Task, realisation: int, seed: int, data_folder: Folder = None) -> Split:
-    """The split of a realisation; NotAtHand when the task's data is not on this machine.
+    """The split of a realisation; NotAvailable if the task's data is not on this machine.
 
     >>> split = draw(TASKS["currin"], realisation=0, seed=1)
     >>> split.X0.shape, split.Xv.shape, split.Xu.shape, split.Xt.shape
@@ -187,7 +187,7 @@ def draw(task: Task, realisation: int, seed: int, data_folder: Folder = None) ->
 
 
 def availability(task: Task, data_folder: Folder = None) -> str | None:
-    """None when the task can be run here; else one line that says how to get what it needs.
+    """None if the task can be run here; else one line that says how to get its data.
 
     >>> availability(TASKS["branin"]) is None
     True
@@ -200,7 +200,7 @@ def availability(task: Task, data_folder: Folder = None) -> str | None:
 
 
 def find_task(name: str) -> Task:
-    """The task of that name; ValueError with the names there are.
+    """The task of that name; ValueError with all names if there is none.
 
     >>> find_task("brannin")
     Traceback (most recent call last):

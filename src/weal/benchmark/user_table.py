@@ -1,17 +1,19 @@
-"""A task out of a user's own labelled table, to see before spending money whether it would pay.
+"""A task from a user's own labelled table: does active learning pay, before any money is spent?
 
-    columns    as a campaign would take them (`weal.tables.plan`): numbers, flags, dates and
-               categories become inputs, missing cells are filled in; the others are left out
-    rows       those without a label are left out
+    columns    as a campaign uses them (`weal.tables.plan`): numbers, flags, dates and categories
+               become inputs, missing cells are imputed; other columns are left out
+    rows       rows without a label are left out
     sizes      of N rows: test N/4 (10 .. 1000), validation N/10 (5 .. 50), first labels N/20
-               (5 .. 20), candidates the rest (up to 2000; further rows vary from realisation to
+               (5 .. 20), candidates the rest (up to 2000; larger tables are sampled for each
                realisation)
 
-Whatever is left out is said in the notes that come back with the task; what cannot be used at all
-(no such column, a target of text or of one value, too few rows, infinite cells) is a ValueError.
+Notes that come with the task list everything that is left out. A table that cannot be used (no such
+column, a target of text or of one value, too few rows, infinite cells) is a ValueError.
 """
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +24,7 @@ from weal.benchmark.tasks import Task
 from weal.core.arrays import Array
 from weal.tables.columns import row_ids, row_labels
 from weal.tables.plan import TablePlan, encode, make_plan
-from weal.tables.table import Table, read_table
+from weal.tables.table import read_table
 
 MIN_ROWS = 40
 ETA = 20.0  # the middle of the paper's Table 1
@@ -30,7 +32,7 @@ ETA = 20.0  # the middle of the paper's Table 1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OwnRows:
-    """Rows of the user's table, held in memory, drawn without replacement."""
+    """Rows of the user's table in memory, drawn without replacement."""
 
     X: Array  # (N, d)
     y: Array  # (N,)
@@ -51,15 +53,17 @@ class OwnRows:
 
 
 def task_from_file(path: str | os.PathLike[str], target: str) -> tuple[Task, tuple[str, ...]]:
-    """A task out of a CSV, Parquet or Excel file, and notes on what was left out of it."""
+    """A task from a CSV, Parquet or Excel file, and notes on the rows and columns left out."""
     path = Path(path).expanduser()
     table = read_table(path)
-    y = _labels(table, target, path)
+    with _errors_with(path):
+        y = row_labels(table, target, row_ids(table, None))
     labelled = np.flatnonzero(~np.isnan(y))
     dropped = table.n - len(labelled)
     _check_rows(y[labelled], dropped, target, path)
     table = table.take(labelled.tolist())
-    plan = _plan(table, target, path)
+    with _errors_with(path):
+        plan = make_plan(table, id_column=None, target=target)
     points = OwnRows(encode(plan, table), y[labelled], tuple(plan.names), target, str(path))
     for array in (points.X, points.y):
         array.flags.writeable = False
@@ -77,16 +81,11 @@ def sizes(n: int) -> tuple[int, int, int, int]:
     return L0, V, min(n - test - V - L0, 2000), test
 
 
-def _labels(table: Table, target: str, path: Path) -> Array:
+@contextmanager
+def _errors_with(path: Path) -> Iterator[None]:
+    """Put the path before the text of a ValueError."""
     try:
-        return row_labels(table, target, row_ids(table, None))
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
-
-
-def _plan(table: Table, target: str, path: Path) -> TablePlan:
-    try:
-        return make_plan(table, id_column=None, target=target)
+        yield
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
 
@@ -107,7 +106,7 @@ def _check_rows(y: Array, dropped: int, target: str, path: Path) -> None:
 
 
 def _task(points: OwnRows) -> Task:
-    """The key of the splits comes from the content: another table, another split."""
+    """The task of these points; its random key is a hash of the table."""
     n, d = points.X.shape
     names = {"columns": points.columns, "target": points.target}
     number = int(fingerprint(names, points.X, points.y)[:8], 16)

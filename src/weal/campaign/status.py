@@ -38,7 +38,7 @@ from weal.diagnostics.error_trend import (
     most_candidates,
 )
 from weal.diagnostics.explanation import sample
-from weal.diagnostics.leave_one_out import baseline, left_out_levels, rms, some_labels
+from weal.diagnostics.leave_one_out import averaged_labels, baseline, leave_one_out_levels, rms
 from weal.diagnostics.random_baseline import RandomComparison, beside_random
 from weal.diagnostics.stopping import Change, LabelsToGoal
 from weal.diagnostics.suspects import OtherUnit, Suspect, other_units, suspects
@@ -280,8 +280,8 @@ def _beliefs(session: Session, course: Trend, progress: Progress | None) -> Mode
     t, n_start = len(model.fold.y), state.settings.n_start
     X = sample(state, most_candidates(state))
     last = max(MIN_LAST_LABELS, int(LAST_SHARE * t))
-    which = some_labels(t)
-    inside = np.abs(left_out_levels(model.fold, which) - 0.5) <= 0.5 * INTERVAL_LEVEL
+    which = averaged_labels(t)
+    inside = np.abs(leave_one_out_levels(model.fold, which) - 0.5) <= 0.5 * INTERVAL_LEVEL
     pool = model.scaling.inputs(state.candidates.sample(state.settings.seed)[1])
     chosen = _count_model_chosen(session.ledger) > 0
     guessed = baseline(model.scaling.means(model.fold.y))
@@ -335,9 +335,9 @@ def _noise(model: Model) -> float:
 def _inputs(session: Session) -> dict[str, float] | None:
     """How much each column matters, the levels of a category taken together."""
     model, plan = session.model, session.pool.plan
-    if not effects.told_apart(model):
+    if not effects.has_input_importance(model):
         return None
-    return effects.by_column(model, columns_of(plan.names, plan))
+    return effects.column_importance(model, columns_of(plan.names, plan))
 
 
 def _experts(model: Model) -> tuple[Expert, ...]:

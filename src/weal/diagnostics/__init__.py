@@ -1,13 +1,14 @@
-"""What can be said of a model and its labels, in the user's units; pure functions of frozen values.
+"""Diagnostics of a model and its labels, in the user's units; pure functions of frozen values.
 
-    leave_one_out      each label predicted from the others
-    trend              three error estimates, and their course as labels came
-    stopping           what the last labels changed, labels that a goal needs, advice
-    random_choice      what choosing at random would likely have given
-    input_importance   which inputs matter, and how near rows are by that
-    explain            why a candidate was asked: what was expected, what is known nearby
-    coverage           labels in their intervals
-    wording            numbers and reasons in words
+    leave_one_out         predictions of each label from the others, and in sequence
+    error_trend           three error estimates against the number of labels; interval coverage
+    stopping              effect of the last labels, labels that a goal needs, advice to stop
+    random_baseline       the error that random choice would probably have had
+    effects               partial dependence, importance of inputs, distances by importance
+    explanation           why a candidate was asked
+    suspects              labels that are probably wrong: factors, swaps, units
+    contradictions        trusted labels, runs and groups that the other labels contradict
+    contradiction_search  the search for such sets
 
-None of them changes anything, or knows of campaigns and stores.
+Nothing here changes a state, or imports campaigns and stores.
 """

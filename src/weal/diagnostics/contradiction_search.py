@@ -1,6 +1,6 @@
-"""Labels that have something in common: told by one person, on one day, equal in a row.
+"""Search for sets of labels that the other labels contradict (`contradictions`).
 
-The search for sets of labels that the others contradict (`contradictions`).
+Sets are labels with something in common: told by one person, on one day, equal in a row.
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -27,13 +27,13 @@ from weal.core.paper.kernels import Kernel
 from weal.model.training import TrainedEnsemble
 
 FEWEST_OF_GROUP, FEWEST_EQUAL = 3, 3  # labels of a group, rows of a run
-SORTED = 0.8  # steps up less steps down, over all: sorted labels may have a few added later
-MOST_GROUPS, MOST_RUNS = 16, 8  # that are looked at, the largest first
+SORTED = 0.8  # steps up less steps down, over all steps, from which labels are sorted
+MOST_GROUPS, MOST_RUNS = 16, 8  # in the search, the largest first
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:
-    """Some of the labels, and what they have in common."""
+    """Some of the labels, and the name of what they share."""
 
     names: tuple[str, ...]  # such as "told by ann"; several where these are the same labels
     which: Mask  # (t,)
@@ -70,58 +70,58 @@ def equal_runs(X: Array, y: Array, groups: Sequence[Group]) -> list[Group]:
     found: dict[bytes, Group] = {}
     for one in (every, *groups):
         at = np.flatnonzero(one.which)
-        if _sorted(y[at]):
+        if _is_sorted(y[at]):
             continue
         ends = np.flatnonzero(np.diff(y[at]) != 0.0) + 1
         for rows in np.split(at, ends):
-            if len(rows) >= FEWEST_EQUAL and _distinct(X[rows]) >= FEWEST_EQUAL:
+            if len(rows) >= FEWEST_EQUAL and _count_distinct(X[rows]) >= FEWEST_EQUAL:
                 which = np.zeros(len(y), dtype=np.bool_)
                 which[rows] = True
                 found.setdefault(which.tobytes(), replace(one, which=which))
     return sorted(found.values(), key=lambda one: -int(one.which.sum()))[:MOST_RUNS]
 
 
-def _sorted(y: Array) -> bool:
+def _is_sorted(y: Array) -> bool:
     """Whether nearly all steps from one label to the next go the same way."""
     steps = np.sign(np.diff(y))
     steps = steps[steps != 0.0]
     return len(steps) > 0 and abs(float(steps.mean())) >= SORTED
 
 
-def _distinct(X: Array) -> int:
+def _count_distinct(X: Array) -> int:
     return len(np.unique(X, axis=0))
 
 
 Rows = NDArray[np.intp]  # numbers of labels, as told
-MOST_LABELS = 90  # that one question looks at
-RUN_GAIN, GROUP_GAIN, SURE_GAIN = 5.0, 5.0, 6.0  # nats from which a set is named
+MOST_LABELS = 90  # for one question
+RUN_GAIN, GROUP_GAIN, SURE_GAIN = 5.0, 5.0, 6.0  # nats from which a set is reported
 REGION_GAIN = 3.0  # nats by which a group has to be likelier than any region of the inputs
-STEEPEST = 3  # pairs of a label of a group and another that a difference may not hang on
-TIE_GAIN = 1.5  # nats of an equal label, where labels are distinct otherwise
+STEEPEST = 3  # pairs of a label of a group and another that may not decide alone
+TIE_GAIN = 1.5  # nats of an equal label, if all other labels are distinct
 PLATEAU = 0.6  # share of a run whose nearest label is in it, from which it may be a plateau
 FAR_SDS, PEAK_SDS, COMPACT = 2.5, 8.0, 0.33  # the last: spread of a peak over that of all labels
-FEWEST_BEYOND = 3  # sure labels beyond some value of an input that are no errors
-SLIP_SDS, ZERO_SDS = 0.5, 3.0  # of a slipped label without its slip, and of what is expected
-FEWEST_ASIDE = 3  # labels of a group that the model has set aside, from which they count as its own
+FEWEST_BEYOND = 3  # sure labels beyond some value of an input that are not errors
+SLIP_SDS, ZERO_SDS = 0.5, 3.0  # of a label without its decimal slip, and of its prediction
+FEWEST_ASIDE = 3  # labels of a group set aside by the model from which they count as its own
 MOST_FOUND = 3  # sets of each kind
-KERNELS, LEAST_WEIGHT = 4, 0.05  # of the model that weigh with the grid
-FINE_LABELS, FINE, COARSE = 60, 2, 4  # every second kernel of the grid weighs, or every fourth
+KERNELS, LEAST_WEIGHT = 4, 0.05  # of the model, beside the grid
+FINE_LABELS, FINE, COARSE = 60, 2, 4  # every second kernel of the grid, or every fourth
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """A set of labels, as told."""
+    """A set of labels, by their order."""
 
     kind: str
     out: Mask  # (t,)
     gain: float
     looked_at: int
     group: tuple[str, ...] = ()
-    before: Mask | None = None  # (t,)  labels that were left out when it was found
+    before: Mask | None = None  # (t,)  labels of sets found earlier
 
 
 class Search:
-    """Labels of a model, of which fewer and fewer are left to look at."""
+    """The search over the labels of a model; labels of a set that is found leave the search."""
 
     def __init__(
         self, fold: TrainedEnsemble, groups: Sequence[Group], zero: float = np.nan
@@ -130,11 +130,11 @@ class Search:
         self.X, self.y, self.extra = fold.seen.parts
         self.left = np.isfinite(self.extra)
         self.kernels = _kernels(fold)
-        self._known: dict[bytes, tuple[Evidence, float]] = {}
+        self._cache: dict[bytes, tuple[Evidence, float]] = {}
 
-    def found(self) -> Iterator[Found]:
-        """What is named, in turn: runs, and then groups and sure labels, the likeliest first."""
-        for kinds in ((self._run,), (self._group, self._sure)):
+    def find_all(self) -> Iterator[Found]:
+        """Sets in turn: runs, and then groups and sure labels, the likeliest first."""
+        for kinds in ((self._find_run,), (self._find_group, self._find_sure)):
             for _ in range(MOST_FOUND):
                 every = [one for kind in kinds if (one := kind()) is not None]
                 if not every:
@@ -143,23 +143,23 @@ class Search:
                 yield replace(best, before=~self.left)
                 self.left &= ~best.out
 
-    def _run(self) -> Found | None:
-        """The run of equal labels that is least likely right."""
+    def _find_run(self) -> Found | None:
+        """The run of equal labels with the largest gain."""
         runs = equal_runs(self.X, self.y, self.groups)
         runs = [one for one in runs if self.left[one.which].all()]
-        found = [self._weighed_run(one) for one in runs]
-        return _best(found, RUN_GAIN + np.log(max(len(runs), 1)))
+        found = [self._score_run(one) for one in runs]
+        return _best_above(found, RUN_GAIN + np.log(max(len(runs), 1)))
 
-    def _weighed_run(self, one: Group) -> Found:
+    def _score_run(self, one: Group) -> Found:
         rows, labels, _ = self._evidence(one.which)
         y, v = self.y[self.left], self.y[one.which][0]
         bound = int(v == y.max()) - int(v == y.min())
         gain = run_gain(labels, one.which[rows], bound)
-        ties = int(one.which.sum()) - 1 if not bound and self._scattered(one.which) else 0
+        ties = int(one.which.sum()) - 1 if not bound and self._is_scattered(one.which) else 0
         return Found("run", one.which, gain + TIE_GAIN * ties, len(rows), one.names)
 
-    def _scattered(self, run: Mask) -> bool:
-        """Whether no labels but those of a run are equal, and its rows are no neighbours."""
+    def _is_scattered(self, run: Mask) -> bool:
+        """Whether only the labels of a run are equal, and its rows are not neighbours."""
         own, rows = np.flatnonzero(run), np.flatnonzero(self.left)
         others = self.y[rows][~run[rows]]
         r2 = squared_distances(self.X[own], self.X[rows])
@@ -167,30 +167,30 @@ class Search:
         near = run[rows[r2.argmin(axis=1)]]
         return len(np.unique(others)) == len(others) and float(near.mean()) < PLATEAU
 
-    def _group(self) -> Found | None:
+    def _find_group(self) -> Found | None:
         """The group that differs most from the rest."""
         half = 0.5 * int(self.left.sum())
         sets = [replace(one, which=one.which & self.left) for one in self.groups]
         sets = [one for one in sets if 3 <= one.which.sum() <= half]
-        found = [self._weighed_group(one) for one in sets]
+        found = [self._score_group(one) for one in sets]
         least = GROUP_GAIN + np.log(max(len(sets), 1))
         found = [one for one in found if one.gain >= least]
-        found = [one for one in found if not (self._region(one) or self._jump(one, least))]
-        return _best(found, least)
+        found = [one for one in found if not (self._is_region(one) or self._is_jump(one, least))]
+        return _best_above(found, least)
 
-    def _weighed_group(self, one: Group) -> Found:
+    def _score_group(self, one: Group) -> Found:
         rows, labels, log_z = self._evidence(one.which)
         gain = group_gain(labels, one.which[rows], log_z)
         return Found("group", one.which, gain, len(rows), one.names)
 
-    def _region(self, one: Found) -> bool:
+    def _is_region(self, one: Found) -> bool:
         """Whether a region of the inputs explains the difference about as well."""
         rows, labels, log_z = self._evidence(one.out)
         near = regions(self.X[rows], one.out[rows])
         return any(group_gain(labels, r, log_z) > one.gain - REGION_GAIN for r in near)
 
-    def _jump(self, one: Found, least: float) -> bool:
-        """Whether all hangs on the STEEPEST pairs of labels: the function may jump in between."""
+    def _is_jump(self, one: Found, least: float) -> bool:
+        """Whether the STEEPEST pairs of labels decide alone: the function may jump between them."""
         rows, labels, _ = self._evidence(one.out)
         X, y, group = self.X[rows], self.y[rows], one.out[rows]
         r2 = squared_distances(X[group], X[~group])
@@ -205,7 +205,7 @@ class Search:
         less = labels.some(kept)
         return group_gain(less, group[kept], less.log_z()) < least
 
-    def _sure(self) -> Found | None:
+    def _find_sure(self) -> Found | None:
         """The sure labels that the others contradict most."""
         free = self.left & (self.fold.seen.sure > 0.0)
         if not free.any():
@@ -215,81 +215,81 @@ class Search:
         if gain < SURE_GAIN:
             return None
         wrong = np.zeros_like(free)
-        slipped = _slipped(labels, inside, self._standard_zero(rows, labels))
-        wrong[rows[_no_peak(self.X[rows], labels, inside) | slipped]] = True
+        slipped = _find_decimal_slip(labels, inside, self._standard_zero(rows, labels))
+        wrong[rows[_off_peak(self.X[rows], labels, inside) | slipped]] = True
         return Found("sure", wrong, gain, len(rows)) if wrong.any() else None
 
     def _standard_zero(self, rows: Rows, labels: Evidence) -> float:
-        """Where the zero of the labels is among standardised ones."""
+        """The zero of the labels on the standardised scale."""
         y, u = self.y[rows], labels.Y[:, 0]
         far = int(np.abs(u).argmax())
         unit = (y[far] - np.median(y)) / u[far]
         return float((self.zero - np.median(y)) / unit)
 
     def _farthest(self, free: Mask) -> Mask:
-        """The sure labels that are farthest from the middle, where there are many."""
+        """The sure labels farthest from the median, if there are many."""
         away = np.where(free, np.abs(self.y - np.median(self.y)), -1.0)
         most = np.sort(away)[-min(MOST_LABELS // 3, len(away))]
         return np.asarray(free & (away >= most))
 
     def _evidence(self, which: Mask) -> tuple[Rows, Evidence, float]:
-        """Labels to look at for the sake of some, what experts make of them, and its log Z."""
+        """Rows to judge some labels by, the evidence of the experts for them, and its log Z."""
         right = self.fold.right
         aside = which & ~right
         aside &= aside.sum() >= FEWEST_ASIDE
-        rows = looked_at(self.X, which & self.left, self.left & (right | aside))
+        rows = sample_rows(self.X, which & self.left, self.left & (right | aside))
         key = rows.tobytes()
-        if key not in self._known:
+        if key not in self._cache:
             y, extra = standardised(self.y[rows], self.extra[rows])
             labels = evidence(self.kernels, self.X[rows], y, extra)
-            self._known = {key: (labels, labels.log_z())}
-        return rows, *self._known[key]
+            self._cache = {key: (labels, labels.log_z())}
+        return rows, *self._cache[key]
 
 
 def _likeliest(found: Sequence[Found]) -> Found:
-    """The one with the largest gain; of a group that is part of a set of sure labels, that set.
+    """The set with the largest gain; for a group inside a set of sure labels, that set.
 
-    Who confirmed labels that are wrong need not differ in anything else.
+    A person who confirmed wrong labels need not differ in anything else.
     """
     best = max(found, key=lambda one: one.gain)
     return next((one for one in found if one.kind == "sure" and one.out[best.out].all()), best)
 
 
 def _kernels(fold: TrainedEnsemble) -> list[Kernel]:
-    """Kernels that weigh: some of the grid, and the weightiest of the model."""
+    """Kernels of the comparison: some of the grid, and those of the model with most weight."""
     step = FINE if len(fold.seen) <= FINE_LABELS else COARSE
     order = np.argsort(-fold.ensemble.w, kind="stable").tolist()
     own = [fold.dictionary[m] for m in order if fold.ensemble.w[m] >= LEAST_WEIGHT]
     return [*candidate_grid(fold.X.shape[1])[::step], *dict.fromkeys(own[:KERNELS])]
 
 
-def looked_at(X: Array, which: Mask, every: Mask) -> Rows:
-    """Rows to look at for the sake of some: all, or these, the nearest and some evenly spread."""
+def sample_rows(X: Array, which: Mask, every: Mask) -> Rows:
+    """Rows to judge `which` by: all, or these, the nearest and some evenly spread."""
     rows = np.flatnonzero(every)
     if len(rows) <= MOST_LABELS:
         return rows
-    own = _even(np.flatnonzero(which), MOST_LABELS // 3)
+    own = _evenly_spread(np.flatnonzero(which), MOST_LABELS // 3)
     rest = np.flatnonzero(every & ~which)
     near = squared_distances(X[own], X[rest]).argsort(axis=1, kind="stable").T.ravel()
     near = rest[np.array(list(dict.fromkeys(near.tolist()))[: MOST_LABELS // 3], dtype=np.intp)]
-    far = _even(np.setdiff1d(rest, near), MOST_LABELS - len(own) - len(near))
+    far = _evenly_spread(np.setdiff1d(rest, near), MOST_LABELS - len(own) - len(near))
     return np.sort(np.concatenate([own, near, far]))
 
 
-def _even(rows: Rows, most: int) -> Rows:
+def _evenly_spread(rows: Rows, most: int) -> Rows:
     """At most so many of the rows, evenly spread."""
     at = np.linspace(0, len(rows) - 1, min(most, len(rows))).round().astype(np.intp)
     return np.asarray(rows[at])
 
 
-def _best(found: Sequence[Found], least: float) -> Found | None:
-    """The one with the largest gain, if that is enough."""
+def _best_above(found: Sequence[Found], least: float) -> Found | None:
+    """The set with the largest gain, if it is at least `least`."""
     best = max(found, key=lambda one: one.gain, default=None)
     return best if best is not None and best.gain >= least else None
 
 
-def _no_peak(X: Array, labels: Evidence, wrong: Mask) -> Mask:
-    """Those of the labels taken for wrong that are far from what is expected and on no peak."""
+def _off_peak(X: Array, labels: Evidence, wrong: Mask) -> Mask:
+    """The wrong labels that are far from their predictions and not on a peak."""
     y, away = labels.Y[:, 0], np.zeros(len(wrong))
     away[wrong] = (y[wrong] - labels.expected(wrong)[:, 0]) / (y[~wrong].std() or 1.0)
     far = wrong & (np.abs(away) >= FAR_SDS)
@@ -311,9 +311,9 @@ def _beyond(X: Array, which: Mask) -> bool:
     return bool((above | below).any())
 
 
-def _slipped(labels: Evidence, wrong: Mask, zero: float) -> Mask:
-    """The wrong label whose decimal point has slipped, if it is a single one: over or times 10, 100
-    or 1000 it would be what the others let expect, which is not close to zero.
+def _find_decimal_slip(labels: Evidence, wrong: Mask, zero: float) -> Mask:
+    """The single wrong label with a slipped decimal point: 10, 100 or 1000 times or over its
+    prediction, which is not close to zero.
     """
     found, y = np.zeros_like(wrong), labels.Y[:, 0]
     if wrong.sum() != 1:

@@ -1,25 +1,24 @@
-"""Labels that count although the other labels contradict them: sure ones, runs, groups.
+"""Labels that count although the other labels contradict them: trusted ones, runs, groups.
 
-The model sets single labels aside that look wrong (`suspects`), but not those told as sure, and it
-cannot set aside a third of them. So three kinds of sets are weighed by evidence, each against being
-right (`core.extensions.contradictions`), with what the error would be without them:
+The model sets single labels aside that look wrong (`suspects`), but not labels told as sure, and
+not a third of all labels. So three kinds of sets are compared by evidence, each with being right
+(`core.extensions.contradictions`), and reported with the error without them:
 
-    run      equal labels in a row, in the order told, by everybody or within one group: an
-             instrument that was stuck. Equal labels of rows that are no neighbours, within the
-             range of the others and where no others are equal, speak for it with TIE_GAIN nats
-             each.
-    group    labels of one person, day or instrument that differ from the rest. Where a region of
-             the inputs explains the difference about as well (`core.extensions.contradictions`),
-             the group was measured elsewhere; where all hangs on a few steep pairs of labels, the
-             function may jump there. Then nothing is said of it.
-    sure     labels told as sure that are FAR_SDS or more from what the others let expect, in sds of
-             the others. Labels of a peak are no errors: next to one another, or a single one
+    run      equal labels in a row, in the order told, by all people or within one group: a stuck
+             instrument. Equal labels of rows that are not neighbours, within the range of the
+             others and without other equal labels, add TIE_GAIN nats each.
+    group    labels of one person, day or instrument that differ from the rest. If a region of the
+             inputs explains the difference about as well, the group was measured elsewhere; if it
+             depends on a few steep pairs of labels, the function may jump there. Then the group
+             is not reported.
+    sure     labels told as sure that are FAR_SDS or more from their prediction, in sds of the
+             other labels. Labels of a peak are not errors: next to one another, or a single one
              beyond PEAK_SDS, unless its decimal point has slipped. Nor are all labels beyond some
              value of an input, where the function may jump.
 
-Nothing is changed. A set that is found is left out before the next is looked for. Of more than
-MOST_LABELS labels, so many are looked at for each question: some of the set, those nearest to them
-and others evenly spread. The thresholds are those of `benchmarks/contradictions.py`.
+Nothing is changed. A set that is found is left out of the further search. Of more than MOST_LABELS
+labels, so many are used for each question: some of the set, the nearest to them and others evenly
+spread. The thresholds come from `benchmarks/contradictions.py`.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -34,36 +33,36 @@ from weal.diagnostics.contradiction_search import (
     Rows,
     Search,
     groups_of,
-    looked_at,
+    sample_rows,
 )
-from weal.diagnostics.leave_one_out import left_out_means
+from weal.diagnostics.leave_one_out import leave_one_out_means
 from weal.learner.state import State
 from weal.model import scaled_data
 from weal.model.model import Model, mean_sd
 from weal.model.training import TrainedEnsemble, begin
 from weal.text import number, some
 
-FEWEST_LABELS = 10  # from which labels can contradict one another
+FEWEST_LABELS = 10  # for any contradiction
 
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """Labels that the others contradict, and that count all the same."""
+    """Labels that the others contradict, and that count nevertheless."""
 
     kind: str  # "sure", "run" or "group"
     ids: tuple[Hashable, ...]
     labels: tuple[float, ...]
     expected: tuple[float, ...]  # by the others; empty for a group
-    group: tuple[str, ...]  # what the labels of a group have in common, such as "told by ann"
+    group: tuple[str, ...]  # common to the labels of a group, such as "told by ann"
     gain: float  # log of the evidence ratio, in nats
     error: float  # of the other labels, each predicted from all the rest
-    error_without: float  # the same where these labels do not count
+    error_without: float  # the same without these labels
     looked_at: int  # labels
     of: int  # labels
 
     @property
     def words(self) -> str:
-        """All of it in one line."""
+        """The contradiction in one line."""
         all_of_them = self.looked_at == self.of
         sampled = "" if all_of_them else f" (by {self.looked_at} of {self.of:,} labels)"
         return f"{self._what}{sampled}; {self._errors}"
@@ -93,20 +92,20 @@ def contradictions(
 ) -> list[Contradiction]:
     """Sets of labels that the others contradict: runs, then groups and sure labels.
 
-    `weal.campaign.contradiction_report` has, for each way to group the labels, the group of each
-    label in the order told; its name, such as "told by", comes before that of a group.
+    `groupings` has, for each way to group the labels, the group of each label in the order told;
+    its name, such as "told by", comes before that of a group.
     """
     t = len(model.fold.seen)
     if not model.fold.dictionary or t < FEWEST_LABELS or np.ptp(model.fold.seen.y) == 0.0:
         return []
     groups = groups_of(groupings or {}, t)
-    found = list(Search(model.fold, groups, scaled_data.label_zero(model.scaling)).found())
+    found = list(Search(model.fold, groups, scaled_data.label_zero(model.scaling)).find_all())
     names = [label.name for label in state.labels]
-    return [_reported(model, one, names) for one in found]
+    return [_to_contradiction(model, one, names) for one in found]
 
 
-def _reported(model: Model, one: Found, names: Sequence[Hashable | None]) -> Contradiction:
-    """A set in the user's units, with the errors."""
+def _to_contradiction(model: Model, one: Found, names: Sequence[Hashable | None]) -> Contradiction:
+    """A set of labels in the user's units, with the errors."""
     fold, scale, at = model.fold, model.scaling, np.flatnonzero(one.out).tolist()
     before = np.zeros_like(one.out) if one.before is None else one.before
     error, without, expected = _errors(model, before, one)
@@ -125,18 +124,16 @@ def _reported(model: Model, one: Found, names: Sequence[Hashable | None]) -> Con
 
 
 def _errors(model: Model, before: Mask, one: Found) -> tuple[float, float, tuple[float, ...]]:
-    """Leave-one-out errors of the other labels with a set and without, and what is expected of it
-    then.
-    """
+    """Leave-one-out errors of the other labels with a set and without it, and its predictions."""
     seen, rest = model.fold.seen, ~one.out & ~before
     rows: Rows = np.flatnonzero(rest)
     if len(rows) > MOST_LABELS:
-        rows = looked_at(seen.X, one.out, rest | one.out)
+        rows = sample_rows(seen.X, one.out, rest | one.out)
         rows = rows[rest[rows]]
     every = np.sort(np.concatenate([rows, np.flatnonzero(one.out)[:MOST_LABELS]]))
     own = len(rows) + int(one.out.sum()) == len(seen)
-    whole = model.fold if own else _begun(model, every)
-    less = _begun(model, rows)
+    whole = model.fold if own else _train_on(model, every)
+    less = _train_on(model, rows)
     kept = np.isin(every, rows)
     expected = mean_sd(less, model.scaling, seen.X[one.out])[0]
     return (
@@ -146,8 +143,8 @@ def _errors(model: Model, before: Mask, one: Found) -> tuple[float, float, tuple
     )
 
 
-def _begun(model: Model, rows: Rows) -> TrainedEnsemble:
-    """The fold of some of the labels alone, its experts settled by these."""
+def _train_on(model: Model, rows: Rows) -> TrainedEnsemble:
+    """The ensemble trained on some of the labels only, its experts selected with these."""
     fold, seen = model.fold, model.fold.seen
     parts = (seen.X[rows], seen.y[rows], seen.extra[rows])
     zero = scaled_data.label_zero(model.scaling)
@@ -155,7 +152,7 @@ def _begun(model: Model, rows: Rows) -> TrainedEnsemble:
 
 
 def _left_out_error(model: Model, fold: TrainedEnsemble, kept: Mask) -> float:
-    """Root mean square error of those of the labels that are kept, each left out."""
-    errors = model.scaling.means(fold.y) - left_out_means(fold, model.scaling)
+    """Leave-one-out root mean square error of the labels in `kept`."""
+    errors = model.scaling.means(fold.y) - leave_one_out_means(fold, model.scaling)
     counted = errors[kept[fold.right]]
     return float(np.sqrt((counted**2).mean())) if len(counted) else np.nan

@@ -1,28 +1,24 @@
-"""What the model believes one input does, or two together: predictions averaged over candidates.
+"""Effects of inputs (partial dependence), and which inputs matter.
 
-The input is set to each of some values in a sample of candidates, all else as it is there, and the
-predictions are averaged (partial dependence). The sd is averaged too: the sd of a mean of f is at
-the most that, so that a band drawn from it is wide enough.
+Partial dependence: the input is set to each of some values in a sample of candidates, all else
+unchanged, and the predictions are averaged. The sd is averaged too: the sd of a mean of f is at
+most that, so a band drawn from it is wide enough. An `EffectInput` is a column of the table: one
+input, or the inputs of all levels of a category.
 
-An `EffectInput` is a column of the table: one input, or the several that a category has become.
-
-Which inputs matter to a model, and how near rows are to one another by that.
-
-Expert m has lengthscales l_mi, one for each scaled input i (or the same for all): a step of l_mi
-along i changes the function about as much as it ever changes. So 1 / l_mi says how much i matters
-to m, and the weights w_m of the experts say whom to believe:
+Importance: expert m has lengthscales l_mi, one for each scaled input i (or the same for all); f
+changes about fully over a step of l_mi along i. So 1 / l_mi measures how much i matters to m, and
+experts count by their weights w_m:
 
     share of input i     sum_m w_m (1 / l_mi) / sum_j (1 / l_mj)
     distance             sqrt(sum_i (x_i - x'_i)^2 sum_m w_m / l_mi^2)
 
-What is near is relative: distances are told in units of the usual one, the median over candidates
-of the distance to the nearest label.
+Distances are reported in units of the usual one, the median over candidates of the distance to the
+nearest label.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 import numpy as np
 
@@ -33,19 +29,19 @@ from weal.model.model import Model
 from weal.tables.plan import TablePlan
 from weal.tables.plan_columns import PlanColumn
 
-EFFECT_LINE_POINTS = 61  # of a line
-MAX_EFFECT_VALUES = 12  # values: an input that has no more is shown at these
-# of the largest value to the smallest, from which a log scale may be in use
+EFFECT_LINE_POINTS = 61
+MAX_EFFECT_VALUES = 12  # an input with at most so many values is shown at these
+# ratio of the largest value to the smallest from which a log scale is considered
 MIN_LOG_AXIS_RATIO_OF_INPUT = 20.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EffectInput:
-    """Values that a column takes, and the inputs that they become."""
+    """Values of a column, and the inputs that encode them."""
 
     name: str
     kind: str  # number, flag, date, category
-    at: tuple[int, ...]  # inputs
+    positions: tuple[int, ...]  # of its inputs
     values: Array  # (G,)  as drawn; of a category 0, 1, 2, ...
     inputs: Array  # (G, k)
     names: tuple[str, ...] = ()  # of the values of a category
@@ -60,7 +56,7 @@ class EffectInput:
 
 
 def columns_of(names: Sequence[str], plan: TablePlan | None) -> dict[str, list[int]]:
-    """The inputs that each column has become."""
+    """Positions of the inputs of each column."""
     if plan is None:
         return {name: [n] for n, name in enumerate(names)}
     found: dict[str, list[int]] = {}
@@ -72,14 +68,14 @@ def columns_of(names: Sequence[str], plan: TablePlan | None) -> dict[str, list[i
     return found
 
 
-def axis_of(
-    given: Any,
+def make_effect_input(
+    given: str | int,
     X: Array,
     names: Sequence[str],
     plan: TablePlan | None,
     points: int = EFFECT_LINE_POINTS,
 ) -> EffectInput:
-    """The column of that name, or of that number, with values as candidates X (U, d) have them."""
+    """The column of that name or number, with the values of candidates X (U, d)."""
     columns = columns_of(names, plan)
     name = _column_name(given, columns)
     kinds: Mapping[str, PlanColumn] = {one.name: one for one in plan.columns} if plan else {}
@@ -97,14 +93,16 @@ def axis_of(
     return EffectInput(name, kind, at, x * scale, inputs, log=log, origin=origin)
 
 
-def effect(model: Model, X: Array, axis: EffectInput) -> tuple[Array, Array]:
+def partial_dependence(model: Model, X: Array, axis: EffectInput) -> tuple[Array, Array]:
     """Mean and sd (G,) of f, averaged over rows X (N, d), at each value of the axis."""
-    return _average_predictions(model, X, [(axis.at, row) for row in axis.inputs])
+    return _average_predictions(model, X, [(axis.positions, row) for row in axis.inputs])
 
 
-def surface(model: Model, X: Array, a: EffectInput, b: EffectInput) -> tuple[Array, Array]:
+def partial_dependence_of_two(
+    model: Model, X: Array, a: EffectInput, b: EffectInput
+) -> tuple[Array, Array]:
     """Mean and sd (G_b, G_a) of f at each pair of values of two axes."""
-    both = a.at + b.at
+    both = a.positions + b.positions
     cells = [(both, np.concatenate([one, other])) for other in b.inputs for one in a.inputs]
     mean, sd = _average_predictions(model, X, cells)
     shape = (len(b.values), len(a.values))
@@ -127,7 +125,7 @@ def _average_predictions(
     return means, sds
 
 
-def _column_name(given: Any, columns: Mapping[str, Any]) -> str:
+def _column_name(given: object, columns: Mapping[str, object]) -> str:
     if isinstance(given, int) and not isinstance(given, bool) and 0 <= given < len(columns):
         return list(columns)[given]
     if isinstance(given, str) and given in columns:
@@ -140,45 +138,46 @@ def _values(known: Array, points: int) -> tuple[Array, bool]:
     different = np.unique(known)
     if len(different) <= MAX_EFFECT_VALUES:
         return different, False
+    # A log scale if the median is nearer to the geometric than to the arithmetic mean.
     low, high, middle = float(known.min()), float(known.max()), float(np.median(known))
-    if low > 0.0 and high > MIN_LOG_AXIS_RATIO_OF_INPUT * low:  # by which mean the middle one is
+    if low > 0.0 and high > MIN_LOG_AXIS_RATIO_OF_INPUT * low:
         even, log = abs(middle - 0.5 * (low + high)), abs(np.log(middle / np.sqrt(low * high)))
         if log / np.log(high / low) < even / (high - low):
             return np.geomspace(low, high, points), True
     return np.linspace(low, high, points), False
 
 
-MIN_LENGTH_SCALE_RATIO = 1.1  # ratio of lengthscales from which inputs are told apart
-LEAST_WEIGHT = 0.05  # of the experts that do
+MIN_LENGTH_SCALE_RATIO = 1.1  # from which an expert distinguishes inputs
+LEAST_WEIGHT = 0.05  # of experts that distinguish inputs
 
 
 def length_scales(model: Model) -> Array:  # (M, d)
-    """Lengthscales of the experts, in scaled inputs; 1 for columns that came encoded."""
+    """Lengthscales of the experts, in scaled inputs; 1 for encoded columns."""
     d = model.n_features_in_
     if not model.dictionary_:
         return np.ones((len(model.weights_), d))
     return np.array([np.broadcast_to(k.length_scale, (d,)) for k in model.dictionary_])
 
 
-def shares(model: Model, names: Sequence[str]) -> dict[str, float]:
-    """How much each input matters, the most important first; they sum to 1."""
+def input_importance(model: Model, names: Sequence[str]) -> dict[str, float]:
+    """Importance of each input, the largest first; the sum is 1."""
     each = 1.0 / length_scales(model)
     share = model.weights_ @ (each / each.sum(axis=1, keepdims=True))
     order = np.argsort(-share, kind="stable").tolist()
     return {names[i]: float(share[i]) for i in order}
 
 
-def by_column(model: Model, columns: Mapping[str, Sequence[int]]) -> dict[str, float]:
-    """The same for columns that became several inputs, such as categories: their shares summed."""
-    every = shares(model, [str(n) for n in range(model.n_features_in_)])
+def column_importance(model: Model, columns: Mapping[str, Sequence[int]]) -> dict[str, float]:
+    """Importance of each column: the sum over its inputs."""
+    every = input_importance(model, [str(n) for n in range(model.n_features_in_)])
     summed = {name: sum(every[str(n)] for n in at) for name, at in columns.items()}
     return dict(sorted(summed.items(), key=lambda pair: -pair[1]))
 
 
-def told_apart(model: Model) -> bool:
-    """Whether the labels say anything about which inputs matter.
+def has_input_importance(model: Model) -> bool:
+    """Whether the labels show which inputs matter.
 
-    They do where experts whose lengthscales differ have some weight, or where there is one input.
+    They do if experts with unequal lengthscales have some weight, or if there is one input.
     """
     lengths = length_scales(model)
     differ = lengths.max(axis=1) > MIN_LENGTH_SCALE_RATIO * lengths.min(axis=1)
@@ -188,7 +187,7 @@ def told_apart(model: Model) -> bool:
 def distances(model: Model | None, pool: Array, X: Array, Y: Array) -> Array:  # (N, N')
     """Distances of rows X (N, d) and Y (N', d), both in the user's units.
 
-    While there is no model all inputs count the same, each in units of its sd in the pool (U, d).
+    Without a model all inputs count the same, each in units of its sd in the pool (U, d).
     """
     if model is not None:
         pull = np.sqrt(model.weights_ @ length_scales(model) ** -2.0)

@@ -49,11 +49,11 @@ from weal.core.scaling import Scaling
 from weal.diagnostics.explanation import sample
 from weal.diagnostics.leave_one_out import (
     LabelMixtures,
-    left_out_means,
+    averaged_labels,
+    leave_one_out_means,
     main_experts,
     rms,
     sequential_predictions,
-    some_labels,
 )
 from weal.learner.state import State
 from weal.model.model import Model, mean_sd
@@ -307,8 +307,8 @@ def _rows(fold: TrainedEnsemble, start: int, end: int) -> Rows:
 
 
 def _mark(fold: TrainedEnsemble, scale: Scaling, X: Array, y: Array) -> TrendPoint:
-    which = some_labels(len(y))
-    alone = left_out_means(fold, scale, which)
+    which = averaged_labels(len(y))
+    alone = leave_one_out_means(fold, scale, which)
     left_out, error = rms((y if which is None else y[which]) - alone, len(y))
     _, sd = mean_sd(fold, scale, X)
     return TrendPoint(len(y), left_out, root_mean_square(sd), kinds(fold), error)

@@ -1,8 +1,7 @@
-"""Why a candidate was asked: what was expected of it, whose choice it was, what is known nearby.
+"""Why a candidate was asked: its prediction, the acquisition function, and labels nearby.
 
-What was expected, scores and shares are those of the time when it was asked (`learner.events`).
-The neighbours are those labelled now, by the distance that the model of today sees
-(`effects`).
+Prediction, scores and shares are those at the time of the question (`learner.events`). Neighbours
+are the rows labelled now, by the distance of the present model (`effects`).
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -17,8 +16,8 @@ from weal.learner.state import State
 from weal.model.model import Model
 
 N_NEIGHBOURS = 3
-USUAL_SAMPLE = 1000  # candidates, at most, that say what is usual
-UNSURE_SD_RATIO = 1.25  # times the usual sd, from which the model is unsure
+USUAL_SAMPLE = 1000  # candidates for medians, at most
+UNSURE_SD_RATIO = 1.25  # times the usual sd from which the model is unsure
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +25,8 @@ class Neighbour:
     """A labelled candidate nearby."""
 
     id: Hashable
-    label: float  # mean of its labels, where there are several
-    distance: float  # 1: as far as candidates usually are from what is labelled
+    label: float  # mean of its labels, if there are several
+    distance: float  # 1: the usual distance of a candidate from the nearest label
     words: str
 
 
@@ -37,9 +36,9 @@ def sentences(
 ) -> list[str]:  # fmt: skip
     """Why a candidate was asked, in words.
 
-    `how` is "check" (drawn at random), "by hand" (somebody wanted it), "start" (before there was a
-    model) or "chosen", by functions with these shares; mean and sd are what was expected then,
-    `usual` the usual sd of candidates.
+    `how` is "check" (drawn at random), "by hand" (asked for by name), "start" (before the first
+    model) or "chosen", by functions with these shares; mean and sd are the prediction at that time,
+    `usual` the median sd of candidates.
     """
     known = [] if mean is None or sd is None else [_expectation_sentence(mean, sd, usual)]
     around = [_around(near)] if near else []
@@ -53,7 +52,7 @@ def sentences(
 
 
 def brief(how: str, near: Sequence[Neighbour], sd: float | None, usual: float | None) -> str:
-    """Why a candidate was asked, in a few words of its own.
+    """Why a candidate was asked, in one short sentence.
 
     >>> brief("chosen", [Neighbour("A-7", 302.0, 0.4, "close")], 30.0, 10.0)
     '3 times the usual uncertainty; closest measured: A-7 with 302 (close).'
@@ -93,7 +92,7 @@ def _around(near: Sequence[Neighbour]) -> str:
 def neighbours(
     state: State, model: Model | None, ids: Sequence[Hashable]
 ) -> list[tuple[Neighbour, ...]]:
-    """The nearest labelled candidates of each of these."""
+    """The nearest labelled candidates of each of these ids."""
     labels = {
         name: float(np.mean([label.y for label in several]))
         for name, several in state.labels.by_name.items()
@@ -122,7 +121,7 @@ def _rows(state: State, ids: Sequence[Hashable]) -> Array:
 
 
 def usual_sd(state: State, model: Model | None) -> float | None:
-    """The median sd of f over (some of) the candidates; None while there is no model."""
+    """The median sd of f over (a sample of) the candidates; None without a model."""
     if model is None:
         return None
     _, sd = model.predict(sample(state, USUAL_SAMPLE), return_std=True)

@@ -1,26 +1,22 @@
-"""Labels to look at again: those that the model takes to be wrong rather than right, and why.
+"""Labels that are probably wrong, and likely reasons: a factor, a swap, a unit.
 
-Whether a label is likelier wrong than right is the model's own judgement, made when its experts are
-settled (`model.outlier_probability_`), and what was expected of it comes with that (`outliers`):
-what is set aside there is named here. So are two labels of one batch that fit much better the other
-way round (`swaps`); these still count, unless they are set aside. Each comes with what the others
-make of it, the nearest labelled rows, and what would explain it:
+The model decides at expert selection whether a label is more likely wrong than right
+(`model.outlier_probability_`); those labels are set aside and reported here. Two labels of one
+batch that fit much better when exchanged are reported too; they still count unless they are set
+aside. Each suspect comes with the prediction from the other labels, the nearest labelled rows, and
+a possible explanation:
 
-    a factor    label times or over 10, 100 or 1000 is within FITS sds of what the others expect
-    a swap      the labels are much likelier with it and another of its batch exchanged
-    a unit      most labels of one call are off by about the same factor, whatever that is
+    a factor    label times or over 10, 100 or 1000 is within FITTING_SDS sds of the prediction
+    a swap      the labels are much more likely with this and another of its batch exchanged
+    a unit      most labels of one call are off by about the same factor, whatever its value
 
-Labels that look wrong: of each, what the others believed let expect, and how likely it is wrong.
+Labels in the model are left out in closed form (`leave_one_out`); labels set aside are predicted by
+the model, which was trained without them.
 
-Those folded in are left out of the others in closed form (`leave_one_out`); those set aside are
-predicted by the model, which has not seen them.
-
-Labels that may have been exchanged: pairs of one batch that fit better the other way round.
-
-Every pair of labels that came together is weighed by what the model knows of all others
-(`core.extensions.outliers.slips_and_swaps`). A pair is named where that is likelier by more than
-SWAP_CHARGE nats and the log of how many others either may have been exchanged with; the best first,
-each label once.
+Every pair of labels of one batch is tested for a swap, given all other labels
+(`core.extensions.outliers.slips_and_swaps`). A pair is reported if a swap is more likely by the
+penalty SWAP_PENALTY_NATS and the log of the number of possible partners; the best pairs first, each
+label once.
 """
 
 import re
@@ -35,7 +31,7 @@ from weal.core.extensions.outliers.inclusion import InclusionState, include_all
 from weal.core.extensions.outliers.slips_and_swaps import Pairs, gains
 from weal.core.paper.exact_gp import LEAST_RATIO
 from weal.diagnostics.explanation import Neighbour, neighbours
-from weal.diagnostics.leave_one_out import LeaveOneOut, left_out, without_each
+from weal.diagnostics.leave_one_out import LeaveOneOut, leave_one_out, leave_one_out_mixtures
 from weal.learner.state import State
 from weal.model.model import Model, summary
 from weal.model.training import TrainedEnsemble
@@ -49,16 +45,16 @@ class OutlierProbabilities:
     """Labels in the order told, in the user's units."""
 
     probability: Array  # (n,)  of being wrong
-    expected: Array  # (n,)  what the others let expect of f
-    sd: Array  # (n,)  of a label there: half of the interval that holds it with one sd's chance
+    expected: Array  # (n,)  mean of f given the other labels
+    sd: Array  # (n,)  of a label there: half of its 68 % interval
     log_odds: Array  # (n,)  of being wrong
 
 
-def beside_others(model: Model, level: float) -> LeaveOneOut:
-    """What the labels believed let expect of each label told, with intervals for it."""
+def predictions_by_others(model: Model, level: float) -> LeaveOneOut:
+    """Predictions of every label, with intervals, from the other labels in the model."""
     fold, right, scale = model.fold, model.fold.right, model.scaling
     found = np.empty((4, len(right)))
-    alone = left_out(fold, scale, level)
+    alone = leave_one_out(fold, scale, level)
     found[:, right] = alone.mean, alone.sd, alone.low, alone.high
     if not right.all():
         found[:, ~right] = summary(fold, scale, fold.seen.X[~right], level)
@@ -66,12 +62,12 @@ def beside_others(model: Model, level: float) -> LeaveOneOut:
 
 
 def outlier_probabilities(model: Model) -> OutlierProbabilities:
-    """What the labels believed say of each label told to a model."""
+    """Outlier probability and prediction of every label told to a model."""
     fold, right = model.fold, model.fold.right
     expected, sd = np.empty((2, len(right)))
-    alone = without_each(fold)
+    alone = leave_one_out_mixtures(fold)
     own = np.maximum(fold.ensemble.noise, LEAST_RATIO)[:, None]
-    alone = replace(alone, s=alone.v + own)  # as a label without noise of its own
+    alone = replace(alone, s=alone.v + own)  # as for a label without a noise of its own
     low, high = alone.interval(model.scaling, WITHIN_ONE_SD)
     expected[right], sd[right] = alone.moments(model.scaling)[0], 0.5 * (high - low)
     if not right.all():
@@ -84,19 +80,19 @@ def outlier_probabilities(model: Model) -> OutlierProbabilities:
     return OutlierProbabilities(probability, expected, sd, log_odds)
 
 
-MAX_LABELS_COMPARED = 400  # the latest: of these pairs are looked at
-MAX_BATCH_LABELS = 200  # labels of one batch; in larger ones any label has its like
+MAX_LABELS_COMPARED = 400  # the latest labels, which are tested for swaps
+MAX_BATCH_LABELS = 200  # larger batches have similar labels for any label
 
 
 def find_swaps(model: Model, together: Sequence[Hashable | None]) -> dict[int, int]:
-    """Labels (by number, as told) that may have been exchanged; `together` says which came so."""
+    """Positions of labels that may have been swapped; `together` has the batch of each label."""
     fold = model.fold
     first = max(len(together) - MAX_LABELS_COMPARED, 0)
     pairs, mates = _pairs(together[first:])
     if not fold.setting.doubting or not len(pairs):
         return {}
     pairs = pairs[(fold.seen.sure[first:][pairs] == 0.0).all(axis=1)]
-    now, slab = _stand(fold, first)
+    now, slab = _inclusion_state(fold, first)
     gain = gains(now, slab, pairs)
     doubted = now.wrong[pairs].any(axis=1)
     over = (
@@ -113,7 +109,7 @@ def find_swaps(model: Model, together: Sequence[Hashable | None]) -> dict[int, i
 
 
 def _pairs(together: Sequence[Hashable | None]) -> tuple[Pairs, Array]:
-    """Pairs (P, 2) of labels that came together, and with how many others each came (t,)."""
+    """Pairs (P, 2) of labels of one batch, and the number of partners of each label (t,)."""
     whole: dict[Hashable, list[int]] = {}
     for n, batch in enumerate(together):
         if batch is not None:
@@ -126,7 +122,7 @@ def _pairs(together: Sequence[Hashable | None]) -> tuple[Pairs, Array]:
     return np.array(pairs, dtype=np.intp).reshape(len(pairs), 2), mates
 
 
-def _stand(fold: TrainedEnsemble, first: int) -> tuple[InclusionState, Array]:
+def _inclusion_state(fold: TrainedEnsemble, first: int) -> tuple[InclusionState, Array]:
     """What experts make of the labels from the first on, and what doubted ones count as (t,)."""
     ens, seen = fold.ensemble, fold.seen
     y, extra = fold.bend.labels(seen.y[first:]), seen.extra[first:]
@@ -144,7 +140,7 @@ def _stand(fold: TrainedEnsemble, first: int) -> tuple[InclusionState, Array]:
     return now, slab.log_prior(y) - slab.charge(y) + 0.5 * float(np.log(variance))
 
 
-MIN_OUTLIER_PROBABILITY = 0.5  # probability of being wrong from which a label is named
+MIN_OUTLIER_PROBABILITY = 0.5  # from which a label is reported
 FACTORS = (10.0, 100.0, 1000.0)
 FITTING_SDS = 2.5  # sds within which a label is as the others expect it
 # labels of one call that are off by the same factor, and their share
@@ -154,7 +150,7 @@ SAME_FACTOR = 0.15  # spread of the logarithms of their factors
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A label that is likely wrong and left aside, or likely in the wrong place."""
+    """A label that is probably wrong and set aside, or probably swapped."""
 
     id: Hashable
     label: float
@@ -162,19 +158,19 @@ class Suspect:
     sd: float  # of a label there
     probability: float  # of being wrong
     near: tuple[Neighbour, ...]
-    factor: float | None = None  # the label over what it would have to be: 10, 0.01, ..
+    factor: float | None = None  # the label over its likely value: 10, 0.01, ..
     swap: Hashable | None = None  # the row whose label this may be
-    counted: bool = False  # in error estimates: until experts are settled anew, or where it is kept
-    aside: bool = True  # likelier wrong than right, or left out meanwhile; a pair may still count
+    counted: bool = False  # in error estimates: until the next selection, or if kept
+    aside: bool = True  # more likely wrong than right, or left out; a pair may still count
 
     @property
     def surprise(self) -> float:
-        """How far it is from what the others expect, in sds."""
+        """Distance of the label from its prediction, in sds."""
         return abs(self.label - self.expected) / self.sd if self.sd > 0.0 else np.inf
 
     @property
     def words(self) -> str:
-        """All of it in one line."""
+        """The suspect in one line."""
         made = plus_minus(self.expected, self.sd)
         said = f"{self.id}: {number(self.label, 6)}, but the others make it {made}"
         near = [f"{one.id} {number(one.label)}" for one in self.near]
@@ -190,28 +186,28 @@ class Suspect:
 
 @dataclass(frozen=True, slots=True)
 class OtherUnit:
-    """Labels of one call that look as if they were in another unit."""
+    """Labels of one call that are probably in another unit."""
 
     batch: Hashable
     ids: tuple[Hashable, ...]
-    factor: float  # labels over what was expected
+    factor: float  # labels over their predictions
 
     @property
     def words(self) -> str:
-        """All of it in one line."""
+        """The labels in one line."""
         large = self.factor > 1.0
         times = number(self.factor if large else 1.0 / self.factor, 2)
         way = "large" if large else "small"
-        told = re.sub(r"\.[0-9]+", "", str(self.batch))  # of its time, the seconds will do
+        told = re.sub(r"\.[0-9]+", "", str(self.batch))  # without fractions of seconds
         return f"{len(self.ids)} labels told {told} are about {times} times too {way}: a unit?"
 
 
 def suspects(
     state: State, model: Model, batches: Mapping[Hashable, Hashable] | None = None
 ) -> list[Suspect]:
-    """The labels that are taken to be wrong or exchanged, the most surprising first.
+    """The labels that are probably wrong or swapped, the most surprising first.
 
-    `weal.learner.choosing` says for each id with which others it came.
+    `batches` has the batch of each id.
     """
     told = list(state.labels)
     names = [label.name for label in told]
@@ -238,7 +234,7 @@ def suspects(
 
 
 def other_units(found: Sequence[Suspect], calls: Mapping[Hashable, Hashable]) -> list[OtherUnit]:
-    """Calls of `tell` most of whose labels are off by one factor; `calls` by id."""
+    """Calls of `tell` with most labels off by one factor; `calls` has the call of each id."""
     units = []
     for call in dict.fromkeys(calls.get(one.id) for one in found):
         off = [one for one in found if calls.get(one.id) == call and one.expected * one.label > 0.0]
@@ -253,7 +249,7 @@ def other_units(found: Sequence[Suspect], calls: Mapping[Hashable, Hashable]) ->
 
 
 def _factor(one: Suspect) -> float | None:
-    """The factor that would explain the label best, if one does."""
+    """The factor that explains the label best, or None."""
     ways = [way for factor in FACTORS for way in (factor, 1.0 / factor)]
     off = {way: abs(one.label / way - one.expected) / one.sd for way in ways if one.sd > 0.0}
     best = min(off, key=lambda way: off[way], default=None)

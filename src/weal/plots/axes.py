@@ -23,7 +23,7 @@ from weal.diagnostics import effects
 from weal.diagnostics.error_trend import Trend, error_trend, expected_over
 from weal.diagnostics.explanation import sample
 from weal.diagnostics.leave_one_out import baseline
-from weal.diagnostics.suspects import beside_others
+from weal.diagnostics.suspects import predictions_by_others
 from weal.errors import WealError
 from weal.files import check_files, write_files
 from weal.learner.posterior_cache import PosteriorCache
@@ -133,7 +133,10 @@ class Plots:
         """Labels beside what was expected of them, with the ids of those farthest out."""
         view = self._view()
         model = view.model
-        y, alone = model.scaling.means(model.fold.seen.y), beside_others(model, INTERVAL_LEVEL)
+        y, alone = (
+            model.scaling.means(model.fold.seen.y),
+            predictions_by_others(model, INTERVAL_LEVEL),
+        )
         shown: dict[str, Any] = {"target": view.target, "ids": view.label_ids}
         with paper(ax):
             return learner_figures.draw_predicted(
@@ -151,8 +154,8 @@ class Plots:
         view = self._view()
         columns = effects.columns_of(view.names, view.plan)
         shares, known = (
-            effects.by_column(view.model, columns),
-            effects.told_apart(view.model),
+            effects.column_importance(view.model, columns),
+            effects.has_input_importance(view.model),
         )
         with paper(ax):
             return learner_figures.inputs(shares, known, ax)
@@ -161,7 +164,7 @@ class Plots:
         """What one input does, averaged over candidates, with its band; by name or number."""
         view = self._view()
         axis = _axis(view, name)
-        mean, sd = effects.effect(view.model, _sample(view, MAX_AVERAGED_ROWS), axis)
+        mean, sd = effects.partial_dependence(view.model, _sample(view, MAX_AVERAGED_ROWS), axis)
         with paper(ax):
             return effect_figures.effect(
                 axis, mean, sd, _values_at_labels(view, axis), target=view.target, ax=ax
@@ -173,7 +176,7 @@ class Plots:
         a, b = (_axis(view, name, MAP_POINTS) for name in (first, second))
         if a.name == b.name:
             raise ValueError(f"a map is over two inputs; got {a.name!r} twice")
-        mean, _ = effects.surface(view.model, _sample(view, AVERAGED_MAP), a, b)
+        mean, _ = effects.partial_dependence_of_two(view.model, _sample(view, AVERAGED_MAP), a, b)
         pool = view.state.candidates
         rows = [pool.x(name) for name in view.state.asked]
         out = np.array(rows).reshape(len(rows), pool.n_inputs)
@@ -212,7 +215,7 @@ def _axis(
     view: PlotData, name: str | int, points: int = effects.EFFECT_LINE_POINTS
 ) -> effects.EffectInput:
     _, X = view.state.candidates.sample(view.state.settings.seed)
-    return effects.axis_of(name, X, view.names, view.plan, points)
+    return effects.make_effect_input(name, X, view.names, view.plan, points)
 
 
 def _sample(view: PlotData, n: int) -> Array:
@@ -233,11 +236,11 @@ def _pairs(a: effects.EffectInput, b: effects.EffectInput, X: Array) -> Array:  
 
 
 def _draw_values(axis: effects.EffectInput, X: Array) -> Array:  # (N,)
-    part = X[:, list(axis.at)]
+    part = X[:, list(axis.positions)]
     if axis.kind == "category":
         known = part.any(axis=1)
         return np.where(known, part.argmax(axis=1), np.nan)
-    missing = part[:, 1] == 1.0 if len(axis.at) > 1 else np.zeros(len(X), dtype=bool)
+    missing = part[:, 1] == 1.0 if len(axis.positions) > 1 else np.zeros(len(X), dtype=bool)
     scale = axis.values[-1] / axis.inputs[-1, 0] if axis.inputs[-1, 0] else 1.0
     return np.where(missing, np.nan, part[:, 0] * scale)
 

@@ -28,10 +28,15 @@ from weal.campaign.session import Session
 from weal.campaign.suggestions import explain
 from weal.core.arrays import Array, root_mean_square
 from weal.core.constants import INTERVAL_LEVEL
-from weal.diagnostics.effects import EffectInput, axis_of, effect, surface
+from weal.diagnostics.effects import (
+    EffectInput,
+    make_effect_input,
+    partial_dependence,
+    partial_dependence_of_two,
+)
 from weal.diagnostics.explanation import neighbours, sample
 from weal.diagnostics.leave_one_out import baseline
-from weal.diagnostics.suspects import beside_others
+from weal.diagnostics.suspects import predictions_by_others
 from weal.progress import Progress
 from weal.web import candidate_search, table_jobs
 from weal.web.job_context import (
@@ -64,7 +69,7 @@ def predicted_against_measured(
     found: MeasuredJson = {"points": [], "n": 0, "baseline": None, "explained": None}
     if session.state.fitted:
         model = session.model
-        alone, right = beside_others(model, INTERVAL_LEVEL), model.fold.right
+        alone, right = predictions_by_others(model, INTERVAL_LEVEL), model.fold.right
         y = model.scaling.means(model.fold.seen.y)
         names = [label.name for label in session.state.labels.told]
         rows = np.unique(np.linspace(0, len(y) - 1, min(len(y), MAX_POINTS)).astype(int)).tolist()
@@ -164,7 +169,7 @@ def effect_of(context: JobContext, arguments: Arguments, progress: Progress) -> 
         _axis(session, arguments["input"], EFFECT_VALUES),
         _sample(session, EFFECT_CANDIDATES),
     )
-    mean, sd = effect(session.model, over, axis)
+    mean, sd = partial_dependence(session.model, over, axis)
     return {**_axis_to_json(axis), "mean": mean.tolist(), "sd": sd.tolist(), "over": len(over)}
 
 
@@ -175,7 +180,7 @@ def map_of(context: JobContext, arguments: Arguments, progress: Progress) -> Map
         return None
     one, other = (_axis(session, name, MAP_VALUES) for name in (arguments["x"], arguments["y"]))
     over = _sample(session, MAP_CANDIDATES)
-    mean, _ = surface(session.model, over, one, other)
+    mean, _ = partial_dependence_of_two(session.model, over, one, other)
     return {"x": _axis_to_json(one), "y": _axis_to_json(other), "mean": mean.tolist(),
             "over": len(over), "points": _labelled_points(session, one, other)}  # fmt: skip
 
@@ -183,7 +188,7 @@ def map_of(context: JobContext, arguments: Arguments, progress: Progress) -> Map
 def _axis(session: Session, name: str, values: int) -> EffectInput:
     plan = session.pool.plan
     _, X = session.state.candidates.sample(session.state.settings.seed)
-    return axis_of(name, X, plan.names, plan, values)
+    return make_effect_input(name, X, plan.names, plan, values)
 
 
 def _sample(session: Session, size: int) -> Array:
@@ -206,7 +211,9 @@ def _labelled_points(
     X = candidates.inputs(names)
     scales = {column.name: column.scale for column in session.pool.plan.columns}
     where = [
-        X[:, axis.at].argmax(axis=1) if axis.names else X[:, axis.at[0]] * scales[axis.name]
+        X[:, axis.positions].argmax(axis=1)
+        if axis.names
+        else X[:, axis.positions[0]] * scales[axis.name]
         for axis in axes
     ]
     return [(name, float(x), float(y), _mean_label(labels[name]))
