@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from learning import KERNELS, OUTSIDE, POOL, Y, a_learner, everything, measure, model, teach
 from weal import ActiveLearner, EnsembleGPRegressor
-from weal.core.extensions.more_acquisitions import ACQUISITIONS
+from weal.core.extensions.acquisition_registry import ACQUISITIONS
 from weal.core.paper import acquisition as ours
 from weal.core.paper import ensemble
 

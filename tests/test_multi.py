@@ -17,7 +17,7 @@ from learning import (
     teach,
 )
 from weal import ActiveLearner, EnsembleGPRegressor, Kernel
-from weal.core.extensions.more_acquisitions import ACQUISITIONS
+from weal.core.extensions.acquisition_registry import ACQUISITIONS
 from weal.core.paper import ensemble
 from weal.core.paper.acquisition import PAPER
 

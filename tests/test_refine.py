@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 import weal
 from learning import POOL, a_learner, measure
 from weal import ActiveLearner
-from weal.core.extensions.more_acquisitions import ACQUISITIONS, AMOUNTS, is_amount
+from weal.core.extensions.acquisition_registry import ACQUISITIONS, is_amount
 from weal.core.paper.acquisition import wvar
 from weal.learner.pools.protocol import ScorePass
 
@@ -169,7 +169,7 @@ def test_what_is_no_amount_of_variance_refuses_a_cost():
         ):
             a_learner(name, cost=lambda x: 1.0)
     amounts = {name for name, function in ACQUISITIONS.items() if is_amount(function)}
-    assert {"wvar", "qbc", "gpm-var", "ivr"} <= amounts <= set(AMOUNTS)
+    assert amounts == {"wvar", "qbc", "gpm-var", "ivr", "mvr", "mvr-var", "mvr-var-igs"}
 
     def own(belief):
         return wvar(belief)

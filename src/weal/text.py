@@ -21,6 +21,8 @@ REASONS = {
     "bald": "its label would tell the experts apart",
     "igs": "it is far from what was measured, in inputs and in value",
     "random": "drawn at random",
+    "ucb": "its value may be large",
+    "straddle": "it may lie on either side of the level",
 }
 START = "Fills the space before there is a model."
 BY_HAND = "Asked for by name."
@@ -101,7 +103,7 @@ def reasons(shares: Mapping[str, float], most: int = 3, least: float = 0.1) -> s
 
 
 def _reason(name: str, share: float, among: int) -> str:
-    why = REASONS.get(name, "a score of your own")
+    why = REASONS.get(name.partition("(")[0], "a score of your own")
     return f"{why} ({name} {percent(share)})" if among > 1 else f"{why} ({name})"
 
 

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from reference.cases import frozen
 from reference.pools import M, Told, world
+from weal.core.extensions.acquisition_registry import ACQUISITIONS
 from weal.core.extensions.expert_pruning import (
     MAX_SCORE_ERROR,
     ReachableMoments,
     reachable_moments,
     select_experts_to_keep,
 )
-from weal.core.extensions.more_acquisitions import ACQUISITIONS
 from weal.core.paper.acquisition import NEGLIGIBLE_WEIGHT, VAR_FLOOR
 from weal.learner.pools.protocol import ScorePass
 from weal.learner.pools.score_pass import belief_of

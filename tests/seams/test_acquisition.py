@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 from reference import scores
 from reference.beliefs import belief, beliefs
 from reference.cases import frozen
-from weal.core.extensions.more_acquisitions import (
+from weal.core.extensions.acquisition_registry import (
     ACQUISITIONS,
-    igs,
     is_pointwise,
-    ivr,
     needs_reduction,
     needs_targets,
 )
+from weal.core.extensions.more_acquisitions import igs, ivr
 from weal.core.extensions.variance_reduction import TargetBelief
 from weal.core.paper.acquisition import (
     NEGLIGIBLE_WEIGHT,

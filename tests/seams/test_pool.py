@@ -11,7 +11,7 @@ import pytest
 
 from reference.cases import frozen
 from reference.pools import M, Told, lower_limits, world
-from weal.core.extensions.more_acquisitions import ACQUISITIONS
+from weal.core.extensions.acquisition_registry import ACQUISITIONS
 from weal.core.paper.acquisition import NEGLIGIBLE_WEIGHT, Belief
 from weal.core.scaling import Scaling
 from weal.core.tie_breaking import best as best_of_all

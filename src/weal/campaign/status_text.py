@@ -198,7 +198,8 @@ def _model(beliefs: "ModelStatus", chosen: int) -> list[str]:
         by = [f"{name} {percent(w)}" for name, w in weighed if w >= MIN_EXPERT_WEIGHT_SHOWN]
         found.append(f"  rows chosen by {', '.join(by)}")
         if weighed[0][1] > CLEAR_WEIGHT_RATIO / len(weighed):
-            found.append(f"                 mostly: {REASONS.get(weighed[0][0], 'your own score')}")
+            why = REASONS.get(weighed[0][0].partition("(")[0], "your own score")
+            found.append(f"                 mostly: {why}")
     return found
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from weal.core.arrays import Array
-from weal.core.extensions.more_acquisitions import is_ours
+from weal.core.extensions.acquisition_registry import is_registered
 from weal.errors import UnreadableFile
 from weal.formats import archive, candidates_file, model_file
 from weal.formats.codec import (
@@ -54,7 +54,7 @@ def save(state: State, memory: int, path: str | os.PathLike[str]) -> None:
         "pool": pool,
         "acquisition": list(settings.functions),
         "auto": DEFAULT_ACQUISITION,  # what it stood for: files without this have an earlier one
-        "own": [name for name, f in settings.functions.items() if not is_ours(name, f)],
+        "own": [name for name, f in settings.functions.items() if not is_registered(name, f)],
         **{name: getattr(settings, name) for name in _SETTINGS},
         "memory": memory,
         "label_ids": [id_to_json(label.name) for label in state.labels],

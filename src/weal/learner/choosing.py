@@ -91,7 +91,7 @@ def _scores(state: State, outlook: PendingPosterior, free: Free, step: int) -> P
     key, functions = (state.settings.seed, step), state.settings.functions
     pool = state.candidates
     asked = ScorePass(outlook.ens, functions, outlook.X, outlook.y, key, free, pool.ids, pool.cost)
-    asked = replace(asked, targets=outlook.targets, order=outlook.order)
+    asked = replace(asked, targets=outlook.targets, order=outlook.order, units=outlook.units)
     return outlook.pool.scored(asked)
 
 

@@ -10,7 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from weal.core.extensions.more_acquisitions import ACQUISITIONS, is_amount
+from weal.core.extensions.acquisition_registry import (
+    ACQUISITIONS,
+    acquisition_names,
+    find_acquisition,
+    is_amount,
+)
 from weal.core.paper.acquisition import PAPER, Acquisition
 from weal.core.paper.adaptive_acquisition import SCALINGS
 from weal.learner.candidates import Candidates
@@ -64,12 +69,13 @@ def _one(acquisition: str | Acquisition) -> tuple[str, Acquisition]:
         ours = [name for name, function in ACQUISITIONS.items() if function is acquisition]
         name = ours[0] if ours else getattr(acquisition, "__name__", repr(acquisition))
         return str(name), acquisition
-    if acquisition not in ACQUISITIONS:
+    try:
+        return find_acquisition(acquisition)
+    except ValueError as error:
         raise ValueError(
-            f"unknown acquisition {acquisition!r}; there are "
-            f"{', '.join([*ACQUISITIONS, *ACQUISITION_GROUPS])}, or give a function of your own"
-        )
-    return acquisition, ACQUISITIONS[acquisition]
+            f"{error}; there are {', '.join([*acquisition_names(), *ACQUISITION_GROUPS])}, or give "
+            "a function of your own"
+        ) from None
 
 
 def settings_of(

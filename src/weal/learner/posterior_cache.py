@@ -188,9 +188,10 @@ class PosteriorCache:
 
     def now(self, state: State) -> PendingPosterior:
         """Ensemble and pool of a state that has a model."""
-        pool, fold = self._pool(state), self.model(state).fold
+        pool, model = self._pool(state), self.model(state)
+        fold, units = model.fold, (model.scaling, model.fold.bend)
         y = fold.bend.labels(fold.y)
-        outlook = PendingPosterior(fold.ensemble, fold.embedding, pool, fold.X, y)
+        outlook = PendingPosterior(fold.ensemble, fold.embedding, pool, fold.X, y, units=units)
         if not state.settings.needs_targets:
             return outlook
         targets, order = self._targets(state)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.core.arrays import Array
-from weal.core.extensions.more_acquisitions import needs_reduction, needs_targets
+from weal.core.extensions.acquisition_registry import needs_reduction, needs_targets
 from weal.core.paper.acquisition import Acquisition
 from weal.core.scaling import Scaling
 from weal.errors import Exhausted

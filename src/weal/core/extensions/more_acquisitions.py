@@ -1,7 +1,5 @@
-"""Acquisition functions beyond the paper's five (`paper.acquisition`), and the table of all by
-name.
+"""Acquisition functions beyond the paper's five (`paper.acquisition`).
 
-    random    a number for each candidate, from the key of the step
     ivr       sum_m w_m r_m, with r_m(x) the fall of the variance of expert m, averaged over the
               reference points, that a label would bring: sig2 q / (v + lam), q the mean squared
               covariance of x with them. [2] Cohn: Neural network exploration using optimal
@@ -21,6 +19,10 @@ name.
               helps where the model is wrong about itself.
     igs       min_i |x - x_i| |mean(x) - y_i| over the labels i: far in input and in output.
               [4] Wu, Lin, Huang: Active learning for regression using greedy sampling, 2019.
+    ucb(b)    mean + b sd of the mixture: rows that are large, or may be.
+    straddle(h)  1.96 sd - |mean - h|, for a level h in the user's units: rows that may lie on
+              either side of h. [5] Bryan et al.: Active learning for identifying function threshold
+              boundaries, 2005.
 
 A user's own function takes the same `Belief` and returns one score for each candidate.
 """
@@ -38,18 +40,15 @@ from weal.core.paper.acquisition import (
     VAR_FLOOR,
     Acquisition,
     Belief,
-    gpm_ent,
     gpm_var,
     non_negligible,
-    qbc,
-    random,
-    went,
-    wvar,
+    score_traits,
 )
 
 IGS_BLOCK_DISTANCES = 1 << 16  # of `igs`, at a time, that they stay in the processor's cache
 
 
+@score_traits(pointwise=True, amount=True, needs_reduction=True)
 def ivr(belief: Belief) -> Array:
     """Expected fall of the variance over the reference points."""
     if belief.reduction is None:
@@ -59,6 +58,7 @@ def ivr(belief: Belief) -> Array:
     return belief.w @ belief.reduction
 
 
+@score_traits(pointwise=True, amount=True, needs_targets=True)
 def mvr(belief: Belief) -> Array:
     """Expected fall of the variance of the mixture over the targets."""
     if belief.toward is None:
@@ -69,16 +69,19 @@ def mvr(belief: Belief) -> Array:
     return expected_variance_reduction(w / w.sum(), belief.mu[which], s, belief.toward)
 
 
+@score_traits(pointwise=True, amount=True, needs_targets=True)
 def mvr_var(belief: Belief) -> Array:
     """Geometric mean of `mvr` and `gpm-var`."""
     return np.sqrt(mvr(belief)) * np.sqrt(gpm_var(belief))
 
 
+@score_traits(pointwise=True, amount=True, needs_targets=True)
 def mvr_var_igs(belief: Belief) -> Array:
     """`mvr-var` times the root of `igs`: the one that asks by default."""
     return mvr_var(belief) * np.sqrt(igs(belief))
 
 
+@score_traits(pointwise=True)
 def bald(belief: Belief) -> Array:
     """Information of the label about f and about the experts; never negative."""
     w, mu, var = non_negligible(belief)
@@ -87,6 +90,7 @@ def bald(belief: Belief) -> Array:
     return w @ (about_f + _divergences(w, mu, np.sqrt(var + noise)))
 
 
+@score_traits(pointwise=True)
 def igs(belief: Belief) -> Array:
     """Distance to the nearest label in input times output."""
     if not len(belief.y_labelled):
@@ -101,6 +105,26 @@ def igs(belief: Belief) -> Array:
     return scores
 
 
+def ucb(b: float = 2.0) -> Acquisition:
+    """The upper confidence bound, mean + b sd of the mixture."""
+
+    @score_traits(pointwise=True)
+    def score(belief: Belief) -> Array:
+        return belief.mean + b * np.sqrt(gpm_var(belief))
+
+    return score
+
+
+def straddle(h: float) -> Acquisition:
+    """1.96 sd - |mean - h| for a level h in the user's units."""
+
+    @score_traits(pointwise=True)
+    def score(belief: Belief) -> Array:
+        return 1.96 * np.sqrt(gpm_var(belief)) - np.abs(belief.mean - belief.scaled(h))
+
+    return score
+
+
 def _divergences(w: Array, mu: Array, sd: Array) -> Array:
     """KL(p_m || sum_m' w_m' p_m') (M, N) of normal components, by quadrature."""
     out = np.empty_like(mu)
@@ -112,58 +136,3 @@ def _divergences(w: Array, mu: Array, sd: Array) -> Array:
         ratio = wider * np.exp(0.5 * (HERMITE_NODES[:, None] ** 2 - gap * gap))
         out[m] = -(HERMITE_WEIGHTS @ np.log(np.tensordot(w, ratio, axes=1)))
     return np.clip(out, 0.0, -np.log(w)[:, None])
-
-
-ACQUISITIONS: dict[str, Acquisition] = {
-    "random": random,
-    "wvar": wvar,
-    "went": went,
-    "qbc": qbc,
-    "gpm-var": gpm_var,
-    "gpm-ent": gpm_ent,
-    "ivr": ivr,
-    "mvr": mvr,
-    "mvr-var": mvr_var,
-    "mvr-var-igs": mvr_var_igs,
-    "bald": bald,
-    "igs": igs,
-}
-
-
-def needs_reduction(acquisition: Acquisition) -> bool:
-    """Whether the score reads `Belief.reduction`, which costs a second column for each label."""
-    return acquisition is ivr or bool(getattr(acquisition, "needs_reduction", False))
-
-
-def needs_targets(acquisition: Acquisition) -> bool:
-    """Whether the score reads `Belief.toward`: covariances with the targets."""
-    ours = acquisition in (mvr, mvr_var, mvr_var_igs)
-    return ours or bool(getattr(acquisition, "needs_targets", False))
-
-
-def is_ours(name: str, acquisition: Acquisition) -> bool:
-    """Whether this is our function of that name, and not a user's that is called the same."""
-    return ACQUISITIONS.get(name) is acquisition
-
-
-def is_pointwise(acquisition: Acquisition) -> bool:
-    """Whether the score of a candidate depends on no other, so that it may be given blocks.
-
-    Ours do, but for `random`; a function of the user's own says so with `pointwise`.
-    """
-    ours = acquisition in ACQUISITIONS.values() and acquisition is not random
-    return ours or bool(getattr(acquisition, "pointwise", False))
-
-
-# Variances, what they fall by, and products with these; what a label costs may divide them.
-AMOUNTS = ("wvar", "qbc", "gpm-var", "ivr", "mvr", "mvr-var", "mvr-var-igs")
-
-
-def is_amount(acquisition: Acquisition) -> bool:
-    """Whether the score is an amount of variance.
-
-    Entropies, informations and distances are none; a function of the user's own says that it is
-    one with `amount`.
-    """
-    ours = any(ACQUISITIONS.get(name) is acquisition for name in AMOUNTS)
-    return ours or bool(getattr(acquisition, "amount", False))

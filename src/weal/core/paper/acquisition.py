@@ -16,7 +16,7 @@ the same `Belief` and returns one score for each candidate.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
@@ -39,6 +39,13 @@ HERMITE_NODES, HERMITE_WEIGHTS = np.polynomial.hermite_e.hermegauss(24)
 HERMITE_WEIGHTS = HERMITE_WEIGHTS / HERMITE_WEIGHTS.sum()
 
 
+class LabelUnits(Protocol):
+    """A change of the units of labels: the scaling, or the warp."""
+
+    def labels(self, y: Array) -> Array:
+        """Labels (N,) in the new units."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Belief:
     """What is believed of N candidates, in scaled units; what a score may look at."""
@@ -52,45 +59,87 @@ class Belief:
     y_labelled: Array  # (t,)    their labels
     key: tuple[int, int]  # (seed, step): all that is random comes from it
     reduction: Array | None = None  # (M, N)  r_m of `ivr`; kept only for who needs it
-    toward: "TargetBelief | None" = (
-        None  # beliefs on the targets of `mvr`; made only for who needs them
-    )
+    # Beliefs on the target points of `mvr`; made only for scores that need them.
+    toward: "TargetBelief | None" = None
+    # What turns labels in the user's units into those of `y_labelled`, in this order.
+    units: "tuple[LabelUnits, ...]" = ()
 
     @property
     def mean(self) -> Array:  # (N,)
         """Mean of the mixture [1, eq:QBC_mean]."""
         return self.w @ self.mu
 
+    def scaled(self, value: float) -> float:
+        """A value in the user's units, in the units of `mu` and `y_labelled`.
+
+        It goes through the scaling and the warp of the labels, so that a threshold such as 90.0
+        can be compared with `mu`. ValueError where the belief was made without units.
+        """
+        if not self.units:
+            raise ValueError("this belief has no units: it was not made for a learner's labels")
+        y = np.array([value], dtype=np.float64)
+        for unit in self.units:
+            y = unit.labels(y)
+        return float(y[0])
+
 
 Acquisition = Callable[[Belief], Array]
+Score = TypeVar("Score", bound=Acquisition)
 
 
+def score_traits(**traits: bool) -> Callable[[Score], Score]:
+    """Say of an acquisition function what it needs and what its scores are, as attributes of it.
+
+        pointwise        the score of a candidate depends on no other, so that a pool may be scored
+                         in blocks
+        amount           the score is an amount of variance, which the cost of a label may divide
+        needs_reduction  it reads `Belief.reduction`, at the cost of a second column a label
+        needs_targets    it reads `Belief.toward`, covariances with the target points
+        by_key           it reads `Belief.key` alone
+
+    A function of the user's own sets the same attributes. One that is missing is false.
+    """
+
+    def mark(score: Score) -> Score:
+        for trait, value in traits.items():
+            setattr(score, trait, value)
+        return score
+
+    return mark
+
+
+@score_traits(by_key=True)
 def random(belief: Belief) -> Array:
     """A number in [0, 1) for each candidate."""
     rng = np.random.default_rng(belief.key)
     return np.asarray(rng.random(belief.mu.shape[1]))
 
 
+@score_traits(pointwise=True, amount=True)
 def wvar(belief: Belief) -> Array:
     """[1, eq:w_var]."""
     return belief.w @ belief.var
 
 
+@score_traits(pointwise=True)
 def went(belief: Belief) -> Array:
     """[1, eq:w_entropy, claim:entropy]."""
     return 0.5 * (belief.w @ np.log(2.0 * np.pi * np.maximum(belief.var, VAR_FLOOR)))
 
 
+@score_traits(pointwise=True, amount=True)
 def qbc(belief: Belief) -> Array:
     """[1, eq:QBC]."""
     return belief.w @ (belief.mu - belief.mean) ** 2
 
 
+@score_traits(pointwise=True, amount=True)
 def gpm_var(belief: Belief) -> Array:
     """[1, eq:var-GPM, claim:sum]."""
     return belief.w @ (belief.var + (belief.mu - belief.mean) ** 2)
 
 
+@score_traits(pointwise=True)
 def gpm_ent(belief: Belief) -> Array:
     """The pairs m <= m' of experts that are not negligible."""
     w, mu, var = non_negligible(belief)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from weal.core.arrays import Array
 from weal.core.paper import ensemble
-from weal.core.paper.acquisition import Acquisition
+from weal.core.paper.acquisition import Acquisition, LabelUnits
 from weal.core.paper.ensemble import Ensemble
 from weal.core.protocols import Embedding, Points, Targets
 from weal.core.tie_breaking import BestCandidates
@@ -60,6 +60,7 @@ class ScorePass:
     cost: Array | None = None  # (U,)  that scores are divided by; None: by nothing
     targets: Targets | None = None  # that `mvr` looks at, where a function does
     order: NDArray[np.intp] | None = None  # (U,)  positions by the hash of (seed, id), with targets
+    units: tuple[LabelUnits, ...] = ()  # from the user's labels to y
 
     @property
     def seed(self) -> int:
@@ -158,6 +159,7 @@ class PendingPosterior:
     y: Array  # (t,)    their labels, as experts see them
     targets: Targets | None = None  # of `mvr`, where a function looks at them
     order: NDArray[np.intp] | None = None  # candidates by the hash of (seed, id), with targets
+    units: tuple[LabelUnits, ...] = ()  # from the user's labels to y
 
     def points(self, at: Sequence[int]) -> Points:
         """The candidates `at`, in the form that the experts take."""

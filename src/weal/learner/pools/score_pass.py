@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from weal.core.arrays import Array
 from weal.core.constants import SHORTLIST_CANDIDATES
-from weal.core.extensions.more_acquisitions import is_ours, is_pointwise, needs_targets
+from weal.core.extensions.acquisition_registry import is_pointwise, is_registered, needs_targets
 from weal.core.extensions.variance_reduction import TargetBelief, experts_in_reduction
 from weal.core.paper.acquisition import Acquisition, Belief, gpm_var
 from weal.core.tie_breaking import BestCandidates, best_candidates, merge
@@ -133,7 +133,7 @@ def score(
         else:
             row[:] = _score(function, belief)
     for (name, function), row in zip(asked.functions.items(), scores, strict=True):
-        if not is_ours(name, function):
+        if not is_registered(name, function):
             _check_scores(name, row[asked.free], alone=len(scores) == 1)
     return MemoryScores(asked, scores if asked.cost is None else scores / asked.cost)
 
@@ -147,7 +147,7 @@ def belief_of(
     reduction = None if q is None else sig2 * q / (v + lam)
     noise = (sig2 * lam)[:, 0]
     known = (X, asked.X, asked.y, asked.key)
-    return Belief(ens.w[which], mu, sig2 * v, noise, *known, reduction)
+    return Belief(ens.w[which], mu, sig2 * v, noise, *known, reduction, units=asked.units)
 
 
 def _with_target_covariance(

@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 
 from weal.core.arrays import Array, GrowingRows
 from weal.core.constants import SHORTLIST_CANDIDATES as LISTED
+from weal.core.extensions.acquisition_registry import is_pointwise, needs_targets
 from weal.core.extensions.expert_pruning import (
     reachable_moments,
     select_experts_to_keep,
 )
-from weal.core.extensions.more_acquisitions import is_pointwise, needs_targets
-from weal.core.paper.acquisition import random
 from weal.core.paper.ensemble import Ensemble
 from weal.core.protocols import Embedding, Reference
 from weal.core.scaling import Scaling
@@ -243,7 +242,7 @@ def _take_experts(ens: Ensemble, members: NDArray[np.intp]) -> Ensemble:
 def _refuse_whole(asked: ScorePass) -> None:
     """Refuse functions that must see all candidates at once."""
     for name, function in asked.functions.items():
-        if not (is_pointwise(function) or function is random):
+        if not (is_pointwise(function) or getattr(function, "by_key", False)):
             raise ValueError(
                 f"the acquisition function {name!r} looks at all candidates at once, which a pool "
                 "in shards cannot show; if it scores each by itself, say so: f.pointwise = True"

@@ -1,0 +1,151 @@
+"""Acquisition functions by name: ours, and those that a user registers.
+
+    "gpm-var"     a function
+    "ucb(2)"      a function with parameters, made by a factory from numbers
+    "straddle(90)"
+
+A package registers its own under the entry point group `weal.acquisitions`, so that campaigns find
+it in every process; a program does it with `register_acquisition`. A registered object is a
+function of a `Belief`, or a factory with the attribute `makes_acquisition`, which takes numbers.
+"""
+
+import re
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import entry_points
+from typing import cast
+
+from weal.core.extensions.more_acquisitions import (
+    bald,
+    igs,
+    ivr,
+    mvr,
+    mvr_var,
+    mvr_var_igs,
+    straddle,
+    ucb,
+)
+from weal.core.paper.acquisition import (
+    Acquisition,
+    gpm_ent,
+    gpm_var,
+    qbc,
+    random,
+    went,
+    wvar,
+)
+
+ENTRY_POINT_GROUP = "weal.acquisitions"
+Factory = Callable[..., Acquisition]
+ACQUISITIONS: dict[str, Acquisition] = {
+    "random": random,
+    "wvar": wvar,
+    "went": went,
+    "qbc": qbc,
+    "gpm-var": gpm_var,
+    "gpm-ent": gpm_ent,
+    "ivr": ivr,
+    "mvr": mvr,
+    "mvr-var": mvr_var,
+    "mvr-var-igs": mvr_var_igs,
+    "bald": bald,
+    "igs": igs,
+}
+FACTORIES: dict[str, Factory] = {"ucb": ucb, "straddle": straddle}
+_NAME = re.compile(r"[A-Za-z][\w.-]*")
+_CALL = re.compile(rf"({_NAME.pattern})\s*\(([^()]*)\)")
+
+
+def register_acquisition(name: str, score: Acquisition | Factory) -> None:
+    """Give an acquisition function, or a factory of them, a name; ValueError where it is taken.
+
+    A factory has the attribute `makes_acquisition`, and is called with the numbers that stand in
+    brackets behind the name, as in "ucb(2)".
+
+    >>> from weal.core.extensions.acquisition_registry import find_acquisition
+    >>> register_acquisition("largest-mean", lambda belief: belief.mean)
+    >>> find_acquisition("largest-mean")[0]
+    'largest-mean'
+    """
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"{name!r} is no name: it needs a letter, then letters, digits, - _ .")
+    taken = ACQUISITIONS.get(name) or FACTORIES.get(name)
+    if taken is not None and taken is not score:
+        raise ValueError(f"the acquisition {name!r} is there already")
+    if getattr(score, "makes_acquisition", False):
+        FACTORIES[name] = cast(Factory, score)
+    else:
+        ACQUISITIONS[name] = cast(Acquisition, score)
+
+
+def find_acquisition(text: str) -> tuple[str, Acquisition]:
+    """The canonical name and the function for "gpm-var" or "ucb(2)"; ValueError otherwise."""
+    call = _CALL.fullmatch(text.strip())
+    name = call[1] if call else text.strip()
+    if name not in ACQUISITIONS and name not in FACTORIES:
+        _register_entry_point(name)
+    if not call and name in ACQUISITIONS:
+        return name, ACQUISITIONS[name]
+    if name in FACTORIES:
+        numbers = _numbers(text, call[2] if call else "")
+        return f"{name}({', '.join(f'{number:g}' for number in numbers)})", _made(name, numbers)
+    if name in ACQUISITIONS:
+        raise ValueError(f"the acquisition {name} has no parameters: write {name}")
+    raise ValueError(f"unknown acquisition {text!r}")
+
+
+def is_registered(name: str, acquisition: Acquisition) -> bool:
+    """Whether the name stands for this function, and not for another of the same name."""
+    try:
+        return find_acquisition(name)[1] is acquisition
+    except ValueError:
+        return False
+
+
+def acquisition_names() -> list[str]:
+    """The names that can be given, factories with their brackets."""
+    return [*ACQUISITIONS, *(f"{name}(...)" for name in FACTORIES)]
+
+
+@cache
+def _made(name: str, numbers: tuple[float, ...]) -> Acquisition:
+    try:
+        return FACTORIES[name](*numbers)
+    except TypeError as error:
+        raise ValueError(f"the acquisition {name} does not take {len(numbers)} numbers") from error
+
+
+def _numbers(text: str, written: str) -> tuple[float, ...]:
+    parts = [part.strip() for part in written.split(",")] if written.strip() else []
+    try:
+        numbers = tuple(float(part) for part in parts)
+    except ValueError:
+        raise ValueError(f"{text!r}: the parameters of an acquisition are numbers") from None
+    if any(number != number or abs(number) == float("inf") for number in numbers):
+        raise ValueError(f"{text!r}: the parameters of an acquisition are finite numbers")
+    return numbers
+
+
+def _register_entry_point(name: str) -> None:
+    for point in entry_points(group=ENTRY_POINT_GROUP, name=name):
+        register_acquisition(name, point.load())
+
+
+def needs_reduction(acquisition: Acquisition) -> bool:
+    """Whether the score reads `Belief.reduction`."""
+    return bool(getattr(acquisition, "needs_reduction", False))
+
+
+def needs_targets(acquisition: Acquisition) -> bool:
+    """Whether the score reads `Belief.toward`."""
+    return bool(getattr(acquisition, "needs_targets", False))
+
+
+def is_pointwise(acquisition: Acquisition) -> bool:
+    """Whether the score of a candidate depends on no other, so that blocks may be scored."""
+    return bool(getattr(acquisition, "pointwise", False))
+
+
+def is_amount(acquisition: Acquisition) -> bool:
+    """Whether the score is an amount of variance, which the cost of a label may divide."""
+    return bool(getattr(acquisition, "amount", False))
