@@ -18,7 +18,8 @@ from weal.web.server_folder import find_file, new_file
 router = APIRouter()
 EXPORT_TABLES = ("labels", "predictions", "candidates", "events")
 EXPORT_SUFFIXES = ("csv", "xlsx", "parquet", "json")
-CHOICES = ("auto", "multi", *REASONS)
+# Scores with parameters, such as ucb(2), are set in the shell: the page has no field for them.
+CHOICES = ("auto", "multi", *(name for name in REASONS if name not in ("ucb", "straddle")))
 MAX_SKIPPED_SHOWN = 200
 Work = Annotated[str, Query(max_length=64)]
 Short = Annotated[str, Form(max_length=200)]
