@@ -31,8 +31,8 @@ from weal.core.arrays import Array
 
 M, D, F = 11, 50, 100
 LINES: list[dict[str, Any]] = []  # what was reported
-weal.learner.pools.memory.MemoryPool._wanted = (  # type: ignore[method-assign]
-    lambda self, ens: np.arange(len(ens.log_w))  # hold all M experts: nothing is spared
+weal.learner.pools.memory.MemoryPool._experts_to_keep = (  # type: ignore[method-assign]
+    lambda self, ens: np.arange(len(ens.log_w))  # keep all M experts
 )
 
 

@@ -34,18 +34,18 @@ class Line:
 def costs(learner: weal.ActiveLearner) -> Iterator[tuple[int, float]]:
     """For 1, 4, ... of the experts held, how many there are and the microseconds of CPU a row."""
     state = learner.state
-    held = len(learner._beliefs._pool(state).held([0])[0])
+    held = len(learner._beliefs._pool(state).predict_kept([0])[0])
     with threadpool_limits(1):
         for k in sorted({min(1, held), min(4, held), held}):
             with by(k):
-                learner._beliefs._memo.clear()
+                learner._beliefs.score_cache.clear()
                 scoring = scores_of(state, learner._beliefs).scoring  # type: ignore[attr-defined]
             shards = learner.candidates.dataset.parts  # type: ignore[attr-defined]
             start = time.process_time()
             for shard in shards:
                 scoring(shard)
             yield k, (time.process_time() - start) / len(learner.candidates) * 1e6
-    learner._beliefs._memo.clear()
+    learner._beliefs.score_cache.clear()
 
 
 @contextmanager
@@ -77,15 +77,15 @@ def fewer(seeds: int) -> Iterator[Line]:
                 state = learner.state
                 names = learner.ask(BATCH)
                 if n:  # the first is chosen before there is a model
-                    held.append(len(learner._beliefs._pool(state).held([0])[0]))
+                    held.append(len(learner._beliefs._pool(state).predict_kept([0])[0]))
                     for k in FEW:
                         with by(k):
                             other = weal.ActiveLearner.of(state, learner._beliefs)
-                            learner._beliefs._memo.clear()
+                            learner._beliefs.score_cache.clear()
                             found = other.ask(BATCH)
                         same[k].append(found[0] == names[0])
                         common[k].append(len({*found} & {*names}))
-                    learner._beliefs._memo.clear()
+                    learner._beliefs.score_cache.clear()
                 learner.tell(names, given.y[names])
     yield Line("experts held in those states", f"{np.mean(held):.1f} ({min(held)} to {max(held)})")
     for k in FEW:

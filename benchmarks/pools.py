@@ -105,7 +105,7 @@ def _of(one: psutil.Process, what: Callable[[psutil.Process], float]) -> float:
 def fresh(learner: weal.ActiveLearner, state: State) -> None:
     """The learner as it was, with nothing kept of its passes."""
     learner._state = state
-    learner._beliefs._memo.clear()
+    learner._beliefs.score_cache.clear()
 
 
 class Table:
@@ -130,7 +130,7 @@ def passes(table: Table, folder: Path, threads: int) -> None:
         learner = labelled(pool, threads=threads)
         state = learner.state
         first = cpu(lambda: learner.ask(1))
-        scores = next(iter(learner._beliefs._memo.values()))
+        scores = next(iter(learner._beliefs.score_cache.values()))
         assert isinstance(scores, ShardedScores)
         largest = scores.found.top[-1].scores[0]
         fresh(learner, state)

@@ -49,10 +49,10 @@ def truth(X: Array, rng: np.random.Generator) -> Array:
 
 def bare(state: State) -> float:
     """Seconds of settling the experts of the state anew, and of one pass over its candidates."""
-    settlement, parameters = state.settlement, state.settings.parameters
-    assert settlement is not None
-    scale = settlement.scaling
-    by = scaled_data.scale_data(scale, *settlement.by)
+    selection, parameters = state.selection, state.settings.parameters
+    assert selection is not None
+    scale = selection.scaling
+    by = scaled_data.scale_data(scale, *selection.labels)
     found: list[training.TrainedEnsemble] = []
     settling = seconds(
         lambda: found.append(training.begin(parameters.setting, *by, parameters.seed))
@@ -77,10 +77,10 @@ def main() -> None:
     learner.ask()
     tells, plain, settled = [], [], []
     for _ in range(given.steps):
-        query, before = learner.ask(), learner.state.settlement
+        query, before = learner.ask(), learner.state.selection
         tells.append(seconds(lambda: learner.tell(query, float(y[query]))))  # noqa: B023
         took = seconds(learner.ask)
-        if learner.state.settlement is before:
+        if learner.state.selection is before:
             plain.append(took)
         else:
             settled.append((took, bare(learner.state)))

@@ -172,19 +172,19 @@ def plain(value):
 
 def picture(beliefs, now, watched=None):
     """Everything that is believed in a state, to the last bit."""
-    if not now.fitted:
+    if not now.has_model:
         return None
-    outlook, ahead = beliefs.now(now), beliefs.ahead(now)
+    outlook, ahead = beliefs.posterior(now), beliefs.pending_posterior(now)
     seen = [beliefs.model(now).predict(OUTSIDE, return_std=True)]
     for one in (outlook, ahead):
-        held, mu, v = one.pool.held(range(len(now.candidates)))
+        held, mu, v = one.pool.predict_kept(range(len(now.candidates)))
         q = None if one.pool.q is None else one.pool.q[held]
         seen.append((held, mu, v, q, one.ens.log_w, one.X, one.y))
-    judged = beliefs.judged(now) if len(now.labels) else None
+    judged = beliefs.validation(now) if len(now.labels) else None
     seen.append(None if judged is None else (judged.mu, judged.v, judged.y, judged.lam))
     seen.append(beliefs.moments(now, range(len(now.candidates))))
     if watched is not None:
-        seen.append(beliefs.watched(now, watched)[1:])
+        seen.append(beliefs.predict_tracked(now, watched)[1:])
     return plain(seen)
 
 

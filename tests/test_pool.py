@@ -114,7 +114,7 @@ def test_experts_that_fell_are_dropped_and_come_back_as_they_are_then(limits, na
     for number, matters in enumerate((*SCRIPT, SCRIPT[0])):
         w = np.where(np.array(matters) == 1, 1.0, 1e-60)
         ens = replace(told.ens, log_w=frozen(np.log(w / w.sum())))
-        belief.hold(ens)
+        belief.keep_experts(ens)
         assert belief.members.tolist() == np.flatnonzero(matters).tolist()
         check(belief, place, told.ens)
         told.tell_many(belief, number, 7, log_w=ens.log_w)
@@ -196,7 +196,7 @@ def test_in_a_large_pool_experts_that_stay_are_not_computed_anew(limits, name):
     first = {int(group.members[0]): group for group in belief.groups}
     for matters in ([1, 0, 1, 1], [1, 1, 0, 1]):
         w = np.where(np.array(matters) == 1, 1.0, 1e-60)
-        belief.hold(replace(place.ens, log_w=frozen(np.log(w / w.sum()))))
+        belief.keep_experts(replace(place.ens, log_w=frozen(np.log(w / w.sum()))))
     kept = {int(group.members[0]): group for group in belief.groups}
     assert kept[0] is first[0]
     assert kept[3] is first[3]
@@ -248,7 +248,7 @@ def test_scores_see_the_experts_held_in_units_of_the_labels(name):
     told = Told.none(place)
     told.tell_many(belief, 10, 8)
     ens = replace(told.ens, log_w=frozen(np.log([0.5, 1e-60, 0.3, 0.2])))
-    belief.hold(ens)
+    belief.keep_experts(ens)
     seen = seen_by_functions(place.outlook(ens, belief), (3, 4))
     mu, v, q = place.scratch(told.ens)
     for m, row in zip((0, 2, 3), range(3), strict=True):

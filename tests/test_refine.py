@@ -151,11 +151,11 @@ def test_a_cost_divides_amounts_of_variance():
     for name in ("wvar", "qbc", "gpm-var", "ivr"):
         cheap, plain = a_learner(name, cost=cost), a_learner(name)
         cheap.ask()
-        state, now = plain.state, plain._beliefs.now(plain.state)
+        state, now = plain.state, plain._beliefs.posterior(plain.state)
         key = (state.settings.seed, 8)
         asked = ScorePass(now.ens, state.settings.functions, now.X, now.y, key, state.free(),
                      state.candidates.ids)  # fmt: skip
-        scores = now.pool.scored(asked).scores[0] / cost
+        scores = now.pool.score(asked).scores[0] / cost
         assert cheap.ask() == int(np.argmax(np.where(state.free(), scores, -np.inf)))
         assert cheap.history[-1]["score"] == pytest.approx(
             scores.max(where=state.free(), initial=0)

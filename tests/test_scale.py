@@ -17,7 +17,7 @@ from weal.diagnostics.leave_one_out import (
     rms,
 )
 from weal.learner import candidate_sample
-from weal.learner.candidate_sample import best_share, compared, sampled
+from weal.learner.candidate_sample import best_share, comparison_size, with_compared_candidates
 from weal.model import expert_kind
 from weal.model import model as model_module
 from weal.model.model import mean_sd
@@ -132,13 +132,16 @@ def test_a_large_pool_is_sampled_by_the_state_alone():
     for rows in (np.arange(300), order):
         learner = ActiveLearner(X[rows], ids=[f"r{n}" for n in rows.tolist()])
         learner.tell([f"r{n}" for n in range(70)], y[:70])
-        assert compared(learner.state, learner.model) == 50
-        few = sampled(learner.state, learner._beliefs, 1)
+        assert comparison_size(learner.state, learner.model) == 50
+        few = with_compared_candidates(learner.state, learner._beliefs, 1)
         assert int(few.free().sum()) <= 50
-        assert sampled(learner.state, learner._beliefs, 1).candidates is few.candidates
+        assert (
+            with_compared_candidates(learner.state, learner._beliefs, 1).candidates
+            is few.candidates
+        )
         _, sd = learner.model.predict(X, return_std=True)
         assert learner.predicted_error() == pytest.approx(np.sqrt((sd**2).mean()), rel=1e-6)
-        assert learner._beliefs._known.pool is None  # nobody has looked at all candidates
+        assert learner._beliefs._entry.pool is None  # nobody has looked at all candidates
         one = [learner.ask(more=True) for _ in range(3)]
         answers.append((one, sorted(map(str, few.candidates.ids))))
         assert set(one) <= set(few.candidates.ids)
@@ -160,8 +163,8 @@ def test_few_labels_or_few_candidates_are_never_sampled():
     X, y = labels(300, 4)
     learner = ActiveLearner(X)
     learner.tell(range(40), y[:40])
-    assert compared(learner.state, learner.model) is None
-    assert sampled(learner.state, learner._beliefs, 1) is learner.state
+    assert comparison_size(learner.state, learner.model) is None
+    assert with_compared_candidates(learner.state, learner._beliefs, 1) is learner.state
 
 
 def test_the_best_of_a_sample_is_among_the_best_as_often_as_is_said():

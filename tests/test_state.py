@@ -200,7 +200,7 @@ def test_a_state_that_was_saved_and_opened_believes_the_same_to_the_last_bit(kin
     for n in range(6, 14):
         now = apply(now, told(now, [n], noise=3.0))
     now = apply(now, next_query(now, beliefs, True))
-    known = state.with_experts(now, beliefs.settled(now))
+    known = state.with_experts(now, beliefs.selected_experts(now))
     learner_file.save(known, 10**9, tmp_path / "learner.weal")
     opened, memory = learner_file.load(tmp_path / "learner.weal")
     assert memory == 10**9

@@ -29,7 +29,16 @@ def test_labels_are_taken_without_a_look_at_model_or_pool(monkeypatch):
         return counted
 
     for owner, names in {
-        MemoryPool: ("__init__", "follow", "hold", "fork", "renewed", "scored", "predict", "held"),
+        MemoryPool: (
+            "__init__",
+            "follow",
+            "keep_experts",
+            "fork",
+            "recompute",
+            "score",
+            "predict",
+            "predict_kept",
+        ),
         training: (
             "select_experts",
             "add_labels",
@@ -70,7 +79,7 @@ def test_labels_told_together_or_in_turn_settle_the_experts_by_the_same_labels(k
     for size in sizes:
         now = apply(now, told(now, range(at, at + size)))
         at += size
-    assert plain(now.settlement) == plain(one_by_one.settlement)
+    assert plain(now.selection) == plain(one_by_one.selection)
     assert plain(now.labels) == plain(one_by_one.labels)
     assert picture(PosteriorCache(POOL_BYTES), now) == picture(
         PosteriorCache(POOL_BYTES), one_by_one
@@ -82,10 +91,10 @@ def test_a_label_that_is_dropped_settles_experts_that_follow_labels_by_those_lef
     now, beliefs = a_state(kind), PosteriorCache(POOL_BYTES)
     now = apply(now, told(now, range(9)))
     after = apply(now, events.LabelsTold(dropped=(3,)))
-    assert after.settlement.n == after.settlement.together == len(after.labels) == 8
-    assert after.settlement.scaling is now.settlement.scaling
+    assert after.selection.n == after.selection.n_joint == len(after.labels) == 8
+    assert after.selection.scaling is now.selection.scaling
     by = after.labels.arrays() if kind == "default" else now.labels.arrays()
-    assert plain(after.settlement.by) == plain(by)
+    assert plain(after.selection.labels) == plain(by)
     beliefs.model(now)  # whose experts serve, where they are the same
     assert picture(beliefs, after) == picture(PosteriorCache(POOL_BYTES), after)
 
@@ -105,7 +114,7 @@ def test_experts_settled_by_the_same_labels_are_not_settled_twice(monkeypatch):
     beliefs.model(now)
     more = told(now, range(10, 60)).labels
     now = apply(now, events.LabelsTold((*more, *more)))
-    assert now.settlement.together == 108
+    assert now.selection.n_joint == 108
     beliefs.model(now)
     assert calls == [9]
 
@@ -121,8 +130,10 @@ def test_beliefs_that_go_on_from_a_snapshot_of_the_pool_ask_the_same(kind, later
     assert snapshot.n == 8
     now = apply(now, told(now, range(8, 8 + later))) if later else now
     opened = PosteriorCache(POOL_BYTES, snapshot)
-    found, truth = opened.now(now).pool, PosteriorCache(POOL_BYTES).now(now).pool
-    for one, other in zip(found.held(range(25)), truth.held(range(25)), strict=True):
+    found, truth = opened.posterior(now).pool, PosteriorCache(POOL_BYTES).posterior(now).pool
+    for one, other in zip(
+        found.predict_kept(range(25)), truth.predict_kept(range(25)), strict=True
+    ):
         assert_allclose(one, other, rtol=1e-8, atol=1e-10)
     assert next_id(now, opened) == next_id(now, PosteriorCache(POOL_BYTES))
     if kind == "default" and later >= 3:

@@ -66,7 +66,7 @@ def one(name: str, seed: int, kind: str) -> Row:
     told = expected = 0
     for n in range(int(rng.integers(6, 12))):
         ids = learner.ask(BATCH)
-        if learner.state.fitted:
+        if learner.state.has_model:
             mean, half = expectation(learner, X[ids])
             told += int((np.abs(y[ids] - mean) > TOLD_FROM * half).sum())
             expected += len(ids)

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 
 from weal.core.arrays import Array
 from weal.learner import frames, local_candidates, run
-from weal.learner.candidate_sample import compared
+from weal.learner.candidate_sample import comparison_size
 from weal.learner.candidates import Candidates
 from weal.learner.choosing import queries
 from weal.learner.config import settings_of
@@ -66,12 +66,12 @@ class TrackedPoints:
 
     def predict(self) -> tuple[Array, Array]:
         """Mean and sd (N,) of f, in the user's units."""
-        model, mu, var = self._beliefs.watched(self._state(), self._n)
+        model, mu, var = self._beliefs.predict_tracked(self._state(), self._n)
         return in_units(model.fold, model.scaling, mu, var)
 
     def log_predictive_density(self, y: Array) -> Array:
         """Log density (N,) of labels y (N,), noise included, in units of y."""
-        model, mu, var = self._beliefs.watched(self._state(), self._n)
+        model, mu, var = self._beliefs.predict_tracked(self._state(), self._n)
         return log_density_in_units(model.fold, model.scaling, mu, var, y)
 
 
@@ -139,7 +139,7 @@ class LearnerView:
     @property
     def fitted(self) -> bool:
         """Whether there is a model: labels enough have come."""
-        return self._state.fitted
+        return self._state.has_model
 
     @property
     def model(self) -> Model:
@@ -197,7 +197,7 @@ class LearnerView:
         """
         from weal.diagnostics.contradictions import contradictions
 
-        if not self._state.fitted:
+        if not self._state.has_model:
             return []
         names = [label.name for label in self._state.labels]
         each = {how: [of.get(name) for name in names] for how, of in (groups or {}).items()}
@@ -318,7 +318,7 @@ class LearnerView:
         """
         if not self.fitted:
             return float("inf")
-        if compared(self._state, self.model) is not None:
+        if comparison_size(self._state, self.model) is not None:
             _, sd = self.model.predict(self.candidates.sample(self.seed)[1], return_std=True)
             return float(np.sqrt((sd**2).mean()))
         at = self.candidates.summary_positions(self.seed)
@@ -399,8 +399,8 @@ class LearnerView:
         from weal.formats import learner_file
 
         state = self._state
-        if state.fitted:  # the experts are spared the settling when it is opened
-            state = with_experts(state, self._beliefs.settled(state))
+        if state.has_model:  # the experts are spared the settling when it is opened
+            state = with_experts(state, self._beliefs.selected_experts(state))
         learner_file.save(state, self._beliefs.memory, path)
 
     def __repr__(self) -> str:

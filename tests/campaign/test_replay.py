@@ -52,7 +52,7 @@ def belief(session):
 
 
 def on_the_pool(session):
-    return session.beliefs.now(session.state).pool
+    return session.beliefs.posterior(session.state).pool
 
 
 def act(one, rng, step):
@@ -137,7 +137,7 @@ def test_a_checkpoint_is_used_when_it_fits_and_thrown_away_when_not():
         assert (seq, head) == (one.read_ledger().seq, one.read_ledger().hash)
         kept = snapshots.unpack_experts_snapshot(data, state)
         assert kept.dictionary == one.read_model().dictionary_
-        assert again(one).state.settlement.experts.dictionary == kept.dictionary
+        assert again(one).state.selection.experts.dictionary == kept.dictionary
         other = json.loads(data)
         nothing = json.dumps({**other, "arrays": "x"}).encode()
         for broken in (None, b"", b"{", b"[]", nothing):
@@ -160,7 +160,7 @@ def test_a_checkpoint_is_equal_to_the_last_bit_for_inducing_points_too(constants
             one.tell(f"r{n}", truth(n))
         one.ask()
         opened = again(one)
-        assert opened.state.settlement.experts is not None
+        assert opened.state.selection.experts is not None
         np.testing.assert_array_equal(on_the_pool(opened).mu, on_the_pool(one.read_session()).mu)
 
 
@@ -220,15 +220,15 @@ def test_a_belief_is_kept_now_and_then_and_not_where_it_is_large(constants):
 
 def settled(one):
     """Labels by which experts were settled, and the candidates that the scaling is of."""
-    settlement = one.read_session().state.settlement
-    return settlement.n, settlement.by[1].tolist(), settlement.scaling
+    selection = one.read_session().state.selection
+    return selection.n, selection.labels[1].tolist(), selection.scaling
 
 
 def test_when_experts_are_settled_follows_from_the_events():
     with campaign(rows=12) as one:
         for n in range(4):
             one.tell(f"r{n}", truth(n))
-        assert one.read_session().state.settlement is None
+        assert one.read_session().state.selection is None
         one.tell("r4", truth(4))
         n, by, first = settled(one)
         assert (n, by) == (5, [truth(k) for k in range(5)])
@@ -254,7 +254,7 @@ def test_an_open_campaign_and_one_opened_anew_are_equal_to_the_last_bit():
         for step in range(40):
             act(live, rng, step)
             opened = again(live)
-            if opened.state.fitted and live.read_learner().fitted:
+            if opened.state.has_model and live.read_learner().fitted:
                 kept, anew = on_the_pool(live.read_session()), on_the_pool(opened)
                 np.testing.assert_array_equal(anew.mu, kept.mu)
                 np.testing.assert_array_equal(anew.v, kept.v)

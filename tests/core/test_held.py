@@ -81,7 +81,7 @@ def at_a_moment(name, moment, ratio, seed=3, t=25):
     told.tell_many(every, seed, t)
     log_w = np.array(MOMENTS[moment])
     ens = replace(told.ens, log_w=frozen(log_w - np.log(np.exp(log_w).sum())))
-    every.hold(ens)
+    every.keep_experts(ens)
     return place, ens, place.belief(ens, reference=place.R), every, told
 
 

@@ -103,7 +103,7 @@ def agrees(pool, place, ens):
     at = [3, 39, 0, 17, 3]
     for found, truth in zip(pool.predict(ens, at), (mu, v), strict=True):
         np.testing.assert_allclose(found, truth[:, at], rtol=1e-9, atol=1e-9)
-    held, *kept = pool.held(np.arange(U))
+    held, *kept = pool.predict_kept(np.arange(U))
     for found, truth in zip(kept, (mu, v), strict=True):
         np.testing.assert_allclose(found, truth[held], rtol=1e-9, atol=1e-9)
     assert ens.w[held].sum() > 1.0 - M * NEGLIGIBLE_WEIGHT
@@ -128,7 +128,7 @@ def test_after_labels_named_rows_are_those_from_scratch(case):
     place, pool, told = case
     agrees(pool, place, weighed(told))
     told.tell_many(pool, 2, 15)  # these drop experts
-    assert len(pool.held([0])[0]) < M
+    assert len(pool.predict_kept([0])[0]) < M
     agrees(pool, place, told.ens)
     agrees(pool, place, told.refolded())
 
@@ -147,7 +147,7 @@ def test_a_pool_renewed_is_that_of_the_other_ensemble_and_goes_on_from_there(cas
     place, pool, told = case
     other = Told.none(place)
     other.tell_many(place.belief(), 5, 4)
-    twin = pool.renewed(other.ens)
+    twin = pool.recompute(other.ens)
     agrees(twin, place, other.ens)
     agrees(pool, place, weighed(told))
     other.tell_many(twin, 6, 5)
@@ -158,7 +158,7 @@ def test_a_pass_gives_the_scores_their_ranges_and_the_best_of_each(case):
     place, pool, told = case
     whole = {} if isinstance(pool, ShardedPool) else {"own": own}
     asked = the_pass(told, {**FUNCTIONS, **whole})
-    found, seen = pool.scored(asked), brute(place, told, asked.key)
+    found, seen = pool.score(asked), brute(place, told, asked.key)
     truth = np.stack([function(seen) for function in asked.functions.values()])
     size = np.abs(truth).max(axis=1)
     for n in range(U):
@@ -174,7 +174,7 @@ def test_a_pass_gives_the_scores_their_ranges_and_the_best_of_each(case):
 def test_the_best_of_a_combination_is_the_best_of_its_sum(case):
     place, pool, told = case
     asked, omega = the_pass(told, FUNCTIONS, seed=1), np.array([0.1, 0.3, 0.2, 0.1, 0.2, 0.1])
-    found, seen = pool.scored(asked), brute(place, told, asked.key)
+    found, seen = pool.score(asked), brute(place, told, asked.key)
     truth = np.stack([function(seen) for function in asked.functions.values()])
     low, high = (part[:, None] for part in (found.low, found.high))
     best = found.best(lambda scores: omega @ ((scores - low) / (high - low))).position
@@ -187,7 +187,7 @@ def test_ties_are_broken_by_seed_and_id_and_only_free_candidates_are_taken(case)
     for seed in range(6):
         even = one_by_one(lambda bel: np.ones(bel.mu.shape[1]))
         asked = the_pass(told, {"own": even}, (seed, 0), seed)
-        best = pool.scored(asked).best(lambda scores: scores[0]).position
+        best = pool.score(asked).best(lambda scores: scores[0]).position
         assert asked.free[best]
         assert best == best_of_all(np.ones(U), asked.free, seed, asked.ids)
 
@@ -205,9 +205,9 @@ def test_scores_that_are_no_numbers_are_refused_by_name(case):
     short.pointwise = isinstance(pool, ShardedPool)
 
     with pytest.raises(ValueError, match=r"'wild' scored .* candidates with nan"):
-        pool.scored(the_pass(told, {"wild": wild, "qbc": ACQUISITIONS["qbc"]}))
+        pool.score(the_pass(told, {"wild": wild, "qbc": ACQUISITIONS["qbc"]}))
     with pytest.raises(ValueError, match=r"'short' returned shape \(3,\)"):
-        pool.scored(the_pass(told, {"short": short}))
+        pool.score(the_pass(told, {"short": short}))
 
 
 def test_experts_that_fell_are_not_looked_at_and_come_back_as_they_are_then(case):
@@ -217,7 +217,7 @@ def test_experts_that_fell_are_not_looked_at_and_come_back_as_they_are_then(case
         w[m] = 1.0
         log_w = frozen(np.log(w / w.sum()))
         told.tell_many(pool, 7 + m, 2, log_w=log_w)
-        held, mu, v = pool.held([5])
+        held, mu, v = pool.predict_kept([5])
         assert m in held
         truth = place.scratch(told.ens)
         np.testing.assert_allclose((mu[held == m], v[held == m]), [t[[m], 5:6] for t in truth[:2]])

@@ -43,7 +43,7 @@ def candidate_report(
     state, ledger = session.state, session.ledger
     if name not in state.candidates.index:
         raise UnknownId(f"no candidate has the id {name!r}", [name])
-    model = session.model if state.fitted else None
+    model = session.model if state.has_model else None
     own = [event for event in events if event.id == name]
     asked = next((event.body for event in reversed(own) if event.kind == "asked"), None)
     [near] = neighbours(state, model, [name])
@@ -75,7 +75,7 @@ def _prediction_of_row(session: Session, name: str) -> dict[str, Any]:
 
 
 def _why(session: Session, asked: dict[str, Any], near: tuple[Neighbour, ...]) -> str:
-    usual = usual_sd(session.state, session.model if session.state.fitted else None)
+    usual = usual_sd(session.state, session.model if session.state.has_model else None)
     why = asked["why"]
     given = (asked["mean"], asked["sd"], why.get("shares", {}), near, usual)
     return " ".join(sentences(why["how"], *given))

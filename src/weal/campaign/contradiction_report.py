@@ -80,7 +80,7 @@ KIND, VERSION = "contradictions", 2  # of the snapshot
 def contradicted(session: Session) -> tuple[Contradiction, ...]:
     """Sets of labels that the others contradict; none before there is a model."""
     state, ledger = session.state, session.ledger
-    if not state.fitted or not len(state.labels):
+    if not state.has_model or not len(state.labels):
         return ()
     groups = groupings(session)
     names = [str(label.name) for label in state.labels]

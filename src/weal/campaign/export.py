@@ -158,7 +158,7 @@ def _write_prediction_folder(
     known = {name: _mean_label(told[name]) for name in told}
     if not state.candidates.in_shards:
         raise ValueError(f"{path} is a folder, for candidates in many files; name a file")
-    if not state.fitted:
+    if not state.has_model:
         raise ValueError("there is no model yet: too few labels were told for predictions")
     check_folder(path, force)
 
@@ -223,7 +223,7 @@ def _predictions(campaign: "Campaign") -> dict[str, Any]:
 def _predict_candidates(session: Session) -> Array:
     """Mean, sd and the ends of intervals (4, U) of all candidates; NaN before there is a model."""
     U = session.pool.rows
-    if not session.state.fitted:
+    if not session.state.has_model:
         return np.full((4, U), np.nan)
     model, candidates = session.model, session.state.candidates
     blocks = [

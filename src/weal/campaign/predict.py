@@ -83,7 +83,7 @@ def predict(
 
 def check_model(state: State) -> None:
     """WealError where labels are too few for predictions."""
-    if not state.fitted:
+    if not state.has_model:
         more = max(state.settings.n_start - len(state.labels), 1)
         labels = "1 more label" if more == 1 else f"{more} more labels"
         raise WealError(f"there are no predictions before there is a model: {labels}")

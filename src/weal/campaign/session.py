@@ -46,7 +46,7 @@ from weal.formats.snapshots import (
     unpack_experts_snapshot,
     unpack_pool_snapshot,
 )
-from weal.learner.candidate_sample import compared
+from weal.learner.candidate_sample import comparison_size
 from weal.learner.pools.memory import POOL_BYTES
 from weal.learner.pools.protocol import PoolSnapshot
 from weal.learner.posterior_cache import PosteriorCache
@@ -61,7 +61,7 @@ from weal.store.protocol import Store
 
 def resume_experts(store: Store, ledger: Ledger, state: State) -> State:
     """The state with the experts that were kept, if they are those that it would settle."""
-    kept = store.read_snapshot(ledger.name, EXPERTS_KIND) if state.settlement is not None else None
+    kept = store.read_snapshot(ledger.name, EXPERTS_KIND) if state.selection is not None else None
     experts = unpack_experts_snapshot(kept[2], state) if kept else None
     return state if experts is None else with_experts(state, experts)
 
@@ -74,7 +74,7 @@ def write_experts(store: Store, ledger: Ledger, state: State, experts: TrainedEn
 
 def read_pool_snapshot(store: Store, ledger: Ledger, state: State) -> PoolSnapshot | None:
     """The belief that was kept, if it is one of this state or of one before it."""
-    kept = store.read_snapshot(ledger.name, POOL_KIND) if state.settlement is not None else None
+    kept = store.read_snapshot(ledger.name, POOL_KIND) if state.selection is not None else None
     return None if kept is None else unpack_pool_snapshot(kept[2], state)
 
 
@@ -154,25 +154,29 @@ class Session:
 
     def keep(self) -> None:
         """Keep the experts in the store, if they were settled here."""
-        settlement = self.state.settlement
-        if settlement is None or settlement.experts is not None or settlement is self._kept:
+        selection = self.state.selection
+        if selection is None or selection.experts is not None or selection is self._kept:
             return
-        write_experts(self.store, self.ledger, self.state, self.beliefs.settled(self.state))
-        self._kept = settlement
+        write_experts(
+            self.store, self.ledger, self.state, self.beliefs.selected_experts(self.state)
+        )
+        self._kept = selection
 
     def keep_pool(self) -> None:
         """Keep what was believed of the candidates; an open campaign does so now and then."""
         state, labels = self.state, len(self.state.labels)
-        settlement, before = self._kept_pool
-        if not state.fitted or (
-            state.settlement is settlement and labels - before < LABELS_PER_POOL_SNAPSHOT
+        selection, before = self._kept_pool
+        if not state.has_model or (
+            state.selection is selection and labels - before < LABELS_PER_POOL_SNAPSHOT
         ):
             return
-        if compared(state, self.model) is not None:  # then nobody has looked at all candidates
+        if (
+            comparison_size(state, self.model) is not None
+        ):  # then nobody has looked at all candidates
             return
         if (found := self.beliefs.snapshot(state)) is not None:
             write_pool(self.store, self.ledger, state, found)
-        self._kept_pool = (state.settlement, labels)
+        self._kept_pool = (state.selection, labels)
 
 
 # Of the snapshot; 1: weal 0.1, settled as often whatever the labels; 2: errors of all labels.
@@ -183,7 +187,7 @@ def trend(session: Session, progress: Progress | None = None) -> Trend | None:
     """The course of the estimates; None while there is no model, or no label."""
     state, ledger = session.state, session.ledger
     t = len(state.labels)
-    if not state.fitted or not t:
+    if not state.has_model or not t:
         return None
     model, X = session.model, expected_over(state)
     known = _read_cached_trend(session, X)

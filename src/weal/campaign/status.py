@@ -42,7 +42,7 @@ from weal.diagnostics.leave_one_out import averaged_labels, baseline, leave_one_
 from weal.diagnostics.random_baseline import RandomComparison, beside_random
 from weal.diagnostics.stopping import Change, LabelsToGoal
 from weal.diagnostics.suspects import OtherUnit, Suspect, other_units, suspects
-from weal.learner.candidate_sample import best_share, compared
+from weal.learner.candidate_sample import best_share, comparison_size
 from weal.learner.candidates import MAX_CANDIDATES_WITHOUT_SAMPLE, SAMPLE_CANDIDATES
 from weal.learner.config import NOW_AUTO
 from weal.model.model import Model, in_units
@@ -63,7 +63,7 @@ class SuspectReport:
 
 def find_suspects(session: Session) -> SuspectReport:
     """What the model makes of the labels; nothing before there is one."""
-    if not session.state.fitted:
+    if not session.state.has_model:
         return SuspectReport()
     ledger = session.ledger
     found = suspects(session.state, session.model, batches(ledger))
@@ -214,7 +214,7 @@ def status(
     needed = stopping.labels_to_goal(course, goal, left, seed) if course and goal else None
     out, lapsed = rows_out(ledger, now)
     doubted = find_suspects(session) if course else SuspectReport()
-    n = compared(state, session.model) if course else None
+    n = comparison_size(state, session.model) if course else None
     return Status(
         name=ledger.name,
         candidates=ledger.rows,

@@ -80,7 +80,7 @@ def _suggest(
 
 def predict_rows(state: State, beliefs: PosteriorCache, ids: Sequence[str]) -> list[PredictionBody]:
     """The prediction of a label of each of these rows; None before there is a model."""
-    if not state.fitted:
+    if not state.has_model:
         return [{"mean": None, "sd": None, "low": None, "high": None} for _ in ids]
     table = beliefs.model(state).summary(state.candidates.inputs(ids), INTERVAL_LEVEL)
     return [
@@ -243,7 +243,7 @@ def explain(session: Session, leases: Sequence[Lease]) -> list[LeasedRow]:
     if not leases:
         return []
     state = session.state
-    model = session.model if state.fitted else None
+    model = session.model if state.has_model else None
     near = neighbours(state, model, [lease.id for lease in leases])
     usual = usual_sd(state, model)
     return [_describe_lease(session, *pair, usual) for pair in zip(leases, near, strict=True)]

@@ -49,7 +49,7 @@ def save(state: State, memory: int, path: str | os.PathLike[str]) -> None:
     """Write the state."""
     settings = state.settings
     pool, arrays = candidates_file.pack_candidates(state.candidates)
-    settlement, more = _pack_settlement(state.settlement, state.candidates.n_inputs)
+    selection, more = _pack_selection(state.selection, state.candidates.n_inputs)
     header = {
         "pool": pool,
         "acquisition": list(settings.functions),
@@ -64,7 +64,7 @@ def save(state: State, memory: int, path: str | os.PathLike[str]) -> None:
         "weighed": state.weighed,
         "history": [_finite({**row, "id": id_to_json(row["id"])}) for row in state.history],
         "params": model_file.pack_params(settings.parameters.to_dict()),
-        "settlement": settlement,
+        "settlement": selection,
     }
     archive.write(path, LEARNER_KIND, header, {**arrays, **more, **_arrays(state)})
 
@@ -86,21 +86,21 @@ def _arrays(state: State) -> Arrays:
     return arrays
 
 
-def _pack_settlement(settlement: SelectionPoint | None, d: int) -> tuple[Header | None, Arrays]:
-    if settlement is None:
+def _pack_selection(selection: SelectionPoint | None, d: int) -> tuple[Header | None, Arrays]:
+    if selection is None:
         return None, {}
     arrays = {
-        **model_file.scaling_to_arrays(settlement.scaling),
-        **dict(zip(_SELECTION_ARRAYS, settlement.by, strict=True)),
+        **model_file.scaling_to_arrays(selection.scaling),
+        **dict(zip(_SELECTION_ARRAYS, selection.labels, strict=True)),
     }
-    if settlement.sure is not None and settlement.sure.any():
-        arrays[_TRUSTED_ARRAY] = settlement.sure
+    if selection.trusted is not None and selection.trusted.any():
+        arrays[_TRUSTED_ARRAY] = selection.trusted
     experts = None
-    if settlement.experts is not None:
-        header, more = model_file.pack_experts(settlement.experts)
+    if selection.experts is not None:
+        header, more = model_file.pack_experts(selection.experts)
         experts = {**header, "n_inputs": d}
         arrays |= add_prefix(_EXPERTS_PREFIX, more)
-    return {"n": settlement.n, "together": settlement.together, "experts": experts}, arrays
+    return {"n": selection.n, "together": selection.n_joint, "experts": experts}, arrays
 
 
 def load(
@@ -168,7 +168,7 @@ def _state(header: Header, arrays: Arrays, acquisition: Any) -> State:
         log_omega=_weights(settings, arrays["log_omega"]),
         weighed=_truth(header["weighed"]),
         labels=_labels(header["label_ids"], arrays),
-        settlement=_settlement(header["settlement"], params, arrays),
+        selection=_unpack_selection(header["settlement"], params, arrays),
         asked={id_from_json(name): int(row) for name, row in header["asked"]},
         skipped=frozenset(id_from_json(name) for name in header["skipped"]),
         batch=tuple(id_from_json(name) for name in header["batch"]),
@@ -203,7 +203,7 @@ def _labels(ids: list[Any], arrays: Arrays) -> Labels:
     return Labels().after([], told)
 
 
-def _settlement(kept: Any, params: dict[str, Any], arrays: Arrays) -> SelectionPoint | None:
+def _unpack_selection(kept: Any, params: dict[str, Any], arrays: Arrays) -> SelectionPoint | None:
     if kept is None:
         return None
     X, y, noise = (arrays[name] for name in _SELECTION_ARRAYS)
@@ -227,7 +227,7 @@ def _check(state: State) -> None:
         raise ValueError(f"a labelled point does not have the {d} inputs of the pool")
     if any(not 0 <= row < rows for row in state.asked.values()):
         raise ValueError("a candidate that was asked has no row in the history")
-    folded = 0 if state.settlement is None else state.settlement.together
+    folded = 0 if state.selection is None else state.selection.n_joint
     if not 0 <= folded <= len(state.labels):
         raise ValueError(f"{folded} labels were folded in together, of {len(state.labels)}")
 

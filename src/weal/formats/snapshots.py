@@ -32,13 +32,13 @@ MAX_POOL_SNAPSHOT_BYTES = 4 * 2**20
 
 def experts_fingerprint(state: State) -> str:
     """A hash of all that the experts of a state follow from; empty where it has none."""
-    settlement = state.settlement
-    if settlement is None:
+    selection = state.selection
+    if selection is None:
         return ""
     versions = [__version__, np.__version__, scipy.__version__, platform.python_version()]
-    known = [*versions, platform.machine(), repr(state.settings.parameters), settlement.n]
+    known = [*versions, platform.machine(), repr(state.settings.parameters), selection.n]
     found = blake2b(json.dumps(known).encode(), digest_size=32)
-    for part in (*asdict(settlement.scaling).values(), *settlement.by, settlement.sure):
+    for part in (*asdict(selection.scaling).values(), *selection.labels, selection.trusted):
         numbers = np.asarray([] if part is None else part, dtype=np.float64)
         found.update(repr(numbers.shape).encode() + np.ascontiguousarray(numbers).tobytes())
     return found.hexdigest()
@@ -71,7 +71,7 @@ def unpack_experts_snapshot(data: bytes | None, state: State) -> TrainedEnsemble
 def pool_fingerprint(state: State, n: int) -> str:
     """A hash of all that the belief after the first n labels follows from."""
     found = blake2b(experts_fingerprint(state).encode(), digest_size=32)
-    together = 0 if state.settlement is None else state.settlement.together
+    together = 0 if state.selection is None else state.selection.n_joint
     X = state.candidates.inputs_at(slice(None))
     found.update(repr((n, together, X.shape)).encode())
     for part in (*state.labels.arrays(0, n), state.labels.sure(0, n), X):

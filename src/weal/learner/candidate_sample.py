@@ -41,7 +41,7 @@ class _Sample:
 _last: WeakKeyDictionary[Any, _Sample] = WeakKeyDictionary()  # of each pool
 
 
-def compared(state: State, model: Model) -> int | None:
+def comparison_size(state: State, model: Model) -> int | None:
     """How many candidates one ask compares; None: all of them."""
     if not _is_large(state):
         return None
@@ -66,20 +66,24 @@ def best_share(n: int) -> float:
     return float(-np.expm1(np.log1p(-SURE) / n))
 
 
-def sampled(state: State, beliefs: PosteriorCache, wanted: int) -> State:
+def with_compared_candidates(state: State, beliefs: PosteriorCache, wanted: int) -> State:
     """The state whose candidates are those that an ask for so many rows compares."""
-    n = compared(state, beliefs.model(state)) if state.fitted and _is_large(state) else None
+    n = (
+        comparison_size(state, beliefs.model(state))
+        if state.has_model and _is_large(state)
+        else None
+    )
     if n is None:
         return state
-    few = _sampled(state, n)
+    few = _with_sample(state, n)
     return state if few.free().sum() < wanted else few
 
 
-def _sampled(state: State, n: int) -> State:
-    pool, settlement = state.candidates, state.settlement
-    assert settlement is not None
+def _with_sample(state: State, n: int) -> State:
+    pool, selection = state.candidates, state.selection
+    assert selection is not None
     hashes = mix_with_seed(hash_ids(pool.ids), state.settings.seed)
-    drawn = least(mix_with_seed(hashes, settlement.n), n)
+    drawn = least(mix_with_seed(hashes, selection.n), n)
     taken = [*state.labels.by_name, *state.asked, *state.skipped]
     at = np.union1d(drawn, np.array([pool.index[name] for name in taken], dtype=np.intp))
     last = _last.get(pool)

@@ -45,7 +45,7 @@ from weal.core.paper.adaptive_acquisition import (
     update_log_weights,
 )
 from weal.core.scaling import Scaling, location_scale
-from weal.learner.candidate_sample import sampled
+from weal.learner.candidate_sample import with_compared_candidates
 from weal.learner.events import Asked, Reason, Released
 from weal.learner.pools.protocol import (
     Combine,
@@ -65,12 +65,12 @@ Free = NDArray[np.bool_]
 def next_query(state: State, beliefs: PosteriorCache, opens: bool) -> Asked:
     """The event of asking for one candidate more; `opens` if a batch begins with it."""
     free = state.free(1)
-    if not state.fitted:
+    if not state.has_model:
         n = _start(state, free)
         return Asked(state.candidates.ids[n], Reason("start"), opens=opens)
     log_omega, scores = None, None
     if len(state.settings.functions) > 1 and not state.weighed:
-        scores = _scores(state, beliefs.now(state), free, len(state.labels))
+        scores = _scores(state, beliefs.posterior(state), free, len(state.labels))
         log_omega = _updated_log_weights(state, beliefs, scores)
     if scores is None or state.asked:
         scores = scores_of(state, beliefs)
@@ -83,16 +83,18 @@ def next_query(state: State, beliefs: PosteriorCache, opens: bool) -> Asked:
 def scores_of(state: State, beliefs: PosteriorCache) -> PoolScores:
     """The scores that the next candidate is chosen by."""
     step = len(state.labels) + len(state.asked)
-    return _scores(state, beliefs.ahead(state), state.free(), step)
+    return _scores(state, beliefs.pending_posterior(state), state.free(), step)
 
 
-def _scores(state: State, outlook: PendingPosterior, free: Free, step: int) -> PoolScores:
+def _scores(state: State, posterior: PendingPosterior, free: Free, step: int) -> PoolScores:
     """The scores of the functions in use."""
     key, functions = (state.settings.seed, step), state.settings.functions
     pool = state.candidates
-    asked = ScorePass(outlook.ens, functions, outlook.X, outlook.y, key, free, pool.ids, pool.cost)
-    asked = replace(asked, targets=outlook.targets, order=outlook.order, units=outlook.units)
-    return outlook.pool.scored(asked)
+    asked = ScorePass(
+        posterior.ens, functions, posterior.X, posterior.y, key, free, pool.ids, pool.cost
+    )
+    asked = replace(asked, targets=posterior.targets, order=posterior.order, units=posterior.units)
+    return posterior.pool.score(asked)
 
 
 def _updated_log_weights(
@@ -113,10 +115,10 @@ def _losses(state: State, beliefs: PosteriorCache, at: Sequence[int]) -> Array:
     held_out = state.settings.validation is not None
     if not held_out and not len(state.labels):  # all forgotten: nothing to judge by
         return np.zeros(len(at))
-    now = beliefs.now(state)
+    now = beliefs.posterior(state)
     picks = PseudoLabelPoints(now.points(at), *now.pool.predict(now.ens, at))
     errors = held_out_errors if held_out else left_out_errors
-    return errors(now.ens, beliefs.judged(state), picks)
+    return errors(now.ens, beliefs.validation(state), picks)
 
 
 def choose_best(state: State, scores: PoolScores, omega: Array) -> tuple[int, float, Array]:
@@ -196,8 +198,8 @@ BATCH_SHORTLIST = 4096
 def queries(state: State, beliefs: PosteriorCache, wanted: int, opens: bool) -> list[Asked]:
     """The events of asking for so many candidates more; `opens` if a batch begins with them."""
     found: list[Asked] = []
-    in_shards = state.candidates.in_shards and state.fitted
-    state = sampled(state, beliefs, wanted)
+    in_shards = state.candidates.in_shards and state.has_model
+    state = with_compared_candidates(state, beliefs, wanted)
     while len(found) < wanted and (opens or not in_shards):
         event = next_query(state, beliefs, opens)
         found.append(event)
@@ -243,5 +245,5 @@ def shortlist_state(state: State, beliefs: PosteriorCache) -> State:
         reference = candidates.target_inputs(seed, N_TARGET_POINTS)
     elif reference is None:
         _, reference = candidates.sample(seed)
-    known = with_experts(state, beliefs.settled(state))
+    known = with_experts(state, beliefs.selected_experts(state))
     return replace(known, candidates=few, reference=reference)

@@ -123,7 +123,7 @@ def line(state: State) -> str:
     labels = "1 label" if len(state.labels) == 1 else f"{len(state.labels)} labels"
     parts.append(labels + (f" of {state.candidates.target}" if state.candidates.target else ""))
     parts += [f"{found[name]} {name}" for name in ("asked", "skipped") if found[name]]
-    if not state.fitted:
+    if not state.has_model:
         parts.append(f"no model before {state.settings.n_start}")
     return f"<ActiveLearner: {', '.join(parts)}>"
 
@@ -140,12 +140,14 @@ def facts(state: State) -> dict[str, Any]:
     pool, settings = state.candidates, state.settings
     shown = ", ".join(pool.input_names[:20])
     inputs = pool.plan.describe() if pool.plan else _input_count(pool.n_inputs)
-    labels = f"{len(state.labels)}" if state.fitted else f"{len(state.labels)} of "
+    labels = f"{len(state.labels)}"
+    if not state.has_model:
+        labels += f" of {settings.n_start} before there is a model"
     return {
         "candidates": int(pool.present.sum()),
         "inputs": inputs,
         "named": "" if pool.columns is None else _short(shown),
-        "labels": labels if state.fitted else f"{labels}{settings.n_start} before there is a model",
+        "labels": labels,
         "asked": len(state.asked),
         "skipped": len(state.skipped),
         "chooses by": ", ".join(settings.functions),

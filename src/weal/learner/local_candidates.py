@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from weal.core.arrays import Array
-from weal.learner.candidate_sample import sampled
+from weal.learner.candidate_sample import with_compared_candidates
 from weal.learner.choosing import next_query
 from weal.learner.posterior_cache import PosteriorCache
 from weal.learner.state import State
@@ -42,7 +42,7 @@ def local_candidates(
     state: State, beliefs: PosteriorCache, n: int, constraint: Callable[[Any], bool] | None
 ) -> NewCandidates:
     """n candidates near those wanted most; ValueError where next to none satisfies `constraint`."""
-    if not state.fitted:
+    if not state.has_model:
         raise RuntimeError(
             f"refine needs a model: {len(state.labels)} of {state.settings.n_start} labels are told"
         )
@@ -72,7 +72,7 @@ def local_candidates(
 def _parents(state: State, beliefs: PosteriorCache, k: int) -> list[int]:
     """Positions of the candidates that would be asked next; the state stays as it is."""
     chosen, index = [], state.candidates.index
-    state = sampled(state, beliefs, k)
+    state = with_compared_candidates(state, beliefs, k)
     for _ in range(min(k, int(state.free(1).sum()))):
         event = next_query(state, beliefs, opens=False)
         chosen.append(index[event.id])

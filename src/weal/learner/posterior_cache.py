@@ -5,8 +5,8 @@ labels that came since are followed one by one, at the cost of one column over t
 answer is a function of the state alone, to the last bit, for it always comes about in the same way
 (while fewer than TOGETHER_FROM candidates are out; from then on to rounding):
 
-    experts    settled by the labels `settlement.by`, where it is not known what they were
-    model      these experts, the first `settlement.together` labels folded in together
+    experts    settled by the labels `selection.labels`, where it is not entry what they were
+    model      these experts, the first `selection.n_joint` labels folded in together
     pool       what that model believes of the candidates
     then       model and pool moved by each of the other labels, one after the other
 
@@ -45,8 +45,7 @@ from weal.learner.tracked_points import (
     target_points,
     validation_labels,
 )
-from weal.model import scaled_data
-from weal.model import training as folds
+from weal.model import scaled_data, training
 from weal.model.checks import check_distance
 from weal.model.model import Model, in_units
 from weal.model.training import TrainedEnsemble
@@ -58,93 +57,93 @@ from weal.shards.executors import Executor, ThreadExecutor
 class CacheEntry:
     """A model and what follows it, after the labels told."""
 
-    settlement: SelectionPoint
-    begun: TrainedEnsemble  # after the first settlement.together labels
+    selection: SelectionPoint
+    initial: TrainedEnsemble  # after the first selection.n_joint labels
     told: tuple[Label, ...]
     model: Model
     pool: Pool | None = None
     pool_of: tuple[Any, Array | None] = (None, None)  # candidates and reference
-    judged: ValidationLabels | None = None
+    validation: ValidationLabels | None = None
     targets: Targets | None = None
     targets_of: Array | None = None  # their inputs
-    watched: Mapping[int, MemoryPool] = field(default_factory=dict)
+    tracked: Mapping[int, MemoryPool] = field(default_factory=dict)
 
     def serves(self, state: State) -> bool:
         """Whether the state came after this one, with no settling between."""
         told = state.labels.told
-        same = self.settlement is state.settlement and len(self.told) <= len(told)
+        same = self.selection is state.selection and len(self.told) <= len(told)
         return same and all(a is b for a, b in zip(self.told, told, strict=False))
 
     @property
-    def beginning(self) -> "CacheEntry":
+    def initial_entry(self) -> "CacheEntry":
         """The model as it began, and nothing else."""
-        model, told = replace(self.model, fold=self.begun), self.told[: self.settlement.together]
-        return CacheEntry(self.settlement, self.begun, told, model)
+        model, told = replace(self.model, fold=self.initial), self.told[: self.selection.n_joint]
+        return CacheEntry(self.selection, self.initial, told, model)
 
-    def joined(self, late: "CacheEntry") -> "CacheEntry":
+    def merge(self, late: "CacheEntry") -> "CacheEntry":
         """The same with the parts that came late."""
-        judged, watched = late.judged or self.judged, {**self.watched, **late.watched}
-        both = replace(self, judged=judged, watched=watched)
+        validation, tracked = late.validation or self.validation, {**self.tracked, **late.tracked}
+        both = replace(self, validation=validation, tracked=tracked)
         if late.targets is not None:
             both = replace(both, targets=late.targets, targets_of=late.targets_of)
         return both if late.pool is None else replace(both, pool=late.pool, pool_of=late.pool_of)
 
 
-def train_initial(state: State, settlement: SelectionPoint, last: CacheEntry | None) -> CacheEntry:
+def train_initial(state: State, selection: SelectionPoint, last: CacheEntry | None) -> CacheEntry:
     """The model with the labels that are folded in together."""
-    scale, told = settlement.scaling, state.labels.told[: settlement.together]
-    begun = _experts(state, settlement, last)
+    scale, told = selection.scaling, state.labels.told[: selection.n_joint]
+    initial = _experts(state, selection, last)
     if told:
-        first = state.labels.arrays(0, settlement.together)
-        sure = state.labels.sure(0, settlement.together)
-        begun = folds.add_labels(begun, *scaled_data.scale_data(scale, *first), sure)
+        first = state.labels.arrays(0, selection.n_joint)
+        sure = state.labels.sure(0, selection.n_joint)
+        initial = training.add_labels(initial, *scaled_data.scale_data(scale, *first), sure)
     pool = state.candidates
     columns = None if pool.plan is not None else pool.columns
-    return CacheEntry(settlement, begun, told, Model(begun, scale, columns, pool.plan))
+    return CacheEntry(selection, initial, told, Model(initial, scale, columns, pool.plan))
 
 
-def _experts(state: State, settlement: SelectionPoint, last: CacheEntry | None) -> TrainedEnsemble:
-    """The experts before the first label: as they are known to be, or settled."""
-    if settlement.experts is not None:
-        return settlement.experts
-    if last is not None and last.settlement.by is settlement.by:
-        return folds.without_labels(last.begun)
+def _experts(state: State, selection: SelectionPoint, last: CacheEntry | None) -> TrainedEnsemble:
+    """The experts before the first label: as they are entry to be, or settled."""
+    if selection.experts is not None:
+        return selection.experts
+    if last is not None and last.selection.labels is selection.labels:
+        return training.without_labels(last.initial)
     by, parameters = (
-        scaled_data.scale_data(settlement.scaling, *settlement.by),
+        scaled_data.scale_data(selection.scaling, *selection.labels),
         state.settings.parameters,
     )
-    sure, zero = settlement.sure, scaled_data.label_zero(settlement.scaling)
-    return folds.select_experts(parameters.setting, *by, parameters.seed, sure=sure, zero=zero)
+    sure, zero = selection.trusted, scaled_data.label_zero(selection.scaling)
+    return training.select_experts(parameters.setting, *by, parameters.seed, sure=sure, zero=zero)
 
 
-def update(known: CacheEntry, told: tuple[Label, ...]) -> CacheEntry:
-    """What is known, after those of the labels that it has not seen."""
-    for label in told[len(known.told) :]:
-        known = _after(known, label)
-    return known
+def update(entry: CacheEntry, told: tuple[Label, ...]) -> CacheEntry:
+    """What is entry, after those of the labels that it has not seen."""
+    for label in told[len(entry.told) :]:
+        entry = _after(entry, label)
+    return entry
 
 
-def _after(known: CacheEntry, label: Label) -> CacheEntry:
+def _after(entry: CacheEntry, label: Label) -> CacheEntry:
     """One label more."""
-    scale, before = known.model.scaling, known.model.fold
+    scale, before = entry.model.scaling, entry.model.fold
     x = scale.inputs(label.x)
     y, extra = (label.y - scale.y_mean) / scale.y_sd, (label.noise / scale.y_sd) ** 2
     one = (x[None], np.array([y]), np.array([extra]), np.array([float(label.sure)]))
-    noise = float(folds.inflated_noise(before, *one)[0])
-    told = folds.step(before, x, y, noise)
-    after = folds.advance(before, told, x, y, noise, extra, label.sure)
-    for pool in (known.pool, *known.watched.values()):
+    noise = float(training.inflated_noise(before, *one)[0])
+    told = training.step(before, x, y, noise)
+    after = training.advance(before, told, x, y, noise, extra, label.sure)
+    for pool in (entry.pool, *entry.tracked.values()):
         if pool is not None:
             pool.follow(before.ensemble, told, after.ensemble)
-    judged = known.judged
-    if judged is not None:
-        c = told.column(judged.points)
-        mu, v = apply_step(judged.mu, judged.v, c, told)
-        judged = replace(judged, points=told.extend(judged.points, c), mu=mu, v=v)
-    model = replace(known.model, fold=after)
-    targets = None if known.targets is None else known.targets.after(told)
-    told_now = (*known.told, label)
-    return replace(known, told=told_now, model=model, judged=judged, targets=targets)
+    validation = entry.validation
+    if validation is not None:
+        c = told.column(validation.points)
+        mu, v = apply_step(validation.mu, validation.v, c, told)
+        validation = replace(validation, points=told.extend(validation.points, c), mu=mu, v=v)
+    model = replace(entry.model, fold=after)
+    targets = None if entry.targets is None else entry.targets.after(told)
+    told_now = (*entry.told, label)
+    return replace(entry, told=told_now, model=model, validation=validation, targets=targets)
 
 
 class PosteriorCache:
@@ -160,171 +159,176 @@ class PosteriorCache:
         self.memory = memory
         self.executor = executor or ThreadExecutor()  # who reads a pool in shards
         self.progress = progress
-        self._memo: dict[str, PoolScores] = {}  # of the last passes, by their state
+        self.score_cache: dict[str, PoolScores] = {}  # of the last passes, by their state
         self._snapshot = snapshot  # of the pool, after the first labels of the states to come
-        self._known: CacheEntry | None = None
-        self._ahead: tuple[tuple[int, ...], PendingPosterior] | None = None
-        self._watched: list[Array] = []
-        self._aim: TargetPoints | None = None
+        self._entry: CacheEntry | None = None
+        self._pending: tuple[tuple[int, ...], PendingPosterior] | None = None
+        self._tracked: list[Array] = []
+        self._target_points: TargetPoints | None = None
 
     @property
     def notes(self) -> list[str]:
         """What the last pass over shards met that the plan of their columns did not know."""
-        last = next(reversed(self._memo.values()), None)
+        last = next(reversed(self.score_cache.values()), None)
         found = sorted(last.new_values.items()) if last is not None else []
         return [f"{what} ({n:,} rows)" for what, n in found]
 
     def model(self, state: State) -> Model:
         """The model of a state that has one."""
-        return self._of(state).model
+        return self._entry_of(state).model
 
-    def settled(self, state: State) -> TrainedEnsemble:
+    def selected_experts(self, state: State) -> TrainedEnsemble:
         """The experts as they were settled, before the first label."""
-        return folds.without_labels(self._of(state).begun)
+        return training.without_labels(self._entry_of(state).initial)
 
     def snapshot(self, state: State) -> PoolSnapshot | None:
         """What is believed of the pool, for `PosteriorCache` that are to go on from here."""
         return self._pool(state).snapshot(len(state.labels))
 
-    def now(self, state: State) -> PendingPosterior:
+    def posterior(self, state: State) -> PendingPosterior:
         """Ensemble and pool of a state that has a model."""
         pool, model = self._pool(state), self.model(state)
         fold, units = model.fold, (model.scaling, model.fold.bend)
         y = fold.bend.labels(fold.y)
-        outlook = PendingPosterior(fold.ensemble, fold.embedding, pool, fold.X, y, units=units)
+        posterior = PendingPosterior(fold.ensemble, fold.embedding, pool, fold.X, y, units=units)
         if not state.settings.needs_targets:
-            return outlook
+            return posterior
         targets, order = self._targets(state)
-        return replace(outlook, targets=targets, order=order)
+        return replace(posterior, targets=targets, order=order)
 
     def _targets(self, state: State) -> tuple[Targets, NDArray[np.intp] | None]:
         """The targets of `mvr`, and the candidates by hash."""
-        if self._aim is None or not self._aim.serves(state):
-            self._aim = target_points(state, self._aim)
-        aim, kept = self._aim, self._kept(state)
+        if self._target_points is None or not self._target_points.serves(state):
+            self._target_points = target_points(state, self._target_points)
+        points, kept = self._target_points, self._find_entry(state)
 
-        def start(known: CacheEntry) -> CacheEntry:
-            model = known.model
-            X = check_distance("the reference", model.scaling.inputs(aim.X))
+        def start(entry: CacheEntry) -> CacheEntry:
+            model = entry.model
+            X = check_distance("the reference", model.scaling.inputs(points.X))
             targets = model.embedding_.targets(model.ensemble_.experts, X)
-            return replace(known, targets=targets, targets_of=aim.X)
+            return replace(entry, targets=targets, targets_of=points.X)
 
-        missing = kept is None or kept.targets_of is not aim.X
-        return cast(Targets, self._of(state, start if missing else None).targets), aim.order
+        missing = kept is None or kept.targets_of is not points.X
+        return cast(
+            Targets, self._entry_of(state, start if missing else None).targets
+        ), points.order
 
-    def ahead(self, state: State) -> PendingPosterior:
-        """The outlook with every candidate that is out given the mean that the labels let expect.
+    def pending_posterior(self, state: State) -> PendingPosterior:
+        """The posterior with every candidate that is out given the mean that the labels let expect.
 
         Weights stay. The order in which they were asked does not matter.
         """
-        now = self.now(state)
+        now = self.posterior(state)
         at = tuple(state.candidates.index[name] for name in state.asked)
         if not at:
             return now
-        (done, outlook), self._ahead = self._ahead or ((), None), None  # out of reach, as above
-        if outlook is None or at[: len(done)] != done:
-            done, outlook = (), replace(now, pool=now.pool.fork())
+        (done, posterior), self._pending = (
+            self._pending or ((), None),
+            None,
+        )  # out of reach, as above
+        if posterior is None or at[: len(done)] != done:
+            done, posterior = (), replace(now, pool=now.pool.fork())
         new = at[len(done) :]
-        outlook = with_pseudo_labels(outlook, new, now.means(new)) if new else outlook
-        self._ahead = (at, outlook)
-        return outlook
+        posterior = with_pseudo_labels(posterior, new, now.means(new)) if new else posterior
+        self._pending = (at, posterior)
+        return posterior
 
-    def judged(self, state: State) -> ValidationLabels:
-        """Labels that pseudo labels are judged by: those kept apart, or all that were told."""
+    def validation(self, state: State) -> ValidationLabels:
+        """Labels that pseudo labels are validation by: those kept apart, or all that were told."""
         if state.settings.validation is None:
             model = self.model(state)
             X, y, _ = (part[model.fold.right] for part in state.labels.arrays())
             return validation_labels(model, *sample_labels(X, y, model.fold.extra))
         X, y = state.settings.validation
 
-        def start(known: CacheEntry) -> CacheEntry:
-            return replace(known, judged=validation_labels(known.model, X, y, np.zeros(len(y))))
+        def start(entry: CacheEntry) -> CacheEntry:
+            return replace(entry, validation=validation_labels(entry.model, X, y, np.zeros(len(y))))
 
-        known = self._kept(state)
-        missing = known is None or known.judged is None
-        return cast(ValidationLabels, self._of(state, start if missing else None).judged)
+        entry = self._find_entry(state)
+        missing = entry is None or entry.validation is None
+        return cast(ValidationLabels, self._entry_of(state, start if missing else None).validation)
 
     def moments(self, state: State, at: Sequence[int] | NDArray[np.intp]) -> tuple[Array, Array]:
         """Mean and sd (n,) of f at candidates, in the user's units."""
         pool, model = self._pool(state), self.model(state)
-        held, mu, v = pool.held(at)
+        held, mu, v = pool.predict_kept(at)
         var = model.magnitude_[held][:, None] * v
         return in_units(model.fold, model.scaling, mu, var, held)
 
     def watch(self, X: Array) -> int:
-        """Follow other points X (N, d) too; `watched` gives what is believed of them."""
-        self._watched.append(X)
-        return len(self._watched) - 1
+        """Follow other points X (N, d) too; `tracked` gives what is believed of them."""
+        self._tracked.append(X)
+        return len(self._tracked) - 1
 
-    def watched(self, state: State, n: int) -> tuple[Model, Array, Array]:
-        """The model, and means and variances (M, N) of f at the n-th points watched."""
-        X, kept = self._watched[n], self._kept(state)
+    def predict_tracked(self, state: State, n: int) -> tuple[Model, Array, Array]:
+        """The model, and means and variances (M, N) of f at the n-th points tracked."""
+        X, kept = self._tracked[n], self._find_entry(state)
 
-        def start(known: CacheEntry) -> CacheEntry:
-            pool = self._started(known.model, X, "the watched points")
-            return replace(known, watched={**known.watched, n: pool})
+        def start(entry: CacheEntry) -> CacheEntry:
+            pool = self._make_tracked_pool(entry.model, X, "the tracked points")
+            return replace(entry, tracked={**entry.tracked, n: pool})
 
-        known = self._of(state, start if kept is None or n not in kept.watched else None)
-        pool, model = known.watched[n], known.model
+        entry = self._entry_of(state, start if kept is None or n not in kept.tracked else None)
+        pool, model = entry.tracked[n], entry.model
         return model, pool.mu, model.magnitude_[:, None] * pool.v
 
-    def _started(self, model: Model, X: Array, what: str) -> MemoryPool:
+    def _make_tracked_pool(self, model: Model, X: Array, what: str) -> MemoryPool:
         inputs = check_distance(what, model.scaling.inputs(X))
         state = (model.ensemble_, model.embedding_, inputs)
         return MemoryPool(*state, memory=self.memory, everyone=True)
 
     def _pool(self, state: State) -> Pool:
         """The belief on the candidates; started where the model was, and brought along."""
-        wanted, kept = (state.candidates.row_identity, _reference(state)), self._kept(state)
+        wanted, kept = (state.candidates.row_identity, _reference(state)), self._find_entry(state)
 
-        def start(known: CacheEntry) -> CacheEntry:
+        def start(entry: CacheEntry) -> CacheEntry:
             snapshot, self._snapshot = self._snapshot, None  # serves once, when it is opened
-            if snapshot is not None and _serves(snapshot, state, known):
-                known = update(known, state.labels.told[: snapshot.n])
+            if snapshot is not None and _serves(snapshot, state, entry):
+                entry = update(entry, state.labels.told[: snapshot.n])
             else:
                 snapshot = None
-            pool = self._make_pool(known.model, state, wanted[1], snapshot)
-            return replace(known, pool=pool, pool_of=wanted)
+            pool = self._make_pool(entry.model, state, wanted[1], snapshot)
+            return replace(entry, pool=pool, pool_of=wanted)
 
         there = (None, None) if kept is None else kept.pool_of
         same = there[0] is wanted[0] and there[1] is wanted[1]
-        return cast(Pool, self._of(state, None if same else start).pool)
+        return cast(Pool, self._entry_of(state, None if same else start).pool)
 
     def _make_pool(
-        self, model: Model, for_: State, reference: Array | None, known: PoolSnapshot | None
+        self, model: Model, for_: State, reference: Array | None, entry: PoolSnapshot | None
     ) -> Pool:
         if reference is not None:
             reference = check_distance("the reference", model.scaling.inputs(reference))
         context = PoolContext(
-            self.memory, self.executor, self.progress, for_.settings.seed, self._memo, known
+            self.memory, self.executor, self.progress, for_.settings.seed, self.score_cache, entry
         )
         return for_.candidates.make_pool(model, reference, context)
 
-    def _kept(self, state: State) -> CacheEntry | None:
+    def _find_entry(self, state: State) -> CacheEntry | None:
         """What is at hand for a state or for one before it."""
-        known = self._known
-        return known if known is not None and known.serves(state) else None
+        entry = self._entry
+        return entry if entry is not None and entry.serves(state) else None
 
-    def _of(
+    def _entry_of(
         self, state: State, start: Callable[[CacheEntry], CacheEntry] | None = None
     ) -> CacheEntry:
-        """What is known of a state.
+        """What is entry of a state.
 
         `start` gives to what began with the model a part that is wanted too. Where labels have
         come since, that part catches up: the same numbers as if it had been there all along.
         """
-        settlement, kept, told = state.settlement, self._kept(state), state.labels.told
-        if settlement is None:
+        selection, kept, told = state.selection, self._find_entry(state), state.labels.told
+        if selection is None:
             raise RuntimeError("there is no model yet: fewer labels were told than n_start")
-        known = kept or train_initial(state, settlement, self._known)
-        late = known if start is None else update(start(known.beginning), known.told)
+        entry = kept or train_initial(state, selection, self._entry)
+        late = entry if start is None else update(start(entry.initial_entry), entry.told)
         if late is kept and len(late.told) == len(told):
             return late
-        self._known = self._ahead = None  # out of reach while it moves
+        self._entry = self._pending = None  # out of reach while it moves
         if kept is not None and late is not kept:
-            late = update(kept, late.told).joined(late)
-        self._known = update(late, told)
-        return self._known
+            late = update(kept, late.told).merge(late)
+        self._entry = update(late, told)
+        return self._entry
 
 
 def _serves(snapshot: PoolSnapshot, state: State, beginning: CacheEntry) -> bool:

@@ -139,7 +139,7 @@ class ShardedCandidates:
 
     def target_inputs(self, seed: int, n: int) -> Array:
         """Inputs of the n present candidates with the least hash of (seed, id)."""
-        return self.reader[self.least(seed, n, self.gone)]
+        return self.reader[self.least(seed, n, self.removed_positions)]
 
     def starts_with(self, X: Array) -> bool:
         """False: rows in shards are not compared with arrays."""
@@ -163,7 +163,7 @@ class ShardedCandidates:
         return ShardedPool(model.ensemble_, model.embedding_, model.scaling, shards, reference)
 
     @property
-    def gone(self) -> NDArray[np.int64]:
+    def removed_positions(self) -> NDArray[np.int64]:
         """Positions, ascending, of who has been removed."""
         parts = [self.dataset.parts[n] for n in sorted(self.closed)]
         shards = [np.arange(part.start, part.start + part.rows) for part in parts]
@@ -327,7 +327,7 @@ def _whole(found: ShardedCandidates, seed: int) -> bool:
     at = found.sample_positions(seed)
     for part, which in by_part(found.dataset.parts, at):
         table = part.table(at[which] - part.start, encoder.columns).combine_chunks()
-        X = [encoder.encoded(batch, Later()) for batch in table.to_batches()]
+        X = [encoder.encode_batch(batch, Later()) for batch in table.to_batches()]
         if np.isnan(np.concatenate(X)).any():
             return False
     return True

@@ -1,11 +1,11 @@
-"""The state of a learner: one frozen value that decides all it says next.
+"""The state of a learner: one frozen value that determines every later answer.
 
-What is kept beside it for speed (the model that the labels make, the belief on the pool) follows
-from it, is keyed by it and can be thrown away (`posterior_cache`).
+The model and the posterior of the pool follow from the state. They are cached beside it, keyed by
+it, and can be dropped (`posterior_cache`).
 
-The model is not in the state but decided by it: experts are settled by the labels `settlement.by`,
-the first `settlement.together` labels are folded in together, those after them one by one. So a
-state costs nothing to make, and a label that came is in it or is not, whatever was interrupted.
+The state determines the model: experts are selected by `selection.labels`, conditioned on the first
+`selection.n_joint` labels jointly, and on later ones one by one. So a state costs nothing to make,
+and an interrupt leaves a new label either in it or not.
 """
 
 from collections.abc import Hashable, Mapping
@@ -57,16 +57,14 @@ class LearnerConfig:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SelectionPoint:
-    """What the model follows from besides the labels that came since."""
+    """The last expert selection, which with later labels determines the model."""
 
     scaling: Scaling  # of the labels and candidates when there were labels enough for a model
-    by: Told  # labels by which the experts were settled last
-    n: int  # how many there were then: it decides when experts are settled next
-    together: int  # labels, the first of the state's, that are folded in together; others in turn
-    experts: TrainedEnsemble | None = (
-        None  # as they were settled, before the first label, where it is known
-    )
-    sure: Array | None = None  # (n,)  which of `by` are called sure, as 1 and 0; None: none is
+    labels: Told  # by which the experts were selected last
+    n: int  # how many there were then: it decides when experts are selected next
+    n_joint: int  # first labels that are conditioned on jointly; later ones one by one
+    experts: TrainedEnsemble | None = None  # as selected, before the first label, where known
+    trusted: Array | None = None  # (n,)  which of `labels` are called sure, as 1 and 0; None: none
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +76,7 @@ class State:
     log_omega: Array  # (K,)  weights of the acquisition functions
     weighed: bool = False  # whether these followed the labels as they are now
     labels: Labels = field(default_factory=Labels)
-    settlement: SelectionPoint | None = None  # None: too few labels for a model so far
+    selection: SelectionPoint | None = None  # None: too few labels for a model so far
     asked: Mapping[Hashable, int] = field(default_factory=dict)  # id -> its row in the history
     skipped: frozenset[Hashable] = frozenset()
     batch: tuple[Hashable, ...] = ()  # asked since the last news: what `ask` says again
@@ -86,9 +84,9 @@ class State:
     history: tuple[Row, ...] = ()
 
     @property
-    def fitted(self) -> bool:
+    def has_model(self) -> bool:
         """Whether there have been labels enough for a model."""
-        return self.settlement is not None
+        return self.selection is not None
 
     @property
     def omega(self) -> dict[str, float]:
@@ -119,6 +117,6 @@ def begin(settings: LearnerConfig, candidates: Candidates, reference: Array | No
 
 def with_experts(state: State, experts: TrainedEnsemble) -> State:
     """The same state, where it is known what the experts were settled to."""
-    if state.settlement is None:
+    if state.selection is None:
         return state
-    return replace(state, settlement=replace(state.settlement, experts=experts))
+    return replace(state, selection=replace(state.selection, experts=experts))

@@ -57,8 +57,8 @@ def _apply_asked(state: State, event: Asked) -> State:
 
 
 def _apply_told(state: State, event: LabelsTold) -> State:
-    if state.settlement is not None:
-        _check_labels(state.settlement, event)
+    if state.selection is not None:
+        _check_labels(state.selection, event)
     # [1, alg:1 line 6, alg:2 line 14]
     labels = state.labels.after(event.dropped, event.labels, event.confirmed)
     names = {label.name for label in event.labels}
@@ -67,7 +67,7 @@ def _apply_told(state: State, event: LabelsTold) -> State:
     return replace(
         state,
         labels=labels,
-        settlement=_settlement(state, labels, anew),
+        selection=_next_selection(state, labels, anew),
         asked={name: row for name, row in state.asked.items() if name not in names},
         skipped=state.skipped - names,
         batch=(),
@@ -76,20 +76,20 @@ def _apply_told(state: State, event: LabelsTold) -> State:
     )
 
 
-def _settlement(state: State, labels: Labels, anew: bool) -> SelectionPoint | None:
+def _next_selection(state: State, labels: Labels, anew: bool) -> SelectionPoint | None:
     """What the model follows from once these are the labels."""
-    before, t = state.settlement, len(labels)
+    before, t = state.selection, len(labels)
     if before is None:
         return _first(state, labels) if t >= state.settings.n_start else None
     adaptive = state.settings.parameters.setting.adaptive
     if anew:
         if adaptive and t > 0:
-            return SelectionPoint(before.scaling, labels.arrays(), t, t, sure=labels.sure())
-        return replace(before, n=t, together=t)
+            return SelectionPoint(before.scaling, labels.arrays(), t, t, trusted=labels.sure())
+        return replace(before, n=t, n_joint=t)
     n = last_selection(before.n, t) if adaptive else before.n
     if n > before.n:
-        return SelectionPoint(before.scaling, labels.arrays(0, n), n, n, sure=labels.sure(0, n))
-    return replace(before, together=t) if t - len(state.labels) >= IN_BULK else before
+        return SelectionPoint(before.scaling, labels.arrays(0, n), n, n, trusted=labels.sure(0, n))
+    return replace(before, n_joint=t) if t - len(state.labels) >= IN_BULK else before
 
 
 def _first(state: State, labels: Labels) -> SelectionPoint:
@@ -104,12 +104,12 @@ def _first(state: State, labels: Labels) -> SelectionPoint:
         np.concatenate([X, rows[~labelled]]), y, labels.sure()
     )
     scaled_data.scale_data(scaling, X, y, noise)  # refuses what is too far away
-    return SelectionPoint(scaling, (X, y, noise), len(y), len(y), sure=labels.sure())
+    return SelectionPoint(scaling, (X, y, noise), len(y), len(y), trusted=labels.sure())
 
 
-def _check_labels(settlement: SelectionPoint, event: LabelsTold) -> None:
+def _check_labels(selection: SelectionPoint, event: LabelsTold) -> None:
     """Refuse labels, and points outside the pool, that are too far away for the model."""
-    scale = settlement.scaling
+    scale = selection.scaling
     scaled_data.labels(scale, np.array([label.y for label in event.labels]))
     scaled_data.noise_variances(
         scale, np.array([label.noise for label in event.labels]), len(event.labels)
@@ -135,8 +135,8 @@ def _apply_released(state: State, event: Released) -> State:
 def _apply_added(state: State, event: Added) -> State:
     before = len(state.candidates)
     new = event.candidates.new_inputs(before)
-    if state.settlement is not None and new is not None:
-        check_distance("the pool", state.settlement.scaling.inputs(new))
+    if state.selection is not None and new is not None:
+        check_distance("the pool", state.selection.scaling.inputs(new))
     # What the pool was stays the reference, unless one says otherwise.
     reference = state.reference
     if reference is None and new is not None:

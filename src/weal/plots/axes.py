@@ -82,7 +82,7 @@ def view_of(state: State, beliefs: PosteriorCache) -> PlotData:
 
 def checked_model(state: State, beliefs: PosteriorCache) -> Model:
     """The model; WealError while there is none, or no label."""
-    if not state.fitted or not len(state.labels):
+    if not state.has_model or not len(state.labels):
         raise WealError(
             "there is nothing to draw before there is a model: "
             f"{len(state.labels)} of {state.settings.n_start} labels"

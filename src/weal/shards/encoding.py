@@ -35,7 +35,7 @@ class InputEncoder(Protocol):
     def names(self) -> tuple[str, ...]:
         """Names of the inputs (d)."""
 
-    def encoded(self, batch: Any, later: Later) -> Array:
+    def encode_batch(self, batch: Any, later: Later) -> Array:
         """Inputs (n, d) of a record batch of arrow; what is new to a plan is counted."""
 
 
@@ -50,7 +50,7 @@ class NumericEncoder:
         """The columns."""
         return self.columns
 
-    def encoded(self, batch: Any, later: Later) -> Array:
+    def encode_batch(self, batch: Any, later: Later) -> Array:
         """The numbers; NaN where a cell is missing, which whoever reads the shard refuses."""
         X = np.empty((batch.num_rows, len(self.columns)))
         for k, name in enumerate(self.columns):
@@ -74,7 +74,7 @@ class PlanEncoder:
         """Names of the inputs."""
         return tuple(self.plan.names)
 
-    def encoded(self, batch: Any, later: Later) -> Array:
+    def encode_batch(self, batch: Any, later: Later) -> Array:
         """The inputs of the rows."""
         parts = [_encode_column(column, batch, later) for column in self._used()]
         return np.concatenate(parts, axis=1)

@@ -86,20 +86,20 @@ class ParquetFile:
         except (OSError, UnreadableFile) as error:
             raise ChangedShard(f"{self.path} was a shard of this pool, and now: {error}") from error
         if now != (self.size, self.footer):
-            raise changed(self.path, f"{self.size:,} bytes then, {now[0]:,} now")
+            raise changed_error(self.path, f"{self.size:,} bytes then, {now[0]:,} now")
 
     def check_stamp(self) -> None:
         """ChangedShard where a file that is not hashed yet was written since it was opened."""
         if self.sums is None and self.stamp is not None and stamp_of(self.path) != self.stamp:
-            raise changed(self.path, "it was written again, before its rows were read")
+            raise changed_error(self.path, "it was written again, before its rows were read")
 
     def check_unwritten(self) -> None:
         """ChangedShard where the file was written since it was opened: for columns without sums."""
         if self.stamp is not None and stamp_of(self.path) != self.stamp:
-            raise changed(self.path, "it was written again")
+            raise changed_error(self.path, "it was written again")
 
 
-def changed(name: str, how: str) -> ChangedShard:
+def changed_error(name: str, how: str) -> ChangedShard:
     """The error for a file that is not what it was."""
     return ChangedShard(
         f"{name} has changed since the pool was opened ({how}): open the pool anew, or bring back "

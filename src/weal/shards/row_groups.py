@@ -19,7 +19,7 @@ from weal.errors import UnreadableFile
 from weal.shards.parquet_file import (
     ParquetFile,
     Sums,
-    changed,
+    changed_error,
     check_is_file,
     footer_hash,
     is_settled,
@@ -40,7 +40,7 @@ class Reader(io.RawIOBase):
         try:
             size, tail = read_tail(self._raw, file.path)
             if (size, footer_hash(tail)) != (file.size, file.footer):
-                raise changed(file.path, f"{file.size:,} bytes then, {size:,} now")
+                raise changed_error(file.path, f"{file.size:,} bytes then, {size:,} now")
         except BaseException:
             self._raw.close()
             raise
@@ -140,17 +140,17 @@ def digest(parts: Iterable[bytes]) -> str:
 
 
 @contextmanager
-def opened(file: ParquetFile) -> Iterator[tuple[Reader, Any]]:
+def open_checked(file: ParquetFile) -> Iterator[tuple[Reader, Any]]:
     """The file to load row groups from, and as pyarrow reads it; ChangedShard by its footer."""
     _, parquet = pyarrow()
     with Reader(file) as reader, parquet.ParquetFile(reader, pre_buffer=False) as found:
         yield reader, found
 
 
-def hashed(file: ParquetFile, groups: Sequence[int], columns: Sequence[str]) -> Sums:
+def hash_row_groups(file: ParquetFile, groups: Sequence[int], columns: Sequence[str]) -> Sums:
     """The sums of these row groups; "" for the others."""
     sums = {name: [""] * len(file.groups) for name in columns}
-    with opened(file) as (reader, found):
+    with open_checked(file) as (reader, found):
         for group in groups:
             for name, places in chunks(found.metadata, group, columns).items():
                 sums[name][group] = digest(reader.chunk(*place) for place in places)
@@ -172,7 +172,7 @@ def hashed_if_new(file: ParquetFile, columns: Sequence[str]) -> ParquetFile:
     if is_settled(file):
         return file
     groups = [n for n, rows in enumerate(file.groups) if rows]
-    return replace(file, sums=hashed(file, groups, columns))
+    return replace(file, sums=hash_row_groups(file, groups, columns))
 
 
 def sums_to_json(sums: Sums | None) -> dict[str, str] | None:

@@ -17,8 +17,8 @@ from weal.core.arrays import Array
 from weal.core.hashing import Hashes, hash_ids, hash_numbers, hash_texts
 from weal.errors import UnreadableFile, UnreadableShard
 from weal.shards.encoding import InputEncoder, Later
-from weal.shards.parquet_file import ParquetFile, Sums, changed, pyarrow
-from weal.shards.row_groups import hashed, opened
+from weal.shards.parquet_file import ParquetFile, Sums, changed_error, pyarrow
+from weal.shards.row_groups import hash_row_groups, open_checked
 from weal.tables.cells import cell_text
 
 MAX_BLOCK_ROWS = 32_768  # rows of a block, at most
@@ -148,13 +148,13 @@ class FileShard:
     def blocks(self, encoder: InputEncoder, later: Later) -> Iterator[Array]:
         """The inputs, read as they are needed."""
         for batch in self.batches(encoder.columns):
-            yield self._finite(encoder.encoded(batch, later), encoder)
+            yield self._finite(encoder.encode_batch(batch, later), encoder)
 
     def take(self, encoder: InputEncoder, rows: Rows) -> Array:
         """The inputs of some rows; only the row groups that they are in are read."""
         found = np.empty((len(rows), len(encoder.names)))
-        for at, batch in self._taken(encoder.columns, rows):
-            found[at] = self._finite(encoder.encoded(batch, Later()), encoder)
+        for at, batch in self._read_rows(encoder.columns, rows):
+            found[at] = self._finite(encoder.encode_batch(batch, Later()), encoder)
         return found
 
     def ids(self, rows: Rows) -> list[Hashable]:
@@ -163,7 +163,7 @@ class FileShard:
             places = (self.start + n for n in rows.tolist())
             return [str(n + 1) if self.as_text else n for n in places]  # people count from 1
         found: list[Hashable] = [None] * len(rows)
-        for at, batch in self._taken((self.id_column,), rows):
+        for at, batch in self._read_rows((self.id_column,), rows):
             cells = batch.column(self.id_column).to_pylist()
             for n, cell in zip(at.tolist(), cells, strict=True):
                 found[n] = cell_text(cell) if self.as_text and cell is not None else cell
@@ -173,7 +173,7 @@ class FileShard:
         """Some rows as they are in the file, as a pyarrow table."""
         arrow, _ = pyarrow()
         order, parts = [], []
-        for at, batch in self._taken(columns, rows):
+        for at, batch in self._read_rows(columns, rows):
             order.append(at)
             parts.append(batch)
         back = np.argsort(np.concatenate(order), kind="stable")
@@ -199,12 +199,12 @@ class FileShard:
         names = None if columns is None else list(columns)
         how: dict[str, Any] = {"row_groups": wanted, "columns": names, "use_threads": False}
         try:
-            with opened(self.file) as (reader, file):
+            with open_checked(self.file) as (reader, file):
                 wrong = reader.load(file.metadata, wanted, names)
                 if wrong is not None:
                     for _ in file.iter_batches(MAX_BLOCK_ROWS, **how):  # damaged, if this fails
                         pass
-                    raise changed(self.name, f"it has other values in the column {wrong!r}")
+                    raise changed_error(self.name, f"it has other values in the column {wrong!r}")
                 yield from file.iter_batches(MAX_BLOCK_ROWS, **how)
         except (arrow.ArrowException, OSError, ValueError) as error:
             why = (str(error).strip().splitlines() or [type(error).__name__])[0]
@@ -213,11 +213,11 @@ class FileShard:
     def sums(self, columns: Sequence[str]) -> Sums:
         """Hashes of these columns in its row groups, as they are now."""
         try:
-            return hashed(self.file, self.groups, columns)
+            return hash_row_groups(self.file, self.groups, columns)
         except (OSError, UnreadableFile) as error:
             raise UnreadableShard(f"{self.name} cannot be read: {error}") from error
 
-    def _taken(self, columns: Sequence[str] | None, rows: Rows) -> Iterator[tuple[Rows, Any]]:
+    def _read_rows(self, columns: Sequence[str] | None, rows: Rows) -> Iterator[tuple[Rows, Any]]:
         """Parts of the rows: which they are (places in `rows`), and their cells."""
         arrow, _ = pyarrow()
         ends = np.cumsum([self.file.groups[n] for n in self.groups])

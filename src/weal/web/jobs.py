@@ -67,7 +67,7 @@ def predicted_against_measured(
     session = campaign.read_session()
     seq = session.ledger.seq
     found: MeasuredJson = {"points": [], "n": 0, "baseline": None, "explained": None}
-    if session.state.fitted:
+    if session.state.has_model:
         model = session.model
         alone, right = predictions_by_others(model, INTERVAL_LEVEL), model.fold.right
         y = model.scaling.means(model.fold.seen.y)
@@ -111,7 +111,7 @@ def explore(context: JobContext, arguments: Arguments, progress: Progress) -> No
 def _candidate_rows(campaign: Campaign) -> tuple[list[str], Iterable[Sequence[object]]]:
     """Names of the table's columns, and a row for each candidate."""
     session = campaign.read_session()
-    found = frame(campaign, "predictions") if session.state.fitted else None
+    found = frame(campaign, "predictions") if session.state.has_model else None
     names = list(dict.fromkeys(name for part in session.pool.parts for name in part.columns))
     apart = (session.pool.plan.id_column, session.pool.plan.target)
     names = [name for name in names if name not in apart]
@@ -144,7 +144,7 @@ def neighbours_of(
     state = session.state
     if arguments["id"] not in state.candidates.index:
         return []
-    model = session.model if state.fitted else None
+    model = session.model if state.has_model else None
     (found,) = neighbours(state, model, [arguments["id"]])
     return [
         {"id": str(one.id), "label": one.label, "words": one.words,
@@ -163,7 +163,7 @@ def _inputs(session: Session, id_: Hashable) -> Cells:
 def effect_of(context: JobContext, arguments: Arguments, progress: Progress) -> EffectJson | None:
     """Partial dependence on one input, with its sd; None before there is a model."""
     session = context.campaign(arguments["name"]).read_session()
-    if not session.state.fitted:
+    if not session.state.has_model:
         return None
     axis, over = (
         _axis(session, arguments["input"], EFFECT_VALUES),
@@ -176,7 +176,7 @@ def effect_of(context: JobContext, arguments: Arguments, progress: Progress) -> 
 def map_of(context: JobContext, arguments: Arguments, progress: Progress) -> MapJson | None:
     """Partial dependence on two inputs; None before there is a model."""
     session = context.campaign(arguments["name"]).read_session()
-    if not session.state.fitted:
+    if not session.state.has_model:
         return None
     one, other = (_axis(session, name, MAP_VALUES) for name in (arguments["x"], arguments["y"]))
     over = _sample(session, MAP_CANDIDATES)

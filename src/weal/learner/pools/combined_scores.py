@@ -24,7 +24,7 @@ from weal.learner.pools.shard_pass import (
     Positions,
     ShardScoring,
     TopScores,
-    merged_top,
+    merge_top,
     random_scores,
     shift_positions,
     top_rows,
@@ -48,7 +48,7 @@ class TargetScores:
     at: Positions  # (n,)  ascending
     scores: Array  # (functions, n)
 
-    def joined(self, plain: Array, at: Positions) -> Array:  # (K, N)
+    def add_to(self, plain: Array, at: Positions) -> Array:  # (K, N)
         """The scores of all functions at ascending positions, for those of the others."""
         if not self.which:
             return plain
@@ -66,7 +66,7 @@ class CombinedScoring:
 
     scoring: ShardScoring
     combine: Combine
-    aimed: TargetScores
+    target_scores: TargetScores
     shortlist: int
     floor: float = -np.inf
 
@@ -79,13 +79,15 @@ class CombinedScoring:
             score_cache.keep(self.scoring.key, shard.start, scores)
         free = self.scoring.free(shard)
         at = np.arange(shard.start, shard.start + shard.rows)
-        combined, error = self._combined(self.aimed.joined(scores.astype(np.float64), at))
+        combined, error = self._combine_scores(
+            self.target_scores.add_to(scores.astype(np.float64), at)
+        )
         sure, could = combined - error, np.where(free, combined + error, -np.inf)
         floor = max(self.floor, float(sure.max(where=free, initial=-np.inf)))
         many = max(self.shortlist, int((could >= slack(floor)).sum()))
         return top_rows(shard.start, np.zeros((len(free), 0)), could, free, many), floor
 
-    def _combined(self, scores: Array) -> tuple[Array, Array]:
+    def _combine_scores(self, scores: Array) -> tuple[Array, Array]:
         """What `combine` makes of the scores, and by how much float32 may have moved it."""
         combined, error = self.combine(scores), np.zeros(scores.shape[1])
         for k, row in enumerate(scores):
@@ -106,14 +108,14 @@ class ExactRescoring:
 
     scoring: ShardScoring
     combine: Combine
-    aimed: TargetScores
+    target_scores: TargetScores
     at: Mapping[int, Positions]  # by the start of the shard
 
     def __call__(self, shard: Shard) -> tuple[BestCandidates, Mapping[int, Array]]:
         """Who may be taken, and their rows."""
         at = self.at[shard.start]
         X = shard.take(self.scoring.encoder, at - shard.start)
-        scores = self.combine(self.aimed.joined(_one_by_one(self.scoring, X, at), at))
+        scores = self.combine(self.target_scores.add_to(_one_by_one(self.scoring, X, at), at))
         ids = shard.ids(at - shard.start)
         found = best_candidates(scores, np.ones(len(at), dtype=bool), self.scoring.asked.seed, ids)
         best = shift_positions(found, at)
@@ -147,35 +149,35 @@ class ShardContext:
     executor: Executor
     seed: int
     progress: Progress | None
-    memo: dict[str, PoolScores]
+    score_cache: dict[str, PoolScores]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShardedScores:
     """The scores of a pass over shards."""
 
-    place: ShardContext
+    context: ShardContext
     scoring: ShardScoring
     found: PassSummary
     parts: tuple[Shard, ...]
-    aimed: TargetScores
+    target_scores: TargetScores
     weighed: dict[str, TopScores]  # the best by the last sum of scores
 
     @property
     def low(self) -> Array:  # (K,)
         """The least score of each function."""
-        return self._both(self.found.low, self.aimed.scores.min(axis=1, initial=np.inf))
+        return self._both(self.found.low, self.target_scores.scores.min(axis=1, initial=np.inf))
 
     @property
     def high(self) -> Array:  # (K,)
         """The largest score of each function."""
-        return self._both(self.found.high, self.aimed.scores.max(axis=1, initial=-np.inf))
+        return self._both(self.found.high, self.target_scores.scores.max(axis=1, initial=-np.inf))
 
-    def _both(self, plain: Array, aimed: Array) -> Array:
+    def _both(self, plain: Array, target_scores: Array) -> Array:
         """A number of each function, in their order."""
-        every = np.empty(len(plain) + len(aimed))
-        which = list(self.aimed.which)
-        every[which] = aimed
+        every = np.empty(len(plain) + len(target_scores))
+        which = list(self.target_scores.which)
+        every[which] = target_scores
         every[[k for k in range(len(every)) if k not in which]] = plain
         return every
 
@@ -183,23 +185,23 @@ class ShardedScores:
         """The best of the free candidates by what `combine` makes of their scores."""
         if not isinstance(combine, SingleScore):
             return self._best(combine)
-        if combine.k in self.aimed.which:
-            return self._best_listed(self.aimed.which.index(combine.k))
-        self.place.candidates.reader.remember(list(self.found.rows), _stack_rows(self.found.rows))
-        plain = [k for k in range(len(self.low)) if k not in self.aimed.which]
+        if combine.k in self.target_scores.which:
+            return self._best_listed(self.target_scores.which.index(combine.k))
+        self.context.candidates.reader.remember(list(self.found.rows), _stack_rows(self.found.rows))
+        plain = [k for k in range(len(self.low)) if k not in self.target_scores.which]
         return self.found.best[plain.index(combine.k)]
 
     def _best_listed(self, k: int) -> BestCandidates:
-        at, scores = self.aimed.at, self.aimed.scores[k]
-        ids = self.place.candidates.ids.at(at)
+        at, scores = self.target_scores.at, self.target_scores.scores[k]
+        ids = self.context.candidates.ids.at(at)
         found = best_candidates(scores, np.ones(len(at), dtype=bool), self.scoring.asked.seed, ids)
         return shift_positions(found, at)
 
     def _best(self, combine: Combine) -> BestCandidates:
-        place, many = self.place, self.scoring.shortlist
+        context, many = self.context, self.scoring.shortlist
         top, floor = None, -np.inf
-        weighing = CombinedScoring(self.scoring, combine, self.aimed, many)
-        for _, (other, sure) in place.executor.each(weighing, self.parts):
+        weighing = CombinedScoring(self.scoring, combine, self.target_scores, many)
+        for _, (other, sure) in context.executor.each(weighing, self.parts):
             floor = max(floor, sure)
             top = other if top is None else _merge_best(top, other, many, slack(floor))
         assert top is not None
@@ -210,16 +212,16 @@ class ShardedScores:
         parts = [self.parts[n] for n in np.unique(which).tolist()]
         at = {part.start: np.sort(could[starts[which] == part.start]) for part in parts}
         best = BestCandidates()
-        rescoring = ExactRescoring(self.scoring, combine, self.aimed, at)
-        for _, (one, rows) in place.executor.each(rescoring, parts):
-            place.candidates.reader.remember(list(rows), _stack_rows(rows))
+        rescoring = ExactRescoring(self.scoring, combine, self.target_scores, at)
+        for _, (one, rows) in context.executor.each(rescoring, parts):
+            context.candidates.reader.remember(list(rows), _stack_rows(rows))
             best = merge(best, one)
         return best
 
     def at(self, n: int) -> Array:  # (K,)
         """The scores of candidate n."""
-        plain = scores_at(self.scoring, self.place.candidates.reader[n], n)
-        return np.asarray(self.aimed.joined(plain[:, None], np.array([n]))[:, 0])
+        plain = scores_at(self.scoring, self.context.candidates.reader[n], n)
+        return np.asarray(self.target_scores.add_to(plain[:, None], np.array([n]))[:, 0])
 
     @property
     def new_values(self) -> Mapping[str, int]:
@@ -231,14 +233,14 @@ class ShardedScores:
         if combine is not None and not self.weighed:
             self.best(combine)
         for top in self.found.top:
-            self.place.candidates.reader.remember(top.at.tolist(), top.X)
+            self.context.candidates.reader.remember(top.at.tolist(), top.X)
         tops = [*self.found.top, *self.weighed.values()]
-        return np.unique(np.concatenate([self.aimed.at, *(top.at for top in tops)]))
+        return np.unique(np.concatenate([self.target_scores.at, *(top.at for top in tops)]))
 
 
 def _merge_best(a: TopScores, b: TopScores, many: int, least: float) -> TopScores:
     """The best `many` of both, and all from the score `least` on."""
-    both = merged_top(a, b, len(a.at) + len(b.at))
+    both = merge_top(a, b, len(a.at) + len(b.at))
     most = max(many, int((both.scores >= least).sum()))
     return TopScores(both.scores[:most], both.at[:most], both.X[:most])
 

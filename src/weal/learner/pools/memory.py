@@ -107,10 +107,10 @@ class MemoryPool:
         self.groups: list[ExpertGroup] = []
         self.cached = True
         if known is None:
-            self.hold(ens)
+            self.keep_experts(ens)
         else:
             self.mu[known.members], self.v[known.members] = known.mu, known.v
-            self._hold(ens, known.members, computed=True)
+            self._set_kept(ens, known.members, computed=True)
 
     def inputs_at(self, at: Sequence[int]) -> Array:
         """The scaled inputs (n, d) of the candidates `at`."""
@@ -123,11 +123,13 @@ class MemoryPool:
             return np.zeros(0, dtype=np.intp)
         return np.concatenate([group.members for group in self.groups])
 
-    def hold(self, ens: Ensemble) -> None:
-        """Hold the experts that matter now, computing those that were not held."""
-        self._hold(ens, np.arange(len(ens.log_w)) if self.everyone else self._wanted(ens))
+    def keep_experts(self, ens: Ensemble) -> None:
+        """Keep the experts that matter now, and compute those that were not kept before."""
+        self._set_kept(
+            ens, np.arange(len(ens.log_w)) if self.everyone else self._experts_to_keep(ens)
+        )
 
-    def _hold(self, ens: Ensemble, wanted: NDArray[np.intp], computed: bool = False) -> None:
+    def _set_kept(self, ens: Ensemble, wanted: NDArray[np.intp], computed: bool = False) -> None:
         there = self.members
         self.cached = self.cached and self._fits(ens, len(wanted))
         if not self.cached:
@@ -145,8 +147,8 @@ class MemoryPool:
         else:
             self.groups = [self._make_group(ens, wanted, computed)]
 
-    def _wanted(self, ens: Ensemble) -> NDArray[np.intp]:
-        """The experts to hold (`core.extensions.expert_pruning`), by what is believed of some of
+    def _experts_to_keep(self, ens: Ensemble) -> NDArray[np.intp]:
+        """The experts to hold (`core.extensions.expert_pruning`), by what is moments of some of
         the candidates.
         """
         sig2, lam, some = ens.magnitude[:, None], ens.noise[:, None], self.some
@@ -154,7 +156,7 @@ class MemoryPool:
         q = None if self.q is None else self.q[:, some]
         known = np.isin(np.arange(len(ens.log_w)), self.members)
 
-        def believed(which: NDArray[np.intp]) -> tuple[Array, Array, Array | None]:
+        def moments(which: NDArray[np.intp]) -> tuple[Array, Array, Array | None]:
             new = which[~known[which]]
             if len(new):
                 experts: Any = ens.experts.take(new)
@@ -166,7 +168,7 @@ class MemoryPool:
             fall = None if q is None else (sig2 * q / (v + lam))[which]
             return mu[which], (sig2 * v)[which], fall
 
-        return select_experts_to_keep(ens.w, reachable_moments(ens, self.prior), believed)
+        return select_experts_to_keep(ens.w, reachable_moments(ens, self.prior), moments)
 
     def _fits(self, ens: Ensemble, H: int) -> bool:
         """Whether the pool in the form of H experts fits the memory, with room to grow."""
@@ -178,7 +180,7 @@ class MemoryPool:
         self.groups = [self._follow(group, before, step) for group in self.groups]
         if self.reference is not None:
             self.reference = self.reference.after(step)
-        self.hold(after)
+        self.keep_experts(after)
 
     @property
     def whole(self) -> bool:
@@ -193,17 +195,19 @@ class MemoryPool:
         mu, v = ens.experts.predict(points)
         return mu, v
 
-    def held(self, at: Sequence[int] | NDArray[np.intp]) -> tuple[NDArray[np.intp], Array, Array]:
-        """The experts held, and their means and variances (H, n) for the candidates `at`."""
+    def predict_kept(
+        self, at: Sequence[int] | NDArray[np.intp]
+    ) -> tuple[NDArray[np.intp], Array, Array]:
+        """The kept experts, and their means and variances (H, n) for the candidates `at`."""
         rows = self.members
         return rows, self.mu[rows[:, None], np.asarray(at)], self.v[rows[:, None], np.asarray(at)]
 
     def snapshot(self, n: int) -> PoolSnapshot | None:
-        """What is believed after n labels; None where relevances would have to come along."""
+        """What is moments after n labels; None where relevances would have to come along."""
         rows = self.members
         return None if self.q is not None else PoolSnapshot(n, rows, self.mu[rows], self.v[rows])
 
-    def scored(self, asked: ScorePass) -> MemoryScores:
+    def score(self, asked: ScorePass) -> MemoryScores:
         """Every function on every candidate."""
         held = self.members
         which: Any = slice(None) if len(held) == len(self.mu) else held
@@ -226,14 +230,14 @@ class MemoryPool:
             return self.embedding.take(members).pool_points(experts, self.X[at])
         return points_of(self.groups, members, at)
 
-    def renewed(self, ens: Ensemble) -> "MemoryPool":
+    def recompute(self, ens: Ensemble) -> "MemoryPool":
         """The belief of another ensemble of the same experts on the same points, from scratch."""
         twin = copy(self)
         twin.mu, twin.v = np.zeros_like(self.mu), np.ones_like(self.v)
         twin.q = None if self.q is None else np.zeros_like(self.q)
         twin.reference = None if self.reference is None else self.reference.recomputed(ens.experts)
         twin.groups, twin.cached = [], True
-        twin.hold(ens)
+        twin.keep_experts(ens)
         return twin
 
     def fork(self) -> Self:

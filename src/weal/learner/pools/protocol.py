@@ -129,20 +129,22 @@ class Pool(Protocol):
     def fork(self) -> Self:
         """Another pool that starts from this one and goes its own way."""
 
-    def renewed(self, ens: Ensemble) -> "Pool":
+    def recompute(self, ens: Ensemble) -> "Pool":
         """Another pool for the same experts after other labels, computed from scratch."""
 
     def snapshot(self, n: int) -> PoolSnapshot | None:
         """What is believed after n labels, for a pool that goes on from there, where that pays."""
 
-    def scored(self, asked: ScorePass) -> PoolScores:
+    def score(self, asked: ScorePass) -> PoolScores:
         """Every function on every free candidate, in one pass."""
 
     def predict(self, ens: Ensemble, at: Sequence[int]) -> tuple[Array, Array]:
         """Means and variances (M, n) of all experts for the candidates `at`."""
 
-    def held(self, at: Sequence[int] | NDArray[np.intp]) -> tuple[NDArray[np.intp], Array, Array]:
-        """The experts held (H,), and their means and variances (H, n) for the candidates `at`."""
+    def predict_kept(
+        self, at: Sequence[int] | NDArray[np.intp]
+    ) -> tuple[NDArray[np.intp], Array, Array]:
+        """The kept experts (H,), and their means and variances (H, n) for the candidates `at`."""
 
 
 MIN_PENDING_FOR_JOINT_UPDATE = 16  # candidates out from which believing them together is faster
@@ -167,29 +169,31 @@ class PendingPosterior:
 
     def means(self, at: Sequence[int]) -> Array:  # (n,)
         """What the ensemble expects of the candidates `at`, as experts see labels."""
-        held, mu, _ = self.pool.held(at)
+        held, mu, _ = self.pool.predict_kept(at)
         w, each = self.ens.w[held], np.ascontiguousarray(mu.T)
         return np.array([w @ row for row in each])  # in turn: the same bits for one and for many
 
 
-def with_pseudo_labels(outlook: PendingPosterior, at: Sequence[int], y: Array) -> PendingPosterior:
-    """The outlook were the candidates `at` given the labels y (K,), as experts see them.
+def with_pseudo_labels(
+    posterior: PendingPosterior, at: Sequence[int], y: Array
+) -> PendingPosterior:
+    """The posterior after the pseudo labels y (K,) of the candidates `at`, as experts see them.
 
-    The pool of the outlook moves on, and is not to be used again.
+    The pool of the given posterior is updated in place: do not use it again.
     """
-    ens, pool, targets = outlook.ens, outlook.pool, outlook.targets
+    ens, pool, targets = posterior.ens, posterior.pool, posterior.targets
     if len(at) >= MIN_PENDING_FOR_JOINT_UPDATE:
-        points, lam = outlook.points(at), ens.ratios(np.zeros(len(y)))
+        points, lam = posterior.points(at), ens.ratios(np.zeros(len(y)))
         ens = replace(ens, experts=ens.experts.absorb(points, y, lam)[0])
         targets = None if targets is None else targets.recomputed(ens.experts)
-        outlook = replace(outlook, ens=ens, pool=pool.renewed(ens))
+        posterior = replace(posterior, ens=ens, pool=pool.recompute(ens))
     else:
         for n, label in zip(at, y.tolist(), strict=True):
-            told = ensemble.step(ens, outlook.points([n]), label)
+            told = ensemble.step(ens, posterior.points([n]), label)
             after = replace(ens, experts=ens.experts.condition(told))
             pool.follow(ens, told, after)
             targets = None if targets is None else targets.after(told)
             ens = after
-            outlook = replace(outlook, ens=ens)
-    X = np.concatenate([outlook.X, pool.inputs_at(at)])
-    return replace(outlook, X=X, y=np.append(outlook.y, y), targets=targets)
+            posterior = replace(posterior, ens=ens)
+    X = np.concatenate([posterior.X, pool.inputs_at(at)])
+    return replace(posterior, X=X, y=np.append(posterior.y, y), targets=targets)

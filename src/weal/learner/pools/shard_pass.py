@@ -7,7 +7,7 @@ shards make one (`merge_summaries`), in any order and grouping:
     low, high   the least and the largest score of each function over the free candidates
     best        of each function whoever may be taken (`core.tie_breaking.Best`)
     top         of each function the SHORTLIST best, with their inputs: batches are chosen from them
-    unsure      who a function that looks at targets (`mvr`) is asked about (`listing`)
+    largest_variances  candidates that functions with targets (`mvr`) score
 
 Scores are computed in float64. Where several functions are weighed, they are kept
 (`combined_scores`).
@@ -51,7 +51,7 @@ class LargestVariances:
     X: Array  # (n, d)  in the user's units
 
 
-def unsure_rows(
+def rows_of_largest_variance(
     shard: Shard, X: Array, variances: Array, free: NDArray[np.bool_], seed: int
 ) -> LargestVariances:
     """Half of SHORTLIST of a shard's free rows."""
@@ -64,8 +64,12 @@ def unsure_rows(
     return _first(LargestVariances(values, hashes, at + shard.start, X[at]))
 
 
-def merged_unsure(a: LargestVariances, b: LargestVariances) -> LargestVariances:
-    """Half of SHORTLIST of both."""
+def merge_largest_variances(
+    a: LargestVariances | None, b: LargestVariances | None
+) -> LargestVariances | None:
+    """The half of SHORTLIST_CANDIDATES with the largest variances of both; None without any."""
+    if a is None or b is None:
+        return None
     return _first(
         LargestVariances(
             np.concatenate([a.variances, b.variances]),
@@ -110,7 +114,7 @@ class PassSummary:
     high: Array  # (K,)
     best: tuple[BestCandidates, ...]  # K
     top: tuple[TopScores, ...]  # K
-    unsure: LargestVariances | None  # where a function looks at targets
+    largest_variances: LargestVariances | None  # where a function looks at targets
     later: Later  # what is new to the plan
     rows: Mapping[int, Array] = field(default_factory=dict)  # inputs of the best, by position
 
@@ -194,7 +198,9 @@ class ShardScoring:
     def _summary(self, shard: Shard, X: Array, scores: Array, later: Later) -> PassSummary:
         free, seed, K = self.free(shard), self.asked.seed, len(self.asked.functions)
         best = tuple(best_rows(shard, row, free, seed) for row in scores[:K])
-        unsure = unsure_rows(shard, X, scores[K], free, seed) if self.lists else None
+        variances = (
+            rows_of_largest_variance(shard, X, scores[K], free, seed) if self.lists else None
+        )
         at = [entry.position for one in best for entry in one.entries]
         return PassSummary(
             int(free.sum()),
@@ -202,7 +208,7 @@ class ShardScoring:
             scores[:K].max(axis=1, where=free, initial=-np.inf),
             best,
             tuple(top_rows(shard.start, X, row, free, self.shortlist) for row in scores),
-            unsure,
+            variances,
             later,
             {n: X[n - shard.start] for n in at},
         )
@@ -241,14 +247,14 @@ def merge_summaries(a: PassSummary, b: PassSummary, most: int = BATCH_SHORTLIST)
         np.minimum(a.low, b.low),
         np.maximum(a.high, b.high),
         best,
-        tuple(merged_top(one, other, most) for one, other in zip(a.top, b.top, strict=True)),
-        None if a.unsure is None or b.unsure is None else merged_unsure(a.unsure, b.unsure),
+        tuple(merge_top(one, other, most) for one, other in zip(a.top, b.top, strict=True)),
+        merge_largest_variances(a.largest_variances, b.largest_variances),
         a.later + b.later,
         rows,
     )
 
 
-def merged_top(a: TopScores, b: TopScores, most: int) -> TopScores:
+def merge_top(a: TopScores, b: TopScores, most: int) -> TopScores:
     """The `most` best of both."""
     scores, at = np.concatenate([a.scores, b.scores]), np.concatenate([a.at, b.at])
     order = np.lexsort((at, -scores))[:most]

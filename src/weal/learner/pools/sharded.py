@@ -49,15 +49,15 @@ class ShardedPool:
         ens: Ensemble,
         embedding: Embedding,
         scaling: Scaling,
-        place: ShardContext,
+        context: ShardContext,
         reference: Array | None = None,
     ) -> None:
-        self.ens, self.embedding, self.scaling, self.place = ens, embedding, scaling, place
+        self.ens, self.embedding, self.scaling, self.context = ens, embedding, scaling, context
         self.reference_points = reference
 
     def inputs_at(self, at: Sequence[int] | NDArray[np.integer[Any]]) -> Array:
         """The scaled inputs (n, d) of the candidates `at`."""
-        return self.scaling.inputs(self.place.candidates.reader[np.asarray(at)])
+        return self.scaling.inputs(self.context.candidates.reader[np.asarray(at)])
 
     def follow(self, before: Ensemble, step: Any, after: Ensemble) -> None:
         """The experts after the label are those that count."""
@@ -67,7 +67,7 @@ class ShardedPool:
         """Another that goes its own way."""
         return copy(self)
 
-    def renewed(self, ens: Ensemble) -> "ShardedPool":
+    def recompute(self, ens: Ensemble) -> "ShardedPool":
         """Another for other experts."""
         twin = copy(self)
         twin.ens = ens
@@ -83,35 +83,39 @@ class ShardedPool:
         mu, v = experts.predict(self.embedding.points(experts, self.inputs_at(at)))
         return mu, v
 
-    def held(self, at: Sequence[int] | NDArray[np.intp]) -> tuple[NDArray[np.intp], Array, Array]:
-        """The experts held, and their means and variances (H, n) for the candidates `at`."""
-        members = self._held(self.ens, self._reference(self.ens))
+    def predict_kept(
+        self, at: Sequence[int] | NDArray[np.intp]
+    ) -> tuple[NDArray[np.intp], Array, Array]:
+        """The kept experts, and their means and variances (H, n) for the candidates `at`."""
+        members = self._experts_to_keep(self.ens, self._reference(self.ens))
         experts: Any = self.ens.experts.take(members)
         X = self.inputs_at(at)
         mu, v = experts.predict(self.embedding.take(members).points(experts, X))
         return members, mu, v
 
-    def scored(self, asked: ScorePass) -> PoolScores:
+    def score(self, asked: ScorePass) -> PoolScores:
         """Every function on every free candidate, in one pass; or as it was found before."""
         _refuse_whole(asked)
-        candidates = self.place.candidates
+        candidates = self.context.candidates
         parts = candidates.parts
         reference = self._reference(asked.ens)
-        members = self._held(asked.ens, reference)
+        members = self._experts_to_keep(asked.ens, reference)
         scoring = self._scoring(asked, members, reference)
-        memo = self.place.memo
-        if scoring.key not in memo:
-            executor, progress = self.place.executor, self.place.progress
+        score_cache = self.context.score_cache
+        if scoring.key not in score_cache:
+            executor, progress = self.context.executor, self.context.progress
             merge = partial(merge_summaries, most=scoring.shortlist)
             each = executor.each(scoring, parts, PROGRESS_TEXT, progress, merge)
             found = reduce(merge, (one for _, one in each))
-            aimed = self._aimed(asked, members, found, reference)
-            while len(memo) >= MAX_CACHED_PASSES:
-                memo.pop(next(iter(memo)))
-            memo[scoring.key] = ShardedScores(self.place, scoring, found, parts, aimed, {})
-        return memo[scoring.key]
+            target_scores = self._score_targets(asked, members, found, reference)
+            while len(score_cache) >= MAX_CACHED_PASSES:
+                score_cache.pop(next(iter(score_cache)))
+            score_cache[scoring.key] = ShardedScores(
+                self.context, scoring, found, parts, target_scores, {}
+            )
+        return score_cache[scoring.key]
 
-    def _aimed(
+    def _score_targets(
         self,
         asked: ScorePass,
         members: NDArray[np.intp],
@@ -120,17 +124,17 @@ class ShardedPool:
     ) -> TargetScores:
         """The scores of functions that look at targets, on the candidates listed for them."""
         functions = [(k, *pair) for k, pair in enumerate(asked.functions.items())]
-        aimed = [(k, name, f) for k, name, f in functions if needs_targets(f)]
-        if not aimed or found.unsure is None:
+        target_scores = [(k, name, f) for k, name, f in functions if needs_targets(f)]
+        if not target_scores or found.largest_variances is None:
             return TargetScores((), np.zeros(0, np.int64), np.zeros((0, 0)))
-        candidates, unsure = self.place.candidates, found.unsure
-        candidates.reader.remember(unsure.at.tolist(), unsure.X)
+        candidates, largest_variances = self.context.candidates, found.largest_variances
+        candidates.reader.remember(largest_variances.at.tolist(), largest_variances.X)
         taken = np.flatnonzero(~asked.free)
-        near = candidates.least(self.place.seed, LISTED // 2, taken)
-        at = np.unique(np.concatenate([unsure.at, near]))
+        near = candidates.least(self.context.seed, LISTED // 2, taken)
+        at = np.unique(np.concatenate([largest_variances.at, near]))
         if found.free <= LISTED:  # then all are looked at
             at = np.flatnonzero(asked.free)
-        own = {name: f for _, name, f in aimed}
+        own = {name: f for _, name, f in target_scores}
         few = replace(asked, functions=own, free=np.ones(len(at), bool), ids=candidates.ids.at(at))
         X, experts = self.inputs_at(at), asked.ens.experts.take(members)
         points = self.embedding.take(members).points(experts, X)
@@ -138,7 +142,7 @@ class ShardedPool:
         q = None if reference is None else reference.take(members).relevance(experts, points)
         belief = belief_of(few, members, mu, v, q, X)
         scores = score(few, members, belief, partial(self._covariances, few, X)).scores
-        return TargetScores(tuple(k for k, *_ in aimed), at, scores)
+        return TargetScores(tuple(k for k, *_ in target_scores), at, scores)
 
     def _covariances(
         self, asked: ScorePass, X: Array, members: NDArray[np.intp], at: NDArray[np.intp]
@@ -159,7 +163,7 @@ class ShardedPool:
             asked, ens=ens, functions=functions, free=np.zeros(0, bool), ids=(), targets=None,
             order=None,
         )  # fmt: skip
-        place, embedding = self.place, self.embedding.take(members)
+        context, embedding = self.context, self.embedding.take(members)
         return ShardScoring(
             key=self._key(asked, few, taken),
             asked=few,
@@ -168,7 +172,7 @@ class ShardedPool:
             embedding=embedding,
             reference=None if reference is None else reference.take(members),
             scaling=self.scaling,
-            encoder=place.candidates.encoder,
+            encoder=context.candidates.encoder,
             taken=taken,
             width=embedding.width(ens.experts),
             shortlist=BATCH_SHORTLIST,
@@ -176,27 +180,27 @@ class ShardedPool:
 
     def _key(self, whole: ScorePass, asked: ScorePass, taken: Positions) -> str:
         """Number of labels, and a hash of all that the scores follow from."""
-        found = blake2b(self.place.candidates.dataset.content.encode(), digest_size=16)
+        found = blake2b(self.context.candidates.dataset.content.encode(), digest_size=16)
         names = [(name, id(function)) for name, function in whole.functions.items()]
-        closed = sorted(self.place.candidates.closed)
+        closed = sorted(self.context.candidates.closed)
         found.update(repr((names, asked.key, closed, self.reference_points is None)).encode())
         for part in (asked.ens, asked.X, asked.y, taken, self.scaling, whole.targets):
             _hash(found, part)
         return f"{len(asked.y)} {found.hexdigest()}"
 
-    def _held(self, ens: Ensemble, reference: Reference | None) -> NDArray[np.intp]:
-        """The experts to hold (`core.extensions.expert_pruning`), by what is believed of some of
+    def _experts_to_keep(self, ens: Ensemble, reference: Reference | None) -> NDArray[np.intp]:
+        """The experts to hold (`core.extensions.expert_pruning`), by what is moments of some of
         the candidates.
         """
-        candidates = self.place.candidates
-        at = candidates.sample_positions(self.place.seed)
+        candidates = self.context.candidates
+        at = candidates.sample_positions(self.context.seed)
         at = at[
             np.unique(np.linspace(0, len(at) - 1, min(len(at), PRUNING_SAMPLE)).astype(np.intp))
         ]
         X = self.inputs_at(at)
         sig2, lam = ens.magnitude[:, None], ens.noise[:, None]
 
-        def believed(which: NDArray[np.intp]) -> tuple[Array, Array, Array | None]:
+        def moments(which: NDArray[np.intp]) -> tuple[Array, Array, Array | None]:
             experts: Any = ens.experts.take(which)
             points = self.embedding.take(which).points(experts, X)
             mu, v = experts.predict(points)
@@ -206,7 +210,7 @@ class ShardedPool:
             return mu, sig2[which] * v, sig2[which] * q / (v + lam[which])
 
         prior = self.embedding.largest_prior_variance(ens.experts, X)
-        return select_experts_to_keep(ens.w, reachable_moments(ens, prior), believed)
+        return select_experts_to_keep(ens.w, reachable_moments(ens, prior), moments)
 
     def _reference(self, ens: Ensemble) -> Reference | None:
         """The reference points for these experts."""
