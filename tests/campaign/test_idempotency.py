@@ -283,7 +283,7 @@ def test_the_commands_refuse_a_key_that_was_used(tmp_path):
         assert "the key 'K' was used for" in typed(*words).complaint
         assert typed(*words).code == 2
     dry = typed("tell", "bare", "--file", results, "--key", "K", "--dry-run")
-    assert "nothing would be taken" in dry.err
+    assert "nothing would be saved" in dry.err
     assert typed("log", "bare", "--json").out == kept
     again = typed("tell", "bare", "A-0003", "5.0", "--key", "K", "--note", "late", "--by", "bo")
     assert (again.code, again.err) == (0, "A-0003: 5.0 was saved before\n")

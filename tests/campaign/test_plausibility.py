@@ -104,7 +104,7 @@ def test_values_that_no_float_holds_twice_are_no_trouble():
 def test_the_command_keeps_it_and_says_so():
     begin_bare()
     for name, y in zip(ids(3), RIGHT, strict=False):
-        assert typed("tell", "bare", name, y).err == f"{name}: {y} kept\n"
+        assert typed("tell", "bare", name, y).err == f"{name}: {y} saved\n"
     done = typed("tell", "bare", "A-0003", 321700)
     assert done == (
         0,

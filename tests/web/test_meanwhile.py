@@ -40,7 +40,7 @@ def once(deed):
 
 def seq_of(context, kind):
     if kind == "explore":
-        return candidate_search.written_after(
+        return candidate_search.last_event(
             context.results.path("steel", candidate_search.CANDIDATES_FILE)
         )
     return context.results.read_result("steel", kind).seq

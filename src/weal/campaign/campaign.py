@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast, overload
 
 from weal.campaign import id_lookup, rules
 from weal.campaign.config import check_changes, check_together
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from weal.campaign.candidate_files import FileCandidates
     from weal.campaign.candidate_report import CandidateReport
-    from weal.campaign.results_import import ResultsImport
+    from weal.campaign.results_import import ImportArguments, ResultsImport
     from weal.campaign.status import Status
     from weal.campaign.suggestions import LeasedRow
     from weal.diagnostics.contradictions import Contradiction
@@ -411,7 +411,7 @@ class Campaign(CampaignLog):
         """
         return id_lookup.columns(self)
 
-    def preview(self, source: Any, **how: Any) -> "ResultsImport":
+    def preview(self, source: object, **how: "Unpack[ImportArguments]") -> "ResultsImport":
         """What `tell_file` would do with these results, line by line; nothing is written.
 
         Parameters
@@ -768,7 +768,7 @@ class Campaign(CampaignLog):
                 found, first = judge_first_labels(self.read_ledger(), found)
         return [*((one.entry.id, one.implausible) for one in found if one.implausible), *first]
 
-    def tell_file(self, source: Any, **how: Any) -> "ResultsImport":
+    def tell_file(self, source: object, **how: "Unpack[ImportArguments]") -> "ResultsImport":
         """Keep the labels of a results file, all or none.
 
         The same content told twice changes nothing.

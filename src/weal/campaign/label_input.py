@@ -1,31 +1,54 @@
-"""Labels as they are given to `tell`: one or several, checked, before anything is written."""
+"""Labels from the arguments of `tell` and from results files, checked before anything is written.
 
-from typing import Any
+The ids of a file are matched with those of the campaign, and its inputs (a worksheet has them) are
+compared.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, TypedDict, TypeGuard, Unpack
 
 from weal.campaign.ledger import LARGEST_LABEL
 from weal.campaign.rules import LabelInput
 from weal.store.events import check_id, check_note
-from weal.tables.cells import read_typed_number
+from weal.tables.cells import Cell, cell_text, read_number, read_typed_number
+from weal.tables.results_reader import ResultColumns, Results, read_results
+from weal.tables.spreadsheet_escaping import unescape
+
+if TYPE_CHECKING:
+    from weal.campaign.campaign import Campaign
+
+SAME_INPUT_RTOL = 1e-4  # relative difference between an input and its rounded value
 
 
-def names(ids: Any) -> list[str]:
-    """Ids as text: of one id, or of several."""
-    return [check_id(given) for given in (ids if _several(ids) else [ids])]
+class ReadOptions(TypedDict):
+    """Options of `read_results`."""
+
+    name: str | None
+    sheet: str | None
+    header: int | None
 
 
-def distinct(ids: Any) -> list[str]:
-    """The same, each once."""
+def names(ids: object) -> list[str]:
+    """One id or several, as text."""
+    return [check_id(given) for given in (ids if _is_several(ids) else [ids])]
+
+
+def distinct(ids: object) -> list[str]:
+    """The ids as text, each once."""
     return list(dict.fromkeys(names(ids)))
 
 
 def entries(
-    ids: Any, labels: Any, noise: Any, note: str | None, sure: bool = False
+    ids: object, labels: object, noise: object, note: str | None, sure: bool = False
 ) -> list[LabelInput]:
-    """One label, or as many as there are ids."""
+    """One label, or one for each id."""
     found = names(ids)
-    values = list(labels) if _several(labels) else [labels]
-    noises = list(noise) if _several(noise) else [noise] * len(found)
-    if _several(ids) != _several(labels) or not len(found) == len(values) == len(noises):
+    values = list(labels) if _is_several(labels) else [labels]
+    noises = list(noise) if _is_several(noise) else [noise] * len(found)
+    if _is_several(ids) != _is_several(labels) or not len(found) == len(values) == len(noises):
         raise ValueError(
             f"tell() got {len(values)} labels and {len(noises)} noises for {len(found)} ids; it "
             "needs one for each. To leave a row without a label, call skip(id) instead"
@@ -34,39 +57,120 @@ def entries(
     return [entry(name, value, sd, note, sure) for name, value, sd in rows]
 
 
-def entry(given: Any, value: Any, noise: Any, note: str | None, sure: bool = False) -> LabelInput:
-    """A label, its number read from what somebody typed."""
+def entry(
+    given: object, value: object, noise: object, note: str | None, sure: bool = False
+) -> LabelInput:
+    """A label whose value and noise are typed numbers."""
     name = check_id(given)
     if not isinstance(sure, bool):
         raise ValueError(f"sure of {name} is {sure!r}; it is True or False")
-    y = _bounded(value, f"the label of {name}")
+    y = _read_bounded(value, f"the label of {name}")
     sd = None if noise is None else _noise(noise, name)
     return LabelInput(name, y, sd, check_note(note, f"the note of {name}"), sure)
 
 
-def _noise(given: Any, name: str) -> float:
-    sd = _bounded(given, f"the noise of {name}")
+def _noise(given: object, name: str) -> float:
+    sd = _read_bounded(given, f"the noise of {name}")
     if sd < 0.0:
         raise ValueError(f"the noise of {name} is {sd}; it is a standard deviation, at least 0")
     return sd
 
 
-def _bounded(given: Any, field: str) -> float:
+def _read_bounded(given: object, field: str) -> float:
     value = read_typed_number(_plain(given), field)
     if abs(value) > LARGEST_LABEL:
         raise ValueError(f"{field} is {value}, which is too large; check its unit")
     return value
 
 
-def _plain(value: Any) -> Any:
-    """A number of numpy's as Python's own."""
+def _plain(value: object) -> object:
+    """A numpy number as a Python number."""
     return value.item() if hasattr(value, "item") and not getattr(value, "ndim", 0) else value
 
 
-def _several(value: Any) -> bool:
-    """Whether this is a list of things; an array of no dimension is one thing."""
+def _is_several(value: object) -> TypeGuard[Iterable[object]]:
+    """Whether this is a collection; an array without dimensions is a single value."""
     return (
         not isinstance(value, str | bytes)
         and hasattr(value, "__iter__")
         and getattr(value, "ndim", 1) > 0
     )
+
+
+def read_labels_file(
+    campaign: "Campaign", source: object, value: str | None, **options: Unpack[ReadOptions]
+) -> Results:
+    """The lines of a results file, with the ids of the campaign where they match."""
+    ledger = campaign.read_ledger()
+    own = tuple(column["name"] for column in ledger.plan["columns"])
+    form = ResultColumns(ledger.id_column, ledger.target, own, value)
+    try:
+        results = read_results(source, form, **options)
+    except ValueError:
+        more = campaign.columns()  # dropped columns of the candidates may be in the file
+        if set(more) <= {*own, form.id_column, form.target}:
+            raise
+        form = replace(form, own=more)
+        results = read_results(source, form, **options)
+    return _with_known_ids(results, campaign.known)
+
+
+def _with_known_ids(results: Results, known: Callable[[Sequence[str]], set[str]]) -> Results:
+    """The results with ids stripped of blanks and of a spreadsheet's ', where an id is known so."""
+    spellings = {line.id: _spellings(line.id) for line in results.lines if not line.error}
+    existing = known(list({one for some in spellings.values() for one in some}))
+    lines = (
+        line._replace(
+            id=next((one for one in spellings[line.id] if one in existing), line.id.strip())
+        )
+        if line.id in spellings
+        else line
+        for line in results.lines
+    )
+    return replace(results, lines=tuple(lines))
+
+
+def _spellings(name: str) -> list[str]:
+    found = []
+    for one in (name, name.strip(), unescape(name.strip())):
+        try:
+            found.append(check_id(one))
+        except ValueError:  # such as an empty id, or one with a NUL
+            continue
+    return found
+
+
+def find_different_inputs(
+    results: Results, rows: Mapping[str, Mapping[str, Cell]]
+) -> dict[int, str]:
+    """Messages on lines whose inputs differ from their row, by position; rows by id."""
+    found = {}
+    for n, line in enumerate(results.lines):
+        own = rows.get(line.id)
+        if own is None or not line.has_result:
+            continue
+        other = [
+            f"{name} {written.strip() or 'empty'} here, "
+            f"{_format_cell(own.get(name))} in the campaign"
+            for name, written in line.inputs.items()
+            if not _is_same_input(own.get(name), written)
+        ]
+        if other:
+            found[n] = f"{line.id} has {'; '.join(other[:3])}: is it the right row?"
+    return found
+
+
+def _format_cell(cell: Cell) -> str:
+    return "nothing" if cell is None else cell_text(cell)
+
+
+def _is_same_input(cell: Cell, written: str) -> bool:
+    """Whether the text is the cell; a number may be rounded, or have a decimal comma."""
+    if cell is None or isinstance(cell, datetime | bool):
+        return True  # spreadsheets have their own formats for dates and truth values
+    text = written.strip()
+    if isinstance(cell, str):
+        return text.casefold() in (cell.strip().casefold(), unescape(cell).strip().casefold())
+    number = read_number(text)
+    number = read_number(text.replace(",", ".")) if number is None else number
+    return number is not None and math.isclose(number, cell, rel_tol=SAME_INPUT_RTOL, abs_tol=1e-12)

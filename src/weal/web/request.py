@@ -29,7 +29,7 @@ from weal.campaign.ledger import Ledger, apply_events
 from weal.store.events import MAX_WHO, Event
 from weal.store.protocol import Store
 from weal.web.access import Visit
-from weal.web.candidate_search import CANDIDATES_FILE, written_after
+from weal.web.candidate_search import CANDIDATES_FILE, last_event
 from weal.web.job_context import Arguments
 from weal.web.job_worker import PICTURES, Job, Worker
 from weal.web.middleware import AccessPolicy
@@ -265,7 +265,7 @@ class CampaignRequest(RequestContext):
     @property
     def has_current_predictions(self) -> bool:
         """Whether that file includes the last event."""
-        return written_after(self._candidates_path) == self.ledger.seq
+        return last_event(self._candidates_path) == self.ledger.seq
 
     @property
     def _candidates_path(self) -> FilePath:

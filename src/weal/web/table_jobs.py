@@ -1,15 +1,13 @@
-"""Jobs on tables that people bring: what is in one, and how it becomes a campaign.
+"""Jobs on uploaded files: a table becomes a campaign, a filled-in worksheet becomes labels.
 
-A table is known by the random name of its upload. It is looked at as often as choices change; only
-`make` writes, all or nothing.
-
-Jobs on worksheets: written for rows that are out, previewed and kept when they come back.
+An upload has a random name. `look` and `preview` show the effect of the user's choices and write
+nothing; `make`, `add` and `tell_file` save everything or nothing.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict
 
 from weal.errors import WealError
 from weal.progress import Progress
@@ -20,54 +18,67 @@ from weal.tables.table import Table, read_table
 from weal.web.job_context import Arguments, JobContext
 from weal.web.server_folder import find_file
 
-EXAMPLE_CELLS = 3  # cells that are shown of a column
-MOSTLY_EMPTY = 0.5  # share of missing cells from which a column of numbers may be what is measured
+if TYPE_CHECKING:
+    from weal.campaign.results_import import ImportArguments, ResultsImport
+
+EXAMPLE_CELLS = 3  # of a column
+MIN_TARGET_GAPS = 0.5  # share of missing cells that makes a column of numbers a likely target
+MAX_PREVIEW_LINES = 500  # of a results file; lines with messages come first
 _IDS = ("id", "ids", "name", "sample", "sample_id", "code")
 
 
-def upload(shelf: JobContext, given: Arguments) -> Path:
-    """The uploaded file; WealError where it was swept away."""
-    path = find_file(shelf.results.folder, given["file"])
+class ColumnSummary(TypedDict):
+    """A column of a table, for the page."""
+
+    name: str
+    missing: int
+    examples: list[str]
+    said: str | None
+
+
+def upload(context: JobContext, given: Arguments) -> Path:
+    """The uploaded file; WealError where it was deleted since."""
+    path = find_file(context.results.folder, given["file"])
     if path is None:
-        raise WealError("this upload is not there any more: bring the file again")
+        raise WealError("this upload was deleted: upload the file again")
     return path
 
 
-def look(shelf: JobContext, given: Arguments, progress: Progress) -> dict[str, Any]:
-    """The plan for a table, column by column, by the choices so far; what stands in its way."""
-    path = upload(shelf, given)
+def look(context: JobContext, given: Arguments, progress: Progress) -> dict[str, object]:
+    """The plan of a table under the user's choices, column by column, and the problem, if any."""
+    path = upload(context, given)
     progress("reading the table", 0, 1)
     table = _read(path, given.get("id"))
-    if "id" not in given:  # first look: guess, and say so
+    if "id" not in given:  # the first time
         given = {**given, "id": _guess_id(table), "target": _guess_target(table)}
         table = _read(path, given["id"])
     plan, problem = _plan(table, given)
     return {**_table_to_json(table, plan, given), "file": given["file"], "problem": problem}
 
 
-def make(shelf: JobContext, given: Arguments, progress: Progress) -> dict[str, Any]:
-    """Make the campaign of a table; or the same look again, and why it cannot be made."""
+def make(context: JobContext, given: Arguments, progress: Progress) -> dict[str, object]:
+    """Make the campaign of a table; the result of `look` and the problem where that fails."""
     from weal.campaign.creation import create
 
-    path = upload(shelf, given)
+    path = upload(context, given)
     name, types = given["name"], _types(given)
     try:
-        if name in shelf.store.campaigns():
+        if name in context.store.campaigns():
             raise ValueError(f"there is a campaign {name!r} already: choose another name")
         roles, who = (given["id"] or None, given["target"] or None), given["who"]
         with _without_path(path):
-            made = create(shelf.store, name, path, *roles, "auto", types, {}, who)
+            made = create(context.store, name, path, *roles, "auto", types, {}, who)
         if not made:
             raise ValueError(f"somebody has just made a campaign {name!r}: choose another name")
     except ValueError as error:
-        return {**look(shelf, given, progress), "problem": str(error)}
+        return {**look(context, given, progress), "problem": str(error)}
     return {"made": name}
 
 
-def add(shelf: JobContext, given: Arguments, progress: Progress) -> int:
-    """Add the candidates of a table to a campaign; how many there were."""
-    path = upload(shelf, given)
-    campaign = shelf.campaign(given["name"], given["who"])
+def add(context: JobContext, given: Arguments, progress: Progress) -> int:
+    """Add the candidates of a table to a campaign, and return their number."""
+    path = upload(context, given)
+    campaign = context.campaign(given["name"], given["who"])
     with _without_path(path):
         return campaign.add(path)
 
@@ -79,7 +90,7 @@ def _read(path: Path, id_column: str | None) -> Table:
 
 @contextmanager
 def _without_path(path: Path) -> Iterator[None]:
-    """Errors without the name of the file, which nobody gave it."""
+    """Errors without the random name of the upload."""
     try:
         yield
     except ValueError as error:
@@ -87,7 +98,7 @@ def _without_path(path: Path) -> Iterator[None]:
 
 
 def _types(given: Arguments) -> dict[str, str]:
-    """Types that were chosen, of columns that are inputs."""
+    """The types that the user chose for input columns."""
     roles = (given["id"], given["target"])
     types = dict(given.get("types", {}))
     return {one: kind for one, kind in types.items() if kind in DECLARED and one not in roles}
@@ -103,7 +114,7 @@ def _plan(table: Table, given: Arguments) -> tuple[TablePlan | None, str | None]
         return None, str(error)
 
 
-def _table_to_json(table: Table, plan: TablePlan | None, given: Arguments) -> dict[str, Any]:
+def _table_to_json(table: Table, plan: TablePlan | None, given: Arguments) -> dict[str, object]:
     said = dict(zip((one.name for one in plan.columns), plan.lines(), strict=True)) if plan else {}
     columns = [_column(table, name, said.get(name)) for name in table.columns]
     return {
@@ -118,7 +129,7 @@ def _table_to_json(table: Table, plan: TablePlan | None, given: Arguments) -> di
     }
 
 
-def _column(table: Table, name: str, said: str | None) -> dict[str, Any]:
+def _column(table: Table, name: str, said: str | None) -> ColumnSummary:
     cells = table.cells(name)
     known = [cell for cell in cells if cell is not None]
     examples = [short(cell).strip("'") for cell in dict.fromkeys(known[:200])]
@@ -131,7 +142,7 @@ def _column(table: Table, name: str, said: str | None) -> dict[str, Any]:
 
 
 def _guess_id(table: Table) -> str:
-    """A column that names rows: each text in it once."""
+    """A column that can hold ids: all cells different."""
     distinct = [
         name
         for name in table.columns
@@ -143,64 +154,71 @@ def _guess_id(table: Table) -> str:
 
 
 def _guess_target(table: Table) -> str:
-    """A column of numbers that is mostly empty: what is to be measured."""
+    """A column of numbers that is mostly empty: the likely target."""
     for name in table.columns:
         cells = table.cells(name)
         known = [cell for cell in cells if cell is not None]
         numbers = known and all(isinstance(cell, int | float) for cell in known)
-        if numbers and len(known) <= (1.0 - MOSTLY_EMPTY) * len(cells):
+        if numbers and len(known) <= (1.0 - MIN_TARGET_GAPS) * len(cells):
             return name
     return ""
 
 
 TABLE_JOBS = {"look": look, "make": make, "add": add}
 
-MAX_PREVIEW_LINES = 500  # lines of a sheet; those that need a look first
 
-
-def worksheet(shelf: JobContext, given: Arguments, progress: Progress) -> dict[str, Any]:
-    """Write the worksheet of these rows to a place of the server's; what it is to be called."""
+def worksheet(context: JobContext, given: Arguments, progress: Progress) -> dict[str, object]:
+    """Write the worksheet of these rows to a file of the server, and return its download name."""
     path = Path(given["path"])
-    shelf.campaign(given["name"]).worksheet(given["ids"], path)
+    context.campaign(given["name"]).worksheet(given["ids"], path)
     return {"file": path.stem, "called": f"{given['name']}-worksheet{path.suffix}"}
 
 
-def preview(shelf: JobContext, given: Arguments, progress: Progress) -> dict[str, Any]:
-    """What would become of each line."""
-    campaign = shelf.campaign(given["name"])
-    how = {**given["how"], "name": given["called"] or "the file"}
-    return _import_to_json(campaign.preview(upload(shelf, given), **how), given, kept=False)
+def preview(context: JobContext, given: Arguments, progress: Progress) -> dict[str, object]:
+    """The action that `tell_file` would take for each line."""
+    campaign = context.campaign(given["name"])
+    found = campaign.preview(upload(context, given), **_import_arguments(given))
+    return _import_to_json(found, given, kept=False)
 
 
-def tell_file(shelf: JobContext, given: Arguments, progress: Progress) -> dict[str, Any]:
-    """Keep the labels of a sheet, all or none; where it is none, the preview says why."""
-    campaign = shelf.campaign(given["name"], given["who"])
-    how = {**given["how"], "name": given["called"] or "the file"}
+def tell_file(context: JobContext, given: Arguments, progress: Progress) -> dict[str, object]:
+    """Save the labels of a worksheet; the preview where a line has an error."""
+    campaign = context.campaign(given["name"], given["who"])
     try:
-        found = campaign.tell_file(upload(shelf, given), **how)
+        found = campaign.tell_file(upload(context, given), **_import_arguments(given))
     except ValueError:
-        return preview(shelf, given, progress)
+        return preview(context, given, progress)
     return _import_to_json(found, given, kept=True)
 
 
-def _import_to_json(intake: Any, given: Arguments, kept: bool) -> dict[str, Any]:
-    rows = sorted(intake.rows, key=lambda row: (row.action != "refused", not row.message))
+def _import_arguments(given: Arguments) -> "ImportArguments":
+    how = given["how"]
+    return {
+        "replace": how.get("replace", False),
+        "repeat": how.get("repeat", False),
+        "name": given["called"] or "the file",
+    }
+
+
+def _import_to_json(found: "ResultsImport", given: Arguments, kept: bool) -> dict[str, object]:
+    rows = sorted(found.rows, key=lambda row: (row.action != "refused", not row.message))
+    shown = sorted(rows[:MAX_PREVIEW_LINES], key=lambda row: row.line)
     lines = [
         {"line": row.line, "id": row.id, "action": row.action, "value": row.value,
          "note": row.note, "message": row.message}
-        for row in rows[:MAX_PREVIEW_LINES]
+        for row in shown
     ]  # fmt: skip
     return {
         "file": given["file"],
         "called": given["called"],
         "how": next(iter(given["how"]), ""),
         "kept": kept,
-        "lines": sorted(lines, key=lambda line: line["line"]),
+        "lines": lines,
         "more": len(rows) - len(lines),
-        "counts": intake.counts,
-        "new": intake.new,
-        "problems": list(intake.problems),
-        "notes": list(intake.notes),
+        "counts": found.counts,
+        "new": found.new,
+        "problems": list(found.problems),
+        "notes": list(found.notes),
     }
 
 

@@ -105,7 +105,7 @@ def _more(
 ) -> str | None:
     if page is None or page.last is None:
         return None
-    return _linker(context, given)(after=candidate_search.spell_after(page.last))
+    return _linker(context, given)(after=candidate_search.write_after(page.last))
 
 
 def _columns(context: CampaignRequest) -> dict[str, object]:

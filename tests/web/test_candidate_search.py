@@ -30,7 +30,7 @@ def walked(path, **wish):
     while True:
         page = candidate_search.read(path, CandidateQuery(**wish, after=after))
         found += page.rows
-        after = candidate_search.read_after(candidate_search.spell_after(page.last))
+        after = candidate_search.read_after(candidate_search.write_after(page.last))
         if after is None:
             assert page.count == len(found)
             return found
