@@ -47,7 +47,7 @@ def told(model, start, end, size=1):
 
 def due_at(model):
     """The number of labels at which experts are settled next."""
-    return refresh_after(model.model_.fold.settled)
+    return refresh_after(model.model_.fold.n_selection_labels)
 
 
 # When experts are settled anew
@@ -78,7 +78,7 @@ def test_given_kernels_are_never_settled_anew():
     model = EnsembleGPRegressor(GIVEN).fit(X[:10], y[:10])
     playing = model.dictionary_
     assert told(model, 10, 64, size=9).dictionary_ is playing
-    assert model.model_.fold.settled == 10
+    assert model.model_.fold.n_selection_labels == 10
 
 
 def advanced(model, start, end, refresh):
@@ -88,11 +88,11 @@ def advanced(model, start, end, refresh):
         fold = model.model_.fold
         step = folds.step(fold, A[n], b[n], 0.0)
         fold = folds.advance(fold, step, A[n], b[n], 0.0)
-        due = len(fold.y) >= refresh_after(fold.settled)
+        due = len(fold.y) >= refresh_after(fold.n_selection_labels)
         if refresh:
             assert due == (n + 1 in (15, 20, 25, 30))
         if refresh and due:
-            fold = folds.begin(fold.setting, fold.X, fold.y, fold.extra, fold.seed)
+            fold = folds.begin(fold.setting, fold.X, fold.y, fold.noise_var, fold.seed)
         model.model_ = replace(model.model_, fold=fold)
     return model
 
@@ -105,7 +105,7 @@ def test_steps_of_the_core_end_where_labels_end():
 def test_a_refresh_that_was_put_off_comes_with_the_next_labels():
     late = EnsembleGPRegressor().fit(X[:10], y[:10])
     advanced(late, 10, 17, refresh=False)
-    assert late.model_.fold.settled == 10
+    assert late.model_.fold.n_selection_labels == 10
     assert due_at(late) == 15 < 17
     told(late, 17, 18)
     assert due_at(late) > 18
@@ -274,14 +274,14 @@ def test_knowing_which_labels_are_noisy_helps():
 
 def test_beyond_300_labels_experts_are_settled_by_a_set_of_rows_not_by_their_order():
     draw = np.random.default_rng(4)
-    A, b, extra = draw.normal(size=(700, 3)), draw.normal(size=700), draw.random(700)
+    A, b, noise_var = draw.normal(size=(700, 3)), draw.normal(size=700), draw.random(700)
     order = draw.permutation(700)
-    rows = expert_selection.evidence_rows(A, b, extra)
-    again = order[expert_selection.evidence_rows(A[order], b[order], extra[order])]
+    rows = expert_selection.evidence_rows(A, b, noise_var)
+    again = order[expert_selection.evidence_rows(A[order], b[order], noise_var[order])]
     assert len(set(rows.tolist())) == expert_selection.EVIDENCE_LABELS
     np.testing.assert_array_equal(rows, again)
     few = expert_selection.EVIDENCE_LABELS
-    assert expert_selection.evidence_rows(A[:few], b[:few], extra[:few]) == slice(None)
+    assert expert_selection.evidence_rows(A[:few], b[:few], noise_var[:few]) == slice(None)
 
 
 @pytest.mark.parametrize("seed", [0, 1])

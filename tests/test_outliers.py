@@ -76,14 +76,14 @@ def test_a_label_called_sure_is_believed():
     off = fitted(typo(), outliers=False)
     assert one.outlier_probability_[7] == 0.0
     assert_allclose(one.scaling_.y_sd, off.scaling_.y_sd)
-    assert not one.model_.fold.doubt.wrong[7]
+    assert not one.model_.fold.outliers.wrong[7]
 
 
 def test_order_of_labels_is_irrelevant():
     order = np.random.default_rng(2).permutation(T)
     one = fitted(typo())
     other = EnsembleGPRegressor(random_state=0).fit(X[order], typo()[order])
-    assert_array_equal(one.model_.fold.doubt.wrong[order], other.model_.fold.doubt.wrong)
+    assert_array_equal(one.model_.fold.outliers.wrong[order], other.model_.fold.outliers.wrong)
     assert_allclose(one.predict(X), other.predict(X), rtol=1e-5)
 
 
@@ -163,7 +163,7 @@ def test_a_slip_is_found_by_a_learner_and_by_labels_that_come_later():
     later = EnsembleGPRegressor(random_state=0).fit(X[:15], y[:15]).partial_fit(X[15:40], y[15:])
     learner = told(y)
     for fold in (later.model_.fold, learner.model.fold):
-        assert fold.settled > at
+        assert fold.n_selection_labels > at
         assert np.flatnonzero(~fold.right).tolist() == [at]
     away = fitted(y + 1e4)  # nobody drops a digit of these and comes out there
     assert away.outlier_probability_[at] < fitted(y).outlier_probability_[at]
@@ -315,7 +315,7 @@ def test_wrong_labels_up_and_down_do_not_pass_for_a_long_tail(name, seed):
     y, at = shifted(5)(task)
     model = EnsembleGPRegressor(random_state=0).fit(task.X, y)
     assert np.flatnonzero(model.outlier_probability_ > 0.5).tolist() == sorted(at)
-    assert model.model_.fold.bend == IDENTITY_WARP
+    assert model.model_.fold.warp == IDENTITY_WARP
 
 
 def test_a_wrong_label_is_found_among_skewed_ones():
@@ -323,14 +323,14 @@ def test_a_wrong_label_is_found_among_skewed_ones():
     X = rng.uniform(size=(60, 2))
     y = np.exp(3.0 * np.sin(4.0 * X[:, 0]) + 2.0 * X[:, 1] + 0.05 * rng.standard_normal(60))
     right = EnsembleGPRegressor(random_state=0).fit(X, y)
-    assert right.model_.fold.bend != IDENTITY_WARP
+    assert right.model_.fold.warp != IDENTITY_WARP
     assert right.outlier_probability_.max() < 0.5
     y[7] *= 1000.0
     wrong = EnsembleGPRegressor(random_state=0).fit(X, y)
-    assert wrong.model_.fold.bend != IDENTITY_WARP
+    assert wrong.model_.fold.warp != IDENTITY_WARP
     assert np.flatnonzero(wrong.outlier_probability_ > 0.5).tolist() == [7]
-    slab = wrong.model_.fold.doubt.slab  # in units of bent labels, for those that come
-    believed = wrong.model_.fold.bend.labels(
+    slab = wrong.model_.fold.outliers.prior  # in units of bent labels, for those that come
+    believed = wrong.model_.fold.warp.labels(
         (np.delete(y, 7) - wrong.scaling_.y_mean) / wrong.scaling_.y_sd
     )
     assert (slab.low, slab.high) == pytest.approx((believed.min(), believed.max()))

@@ -166,7 +166,7 @@ def test_a_fork_and_its_original_go_their_own_ways(limits, name, way, first):
 
 def replace_told(told):
     """A copy that other labels can be told to."""
-    return Told(told.world, told.ens, list(told.X), list(told.y), list(told.extra))
+    return Told(told.world, told.ens, list(told.X), list(told.y), list(told.noise_var))
 
 
 @pytest.mark.parametrize("single", [False, True], ids=["double", "single"])

@@ -170,10 +170,10 @@ def test_the_first_labels_go_through_the_same_weight_update(prior):
     # [1, eq:w_update, eq:EGP_prior, eq:LF]
     model = EnsembleGPRegressor.paper(prior_weights=prior, random_state=0)
     model.fit(X, y, sample_noise=np.linspace(1.0, 90.0, 25))
-    extra = (np.linspace(1.0, 90.0, 25) / model.scaling_.y_sd) ** 2
+    noise_var = (np.linspace(1.0, 90.0, 25) / model.scaling_.y_sd) ** 2
     labels = model.scaling_.labels(y)
     log_w = np.log(np.ones(11) if prior is None else prior) + [
-        log_evidence(sig2 * Phi @ Phi.T + np.diag(noise + extra), labels)
+        log_evidence(sig2 * Phi @ Phi.T + np.diag(noise + noise_var), labels)
         for Phi, sig2, noise in zip(
             model.model_.points(X), model.magnitude_, model.noise_**2, strict=True
         )

@@ -261,7 +261,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         sample_noise: ArrayLike | None,
         sure: ArrayLike | None,
     ) -> None:
-        X, y = self._labelled(X, y, reset=True)
+        X, y = self._check_labels(X, y, reset=True)
         known = X if X_unlabelled is None else np.concatenate([X, self._table(X_unlabelled)])
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         parameters = self.parameters(X.shape[1])
@@ -384,7 +384,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
             X, y = np.atleast_2d(X) if np.ndim(X) < 2 else X, np.atleast_1d(y)
         if not hasattr(self, "model_"):
             return self.fit(X, y, sample_noise=sample_noise, sure=sure)
-        X, y = self._labelled(X, y)
+        X, y = self._check_labels(X, y)
         scaled = scaled_data.scale_data(self.scaling_, X, y, sample_noise)
         checked, zero = check_sure(sure, len(y)), scaled_data.label_zero(self.model_.scaling)
         fold = train(self.model_.fold, *scaled, checked, zero)
@@ -536,7 +536,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         True
         """
         check_is_fitted(self)
-        return self.model_.log_predictive_density(*self._labelled(X, y))
+        return self.model_.log_predictive_density(*self._check_labels(X, y))
 
     @property
     def ensemble_(self) -> Ensemble:
@@ -638,7 +638,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         table: Array = validate_data(self, X, reset=False, dtype=np.float64, order="C")
         return table
 
-    def _labelled(self, X: ArrayLike, y: ArrayLike, reset: bool = False) -> tuple[Array, Array]:
+    def _check_labels(self, X: ArrayLike, y: ArrayLike, reset: bool = False) -> tuple[Array, Array]:
         form = {"dtype": np.float64, "order": "C"}  # sums, to the last bit, depend on the order
         X, y = validate_data(self, X, y, reset=reset, y_numeric=True, **form)
         return np.asarray(X), check_no_gaps(y)

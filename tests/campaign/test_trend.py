@@ -35,7 +35,7 @@ def a_model(**changes):
 def without(fold, scale, i, level):
     """Mean, sd and interval of label i by experts that never saw it, folded anew."""
     rest = np.delete(np.arange(len(fold.y)), i)
-    z, noise = fold.bend.labels(fold.y), fold.bend.variances(fold.extra, fold.y)
+    z, noise = fold.warp.labels(fold.y), fold.warp.variances(fold.noise_var, fold.y)
     M, d = len(fold.dictionary), fold.X.shape[1]
     experts = fold.embedding.prior_experts(fold.dictionary, d, M)
     start = replace(fold.prior, experts=experts)
@@ -46,7 +46,7 @@ def without(fold, scale, i, level):
     mean, sd = in_units(replace(fold, ensemble=after), scale, mu, var)
     label = var + (after.magnitude / after.scale.unit * noise[i])[:, None]
     ends = [ensemble.quantile(after, mu, label, 0.5 + side * level) for side in (-0.5, 0.5)]
-    low, high = scale.means(fold.bend.unbent(np.concatenate(ends)))
+    low, high = scale.means(fold.warp.unwarp(np.concatenate(ends)))
     return mean[0], sd[0], low, high
 
 

@@ -31,19 +31,19 @@ def test_bent_labels_have_mean_zero_and_sd_one_and_less_of_a_tail():
 
 def test_unbent_is_the_way_back(bend):
     y = frozen(np.linspace(-30.0, 50.0, 41))
-    assert_allclose(bend.unbent(bend.labels(y)), y, rtol=1e-12, atol=1e-12)
+    assert_allclose(bend.unwarp(bend.labels(y)), y, rtol=1e-12, atol=1e-12)
 
 
 def test_the_slope_is_the_derivative(bend):
     y, h = frozen(np.linspace(-20.0, 30.0, 11)), 1e-6
     slope = (bend.labels(y + h) - bend.labels(y - h)) / (2.0 * h)
     assert_allclose(np.exp(bend.log_slope(y)), slope, rtol=1e-7)
-    extra = frozen(np.linspace(0.0, 2.0, 11))
-    assert_allclose(bend.variances(extra, y), extra * slope**2, rtol=1e-6)
+    noise_var = frozen(np.linspace(0.0, 2.0, 11))
+    assert_allclose(bend.variances(noise_var, y), noise_var * slope**2, rtol=1e-6)
 
 
 def test_a_density_of_labels_integrates_to_one(bend):
-    y = bend.unbent(np.linspace(-8.0, 8.0, 20_001))
+    y = bend.unwarp(np.linspace(-8.0, 8.0, 20_001))
     density = stats.norm.pdf(bend.labels(y)) * np.exp(bend.log_slope(y))
     assert trapezoid(density, y) == pytest.approx(1.0, abs=1e-6)
 
@@ -57,21 +57,21 @@ def test_moments_are_those_of_quadrature(bend, mu, var, noise):
     z, w = np.polynomial.hermite_e.hermegauss(80)
     w = w / w.sum()
     f = mu + np.sqrt(var) * z
-    expected = bend.unbent(f[:, None] + np.sqrt(noise) * z) @ w  # E[y | f]
+    expected = bend.unwarp(f[:, None] + np.sqrt(noise) * z) @ w  # E[y | f]
     mean = w @ expected
     ours = bend.moments(np.array(mu), np.array(var), np.array(noise))
     assert_allclose(ours[1], w @ (expected - mean) ** 2, rtol=1e-8)
     if bend.sd**2 * (var + noise) <= MAX_WARPED_MEAN_VARIANCE:
         assert_allclose(ours[0], mean, rtol=1e-8)
     else:  # not raised as much: the tail of a normal is not believed
-        median = bend.unbent(np.array(mu))
+        median = bend.unwarp(np.array(mu))
         assert min(median, mean) < ours[0] < max(median, mean)
 
 
 def test_moments_of_what_is_hardly_known_stay_finite(bend):
     for mu in (-1e6, 0.0, 1e6):
         assert np.isfinite(bend.moments(np.array(mu), np.array(1e12), np.array(1e9))).all()
-    assert np.isfinite(bend.unbent(np.array([-1e300, 1e300]))).all()
+    assert np.isfinite(bend.unwarp(np.array([-1e300, 1e300]))).all()
 
 
 @given(st.lists(st.floats(-1e90, 1e90), min_size=1, max_size=5))
@@ -79,7 +79,7 @@ def test_moments_of_what_is_hardly_known_stay_finite(bend):
 def test_straight_labels_are_left_alone(values):
     y = frozen(np.array(values))
     assert (IDENTITY_WARP.labels(y) == y).all()
-    assert (IDENTITY_WARP.unbent(y) == y).all()
+    assert (IDENTITY_WARP.unwarp(y) == y).all()
     assert (IDENTITY_WARP.variances(y, y) == y).all()
     assert (IDENTITY_WARP.log_slope(y) == 0.0).all()
     assert IDENTITY_WARP.one(3.0, 0.2) == (3.0, 0.2)
@@ -87,9 +87,9 @@ def test_straight_labels_are_left_alone(values):
 
 
 def test_one_label_is_bent_as_many(bend):
-    y, extra = frozen(np.array([4.0, -7.0])), frozen(np.array([0.1, 2.0]))
-    many = np.transpose([bend.labels(y), bend.variances(extra, y)])
-    assert_allclose([bend.one(*pair) for pair in zip(y, extra, strict=True)], many, rtol=1e-14)
+    y, noise_var = frozen(np.array([4.0, -7.0])), frozen(np.array([0.1, 2.0]))
+    many = np.transpose([bend.labels(y), bend.variances(noise_var, y)])
+    assert_allclose([bend.one(*pair) for pair in zip(y, noise_var, strict=True)], many, rtol=1e-14)
 
 
 @pytest.mark.parametrize("y", [[1.0], [2.0, 2.0, 2.0], [0.0] * 7 + [1.0, 9.0]])

@@ -14,7 +14,7 @@ from weal.core.extensions.contradictions import (
     group_gain,
     regions,
     run_gain,
-    standardised,
+    standardise,
     wrong_labels,
 )
 from weal.core.extensions.label_warp import fit_warp
@@ -31,12 +31,12 @@ def labels():
     return X, y, np.where(np.arange(9) < 4, 0.05, 0.0)
 
 
-def log_mean_density(X, y, extra, changed=lambda C: C):
+def log_mean_density(X, y, noise_var, changed=lambda C: C):
     """Of a multivariate Student-t for each expert: the magnitude is integrated out."""
     found = []
     for kernel in KERNELS:
         for ratio in RATIOS:
-            C = changed(correlation(kernel, X, X) + np.diag(ratio + extra))
+            C = changed(correlation(kernel, X, X) + np.diag(ratio + noise_var))
             found.append(
                 multivariate_t(
                     shape=MAGNITUDE_PRIOR_B / MAGNITUDE_PRIOR_A * C, df=2 * MAGNITUDE_PRIOR_A
@@ -45,9 +45,9 @@ def log_mean_density(X, y, extra, changed=lambda C: C):
     return logsumexp(found) - np.log(len(found))
 
 
-def straight(X, y, extra):
+def straight(X, y, noise_var):
     """Evidence of labels as they are."""
-    found = evidence(KERNELS, X, y, extra)
+    found = evidence(KERNELS, X, y, noise_var)
     return type(found)(found.C, found.Y[:, :1], found.log_slope[:, :1])
 
 
@@ -56,36 +56,36 @@ def test_evidence_is_that_of_a_student_t(labels):
 
 
 def test_bent_labels_have_a_density_of_labels_as_they_are(labels):
-    X, y, extra = labels
-    at, more = evidence(KERNELS, X, y, extra).Y[:, 1], 1e-6
-    assert evidence(KERNELS, X, y, extra).Y.shape == (9, 2)
+    X, y, noise_var = labels
+    at, more = evidence(KERNELS, X, y, noise_var).Y[:, 1], 1e-6
+    assert evidence(KERNELS, X, y, noise_var).Y.shape == (9, 2)
     bend = fit_warp(y)
     slope = (bend.labels(y + more) - bend.labels(y - more)) / (2 * more)
     np.testing.assert_allclose(at, bend.labels(y))
-    found = evidence(KERNELS, X, y, extra).log_slope
+    found = evidence(KERNELS, X, y, noise_var).log_slope
     np.testing.assert_allclose(found, np.column_stack([np.zeros(9), np.log(slope)]), atol=1e-6)
 
 
 def test_a_group_is_of_another_function_or_shifted(labels):
-    X, y, extra = labels
+    X, y, noise_var = labels
     group = np.arange(9) % 3 == 0
     across = group[:, None] != group[None, :]
-    apart = log_mean_density(X, y, extra, lambda C: np.where(across, 0.0, C))
-    shifted = log_mean_density(X, y, extra, lambda C: C + SHIFT * np.outer(group, group))
-    one = log_mean_density(X, y, extra)
-    seen = straight(X, y, extra)
+    apart = log_mean_density(X, y, noise_var, lambda C: np.where(across, 0.0, C))
+    shifted = log_mean_density(X, y, noise_var, lambda C: C + SHIFT * np.outer(group, group))
+    one = log_mean_density(X, y, noise_var)
+    seen = straight(X, y, noise_var)
     expected = np.logaddexp(apart, shifted) - np.log(2) - one
     assert group_gain(seen, group, seen.log_z()) == pytest.approx(expected, abs=1e-8)
 
 
 def test_a_run_tells_nothing_of_the_function(labels):
-    X, y, extra = labels
+    X, y, noise_var = labels
     run = (np.arange(9) >= 3) & (np.arange(9) < 6)
     y = np.where(run, 0.2, y)
-    rest = log_mean_density(X[~run], y[~run], extra[~run])
+    rest = log_mean_density(X[~run], y[~run], noise_var[~run])
     stuck = 3 * (-np.log(RUN_SDS * np.sqrt(2 * np.pi)) - 0.5 * (0.2 / RUN_SDS) ** 2)
-    expected = rest + stuck - log_mean_density(X, y, extra)
-    assert run_gain(straight(X, y, extra), run) == pytest.approx(expected, abs=1e-8)
+    expected = rest + stuck - log_mean_density(X, y, noise_var)
+    assert run_gain(straight(X, y, noise_var), run) == pytest.approx(expected, abs=1e-8)
 
 
 def test_a_run_at_a_bound_is_right_where_the_others_expect_what_is_beyond():
@@ -102,8 +102,10 @@ def test_wrong_labels_are_found_together_and_only_those_that_may_be():
     X = rng.uniform(-2, 2, (30, 2))
     y = np.sin(2 * X[:, 0]) + X[:, 1]
     y[[3, 11, 20]] += 5.0
-    y, extra = standardised(y, np.zeros(30))
-    seen = evidence([Kernel("rbf", 1.0, offset=10.0), Kernel("rbf", 3.0, offset=10.0)], X, y, extra)
+    y, noise_var = standardise(y, np.zeros(30))
+    seen = evidence(
+        [Kernel("rbf", 1.0, offset=10.0), Kernel("rbf", 3.0, offset=10.0)], X, y, noise_var
+    )
     wrong, gain = wrong_labels(seen, np.ones(30, dtype=bool))
     assert np.flatnonzero(wrong).tolist() == [3, 11, 20]
     assert gain > 20.0
@@ -113,12 +115,12 @@ def test_wrong_labels_are_found_together_and_only_those_that_may_be():
 
 
 def test_what_the_others_expect_is_the_mean_of_the_experts(labels):
-    X, y, extra = labels
-    seen, out = straight(X, y, extra), np.arange(9) == 5
+    X, y, noise_var = labels
+    seen, out = straight(X, y, noise_var), np.arange(9) == 5
     log_w, means = [], []
     for kernel in KERNELS:
         for ratio in RATIOS:
-            C = correlation(kernel, X, X) + np.diag(ratio + extra)
+            C = correlation(kernel, X, X) + np.diag(ratio + noise_var)
             kept = C[np.ix_(~out, ~out)]
             means.append(C[5, ~out] @ np.linalg.solve(kept, y[~out]))
             log_w.append(
@@ -127,13 +129,13 @@ def test_what_the_others_expect_is_the_mean_of_the_experts(labels):
                 ).logpdf(y[~out])
             )
     w = np.exp(np.array(log_w) - logsumexp(log_w))
-    assert seen.expected(out)[0, 0] == pytest.approx(w @ means, abs=1e-8)
+    assert seen.predict(out)[0, 0] == pytest.approx(w @ means, abs=1e-8)
 
 
 def test_units_of_labels_do_not_matter(labels):
-    _, y, extra = labels
-    once = standardised(y, extra)
-    again = standardised(1e6 - 250.0 * y, 250.0**2 * extra)
+    _, y, noise_var = labels
+    once = standardise(y, noise_var)
+    again = standardise(1e6 - 250.0 * y, 250.0**2 * noise_var)
     np.testing.assert_allclose(again[0], -once[0], atol=1e-9)
     np.testing.assert_allclose(again[1], once[1])
 

@@ -26,12 +26,12 @@ def start(name, camp, **changes):
 
 def folded(who, ens, camp, rows=slice(None)):
     points = who.embed(ens.experts, camp.X[rows])
-    return fold(ens, points, camp.y[rows], camp.extra[rows])
+    return fold(ens, points, camp.y[rows], camp.noise_var[rows])
 
 
 def updated(who, ens, camp):
-    for x, y, extra in zip(camp.X, camp.y, camp.extra, strict=True):
-        ens = ensemble.update(ens, who.embed(ens.experts, x[None]), y, extra)
+    for x, y, noise_var in zip(camp.X, camp.y, camp.noise_var, strict=True):
+        ens = ensemble.update(ens, who.embed(ens.experts, x[None]), y, noise_var)
     return ens
 
 
@@ -51,7 +51,7 @@ def check_same(who, a, b, camp):
 
 def label_noise(ens, camp, m):
     """Noise ratios (t,) of the labels under expert m."""
-    return ens.noise[m] + camp.extra / ens.magnitude[m]
+    return ens.noise[m] + camp.noise_var / ens.magnitude[m]
 
 
 @pytest.mark.parametrize("prior", [PRIOR, frozen([0.5, 0.0, 0.5, 0.0])])
@@ -121,7 +121,7 @@ def test_the_unit_of_the_labels_is_irrelevant(name, camp, k):
     ens = folded(who, before, camp)
     _, other = start(name, camp, magnitude=frozen(k**2 * MAGNITUDE))
     points = who.embed(other.experts, camp.X)
-    scaled = fold(other, points, k * camp.y, k**2 * camp.extra)
+    scaled = fold(other, points, k * camp.y, k**2 * camp.noise_var)
     size = 1.0 + np.abs(ens.log_w).max()
     np.testing.assert_allclose(scaled.log_w, ens.log_w, atol=1e-9 * size)
     (mu, var), (mu_k, var_k) = believed(who, ens, camp), believed(who, scaled, camp)

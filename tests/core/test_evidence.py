@@ -183,42 +183,42 @@ def test_a_fitted_lengthscale_honours_what_is_held_and_what_labels_bring(hold, b
     rng = np.random.default_rng(4)
     X = frozen(rng.standard_normal((16, 3)))
     y = frozen(np.sin(1.5 * X.sum(axis=1)) + 0.3 * rng.standard_normal(16))
-    extra = frozen(rng.exponential(brought, 16))
+    noise_var = frozen(rng.exponential(brought, 16))
     bounds = [(hold[name],) * 2 if name in hold else BOUNDS for name in ("magnitude", "noise")]
 
-    found = fit_length_scale(Kernel("matern52", offset=3.0), X, y, *bounds, BOUNDS, extra)
+    found = fit_length_scale(Kernel("matern52", offset=3.0), X, y, *bounds, BOUNDS, noise_var)
     assert (found.family, found.offset) == ("matern52", 3.0)
     lengths = [found.length_scale, *np.geomspace(0.03, 300.0, 61)]
     K = np.stack([correlation(Kernel("matern52", ell, offset=3.0), X, X) for ell in lengths])
-    ours, *others = fit_hyperparameters(K, y, extra, *bounds).log_likelihood
+    ours, *others = fit_hyperparameters(K, y, noise_var, *bounds).log_likelihood
     assert ours >= max(others) - 1e-6
 
 
 def noisy(case):
     """A problem whose labels bring noise variances, of some size or zero, along."""
     rng, X, y = problem(case, most=25)
-    extra = np.var(y) * 10.0 ** rng.uniform(-6, 0.5, len(y)) * (rng.random(len(y)) < 0.7)
+    noise_var = np.var(y) * 10.0 ** rng.uniform(-6, 0.5, len(y)) * (rng.random(len(y)) < 0.7)
     K = correlation(Kernel("rbf", 10.0 ** rng.uniform(-1, 1.5)), X, X)
-    return rng, K, y, frozen(extra)
+    return rng, K, y, frozen(noise_var)
 
 
-def likelihood(log_parameters, K, y, extra):
+def likelihood(log_parameters, K, y, noise_var):
     """-log p(y) by slogdet; with the floor of the ratio that the package has."""
     sig2, noise = np.exp(log_parameters)
-    C = sig2 * (K + np.diag(np.maximum((noise + extra) / sig2, SINGULAR_RATIO)))
+    C = sig2 * (K + np.diag(np.maximum((noise + noise_var) / sig2, SINGULAR_RATIO)))
     return 0.5 * (y @ np.linalg.solve(C, y) + np.linalg.slogdet(2.0 * np.pi * C)[1])
 
 
 @pytest.mark.parametrize("case", range(40))
 def test_noise_that_labels_bring_along_leaves_the_best_of_many_climbs(case):
-    rng, K, y, extra = noisy(case)
-    fitted = fit_known_noise(K[None], y, extra, BOUNDS, BOUNDS)
+    rng, K, y, noise_var = noisy(case)
+    fitted = fit_known_noise(K[None], y, noise_var, BOUNDS, BOUNDS)
     box = np.log([BOUNDS, BOUNDS])
     best = min(
-        minimize(likelihood, start, (K, y, extra), bounds=box, method="L-BFGS-B").fun
+        minimize(likelihood, start, (K, y, noise_var), bounds=box, method="L-BFGS-B").fun
         for start in rng.uniform(*box[0], (8, 2))
     )
-    ours = likelihood(np.log([fitted.magnitude[0], fitted.noise[0]]), K, y, extra)
+    ours = likelihood(np.log([fitted.magnitude[0], fitted.noise[0]]), K, y, noise_var)
     assert ours <= best + 1e-5
     assert fitted.log_likelihood[0] == pytest.approx(-ours, abs=1e-5)
     assert within(fitted.magnitude, BOUNDS)
@@ -227,11 +227,11 @@ def test_noise_that_labels_bring_along_leaves_the_best_of_many_climbs(case):
 
 @pytest.mark.parametrize("case", range(3))
 def test_the_gradient_of_the_likelihood_is_its_slope(case):
-    rng, K, y, extra = noisy(case)
+    rng, K, y, noise_var = noisy(case)
     for at in rng.uniform(-4.0, 4.0, (5, 2)):
-        value, gradient = _negative_log_likelihood(at, K, y, extra)
-        assert value == pytest.approx(likelihood(at, K, y, extra), rel=1e-9)
-        slope = approx_fprime(at, likelihood, 1e-6, K, y, extra)
+        value, gradient = _negative_log_likelihood(at, K, y, noise_var)
+        assert value == pytest.approx(likelihood(at, K, y, noise_var), rel=1e-9)
+        slope = approx_fprime(at, likelihood, 1e-6, K, y, noise_var)
         np.testing.assert_allclose(gradient, slope, rtol=1e-4, atol=1e-3)
 
 
@@ -252,10 +252,10 @@ def test_equal_noise_of_the_labels_is_so_much_less_to_fit():
 def test_what_is_held_stays_and_the_rest_is_fitted_to_it(hold, brought):
     _, X, y = problem(5)
     K = np.stack([correlation(kernel, X, X) for kernel in kernels(X.shape[1])])
-    extra = frozen(brought * np.var(y) * (np.arange(len(y)) % 2))
+    noise_var = frozen(brought * np.var(y) * (np.arange(len(y)) % 2))
     magnitude = frozen(np.var(y) * np.array([0.5, 1.0, 3.0, 20.0])) if hold != "noise" else None
     noise = frozen(np.var(y) * np.array([0.1, 1e-3, 0.4, 2.0])) if hold != "magnitude" else None
-    fitted = fit_hyperparameters(K, y, extra, BOUNDS, BOUNDS, magnitude, noise)
+    fitted = fit_hyperparameters(K, y, noise_var, BOUNDS, BOUNDS, magnitude, noise)
     for m in range(len(K)):
         free = np.geomspace(*BOUNDS, 4001)
         trials = [
@@ -265,33 +265,33 @@ def test_what_is_held_stays_and_the_rest_is_fitted_to_it(hold, brought):
             )
             for value in (free if hold != "both" else free[:1])
         ]
-        best = min(likelihood(np.log(trial), K[m], y, extra) for trial in trials)
-        ours = likelihood(np.log([fitted.magnitude[m], fitted.noise[m]]), K[m], y, extra)
+        best = min(likelihood(np.log(trial), K[m], y, noise_var) for trial in trials)
+        ours = likelihood(np.log([fitted.magnitude[m], fitted.noise[m]]), K[m], y, noise_var)
         assert ours <= best + 1e-6
         assert fitted.log_likelihood[m] == pytest.approx(-ours, abs=1e-5)
     for held, got in ((magnitude, fitted.magnitude), (noise, fitted.noise)):
         assert held is None or got == pytest.approx(held)
 
 
-@pytest.mark.parametrize("extra", [np.zeros(30), np.r_[1e-14, np.zeros(29)]])
+@pytest.mark.parametrize("noise_var", [np.zeros(30), np.r_[1e-14, np.zeros(29)]])
 @pytest.mark.parametrize("noise", [1e-9, 1e-12, 1e-15])
-def test_a_noise_held_next_to_nothing_does_not_hold_the_magnitude_down(noise, extra):
+def test_a_noise_held_next_to_nothing_does_not_hold_the_magnitude_down(noise, noise_var):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((30, 3))
     K = correlation(Kernel("matern52", 2.0), X, X)
     y = frozen(np.linalg.cholesky(K) @ rng.standard_normal(30))
-    fitted = fit_hyperparameters(K[None], y, extra, BOUNDS, BOUNDS, noise=np.array([noise]))
+    fitted = fit_hyperparameters(K[None], y, noise_var, BOUNDS, BOUNDS, noise=np.array([noise]))
     assert fitted.magnitude[0] == pytest.approx(y @ np.linalg.solve(K, y) / 30, rel=1e-3)
     assert fitted.noise[0] == noise
 
 
-@pytest.mark.parametrize("extra", [np.zeros(30), np.r_[1e-14, np.zeros(29)]])
+@pytest.mark.parametrize("noise_var", [np.zeros(30), np.r_[1e-14, np.zeros(29)]])
 @pytest.mark.parametrize("length_scale", [30.0, 1e4])
-def test_correlations_that_are_singular_count_as_with_the_least_ratio(length_scale, extra):
+def test_correlations_that_are_singular_count_as_with_the_least_ratio(length_scale, noise_var):
     X = np.random.default_rng(0).standard_normal((30, 3))
     y = frozen(2.0 + 0.1 * np.sin(X.sum(axis=1)))
     K = correlation(Kernel("rbf", length_scale), X, X)
-    fitted = fit_hyperparameters(K[None], y, extra, BOUNDS, BOUNDS, noise=np.array([1e-17]))
+    fitted = fit_hyperparameters(K[None], y, noise_var, BOUNDS, BOUNDS, noise=np.array([1e-17]))
     C = K + SINGULAR_RATIO * np.eye(30)
     best = np.clip(y @ np.linalg.solve(C, y) / 30, *BOUNDS)
     assert fitted.magnitude[0] == pytest.approx(best, rel=1e-2)

@@ -33,10 +33,10 @@ class Case:
 
     def folded(self, rows):
         points = self.who.embed(self.start.experts, self.camp.X[rows])
-        return ensemble.fold(self.start, points, self.camp.y[rows], self.camp.extra[rows])
+        return ensemble.fold(self.start, points, self.camp.y[rows], self.camp.noise_var[rows])
 
     def left_out(self):
-        known = (self.X, self.camp.y, self.camp.extra)
+        known = (self.X, self.camp.y, self.camp.noise_var)
         return leave_one_out.left_out(self.ens, self.embedding, *known)
 
 
@@ -46,7 +46,7 @@ class Case:
 def test_what_is_left_out_is_as_if_it_had_never_come(name, integrated, temper):
     case = Case(name, integrated, temper)
     e, s, lam = case.left_out()
-    np.testing.assert_allclose(lam, case.ens.ratios(case.camp.extra))
+    np.testing.assert_allclose(lam, case.ens.ratios(case.camp.noise_var))
     for i in range(8):
         others = case.folded(np.delete(np.arange(8), i))
         point = case.who.embed(others.experts, case.camp.X[i : i + 1])

@@ -37,26 +37,26 @@ def problem(seed=0, d=3, t=25, noise=0.1):
     rng = np.random.default_rng([seed, d, t])
     X = rng.standard_normal((t, d))
     y = np.sin(2.0 * X[:, 0]) + 0.5 * X[:, 1 % d] + noise * rng.standard_normal(t)
-    extra = rng.exponential(0.1, t) * (rng.random(t) < 0.3)
-    return frozen(X), frozen(y), frozen(extra)
+    noise_var = rng.exponential(0.1, t) * (rng.random(t) < 0.3)
+    return frozen(X), frozen(y), frozen(noise_var)
 
 
-def folded(best, X, y, extra, temper=1.0):
+def folded(best, X, y, noise_var, temper=1.0):
     """The ensemble that plays, after all labels."""
     experts = ExactExperts.prior(best.kernels, X.shape[1])
     scale = ConjugateMagnitude.prior(len(best.noise), unit=best.unit)
     ens = Ensemble(experts, normalise(best.log_prior), scale, best.noise, temper)
-    return ensemble.fold(ens, experts.solved_points(X), y, extra)
+    return ensemble.fold(ens, experts.solved_points(X), y, noise_var)
 
 
-def log_posts(kernels, ratios, X, y, extra, temper):
+def log_posts(kernels, ratios, X, y, noise_var, temper):
     """Log posteriors (kernels, ratios) of kernels with even priors, but for a constant.
 
     Noise is stated: the prior of the magnitude counts as flat in its log. That of log lam is even
     and has a hill, as much lower as labels state theirs.
     """
-    evidence, unit = log_evidence_grid(kernels, ratios, X, y, extra)
-    hill = NOISE_HILL * np.mean(extra == 0.0)
+    evidence, unit = log_evidence_grid(kernels, ratios, X, y, noise_var)
+    hill = NOISE_HILL * np.mean(noise_var == 0.0)
     even = 1.0 / np.log(SOUGHT_RATIOS[1] / SOUGHT_RATIOS[0])
     around = norm.pdf(np.log(ratios), np.log(NOISE_RATIO), NOISE_SPREAD)
     prior = np.log((1.0 - hill) * even + hill * around)
@@ -78,18 +78,18 @@ def test_the_grid_has_every_family_at_every_lengthscale_and_an_offset():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_evidence_is_that_of_a_multivariate_student_t(seed):
-    X, y, extra = problem(seed, t=9)
+    X, y, noise_var = problem(seed, t=9)
     kernels = (
         Kernel("rbf", 0.8, offset=10.0),
         Kernel("matern32", (0.5, 2.0, 7.0)),
         Kernel("rq", 1.4, alpha=0.3, offset=0.5),
     )
-    ours, units = log_evidence_grid(kernels, SOME_RATIOS, X, y, extra)
+    ours, units = log_evidence_grid(kernels, SOME_RATIOS, X, y, noise_var)
     for kernel, row, unit in zip(kernels, ours, units, strict=True):
         K = matrix(kernel, X, X) + kernel.offset
         known = zip(SOME_RATIOS, unit, strict=True)
         truth = [
-            student_log_evidence(K, y, ratio + extra / u, MAGNITUDE_PRIOR_A, MAGNITUDE_PRIOR_B)
+            student_log_evidence(K, y, ratio + noise_var / u, MAGNITUDE_PRIOR_A, MAGNITUDE_PRIOR_B)
             for ratio, u in known
         ]
         np.testing.assert_allclose(row, truth, rtol=1e-9)
@@ -97,16 +97,16 @@ def test_evidence_is_that_of_a_multivariate_student_t(seed):
 
 @pytest.mark.parametrize("temper", [1.0, 0.3])
 def test_without_relevance_weights_are_the_posteriors_of_the_grid(temper):
-    X, y, extra = problem()
+    X, y, noise_var = problem()
     best = select_models(
-        candidate_grid(3), SOME_RATIOS, X, y, extra, relevance=False, temper=temper
+        candidate_grid(3), SOME_RATIOS, X, y, noise_var, relevance=False, temper=temper
     )
     posterior = np.exp(
-        normalise(log_posts(candidate_grid(3), SOME_RATIOS, X, y, extra, temper).ravel())
+        normalise(log_posts(candidate_grid(3), SOME_RATIOS, X, y, noise_var, temper).ravel())
     )
     order = np.argsort(-posterior)[:MAX_EXPERTS]
     playing = posterior[order][posterior[order] >= MIN_MODEL_POSTERIOR]
-    w = folded(best, X, y, extra, temper).w
+    w = folded(best, X, y, noise_var, temper).w
     np.testing.assert_allclose(w, playing / playing.sum(), rtol=1e-7)
     assert best.fitted == 0.0
 
@@ -114,16 +114,16 @@ def test_without_relevance_weights_are_the_posteriors_of_the_grid(temper):
 @pytest.mark.parametrize("temper", [1.0, 0.3])
 @pytest.mark.parametrize("seed", range(4))
 def test_with_relevance_weights_divide_between_the_classes_as_chosen(seed, temper):
-    X, y, extra = problem(seed, t=14)
-    best = select_models(candidate_grid(3), SOME_RATIOS, X, y, extra, temper=temper)
-    w = folded(best, X, y, extra, temper).w
+    X, y, noise_var = problem(seed, t=14)
+    best = select_models(candidate_grid(3), SOME_RATIOS, X, y, noise_var, temper=temper)
+    w = folded(best, X, y, noise_var, temper).w
     fitted = np.array([is_fitted(kernel) for kernel in best.kernels])
     if best.fitted > 0.1:
         assert fitted.any()
     if fitted.any():
         assert w[fitted].sum() == pytest.approx(best.fitted, rel=1e-7)
     posts = [
-        log_posts([kernel], [ratio], X, y, extra, temper)[0, 0]
+        log_posts([kernel], [ratio], X, y, noise_var, temper)[0, 0]
         for kernel, ratio in zip(best.kernels, best.noise, strict=True)
     ]
     prior = (np.log(w) - np.array(posts))[~fitted]
@@ -132,10 +132,10 @@ def test_with_relevance_weights_divide_between_the_classes_as_chosen(seed, tempe
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_line_up_depends_on_the_set_of_labels(seed):
-    X, y, extra = problem(seed, d=4, t=20, noise=0.1 * (seed % 2))
+    X, y, noise_var = problem(seed, d=4, t=20, noise=0.1 * (seed % 2))
     order = np.random.default_rng(seed).permutation(20)
-    one = select_models(candidate_grid(4), NOISE_RATIO_GRID, X, y, extra)
-    other = select_models(candidate_grid(4), NOISE_RATIO_GRID, X[order], y[order], extra[order])
+    one = select_models(candidate_grid(4), NOISE_RATIO_GRID, X, y, noise_var)
+    other = select_models(candidate_grid(4), NOISE_RATIO_GRID, X[order], y[order], noise_var[order])
     assert [kernel.family for kernel in one.kernels] == [k.family for k in other.kernels]
     lengths = ([np.log(kernel.length_scale) for kernel in best.kernels] for best in (one, other))
     for a, b in zip(*lengths, strict=True):
@@ -145,8 +145,8 @@ def test_a_line_up_depends_on_the_set_of_labels(seed):
 
 
 def test_few_play_and_all_of_them_matter():
-    X, y, extra = problem(t=6, noise=1.0)  # labels that hardly tell experts apart
-    best = select_models(candidate_grid(3), NOISE_RATIO_GRID, X, y, extra)
+    X, y, noise_var = problem(t=6, noise=1.0)  # labels that hardly tell experts apart
+    best = select_models(candidate_grid(3), NOISE_RATIO_GRID, X, y, noise_var)
     assert len(best.kernels) == len(best.noise) == len(best.log_prior) == MAX_EXPERTS
     X, y, _ = problem(t=60, noise=0.0)  # labels of which one class has all
     w = folded(
@@ -158,22 +158,22 @@ def test_few_play_and_all_of_them_matter():
 
 @pytest.mark.parametrize("t", [1, 2, 3, MIN_LABELS_FOR_ARD])
 def test_lengthscales_are_fitted_from_four_labels_on(t):
-    X, y, extra = problem(t=t)
-    best = select_models(candidate_grid(3), NOISE_RATIO_GRID, X, y, extra)
+    X, y, noise_var = problem(t=t)
+    best = select_models(candidate_grid(3), NOISE_RATIO_GRID, X, y, noise_var)
     assert any(map(is_fitted, best.kernels)) == (t >= MIN_LABELS_FOR_ARD)
     assert (best.fitted > 0.0) == (t >= MIN_LABELS_FOR_ARD)
 
 
 def test_relevance_is_found_where_it_matters():
     """Two of five inputs matter: their experts win, with long lengthscales for the others."""
-    X, y, extra = problem(d=5, t=50)
+    X, y, noise_var = problem(d=5, t=50)
     new, y_new, _ = problem(seed=1, d=5, t=100)
-    best = select_models(candidate_grid(5), NOISE_RATIO_GRID, X, y, extra)
+    best = select_models(candidate_grid(5), NOISE_RATIO_GRID, X, y, noise_var)
     assert best.fitted > 0.99
     ell = np.array(best.kernels[0].length_scale)
     assert ell[2:].min() > 2.0 * ell[:2].max()
-    on_grid = select_models(candidate_grid(5), NOISE_RATIO_GRID, X, y, extra, relevance=False)
-    known = (X, y, extra, new, y_new)
+    on_grid = select_models(candidate_grid(5), NOISE_RATIO_GRID, X, y, noise_var, relevance=False)
+    known = (X, y, noise_var, new, y_new)
     assert held_out(best, *known) > held_out(on_grid, *known) + 0.3
 
 
@@ -198,10 +198,10 @@ def test_awkward_labels_have_a_line_up_too(case, ratios):
 
 def test_a_ratio_below_what_exact_experts_bear_counts_as_that():
     X, y, _ = problem(noise=0.0)
-    kernels, extra = candidate_grid(3), np.zeros(len(y))
+    kernels, noise_var = candidate_grid(3), np.zeros(len(y))
     assert (
-        log_evidence_grid(kernels, [1e-30], X, y, extra)[0]
-        == log_evidence_grid(kernels, [LEAST_RATIO], X, y, extra)[0]
+        log_evidence_grid(kernels, [1e-30], X, y, noise_var)[0]
+        == log_evidence_grid(kernels, [LEAST_RATIO], X, y, noise_var)[0]
     ).all()
 
 
@@ -230,9 +230,9 @@ def isotropic(seed, d):
     return frozen(X[:t]), frozen(y[:t]), frozen(X[t:]), frozen(y[t:])
 
 
-def held_out(best, X, y, extra, new, y_new):
+def held_out(best, X, y, noise_var, new, y_new):
     """Mean log density of labels held out."""
-    ens = folded(best, X, y, extra)
+    ens = folded(best, X, y, noise_var)
     mu, var = ensemble.predict(ens, ens.experts.solved_points(new))
     return ensemble.log_density(ens, mu, var, y_new).mean()
 

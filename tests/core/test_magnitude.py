@@ -101,7 +101,7 @@ def test_a_label_unseen_is_as_likely_as_before_it_was_seen(scale):
     e, s = innovations((6,))
     extra_e, extra_s = innovations((4,), seed=1)
     _, seen = scale.after(e, s)
-    more = seen.having(extra_e[:, None, :], extra_s[:, None, :])
+    more = seen.with_innovation(extra_e[:, None, :], extra_s[:, None, :])
     pairs = [np.repeat(part[:, :, None], 4, axis=2) for part in (e, s)]  # (M, 6, 4)
     found = more.without(*pairs).log_density(*pairs)
     for i in range(6):
@@ -192,7 +192,7 @@ def started(name, camp):
 
 def folded(who, ens, camp, rows):
     points = who.embed(ens.experts, camp.X[rows])
-    return ensemble.fold(ens, points, camp.y[rows], camp.extra[rows])
+    return ensemble.fold(ens, points, camp.y[rows], camp.noise_var[rows])
 
 
 @pytest.mark.parametrize("name", ["features", "exact"])
@@ -204,7 +204,7 @@ def test_weights_are_exact_evidence_of_a_multivariate_student_t(name, camp):
         gaussian.student_log_evidence(
             who.correlations(m, camp.X, camp.X),
             camp.y,
-            camp.lam[m] + camp.extra,
+            camp.lam[m] + camp.noise_var,
             MAGNITUDE_PRIOR_A,
             MAGNITUDE_PRIOR_B,
         )

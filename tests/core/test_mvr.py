@@ -55,8 +55,8 @@ def test_mv_is_within_five_percent_of_monte_carlo(H, ratio):
     for seed in range(4):
         w, mu, s, there, C = unequal(seed, H, ratio)
         truth, error = by_drawing(w, mu, s, there, C)
-        toward = TargetBelief(np.arange(H), there, C[:, None])
-        found = expected_variance_reduction(w, mu[:, None], s[:, None], toward)[0]
+        target_belief = TargetBelief(np.arange(H), there, C[:, None])
+        found = expected_variance_reduction(w, mu[:, None], s[:, None], target_belief)[0]
         assert abs(found - truth) <= 0.05 * truth + 4.0 * error
 
 
@@ -79,8 +79,10 @@ def test_mv_is_how_much_the_variance_of_the_mixture_falls_when_labels_are_folded
     left = [mixture_variance(one, of.embed(one.experts, R)) for one in after]
     truth = mixture_variance(ens, there) - np.trapezoid(p * np.array(left), y)
     cov = MAGNITUDE[:, None, None] * ens.experts.covariance(point, there)
-    toward = TargetBelief(np.arange(M), ensemble.predict(ens, there)[0], cov)
-    np.testing.assert_allclose(expected_variance_reduction(ens.w, mu, s, toward), truth, rtol=0.03)
+    target_belief = TargetBelief(np.arange(M), ensemble.predict(ens, there)[0], cov)
+    np.testing.assert_allclose(
+        expected_variance_reduction(ens.w, mu, s, target_belief), truth, rtol=0.03
+    )
 
 
 def mixture_variance(ens, points):

@@ -39,11 +39,11 @@ def labels(t=14, seed=0):
     return X, y, np.where(np.arange(t) % 5 == 0, 0.04, 0.0)
 
 
-def evidence(X, y, extra):
+def evidence(X, y, noise_var):
     """Log evidence of labels, summed over the experts, the slow way."""
     each = []
     for (kernel, ratio, unit), prior in zip(PLAYERS, LOG_PRIOR, strict=True):
-        C = correlation(kernel, X, X) + np.diag(ratio + extra / unit)
+        C = correlation(kernel, X, X) + np.diag(ratio + noise_var / unit)
         L = np.linalg.cholesky(C)
         z = np.linalg.solve(L, y)
         s = np.diag(L) ** 2
@@ -58,25 +58,25 @@ def slabs(y):
 
 
 def test_the_density_of_a_label_is_the_ratio_of_evidences_with_and_without_it():
-    X, y, extra = labels()
+    X, y, noise_var = labels()
     wrong = np.isin(np.arange(len(y)), [2, 9])
     right = np.flatnonzero(~wrong)
-    found = include_all(PLAYERS, LOG_PRIOR, X, y, extra, wrong)
-    whole = evidence(X[right], y[right], extra[right])
+    found = include_all(PLAYERS, LOG_PRIOR, X, y, noise_var, wrong)
+    whole = evidence(X[right], y[right], noise_var[right])
     assert_allclose(found.log_z(), whole, rtol=1e-10)
     expected = []
     for i in range(len(y)):
         rows = [*right, i] if wrong[i] else [j for j in right if j != i]
         sign = 1.0 if wrong[i] else -1.0
-        expected.append(sign * (evidence(X[rows], y[rows], extra[rows]) - whole))
+        expected.append(sign * (evidence(X[rows], y[rows], noise_var[rows]) - whole))
     assert_allclose(found.log_density(), expected, rtol=1e-8, atol=1e-8)
 
 
 def test_the_density_of_a_slip_is_that_of_what_was_meant_given_the_others():
-    X, y, extra = labels()
+    X, y, noise_var = labels()
     y[7] = -3.0 + (y[7] + 3.0) * 100.0  # zero is at -3
     wrong = np.isin(np.arange(len(y)), [2, 7])
-    now = include_all(PLAYERS, LOG_PRIOR, X, y, extra, wrong)
+    now = include_all(PLAYERS, LOG_PRIOR, X, y, noise_var, wrong)
     found = slips_and_swaps.log_prior(now.others(), y, -3.0)
     expected = []
     for i in range(len(y)):
@@ -85,7 +85,8 @@ def test_the_density_of_a_slip_is_that_of_what_was_meant_given_the_others():
         def p(value, i=i, rest=rest):
             rows, told = [*rest, i], np.append(y[rest], value)
             return np.exp(
-                evidence(X[rows], told, extra[rows]) - evidence(X[rest], y[rest], extra[rest])
+                evidence(X[rows], told, noise_var[rows])
+                - evidence(X[rest], y[rest], noise_var[rest])
             )
 
         meant = [(k, -3.0 + (y[i] + 3.0) / 10.0**k) for k in DECIMAL_SLIP_POWERS]
@@ -100,41 +101,41 @@ def test_the_density_of_a_slip_is_that_of_what_was_meant_given_the_others():
 
 
 def test_nothing_has_slipped_where_others_expect_zero_or_nobody_knows_where_it_is():
-    X, y, extra = labels()
+    X, y, noise_var = labels()
     y[4] = 50.0
-    now = include_all(PLAYERS, LOG_PRIOR, X, y, extra, np.arange(len(y)) == 4)
+    now = include_all(PLAYERS, LOG_PRIOR, X, y, noise_var, np.arange(len(y)) == 4)
     assert slips_and_swaps.log_prior(now.others(), y, 0.0)[4] == -np.inf  # labels are -2 to 2
     assert (slips_and_swaps.log_prior(now.others(), y, np.nan) == -np.inf).all()
 
 
 def test_doubting_and_believing_again_are_steps_of_rank_one():
-    X, y, extra = labels()
+    X, y, noise_var = labels()
     nobody = np.zeros(len(y), dtype=bool)
-    now = include_all(PLAYERS, LOG_PRIOR, X, y, extra, nobody)
+    now = include_all(PLAYERS, LOG_PRIOR, X, y, noise_var, nobody)
     for i in (3, 7, 3, 11):
-        now = now.turned(i)
-    there = include_all(PLAYERS, LOG_PRIOR, X, y, extra, np.isin(np.arange(len(y)), [7, 11]))
+        now = now.toggle(i)
+    there = include_all(PLAYERS, LOG_PRIOR, X, y, noise_var, np.isin(np.arange(len(y)), [7, 11]))
     assert_array_equal(now.wrong, there.wrong)
     assert_allclose(now.A, there.A, rtol=1e-7, atol=1e-7)
     assert_allclose(now.log_det, there.log_det, rtol=1e-9)
 
 
 def test_the_search_finds_a_label_far_off_and_leaves_one_that_is_sure():
-    X, y, extra = labels()
+    X, y, noise_var = labels()
     y[4] += 8.0
     slab = slabs(y)
-    start = include_all(PLAYERS, LOG_PRIOR, X, y, extra, np.zeros(len(y), dtype=bool))
+    start = include_all(PLAYERS, LOG_PRIOR, X, y, noise_var, np.zeros(len(y), dtype=bool))
     assert np.flatnonzero(search(start, slab, np.zeros(len(y)), X).wrong).tolist() == [4]
     sure = (np.arange(len(y)) == 4).astype(float)
     assert not search(start, slab, sure, X).wrong[4]
 
 
 def test_doubted_replicates_that_agree_are_believed_together():
-    X, y, extra = labels()
+    X, y, noise_var = labels()
     X[5], y[4:6] = X[4], 6.0
     slab = slabs(y)
     both = np.isin(np.arange(len(y)), [4, 5])
-    start = include_all(PLAYERS, LOG_PRIOR, X, y, 0.0 * extra, both)
+    start = include_all(PLAYERS, LOG_PRIOR, X, y, 0.0 * noise_var, both)
     assert not search(start, slab, np.zeros(len(y)), X).wrong[4:6].any()
 
 
@@ -165,14 +166,16 @@ def test_gross_labels_are_the_farthest_and_a_fifth_at_the_most(scale):
     assert not gross_outliers(y[-5:], np.zeros(5)).any()  # too few
 
 
-def judged(X, y, extra, sure=None):
+def judged(X, y, noise_var, sure=None):
     def settle(kept, bend):
-        z, noise = bend.labels(y[kept]), bend.variances(extra[kept], y[kept])
+        z, noise = bend.labels(y[kept]), bend.variances(noise_var[kept], y[kept])
         variance = float(np.var(z))
         known = (X[kept], z / variance**0.5, noise / variance)
         return select_models(candidate_grid(X.shape[1]), NOISE_RATIO_GRID, *known), variance
 
-    return find_outliers(X, y, extra, np.zeros(len(y)) if sure is None else sure, settle).doubt
+    return find_outliers(
+        X, y, noise_var, np.zeros(len(y)) if sure is None else sure, settle
+    ).outliers
 
 
 def test_the_judgement_does_not_depend_on_the_order_of_labels():
@@ -187,7 +190,7 @@ def test_the_judgement_does_not_depend_on_the_order_of_labels():
 
 
 def test_stated_noise_that_explains_a_label_speaks_for_it():
-    X, y, extra = labels(24, seed=3)
+    X, y, noise_var = labels(24, seed=3)
     y[3] += 6.0
-    assert judged(X, y, extra).wrong[3]
-    assert not judged(X, y, np.where(np.arange(24) == 3, 36.0, extra)).wrong[3]
+    assert judged(X, y, noise_var).wrong[3]
+    assert not judged(X, y, np.where(np.arange(24) == 3, 36.0, noise_var)).wrong[3]

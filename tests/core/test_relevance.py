@@ -38,12 +38,14 @@ def problem(seed, d, t, noise=0.1):
     rng = np.random.default_rng([seed, d, t])
     X = rng.standard_normal((t, d))
     y = np.sin(2.0 * X @ 0.5 ** np.arange(d)) + noise * rng.standard_normal(t)
-    extra = rng.exponential(0.1, t) * (rng.random(t) < 0.3)
-    return frozen(X), frozen((y - y.mean()) / y.std()), frozen(extra)
+    noise_var = rng.exponential(0.1, t) * (rng.random(t) < 0.3)
+    return frozen(X), frozen((y - y.mean()) / y.std()), frozen(noise_var)
 
 
-def loss(p, kernel, X, y, extra):
-    return EvidenceFit.of(kernel_parameters(kernel, X.shape[1]), X, y, extra).loss(np.asarray(p))
+def loss(p, kernel, X, y, noise_var):
+    return EvidenceFit.of(kernel_parameters(kernel, X.shape[1]), X, y, noise_var).loss(
+        np.asarray(p)
+    )
 
 
 def place(peak):
@@ -68,16 +70,16 @@ def log_prior(ell, strength, lam, told):
 @EVERY
 @pytest.mark.parametrize("d", [3, 5])
 def test_the_loss_is_evidence_and_prior(family, d):
-    X, y, extra = problem(0, d, 9)
+    X, y, noise_var = problem(0, d, 9)
     ell, lam = np.linspace(0.4, 3.0, d), 0.02
     kernel = Kernel(family, tuple(ell), alpha=0.7, offset=10.0)
     K = matrix(kernel, X, X) + kernel.offset
     truth = student_log_evidence(
-        K, y, lam + extra, MAGNITUDE_PRIOR_A, MAGNITUDE_PRIOR_B
+        K, y, lam + noise_var, MAGNITUDE_PRIOR_A, MAGNITUDE_PRIOR_B
     ) - evidence_constant(9)
     strength = [kernel.alpha] if family == ANOVA else []
-    truth += log_prior(ell, strength, lam, np.mean(extra > 0.0))
-    ours, _ = loss(np.log([*ell, *strength, lam]), kernel, X, y, extra)
+    truth += log_prior(ell, strength, lam, np.mean(noise_var > 0.0))
+    ours, _ = loss(np.log([*ell, *strength, lam]), kernel, X, y, noise_var)
     assert ours == pytest.approx(-truth, rel=1e-9)
 
 
@@ -85,7 +87,7 @@ def test_the_loss_is_evidence_and_prior(family, d):
 @pytest.mark.parametrize("d", [3, 5])
 @pytest.mark.parametrize("repeated", [False, True])
 def test_the_gradient_is_the_slope_of_the_loss(family, d, repeated):
-    X, y, extra = problem(1, d, 14)
+    X, y, noise_var = problem(1, d, 14)
     if repeated:  # matern12 has a kink where points meet
         X = frozen(X[np.arange(14) // 2])
     kernel = Kernel(family, alpha=0.7, offset=10.0)
@@ -93,8 +95,8 @@ def test_the_gradient_is_the_slope_of_the_loss(family, d, repeated):
     for _ in range(4):
         P = d + (family == ANOVA)
         p = np.append(rng.uniform(-1.0, 2.0, P), rng.uniform(-8.0, 0.0))
-        _, gradient = loss(p, kernel, X, y, extra)
-        slope = approx_fprime(p, lambda q: loss(q, kernel, X, y, extra)[0], 1e-6)
+        _, gradient = loss(p, kernel, X, y, noise_var)
+        slope = approx_fprime(p, lambda q: loss(q, kernel, X, y, noise_var)[0], 1e-6)
         np.testing.assert_allclose(gradient, slope, rtol=1e-3, atol=1e-3)
 
 
@@ -103,31 +105,31 @@ def test_the_gradient_is_the_slope_of_the_loss(family, d, repeated):
 def test_the_peak_is_a_local_maximum(family, noise):
     """No step of a twentieth to any side, within the bounds, is more likely."""
     d = 3
-    X, y, extra = problem(2, d, 25, noise)
-    peak = fit(Kernel(family, d**0.5, alpha=0.7, offset=10.0), 1e-2, X, y, extra)
+    X, y, noise_var = problem(2, d, 25, noise)
+    peak = fit(Kernel(family, d**0.5, alpha=0.7, offset=10.0), 1e-2, X, y, noise_var)
     p = place(peak)
     strength = [SOUGHT_STRENGTHS] if family == ANOVA else []
     ends = [*[(SOUGHT_LENGTHS[0], SOUGHT_LENGTHS[1] * d**0.5)] * d, *strength, SOUGHT_RATIOS]
     low, high = np.log(ends).T
     assert (p >= low - 1e-12).all()
     assert (p <= high + 1e-12).all()
-    best, _ = loss(p, peak.kernel, X, y, extra)
+    best, _ = loss(p, peak.kernel, X, y, noise_var)
     steps = np.concatenate([np.eye(len(p)), np.random.default_rng(0).standard_normal((20, len(p)))])
     for step in 0.05 * steps / np.linalg.norm(steps, axis=1, keepdims=True):
         for side in (step, -step):
-            there, _ = loss(np.clip(p + side, low, high), peak.kernel, X, y, extra)
+            there, _ = loss(np.clip(p + side, low, high), peak.kernel, X, y, noise_var)
             assert there >= best - 1e-4
 
 
 def test_the_peak_is_higher_than_its_start_and_depends_on_the_set_of_labels():
-    X, y, extra = problem(3, 4, 30)
+    X, y, noise_var = problem(3, 4, 30)
     start = Kernel("matern52", 2.0, offset=10.0)
-    peak = fit(start, 1e-2, X, y, extra)
-    before, _ = loss(np.log([2.0] * 4 + [1e-2]), start, X, y, extra)
-    after, _ = loss(place(peak), start, X, y, extra)
+    peak = fit(start, 1e-2, X, y, noise_var)
+    before, _ = loss(np.log([2.0] * 4 + [1e-2]), start, X, y, noise_var)
+    after, _ = loss(place(peak), start, X, y, noise_var)
     assert after < before - 1.0
     order = np.random.default_rng(0).permutation(30)
-    turned = fit(start, 1e-2, X[order], y[order], extra[order])
+    turned = fit(start, 1e-2, X[order], y[order], noise_var[order])
     np.testing.assert_allclose(place(turned), place(peak), atol=1e-4)
     assert turned.log_z == pytest.approx(peak.log_z, abs=1e-4)
 
@@ -166,8 +168,8 @@ def test_laplace_s_evidence_is_the_integral_to_about_a_nat(family, noise, t):
     the bound that labels without noise reach, where a normal peak would be 5 too high, -0.5 to 0.7.
     """
     X, y, _ = problem(5, 1, t, noise)
-    start, extra = Kernel(family, 0.5, offset=10.0), np.zeros(t)
-    peak = fit(start, max(noise**2, 1e-8), X, y, extra)
+    start, noise_var = Kernel(family, 0.5, offset=10.0), np.zeros(t)
+    peak = fit(start, max(noise**2, 1e-8), X, y, noise_var)
     error = peak.log_z - integral(start, X, y)
     assert -1.5 < error < 1.0
     if t == 24 and noise:

@@ -27,14 +27,14 @@ def problem(seed, t=25, noise=0.2, d=3):
     """Labels of variance about 1 with unequal noise that is known; of one label in four, none."""
     rng = np.random.default_rng([seed, t])
     X = rng.standard_normal((t, d))
-    extra = noise**2 * rng.exponential(1.0, t) * (np.arange(t) % 4 > 0)
-    y = np.sin(X[:, 0]) + 0.7 * X[:, -1] + np.sqrt(extra) * rng.standard_normal(t)
-    return frozen(X), frozen(y / y.std()), frozen(extra / y.var())
+    noise_var = noise**2 * rng.exponential(1.0, t) * (np.arange(t) % 4 > 0)
+    y = np.sin(X[:, 0]) + 0.7 * X[:, -1] + np.sqrt(noise_var) * rng.standard_normal(t)
+    return frozen(X), frozen(y / y.std()), frozen(noise_var / y.var())
 
 
-def log_posterior(sig2, kernel, ratio, X, y, extra):
+def log_posterior(sig2, kernel, ratio, X, y, noise_var):
     """As the module has it, the obvious way."""
-    C = sig2 * (matrix(kernel, X, X) + kernel.offset + ratio * np.eye(len(y))) + np.diag(extra)
+    C = sig2 * (matrix(kernel, X, X) + kernel.offset + ratio * np.eye(len(y))) + np.diag(noise_var)
     _, log_det = np.linalg.slogdet(C)
     return (
         -MAGNITUDE_PRIOR_A * np.log(sig2)
@@ -46,20 +46,20 @@ def log_posterior(sig2, kernel, ratio, X, y, extra):
 @pytest.mark.parametrize("noise", [0.01, 0.2, 2.0])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_unit_is_the_magnitude_that_the_labels_speak_for(seed, noise):
-    X, y, extra = problem(seed, noise=noise)
-    found = units(KERNELS, SOME_RATIOS, X, y, extra)
+    X, y, noise_var = problem(seed, noise=noise)
+    found = units(KERNELS, SOME_RATIOS, X, y, noise_var)
     for kernel, row in zip(KERNELS, found, strict=True):
         for ratio, unit in zip(SOME_RATIOS, row, strict=True):
             heights = [
-                log_posterior(unit * factor, kernel, ratio, X, y, extra)
+                log_posterior(unit * factor, kernel, ratio, X, y, noise_var)
                 for factor in (0.97, 1.0, 1.03)
             ]
             assert heights[1] > max(heights[0], heights[2])
 
 
 def test_without_stated_noise_it_is_where_the_log_magnitude_peaks_after_the_labels():
-    X, y, extra = problem(1)
-    none = np.zeros_like(extra)
+    X, y, noise_var = problem(1)
+    none = np.zeros_like(noise_var)
     evidence, found = log_evidence_grid(KERNELS, SOME_RATIOS, X, y, none)
     np.testing.assert_allclose(found, units(KERNELS, SOME_RATIOS, X, y, none), rtol=1e-6)
     for kernel, row in zip(KERNELS, found, strict=True):
@@ -73,10 +73,10 @@ def test_without_stated_noise_it_is_where_the_log_magnitude_peaks_after_the_labe
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 1000), t=st.sampled_from([1, 2, 20, UNIT_LABELS + 30]))
 def test_units_depend_on_the_set_of_labels(seed, t):
-    X, y, extra = problem(seed, t=t) if t > 1 else (np.ones((1, 3)), np.ones(1), np.ones(1))
+    X, y, noise_var = problem(seed, t=t) if t > 1 else (np.ones((1, 3)), np.ones(1), np.ones(1))
     order = np.random.default_rng(seed).permutation(t)
-    one = units(KERNELS, SOME_RATIOS, X, y, extra)
-    other = units(KERNELS, SOME_RATIOS, X[order], y[order], extra[order])
+    one = units(KERNELS, SOME_RATIOS, X, y, noise_var)
+    other = units(KERNELS, SOME_RATIOS, X[order], y[order], noise_var[order])
     np.testing.assert_allclose(one, other, rtol=1e-4)
 
 
@@ -91,10 +91,10 @@ def test_units_are_positive_whatever_is_stated(amplitude, stated):
 @pytest.mark.parametrize("seed", range(3))
 def test_experts_that_play_believe_the_noise_that_was_stated(seed):
     """What they expect of their magnitude after the labels, over the unit, is 1 but for chance."""
-    X, y, extra = problem(seed, t=60, noise=0.3)
-    best = select_models(candidate_grid(3), NOISE_RATIO_GRID, X, y, extra)
+    X, y, noise_var = problem(seed, t=60, noise=0.3)
+    best = select_models(candidate_grid(3), NOISE_RATIO_GRID, X, y, noise_var)
     for kernel, ratio, unit in zip(best.kernels, best.noise, best.unit, strict=True):
-        C = correlation(kernel, X, X) + np.diag(ratio + extra / unit)
+        C = correlation(kernel, X, X) + np.diag(ratio + noise_var / unit)
         magnitude = (MAGNITUDE_PRIOR_B + 0.5 * y @ np.linalg.solve(C, y)) / (
             MAGNITUDE_PRIOR_A + 30.0
         )
@@ -125,8 +125,8 @@ def test_the_height_of_the_prior_is_that_of_the_log_magnitude():
 
 
 def test_a_sample_is_even_over_the_labels():
-    X, y, extra = problem(2, t=300)
-    _, some, _ = label_noise.even_sample(UNIT_LABELS, X, y, extra)
+    X, y, noise_var = problem(2, t=300)
+    _, some, _ = label_noise.even_sample(UNIT_LABELS, X, y, noise_var)
     assert len(some) == UNIT_LABELS
     assert some.min() == y.min()
     assert some.max() == y.max()

@@ -16,11 +16,11 @@ def case():
     y = np.sin(2.0 * X[:, 0]) + X[:, 1] + 0.1 * rng.standard_normal(9)
     y[[2, 5]] = y[[5, 2]]
     y[7] = 40.0
-    extra = np.where(np.arange(9) == 3, 0.2, 0.0)
+    noise_var = np.where(np.arange(9) == 3, 0.2, 0.0)
     players = [(Kernel("rbf", 0.7), 1e-2, 1.0), (Kernel("matern32", 2.0), 0.3, 0.5)]
 
     def made(y, wrong):
-        return include_all(players, np.log([0.3, 0.7]), X, y, extra, wrong)
+        return include_all(players, np.log([0.3, 0.7]), X, y, noise_var, wrong)
 
     return made, y
 

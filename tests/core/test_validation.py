@@ -30,14 +30,14 @@ class Case:
     ):
         camp = campaign(seed, d=d, t=t, ratio=ratio, layout=layout)
         self.who = kind(name, d, seed)
-        extra = frozen(ratio * camp.extra)  # beside the noise of the experts
+        noise_var = frozen(ratio * camp.noise_var)  # beside the noise of the experts
         ens = self.who.ensemble(camp.lam, prior=PRIOR)
         if integrated:
             ens = replace(ens, scale=ConjugateMagnitude.prior(4))
         self.X, self.y = camp.X, frozen(scale * camp.y)
         points = self.who.embed(ens.experts, self.X)
-        self.lam = frozen(ens.noise[:, None] + extra / ens.magnitude[:, None])
-        self.ens = ensemble.fold(ens, points, self.y, extra)
+        self.lam = frozen(ens.noise[:, None] + noise_var / ens.magnitude[:, None])
+        self.ens = ensemble.fold(ens, points, self.y, noise_var)
         self.at = frozen(np.concatenate([camp.Z[:2], camp.X[:1]]))  # one is labelled already
         rng = np.random.default_rng([seed, t])
         self.X_judge = frozen(rng.standard_normal((6, d)))
@@ -200,8 +200,8 @@ def test_losses_are_squares_in_the_unit_of_the_labels(name, errors):
     """Where magnitudes follow the unit too."""
     one, other = Case(name), Case(name, scale=1e4)
     prior = one.who.ensemble(one.ens.noise, frozen(1e8 * one.ens.magnitude), PRIOR)
-    extra = (one.lam - one.ens.noise[:, None])[0] * one.ens.magnitude[0]
-    ens = ensemble.fold(prior, one.who.embed(prior.experts, one.X), other.y, 1e8 * extra)
+    noise_var = (one.lam - one.ens.noise[:, None])[0] * one.ens.magnitude[0]
+    ens = ensemble.fold(prior, one.who.embed(prior.experts, one.X), other.y, 1e8 * noise_var)
     other.ens = ens
     held = errors is held_out_errors
     losses = [

@@ -50,12 +50,12 @@ def test_the_prior_of_many_lengthscales_is_the_same_in_closed_form(is_anova):
 def test_the_search_and_the_slopes_of_many_inputs_are_those_of_few(constants):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(30, D))
-    y, extra = 2.0 * np.sin(X[:, 2]) + X[:, 5], 0.01 * rng.random(30)
+    y, noise_var = 2.0 * np.sin(X[:, 2]) + X[:, 5], 0.01 * rng.random(30)
     kernel, p = Kernel("matern52", 3.0, offset=10.0), rng.normal(size=D + 1)
-    few, (k, slopes) = forward(kernel, X, y, extra), anova_kernel.with_slopes(p, X[:20].T ** 2)
+    few, (k, slopes) = forward(kernel, X, y, noise_var), anova_kernel.with_slopes(p, X[:20].T ** 2)
     for module in (ard, anova_kernel):
         constants(module, WIDE=0)
-    assert forward(kernel, X, y, extra) == few
+    assert forward(kernel, X, y, noise_var) == few
     again, slopes_again = anova_kernel.with_slopes(p, X[:20].T ** 2)
     np.testing.assert_allclose(again, k, rtol=1e-12)
     np.testing.assert_allclose(slopes_again(np.ones(20)), slopes(np.ones(20)), rtol=1e-9)

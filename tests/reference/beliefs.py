@@ -25,7 +25,7 @@ def belief(seed, M=4, N=6, d=3, t=5, scale=1.0, unequal=3.0, blanks=True):
     w = w / w.sum()
     part = experts_in_reduction(w)
     correlated = rng.uniform(-0.5, 0.5, (len(part), N, 7)) * np.sqrt(var[part])[:, :, None]
-    toward = TargetBelief(
+    target_belief = TargetBelief(
         part, frozen(scale * rng.standard_normal((len(part), 7))), frozen(scale * correlated)
     )
     return Belief(
@@ -38,7 +38,7 @@ def belief(seed, M=4, N=6, d=3, t=5, scale=1.0, unequal=3.0, blanks=True):
         y_labelled=frozen(scale * rng.standard_normal(t)),
         key=(seed, t),
         reduction=frozen(scale**2 * rng.exponential(1.0, (M, N)) * (rng.random((M, N)) < 0.8)),
-        toward=toward,
+        target_belief=target_belief,
     )
 
 

@@ -94,7 +94,7 @@ class Campaign:
     y: Any  # (t,)
     Z: Any  # (N, d)
     lam: Any  # (M,)
-    extra: Any  # (t,) noise variances of the labels' own
+    noise_var: Any  # (t,) noise variances of the labels' own
     seed: int
 
 
@@ -109,8 +109,8 @@ def campaign(seed, d=3, t=12, ratio=1e-2, layout="scattered", scale=1.0):
     y = scale * (np.sin(2.0 * X.sum(axis=1)) + 1.5 + 0.3 * rng.standard_normal(t))
     Z = np.concatenate([rng.standard_normal((3, d)), X[: min(t, 2)]])
     lam = ratio * np.array([1.0, 30.0, 1.7, 6.0])
-    extra = scale**2 * rng.exponential(0.2, t) * (rng.random(t) < 0.6)
-    return Campaign(d, *map(frozen, (X, y, Z, lam, extra)), seed)
+    noise_var = scale**2 * rng.exponential(0.2, t) * (rng.random(t) < 0.6)
+    return Campaign(d, *map(frozen, (X, y, Z, lam, noise_var)), seed)
 
 
 LAYOUTS = ("scattered", "repeated", "crowded")

@@ -88,25 +88,25 @@ class Told:
     ens: Any
     X: list
     y: list
-    extra: list
+    noise_var: list
     surprise: Any = 0.0  # the largest |e| / sqrt(s) met (M,)
 
     @classmethod
     def none(cls, world):
         return cls(world, world.ens, [], [], [])
 
-    def tell(self, pool, n, y, extra=0.0, log_w=None):
+    def tell(self, pool, n, y, noise_var=0.0, log_w=None):
         """One label: of candidate n, or of a row of inputs.
 
         `log_w` (M,) are the weights by which the pool holds experts, if not by those of the labels.
         """
         x = self.world.X[n] if np.ndim(n) == 0 else n
-        step = ensemble.step(self.ens, self.world.points(self.ens, x[None]), y, extra)
+        step = ensemble.step(self.ens, self.world.points(self.ens, x[None]), y, noise_var)
         after = ensemble.advance(self.ens, step)
         pool.follow(self.ens, step, after if log_w is None else replace(after, log_w=log_w))
         self.ens = after
         self.surprise = np.maximum(self.surprise, np.abs(step.e) / np.sqrt(step.s))
-        self.X, self.y, self.extra = [*self.X, x], [*self.y, y], [*self.extra, extra]
+        self.X, self.y, self.noise_var = [*self.X, x], [*self.y, y], [*self.noise_var, noise_var]
 
     def tell_many(self, pool, seed, t, **settings):
         """Labels of candidates, some twice, and of points outside; some with noise of their own."""
@@ -121,4 +121,4 @@ class Told:
         """The same labels in one batch."""
         start = self.world.ens
         points = self.world.points(start, np.array(self.X))
-        return ensemble.fold(start, points, np.array(self.y), np.array(self.extra))
+        return ensemble.fold(start, points, np.array(self.y), np.array(self.noise_var))

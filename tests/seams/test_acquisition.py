@@ -81,20 +81,22 @@ def shuffled(bel, order):
         var=frozen(bel.var[:, order]),
         X=frozen(bel.X[order]),
         reduction=frozen(bel.reduction[:, order]),
-        toward=bel.toward.at(order),
+        target_belief=bel.target_belief.at(order),
     )
 
 
 def experts(bel, which):
     """The same belief with its experts in another order, or some of them."""
     parts = ("w", "mu", "var", "noise", "reduction")
-    rows = {m: row for row, m in enumerate(bel.toward.which.tolist())}
+    rows = {m: row for row, m in enumerate(bel.target_belief.which.tolist())}
     order = np.arange(len(bel.w))[which].tolist()
     there = [n for n, m in enumerate(order) if m in rows]
     at = [rows[order[n]] for n in there]
-    toward = TargetBelief(np.array(there), bel.toward.mu[at], bel.toward.cov[at])
+    target_belief = TargetBelief(
+        np.array(there), bel.target_belief.mu[at], bel.target_belief.cov[at]
+    )
     chosen = {name: frozen(getattr(bel, name)[which]) for name in parts}
-    return replace(bel, **chosen, toward=toward)
+    return replace(bel, **chosen, target_belief=target_belief)
 
 
 @pytest.mark.parametrize("name", PAPER)
@@ -192,13 +194,13 @@ def test_ivr_says_what_it_needs():
 
 
 def test_mvr_says_what_it_needs():
-    with pytest.raises(ValueError, match="toward"):
-        ACQUISITIONS["mvr-var"](replace(belief(0), toward=None))
+    with pytest.raises(ValueError, match="target_belief"):
+        ACQUISITIONS["mvr-var"](replace(belief(0), target_belief=None))
 
 
 def test_own_functions_can_ask_for_the_targets():
     def own(bel):
-        return bel.toward.cov[0, :, 0]
+        return bel.target_belief.cov[0, :, 0]
 
     assert [name for name in EVERY if needs_targets(ACQUISITIONS[name])] == TARGETED
     assert not needs_targets(own)
@@ -224,11 +226,11 @@ class OfBelief:
     bel: Any
 
     def means(self, experts, which):
-        np.testing.assert_array_equal(which, self.bel.toward.which)
-        return self.bel.toward.mu
+        np.testing.assert_array_equal(which, self.bel.target_belief.which)
+        return self.bel.target_belief.mu
 
     def covary(self, which, at):
-        return self.bel.toward.cov[:, at].copy()
+        return self.bel.target_belief.cov[:, at].copy()
 
 
 def of_a_pass(bel, functions):
@@ -343,7 +345,9 @@ def test_scores_follow_the_unit_of_the_labels(name, bel, unit):
         noise=frozen(unit**2 * bel.noise),
         y_labelled=frozen(unit * bel.y_labelled),
         reduction=frozen(unit**2 * bel.reduction),
-        toward=TargetBelief(bel.toward.which, unit * bel.toward.mu, unit**2 * bel.toward.cov),
+        target_belief=TargetBelief(
+            bel.target_belief.which, unit * bel.target_belief.mu, unit**2 * bel.target_belief.cov
+        ),
     )
     was = ACQUISITIONS[name](bel)
     expected = was + np.log(unit) if name in ENTROPIES else was * unit ** POWERS[name]

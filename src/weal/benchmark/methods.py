@@ -51,10 +51,10 @@ Form = tuple[float, float]  # log det C, r'C^-1 r
 
 def joint_log_density(model: Model, X: Array, y: Array) -> float:
     """Log of the joint predictive density of labels y (N,) at X (N, d), in units of y."""
-    ens, scale, bend = model.ensemble_, model.scaling_, model.fold.bend
+    ens, scale, warp = model.ensemble_, model.scaling_, model.fold.warp
     points, scaled = model.points(X), scale.labels(y)
     mu, _ = ens.experts.predict(points)  # (M, N)
-    forms = _forms(ens.experts, points, bend.labels(scaled) - mu, ens.noise)
+    forms = _forms(ens.experts, points, warp.labels(scaled) - mu, ens.noise)
     log_det, square = np.array(forms).T[:, :, None]  # (M, 1) each
     # The evidence depends on log det and the square only, so N equal innovations have the same.
     N = len(y)
@@ -62,7 +62,7 @@ def joint_log_density(model: Model, X: Array, y: Array) -> float:
     log_p, _ = ens.scale.after(np.sqrt(square * s / N), s)
     parts = ens.log_w + log_p
     top = parts.max()
-    slopes = float(np.sum(bend.log_slope(scaled))) - N * float(np.log(scale.y_sd))
+    slopes = float(np.sum(warp.log_slope(scaled))) - N * float(np.log(scale.y_sd))
     return float(top + np.log(np.exp(parts - top).sum())) + slopes  # [1, metric:npll]
 
 

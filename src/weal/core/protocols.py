@@ -124,7 +124,7 @@ class Magnitude(Protocol):
     def after(self, e: Array, s: Array) -> tuple[Array, Self]:
         """Log density (M,) of innovations e (M, N) met in turn, and what is known after them."""
 
-    def having(self, e: Array, s: Array) -> Self:
+    def with_innovation(self, e: Array, s: Array) -> Self:
         """What is known after one more innovation, elementwise: for each of e (M, ...) alone."""
 
     def without(self, e: Array, s: Array) -> Self:

@@ -18,7 +18,7 @@ from weal.core.extensions.contradictions import (
     group_gain,
     regions,
     run_gain,
-    standardised,
+    standardise,
     wrong_labels,
 )
 from weal.core.extensions.model_selection import candidate_grid
@@ -124,11 +124,11 @@ class Search:
     """The search over the labels of a model; labels of a set that is found leave the search."""
 
     def __init__(
-        self, fold: TrainedEnsemble, groups: Sequence[Group], zero: float = np.nan
+        self, fold: TrainedEnsemble, groups: Sequence[Group], label_zero: float = np.nan
     ) -> None:
-        self.fold, self.groups, self.zero = fold, groups, zero
-        self.X, self.y, self.extra = fold.seen.parts
-        self.left = np.isfinite(self.extra)
+        self.fold, self.groups, self.label_zero = fold, groups, label_zero
+        self.X, self.y, self.noise_var = fold.seen.parts
+        self.left = np.isfinite(self.noise_var)
         self.kernels = _kernels(fold)
         self._cache: dict[bytes, tuple[Evidence, float]] = {}
 
@@ -224,7 +224,7 @@ class Search:
         y, u = self.y[rows], labels.Y[:, 0]
         far = int(np.abs(u).argmax())
         unit = (y[far] - np.median(y)) / u[far]
-        return float((self.zero - np.median(y)) / unit)
+        return float((self.label_zero - np.median(y)) / unit)
 
     def _farthest(self, free: Mask) -> Mask:
         """The sure labels farthest from the median, if there are many."""
@@ -240,8 +240,8 @@ class Search:
         rows = sample_rows(self.X, which & self.left, self.left & (right | aside))
         key = rows.tobytes()
         if key not in self._cache:
-            y, extra = standardised(self.y[rows], self.extra[rows])
-            labels = evidence(self.kernels, self.X[rows], y, extra)
+            y, noise_var = standardise(self.y[rows], self.noise_var[rows])
+            labels = evidence(self.kernels, self.X[rows], y, noise_var)
             self._cache = {key: (labels, labels.log_z())}
         return rows, *self._cache[key]
 
@@ -291,7 +291,7 @@ def _best_above(found: Sequence[Found], least: float) -> Found | None:
 def _off_peak(X: Array, labels: Evidence, wrong: Mask) -> Mask:
     """The wrong labels that are far from their predictions and not on a peak."""
     y, away = labels.Y[:, 0], np.zeros(len(wrong))
-    away[wrong] = (y[wrong] - labels.expected(wrong)[:, 0]) / (y[~wrong].std() or 1.0)
+    away[wrong] = (y[wrong] - labels.predict(wrong)[:, 0]) / (y[~wrong].std() or 1.0)
     far = wrong & (np.abs(away) >= FAR_SDS)
     r2 = squared_distances(X, X)
     np.fill_diagonal(r2, np.inf)
@@ -311,17 +311,17 @@ def _beyond(X: Array, which: Mask) -> bool:
     return bool((above | below).any())
 
 
-def _find_decimal_slip(labels: Evidence, wrong: Mask, zero: float) -> Mask:
+def _find_decimal_slip(labels: Evidence, wrong: Mask, label_zero: float) -> Mask:
     """The single wrong label with a slipped decimal point: 10, 100 or 1000 times or over its
     prediction, which is not close to zero.
     """
     found, y = np.zeros_like(wrong), labels.Y[:, 0]
     if wrong.sum() != 1:
         return found
-    sd, meant = float(y[~wrong].std()), float(labels.expected(wrong)[0, 0])
-    size = float(y[wrong][0]) - zero
-    off = min(abs(zero + size / 10.0**k - meant) for k in DECIMAL_SLIP_POWERS)
-    found[wrong] = off <= SLIP_SDS * sd and abs(meant - zero) >= ZERO_SDS * sd
+    sd, meant = float(y[~wrong].std()), float(labels.predict(wrong)[0, 0])
+    size = float(y[wrong][0]) - label_zero
+    off = min(abs(label_zero + size / 10.0**k - meant) for k in DECIMAL_SLIP_POWERS)
+    found[wrong] = off <= SLIP_SDS * sd and abs(meant - label_zero) >= ZERO_SDS * sd
     return found
 
 

@@ -146,7 +146,7 @@ def _errors(model: Model, before: Mask, one: Found) -> tuple[float, float, tuple
 def _train_on(model: Model, rows: Rows) -> TrainedEnsemble:
     """The ensemble trained on some of the labels only, its experts selected with these."""
     fold, seen = model.fold, model.fold.seen
-    parts = (seen.X[rows], seen.y[rows], seen.extra[rows])
+    parts = (seen.X[rows], seen.y[rows], seen.noise_var[rows])
     zero = scaled_data.label_zero(model.scaling)
     return begin(fold.setting, *parts, fold.seed, seen.sure[rows], zero)
 

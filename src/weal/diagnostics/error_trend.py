@@ -44,7 +44,7 @@ from scipy.special import betaincinv
 
 from weal.core.arrays import Array, root_mean_square
 from weal.core.constants import INTERVAL_LEVEL
-from weal.core.extensions.outliers.prior import NO_DOUBT
+from weal.core.extensions.outliers.prior import NO_OUTLIERS
 from weal.core.scaling import Scaling
 from weal.diagnostics.explanation import sample
 from weal.diagnostics.leave_one_out import (
@@ -249,7 +249,7 @@ def _told_anew(fold: TrainedEnsemble, k: int) -> TrainedEnsemble:
 def without_outliers(fold: TrainedEnsemble) -> TrainedEnsemble:
     """The same fold, none of whose labels is doubted: those that were wrong are not in it."""
     setting = replace(fold.setting, outliers=False)
-    return replace(fold, setting=setting, doubt=NO_DOUBT, base=None)
+    return replace(fold, setting=setting, outliers=NO_OUTLIERS, base=None)
 
 
 def train_now(fold: TrainedEnsemble, k: int) -> TrainedEnsemble:
@@ -267,8 +267,8 @@ def _some(rows: Rows) -> Rows:
     if t <= MAX_LABELS_RESELECTED:
         return rows
     at = np.linspace(0, t - 1, SETTLED_BY).round().astype(int)
-    X, y, extra = rows
-    return X[at], y[at], extra[at]
+    X, y, noise_var = rows
+    return X[at], y[at], noise_var[at]
 
 
 def fingerprint(model: Model, X: Array, t: int) -> str:
@@ -303,7 +303,7 @@ def _label_counts(first: int, t: int) -> Iterator[int]:
 
 
 def _rows(fold: TrainedEnsemble, start: int, end: int) -> Rows:
-    return fold.X[start:end], fold.y[start:end], fold.extra[start:end]
+    return fold.X[start:end], fold.y[start:end], fold.noise_var[start:end]
 
 
 def _mark(fold: TrainedEnsemble, scale: Scaling, X: Array, y: Array) -> TrendPoint:

@@ -51,7 +51,7 @@ class LabelMixtures:
         """Mean and sd (N,) of f, in the user's units."""
         sig2 = self.scale.variance.reshape(len(self.w), -1)  # (M, N), or (M, 1) where it is fixed
         noise = sig2 * self.fold.ensemble.noise[:, None]
-        mu, var = self.fold.bend.moments(self.mu, sig2 * self.v, noise)
+        mu, var = self.fold.warp.moments(self.mu, sig2 * self.v, noise)
         mean = (self.w * mu).sum(axis=0)
         sd = np.sqrt((self.w * (var + (mu - mean) ** 2)).sum(axis=0))
         with np.errstate(over="ignore"):
@@ -60,7 +60,7 @@ class LabelMixtures:
     def interval(self, scale: Scaling, level: float) -> tuple[Array, Array]:
         """Ends (N,), (N,) of intervals that contain a label with that probability; user's units."""
         ends = [self._quantile(0.5 + side * level) for side in (-0.5, 0.5)]
-        low, high = (scale.means(self.fold.bend.unbent(end)) for end in ends)
+        low, high = (scale.means(self.fold.warp.unwarp(end)) for end in ends)
         return low, high
 
     def levels(self, z: Array) -> Array:  # (N,) -> (N,)
@@ -122,9 +122,9 @@ class LeaveOneOut:
 
 def leave_one_out_mixtures(fold: TrainedEnsemble, which: core.Which = None) -> LabelMixtures:
     """Predictive distributions of each label, or of some, given all others."""
-    ens, bend = fold.ensemble, fold.bend
-    z, extra = bend.labels(fold.y), bend.variances(fold.extra, fold.y)
-    e, s, lam = core.left_out(ens, fold.embedding, fold.X, z, extra, which)
+    ens, warp = fold.ensemble, fold.warp
+    z, noise_var = warp.labels(fold.y), warp.variances(fold.noise_var, fold.y)
+    e, s, lam = core.left_out(ens, fold.embedding, fold.X, z, noise_var, which)
     z = z if which is None else z[which]
     scale = ens.scale.without(e, s)
     log_w = ens.log_w[:, None] - ens.temper * scale.log_density(e, s)
@@ -153,7 +153,7 @@ def leave_one_out(fold: TrainedEnsemble, scale: Scaling, level: float) -> LeaveO
 
 def leave_one_out_levels(fold: TrainedEnsemble, which: core.Which = None) -> Array:  # (t,)
     """Leave-one-out probability of values below each label, or each of some."""
-    z = fold.bend.labels(fold.y)
+    z = fold.warp.labels(fold.y)
     return leave_one_out_mixtures(fold, which).levels(z if which is None else z[which])
 
 
@@ -183,7 +183,7 @@ def rms(errors: Array, of: int) -> tuple[float, float | None]:
 
 
 def sequential_predictions(
-    fold: TrainedEnsemble, X: Array, y: Array, extra: Array
+    fold: TrainedEnsemble, X: Array, y: Array, noise_var: Array
 ) -> tuple[LabelMixtures, TrainedEnsemble]:
     """Predictions of labels y (N,) at X (N, d), each learnt after it is predicted; and the
     ensemble after all.
@@ -191,7 +191,7 @@ def sequential_predictions(
     Predictions are of a label with the usual noise; `extra` (N,) is the additional noise variance.
     """
     ens = fold.ensemble
-    z, lam = fold.bend.labels(y), ens.ratios(fold.bend.variances(extra, y))
+    z, lam = fold.warp.labels(y), ens.ratios(fold.warp.variances(noise_var, y))
     points = fold.embedding.points(ens.experts, X)
     experts, e, s = ens.experts.absorb(points, z, lam)
     log_w, scales = _sequential_weights(ens, e, s)
@@ -203,9 +203,9 @@ def sequential_predictions(
         fold,
         X=np.concatenate([fold.X, X]),
         y=np.append(fold.y, y),
-        extra=np.append(fold.extra, extra),
+        noise_var=np.append(fold.noise_var, noise_var),
         ensemble=after,
-        seen=fold.seen.joined(X, y, extra),
+        seen=fold.seen.append(X, y, noise_var),
     )
 
 

@@ -71,9 +71,9 @@ def beside_random(
     )
     for n in range(draws):
         m, f = draw(fold, rows, rng, believed)
-        picked = t + rng.choice(len(others), min(t, len(others)), replace=False)
+        chosen = t + rng.choice(len(others), min(t, len(others)), replace=False)
         errors = [
-            _error(fold, scale, rows, f, m, learnt, where, rng) for learnt in (np.arange(t), picked)
+            _error(fold, scale, rows, f, m, learnt, where, rng) for learnt in (np.arange(t), chosen)
         ]
         ratios.append(errors[1] / errors[0])
         if progress:
@@ -125,7 +125,7 @@ def _error(
     after = _train_on_draw(fold, rows[learnt], z)
     points = fold.embedding.points(after.experts, rows[test])
     mean, _ = in_units(replace(fold, ensemble=after), scale, *ensemble.predict(after, points))
-    truth = scale.means(fold.bend.moments(f[test], np.zeros(len(test)), noise)[0])
+    truth = scale.means(fold.warp.moments(f[test], np.zeros(len(test)), noise)[0])
     return float(max(root_mean_square(mean - truth), MIN_ERROR_SHARE * (np.ptp(truth) or 1.0)))
 
 

@@ -89,11 +89,11 @@ def find_swaps(model: Model, together: Sequence[Hashable | None]) -> dict[int, i
     fold = model.fold
     first = max(len(together) - MAX_LABELS_COMPARED, 0)
     pairs, mates = _pairs(together[first:])
-    if not fold.setting.doubting or not len(pairs):
+    if not fold.setting.finds_outliers or not len(pairs):
         return {}
     pairs = pairs[(fold.seen.sure[first:][pairs] == 0.0).all(axis=1)]
-    now, slab = _inclusion_state(fold, first)
-    gain = gains(now, slab, pairs)
+    now, outlier_prior = _inclusion_state(fold, first)
+    gain = gains(now, outlier_prior, pairs)
     doubted = now.wrong[pairs].any(axis=1)
     over = (
         gain
@@ -125,19 +125,20 @@ def _pairs(together: Sequence[Hashable | None]) -> tuple[Pairs, Array]:
 def _inclusion_state(fold: TrainedEnsemble, first: int) -> tuple[InclusionState, Array]:
     """What experts make of the labels from the first on, and what doubted ones count as (t,)."""
     ens, seen = fold.ensemble, fold.seen
-    y, extra = fold.bend.labels(seen.y[first:]), seen.extra[first:]
+    y, noise_var = fold.warp.labels(seen.y[first:]), seen.noise_var[first:]
     variance = float(fold.prior.scale.variance[0])  # of labels that settled the experts
-    extra = fold.bend.variances(extra, seen.y[first:]) / variance
+    noise_var = fold.warp.variances(noise_var, seen.y[first:]) / variance
     units = ens.scale.unit / variance
     players = list(zip(fold.dictionary, ens.noise.tolist(), units.tolist(), strict=True))
     wrong = ~fold.right[first:]
     now = include_all(
-        players, fold.prior.log_w, seen.X[first:], y / np.sqrt(variance), extra, wrong
+        players, fold.prior.log_w, seen.X[first:], y / np.sqrt(variance), noise_var, wrong
     )
-    slab = fold.doubt.slab
+    outlier_prior = fold.outliers.prior
     if not wrong.any():
         return now, np.zeros(len(y))
-    return now, slab.log_prior(y) - slab.charge(y) + 0.5 * float(np.log(variance))
+    log_prior = outlier_prior.log_prior(y) - outlier_prior.penalty(y)
+    return now, log_prior + 0.5 * float(np.log(variance))
 
 
 MIN_OUTLIER_PROBABILITY = 0.5  # from which a label is reported

@@ -15,7 +15,7 @@ from weal.core.extensions.conjugate_magnitude import ConjugateMagnitude
 from weal.core.extensions.embeddings import EncodedFeatures, RandomFeatures, RawInputs
 from weal.core.extensions.inducing_gp import InducingExperts, InducingFeatures
 from weal.core.extensions.label_warp import LabelWarp
-from weal.core.extensions.outliers.prior import NO_DOUBT, OutlierPrior, OutlierReport
+from weal.core.extensions.outliers.prior import NO_OUTLIERS, OutlierPrior, OutlierReport
 from weal.core.paper.ensemble import Ensemble
 from weal.core.paper.exact_gp import ExactExperts
 from weal.core.paper.feature_gp import FeatureExperts
@@ -52,7 +52,7 @@ _MAGNITUDE_PRIORS: dict[type, ArrayFields[Magnitude]] = {
     FixedMagnitude: ArrayFields(FixedMagnitude, {"variance": "magnitude"}),
 }
 _TOLD = ArrayFields(
-    TrainingLabels, {"X": "told_x", "y": "told_y", "extra": "told_extra", "sure": "told_sure"}
+    TrainingLabels, {"X": "told_x", "y": "told_y", "noise_var": "told_extra", "sure": "told_sure"}
 )
 _SCALING = ArrayFields(
     Scaling,
@@ -140,7 +140,7 @@ def pack(model: Model) -> tuple[Header, Arrays]:
         **scaling_to_arrays(model.scaling),
         "seen_x": fold.X,
         "seen_y": fold.y,
-        "seen_extra": fold.extra,
+        "seen_extra": fold.noise_var,
         **_told_to_arrays(fold),
         "log_w": ens.log_w,
         **_magnitude_to_arrays(ens.scale),
@@ -159,7 +159,7 @@ def unpack(params: Mapping[str, Any], header: Header, arrays: Arrays) -> Model:
         empty,
         X=arrays["seen_x"],
         y=arrays["seen_y"],
-        extra=arrays["seen_extra"],
+        noise_var=arrays["seen_extra"],
         seen=_told_from_arrays(arrays),
         ensemble=_posterior_from_arrays(empty, arrays),
     )
@@ -185,8 +185,8 @@ def pack_experts(fold: TrainedEnsemble) -> tuple[Header, Arrays]:
     header = {
         "dictionary": [asdict(kernel) for kernel in fold.dictionary],
         "seed": fold.seed,
-        "settled": fold.settled,
-        "bend": asdict(fold.bend),
+        "settled": fold.n_selection_labels,
+        "bend": asdict(fold.warp),
         "embedding": fold.embedding.tag,
     }
     arrays = {
@@ -194,7 +194,7 @@ def pack_experts(fold: TrainedEnsemble) -> tuple[Header, Arrays]:
         "ratio": prior.noise,
         **_MAGNITUDE_PRIORS[type(prior.scale)].to_arrays(prior.scale),
         **_KINDS[fold.embedding.tag].embedding_to_arrays(fold.embedding),
-        **_outliers_to_arrays(fold.doubt),
+        **_outliers_to_arrays(fold.outliers),
     }
     return header, arrays
 
@@ -244,30 +244,34 @@ def scaling_from_arrays(arrays: Arrays) -> Scaling:
 def _told_to_arrays(fold: TrainedEnsemble) -> Arrays:
     """All labels, where they differ from the training labels: some are trusted, or left out."""
     seen = fold.seen
-    same = np.array_equal(seen.extra, fold.extra) and not seen.sure.any()
+    same = np.array_equal(seen.noise_var, fold.noise_var) and not seen.sure.any()
     return {} if same else _TOLD.to_arrays(seen)
 
 
 def _told_from_arrays(arrays: Arrays) -> TrainingLabels:
     if "told_y" in arrays:
         return _TOLD.from_arrays(arrays)
-    X, y, extra = (arrays[f"seen_{part}"] for part in ("x", "y", "extra"))
-    return TrainingLabels(X, y, extra, np.zeros(len(y)))
+    X, y, noise_var = (arrays[f"seen_{part}"] for part in ("x", "y", "extra"))
+    return TrainingLabels(X, y, noise_var, np.zeros(len(y)))
 
 
-def _outliers_to_arrays(doubt: OutlierReport) -> Arrays:
+def _outliers_to_arrays(outliers: OutlierReport) -> Arrays:
     """The outlier report of the labels that selected the experts; nothing where it is empty."""
-    if not len(doubt):
+    if not len(outliers):
         return {}
-    slab = np.array(astuple(doubt.slab))
-    return {"doubt": doubt.probability, "wrong": doubt.wrong.astype(np.float64), "slab": slab}
+    prior = np.array(astuple(outliers.prior))
+    return {
+        "doubt": outliers.probability,
+        "wrong": outliers.wrong.astype(np.float64),
+        "slab": prior,
+    }
 
 
 def _outliers_from_arrays(arrays: Arrays) -> OutlierReport:
     if "doubt" not in arrays:
-        return NO_DOUBT
-    slab = OutlierPrior(*arrays["slab"].tolist())
-    return OutlierReport(arrays["doubt"], arrays["wrong"] > 0.0, slab)
+        return NO_OUTLIERS
+    prior = OutlierPrior(*arrays["slab"].tolist())
+    return OutlierReport(arrays["doubt"], arrays["wrong"] > 0.0, prior)
 
 
 def _magnitude_to_arrays(scale: Magnitude) -> Arrays:
@@ -307,8 +311,8 @@ def _base_from_arrays(fold: TrainedEnsemble, arrays: Arrays) -> Ensemble | None:
     experts: ExpertsOfKind = None
     if fold.embedding.points_grow:
         experts = fold.ensemble.experts
-        experts = experts.after_first(int((~fold.doubt.wrong).sum()))
+        experts = experts.after_first(int((~fold.outliers.wrong).sum()))
     elif "theta" not in arrays:  # weal 0.2 left out those of inducing points
-        first = (part[: len(fold.doubt)] for part in fold.seen.parts)
+        first = (part[: len(fold.outliers)] for part in fold.seen.parts)
         experts = add_labels(without_labels(fold), *first).ensemble.experts
     return _posterior_from_arrays(fold, arrays, experts)

@@ -112,8 +112,10 @@ def _experts(state: State, selection: SelectionPoint, last: CacheEntry | None) -
         scaled_data.scale_data(selection.scaling, *selection.labels),
         state.settings.parameters,
     )
-    sure, zero = selection.trusted, scaled_data.label_zero(selection.scaling)
-    return training.select_experts(parameters.setting, *by, parameters.seed, sure=sure, zero=zero)
+    sure, label_zero = selection.trusted, scaled_data.label_zero(selection.scaling)
+    return training.select_experts(
+        parameters.setting, *by, parameters.seed, sure=sure, label_zero=label_zero
+    )
 
 
 def update(entry: CacheEntry, told: tuple[Label, ...]) -> CacheEntry:
@@ -127,11 +129,11 @@ def _after(entry: CacheEntry, label: Label) -> CacheEntry:
     """One label more."""
     scale, before = entry.model.scaling, entry.model.fold
     x = scale.inputs(label.x)
-    y, extra = (label.y - scale.y_mean) / scale.y_sd, (label.noise / scale.y_sd) ** 2
-    one = (x[None], np.array([y]), np.array([extra]), np.array([float(label.sure)]))
+    y, noise_var = (label.y - scale.y_mean) / scale.y_sd, (label.noise / scale.y_sd) ** 2
+    one = (x[None], np.array([y]), np.array([noise_var]), np.array([float(label.sure)]))
     noise = float(training.inflated_noise(before, *one)[0])
     told = training.step(before, x, y, noise)
-    after = training.advance(before, told, x, y, noise, extra, label.sure)
+    after = training.advance(before, told, x, y, noise, noise_var, label.sure)
     for pool in (entry.pool, *entry.tracked.values()):
         if pool is not None:
             pool.follow(before.ensemble, told, after.ensemble)
@@ -188,8 +190,8 @@ class PosteriorCache:
     def posterior(self, state: State) -> PendingPosterior:
         """Ensemble and pool of a state that has a model."""
         pool, model = self._pool(state), self.model(state)
-        fold, units = model.fold, (model.scaling, model.fold.bend)
-        y = fold.bend.labels(fold.y)
+        fold, units = model.fold, (model.scaling, model.fold.warp)
+        y = fold.warp.labels(fold.y)
         posterior = PendingPosterior(fold.ensemble, fold.embedding, pool, fold.X, y, units=units)
         if not state.settings.needs_targets:
             return posterior
@@ -238,7 +240,7 @@ class PosteriorCache:
         if state.settings.validation is None:
             model = self.model(state)
             X, y, _ = (part[model.fold.right] for part in state.labels.arrays())
-            return validation_labels(model, *sample_labels(X, y, model.fold.extra))
+            return validation_labels(model, *sample_labels(X, y, model.fold.noise_var))
         X, y = state.settings.validation
 
         def start(entry: CacheEntry) -> CacheEntry:

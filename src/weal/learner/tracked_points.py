@@ -55,24 +55,24 @@ def target_points(state: State, last: TargetPoints | None = None) -> TargetPoint
 MAX_VALIDATION_LABELS = 500
 
 
-def sample_labels(X: Array, y: Array, extra: Array) -> tuple[Array, Array, Array]:
+def sample_labels(X: Array, y: Array, noise_var: Array) -> tuple[Array, Array, Array]:
     """The labels, or some of many; which ones does not depend on their order."""
     if len(y) <= MAX_VALIDATION_LABELS:
-        return X, y, extra
-    rows = least_hashes(np.column_stack([X, y, extra]), MAX_VALIDATION_LABELS)
-    return X[rows], y[rows], extra[rows]
+        return X, y, noise_var
+    rows = least_hashes(np.column_stack([X, y, noise_var]), MAX_VALIDATION_LABELS)
+    return X[rows], y[rows], noise_var[rows]
 
 
-def validation_labels(model: Model, X: Array, y: Array, extra: Array) -> ValidationLabels:
+def validation_labels(model: Model, X: Array, y: Array, noise_var: Array) -> ValidationLabels:
     """Points X (V, d) with labels y (V,), and the belief on them.
 
     `extra` (V,) are the variances of their noise with which they are folded in, in scaled labels:
     larger than was stated where a label is held lightly.
     """
-    ens, scale, bend = model.ensemble_, model.scaling, model.fold.bend
+    ens, scale, bend = model.ensemble_, model.scaling, model.fold.warp
     points = model.points(X)
     mu, v = ens.experts.predict(points)
     scaled = check_distance("y of validation", scale.labels(y))
     r = ens.experts.remainders(points)  # as good as noise of the labels
-    lam = ens.ratios(bend.variances(extra, scaled))
+    lam = ens.ratios(bend.variances(noise_var, scaled))
     return ValidationLabels(points, mu, v - r, bend.labels(scaled), lam + r)

@@ -26,7 +26,7 @@ from weal.core.arrays import Array
 from weal.core.extensions.embeddings import EncodedFeatures, RandomFeatures, RawInputs
 from weal.core.extensions.inducing_gp import InducingFeatures, pivoted_cholesky
 from weal.core.extensions.label_warp import LabelWarp
-from weal.core.extensions.outliers.prior import NO_DOUBT, OutlierReport
+from weal.core.extensions.outliers.prior import NO_OUTLIERS, OutlierReport
 from weal.core.paper import kernels, random_features
 from weal.core.paper.ensemble import Ensemble
 from weal.core.paper.exact_gp import LEAST_RATIO
@@ -104,8 +104,8 @@ class SelectedPrior:
     dictionary: tuple[Kernel, ...]  # M; empty where the kernels are not ours to know
     embedding: Embedding
     ensemble: Ensemble  # before the first label
-    bend: LabelWarp  # of the labels, as the experts see them
-    doubt: OutlierReport = NO_DOUBT  # of the labels
+    warp: LabelWarp  # of the labels, as the experts see them
+    outliers: OutlierReport = NO_OUTLIERS  # of the labels
 
 
 def _embedding(

@@ -38,7 +38,7 @@ from weal.core.extensions.label_noise import expected_units, prior_variance_of_d
 from weal.core.extensions.label_warp import IDENTITY_WARP, LabelWarp, fit_warp
 from weal.core.extensions.model_selection import ModelSelection
 from weal.core.extensions.outliers import decision, new_labels, prior
-from weal.core.extensions.outliers.prior import NO_DOUBT, OutlierReport
+from weal.core.extensions.outliers.prior import NO_OUTLIERS, OutlierReport
 from weal.core.hashing import least_hashes
 from weal.core.paper import marginal_likelihood
 from weal.core.paper.ensemble import Ensemble, normalise
@@ -54,27 +54,27 @@ MIN_WARP_EVIDENCE_NATS = 10.0  # nats
 MIN_LABELS_FOR_WARP = 30  # labels from which "auto" may bend
 
 
-def choose_warp(warp: str | None, X: Array, y: Array, extra: Array) -> LabelWarp:
+def choose_warp(mode: str | None, X: Array, y: Array, noise_var: Array) -> LabelWarp:
     """The bend for scaled labels y (t,) at X (t, d), with noise variances extra (t,)."""
-    bend = (
+    warp = (
         fit_warp(y)
-        if warp == "asinh" or (warp == "auto" and len(y) >= MIN_LABELS_FOR_WARP)
+        if mode == "asinh" or (mode == "auto" and len(y) >= MIN_LABELS_FOR_WARP)
         else IDENTITY_WARP
     )
-    if warp == "asinh" or not bend.spread:
-        return bend
-    known = (X, y, extra)
-    gain = _log_evidence(bend, *known) - _log_evidence(IDENTITY_WARP, *known)
-    return bend if gain > MIN_WARP_EVIDENCE_NATS else IDENTITY_WARP
+    if mode == "asinh" or not warp.spread:
+        return warp
+    known = (X, y, noise_var)
+    gain = _log_evidence(warp, *known) - _log_evidence(IDENTITY_WARP, *known)
+    return warp if gain > MIN_WARP_EVIDENCE_NATS else IDENTITY_WARP
 
 
-def _log_evidence(bend: LabelWarp, X: Array, y: Array, extra: Array) -> float:
+def _log_evidence(warp: LabelWarp, X: Array, y: Array, noise_var: Array) -> float:
     """Log density of the labels y (t,), up to what both have in common."""
-    z, noise = bend.labels(y), bend.variances(extra, y)
+    z, noise = warp.labels(y), warp.variances(noise_var, y)
     kernels, ratios = model_selection.candidate_grid(X.shape[1])[::2], NOISE_RATIO_GRID[::2]
     unit = float(np.var(z)) or 1.0
     each = log_evidence_grid(kernels, ratios, X, z / unit**0.5, noise / unit)[0]
-    slope = float(bend.log_slope(y).sum()) - 0.5 * len(y) * float(np.log(unit))
+    slope = float(warp.log_slope(y).sum()) - 0.5 * len(y) * float(np.log(unit))
     return float(logsumexp(each)) + slope
 
 
@@ -92,33 +92,34 @@ class ExpertSelection:
     noise: Array  # (M,)  lam
     log_w: Array  # (M,)
     variance: float  # of labels that the priors of their magnitudes are measured by
-    bend: LabelWarp  # of the labels that they see
+    warp: LabelWarp  # of the labels that they see
     unit: Array  # (M,)  that the noise of labels is measured by (`core.extensions.label_noise`)
-    doubt: OutlierReport = NO_DOUBT  # of the labels that they were picked for
+    outliers: OutlierReport = NO_OUTLIERS  # of the labels that they were picked for
 
 
 def select(
-    setting: ModelParameters, X: Array, y: Array, extra: Array, sure: Array | None = None,
-    zero: float = np.nan,
+    setting: ModelParameters, X: Array, y: Array, noise_var: Array, sure: Array | None = None,
+    label_zero: float = np.nan,
 ) -> ExpertSelection:  # fmt: skip
     """The experts that play: all of the user's, or the best of ours for these labels."""
-    if setting.doubting:
+    if setting.finds_outliers:
         return select_with_outliers(
-            setting, X, y, extra, np.zeros(len(y)) if sure is None else sure, zero
+            setting, X, y, noise_var, np.zeros(len(y)) if sure is None else sure, label_zero
         )
     found, ratios = kernels_of(setting, X.shape[1]), tuple(setting.noise_ratios)
-    bend = select_warp(setting, X, y, extra)
+    warp = select_warp(setting, X, y, noise_var)
     if not setting.adaptive:
         dictionary = tuple(kernel for kernel in found for _ in ratios)
         unit = _units_before(setting, found, X).ravel()
         log_w = check_prior_weights(setting.prior_weights, len(unit))
         noise = np.tile(ratios, len(unit) // len(ratios))
-        return ExpertSelection(dictionary, noise, log_w, 1.0, bend, unit)
-    rows, z, noise = evidence_rows(X, y, extra), bend.labels(y), bend.variances(extra, y)
+        return ExpertSelection(dictionary, noise, log_w, 1.0, warp, unit)
+    rows = evidence_rows(X, y, noise_var)
+    z, noise = warp.labels(y), warp.variances(noise_var, y)
     variance = _variance(z)
     best = _select_models(setting, X[rows], z[rows], noise[rows], variance)
     best = _refit_selection(setting, best, X, z, noise, variance)
-    return _to_selection(best, variance, bend, NO_DOUBT)
+    return _to_selection(best, variance, warp, NO_OUTLIERS)
 
 
 def _units_before(setting: ModelParameters, found: tuple[Kernel, ...], X: Array) -> Array:
@@ -132,48 +133,54 @@ def _units_before(setting: ModelParameters, found: tuple[Kernel, ...], X: Array)
 
 
 def select_with_outliers(
-    setting: ModelParameters, X: Array, y: Array, extra: Array, sure: Array, zero: float = np.nan
+    setting: ModelParameters,
+    X: Array,
+    y: Array,
+    noise_var: Array,
+    sure: Array,
+    label_zero: float = np.nan,
 ) -> ExpertSelection:
     """The same where labels may be wrong: those that are have no say in anything here.
 
     Whether labels are bent is asked of those believed as they are, or a few wrong ones would pass
     for a long tail; bent ones of which none was wrong are judged once more.
     """
-    labels, far = (X, y, extra), prior.gross_outliers(y, sure)
+    labels, far = (X, y, noise_var), prior.gross_outliers(y, sure)
     auto = setting.warp == "auto"
-    bend = IDENTITY_WARP if auto else select_warp(setting, *(part[~far] for part in labels))
-    doubt, best, variance = _find_outliers(setting, bend, labels, sure, zero)
-    after = select_warp(setting, *(part[~doubt.wrong] for part in labels))
-    if auto and after != bend and not doubt.wrong.any():
-        bend = after
-        doubt, best, variance = _find_outliers(setting, bend, labels, sure)
-        after = select_warp(setting, *(part[~doubt.wrong] for part in labels))
-    kept, z, noise = ~doubt.wrong, after.labels(y), after.variances(extra, y)
-    if after != bend:
-        rows, variance = evidence_rows(X, y, extra), _variance(z[kept])
+    warp = IDENTITY_WARP if auto else select_warp(setting, *(part[~far] for part in labels))
+    outliers, best, variance = _find_outliers(setting, warp, labels, sure, label_zero)
+    after = select_warp(setting, *(part[~outliers.wrong] for part in labels))
+    if auto and after != warp and not outliers.wrong.any():
+        warp = after
+        outliers, best, variance = _find_outliers(setting, warp, labels, sure)
+        after = select_warp(setting, *(part[~outliers.wrong] for part in labels))
+    kept, z, noise = ~outliers.wrong, after.labels(y), after.variances(noise_var, y)
+    if after != warp:
+        rows, variance = evidence_rows(X, y, noise_var), _variance(z[kept])
         seen = kept[rows]
         best = _select_models(setting, X[rows][seen], z[rows][seen], noise[rows][seen], variance)
-        doubt = replace(doubt, slab=prior.outlier_prior(z[kept])) if doubt.slab.s else doubt
+        if outliers.prior.s:
+            outliers = replace(outliers, prior=prior.outlier_prior(z[kept]))
     best = _refit_selection(setting, best, X[kept], z[kept], noise[kept], variance)
-    return _to_selection(best, variance, after, doubt)
+    return _to_selection(best, variance, after, outliers)
 
 
 def _find_outliers(
-    setting: ModelParameters, bend: LabelWarp, labels: tuple[Array, Array, Array], sure: Array,
-    zero: float = np.nan,
+    setting: ModelParameters, warp: LabelWarp, labels: tuple[Array, Array, Array], sure: Array,
+    label_zero: float = np.nan,
 ) -> tuple[OutlierReport, ModelSelection, float]:  # fmt: skip
     """Which labels are wrong, seen through a bend, and the line-up of the others.
 
     Of more labels than evidence looks at, the others are judged by the experts that it settles.
     Powers of ten (`zero`) are none of bent labels.
     """
-    X, y, extra = labels
+    X, y, noise_var = labels
     far, rows = prior.gross_outliers(y, sure), evidence_rows(*labels)
-    z, noise = bend.labels(y), bend.variances(extra, y)
+    z, noise = warp.labels(y), warp.variances(noise_var, y)
     x, z_rows, noise_rows = X[rows], z[rows], noise[rows]
     elsewhere = np.ones(len(y), dtype=np.bool_)
     elsewhere[rows] = False
-    zero = zero if bend == IDENTITY_WARP else np.nan
+    label_zero = label_zero if warp == IDENTITY_WARP else np.nan
 
     def settle(kept: prior.Mask, bent: LabelWarp) -> tuple[ModelSelection, float]:
         right = ~far
@@ -182,13 +189,13 @@ def _find_outliers(
         seen, noise = bent.labels(z_rows[kept]), bent.variances(noise_rows[kept], z_rows[kept])
         return _select_models(setting, x[kept], seen, noise, variance), variance
 
-    found = decision.find_outliers(x, z_rows, noise_rows, sure[rows], settle, zero)
-    doubt = found.doubt
+    found = decision.find_outliers(x, z_rows, noise_rows, sure[rows], settle, label_zero)
+    outliers = found.outliers
     if elsewhere.any():
         known, every = (x, z_rows, noise_rows), (X, z, noise)
-        others = new_labels.new_label_log_odds(found, known, every, elsewhere, zero)
-        doubt = new_labels.condition_on(doubt, rows, others, elsewhere, sure)
-    return doubt, found.lineup, found.variance
+        others = new_labels.new_label_log_odds(found, known, every, elsewhere, label_zero)
+        outliers = new_labels.condition_on(outliers, rows, others, elsewhere, sure)
+    return outliers, found.selection, found.variance
 
 
 def _refit_selection(
@@ -221,17 +228,17 @@ def _select_models(
 
 
 def _to_selection(
-    best: ModelSelection, variance: float, bend: LabelWarp, doubt: OutlierReport
+    best: ModelSelection, variance: float, warp: LabelWarp, outliers: OutlierReport
 ) -> ExpertSelection:
     log_w, unit = normalise(best.log_prior), variance * best.unit
-    return ExpertSelection(best.kernels, best.noise, log_w, variance, bend, unit, doubt)
+    return ExpertSelection(best.kernels, best.noise, log_w, variance, warp, unit, outliers)
 
 
-def select_warp(setting: ModelParameters, X: Array, y: Array, extra: Array) -> LabelWarp:
+def select_warp(setting: ModelParameters, X: Array, y: Array, noise_var: Array) -> LabelWarp:
     """The bend of labels; by evidence only where it can be thought over, with the experts."""
-    warp = None if setting.warp == "auto" and not setting.adaptive else setting.warp
-    rows = evidence_rows(X, y, extra)
-    return choose_warp(warp, X[rows], y[rows], extra[rows])
+    mode = None if setting.warp == "auto" and not setting.adaptive else setting.warp
+    rows = evidence_rows(X, y, noise_var)
+    return choose_warp(mode, X[rows], y[rows], noise_var[rows])
 
 
 def _variance(y: Array) -> float:
@@ -259,31 +266,31 @@ LENGTH_BOUNDS = (1e-5, 1e5)  # of a fitted lengthscale, scikit-learn's default
 
 
 def make_prior(
-    setting: ModelParameters, X: Array, y: Array, extra: Array, seed: int,
-    sure: Array | None = None, zero: float = np.nan,
+    setting: ModelParameters, X: Array, y: Array, noise_var: Array, seed: int,
+    sure: Array | None = None, label_zero: float = np.nan,
 ) -> SelectedPrior:  # fmt: skip
     """The prior for labels y (t,) of scaled inputs X (t, d), with noise variances extra (t,).
 
     Labels that are `sure` (t,) are believed; others may turn out to be wrong.
     """
-    if setting.integrated:
-        return select_models(setting, select(setting, X, y, extra, sure, zero), X, seed)
-    rows, bend = evidence_rows(X, y, extra), select_warp(setting, X, y, extra)
-    y, extra = bend.labels(y), bend.variances(extra, y)
+    if setting.integrates_magnitude:
+        return select_models(setting, select(setting, X, y, noise_var, sure, label_zero), X, seed)
+    rows, warp = evidence_rows(X, y, noise_var), select_warp(setting, X, y, noise_var)
+    y, noise_var = warp.labels(y), warp.variances(noise_var, y)
     dictionary = kernels_of(setting, X.shape[1])
     M = len(dictionary) or encoded_experts(setting, X.shape[1])
     log_w = check_prior_weights(setting.prior_weights, M)
     magnitude = check_fixed("magnitude", given_magnitudes(setting), M)
     noise = _variances(check_fixed("noise", setting.noise, M))
     if setting.fit_length_scale:
-        known = (X[rows], y[rows], extra[rows])
+        known = (X[rows], y[rows], noise_var[rows])
         dictionary = _with_fitted_lengths(setting, dictionary, magnitude, noise, *known)
     if magnitude is None or noise is None:
         K = _correlations(dictionary, X[rows], M)
         bounds = (setting.magnitude_bounds, setting.noise_variance_bounds)
         # [1, set:hyperparameters]
         fitted = marginal_likelihood.fit_hyperparameters(
-            K, y[rows], extra[rows], *bounds, magnitude, noise
+            K, y[rows], noise_var[rows], *bounds, magnitude, noise
         )
         magnitude, noise = fitted.magnitude, fitted.noise
     ratio = noise / magnitude  # [1, eq:LF], a noise for each expert
@@ -291,19 +298,21 @@ def make_prior(
     experts = embedding.prior_experts(dictionary, X.shape[1], M)
     # [1, eq:EGP_prior]
     ensemble = Ensemble(experts, log_w, FixedMagnitude(magnitude), ratio, setting.temper)
-    return SelectedPrior(dictionary, embedding, ensemble, bend)
+    return SelectedPrior(dictionary, embedding, ensemble, warp)
 
 
 def select_models(
-    setting: ModelParameters, picked: ExpertSelection, X: Array, seed: int
+    setting: ModelParameters, selection: ExpertSelection, X: Array, seed: int
 ) -> SelectedPrior:
     """The prior of experts that were picked for labels at X (t, d)."""
-    M, d = len(picked.noise), X.shape[1]
-    embedding = _embedding(setting, picked.dictionary, picked.noise, X, seed)
-    experts = embedding.prior_experts(picked.dictionary, d, M)
-    scale = ConjugateMagnitude.prior(M, picked.variance, picked.unit)
-    ensemble = Ensemble(experts, picked.log_w, scale, picked.noise, setting.temper)
-    return SelectedPrior(picked.dictionary, embedding, ensemble, picked.bend, picked.doubt)
+    M, d = len(selection.noise), X.shape[1]
+    embedding = _embedding(setting, selection.dictionary, selection.noise, X, seed)
+    experts = embedding.prior_experts(selection.dictionary, d, M)
+    scale = ConjugateMagnitude.prior(M, selection.variance, selection.unit)
+    ensemble = Ensemble(experts, selection.log_w, scale, selection.noise, setting.temper)
+    return SelectedPrior(
+        selection.dictionary, embedding, ensemble, selection.warp, selection.outliers
+    )
 
 
 def _variances(sd: Array | None) -> Array | None:
@@ -313,7 +322,7 @@ def _variances(sd: Array | None) -> Array | None:
 
 def _with_fitted_lengths(
     setting: ModelParameters, dictionary: tuple[Kernel, ...], magnitude: Array | None,
-    noise: Array | None, X: Array, y: Array, extra: Array,
+    noise: Array | None, X: Array, y: Array, noise_var: Array,
 ) -> tuple[Kernel, ...]:  # fmt: skip
     """The kernels, each with its likeliest lengthscale; what is given is held."""
     fitted = []
@@ -321,5 +330,5 @@ def _with_fitted_lengths(
         magnitudes = setting.magnitude_bounds if magnitude is None else (magnitude[m],) * 2
         noises = setting.noise_variance_bounds if noise is None else (noise[m],) * 2
         bounds = (magnitudes, noises, LENGTH_BOUNDS)
-        fitted.append(marginal_likelihood.fit_length_scale(kernel, X, y, *bounds, extra))
+        fitted.append(marginal_likelihood.fit_length_scale(kernel, X, y, *bounds, noise_var))
     return tuple(fitted)

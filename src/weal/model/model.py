@@ -44,7 +44,7 @@ def in_units(
     fold: TrainedEnsemble, scale: Scaling, mu: Array, var: Array, held: Index = slice(None)
 ) -> tuple[Array, Array]:
     """Mean and sd (N,) of f, for means and variances (H, N) of it under the experts held."""
-    mean, var = moments(fold.ensemble, fold.bend, mu, var, held)
+    mean, var = moments(fold.ensemble, fold.warp, mu, var, held)
     with np.errstate(over="ignore"):
         return scale.means(mean), scale.y_sd * np.sqrt(var)
 
@@ -62,8 +62,8 @@ def log_density_in_units(
 ) -> Array:
     """The same, for means and variances (M, N) of f under each expert."""
     scaled = scale.labels(y)
-    log_p = ensemble.log_density(fold.ensemble, mu, var, fold.bend.labels(scaled))
-    return log_p + fold.bend.log_slope(scaled) - float(np.log(scale.y_sd))
+    log_p = ensemble.log_density(fold.ensemble, mu, var, fold.warp.labels(scaled))
+    return log_p + fold.warp.log_slope(scaled) - float(np.log(scale.y_sd))
 
 
 def quantiles(fold: TrainedEnsemble, scale: Scaling, X: Array, levels: Array) -> Array:
@@ -72,7 +72,7 @@ def quantiles(fold: TrainedEnsemble, scale: Scaling, X: Array, levels: Array) ->
         [ensemble.quantile(fold.ensemble, mu, var, level) for level in levels.tolist()]
         for _, mu, var in fold.beliefs(X)
     ]
-    return scale.means(fold.bend.unbent(np.concatenate(parts, axis=1)))
+    return scale.means(fold.warp.unwarp(np.concatenate(parts, axis=1)))
 
 
 def summary(
@@ -86,7 +86,7 @@ def summary(
     levels, parts = 0.5 + 0.5 * level * np.array([-1.0, 1.0]), []
     for _, mu, var in fold.beliefs(X):
         ends = _ends(fold, mu, var, levels, len(X) if of is None else of)
-        parts.append([*in_units(fold, scale, mu, var), *scale.means(fold.bend.unbent(ends))])
+        parts.append([*in_units(fold, scale, mu, var), *scale.means(fold.warp.unwarp(ends))])
     return np.concatenate(parts, axis=1)
 
 

@@ -66,7 +66,7 @@ class ModelParameters:
         check_temper(self.temper)
         check_warp(self.warp)
         check_outliers(self.outliers)
-        if self.integrated and (self.noise is not None or self.fit_length_scale):
+        if self.integrates_magnitude and (self.noise is not None or self.fit_length_scale):
             raise ValueError(
                 "noise and fit_length_scale go with a magnitude that is fitted (magnitude=None) or "
                 "given; with magnitude='integrated' give noise_ratios, and lengthscales are fitted "
@@ -74,7 +74,7 @@ class ModelParameters:
             )
 
     @property
-    def integrated(self) -> bool:
+    def integrates_magnitude(self) -> bool:
         """Whether magnitudes are integrated out."""
         if isinstance(self.magnitude, str) and self.magnitude != INTEGRATED:
             raise ValueError(
@@ -85,10 +85,12 @@ class ModelParameters:
     @property
     def adaptive(self) -> bool:
         """Whether the experts themselves follow the labels; encoded ones are what they are."""
-        return self.integrated and self.kernels is None and self.approximation != "encoded"
+        return (
+            self.integrates_magnitude and self.kernels is None and self.approximation != "encoded"
+        )
 
     @property
-    def doubting(self) -> bool:
+    def finds_outliers(self) -> bool:
         """Whether labels may be taken for outliers: where experts follow the labels."""
         return self.outliers and self.adaptive
 
@@ -111,7 +113,9 @@ def kernels_of(setting: ModelParameters, d: int) -> tuple[Kernel, ...]:
     if setting.kernels is not None:
         return check_dictionary(setting.kernels, d)
     return (
-        model_selection.candidate_grid(d) if setting.integrated else kernels.default_dictionary(d)
+        model_selection.candidate_grid(d)
+        if setting.integrates_magnitude
+        else kernels.default_dictionary(d)
     )
 
 
@@ -129,7 +133,7 @@ def encoded_experts(setting: ModelParameters, d: int) -> int:
 def check(setting: ModelParameters, d: int) -> None:
     """Refuse parameters that do not fit one another, or d inputs; `settle` would refuse them."""
     M = len(kernels_of(setting, d)) or encoded_experts(setting, d)
-    if setting.integrated:
+    if setting.integrates_magnitude:
         M *= len(setting.noise_ratios)
     else:
         check_fixed("magnitude", given_magnitudes(setting), M)
@@ -161,7 +165,7 @@ class Parameters:
 
         Where labels may be wrong, those far from all others have no say unless they are `sure`.
         """
-        if self.setting.doubting:
+        if self.setting.finds_outliers:
             known = np.zeros(len(y)) if sure is None else sure
             y = y[~prior.gross_outliers(y, known, MAX_SDS_FOR_SCALING)]
         encoded = self.setting.approximation == "encoded"

@@ -25,11 +25,11 @@ from scipy.special import expit
 from weal.core.arrays import Array
 from weal.core.extensions.label_warp import LabelWarp
 from weal.core.extensions.outliers import new_labels
-from weal.core.extensions.outliers.prior import NO_DOUBT, OutlierReport
+from weal.core.extensions.outliers.prior import NO_OUTLIERS, OutlierReport
 from weal.core.paper import ensemble, random_features
 from weal.core.paper.ensemble import Ensemble
 from weal.core.paper.kernels import Kernel
-from weal.core.protocols import Embedding
+from weal.core.protocols import Embedding, StepOfKind
 from weal.model import expert_selection
 from weal.model.blas import one_thread
 from weal.model.expert_selection import ExpertSelection, select_models
@@ -57,7 +57,7 @@ class TrainingLabels:
 
     X: Array  # (n, d)
     y: Array  # (n,)
-    extra: Array  # (n,)  variances of what is known of their noise
+    noise_var: Array  # (n,)  variances of what is known of their noise
     sure: Array  # (n,)  whether they are called sure, as 1 and 0
 
     def __len__(self) -> int:
@@ -66,17 +66,17 @@ class TrainingLabels:
     @property
     def parts(self) -> tuple[Array, Array, Array]:
         """Inputs, labels and noise variances."""
-        return self.X, self.y, self.extra
+        return self.X, self.y, self.noise_var
 
-    def joined(
-        self, X: Array, y: Array, extra: Array, sure: Array | None = None
+    def append(
+        self, X: Array, y: Array, noise_var: Array, sure: Array | None = None
     ) -> "TrainingLabels":
         """These, and more."""
         more = np.zeros(len(y)) if sure is None else sure
         return TrainingLabels(
             np.concatenate([self.X, X]),
             np.append(self.y, y),
-            np.append(self.extra, extra),
+            np.append(self.noise_var, noise_var),
             np.append(self.sure, more),
         )
 
@@ -89,22 +89,22 @@ class TrainedEnsemble:
     seed: int
     X: Array  # (t, d)  inputs folded in
     y: Array  # (t,)    their labels
-    extra: Array  # (t,)    variances of what is known of their noise
+    noise_var: Array  # (t,)    variances of what is known of their noise
     dictionary: tuple[Kernel, ...]  # M
     embedding: Embedding
     prior: Ensemble  # before the first label, without its experts
     ensemble: Ensemble
-    settled: int  # number of labels by which the experts were settled
-    bend: LabelWarp  # of the labels, as experts see them; settled with the experts
+    n_selection_labels: int  # number of labels by which the experts were settled
+    warp: LabelWarp  # of the labels, as experts see them; settled with the experts
     seen: TrainingLabels  # all labels told, those that are taken to be wrong included
-    doubt: OutlierReport = NO_DOUBT  # of the first of them, which settled the experts
+    outliers: OutlierReport = NO_OUTLIERS  # of the first of them, which settled the experts
     base: Ensemble | None = None  # after those; None: no others were folded in
 
     @property
     def right(self) -> NDArray[np.bool_]:  # (n,)
         """Which of the labels told are folded in: all but those that are taken to be wrong."""
         found = np.ones(len(self.seen), dtype=np.bool_)
-        wrong = self.doubt.wrong[: len(found)]
+        wrong = self.outliers.wrong[: len(found)]
         found[: len(wrong)] = ~wrong
         return found
 
@@ -121,8 +121,8 @@ class TrainedEnsemble:
 
 
 def select_experts(
-    setting: ModelParameters, X: Array, y: Array, extra: Array, seed: int,
-    picked: ExpertSelection | None = None, sure: Array | None = None, zero: float = np.nan,
+    setting: ModelParameters, X: Array, y: Array, noise_var: Array, seed: int,
+    selection: ExpertSelection | None = None, sure: Array | None = None, label_zero: float = np.nan,
 ) -> TrainedEnsemble:  # fmt: skip
     """Experts for the labels y (t,) at X (t, d), none of which is folded in yet.
 
@@ -130,66 +130,74 @@ def select_experts(
     that are not to be doubted, as 1 and 0; `zero` is where the zero of the labels is, in the user's
     units, if that is known.
     """
-    if picked is None:
+    if selection is None:
         with one_thread():
-            prior = expert_selection.make_prior(setting, X, y, extra, seed, sure, zero)
+            prior = expert_selection.make_prior(setting, X, y, noise_var, seed, sure, label_zero)
     else:
-        prior = select_models(setting, picked, X, seed)
+        prior = select_models(setting, selection, X, seed)
     bare = replace(prior.ensemble, experts=NO_EXPERTS)
-    nothing = (X[:0], y[:0], extra[:0])
+    nothing = (X[:0], y[:0], noise_var[:0])
     known = (prior.dictionary, prior.embedding)
     seen, both = TrainingLabels(*nothing, np.zeros(0)), (bare, prior.ensemble)
-    fold = TrainedEnsemble(setting, seed, *nothing, *known, *both, len(y), prior.bend, seen)
-    return replace(fold, doubt=prior.doubt)
+    fold = TrainedEnsemble(setting, seed, *nothing, *known, *both, len(y), prior.warp, seen)
+    return replace(fold, outliers=prior.outliers)
 
 
 def add_labels(
-    fold: TrainedEnsemble, X: Array, y: Array, extra: Array, sure: Array | None = None
+    fold: TrainedEnsemble, X: Array, y: Array, noise_var: Array, sure: Array | None = None
 ) -> TrainedEnsemble:
     """The fold after the labels y (N,) at X (N, d), the experts being what they are.
 
     Labels that were found to be wrong are set aside; what came since and is very surprising is held
     lightly (`inflated_noise`).
     """
-    seen, start, n = fold.seen.joined(X, y, extra, sure), len(fold.seen), len(fold.doubt)
+    seen, start, n = (
+        fold.seen.append(X, y, noise_var, sure),
+        len(fold.seen),
+        len(fold.outliers),
+    )
     if start < n:
-        now = ~fold.doubt.wrong[start : start + len(y)]
-        first = _add_labels(fold, *(part[: n - start][now] for part in (X, y, extra)))
+        now = ~fold.outliers.wrong[start : start + len(y)]
+        first = _add_labels(fold, *(part[: n - start][now] for part in (X, y, noise_var)))
         if start + len(y) <= n:
             return replace(first, seen=seen)
-        X, y, extra = (part[n - start :] for part in (X, y, extra))
+        X, y, noise_var = (part[n - start :] for part in (X, y, noise_var))
         sure, fold = None if sure is None else sure[n - start :], first
     if not n:
-        return replace(_add_labels(fold, X, y, extra), seen=seen)
+        return replace(_add_labels(fold, X, y, noise_var), seen=seen)
     base = fold.ensemble if fold.base is None else fold.base
-    noise = inflated_noise(replace(fold, base=base), X, y, extra, sure)
+    noise = inflated_noise(replace(fold, base=base), X, y, noise_var, sure)
     return replace(_add_labels(fold, X, y, noise), seen=seen, base=base)
 
 
-def _add_labels(fold: TrainedEnsemble, X: Array, y: Array, extra: Array) -> TrainedEnsemble:
+def _add_labels(fold: TrainedEnsemble, X: Array, y: Array, noise_var: Array) -> TrainedEnsemble:
     """The fold after these labels, whatever they are."""
-    state, z, noise = fold.ensemble, fold.bend.labels(y), fold.bend.variances(extra, y)
+    state, z, noise = (
+        fold.ensemble,
+        fold.warp.labels(y),
+        fold.warp.variances(noise_var, y),
+    )
     for rows in fold.blocks(len(X)):
         points = fold.embedding.points(state.experts, X[rows])
         state = ensemble.fold(state, points, z[rows], noise[rows])
-    X, y, extra = _concat_labels(fold, X, y, extra)
-    return replace(fold, X=X, y=y, extra=extra, ensemble=state)
+    X, y, noise_var = _concat_labels(fold, X, y, noise_var)
+    return replace(fold, X=X, y=y, noise_var=noise_var, ensemble=state)
 
 
 def outlier_log_odds_since_selection(
-    fold: TrainedEnsemble, X: Array, y: Array, extra: Array
+    fold: TrainedEnsemble, X: Array, y: Array, noise_var: Array
 ) -> tuple[Array, Array]:
     """Log odds (N,) of being wrong of labels that came since the experts were settled, by what was
     believed then; and how far they were from what was expected, as experts see labels.
     """
     base = fold.ensemble if fold.base is None else fold.base
     mu, v = base.experts.predict(fold.embedding.points(base.experts, X))
-    z, noise = fold.bend.labels(y), fold.bend.variances(extra, y)
-    return new_labels.log_odds_threshold(base, fold.doubt.slab, mu, v, z, noise)
+    z, noise = fold.warp.labels(y), fold.warp.variances(noise_var, y)
+    return new_labels.log_odds_threshold(base, fold.outliers.prior, mu, v, z, noise)
 
 
 def inflated_noise(
-    fold: TrainedEnsemble, X: Array, y: Array, extra: Array, sure: Array | None = None
+    fold: TrainedEnsemble, X: Array, y: Array, noise_var: Array, sure: Array | None = None
 ) -> Array:
     """Noise variances (N,) with which labels that came since the settling are folded in.
 
@@ -197,77 +205,77 @@ def inflated_noise(
     its surprise. That depends on the settling and on the label alone, so that order does not
     matter.
     """
-    if not len(fold.doubt) or fold.doubt.slab.s == 0.0:
-        return extra
-    odds, e = outlier_log_odds_since_selection(fold, X, y, extra)
+    if not len(fold.outliers) or fold.outliers.prior.s == 0.0:
+        return noise_var
+    odds, e = outlier_log_odds_since_selection(fold, X, y, noise_var)
     light = odds > 0.0
     light &= np.zeros(len(y)) == (0.0 if sure is None else sure)
     if not light.any():
-        return extra
-    slope = np.exp(2.0 * fold.bend.log_slope(y))
-    return np.where(light, extra + e * e / slope, extra)
+        return noise_var
+    slope = np.exp(2.0 * fold.warp.log_slope(y))
+    return np.where(light, noise_var + e * e / slope, noise_var)
 
 
 def probabilities(fold: TrainedEnsemble) -> Array:  # (n,)
     """The probability of each label told, in the order told, of being wrong."""
-    n, seen = len(fold.doubt), fold.seen
+    n, seen = len(fold.outliers), fold.seen
     found = np.zeros(len(seen))
-    found[:n] = fold.doubt.probability[: len(seen)]
-    if 0 < n < len(seen) and fold.doubt.slab.s > 0.0:
-        odds, _ = outlier_log_odds_since_selection(fold, seen.X[n:], seen.y[n:], seen.extra[n:])
+    found[:n] = fold.outliers.probability[: len(seen)]
+    if 0 < n < len(seen) and fold.outliers.prior.s > 0.0:
+        odds, _ = outlier_log_odds_since_selection(fold, seen.X[n:], seen.y[n:], seen.noise_var[n:])
         found[n:] = expit(odds)
     return np.where(seen.sure > 0.0, 0.0, found)
 
 
 def begin(
-    setting: ModelParameters, X: Array, y: Array, extra: Array, seed: int,
-    sure: Array | None = None, zero: float = np.nan,
+    setting: ModelParameters, X: Array, y: Array, noise_var: Array, seed: int,
+    sure: Array | None = None, label_zero: float = np.nan,
 ) -> TrainedEnsemble:  # fmt: skip
     """The fold of the labels y (t,) at X (t, d), its experts settled by all of them."""
-    return add_labels(
-        select_experts(setting, X, y, extra, seed, sure=sure, zero=zero), X, y, extra, sure
-    )
+    before = select_experts(setting, X, y, noise_var, seed, sure=sure, label_zero=label_zero)
+    return add_labels(before, X, y, noise_var, sure)
 
 
-def step(fold: TrainedEnsemble, x: Array, y: float, extra: float) -> Any:
+def step(fold: TrainedEnsemble, x: Array, y: float, noise_var: float) -> StepOfKind:
     """What the label y of x (d,) tells the experts (`core.paper.feature_gp.Step`)."""
     point = fold.embedding.points(fold.ensemble.experts, x[None])
-    return ensemble.step(fold.ensemble, point, *fold.bend.one(y, extra))
+    return ensemble.step(fold.ensemble, point, *fold.warp.one(y, noise_var))
 
 
 def advance(
-    fold: TrainedEnsemble, told: Any, x: Array, y: float, extra: float, stated: float | None = None,
-    sure: bool = False,
+    fold: TrainedEnsemble, told: StepOfKind, x: Array, y: float, noise_var: float,
+    stated: float | None = None, sure: bool = False,
 ) -> TrainedEnsemble:  # fmt: skip
     """The fold after the label y of x (d,), which told that step.
 
     `stated` is what is known of its noise, where it was `inflated_noise` with more.
     """
-    X, labels, noise = _concat_labels(fold, x[None], y, extra)
+    X, labels, noise = _concat_labels(fold, x[None], y, noise_var)
     after = ensemble.advance(fold.ensemble, told)
-    known = np.array([extra if stated is None else stated])
-    seen = fold.seen.joined(x[None], np.array([y]), known, np.array([float(sure)]))
-    base = fold.base or (fold.ensemble if len(fold.doubt) else None)
-    return replace(fold, X=X, y=labels, extra=noise, ensemble=after, seen=seen, base=base)
+    known = np.array([noise_var if stated is None else stated])
+    seen = fold.seen.append(x[None], np.array([y]), known, np.array([float(sure)]))
+    base = fold.base or (fold.ensemble if len(fold.outliers) else None)
+    return replace(fold, X=X, y=labels, noise_var=noise, ensemble=after, seen=seen, base=base)
 
 
 def train(
     fold: TrainedEnsemble,
     X: Array,
     y: Array,
-    extra: Array,
+    noise_var: Array,
     sure: Array | None = None,
-    zero: float = np.nan,
+    label_zero: float = np.nan,
 ) -> TrainedEnsemble:
     """The fold after more labels, as if they had come one by one; experts settled when due."""
     t, sure = len(fold.seen), np.zeros(len(y)) if sure is None else sure
-    due = last_selection(fold.settled, t + len(y)) if fold.setting.adaptive else fold.settled
-    if due == fold.settled:
-        return add_labels(fold, X, y, extra, sure)
+    before = fold.n_selection_labels
+    due = last_selection(before, t + len(y)) if fold.setting.adaptive else before
+    if due == before:
+        return add_labels(fold, X, y, noise_var, sure)
     new = max(due - t, 0)  # only the last settling leaves a trace
-    until = fold.seen.joined(X[:new], y[:new], extra[:new], sure[:new])
-    begun = begin(fold.setting, *until.parts, fold.seed, until.sure, zero)
-    return add_labels(begun, X[new:], y[new:], extra[new:], sure[new:])
+    until = fold.seen.append(X[:new], y[:new], noise_var[:new], sure[:new])
+    begun = begin(fold.setting, *until.parts, fold.seed, until.sure, label_zero)
+    return add_labels(begun, X[new:], y[new:], noise_var[new:], sure[new:])
 
 
 def without_labels(fold: TrainedEnsemble) -> TrainedEnsemble:
@@ -275,10 +283,10 @@ def without_labels(fold: TrainedEnsemble) -> TrainedEnsemble:
     M, d = len(fold.prior.log_w), fold.X.shape[1]
     experts = fold.embedding.prior_experts(fold.dictionary, d, M)
     before = replace(fold.prior, experts=experts)
-    nothing = (fold.X[:0], fold.y[:0], fold.extra[:0])
-    X, y, extra = nothing
+    nothing = (fold.X[:0], fold.y[:0], fold.noise_var[:0])
+    X, y, noise_var = nothing
     seen = TrainingLabels(*nothing, np.zeros(0))
-    return replace(fold, X=X, y=y, extra=extra, ensemble=before, seen=seen, base=None)
+    return replace(fold, X=X, y=y, noise_var=noise_var, ensemble=before, seen=seen, base=None)
 
 
 def selection_labels(fold: TrainedEnsemble) -> ExpertSelection:
@@ -286,12 +294,12 @@ def selection_labels(fold: TrainedEnsemble) -> ExpertSelection:
     prior, scale = fold.prior, fold.prior.scale
     variance = float(scale.variance[0])
     return ExpertSelection(
-        fold.dictionary, prior.noise, prior.log_w, variance, fold.bend, scale.unit
+        fold.dictionary, prior.noise, prior.log_w, variance, fold.warp, scale.unit
     )
 
 
 def _concat_labels(
-    fold: TrainedEnsemble, X: Array, y: ArrayLike, extra: ArrayLike
+    fold: TrainedEnsemble, X: Array, y: ArrayLike, noise_var: ArrayLike
 ) -> tuple[Array, Array, Array]:
     """The labels of the fold, and more."""
-    return np.concatenate([fold.X, X]), np.append(fold.y, y), np.append(fold.extra, extra)
+    return np.concatenate([fold.X, X]), np.append(fold.y, y), np.append(fold.noise_var, noise_var)

@@ -137,7 +137,7 @@ def needs_reduction(acquisition: Acquisition) -> bool:
 
 
 def needs_targets(acquisition: Acquisition) -> bool:
-    """Whether the score reads `Belief.toward`."""
+    """Whether the score reads `Belief.target_belief`."""
     return bool(getattr(acquisition, "needs_targets", False))
 
 

@@ -174,13 +174,13 @@ class EvidenceFit:
     D2: Array  # (d, T)  squared distances by input, for the T = t (t - 1) / 2 pairs of labels
     pairs: Any  # rows and columns (T,), (T,) of the pairs, below the diagonal
     y: Array  # (t,)
-    extra: Array  # (t,)  noise ratios of the labels' own
+    noise_var: Array  # (t,)  noise ratios of the labels' own
 
     @classmethod
-    def of(cls, shape: KernelParameters, X: Array, y: Array, extra: Array) -> "EvidenceFit":
+    def of(cls, shape: KernelParameters, X: Array, y: Array, noise_var: Array) -> "EvidenceFit":
         """The labels y (t,) at X (t, d)."""
         pairs = np.tril_indices(len(y), -1)
-        return cls(shape, (X[pairs[0]] - X[pairs[1]]).T ** 2, pairs, y, extra)
+        return cls(shape, (X[pairs[0]] - X[pairs[1]]).T ** 2, pairs, y, noise_var)
 
     def evidence(self, p: Array) -> tuple[float, float]:
         """L and b at p (P,); L is -IMPOSSIBLE where C is singular."""
@@ -206,7 +206,7 @@ class EvidenceFit:
     def log_prior(self, p: Array) -> tuple[float, Array]:
         """Log density of the prior at p (P,), and its gradient."""
         shape, pull = self.shape.log_prior(p[:-1])
-        noise, slope = noise_prior(float(p[-1]), float(np.mean(self.extra == 0.0)))
+        noise, slope = noise_prior(float(p[-1]), float(np.mean(self.noise_var == 0.0)))
         return shape + noise, np.append(pull, slope)
 
     def _covariance(self, k: Array, p: Array) -> Array:
@@ -214,7 +214,7 @@ class EvidenceFit:
         t, offset = len(self.y), self.shape.like.offset
         C = np.zeros((t, t), order="F")
         C[self.pairs] = k + offset
-        C[np.diag_indices(t)] = 1.0 + offset + np.exp(p[-1]) + self.extra
+        C[np.diag_indices(t)] = 1.0 + offset + np.exp(p[-1]) + self.noise_var
         return C
 
 
@@ -245,10 +245,10 @@ class EvidencePeak:
         return self.height + _log_volume(self.H, self.slope)
 
 
-def fit(start: Kernel, noise: float, X: Array, y: Array, extra: Array) -> EvidencePeak:
+def fit(start: Kernel, noise: float, X: Array, y: Array, noise_var: Array) -> EvidencePeak:
     """The peak that is reached from a kernel, with one lengthscale or with each, and a ratio."""
     shape = kernel_parameters(start, X.shape[1])
-    problem = EvidenceFit.of(shape, X, y, extra)
+    problem = EvidenceFit.of(shape, X, y, noise_var)
     low, high = (
         np.append(ends, np.log(ratio))
         for ends, ratio in zip((shape.low, shape.high), SOUGHT_RATIOS, strict=True)
@@ -278,22 +278,22 @@ def noise_prior(log_lam: float, untold: float = 1.0) -> tuple[float, float]:
     return float(np.log(density)), -z / NOISE_SPREAD * hill / density
 
 
-def forward(kernel: Kernel, X: Array, y: Array, extra: Array) -> Kernel:
+def forward(kernel: Kernel, X: Array, y: Array, noise_var: Array) -> Kernel:
     """The kernel with a short lengthscale for the inputs that matter, long ones for the others.
 
     From none, the input that lifts the evidence most is taken next, until none lifts it by
     FORWARD_GAIN; at the noise ratio FORWARD_RATIO, with an even sample of FORWARD_LABELS labels
     where there are more.
     """
-    X, y, extra = even_sample(FORWARD_LABELS, X, y, extra)
+    X, y, noise_var = even_sample(FORWARD_LABELS, X, y, noise_var)
     d = X.shape[1]
     on, off = 1.0 / SHORT_LENGTH**2, 1.0 / (d * LONG_LENGTH**2)
     inverse = np.full(d, off)  # 1 / l^2
     D2 = (X.T[:, :, None] - X.T[:, None, :]) ** 2  # (d, t, t)
     r2 = off * D2.sum(axis=0)
-    height = _height(r2, kernel, y, extra)
+    height = _height(r2, kernel, y, noise_var)
     for _ in range(d):
-        heights = _heights(r2, (on - off) * D2, inverse == on, kernel, y, extra)
+        heights = _heights(r2, (on - off) * D2, inverse == on, kernel, y, noise_var)
         best = int(np.argmax(heights))
         if heights[best] < height + FORWARD_GAIN:
             break
@@ -303,27 +303,27 @@ def forward(kernel: Kernel, X: Array, y: Array, extra: Array) -> Kernel:
 
 
 def _heights(
-    r2: Array, more: Array, taken: NDArray[np.bool_], kernel: Kernel, y: Array, extra: Array
+    r2: Array, more: Array, taken: NDArray[np.bool_], kernel: Kernel, y: Array, noise_var: Array
 ) -> Array:  # (d,)
     """L with each of more (d, t, t) added to r2 (t, t); -inf for those that are taken."""
     found = np.full(len(more), -np.inf)
     if len(more) <= WIDE:
         for i in np.flatnonzero(~taken).tolist():
-            found[i] = _height(r2 + more[i], kernel, y, extra)
+            found[i] = _height(r2 + more[i], kernel, y, noise_var)
         return found
     size = max(1, wide_hessian.NUMBERS // r2.size)
     for start in range(0, len(more), size):
         rows = slice(start, start + size)
         C = FAMILIES[kernel.family].correlation(r2 + more[rows], kernel.alpha) + kernel.offset
-        C[:, np.arange(len(y)), np.arange(len(y))] += FORWARD_RATIO + extra
+        C[:, np.arange(len(y)), np.arange(len(y))] += FORWARD_RATIO + noise_var
         found[rows] = wide_hessian.heights(C, y)
     return np.where(taken, -np.inf, found)
 
 
-def _height(r2: Array, kernel: Kernel, y: Array, extra: Array) -> float:
+def _height(r2: Array, kernel: Kernel, y: Array, noise_var: Array) -> float:
     """L for squared scaled distances r2 (t, t)."""
     C = FAMILIES[kernel.family].correlation(r2, kernel.alpha) + kernel.offset
-    C[np.diag_indices(len(y))] += FORWARD_RATIO + extra
+    C[np.diag_indices(len(y))] += FORWARD_RATIO + noise_var
     return _factorise(np.asfortranarray(C), y)[0]
 
 
@@ -363,7 +363,7 @@ def _wide_hessian(problem: EvidenceFit, p: Array, at: Array) -> Array:
     H = np.empty((len(p), len(p)))
     _, pull = problem.log_prior(p)
     lam, offset = float(np.exp(p[-1])), shape.like.offset
-    known = (problem.pairs, problem.y, 1.0 + offset + lam + problem.extra, offset, lam)
+    known = (problem.pairs, problem.y, 1.0 + offset + lam + problem.noise_var, offset, lam)
     size = max(1, wide_hessian.NUMBERS // max(t * t, d))
     for start in range(0, d, size):
         which = np.arange(start, min(start + size, d))

@@ -93,7 +93,7 @@ class ConjugateMagnitude:
         log_p = later.log_norm() - self.log_norm()
         return log_p - 0.5 * (N * LOG_2_PI + np.log(s).sum(axis=1)), later
 
-    def having(self, e: Array, s: Array) -> Self:
+    def with_innovation(self, e: Array, s: Array) -> Self:
         """b with e^2 / (2 s), a with 1/2."""
         return type(self)(self.a + 0.5, along_experts(self.b, e) + half_square(e, s), self.unit)
 

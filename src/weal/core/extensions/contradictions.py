@@ -73,9 +73,9 @@ class Evidence:
     def each(self) -> Array:  # (m, w)
         """Log evidence of each expert in each way."""
         square, log_det = zip(*[_squares(C, self.Y) for C in self.C], strict=True)
-        return self._weighed(np.stack(square), np.array(log_det))
+        return self._log_evidence(np.stack(square), np.array(log_det))
 
-    def shifted(self, group: Mask) -> Array:  # (m, w)
+    def with_shift(self, group: Mask) -> Array:  # (m, w)
         """The same where all labels of a group are shifted by one unknown amount, and C has SHIFT
         more within it: a step of rank one.
         """
@@ -85,7 +85,7 @@ class Evidence:
             u, more = Z[:, -1], 1.0 + float(Z[:, -1] @ Z[:, -1])
             square[m] = np.einsum("tw,tw->w", Z, Z)[:-1] - (u @ Z[:, :-1]) ** 2 / more
             log_det[m] += np.log(more)
-        return self._weighed(square, log_det)
+        return self._log_evidence(square, log_det)
 
     def apart(self, group: Mask) -> Array:  # (m, w)
         """The same where a group is of another function, and C has 0 between it and the rest."""
@@ -96,9 +96,9 @@ class Evidence:
                 more, det = _squares(C, part.Y)
                 square[m] += more
                 log_det[m] += det
-        return self._weighed(square, log_det)
+        return self._log_evidence(square, log_det)
 
-    def _weighed(self, square: Array, log_det: Array) -> Array:
+    def _log_evidence(self, square: Array, log_det: Array) -> Array:
         log_p = log_evidence(len(self.Y), square, log_det[:, None])
         return np.asarray(log_p + self.log_slope.sum(axis=0))
 
@@ -106,7 +106,7 @@ class Evidence:
         """The same of some of the labels."""
         return Evidence(self.C[:, kept][:, :, kept], self.Y[kept], self.log_slope[kept])
 
-    def expected(self, out: Mask) -> Array:  # (n, w)
+    def predict(self, out: Mask) -> Array:  # (n, w)
         """What the other labels let expect of those that are left out, in each way."""
         rest = self.some(~out)
         log_w = rest.each()
@@ -126,16 +126,16 @@ def _log_mean(log_p: Array) -> float:
     return float(logsumexp(log_p) - np.log(log_p.size))
 
 
-def standardised(y: Array, extra: Array) -> tuple[Array, Array]:
+def standardise(y: Array, noise_var: Array) -> tuple[Array, Array]:
     """Labels y (t,) and noise variances around the median, in sds by deciles, which few wrong
     labels leave alone.
     """
     low, high = np.quantile(y, [0.1, 0.9]).tolist()
     sd = (high - low) / DECILES or float(y.std()) or 1.0
-    return (y - np.median(y)) / sd, extra / sd**2
+    return (y - np.median(y)) / sd, noise_var / sd**2
 
 
-def evidence(kernels: Sequence[Kernel], X: Array, y: Array, extra: Array) -> Evidence:
+def evidence(kernels: Sequence[Kernel], X: Array, y: Array, noise_var: Array) -> Evidence:
     """What experts with these kernels make of standardised labels y (t,) at X (t, d), with noise
     variances extra (t,) of their own.
     """
@@ -144,8 +144,11 @@ def evidence(kernels: Sequence[Kernel], X: Array, y: Array, extra: Array) -> Evi
     for k, kernel in enumerate(kernels):
         K = correlation(kernel, X, X)
         for r, ratio in enumerate(RATIOS):
-            C[k, r] = K + np.diag(np.maximum(ratio + extra, LEAST_RATIO))
-    ways = [IDENTITY_WARP, *([bend] if (bend := fit_warp(y, LEAST_BENT)).spread else [])]
+            C[k, r] = K + np.diag(np.maximum(ratio + noise_var, LEAST_RATIO))
+    ways = [
+        IDENTITY_WARP,
+        *([warp] if (warp := fit_warp(y, LEAST_BENT)).spread else []),
+    ]
     Y, slopes = np.column_stack([one.labels(y) for one in ways]), [one.log_slope(y) for one in ways]
     return Evidence(C.reshape(-1, t, t), Y, np.column_stack(slopes))
 
@@ -155,7 +158,7 @@ def group_gain(labels: Evidence, group: Mask, log_z: float) -> float:
 
     `log_z` is that of the labels.
     """
-    both = np.stack([labels.apart(group), labels.shifted(group)])
+    both = np.stack([labels.apart(group), labels.with_shift(group)])
     return _log_mean(both) - log_z
 
 
@@ -170,7 +173,7 @@ def run_gain(labels: Evidence, run: Mask, bound: int = 0) -> float:
     right = labels.log_z()
     if bound:
         beyond, Y = np.maximum if bound > 0 else np.minimum, labels.Y.copy()
-        Y[run] = beyond(Y[run], labels.expected(run))
+        Y[run] = beyond(Y[run], labels.predict(run))
         right = max(right, replace(labels, Y=Y).log_z())
     return float(labels.some(~run).log_z() + stuck - right)
 

@@ -41,15 +41,15 @@ from weal.core.paper.kernels import Kernel, correlation
 
 
 def units(
-    kernels: Sequence[Kernel], ratios: Sequence[float], X: Array, y: Array, extra: Array
+    kernels: Sequence[Kernel], ratios: Sequence[float], X: Array, y: Array, noise_var: Array
 ) -> Array:
     """Units (kernels, ratios) of noise variances extra (t,), stated with labels y (t,) at X (t, d).
 
     In squared units of y, whose variance is 1.
     """
-    X, y, extra = even_sample(UNIT_LABELS, X, y, extra)
+    X, y, noise_var = even_sample(UNIT_LABELS, X, y, noise_var)
     found = [
-        [_unit(K, max(ratio, LEAST_RATIO), y, extra) for ratio in ratios]
+        [_unit(K, max(ratio, LEAST_RATIO), y, noise_var) for ratio in ratios]
         for K in (correlation(kernel, X, X) for kernel in kernels)
     ]
     return np.array(found)
@@ -73,11 +73,11 @@ def prior_variance_of_difference(kernel: Kernel, d: int) -> float:
     return 1.0 - float(correlation(plain, np.zeros((1, d)), np.full((1, d), 2.0**0.5))[0, 0])
 
 
-def _unit(K: Array, ratio: float, y: Array, extra: Array) -> float:
+def _unit(K: Array, ratio: float, y: Array, noise_var: Array) -> float:
     """The unit of one expert."""
     L = np.linalg.cholesky(K + ratio * np.eye(len(y)))
     solved = solve_triangular(
-        L, np.column_stack([y, np.diag(np.sqrt(extra))]), lower=True, check_finite=False
+        L, np.column_stack([y, np.diag(np.sqrt(noise_var))]), lower=True, check_finite=False
     )
     g, Q = np.linalg.eigh(solved[:, 1:] @ solved[:, 1:].T)
     g, q = np.maximum(g, 0.0), (Q.T @ solved[:, 0]) ** 2  # rounding leaves -1e-16
@@ -90,9 +90,9 @@ def _unit(K: Array, ratio: float, y: Array, extra: Array) -> float:
     return sig2
 
 
-def even_sample(most: int, X: Array, y: Array, extra: Array) -> tuple[Array, Array, Array]:
+def even_sample(most: int, X: Array, y: Array, noise_var: Array) -> tuple[Array, Array, Array]:
     """At most so many labels, evenly spread over y; which ones does not depend on their order."""
     if len(y) <= most:
-        return X, y, extra
+        return X, y, noise_var
     rows = np.lexsort((*X.T, y))[np.linspace(0, len(y) - 1, most).round().astype(int)]
-    return X[rows], y[rows], extra[rows]
+    return X[rows], y[rows], noise_var[rows]

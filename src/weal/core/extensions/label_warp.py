@@ -44,16 +44,16 @@ class LabelWarp:
         """Labels y as experts see them, z."""
         return (self._u(y) - self.mean) / self.sd if self.spread else y
 
-    def variances(self, extra: Array, y: Array) -> Array:  # (N,), (N,) -> (N,)
+    def variances(self, noise_var: Array, y: Array) -> Array:  # (N,), (N,) -> (N,)
         """Noise variances of labels y as experts see them."""
-        return extra * np.exp(2.0 * self.log_slope(y)) if self.spread else extra
+        return noise_var * np.exp(2.0 * self.log_slope(y)) if self.spread else noise_var
 
-    def one(self, y: float, extra: float) -> tuple[float, float]:
+    def one(self, y: float, noise_var: float) -> tuple[float, float]:
         """A label and its noise variance as experts see them."""
         if not self.spread:
-            return y, extra
+            return y, noise_var
         label = np.array([y])
-        return float(self.labels(label)[0]), float(self.variances(np.array([extra]), label)[0])
+        return float(self.labels(label)[0]), float(self.variances(np.array([noise_var]), label)[0])
 
     def log_slope(self, y: Array) -> Array:  # (N,) -> (N,)
         """Log of dz/dy."""
@@ -63,7 +63,7 @@ class LabelWarp:
         log_cosh = np.logaddexp(u, -u) - np.log(2.0)
         return np.asarray(-np.log(self.sd) - np.log(self.spread) - log_cosh)
 
-    def unbent(self, z: Array) -> Array:  # (...) -> (...)
+    def unwarp(self, z: Array) -> Array:  # (...) -> (...)
         """Values of z as labels."""
         if not self.spread:
             return z
@@ -104,10 +104,10 @@ def fit_warp(y: Array, least: float = LEAST_SPREAD) -> LabelWarp:
 
 
 def moments(
-    ens: Ensemble, bend: LabelWarp, mu: Array, var: Array, held: Index = slice(None)
+    ens: Ensemble, warp: LabelWarp, mu: Array, var: Array, held: Index = slice(None)
 ) -> tuple[Array, Array]:
     """Mean and variance (N,) of f unbent, for `predict`'s means and variances of
     experts held.
     """
     noise = (ens.magnitude * ens.noise)[held]
-    return mixture(ens.w[held], *bend.moments(mu, var, noise[:, None]))
+    return mixture(ens.w[held], *warp.moments(mu, var, noise[:, None]))

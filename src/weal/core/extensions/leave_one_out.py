@@ -75,13 +75,13 @@ def by_root(R: Array, y: Array) -> tuple[Array, Array]:
 
 
 def left_out(
-    ens: Ensemble, embedding: Embedding, X: Array, y: Array, extra: Array, which: Which = None
+    ens: Ensemble, embedding: Embedding, X: Array, y: Array, noise_var: Array, which: Which = None
 ) -> tuple[Array, Array, Array]:
     """Innovations e, variances s and noise ratios lam (M, t) of the labels y (t,) at X (t, d), each
     left out of the others; `extra` (t,) is what is known of their noise. Of some of the labels, all
     others count, where `which` has their positions.
     """
-    lam = np.maximum(ens.ratios(extra), LEAST_RATIO)
+    lam = np.maximum(ens.ratios(noise_var), LEAST_RATIO)
     if len(y) <= ROOT_LABELS or ens.experts.label_factor(0) is not None:
         pairs = [_by_factor(ens, embedding, m, X, y, lam[m], which) for m in range(len(lam))]
         a, A_ii = (np.stack(part) for part in zip(*pairs, strict=True))
@@ -169,7 +169,7 @@ def left_out_errors(ens: Ensemble, judged: ValidationLabels, picks: PseudoLabelP
     a_k = a[:, :, None] - ratio * e  # (M, t, K)
     A_k = A_ii[:, :, None] + ratio * b
     error, spread = innovations(a_k, A_k)
-    _, added = remove_label(ens, ens.scale.having(e, s), error, spread)
+    _, added = remove_label(ens, ens.scale.with_innovation(e, s), error, spread)
     w = np.exp(normalise_over_experts(log_w[:, None, :] - added))
     return np.asarray((np.einsum("mtk,mtk->tk", w, error) ** 2).mean(axis=0))
 

@@ -91,11 +91,11 @@ def quantiles(ens: Ensemble, mu: Array, var: Array, levels: Array) -> Array:  # 
         for start in range(0, mu.shape[1], BLOCK_ROWS):
             rows = slice(start, start + BLOCK_ROWS)
             part = (ends[:, rows], mu[:, rows], width[:, rows])
-            found[n, rows] = _solved(ens.w, known, *part, level)
+            found[n, rows] = _solve(ens.w, known, *part, level)
     return found
 
 
-def _solved(w: Array, known: Table, ends: Array, mu: Array, width: Array, level: float) -> Array:
+def _solve(w: Array, known: Table, ends: Array, mu: Array, width: Array, level: float) -> Array:
     """The quantile (N,) of mixtures of components (M, N), whose own quantiles are `ends`."""
     low, high, found = ends.min(axis=0), ends.max(axis=0), _mean(w, ends)
     close, left = LAST_STEP * width.min(axis=0), np.arange(mu.shape[1])

@@ -148,7 +148,7 @@ def candidate_grid(d: int) -> tuple[Kernel, ...]:
 
 
 def select_models(
-    kernels: Sequence[Kernel], ratios: Sequence[float], X: Array, y: Array, extra: Array,
+    kernels: Sequence[Kernel], ratios: Sequence[float], X: Array, y: Array, noise_var: Array,
     relevance: bool = True, temper: float = 1.0, additive: bool = True,
 ) -> ModelSelection:  # fmt: skip
     """The line-up for labels y (t,) at X (t, d), with noise variances extra (t,) of their own.
@@ -157,22 +157,22 @@ def select_models(
     Without `additive` anova is left out, for experts that are not exact. Labels whose noise has no
     bound tell nothing, and have to be left out.
     """
-    if not np.isfinite(extra).all():
+    if not np.isfinite(noise_var).all():
         raise ValueError("a noise variance is not finite; leave out labels that tell nothing")
-    evidence, unit = log_evidence_grid(kernels, ratios, X, y, extra)  # (kernels, ratios)
-    on_grid = evidence - _prior_correction(unit, extra) + _noise_shares(ratios, extra)
+    evidence, unit = log_evidence_grid(kernels, ratios, X, y, noise_var)  # (kernels, ratios)
+    on_grid = evidence - _prior_correction(unit, noise_var) + _noise_shares(ratios, noise_var)
     players = [(kernel, ratio) for kernel in kernels for ratio in ratios]
     parts = [CandidateModels(players, evidence.ravel(), unit.ravel(), on_grid.ravel())]
     shares = [1.0 / len(kernels)]
     if relevance and len(y) >= MIN_LABELS_FOR_ARD:
         anova_share = 1.0 - (1.0 - ANOVA_SHARE) ** (X.shape[1] - 1) if additive else 0.0
-        peaks = _peaks(kernels, ratios, on_grid, X, y, extra)
+        peaks = _peaks(kernels, ratios, on_grid, X, y, noise_var)
         shares = [(1.0 - anova_share) * (1.0 - FITTED_SHARE) / len(kernels)]
         shares.append((1.0 - anova_share) * FITTED_SHARE / len(peaks))
-        parts.append(_concat_candidates([_entries(peak, X, y, extra) for peak in peaks]))
+        parts.append(_concat_candidates([_entries(peak, X, y, noise_var) for peak in peaks]))
         if anova_share:
             start = (Kernel(ANOVA, ANOVA_START, X.shape[1] ** -0.5, OFFSET_VARIANCE), ANOVA_RATIO)
-            parts.append(_entries(_fit_peak(start, X, y, extra), X, y, extra))
+            parts.append(_entries(_fit_peak(start, X, y, noise_var), X, y, noise_var))
             shares.append(anova_share)
     kind = np.repeat(np.arange(len(parts)), [len(part.players) for part in parts])
     every = _concat_candidates(parts)
@@ -237,7 +237,7 @@ def _redistributed_log_weight(
 
 def _peaks(
     kernels: Sequence[Kernel], ratios: Sequence[float], on_grid: Array, X: Array, y: Array,
-    extra: Array,
+    noise_var: Array,
 ) -> list[EvidencePeak]:  # fmt: skip
     """The peak of each family, from the best of its kernels on the grid.
 
@@ -250,48 +250,48 @@ def _peaks(
         n, r = np.unravel_index(int(np.argmax(on_grid[rows])), on_grid[rows].shape)
         starts = [(kernels[rows[int(n)]], float(ratios[int(r)]))]
         if X.shape[1] >= MANY_INPUTS:
-            starts.append((forward(kernels[rows[0]], X, y, extra), FORWARD_RATIO))
-        found = [_fit_peak(start, X, y, extra) for start in starts]
+            starts.append((forward(kernels[rows[0]], X, y, noise_var), FORWARD_RATIO))
+        found = [_fit_peak(start, X, y, noise_var) for start in starts]
         peaks.append(max(found, key=lambda peak: peak.log_z))
     return peaks
 
 
-def _fit_peak(start: Player, X: Array, y: Array, extra: Array) -> EvidencePeak:
+def _fit_peak(start: Player, X: Array, y: Array, noise_var: Array) -> EvidencePeak:
     """The peak from a start, stated noise measured by the unit of the start, then of the peak."""
-    if not extra.any():
-        return fit(*start, X, y, extra)
+    if not noise_var.any():
+        return fit(*start, X, y, noise_var)
     for _ in range(FIT_ROUNDS):
-        unit = float(units([start[0]], [start[1]], X, y, extra)[0, 0])
-        peak = replace(fit(*start, X, y, extra / unit), unit=unit)
+        unit = float(units([start[0]], [start[1]], X, y, noise_var)[0, 0])
+        peak = replace(fit(*start, X, y, noise_var / unit), unit=unit)
         start = (peak.kernel, peak.noise)
     return peak
 
 
-def _noise_shares(ratios: Sequence[float], extra: Array) -> Array:
+def _noise_shares(ratios: Sequence[float], noise_var: Array) -> Array:
     """Log prior (ratios,) of the noise ratios of the grid: that of what is fitted, at these."""
-    untold = float(np.mean(extra == 0.0))
+    untold = float(np.mean(noise_var == 0.0))
     return normalise(np.array([noise_prior(float(np.log(ratio)), untold)[0] for ratio in ratios]))
 
 
-def _prior_correction(unit: Array, extra: Array) -> Array:
+def _prior_correction(unit: Array, noise_var: Array) -> Array:
     """What the prior of the magnitude took, and is given back where noise is stated."""
-    return prior_height(unit) if extra.any() else np.zeros_like(unit)
+    return prior_height(unit) if noise_var.any() else np.zeros_like(unit)
 
 
-def _entries(peak: EvidencePeak, X: Array, y: Array, extra: Array) -> CandidateModels:
+def _entries(peak: EvidencePeak, X: Array, y: Array, noise_var: Array) -> CandidateModels:
     """The experts that stand for a peak, and their log posteriors within its class."""
     points, log_share, L, b = posterior_points(peak)
     constant, shape = evidence_constant(len(y)), peak.fit.shape
     players = [(shape.kernel(p[:-1]), float(np.exp(p[-1]))) for p in points]
     log_post = peak.log_z + constant + log_share
-    if not extra.any():
+    if not noise_var.any():
         return CandidateModels(
             players, L + constant, b / magnitude_posterior(len(y), 0.0)[0], log_post
         )
-    each = [log_evidence_grid([kernel], [ratio], X, y, extra) for kernel, ratio in players]
+    each = [log_evidence_grid([kernel], [ratio], X, y, noise_var) for kernel, ratio in players]
     evidence, unit = (np.array([pair[n][0, 0] for pair in each]) for n in (0, 1))
     return CandidateModels(
-        players, evidence, unit, log_post - _prior_correction(np.array(peak.unit), extra)
+        players, evidence, unit, log_post - _prior_correction(np.array(peak.unit), noise_var)
     )
 
 
@@ -302,19 +302,19 @@ LENGTH_SCALE_FACTORS, NOISE_RATIO_STARTS = (
 
 
 def refit_selection(
-    found: ModelSelection, X: Array, y: Array, extra: Array, most: int, temper: float = 1.0
+    found: ModelSelection, X: Array, y: Array, noise_var: Array, most: int, temper: float = 1.0
 ) -> ModelSelection:
     """The line-up, at most so many, with lengthscales and noise fitted to labels y (t,) at X."""
-    stated = bool(extra.any())
+    stated = bool(noise_var.any())
     players = list(zip(found.kernels, found.noise.tolist(), strict=True))
     log_z: list[float] = []
     for known in _starts(found):
-        kernel, noise = _likeliest(*known, X, y, extra)
-        unit = float(units([kernel], [noise], X, y, extra)[0, 0]) if stated else 1.0
-        peak = fit(kernel, noise, X, y, extra / unit)
+        kernel, noise = _likeliest(*known, X, y, noise_var)
+        unit = float(units([kernel], [noise], X, y, noise_var)[0, 0]) if stated else 1.0
+        peak = fit(kernel, noise, X, y, noise_var / unit)
         players.append((peak.kernel, peak.noise))
         log_z.append(peak.log_z + evidence_constant(len(y)))
-    each = [log_evidence_grid([kernel], [noise], X, y, extra) for kernel, noise in players]
+    each = [log_evidence_grid([kernel], [noise], X, y, noise_var) for kernel, noise in players]
     evidence, unit_of = (np.array([part[n][0, 0] for part in each]) for n in (0, 1))
     again = slice(len(found.kernels), None)
     taken = prior_height(unit_of[again]) if stated else 0.0
@@ -328,7 +328,7 @@ def refit_selection(
 
 
 def _likeliest(
-    kernel: Kernel, noise: float, X: Array, y: Array, extra: Array
+    kernel: Kernel, noise: float, X: Array, y: Array, noise_var: Array
 ) -> tuple[Kernel, float]:
     """The start of a fit: a kernel that was found, or a longer one, with its noise or a larger."""
     ell = np.asarray(kernel.length_scale)
@@ -337,7 +337,7 @@ def _likeliest(
         for factor in LENGTH_SCALE_FACTORS
     ]
     ratios = [noise, *(ratio for ratio in NOISE_RATIO_STARTS if ratio > noise)]
-    evidence, _ = log_evidence_grid(longer, ratios, X, y, extra)
+    evidence, _ = log_evidence_grid(longer, ratios, X, y, noise_var)
     n, r = np.unravel_index(int(np.argmax(evidence)), evidence.shape)
     return longer[int(n)], ratios[int(r)]
 

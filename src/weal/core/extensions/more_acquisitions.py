@@ -61,12 +61,12 @@ def ivr(belief: Belief) -> Array:
 @score_traits(pointwise=True, amount=True, needs_targets=True)
 def mvr(belief: Belief) -> Array:
     """Expected fall of the variance of the mixture over the targets."""
-    if belief.toward is None:
-        raise ValueError("mvr needs a belief with `toward`; mark a function with needs_targets")
-    which = belief.toward.which
+    if belief.target_belief is None:
+        raise ValueError("mvr needs a target_belief; mark a function with needs_targets")
+    which = belief.target_belief.which
     w = belief.w[which]
     s = np.maximum(belief.var[which] + belief.noise[which][:, None], VAR_FLOOR)
-    return expected_variance_reduction(w / w.sum(), belief.mu[which], s, belief.toward)
+    return expected_variance_reduction(w / w.sum(), belief.mu[which], s, belief.target_belief)
 
 
 @score_traits(pointwise=True, amount=True, needs_targets=True)

@@ -58,20 +58,22 @@ class TargetBelief:
 
 
 def expected_variance_reduction(
-    w: Array, mu: Array, s: Array, toward: TargetBelief
+    w: Array, mu: Array, s: Array, target_belief: TargetBelief
 ) -> Array:  # (N,)
     """MV of N candidates for experts of weights w (H,), means mu and label variances s (H, N)."""
-    H, N, R = toward.cov.shape
+    H, N, R = target_belief.cov.shape
     if H == 1:
-        return np.asarray(np.einsum("nr,nr->n", toward.cov[0], toward.cov[0]) / (R * s[0]))
-    d = toward.mu - w @ toward.mu  # (H, R)
+        return np.asarray(
+            np.einsum("nr,nr->n", target_belief.cov[0], target_belief.cov[0]) / (R * s[0])
+        )
+    d = target_belief.mu - w @ target_belief.mu  # (H, R)
     apart = d @ d.T / R  # (H, H)
     z = _nodes(H)
     size = max(1, BLOCK_DENSITIES // (H * H * len(z)))
     out = np.empty(N)
     for start in range(0, N, size):
         rows = slice(start, start + size)
-        C = toward.cov[:, rows].transpose(1, 0, 2)  # (n, H, R)
+        C = target_belief.cov[:, rows].transpose(1, 0, 2)  # (n, H, R)
         both = np.matmul(C, C.transpose(0, 2, 1)) / R  # (n, H, H)
         across = np.matmul(C, d.T) / R  # (n, H, H)  C first
         G = _moments(w, mu[:, rows].T, np.sqrt(s[:, rows]).T, z)  # (n, 2H, 2H)

@@ -60,7 +60,7 @@ class Belief:
     key: tuple[int, int]  # (seed, step): all that is random comes from it
     reduction: Array | None = None  # (M, N)  r_m of `ivr`; kept only for who needs it
     # Beliefs on the target points of `mvr`; made only for scores that need them.
-    toward: "TargetBelief | None" = None
+    target_belief: "TargetBelief | None" = None
     # What turns labels in the user's units into those of `y_labelled`, in this order.
     units: "tuple[LabelUnits, ...]" = ()
 
@@ -94,7 +94,7 @@ def score_traits(**traits: bool) -> Callable[[Score], Score]:
                          in blocks
         amount           the score is an amount of variance, which the cost of a label may divide
         needs_reduction  it reads `Belief.reduction`, at the cost of a second column a label
-        needs_targets    it reads `Belief.toward`, covariances with the target points
+        needs_targets    it reads `Belief.target_belief`, covariances with the target points
         by_key           it reads `Belief.key` alone
 
     A function of the user's own sets the same attributes. One that is missing is false.

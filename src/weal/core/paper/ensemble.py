@@ -52,9 +52,9 @@ class Ensemble:
         """Expected sig2 of each expert."""
         return self.scale.variance
 
-    def ratios(self, extra: Array) -> Array:  # (N,) -> (M, N)
+    def ratios(self, noise_var: Array) -> Array:  # (N,) -> (M, N)
         """Noise ratios of labels that bring noise variances extra along."""
-        return self.noise[:, None] + extra / self.scale.unit[:, None]
+        return self.noise[:, None] + noise_var / self.scale.unit[:, None]
 
 
 def normalise(log_w: Array) -> Array:
@@ -64,9 +64,9 @@ def normalise(log_w: Array) -> Array:
     return normalised
 
 
-def step(ens: Ensemble, point: Points, y: float, extra: float = 0.0) -> StepOfKind:
+def step(ens: Ensemble, point: Points, y: float, noise_var: float = 0.0) -> StepOfKind:
     """What the label y of one point tells; `extra` is noise variance of this label alone."""
-    return ens.experts.step(point, y, ens.ratios(np.array([extra]))[:, 0])
+    return ens.experts.step(point, y, ens.ratios(np.array([noise_var]))[:, 0])
 
 
 def advance(ens: Ensemble, told: StepOfKind) -> Ensemble:
@@ -74,15 +74,15 @@ def advance(ens: Ensemble, told: StepOfKind) -> Ensemble:
     return _after(ens, ens.experts.condition(told), told.e[:, None], told.s[:, None])
 
 
-def update(ens: Ensemble, point: Points, y: float, extra: float = 0.0) -> Ensemble:
+def update(ens: Ensemble, point: Points, y: float, noise_var: float = 0.0) -> Ensemble:
     """The ensemble after the label y of one point."""
-    return advance(ens, step(ens, point, y, extra))
+    return advance(ens, step(ens, point, y, noise_var))
 
 
-def fold(ens: Ensemble, points: Points, y: Array, extra: Array) -> Ensemble:
+def fold(ens: Ensemble, points: Points, y: Array, noise_var: Array) -> Ensemble:
     """The ensemble after the labels y (N,) of the points, with extra noise variances (N,)."""
     # [1, alg:1 line 3, alg:2 line 4]
-    return _after(ens, *ens.experts.absorb(points, y, ens.ratios(extra)))
+    return _after(ens, *ens.experts.absorb(points, y, ens.ratios(noise_var)))
 
 
 def _after(ens: Ensemble, experts: Experts, e: Array, s: Array) -> Ensemble:

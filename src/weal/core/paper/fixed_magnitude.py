@@ -73,7 +73,7 @@ class FixedMagnitude:
         """Nothing is learnt."""
         return self.log_density(e, s).sum(axis=1), self
 
-    def having(self, e: Array, s: Array) -> Self:
+    def with_innovation(self, e: Array, s: Array) -> Self:
         """Nothing is learnt."""
         return self
 

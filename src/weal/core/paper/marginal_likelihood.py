@@ -86,7 +86,7 @@ def fit_magnitude_noise(
 def fit_hyperparameters(
     K: Array,
     y: Array,
-    extra: Array,
+    noise_var: Array,
     magnitude_bounds: Bounds,
     noise_bounds: Bounds,
     magnitude: Array | None = None,
@@ -96,7 +96,7 @@ def fit_hyperparameters(
 
     `extra` (t,) are noise variances that the labels bring along.
     """
-    fit = partial(fit_known_noise, extra=extra) if extra.any() else fit_magnitude_noise
+    fit = partial(fit_known_noise, noise_var=noise_var) if noise_var.any() else fit_magnitude_noise
     if magnitude is None and noise is None:
         return fit(K, y, magnitude_bounds=magnitude_bounds, noise_bounds=noise_bounds)
     parts = [
@@ -112,16 +112,16 @@ def fit_hyperparameters(
 
 
 def fit_known_noise(
-    K: Array, y: Array, extra: Array, magnitude_bounds: Bounds, noise_bounds: Bounds
+    K: Array, y: Array, noise_var: Array, magnitude_bounds: Bounds, noise_bounds: Bounds
 ) -> MaximumLikelihood:
     """As `fit_magnitude_noise`, for labels with noise variances extra (t,) of their own besides."""
-    typical = float(np.median(extra))  # where all bring the same, this start is the answer
+    typical = float(np.median(noise_var))  # where all bring the same, this start is the answer
     raised = (noise_bounds[0] + typical, noise_bounds[1] + typical)
     start = fit_magnitude_noise(K, y, magnitude_bounds, raised)
     noises = np.maximum(start.noise - typical, noise_bounds[0])
     box = np.log([magnitude_bounds, noise_bounds])  # (2, 2)
     found = [
-        _highest_peak(K_m, y, extra, box, sig2, noise)
+        _highest_peak(K_m, y, noise_var, box, sig2, noise)
         for K_m, sig2, noise in zip(K, start.magnitude, noises, strict=True)
     ]
     sig2, noise = np.exp([best.x for best in found]).T
@@ -139,14 +139,14 @@ def fit_length_scale(
     magnitude_bounds: Bounds,
     noise_bounds: Bounds,
     length_bounds: Bounds,
-    extra: Array | None = None,
+    noise_var: Array | None = None,
 ) -> Kernel:
     """The kernel with the one lengthscale that makes y (t,) at X (t, d) likeliest.
 
     Two equal bounds hold a magnitude or noise. Noise variances extra (t,) of the labels count as
     their median at first; where they differ, the best within a factor of REFINED is sought anew.
     """
-    known = np.zeros(len(y)) if extra is None else extra
+    known = np.zeros(len(y)) if noise_var is None else noise_var
     typical = float(np.median(known))
     raised = (noise_bounds[0] + typical, noise_bounds[1] + typical)
 
@@ -177,7 +177,7 @@ def fit_length_scale(
 
 
 def _highest_peak(
-    K: Array, y: Array, extra: Array, box: Array, sig2: float, noise: float
+    K: Array, y: Array, noise_var: Array, box: Array, sig2: float, noise: float
 ) -> "OptimizeResult":
     """The best of three climbs: from the fit to equal noises, all signal, next to all noise.
 
@@ -191,7 +191,7 @@ def _highest_peak(
         minimize(
             _negative_log_likelihood,
             np.clip(start, box[:, 0], box[:, 1]),
-            args=(K, y, extra),
+            args=(K, y, noise_var),
             jac=True,
             bounds=box,
             method="L-BFGS-B",
@@ -203,11 +203,11 @@ def _highest_peak(
 
 
 def _negative_log_likelihood(
-    log_parameters: Array, K: Array, y: Array, extra: Array
+    log_parameters: Array, K: Array, y: Array, noise_var: Array
 ) -> tuple[float, Array]:
     """-log p(y) and its gradient by (log sig2, log noise), for C = sig2 K + diag(noise + extra)."""
     sig2, noise = np.exp(log_parameters)
-    ratio = (noise + extra) / sig2
+    ratio = (noise + noise_var) / sig2
     R = K + np.diag(np.maximum(ratio, SINGULAR_RATIO))
     factor = cho_factor(sig2 * R, lower=True)
     a = cho_solve(factor, y)

@@ -163,7 +163,7 @@ def _with_target_covariance(
     cov = covary(members)
     cov *= ens.magnitude[members, None, None]
     mu = asked.targets.means(ens.experts, members)
-    return replace(belief, toward=TargetBelief(which, mu, cov))
+    return replace(belief, target_belief=TargetBelief(which, mu, cov))
 
 
 def _blocks(U: int) -> Iterator[slice]:
@@ -189,9 +189,11 @@ def _score(function: Acquisition, belief: Belief) -> Array:
 def _part(belief: Belief, rows: Any) -> Belief:
     """The belief on some of the candidates."""
     reduction = None if belief.reduction is None else belief.reduction[:, rows]
-    toward = None if belief.toward is None else belief.toward.at(rows)
+    target_belief = None if belief.target_belief is None else belief.target_belief.at(rows)
     mu, var = belief.mu[:, rows], belief.var[:, rows]
-    return replace(belief, mu=mu, var=var, X=belief.X[rows], reduction=reduction, toward=toward)
+    return replace(
+        belief, mu=mu, var=var, X=belief.X[rows], reduction=reduction, target_belief=target_belief
+    )
 
 
 def _check_scores(name: str, scores: Array, alone: bool) -> None:

@@ -55,7 +55,12 @@ from weal.core.extensions.integrated_evidence import log_evidence_grid
 from weal.core.extensions.label_warp import IDENTITY_WARP, LabelWarp, fit_warp
 from weal.core.extensions.model_selection import ModelSelection, candidate_grid
 from weal.core.extensions.outliers import slips_and_swaps
-from weal.core.extensions.outliers.inclusion import InclusionState, Slabs, include_all, search
+from weal.core.extensions.outliers.inclusion import (
+    InclusionState,
+    LogOutlierPrior,
+    include_all,
+    search,
+)
 from weal.core.extensions.outliers.prior import (
     Mask,
     OutlierPrior,
@@ -78,17 +83,22 @@ UNDECIDED_MARGIN_NATS = 10.0
 class OutlierDecision:
     """What a judgement ends in."""
 
-    doubt: OutlierReport
-    lineup: ModelSelection
+    outliers: OutlierReport
+    selection: ModelSelection
     variance: float  # of the labels believed
 
 
 # Labels to believe (t,), and how they are bent -> the line-up for them, and their variance.
-Settle = Callable[[Mask, LabelWarp], tuple[ModelSelection, float]]
+SelectModels = Callable[[Mask, LabelWarp], tuple[ModelSelection, float]]
 
 
 def find_outliers(
-    X: Array, y: Array, extra: Array, sure: Array, settle: Settle, zero: float = np.nan
+    X: Array,
+    y: Array,
+    noise_var: Array,
+    sure: Array,
+    select: SelectModels,
+    label_zero: float = np.nan,
 ) -> OutlierDecision:
     """Which of the labels y (t,) at X (t, d) are wrong, and the experts settled by the others.
 
@@ -98,22 +108,22 @@ def find_outliers(
     """
     t = len(y)
     everyone = np.zeros(t, dtype=np.bool_)
-    lineup, variance = settle(~everyone, IDENTITY_WARP)
+    selection, variance = select(~everyone, IDENTITY_WARP)
     median, s = spread(y)
     if s == 0.0 or t < MIN_LABELS_FOR_OUTLIERS:
-        return OutlierDecision(OutlierReport(np.zeros(t), everyone), lineup, variance)
+        return OutlierDecision(OutlierReport(np.zeros(t), everyone), selection, variance)
     far = gross_outliers(y, sure)
     alone = beyond_all_others(y, sure) & ~far.any()
     far |= alone
-    case = LabelSet(X, y, extra, sure, OutlierPrior(median, s, *_range(y[~far])), zero)
-    none = case.stand(lineup, variance, everyone)
+    case = LabelSet(X, y, noise_var, sure, OutlierPrior(median, s, *_range(y[~far])), label_zero)
+    none = case.include(selection, variance, everyone)
     odds = np.where(sure > 0, -np.inf, case.odds(none, variance))
-    nobody = OutlierDecision(OutlierReport(expit(odds), everyone, case.slab), lineup, variance)
-    if not (alone | (odds + case.charges > SEARCH_LOG_ODDS)).any():
+    nobody = OutlierDecision(OutlierReport(expit(odds), everyone, case.prior), selection, variance)
+    if not (alone | (odds + case.penalties > SEARCH_LOG_ODDS)).any():
         return _or_exchanged(nobody, none, sure)
-    found = case.searched(nobody, far, none, settle)
-    if found.doubt.wrong.any():
-        none = case.stand(found.lineup, found.variance, found.doubt.wrong)
+    found = case.search_outliers(nobody, far, none, select)
+    if found.outliers.wrong.any():
+        none = case.include(found.selection, found.variance, found.outliers.wrong)
     return _or_exchanged(found, none, sure)
 
 
@@ -127,39 +137,41 @@ class LabelSet:
 
     X: Array  # (t, d)
     y: Array  # (t,)
-    extra: Array  # (t,)
+    noise_var: Array  # (t,)
     sure: Array  # (t,)
-    slab: OutlierPrior
-    zero: float = np.nan  # of the labels as they were told
+    prior: OutlierPrior
+    label_zero: float = np.nan  # of the labels as they were told
 
     @property
-    def charges(self) -> Array:  # (t,)
-        return self.slab.charge(self.y)
+    def penalties(self) -> Array:  # (t,)
+        return self.prior.penalty(self.y)
 
-    def stand(self, lineup: ModelSelection, variance: float, wrong: Mask) -> InclusionState:
+    def include(self, selection: ModelSelection, variance: float, wrong: Mask) -> InclusionState:
         """The stand of a line-up that was settled with labels of that variance."""
-        players = list(
-            zip(lineup.kernels, lineup.noise.tolist(), lineup.unit.tolist(), strict=True)
+        models = list(
+            zip(selection.kernels, selection.noise.tolist(), selection.unit.tolist(), strict=True)
         )
-        y, extra = self.y / np.sqrt(variance), self.extra / variance
-        return include_all(players, lineup.log_prior, self.X, y, extra, wrong)
+        y, noise_var = self.y / np.sqrt(variance), self.noise_var / variance
+        return include_all(models, selection.log_prior, self.X, y, noise_var, wrong)
 
-    def slabs(self, now: InclusionState, variance: float) -> Array:  # (t,)
+    def log_outlier_prior(self, now: InclusionState, variance: float) -> Array:  # (t,)
         """Log slab of each label, in units of labels of that variance."""
-        anything = self.slab.log_prior(self.y) + 0.5 * float(np.log(variance))
-        return np.asarray(np.logaddexp(anything, self.slipped(now, variance)))
+        anything = self.prior.log_prior(self.y) + 0.5 * float(np.log(variance))
+        return np.asarray(np.logaddexp(anything, self.log_slip_prior(now, variance)))
 
-    def slipped(self, now: InclusionState, variance: float) -> Array:  # (t,)
+    def log_slip_prior(self, now: InclusionState, variance: float) -> Array:  # (t,)
         """The part of it that is for decimal points."""
-        return slips_and_swaps.log_prior(now.others(), now.y, self.zero / float(np.sqrt(variance)))
+        return slips_and_swaps.log_prior(
+            now.others(), now.y, self.label_zero / float(np.sqrt(variance))
+        )
 
     def odds(self, now: InclusionState, variance: float) -> Array:  # (t,)
         """Log odds of each label being wrong, its charge paid."""
-        return self.slabs(now, variance) - self.charges - now.log_density()
+        return self.log_outlier_prior(now, variance) - self.penalties - now.log_density()
 
-    def charged(self, variance: float) -> Slabs:
+    def penalised_prior(self, variance: float) -> LogOutlierPrior:
         """The same with charges, wherever experts stand."""
-        return lambda now: self.slabs(now, variance) - self.charges
+        return lambda now: self.log_outlier_prior(now, variance) - self.penalties
 
     def on_grid(self, far: Mask) -> Mask:
         """Labels to doubt by a coarse grid of experts, found without a charge; none where with it
@@ -167,13 +179,13 @@ class LabelSet:
         """
         variance = float(np.var(self.y[~far])) or 1.0
         kernels, ratios = candidate_grid(self.X.shape[1])[::2], NOISE_RATIO_GRID[3:]
-        players = [(kernel, ratio, 1.0) for kernel in kernels for ratio in ratios]
-        y, extra = self.y / np.sqrt(variance), self.extra / variance
-        even = np.full(len(players), -np.log(len(players)))
-        start = include_all(players, even, self.X, y, extra, far)
-        found = search(start, lambda now: self.slabs(now, variance), self.sure, self.X)
+        models = [(kernel, ratio, 1.0) for kernel in kernels for ratio in ratios]
+        y, noise_var = self.y / np.sqrt(variance), self.noise_var / variance
+        even = np.full(len(models), -np.log(len(models)))
+        start = include_all(models, even, self.X, y, noise_var, far)
+        found = search(start, lambda now: self.log_outlier_prior(now, variance), self.sure, self.X)
         nobody = np.zeros_like(far)
-        doubts = (self.slabs(found, variance) - self.charges)[found.wrong].sum()
+        doubts = (self.log_outlier_prior(found, variance) - self.penalties)[found.wrong].sum()
         everyone = InclusionState.of(start.C, start.lam, y, even, nobody) if far.any() else start
         return (
             found.wrong
@@ -181,8 +193,8 @@ class LabelSet:
             else nobody
         )
 
-    def searched(
-        self, nobody: OutlierDecision, far: Mask, none: InclusionState, settle: Settle
+    def search_outliers(
+        self, nobody: OutlierDecision, far: Mask, none: InclusionState, select: SelectModels
     ) -> OutlierDecision:
         """The judgement where a label is suspicious; `none` is the stand that believes all.
 
@@ -191,109 +203,123 @@ class LabelSet:
         """
         order = np.lexsort((*self.X.T, self.y))  # decisions do not hang on rounding
         back = np.argsort(order)
-        X, y, extra, sure = (part[order] for part in (self.X, self.y, self.extra, self.sure))
-        sorted_case = LabelSet(X, y, extra, sure, self.slab, self.zero)
+        X, y, noise_var, sure = (
+            part[order] for part in (self.X, self.y, self.noise_var, self.sure)
+        )
+        sorted_case = LabelSet(X, y, noise_var, sure, self.prior, self.label_zero)
         wrong = sorted_case.on_grid(far[order])[back]
-        best = self.side(wrong, settle) if wrong.any() else None
+        best = self.alternative(wrong, select) if wrong.any() else None
         now, variance = (none, nobody.variance) if best is None else (best.now, best.variance)
-        close = (self.slipped(now, variance) > now.log_density()) & (self.sure == 0.0)
+        close = (self.log_slip_prior(now, variance) > now.log_density()) & (self.sure == 0.0)
         wider = now.wrong | close
         if (wider != now.wrong).any() and wider.sum() <= MAX_OUTLIER_SHARE * len(wider):
-            other = self.side(wider, settle)
+            other = self.alternative(wider, select)
             if best is None or (other is not None and other.log_z > best.log_z):
                 best = other
         if best is None:
             return _no_outliers(nobody)
-        return best.case.weighed(nobody, best, settle)
+        return best.case.decide(nobody, best, select)
 
-    def side(self, wrong: Mask, settle: Settle) -> "_Alternative | None":
+    def alternative(self, wrong: Mask, select: SelectModels) -> "_Alternative | None":
         """Which are wrong by experts that some of the labels have not settled; None: nobody."""
-        case, lineup, variance = self.settled(wrong, settle)
-        now = case.stand(lineup, variance, wrong)
-        after = search(now, case.charged(variance), self.sure, self.X).wrong
+        case, selection, variance = self.select_models(wrong, select)
+        now = case.include(selection, variance, wrong)
+        after = search(now, case.penalised_prior(variance), self.sure, self.X).wrong
         if not after.any():
             return None
         if (after != wrong).any():
-            case, lineup, variance = self.settled(after, settle)
-            now = case.stand(lineup, variance, after)
-        return _Alternative(case, now, lineup, variance)
+            case, selection, variance = self.select_models(after, select)
+            now = case.include(selection, variance, after)
+        return _Alternative(case, now, selection, variance)
 
-    def settled(self, wrong: Mask, settle: Settle) -> tuple["LabelSet", ModelSelection, float]:
+    def select_models(
+        self, wrong: Mask, select: SelectModels
+    ) -> tuple["LabelSet", ModelSelection, float]:
         """The case by the range of the other labels, and experts settled by these."""
         ends = dict(zip(("low", "high"), _range(self.y[~wrong]), strict=True))
-        return replace(self, slab=replace(self.slab, **ends)), *settle(~wrong, IDENTITY_WARP)
+        return replace(self, prior=replace(self.prior, **ends)), *select(~wrong, IDENTITY_WARP)
 
-    def weighed(
-        self, nobody: OutlierDecision, side: "_Alternative", settle: Settle
+    def decide(
+        self, nobody: OutlierDecision, alternative: "_Alternative", select: SelectModels
     ) -> OutlierDecision:
         """The judgement: these are wrong, or nobody is.
 
         Labels that lie apart are set aside while it is undecided: what they would spoil is more.
         """
-        wrong, right = side.now.wrong, ~side.now.wrong
+        wrong, right = alternative.now.wrong, ~alternative.now.wrong
         everyone = np.ones_like(wrong)
-        gain = side.log_z - self.log_z(everyone, nobody.lineup, nobody.variance)
+        gain = alternative.log_z - self.log_z(everyone, nobody.selection, nobody.variance)
         least = (
-            EXTREME_LABEL_LOG_ODDS if (self.charges[wrong] < OUTLIER_PENALTY_NATS).all() else 0.0
+            EXTREME_LABEL_LOG_ODDS if (self.penalties[wrong] < OUTLIER_PENALTY_NATS).all() else 0.0
         )
         if gain > least:
-            gain = min(gain, self.against_skew(side.log_z, side.doubts, right, settle))
-        odds = np.where(self.sure > 0, -np.inf, self.odds(side.now, side.variance))
+            gain = min(
+                gain, self.against_skew(alternative.log_z, alternative.doubts, right, select)
+            )
+        odds = np.where(self.sure > 0, -np.inf, self.odds(alternative.now, alternative.variance))
         probability = expit(np.minimum(np.where(wrong, gain, np.inf), odds))
         if gain > least:
             return OutlierDecision(
-                OutlierReport(probability, wrong, self.slab), side.lineup, side.variance
+                OutlierReport(probability, wrong, self.prior),
+                alternative.selection,
+                alternative.variance,
             )
-        log_odds = np.minimum(logit(nobody.doubt.probability), gain)
+        log_odds = np.minimum(logit(nobody.outliers.probability), gain)
         kept = expit(np.where(wrong, gain, log_odds))
-        return replace(nobody, doubt=replace(nobody.doubt, probability=kept))
+        return replace(nobody, outliers=replace(nobody.outliers, probability=kept))
 
-    def against_skew(self, straight: float, doubts: float, right: Mask, settle: Settle) -> float:
+    def against_skew(
+        self, straight: float, doubts: float, right: Mask, select: SelectModels
+    ) -> float:
         """How much likelier labels are with some of them wrong than skewed, in nats.
 
         `straight` is their log evidence with these wrong. Experts are settled by bent labels only
         where a coarse grid of them leaves it open.
         """
         everyone = np.ones_like(right)
-        none = self.coarse(everyone, bends=True) - SKEWED_OUTLIER_PENALTY_NATS
-        some = self.coarse(right, bends=True) - SKEWED_OUTLIER_PENALTY_NATS + doubts
+        none = self.coarse(everyone, warped=True) - SKEWED_OUTLIER_PENALTY_NATS
+        some = self.coarse(right, warped=True) - SKEWED_OUTLIER_PENALTY_NATS + doubts
         if none > max(straight, some):
             return max(straight, some) - none
-        fitted = max(straight - doubts - self.coarse(right, bends=False), 0.0)
+        fitted = max(straight - doubts - self.coarse(right, warped=False), 0.0)
         if (room := straight - none - 2.0 * fitted) > UNDECIDED_MARGIN_NATS:
             return room
-        some = self.bent(right, settle) + doubts
-        return max(straight, some) - self.bent(everyone, settle)
+        some = self.log_evidence_warped(right, select) + doubts
+        return max(straight, some) - self.log_evidence_warped(everyone, select)
 
-    def coarse(self, kept: Mask, bends: bool) -> float:
+    def coarse(self, kept: Mask, warped: bool) -> float:
         """Log evidence of some of the labels by a coarse grid of experts, in units of y."""
-        y, extra, X = self.y[kept], self.extra[kept], self.X[kept]
-        bend = fit_warp(y, MIN_WARPED_LABELS) if bends else IDENTITY_WARP
-        if bends and not bend.spread:
+        y, noise_var, X = self.y[kept], self.noise_var[kept], self.X[kept]
+        warp = fit_warp(y, MIN_WARPED_LABELS) if warped else IDENTITY_WARP
+        if warped and not warp.spread:
             return -np.inf
-        z, noise = bend.labels(y), bend.variances(extra, y)
+        z, noise = warp.labels(y), warp.variances(noise_var, y)
         unit = float(np.var(z)) or 1.0
         kernels, ratios = candidate_grid(X.shape[1])[::2], NOISE_RATIO_GRID[::2]
         log_p = log_evidence_grid(kernels, ratios, X, z / unit**0.5, noise / unit)[0]
-        slope = float(bend.log_slope(y).sum()) - 0.5 * len(y) * float(np.log(unit))
+        slope = float(warp.log_slope(y).sum()) - 0.5 * len(y) * float(np.log(unit))
         return float(logsumexp(log_p)) - float(np.log(log_p.size)) + slope
 
-    def bent(self, kept: Mask, settle: Settle) -> float:
+    def log_evidence_warped(self, kept: Mask, select: SelectModels) -> float:
         """Log evidence of some of the labels, were they bent, which few are."""
-        bend = fit_warp(self.y[kept], MIN_WARPED_LABELS)
-        if not bend.spread:
+        warp = fit_warp(self.y[kept], MIN_WARPED_LABELS)
+        if not warp.spread:
             return -np.inf
-        return self.log_z(kept, *settle(kept, bend), bend) - SKEWED_OUTLIER_PENALTY_NATS
+        return self.log_z(kept, *select(kept, warp), warp) - SKEWED_OUTLIER_PENALTY_NATS
 
     def log_z(
-        self, kept: Mask, lineup: ModelSelection, variance: float, bend: LabelWarp = IDENTITY_WARP
+        self,
+        kept: Mask,
+        selection: ModelSelection,
+        variance: float,
+        warp: LabelWarp = IDENTITY_WARP,
     ) -> float:
         """Log evidence of some of the labels by a line-up, in units of y."""
         y, right = self.y[kept], np.zeros(int(kept.sum()), dtype=np.bool_)
-        noise = bend.variances(self.extra[kept], y)
-        seen = LabelSet(self.X[kept], bend.labels(y), noise, self.sure[kept], self.slab)
-        slope = float(bend.log_slope(y).sum()) - 0.5 * len(y) * float(np.log(variance))
-        return seen.stand(lineup, variance, right).log_z() + slope
+        noise = warp.variances(self.noise_var[kept], y)
+        seen = LabelSet(self.X[kept], warp.labels(y), noise, self.sure[kept], self.prior)
+        slope = float(warp.log_slope(y).sum()) - 0.5 * len(y) * float(np.log(variance))
+        return seen.include(selection, variance, right).log_z() + slope
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -302,20 +328,20 @@ class _Alternative:
 
     case: LabelSet  # by what range the others have
     now: InclusionState
-    lineup: ModelSelection
+    selection: ModelSelection
     variance: float
 
     @property
     def doubts(self) -> float:
         """Log prior of the labels doubted, with their charges, in units of y."""
         unit = 0.5 * float(np.log(self.variance))
-        each = self.case.slabs(self.now, self.variance) - unit - self.case.charges
+        each = self.case.log_outlier_prior(self.now, self.variance) - unit - self.case.penalties
         return float(each[self.now.wrong].sum())
 
     @property
     def log_z(self) -> float:
         """Log evidence of all labels, in units of y."""
-        return self.case.log_z(~self.now.wrong, self.lineup, self.variance) + self.doubts
+        return self.case.log_z(~self.now.wrong, self.selection, self.variance) + self.doubts
 
 
 def _or_exchanged(found: OutlierDecision, now: InclusionState, sure: Array) -> OutlierDecision:
@@ -324,11 +350,11 @@ def _or_exchanged(found: OutlierDecision, now: InclusionState, sure: Array) -> O
     None is set aside for that: what would put it right is known to whoever told them.
     """
     exchanged = np.minimum(expit(slips_and_swaps.log_odds(now, sure)), MAX_SWAP_PROBABILITY)
-    probability = np.maximum(found.doubt.probability, exchanged)
-    return replace(found, doubt=replace(found.doubt, probability=probability))
+    probability = np.maximum(found.outliers.probability, exchanged)
+    return replace(found, outliers=replace(found.outliers, probability=probability))
 
 
 def _no_outliers(nobody: OutlierDecision) -> OutlierDecision:
     """The judgement where no set of doubts is likely: none of them is likelier than not."""
-    most = np.minimum(nobody.doubt.probability, 0.5)
-    return replace(nobody, doubt=replace(nobody.doubt, probability=most))
+    most = np.minimum(nobody.outliers.probability, 0.5)
+    return replace(nobody, outliers=replace(nobody.outliers, probability=most))

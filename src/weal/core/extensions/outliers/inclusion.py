@@ -43,7 +43,7 @@ class InclusionState:
             A[m][kept], log_det[m] = _inverse(each[kept])
         return cls(C, lam, y, log_prior, A, log_det, wrong)
 
-    def turned(self, i: int) -> "InclusionState":
+    def toggle(self, i: int) -> "InclusionState":
         """The same with label i doubted, or believed again.
 
         By a step of rank one, or anew where noise is so small that rounding would add up.
@@ -68,7 +68,7 @@ class InclusionState:
         least = 1.0 / np.einsum("mtt->mt", self.C)
         return np.asarray(np.clip(np.einsum("mtt->mt", self.A), least, 1.0 / self.lam))
 
-    def weighed(self) -> tuple[Array, ConjugateMagnitude, Array]:
+    def weigh(self) -> tuple[Array, ConjugateMagnitude, Array]:
         """Log posterior of each expert (m,), not normalised; its magnitude; and A y (m, t)."""
         n = int((~self.wrong).sum())
         Ay = self.A @ self.y
@@ -79,11 +79,11 @@ class InclusionState:
 
     def log_z(self) -> float:
         """Log evidence of the labels believed."""
-        return float(logsumexp(self.weighed()[0]))
+        return float(logsumexp(self.weigh()[0]))
 
     def others(self) -> "MixturePrediction":
         """What experts expect of each label from the others that are believed."""
-        log_z, scale, Ay = self.weighed()
+        log_z, scale, Ay = self.weigh()
         A_ii, on = self.diagonal(), ~self.wrong
         e, s = Ay / A_ii, 1.0 / A_ii
         less = scale.without(e, s)
@@ -131,47 +131,47 @@ class MixturePrediction:
 
 
 # Log density of labels that are wrong, times the odds of being so (t,), where experts stand so.
-Slabs = Callable[[InclusionState], Array]
+LogOutlierPrior = Callable[[InclusionState], Array]
 
 
 def include_all(
-    players: Sequence[tuple[Kernel, float, float]], log_prior: Array, X: Array, y: Array,
-    extra: Array, wrong: Mask,
+    models: Sequence[tuple[Kernel, float, float]], log_prior: Array, X: Array, y: Array,
+    noise_var: Array, wrong: Mask,
 ) -> InclusionState:  # fmt: skip
     """The stand of experts (kernel, noise ratio, unit of extra) on labels y (t,) at X (t, d)."""
-    C, lam = np.empty((len(players), len(y), len(y))), np.empty((len(players), len(y)))
+    C, lam = np.empty((len(models), len(y), len(y))), np.empty((len(models), len(y)))
     known: dict[Kernel, Array] = {}
-    for m, (kernel, ratio, unit) in enumerate(players):
+    for m, (kernel, ratio, unit) in enumerate(models):
         if kernel not in known:
             known = {kernel: correlation(kernel, X, X)}
-        lam[m] = np.maximum(ratio + extra / unit, LEAST_RATIO)
+        lam[m] = np.maximum(ratio + noise_var / unit, LEAST_RATIO)
         C[m] = known[kernel] + np.diag(lam[m])
     return InclusionState.of(C, lam, y, log_prior, wrong)
 
 
-def search(start: InclusionState, slab: Slabs, sure: Array, X: Array) -> InclusionState:
+def search(start: InclusionState, prior: LogOutlierPrior, sure: Array, X: Array) -> InclusionState:
     """The stand after doubting and believing, one at a time, while the odds say so.
 
     Labels of one point that are doubted are believed together, where they speak for one another.
     """
     now, most = start, int(MAX_OUTLIER_SHARE * len(start.y))
     for _ in range(4 * most + 4):
-        odds = slab(now) - now.log_density()
+        odds = prior(now) - now.log_density()
         gain = np.where(now.wrong, -odds, np.where(sure > 0, -np.inf, odds))
         if now.wrong.sum() >= most:
             gain[~now.wrong] = -np.inf
         best = int(np.argmax(gain))
         if gain[best] > 0.0:
-            now = now.turned(best)
+            now = now.toggle(best)
             continue
-        together = _replicates(now, slab(now), X)
+        together = _replicates(now, prior(now), X)
         if together is None:
             break
         now = together
     return now
 
 
-def _replicates(now: InclusionState, slab: Array, X: Array) -> InclusionState | None:
+def _replicates(now: InclusionState, prior: Array, X: Array) -> InclusionState | None:
     """The stand with doubted labels of one point believed, where that is likelier, or None."""
     off, before = np.flatnonzero(now.wrong), now.log_z()
     for i in off.tolist():
@@ -180,7 +180,7 @@ def _replicates(now: InclusionState, slab: Array, X: Array) -> InclusionState | 
             continue
         after = now
         for j in same:
-            after = after.turned(j)
-        if after.log_z() - before > slab[same].sum():
+            after = after.toggle(j)
+        if after.log_z() - before > prior[same].sum():
             return after
     return None

@@ -20,19 +20,20 @@ from weal.core.paper.kernels import correlation
 
 def new_label_log_odds(
     found: OutlierDecision, rows: tuple[Array, Array, Array], every: tuple[Array, Array, Array],
-    which: Mask, zero: float = np.nan,
+    which: Mask, label_zero: float = np.nan,
 ) -> Array:  # fmt: skip
     """Log odds (N,) of labels that were not looked at, by the experts and labels that were.
 
     `rows` and `every` are inputs, labels and noise variances: of those judged, and of all;
     `zero` is that of `judge`.
     """
-    (X, y, extra), (others, labels, noise) = rows, (part[which] for part in every)
-    root, lineup = float(np.sqrt(found.variance)), found.lineup
-    kept = ~found.doubt.wrong
-    case = LabelSet(X[kept], y[kept], extra[kept], np.zeros(int(kept.sum())), found.doubt.slab)
-    now = case.stand(lineup, found.variance, np.zeros(int(kept.sum()), dtype=np.bool_))
-    log_z, scale, Ay = now.weighed()
+    (X, y, noise_var), (others, labels, noise) = rows, (part[which] for part in every)
+    root, lineup = float(np.sqrt(found.variance)), found.selection
+    kept = ~found.outliers.wrong
+    none, prior = np.zeros(int(kept.sum())), found.outliers.prior
+    case = LabelSet(X[kept], y[kept], noise_var[kept], none, prior)
+    now = case.include(lineup, found.variance, np.zeros(int(kept.sum()), dtype=np.bool_))
+    log_z, scale, Ay = now.weigh()
     e, s = np.empty((2, len(log_z), len(labels)))
     for m, kernel in enumerate(lineup.kernels):
         k = correlation(kernel, case.X, others)  # (t, N)
@@ -42,31 +43,30 @@ def new_label_log_odds(
     log_w = np.broadcast_to(normalise(log_z)[:, None], e.shape)
     expected = MixturePrediction(log_w, scale, e, np.maximum(s, LEAST_RATIO))
     log_p = expected.log_density(np.zeros(len(labels))) - np.log(root)
-    slab = found.doubt.slab
-    known = zero / root if slab.s > 0.0 else np.nan
+    known = label_zero / root if prior.s > 0.0 else np.nan
     slipped = slips_and_swaps.log_prior(expected, labels / root, known) - np.log(root)
-    wrong = np.logaddexp(slab.log_prior(labels), slipped)
-    return np.asarray(wrong - slab.charge(labels) - log_p)
+    wrong = np.logaddexp(prior.log_prior(labels), slipped)
+    return np.asarray(wrong - prior.penalty(labels) - log_p)
 
 
 def condition_on(
-    doubt: OutlierReport, rows: Array, odds: Array, elsewhere: Mask, sure: Array
+    outliers: OutlierReport, rows: Array, odds: Array, elsewhere: Mask, sure: Array
 ) -> OutlierReport:
     """The doubt of all labels, from that of some and the odds of those elsewhere."""
     probability = np.zeros(len(elsewhere))
-    probability[rows], probability[elsewhere] = doubt.probability, expit(odds)
+    probability[rows], probability[elsewhere] = outliers.probability, expit(odds)
     wrong = np.zeros(len(elsewhere), dtype=np.bool_)
-    wrong[rows], wrong[elsewhere] = doubt.wrong, odds > 0.0
+    wrong[rows], wrong[elsewhere] = outliers.wrong, odds > 0.0
     free = sure == 0.0
-    return replace(doubt, probability=probability * free, wrong=wrong & free)
+    return replace(outliers, probability=probability * free, wrong=wrong & free)
 
 
 def log_odds_threshold(
-    ens: Ensemble, slab: OutlierPrior, mu: Array, v: Array, z: Array, extra: Array
+    ens: Ensemble, prior: OutlierPrior, mu: Array, v: Array, z: Array, noise_var: Array
 ) -> tuple[Array, Array]:
     """Log odds (N,) of labels z (N,) being wrong where f is believed to be mu, v (M, N), v in units
     of the magnitude; and how far they are from the mean of the mixture.
     """
-    e, s = innovation(z, mu, v, np.maximum(ens.ratios(extra), LEAST_RATIO))
+    e, s = innovation(z, mu, v, np.maximum(ens.ratios(noise_var), LEAST_RATIO))
     log_p = logsumexp(ens.log_w[:, None] + ens.scale.log_density(e, s), axis=0)
-    return slab.log_prior(z) - slab.charge(z) - log_p, z - ens.w @ mu
+    return prior.log_prior(z) - prior.penalty(z) - log_p, z - ens.w @ mu

@@ -43,13 +43,13 @@ class OutlierPrior:
         z = (y - self.median) / widths
         return np.asarray((-np.log(np.pi * widths) - np.log1p(z * z)).min(axis=0) + odds)
 
-    def charge(self, y: Array) -> Array:  # (N,) -> (N,)
+    def penalty(self, y: Array) -> Array:  # (N,) -> (N,)
         """What doubting each of the labels costs."""
         span = self.high - self.low
         far = (y > self.high + span) | (y < self.low - span)
         return np.where(far, FAR_OUTLIER_PENALTY_NATS, OUTLIER_PENALTY_NATS)
 
-    def scaled(self, unit: float) -> "OutlierPrior":
+    def rescale(self, unit: float) -> "OutlierPrior":
         """The same in other units."""
         return OutlierPrior(*(part / unit for part in (self.median, self.s, self.low, self.high)))
 
@@ -65,13 +65,13 @@ class OutlierReport:
 
     probability: Array  # (n,)  of being wrong
     wrong: Mask  # (n,)  those that are taken to be
-    slab: OutlierPrior = OutlierPrior(0.0, 0.0, 0.0, 0.0)
+    prior: OutlierPrior = OutlierPrior(0.0, 0.0, 0.0, 0.0)
 
     def __len__(self) -> int:
         return len(self.wrong)
 
 
-NO_DOUBT = OutlierReport(np.zeros(0), np.zeros(0, dtype=np.bool_))
+NO_OUTLIERS = OutlierReport(np.zeros(0), np.zeros(0, dtype=np.bool_))
 
 
 def spread(y: Array) -> tuple[float, float]:

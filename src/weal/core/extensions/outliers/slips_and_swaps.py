@@ -45,15 +45,15 @@ from weal.core.extensions.outliers.inclusion import InclusionState, MixturePredi
 LOG_10, LOG_SLIPPED = float(np.log(10.0)), float(logit(PRIOR_SLIPPED))
 
 
-def log_prior(expected: MixturePrediction, y: Array, zero: float) -> Array:  # (N,)
+def log_prior(expected: MixturePrediction, y: Array, label_zero: float) -> Array:  # (N,)
     """Log density of labels y (N,) whose decimal points slipped, by what others expect, times the
     odds of having done so.
 
     `zero` is where the zero of the labels is; nan: nobody knows, and none has slipped.
     """
-    if not np.isfinite(zero):
+    if not np.isfinite(label_zero):
         return np.full(len(y), -np.inf)
-    size, found = y - zero, []
+    size, found = y - label_zero, []
     nothing = expected.log_density(-size) + MIN_NATS_AGAINST_ZERO
     for k in DECIMAL_SLIP_POWERS:
         log_p = expected.log_density(size * (10.0**-k - 1.0))
@@ -66,7 +66,7 @@ def log_prior(expected: MixturePrediction, y: Array, zero: float) -> Array:  # (
 Pairs = NDArray[np.intp]  # (P, 2)
 
 
-def gains(now: InclusionState, slab: Array, pairs: Pairs) -> Array:  # (P,)
+def gains(now: InclusionState, prior: Array, pairs: Pairs) -> Array:  # (P,)
     """Nats by which labels are likelier with each of the pairs exchanged than as they stand.
 
     `prior` (t,) is what a label counts as while it is doubted.
@@ -76,16 +76,16 @@ def gains(now: InclusionState, slab: Array, pairs: Pairs) -> Array:  # (P,)
     for doubted in dict.fromkeys(off):
         believed = now
         for i in doubted:
-            believed = believed.turned(i)
+            believed = believed.toggle(i)
         mine = np.array([one == doubted for one in off])
-        more = believed.log_z() - whole - float(slab[list(doubted)].sum()) if doubted else 0.0
+        more = believed.log_z() - whole - float(prior[list(doubted)].sum()) if doubted else 0.0
         found[mine] = log_odds_of_trusted_pairs(believed, pairs[mine]) + more
     return found
 
 
 def log_odds_of_trusted_pairs(now: InclusionState, pairs: Pairs) -> Array:  # (P,)
     """The same for pairs that are believed."""
-    log_z, scale, Ay = now.weighed()
+    log_z, scale, Ay = now.weigh()
     i, j = pairs.T
     d = now.y[j] - now.y[i]
     A_ii = np.einsum("mtt->mt", now.A)
