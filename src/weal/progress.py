@@ -1,13 +1,11 @@
-"""The callback type of progress, which is that of the whole package (`weal.progress`).
+"""Progress of long work: the callback type, and a progress bar without a thread.
 
-Progress of long work: the type of its callback, and a bar that needs no thread.
+Long functions accept a callback `progress(what, done, total)` and call it now and then from the
+thread that does the work. The library draws nothing by itself.
 
-Functions that take long accept a callback `progress(what, done, total)` and call it now and then
-from the thread that does the work. What is drawn is up to the caller; the library draws nothing.
-
-`progress_bar` is the bar that our commands and `ActiveLearner.run` draw. rich would redraw a bar
-from a thread of its own; such a thread may be writing while Python shuts down, which ends the
-process with SIGABRT. Here the calls redraw it, at most `REDRAWS_PER_SECOND` times a second.
+`progress_bar` is the bar of the commands and of `ActiveLearner.run`. rich redraws a bar from its
+own thread, which may be writing while Python shuts down and so end the process with SIGABRT. Here
+the calls redraw it, at most REDRAWS_PER_SECOND times a second.
 """
 
 import sys

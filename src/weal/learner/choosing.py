@@ -1,31 +1,25 @@
-"""Which candidate next: a pure function of the state and of what it believes.
+"""The next query: a pure function of the state and its posterior.
 
 One acquisition function chooses by itself. Several choose together by Algorithm 2 of the paper
-(`core.paper.adaptive_acquisition`): before the first choice after a new label each says what it
-would ask, pays the loss of its pseudo label, and the weights omega follow; then the weighted sum of
-their scores chooses. The weights depend on the labels alone, not on who is out.
+(`core.paper.adaptive_acquisition`): before the first choice after a new label, each function names
+its best candidate and pays the loss of that candidate's pseudo label; the weights omega follow, and
+the weighted sum of scores chooses. The weights depend on the labels, not on pending candidates.
 
-A batch is chosen one point after the other. Each candidate that was asked and not yet answered is
-given the mean that the labels let expect of it, weights kept: variances fall around it and the
-experts agree there, so that no score sends the next point to its neighbour. The order in which
-they were asked does not matter.
+A batch is chosen one candidate after the other, as if every pending candidate had been labelled
+with its predicted mean (kriging believer), with fixed expert weights: variances fall around it, so
+no score picks its neighbour next. The order of pending candidates does not matter.
 
-Before there is a model, each next point is far from all that were told and asked
-(`core.tie_breaking`).
+Before there is a model, each query is far from all labelled and pending candidates
+(`core.distances`).
 
-Several candidates for one batch: one after the other, and of a pool in shards from one pass.
+For a pool in shards, only the first candidate of a batch is the best of a whole pass. The others
+are chosen in memory from a shortlist of that pass:
 
-A batch is chosen in turn (`choosing`): whoever was asked is given the label that is expected of
-it, and the next is chosen by what would be believed then. Over shards a pass for each would take
-too long. The first of a batch is the best of all; the others are chosen from a shortlist of that
-pass, in memory:
-
-    the best SHORTLIST of every acquisition function, and of their weighted sum
+    the best candidates by every acquisition function and by their weighted sum
     BATCH_SHORTLIST candidates of the sample (`learner.candidates`): they give the score ranges
 
-Of a pool in memory that is too large for its labels, a sample is compared (`candidate_sample`).
-So the shortlist follows from the state in which the batch was opened, whether its candidates were
-asked for at once or in turn.
+The shortlist follows from the state in which the batch was opened, whether its candidates are asked
+for at once or in turn.
 """
 
 from collections.abc import Callable, Sequence

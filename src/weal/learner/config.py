@@ -1,9 +1,7 @@
-"""The settings of a learner, checked once, when they are given.
+"""The settings of a learner, checked when they are given, and acquisition functions by name.
 
-The acquisition functions that a user means: a name, a function, or several of both.
-
-"auto", the default, is one function, DEFAULT. It was six, weighed by Algorithm 2, in weal 0.1 and
-in early files of 0.2: what was kept with their weights goes on with the one (`EARLIER_AUTO`).
+"auto", the default, is the function DEFAULT_ACQUISITION. Weal 0.1 and early files of 0.2 combined
+six functions by Algorithm 2 (`EARLIER_AUTO`); a learner from such a file continues with the one.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
-"""What can happen to a learner. `transitions` says what follows; nothing else changes a state.
+"""The events of a learner. `transitions.apply` is the only function that changes a state.
 
-Ids are the candidates' own, checked before an event is made; numbers are in the user's units.
+Ids are checked before an event is made; numbers are in the user's units.
 """
 
 from collections.abc import Hashable, Mapping

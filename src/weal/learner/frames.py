@@ -1,13 +1,11 @@
-"""A learner as tables: labels, predictions, candidates and history, as pandas frames.
+"""A learner as tables and text: labels, predictions, candidates and history as pandas frames.
 
-labels        id, label, noise                             one row a label, in order
-predictions   id, mean, sd, low, high, labelled, label     one row a candidate in the pool
-candidates    the pool as it came: an array with columns "input 0", ...; ids are the index
-history       what was asked, why, and what came back (`history`)
+labels        id, label, noise                             one row for each label, in order
+predictions   id, mean, sd, low, high, labelled, label     one row for each candidate
+candidates    the pool as given; an array has columns "input 0", ... and ids as its index
+history       queries, reasons and labels (`history`)
 
-What a learner is, in a line and as HTML; nothing is computed for it.
-
-Where a prediction is wanted: at candidates, by their ids, or at rows like those of the pool.
+`predict` takes candidates by id, or rows like those of the pool:
 
 "P-1"                    an id: one number comes back
 ["P-1", "P-2"]           ids, in anything of one dimension

@@ -1,20 +1,20 @@
-"""What was asked, why, and what came back: plain rows, one for each query or label.
+"""The history of a learner: one plain row for each query or label.
 
 `learner.history.to_frame()` makes a table of it, with a column for each score, share and weight.
 A row has:
 
-    step                  labels told before
+    step                  number of labels before it
     id                    of the candidate; None for a point outside the pool
-    why                   the acquisition functions that chose it, "start", "told" when not asked,
-                          or "elsewhere" when another learner did
+    why                   the acquisition functions that chose it, "start", "told" for a label
+                          without a query, or "elsewhere" for a query of another learner
     score, scores         of the choice, and of each acquisition function
     shares                of each acquisition function in the score of the choice
-    mean, std             what the model expected of f there when it was asked
+    mean, std             of f there, as predicted at the query
     label                 None until it is told
-    expert_weights        of the model that was asked; None: there was none
+    expert_weights        of the model at the query; None: there was no model
     acquisition_weights   at the choice
 
-Rows are values: a label gives its row anew.
+Rows are values: a label replaces its row.
 """
 
 from collections.abc import Hashable, Mapping

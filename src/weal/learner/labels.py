@@ -1,4 +1,4 @@
-"""Labels as they were told: the truth that everything else is folded from."""
+"""Labels in the order they were told, and checks of new labels."""
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence

@@ -1,12 +1,12 @@
-"""More candidates near those that are wanted most, so that a pool serves a continuous domain.
+"""New candidates near the best ones, so that a pool covers a continuous domain (`refine`).
 
-Those that the learner would ask next, PARENTS of them as one batch, get neighbours. An input of
-numbers moves in its ranks among the candidates: so it stays within their range, moves on a log
-scale where they lie on one, and where it has few values (whole numbers, steps) it keeps to them.
-Text, categories, dates, truth values and gaps are kept. The step is about that of a grid with as
-many points as there are candidates: U^(-1/k) of the ranks for k inputs that move, times REACH.
+The N_PARENTS candidates that the learner would ask next, as one batch, get neighbours. A numeric
+input moves in its ranks among the candidates: it stays within their range, moves on a log scale
+where they lie on one, and keeps to its values where it has few of them (integers, steps). Text,
+categories, dates, booleans and missing values are copied. The step is MAX_GRID_STEPS times that of
+a grid with as many points as there are candidates: U^(-1/k) of the ranks for k moving inputs.
 
-Everything random comes from the seed and the number of candidates.
+All random numbers come from the seed and the number of candidates.
 """
 
 from collections.abc import Callable, Hashable

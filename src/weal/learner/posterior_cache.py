@@ -1,20 +1,18 @@
-"""What follows from a state and is kept for speed: the model, and what it believes of the pool.
+"""The posterior cache: the model of a state, and its posterior on the candidates.
 
-`PosteriorCache` answers for any state. What it has kept for a state serves the ones after it: the
-labels that came since are followed one by one, at the cost of one column over the pool each. The
-answer is a function of the state alone, to the last bit, for it always comes about in the same way
-(while fewer than TOGETHER_FROM candidates are out; from then on to rounding):
+`PosteriorCache` answers for any state. An entry serves later states: each new label updates it at
+the cost of one covariance column over the pool. The answer is a function of the state alone, to the
+last bit (to rounding from MIN_PENDING_FOR_JOINT_UPDATE pending candidates on), because it is always
+computed in the same way:
 
-    experts    settled by the labels `selection.labels`, where it is not entry what they were
-    model      these experts, the first `selection.n_joint` labels folded in together
-    pool       what that model believes of the candidates
-    then       model and pool moved by each of the other labels, one after the other
+    experts    selected by `selection.labels`, unless the state has them
+    model      these experts, conditioned on the first `selection.n_joint` labels jointly
+    pool       the posterior of that model on the candidates
+    then       model and pool updated by each later label in turn
 
-What is kept is moved in place, and is out of reach while that happens: an interruption leaves
-nothing behind, and the next question starts from the state. Two things may be saved, to spare time
-when a state is opened again: the experts (`settled`) and the belief on the pool (`snapshot`).
-
-A model and what follows it after some labels, and the same after one label more (`beliefs`).
+The cache entry is detached while it is updated in place, so an interrupt discards it, and the next
+question starts from the state. Two parts can be saved to open a state faster: the experts
+(`selected_experts`) and the posterior of the pool (`snapshot`).
 """
 
 from collections.abc import Callable, Mapping, Sequence

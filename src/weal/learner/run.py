@@ -1,11 +1,11 @@
-"""A loop for oracles that can be called: ask, measure, tell, until there is a reason to stop.
+"""A loop for callable oracles: ask, measure, tell, until a stop rule applies.
 
-Every label is told as soon as it is there. An oracle that raises, or Ctrl-C, loses none of them:
-the point in question stays asked, and is the first of the next run. With `on_failure="skip"` a
-point whose oracle raises, or gives no finite number, is skipped, and the run goes on.
+Every label is told at once. An oracle that raises, or Ctrl-C, loses no label: the candidate in
+question stays asked and comes first in the next run. With `on_failure="skip"` a candidate whose
+oracle raises, or returns no finite number, is skipped, and the run continues.
 
-With `batch` the oracle gets a list, and returns as many labels, or yields them one after the other:
-each is then told at once. Of a batch that breaks off, what was not measured may be asked again.
+With `batch` the oracle gets a list and returns as many labels, or yields them one by one; each is
+then told at once. Candidates of a broken batch that were not measured may be asked again.
 """
 
 import sys

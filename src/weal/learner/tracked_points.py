@@ -1,12 +1,10 @@
-"""Which points `mvr` wants to be sure of: some of the pool, or of the reference that was given.
+"""Points that a learner follows besides its candidates: targets of `mvr`, and validation labels.
 
-Of the pool it is the TARGETS candidates with the least hash of (seed, id), labelled or not, so that
-the order of the pool decides nothing, and a candidate that comes or goes changes one target at the
-most. What was added to the pool counts like the rest. Of a reference of the user's own it is as
-many by the hash of their number.
+The targets are the N_TARGET_POINTS present candidates with the least hash of (seed, id), labelled
+or not: the order of the pool does not matter, and a candidate that comes or goes changes one target
+at the most. Of a user's reference they are as many of its points, by the hash of their number.
 
-Labels that pseudo labels are judged by, and what is believed of them
-(`core.paper.adaptive_acquisition`).
+Validation labels judge pseudo labels (`core.paper.adaptive_acquisition`).
 """
 
 from dataclasses import dataclass

@@ -1,17 +1,16 @@
-"""`apply(state, event) -> state`: everything that changes a learner, as one pure function.
+"""`apply(state, event) -> state`: every change of a learner, as one pure function.
 
-An event that cannot be taken (a label or candidate too far away for the model) raises ValueError,
-and the state before it stands.
+An event that cannot be applied (a label or candidate too far away for the model) raises ValueError
+and leaves the state unchanged.
 
-When labels come, three things are decided here and nowhere else: whether there are enough for a
-model (`n_start`), by which labels the experts are settled, and how many of the labels are folded in
-together with that (`weal.model.training` has the numbers of labels at which it is due):
+New labels decide here, and nowhere else, whether there are enough for a model (`n_start`), which
+labels select the experts, and how many labels are conditioned on jointly (`weal.model.training` has
+the numbers of labels at which a selection is due):
 
-    the first model           all labels so far settle scaling and experts
-    a label was dropped       experts that follow the labels are settled by those that are left
-    or confirmed              (or by all, one of which nobody may doubt any longer)
-    labels came on top        the same, when so many have come that it is due
-    many came on top at once  the experts stay, and all labels are folded in together
+    the first model                all labels so far give scaling and experts
+    a label dropped or confirmed   experts that adapt to labels are selected again
+    labels added                   the same, when a selection is due
+    many labels added at once      the experts stay, and all labels are conditioned on jointly
 """
 
 from collections.abc import Callable

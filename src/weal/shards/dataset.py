@@ -1,18 +1,17 @@
-"""A pool in shards: which files, what is in them, which columns are inputs. Opened, not read.
+"""A pool in shards: its files, columns and shards. It is opened, not read.
 
     weal.open_pool("candidates/*.parquet", id_column="smiles_id")
-    weal.open_pool("candidates/")                    a folder, and the folders in it
-    weal.open_pool("candidates.csv")                 made into Parquet once, beside it
+    weal.open_pool("candidates/")                    a folder and its subfolders
+    weal.open_pool("candidates.csv")                 converted to Parquet once, beside it
     weal.open_pool(X), weal.open_pool(frame)         in memory, in blocks
 
 Shards are whole files, or row groups of large ones, in the order of their paths. All files must
-have the columns that are used, with types that agree.
+have the used columns, with types that agree.
 
-The description of a pool in files as JSON: names, sizes and hashes of the files, not their rows.
-
-What a learner's file and a store keep of a pool. Who opens it again looks at the files first: one
-that changed, or is gone, is named (`files.File.check`), and so is one whose row groups are not
-those that were hashed, as soon as they are read (`row_groups`).
+A learner's file and a store keep the description of a pool as JSON: names, sizes and hashes of its
+files, not their rows. Opening it again checks the files: a changed or missing one is named
+(`ParquetFile.check`), and so is a row group with another hash, as soon as it is read
+(`row_groups`).
 """
 
 import os

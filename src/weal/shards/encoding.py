@@ -1,10 +1,10 @@
-"""From columns of a shard to inputs: as they are, or through the plan of a table.
+"""Columns of a shard encoded as inputs: numbers as they are, or by the plan of a table.
 
-    Numbers    every column holds numbers (or truth values) without a gap: they are the inputs
-    Planned    anything else, by a plan (`weal.tables.plan`) that was made on a sample of the pool
+    NumericEncoder    every column holds numbers or booleans without missing values
+    PlanEncoder       any other columns, by a plan (`weal.tables.plan`) made on a sample of the pool
 
-A plan is made once and applied shard by shard. What the sample had not shown (a category that
-comes up later is none of the known ones, a gap is filled with the median) is counted.
+A plan is made once and applied shard by shard. Values that the sample did not have are counted: an
+unknown category is encoded as none of the known ones, a missing number as the median.
 """
 
 from collections import Counter

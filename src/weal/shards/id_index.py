@@ -1,9 +1,9 @@
-"""Where an id is, without reading the pool: hashes of all ids, sorted, and the positions they have.
+"""The id index: sorted hashes of all ids, and their positions.
 
-The index is made in one pass over the column of ids, and finds what repeats: equal ids have equal
-hashes, and the few equal hashes are compared by the ids themselves. In the same pass the row groups
-are hashed (`row_groups`). 16 bytes a candidate; kept as files where a folder is given, under the
-digest of the pool, with checksums: an index that is damaged is made anew, and a warning says so.
+The index finds an id without reading the pool. It is made in one pass over the id column, which
+also finds duplicates: equal hashes are compared by the ids themselves. The same pass hashes the row
+groups (`row_groups`). It takes 16 bytes a candidate. Given a folder, it is kept there under the
+digest of the pool, with checksums: a damaged index is made again, with a warning.
 """
 
 import json

@@ -1,29 +1,22 @@
-"""A Parquet file as part of a pool: what it is known by, and how one sees that it changed.
+"""A Parquet file of a pool: its identity, how a change is detected, and conversion from CSV.
 
-    identity   path, size and a hash of the footer: the schema, and sizes and statistics of every
-               row group. Read in a few kilobytes, when the pool is opened and before every pass
-    stamp      inode and times of the file when the pool was opened: they stand for the content
-               until it is hashed
-    sums       a hash of each column in each row group, of the columns that are used: taken in the
-               first pass over the pool, and compared whenever a row group is read (`row_groups`)
+    identity   path, size and a hash of the footer (schema, sizes and statistics of row groups),
+               read when the pool is opened and before every pass
+    stamp      inode and times of the file when the pool was opened, until its content is hashed
+    sums       a hash of each used column in each row group, taken in the first pass over the pool
+               and compared whenever a row group is read (`row_groups`)
 
-A file that is written anew with other numbers may have the same footer (where its writer keeps no
-statistics and compresses nothing), and never has the same sums.
+A file written again with other numbers may have the same footer (without statistics and
+compression), and never has the same sums.
 
-The files of a pool: those that a pattern, a folder, a path or a list of these means.
+A pool is a pattern, a folder, a path or a list of these; files come in the order of their paths. A
+path that is no file (a broken link, a named pipe, an empty folder named like a shard) is an error.
 
-Files are taken in the order of their paths. A CSV file stands for the Parquet files that it is
-converted to. What is no file (a link that leads nowhere, a named pipe, an empty folder that is
-called like a shard) is named in one line, and nothing waits for it.
-
-A CSV file as Parquet, once: a folder beside it, `NAME.csv.parquet`, with a note of its source.
-
-Cells are read as `weal.tables` reads any CSV (encoding, separator, numbers, what is missing), a
-part of the file at a time. The file is read twice: what a column holds shows in its last record at
-the latest. The note (`converted.json`) keeps size and time of the CSV: as long as they are the
-same, and the parts are what the mark of the folder says (`weal.files`), the folder is used as it
-is. Otherwise it is made anew beside its place and moved there. A folder, file or link of that name
-that weal did not make is left as it is (ForeignFile).
+A CSV file is converted once, into a folder `NAME.csv.parquet` beside it. `weal.tables` reads its
+cells, a part of the file at a time, in two passes: the last record may decide the type of a column.
+`converted.json` notes size and time of the CSV: while they are the same, and the parts match the
+mark of the folder (`weal.files`), the folder is used; otherwise it is made again and replaced. A
+folder, file or link of that name that weal did not make is left alone (ForeignFile).
 """
 
 import glob

@@ -1,10 +1,10 @@
-"""Row groups of a Parquet file, read into memory and hashed before anything decodes them.
+"""Row groups of a Parquet file, read into memory and hashed before they are decoded.
 
 A column of a row group is one run of bytes (a column chunk) whose place the footer gives. `Reader`
-is a file for pyarrow that has the footer and the chunks in memory: each chunk was compared with
-the hash that was taken of it in the first pass over the pool (`files.File.sums`). So the numbers
-that come out are those of the file as it was, or ChangedShard is raised. Bytes that are compared
-and bytes that are decoded are the same: a file that is written meanwhile cannot slip in between.
+is a file for pyarrow with the footer and the chunks in memory: each chunk was compared with the
+hash that the first pass over the pool took (`ParquetFile.sums`). So the decoded numbers are those
+of the original file, or ChangedShard is raised. The compared bytes are the decoded bytes: a file
+that is written meanwhile cannot slip in between.
 """
 
 import hashlib

@@ -1,9 +1,9 @@
-"""A shard: some rows of a pool that are read together, from a file or out of memory.
+"""A shard: rows of a pool that are read together, from a file or from memory.
 
 Rows of a pool are numbered through its shards, in their order: a shard has the positions from
-`start` on. It is read in blocks, so that a file of any size takes little memory; and again for a
-few of its rows. A shard is a small value that travels to whoever does the work, and carries the
-identity and the sums of its file: every row group that is read is compared with them first.
+`start` on. It is read in blocks, so that a file of any size takes little memory. A shard is a small
+value that is sent to workers with the identity and the sums of its file: every row group is
+compared with them when it is read.
 """
 
 from collections.abc import Hashable, Iterator, Sequence

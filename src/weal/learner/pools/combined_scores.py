@@ -1,10 +1,8 @@
-"""The scores of a pass over shards, as `learner.pool.Scores` wants them.
+"""The scores of a pass over shards, and the best candidate by a weighted sum of several functions.
 
-Several functions weighed over shards: who is best by a sum of their scores.
-
-That follows from the ranges of all scores, which a pass has only at its end. The scores were kept
-in float32 (`kept`), and `CombinedScoring` looks at them once more: it leaves whoever could be best,
-given what float32 rounds away. These few are scored again in float64 (`ExactRescoring`).
+The weights of a sum need the range of every score, which a pass has only at its end. The pass keeps
+its scores in float32 (`score_cache`), and `CombinedScoring` reads them again: it keeps every
+candidate that could be best within float32 rounding. `ExactRescoring` scores these in float64.
 """
 
 from collections.abc import Mapping

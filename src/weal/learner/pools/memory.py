@@ -1,21 +1,18 @@
-"""A pool in memory: means and variances of the experts that matter, moved by one column a label.
+"""A pool in memory: means and variances of the kept experts, updated by one column for each label.
 
-Means and variances (M, U) are kept in float64 for the experts that matter: those left out change no
-score by more than `core.extensions.expert_pruning` says. One that no longer matters is dropped, and
-computed anew should it come back. A label costs one column c for each expert held: U F
+Means and variances (M, U) are float64, for the experts that matter: the others change no score by
+more than `core.extensions.expert_pruning` says. An expert that no longer matters is dropped, and
+computed again should it come back. A label costs one covariance column c for each kept expert: U F
 multiplications for features, U t for exact experts.
 
-The pool in the form of the experts (features, or correlations of exact ones) is kept when it fits
-`memory` bytes, and recomputed in blocks otherwise. From LARGE candidates on features are float32:
-the columns are then right to 3e-7, and means and variances, being sums of few such columns in
-float64, to about as much (means: times the largest e / sqrt(s) met). With a reference they stay
-float64: relevances fall as the square of the variances, soon far below what float32 leaves, and at
-a noise ratio of 1e-3 `ivr` would choose by rounding.
+Candidates in the form of the experts (features, or correlations of exact ones) are kept where they
+fit `memory` bytes, and recomputed in blocks otherwise. From MIN_FLOAT32_CANDIDATES on, features are
+float32: columns are right to 3e-7, and so are means and variances, which are float64 sums of few
+columns (means: times the largest e / sqrt(s)). With a reference they stay float64: relevances fall
+as the square of the variances, and at a noise ratio of 1e-3 `ivr` would choose by rounding.
 
-A small pool is one group of experts, so that one product serves all; a large one is a group for
-each expert, walked in blocks that stay in the processor's cache.
-
-Experts of a pool in memory that are moved together, and the candidates in their form.
+A small pool is one group of experts, so that one product serves all; a large one has a group for
+each expert, updated in blocks that stay in the processor's cache.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,9 +1,9 @@
-"""What a model expects of every candidate of a pool in shards: shard by shard, as a folder.
+"""Predictions for every candidate of a pool in shards, written as a folder of Parquet files.
 
     predictions/part-00000.parquet    id, mean, sd, low, high; one file for each shard, in order
 
-Written beside its place and then moved there: there is a whole folder, or none. With `force` a
-folder of predictions that weal wrote is replaced, and no other (`weal.files`).
+The folder is written beside its place and then moved there, so it is complete or absent. `force`
+replaces a folder of predictions that weal wrote, and no other (`weal.files`).
 """
 
 import os

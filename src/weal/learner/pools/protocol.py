@@ -1,19 +1,15 @@
-"""The seam of pools: what a learner needs to know of its candidates, however many and wherever.
+"""The pool protocol: the posterior on all candidates, and their scores.
 
-A pool holds what the experts believe of every candidate, and is asked for little: to follow a
-label, to be scored in one pass, and for mean and variance of a few rows. A pass goes block by block
-and gives, for each score, its range and the best few (`core.tie_breaking`: `best_candidates` for a
-block, an associative `merge` for two answers), so that one array in memory, shards on disk and a
-cluster run the same code, and the answer does not depend on the blocks.
+A pool follows labels, scores all candidates in one pass, and predicts a few rows. A pass goes block
+by block and gives the range and the best few of each score (`core.tie_breaking`: `best_candidates`
+for a block, an associative `merge` for two results). So an array in memory, shards on disk and a
+cluster run the same code, and the blocks do not change the result.
 
-`memory` keeps a pool in memory, `weal.learner.pools` reads one from shards. A pool is a cache of
-what follows from a state (`weal.learner.posterior_cache`): it may move itself in place, for whoever
-has it can make it anew.
+`memory` keeps a pool in memory, `sharded` reads one from shards. A pool is a cache of a state
+(`learner.posterior_cache`), so it may be updated in place.
 
-Ensemble and pool together: as they are, or as they would be were some candidates answered.
-
-A batch is chosen by what would be believed if every candidate that is out had been given the label
-that is expected of it, the weights of the experts being what they are (`choosing`).
+A batch is chosen by `PendingPosterior`: the posterior as if every pending candidate had been
+labelled with its predicted mean (kriging believer), with fixed expert weights.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence

@@ -1,9 +1,8 @@
-"""Scores of the last pass, kept by whoever computed them: in memory, or on disk where many.
+"""Scores of the last pass, cached in the process that computed them: in memory, then on disk.
 
-A process keeps scores of one pass only, under the key of the state that they belong to (number of
-labels and hash): for another state there is nothing here, and what is missing is computed again.
-So a worker that died, or one that never saw a shard, costs time and changes nothing. A disk that
-cannot take them ends the pass, and what was kept on it is deleted at once.
+A process caches the scores of one pass, under the key of its state (number of labels and hash). A
+missing score is computed again, so a worker that died or never had a shard costs only time. A full
+disk ends the pass, and the cached files are deleted at once.
 """
 
 import atexit

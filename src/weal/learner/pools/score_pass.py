@@ -1,16 +1,13 @@
-"""The scores of a pass over a pool in memory, block by block.
+"""Scores of a pool in memory, block by block.
 
-Functions that look at one candidate at a time (`core.paper.acquisition.is_pointwise`) get blocks of
-SCORED candidates, whose temporary arrays stay small; others get the whole pool. Functions that look
-at targets (`mvr`) get the free candidates, of large pools a shortlist (`shortlist`); all others
-have the least score of these.
+Functions of one candidate at a time (`is_pointwise`) get blocks of SCORE_BLOCK_CANDIDATES, whose
+temporary arrays stay small; others get the whole pool. Functions with targets (`mvr`) score the
+free candidates, or a shortlist of a large pool; all others get the least score of the shortlist.
 
-Which candidates a score that costs much looks at: all of a small pool, some of a large one.
-
-Of more than SHORTLIST free candidates these are the half of SHORTLIST that the mixture is least
-sure of (gpm-var), and as many with the least hash of (seed, id), wherever they are. Variances
-within 1e-9 of one another are equal here, and the hash decides: rounding, the order of the pool and
-the blocks or shards that it is walked in decide nothing.
+Of more than SHORTLIST_CANDIDATES free candidates, the shortlist has the half with the largest
+mixture variance (gpm-var), and as many with the least hash of (seed, id). Variances within 1e-9 of
+one another count as equal, and the hash decides: rounding, the order of the pool, blocks and shards
+change nothing.
 """
 
 from collections.abc import Callable, Iterator, Mapping

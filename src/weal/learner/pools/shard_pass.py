@@ -1,22 +1,19 @@
-"""One pass over a pool in shards: what every function says of every candidate, in short.
+"""One scoring pass over shards, summarised.
 
-`ShardScoring` is all that scores follow from besides the rows: experts held, labels, scaling.
-Called with a shard it gives a `PassSummary`, a pure function of the two. Two summaries of different
-shards make one (`merge_summaries`), in any order and grouping:
+`ShardScoring` is everything that scores follow from besides the rows: kept experts, labels,
+scaling. Called with a shard it returns a `PassSummary`, a pure function of the two.
+`merge_summaries` makes one of two, in any order and grouping:
 
-    low, high   the least and the largest score of each function over the free candidates
-    best        of each function whoever may be taken (`core.tie_breaking.Best`)
-    top         of each function the SHORTLIST best, with their inputs: batches are chosen from them
-    largest_variances  candidates that functions with targets (`mvr`) score
+    low, high          the least and the largest score of each function over the free candidates
+    best               the candidates that tie for the best by each function (`core.tie_breaking`)
+    top                the BATCH_SHORTLIST best of each function, with their inputs
+    largest_variances  the candidates that functions with targets (`mvr`) score
 
-Scores are computed in float64. Where several functions are weighed, they are kept
-(`combined_scores`).
+Scores are float64. Where several functions are combined, they are cached (`score_cache`).
 
-Who a score that costs much looks at, of a pool in shards: as `learner.shortlist` says.
-
-Half of them are the candidates that the mixture is least sure of (gpm-var, rounded; of equal ones
-the least hash of (seed, id)): each shard gives its own, and two lists make one. The other half have
-the least hash of all, which the index knows.
+Half of the shortlist of functions with targets are the candidates with the largest mixture variance
+(gpm-var, rounded; of equal ones the least hash of (seed, id)): each shard gives its own, and two
+lists merge to one. The other half have the least hash of all, which the id index knows.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,8 @@
-"""A pool in shards behind the seam of `learner.pool`: it keeps experts, and reads rows when asked.
+"""A pool in shards: it keeps the experts, and scores rows when asked.
 
-Nothing is moved when a label comes: the next pass scores every candidate by the experts as they are
-then. What is kept between passes (the summary of the last ones, and the scores of the last one,
-`kept`) carries the key of the state that it belongs to.
+A label changes only the experts: the next pass scores every candidate with the experts of that
+time. Summaries of the last passes, and the scores of the last one (`score_cache`), are cached under
+the key of the state that they belong to.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
-"""Rows of a pool in shards as if they were an array: a few at a time, read when they are wanted.
+"""Rows and ids of a pool in shards by position, read when they are needed and cached.
 
-The rows met (asked, told, best of a pass) are few and come up again and again; they are kept.
+Few rows are ever needed (asked, labelled, best of a pass), and the same ones again and again.
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
