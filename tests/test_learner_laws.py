@@ -22,6 +22,7 @@ from learning import (
     teach,
     told,
 )
+from soak import count
 from weal import ActiveLearner, EnsembleGPRegressor
 from weal.core.paper import ensemble
 from weal.learner.pools.memory import POOL_BYTES, MemoryPool
@@ -236,7 +237,7 @@ def test_ctrl_c_anywhere_loses_nothing_and_the_work_can_be_done_again(job, kind)
     calm = deepcopy(start)
     calls = calls_of(work, deepcopy(start), calm)
     expected = told(calm), beliefs(calm), calm.ask(3), list(calm.pending)
-    many = 12 if kind == "default" else 60
+    many = count(6, long=12) if kind == "default" else count(24, long=60)
     for n in np.unique(np.linspace(1, calls, many).astype(int)):
         learner = deepcopy(start)
         assert Interrupt(n).during(lambda: work(learner))  # noqa: B023

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from interrupting import Interrupt, calls_of
 from learning import POOL, Y, a_learner, everything, measure, model, teach, told
+from soak import count
 from weal import ActiveLearner, EnsembleGPRegressor
 
 
@@ -195,7 +196,8 @@ def test_ctrl_c_at_any_call_ends_the_run_and_loses_nothing(kind):
     calm = deepcopy(start)
     calls = calls_of(lambda one: one.run(measure, 5), deepcopy(start), deepcopy(start), "ask")
     calm.run(measure, 12)
-    for n in np.unique(np.linspace(1, calls, 15 if kind == "default" else 200).astype(int)):
+    many = count(8, long=15) if kind == "default" else count(60, long=200)
+    for n in np.unique(np.linspace(1, calls, many).astype(int)):
         learner, ends = deepcopy(start), []
         assert not Interrupt(n, "ask").during(lambda: ends.append(learner.run(measure, 9)))  # noqa: B023
         [how] = ends

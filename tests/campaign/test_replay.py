@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from campaign.lab import campaign, number, pool, truth
+from soak import count
 from weal.active_learner import ActiveLearner
 from weal.campaign import creation, session, suggestions
 from weal.campaign.campaign import Campaign
@@ -87,7 +88,7 @@ def test_the_next_question_does_not_depend_on_when_it_was_opened(seed):
     with campaign(acquisition=acquisition, seed=seed) as live:
         for name in live.ask(5):
             live.tell(name, truth(number(name)))
-        for step in range(60):
+        for step in range(count(36, long=60)):
             act(live, rng, step)
             if step % 12 == 11:
                 sessions = [live.read_session(), again(live), unaided(live)]

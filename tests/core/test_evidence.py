@@ -11,6 +11,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteK
 
 from reference.cases import frozen, kernels
 from reference.gaussian import gp_log_evidence
+from soak import count
 from weal.core.paper.kernels import Kernel, correlation
 from weal.core.paper.marginal_likelihood import (
     SINGULAR_RATIO,
@@ -61,7 +62,7 @@ def within(values, bounds):
     return ((low <= values) & (values <= high)).all()
 
 
-@pytest.mark.parametrize("case", range(50))
+@pytest.mark.parametrize("case", range(count(20, long=50)))
 def test_magnitude_and_noise_are_at_least_as_likely_as_scikit_learns(case):
     rng, X, y = problem(case)
     length_scale = 10.0 ** rng.uniform(-2, 2)
@@ -209,7 +210,7 @@ def likelihood(log_parameters, K, y, noise_var):
     return 0.5 * (y @ np.linalg.solve(C, y) + np.linalg.slogdet(2.0 * np.pi * C)[1])
 
 
-@pytest.mark.parametrize("case", range(40))
+@pytest.mark.parametrize("case", range(count(16, long=40)))
 def test_noise_that_labels_bring_along_leaves_the_best_of_many_climbs(case):
     rng, K, y, noise_var = noisy(case)
     fitted = fit_known_noise(K[None], y, noise_var, BOUNDS, BOUNDS)

@@ -1,29 +1,49 @@
-"""The conformance suite of the executor seam: threads of this process, and a Dask cluster.
+"""The conformance suite of the executor seam: this thread, threads, processes and a Dask cluster.
 
 A new executor joins with one entry in EXECUTORS: a function that makes it.
 """
 
 import operator
+import os
+from contextlib import closing
+from dataclasses import dataclass
 
-import numpy as np
 import pytest
 
-import weal
-from weal.errors import ChangedShard
-from weal.shards import dask_executor, dataset
+from weal.errors import WorkerLost
 from weal.shards.dask_executor import DaskExecutor
-from weal.shards.executors import ThreadExecutor
+from weal.shards.executors import ProcessExecutor, SerialExecutor, ThreadExecutor
 
 distributed = pytest.importorskip("distributed")
 clusters = pytest.importorskip("clusters")
 pytestmark = clusters.LEFT
 
-U = 45
 EXECUTORS = {
-    "one thread": lambda client: ThreadExecutor(1),
-    "three threads": lambda client: ThreadExecutor(3),
-    "dask": DaskExecutor,
+    "serial": lambda client: SerialExecutor(),
+    "threads": lambda client: ThreadExecutor(3),
+    "processes": lambda client: ProcessExecutor(2),
+    "dask": lambda client: DaskExecutor(client()),
 }
+
+
+@dataclass(frozen=True)
+class Square:
+    number: int
+    rows: int = 10
+
+    @property
+    def name(self):
+        return f"square {self.number}"
+
+
+def squared(task):
+    if task.number < 0:
+        raise ValueError(f"{task.name} is negative")
+    return task.number**2
+
+
+def end_process(task):
+    os._exit(1)
 
 
 @pytest.fixture(scope="module")
@@ -39,72 +59,45 @@ def client():
 @pytest.fixture(params=EXECUTORS)
 def executor(request):
     """Each executor; a cluster is started only where one is needed."""
-    client = request.getfixturevalue("client") if request.param == "dask" else None
-    made = EXECUTORS[request.param](client)
-    yield made
-    made.close()
+    with closing(EXECUTORS[request.param](lambda: request.getfixturevalue("client"))) as found:
+        yield found
 
 
-@pytest.fixture
-def shards(constants):
-    """Seven shards of unequal numbers of rows."""
-    constants(dataset, MEMORY_SHARD_ROWS=7)
-    constants(dask_executor, TASKS_PER_WORKER=2)  # so that a task has some shards
-    return weal.open_pool(np.arange(3.0 * U).reshape(U, 3), ids=[f"r{n}" for n in range(U)]).parts
+def test_every_task_gives_its_result_with_its_number(executor):
+    tasks = [Square(n) for n in range(50)]
+    found = list(executor.each(squared, tasks))
+    assert sorted(found) == [(n, n**2) for n in range(50)]
+    assert dict(executor.each(squared, tasks)) == dict(found)
+    assert list(executor.each(squared, [])) == []
 
 
-def first_and_rows(shard):
-    return shard.start, shard.rows
+def test_merged_results_add_up_to_those_of_every_task(executor):
+    found = dict(executor.each(squared, [Square(n) for n in range(50)], merge=operator.add))
+    assert set(found) <= set(range(50))
+    assert sum(found.values()) == sum(n**2 for n in range(50))
 
 
-def rows_of(shard):
-    return shard.rows
+def test_progress_counts_the_rows_that_are_done(executor):
+    told = []
+    tasks = [Square(n) for n in range(5)]
+    list(executor.each(squared, tasks, "squaring", lambda *step: told.append(step)))
+    assert told[0] == ("squaring", 0, 50)
+    assert [done for _, done, _ in told] == [0, 10, 20, 30, 40, 50]
 
 
-def refuse_the_third(shard):
-    if shard.start == 14:
-        raise ChangedShard("the third shard has changed")
-    return shard.rows
+def test_an_error_ends_the_pass_and_the_next_one_works(executor):
+    with pytest.raises(ValueError, match="square -1 is negative"):
+        list(executor.each(squared, [Square(1), Square(-1), *map(Square, range(30))]))
+    assert dict(executor.each(squared, [Square(3)])) == {0: 9}
 
 
-def test_every_shard_is_done_once(executor, shards):
-    found = list(executor.each(first_and_rows, shards))
-    assert sorted(found) == [(n, first_and_rows(shard)) for n, shard in enumerate(shards)]
-    assert len(shards) == 7
-
-
-def test_a_second_pass_finds_the_same(executor, shards):
-    passes = [dict(executor.each(first_and_rows, shards)) for _ in range(2)]
-    assert passes[0] == passes[1]
-
-
-def test_merged_results_add_up_to_those_of_every_shard(executor, shards):
-    found = dict(executor.each(rows_of, shards, merge=operator.add))
-    assert set(found) <= set(range(len(shards)))
-    assert sum(found.values()) == U
-
-
-def test_no_shards_give_no_results(executor):
-    assert list(executor.each(rows_of, [])) == []
-
-
-def test_progress_counts_rows_up_to_all_of_them(executor, shards):
-    calls = []
-    list(executor.each(rows_of, shards, "reading", lambda *call: calls.append(call)))
-    assert {(what, total) for what, _, total in calls} == {("reading", U)}
-    done = [rows for _, rows, _ in calls]
-    assert done == sorted(done)
-    assert (done[0], done[-1]) == (0, U)
-
-
-def test_an_error_of_a_shard_ends_the_pass_and_the_executor_goes_on(executor, shards):
-    with pytest.raises(ChangedShard, match="the third shard has changed"):
-        list(executor.each(refuse_the_third, shards))
-    assert sum(dict(executor.each(rows_of, shards)).values()) == U
-
-
-def test_a_pass_that_is_not_read_to_its_end_leaves_the_executor_usable(executor, shards):
-    results = executor.each(rows_of, shards)
+def test_a_pass_that_is_left_early_leaves_the_executor_ready(executor):
+    results = executor.each(squared, [Square(n) for n in range(200)])
     next(results)
     results.close()
-    assert sum(dict(executor.each(rows_of, shards)).values()) == U
+    assert dict(executor.each(squared, [Square(2)])) == {0: 4}
+
+
+def test_a_process_that_dies_is_reported():
+    with closing(ProcessExecutor(2)) as executor, pytest.raises(WorkerLost, match="worker process"):
+        list(executor.each(end_process, [Square(1)]))
