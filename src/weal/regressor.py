@@ -1,12 +1,11 @@
-"""The ensemble as a scikit-learn regressor: a thin shell over `PeerModel`.
+"""The ensemble as a scikit-learn regressor.
 
-    fit           scale; settle the experts by these labels; fold
-    partial_fit   fold more labels; now and then settle anew experts that follow the labels
-    (`weal.model.training`) predict       mixture mean and sd, in the user's units
+    fit           scale the data, select the experts for these labels, train them
+    partial_fit   add labels, and select experts again when that is due (`weal.model.training`)
+    predict       mean and sd of the mixture, in the user's units
 
-The formulas are in `weal.core`; `fit` and `partial_fit` are the same fold, so that
-fit(X, y) equals fit(X[:k], y[:k]) and partial_fit of the rest, kernels, hyperparameters and scaling
-given.
+The formulas are in `weal.core`. fit(X, y) equals fit(X[:k], y[:k]) and partial_fit of the rest
+where kernels, hyperparameters and scaling are given.
 """
 
 import os

@@ -123,7 +123,7 @@ def chosen_way(case):
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", KINDS)
 def test_left_out_errors_are_those_of_experts_that_never_saw_the_label(
-    monkeypatch, name, layout, ratio
+    constants, name, layout, ratio
 ):
     case = Case(name, layout=layout, ratio=ratio)
     truth, chosen = case.true_left_out, left_out_errors(case.ens, case.labels, case.picks)
@@ -131,7 +131,7 @@ def test_left_out_errors_are_those_of_experts_that_never_saw_the_label(
     np.testing.assert_allclose(chosen, truth, rtol=1.5e-7)  # whichever way
     for way in ("inverse", "posterior") if ratio >= 1e-6 else ("inverse",):
         bound = accuracy(ratio, way, name)
-        np.testing.assert_allclose(case.by(monkeypatch, way), truth, rtol=bound)
+        np.testing.assert_allclose(case.by(constants, way), truth, rtol=bound)
 
 
 @pytest.mark.parametrize("ratio", RATIOS)
@@ -162,10 +162,10 @@ def test_a_label_that_outweighs_all_others_is_left_out_in_a_finite_way(name):
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("t", [2, 17, 80])
-def test_both_ways_to_leave_out_agree(monkeypatch, name, layout, t):
+def test_both_ways_to_leave_out_agree(constants, name, layout, t):
     case = Case(name, t=t, layout=layout, ratio=1e-3, scale=1e6)
     np.testing.assert_allclose(
-        case.by(monkeypatch, "posterior"), case.by(monkeypatch, "inverse"), rtol=1e-8
+        case.by(constants, "posterior"), case.by(constants, "inverse"), rtol=1e-8
     )
 
 

@@ -1,13 +1,12 @@
-"""One safe file for everything we keep: a zip of a JSON header and plain `.npy` arrays.
+"""One safe file format: an uncompressed ZIP file of a JSON header and plain `.npy` arrays.
 
     header.json    {"format": "weal", "format_version": 2, "weal_version": ..., "kind": ...,
                     "arrays": [NAME, ...], ...}
     NAME.npy       one for each array
 
-No pickle is written, and none is read. Nothing is compressed, so that no small file unpacks into
-a large one, and an array is read only when its header says what its size on disk is; every byte
-is covered by the checksums of the zip. A file is written whole, and replaces only a file of weal's
-(`weal.files`).
+No pickle is written or read. Nothing is compressed, so that no small file unpacks into a large one,
+and an array is read only if its header agrees with its size on disk; the checksums of the ZIP file
+cover every byte. Writing is atomic and replaces only files of weal (`weal.files`).
 """
 
 import json

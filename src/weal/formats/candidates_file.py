@@ -1,16 +1,13 @@
-"""The candidates of a learner as a header and arrays, a frame as the kind of table that it was.
+"""The candidates of a learner as a header and arrays; a frame keeps its kind.
 
-Columns of numbers and truth values without a gap are arrays; text, categories, dates, and columns
-with gaps are lists of cells in the header (`frame_cells`). The plan goes along, so that a learner
-that is opened reads frames as the one that was saved did. A function that finds costs cannot be
-kept: its numbers are.
-
-A column of a frame that is not plain numbers, as JSON: text, categories, dates, and gaps.
+Columns of numbers and truth values without a gap are arrays. Text, categories, dates and columns
+with gaps are lists of cells in the header:
 
     {"kind": "Categorical", "cells": ["oil", null], "levels": ["oil", "water"]}
 
-Cells are text, numbers, truth values, null, {"day": ...} or {"time": ...} as ISO writes them. What
-a frame is apart from that (lists, bytes, durations) is no input, and a file does not keep it.
+A cell is text, a number, a truth value, null, {"day": ...} or {"time": ...} in ISO format. Lists,
+bytes and durations are no inputs and are not kept. The plan is kept, so that a loaded learner reads
+frames as before. A function that computes costs cannot be kept: its numbers are.
 """
 
 from collections.abc import Callable

@@ -1,10 +1,9 @@
 """The state of a learner as a header and arrays, for `weal.formats.archive`.
 
-All of the state is kept as it is, and of what follows from it the experts as they were settled: a
-learner that is opened makes the rest anew, and asks what the unbroken one would have asked. A
-function of the user's own cannot be kept: it is given again. A learner that was kept with
-the six functions of an earlier "auto" goes on with the default of now,
-and says so, unless these are given again.
+The file has the whole state, and the selected experts, which follow from it: a loaded learner
+computes the rest and asks what the unbroken one would have asked. A function of the user's own
+cannot be kept and is given again. A learner saved with the six functions of an earlier "auto"
+continues with the present default and warns, unless they are given again.
 """
 
 import dataclasses

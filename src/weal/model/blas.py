@@ -1,9 +1,8 @@
 """One BLAS thread for work on small matrices.
 
-Settling experts factorises a hundred and more matrices of at most 300 rows. Threads gain nothing on
-those, and on a busy machine they wait for one another: a fit of 100 labels took 3.7 s of two
-threads, 0.2 s of one. The limit is the process's, so the first that wants it sets it and the
-last that is done gives back what was there.
+Expert selection factorises a hundred and more matrices of at most 300 rows. Threads gain nothing
+there, and wait for one another on a busy machine: a fit of 100 labels took 3.7 s with two threads,
+0.2 s with one. The limit is the process's: the first caller sets it, the last one restores it.
 """
 
 from collections.abc import Iterator

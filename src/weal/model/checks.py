@@ -1,4 +1,4 @@
-"""Parameters of the estimator, checked once at the border."""
+"""Checks of the estimator's parameters and of labels, once at the border."""
 
 from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral

@@ -1,21 +1,21 @@
-"""Which kind of experts, for how many labels: exact ones as long as they fit, then inducing points.
+"""The kind of expert for a number of labels: exact while that fits in memory, then inducing points.
 
-With t labels an exact expert takes t^2 numbers and t^3 / 3 multiplications. That is next to nothing
-up to SURELY_EXACT labels, and bearable while M of them take BYTES at the most, to 3,300 labels for
-12 experts, and up to MOST_EXACT labels: 10,000 would take 3.4 GB and minutes for each ask. With
-many labels few experts are left that matter, and as many play as can be exact (`most_experts`).
+With t labels an exact expert takes t^2 numbers and t^3 / 3 multiplications: little up to
+MAX_LABELS_ALWAYS_EXACT labels, and bearable up to MOST_EXACT labels while M of them fit in
+MAX_FACTOR_BYTES (3,300 labels for 12 experts); 10,000 would take 3.4 GB and minutes for each ask.
+Many labels leave few experts that matter, and as many are selected as can be exact
+(`most_experts`).
 
-Inducing points (`core.extensions.inducing_gp`) cost t m^2 with m of them. A smooth function is
-known through few: where an eighth of the labels, or fewer, leave remainders whose mean is ENOUGH of
-the noise, they do as well as exact experts for a fraction of the cost, and are taken. A rough one
-needs more than pays: with half of the labels as inducing points an exact expert is cheaper. So it
-stays exact while that fits. Beyond MOST_EXACT labels it has the most points whose work t m^2 is
-LABEL_WORK, so that the time of a fold is bounded however many labels there are: 926 points for
-10,000 labels.
+Inducing points (`core.extensions.inducing_gp`) cost t m^2 with m of them. They replace exact
+experts where an eighth of the labels, or fewer, leave a mean remainder of at most
+MAX_REMAINDER_NOISE_SHARE of the noise. A rough function needs more: with half of the labels as
+inducing points an exact expert is cheaper, so it stays exact while that fits. Beyond MOST_EXACT
+labels an expert has as many points as keep the work t m^2 below LABEL_WORK: 926 points for 10,000
+labels.
 
-Points are chosen among the labelled inputs, of more than CHOSEN_FROM among so many, taken evenly in
-the order of their values: so the set of inputs decides, and not the order in which they came nor
-the last bit of a scaling.
+Points are chosen among the labelled inputs; of more than MAX_PIVOT_CANDIDATES, among that many,
+evenly spaced in the order of their values. The set of inputs decides, neither its order nor the
+last bit of a scaling.
 """
 
 from dataclasses import dataclass

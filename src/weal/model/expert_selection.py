@@ -1,25 +1,17 @@
-"""Which experts play for these labels, which labels are wrong, and how labels are bent.
+"""Select the experts for a set of labels, the labels that are wrong, and the warp of the labels.
 
-A function of the set of labels: neither their order nor experts that were picked before decide.
+A function of the set of labels: neither their order nor an earlier selection matters. With given
+kernels all of it follows from the labels of the first fit; without, the experts follow the labels
+(`core.extensions.model_selection`) and are selected again now and then (`training`).
 
-Whether labels are bent (`core.extensions.label_warp`): never, always, or where that makes them
-likelier.
+Warp (`core.extensions.label_warp`): never, always, or where it makes the labels likelier. With z
+the warped labels, and the evidence p of experts with their magnitude integrated out,
 
-With z the labels bent, and the evidence p of experts with their magnitude integrated out,
+    log p(y | warped) = log p(z) + sum_i log dz_i/dy_i        log p(y | identity) = log p(y)
 
-    log p(y | bent) = log p(z) + sum_i log dz_i/dy_i        log p(y | straight) = log p(y)
-
-Both are averaged over every second kernel and noise ratio of our grid
-(`core.extensions.model_selection`). A bend has to be MARGIN better, and not by less than
-FEWEST_BENT labels: they look bent by chance more easily than by the grid alone, and to bend what is
-straight costs decades where functions are smooth. Asked anew whenever experts are settled anew;
-with given experts, which are settled once, "auto" is never.
-
-From parameters and first labels to the prior: dictionary, magnitudes, noises, embedding.
-
-With given kernels everything here depends on the labels of the first fit only, and stays. Without,
-the experts themselves follow the labels, and are settled anew now and then
-(`core.extensions.model_selection`).
+Both are averaged over every second kernel and noise ratio of the grid. A warp has to be better by
+MIN_WARP_EVIDENCE_NATS, with MIN_LABELS_FOR_WARP labels or more: fewer look skewed by chance, and
+warping smooth functions costs decades of accuracy. With given experts "auto" is never.
 """
 
 from dataclasses import dataclass, replace

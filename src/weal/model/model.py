@@ -1,12 +1,7 @@
-"""What labels have taught, as a value: it predicts in the user's units, and nothing changes it.
+"""`Model`: a trained ensemble with its scaling, a value that predicts in the user's units.
 
-`Model` is the fold of the labels (`training`) with the scaling between the user's units and
-ours. The estimator of scikit-learn's kind (`weal.regressor`) and the learner hold one, and put
-another in its place when a label comes.
-
-What a fold of labels believes of points, in the user's units; X (N, d) comes scaled.
-
-All walk the points in blocks that fit the memory for one (`Fold.beliefs`).
+The scikit-learn estimator (`weal.regressor`) and the learner hold a model, and replace it when a
+label comes. The functions above it take scaled inputs X (N, d), in blocks that fit the memory.
 """
 
 from dataclasses import dataclass

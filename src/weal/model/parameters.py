@@ -1,7 +1,4 @@
-"""All that a model follows from besides its labels: the estimator's parameters, as a value.
-
-The parameters of the estimator, checked, and the kernels that they stand for.
-"""
+"""Parameters of the estimator, checked, and the kernels that follow from them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields

@@ -1,4 +1,4 @@
-"""From the user's units to the model's: the scaling that is found, and data checked on the way."""
+"""Data in scaled units: the scaling of a fit, and inputs, labels and noise checked on the way."""
 
 from dataclasses import replace
 

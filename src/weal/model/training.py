@@ -1,17 +1,17 @@
-"""The fold of the labels, as a value: the experts that were settled, and what labels made of them.
+"""Train an ensemble on labels: a value with the selected experts and their posterior.
 
-    settle    the experts for some labels, before the first is folded in
-    absorb    fold labels in, the experts being what they are
-    advance   the same for one label whose step the core has computed already
-    learn     fold more labels in and, where experts follow the labels, settle them when that is due
+    select_experts   the experts for some labels, before the first label
+    add_labels       condition the same experts on labels
+    advance          the same for one label whose step is computed already
+    train            add labels, and select experts again when that is due
 
-All in scaled units; experts see the labels through a bend (`expert_selection`).
+All in scaled units; experts see warped labels (`core.extensions.label_warp`).
 
-When experts are settled anew is decided here and nowhere else. Those that follow the labels are
-settled by the first ones, and again each time that REFRESH_SHARE of the labels, REFRESH_LEAST at
-the least, have come on top (`refresh_after`, `last_selection`). Settling depends on the set of
-labels alone; when it comes depends on their number, so that the same labels told in the same order
-give the same belief, one by one or together.
+This module alone decides when experts are selected again. Experts that follow the labels are
+selected by the first ones, and again each time that REFRESH_SHARE of the labels, REFRESH_LEAST at
+least, have been added (`refresh_after`, `last_selection`). Selection depends on the set of labels
+alone, its time on their number: the same labels in the same order give the same posterior, one by
+one or together.
 """
 
 from collections.abc import Iterator

@@ -1,17 +1,14 @@
-"""What the model can do beyond the paper.
+"""Extensions of the model beyond the paper.
 
 conjugate_magnitude   the scale of an expert, integrated out
 integrated_evidence   evidence of labels with the scale integrated out
 anova_kernel          a kernel of main effects and interactions
-pivoted_cholesky      the points that explain most, chosen greedily
-inducing_gp           experts on inducing points, for thousands of labels
+inducing_gp           experts on inducing points, chosen by pivoted Cholesky
 embeddings            inputs in the form that a kind of expert works on
 label_noise           noise that is stated in label units
-kernel_parameters     parameters of a kernel that are fitted, and their priors
-ard                   one lengthscale for each input, fitted by evidence
+ard                   one lengthscale for each input, fitted by evidence, with priors
 wide_hessian          second derivatives of fits with many parameters
-posterior_points      a peak of the evidence as several experts
-model_selection       the experts with non-negligible posterior probability
+model_selection       the experts with non-negligible posterior probability, and posterior points
 label_warp            labels with long tails, warped
 mixture_quantiles     quantiles of the mixture at many points
 outliers              labels that may be wrong

@@ -1,38 +1,32 @@
-"""What is fitted of a kernel: its parameters, how likely each is beforehand, and slopes by them.
+"""ARD: one lengthscale for each input, fitted by evidence, and the prior of kernel parameters.
 
-A shape is a family with one lengthscale for each input, as a function of p = (log l_1 .. log l_d),
-and for anova log s after these. Before any label the lengthscales have a level in common and each
-its own deviation from it, so that ten labels cannot switch an input off by themselves, and an
-input that few labels speak of is taken to be like the others:
+A kernel of a family has the parameters p = (log l_1 .. log l_d), and log s after these for anova.
+The lengthscales share a level and have a deviation each, so that ten labels cannot switch an input
+off, and an input that few labels inform about is like the others:
 
     log l_i = level + own_i     level ~ N(mean, LEVEL_SPREAD^2)     own_i ~ N(0, LENGTH_SPREAD^2)
     log s ~ N(-log(d) / 2, STRENGTH_SPREAD^2)
 
-Correlations are taken for pairs of points, from their squared distances by input.
+Correlations are computed for pairs of points, from their squared distances by input.
 
-One lengthscale for each input, fitted to the labels: where the evidence peaks, and how high.
-
-For a shape (`kernel_parameters`), p = (its parameters, log lam) and C = k(X, X) + offset + diag(lam
-+ extra), the evidence with the magnitude integrated out (`conjugate_magnitude`) is, up to a
-constant,
+With p = (kernel parameters, log lam) and C = k(X, X) + offset + diag(lam + noise_var), the evidence
+with the magnitude integrated out (`integrated_evidence`) is, up to a constant,
 
     L(p) = -a log b - 1/2 log |C|       a = A0 + t/2    b = B0 + y'C^-1 y / 2
     dL   = 1/2 tr(W dC)                 W = (a / b) C^-1 y y'C^-1 - C^-1
 
-To L is added the log prior of p. That of log lam is even between SOUGHT_RATIOS, and has besides a
-hill, NOISE_HILL of its mass, around the noise that real labels have: forty labels of five inputs
-can be met exactly by one smooth function or another, and nothing but the prior says then that
-labels without noise are rare. Where there is no noise the hill is far away and flat; where labels
-state theirs it is as much lower, for what is left is of no such size. The peak is sought by L-BFGS
-from a fixed start, so that it depends on the set of labels alone; where few of many inputs matter,
-`forward` finds a start that one lengthscale for all cannot. Its height is compared with other
-experts by Laplace's approximation of the integral over p, P of them,
+The log prior of p is added. The prior of log lam is uniform between SOUGHT_RATIOS, with NOISE_HILL
+of its mass in a normal around the noise of real labels: one smooth function or another interpolates
+forty labels of five inputs, and only the prior says that labels without noise are rare. Labels that
+state their noise lower that normal. L-BFGS finds the peak from a fixed start, so that it depends on
+the set of labels alone; `forward` finds a start where few of many inputs matter. Peaks are compared
+by Laplace's approximation of the integral over the P parameters,
 
     log Z = L(p*) + log prior(p*) + P/2 log 2 pi - 1/2 log |H|,    H = -d2(L + log prior)
 
-which charges for every parameter that the labels had to settle. Where p_i* lies on a bound with the
-slope g against it, as lam does for labels without noise, its share of the integral is instead that
-of exp(-g x - H_ii x^2 / 2) over x > 0: sqrt(pi / (2 H_ii)) erfcx(g / sqrt(2 H_ii)).
+Where p_i* lies on a bound with the slope g against it, as lam does for labels without noise, its
+factor is the integral of exp(-g x - H_ii x^2 / 2) over x > 0:
+sqrt(pi / (2 H_ii)) erfcx(g / sqrt(2 H_ii)).
 """
 
 from collections.abc import Callable

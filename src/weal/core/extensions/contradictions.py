@@ -1,37 +1,33 @@
 """Sets of labels that the other labels contradict: evidence ratios for three kinds of error.
 
-The labels y (t,) are one function plus noise, H0, or a set S of them has another origin, H1. Both
-are weighed by the evidence of the same experts: kernels at several lengthscales, each with the
-noise ratios RATIOS, all equally likely, their magnitude integrated out (`conjugate_magnitude`); and
-by labels as they are and bent (`label_warp`), for a skewed function is no error. With C = K + lam
-the covariance of the labels under an expert, R the other labels, and log Z the log of the mean
-evidence:
+Under H0 the labels y (t,) are one function plus noise; under H1 a set S of them has another origin.
+Both have the evidence of the same experts: kernels at several lengthscales, each with the noise
+ratios RATIOS, all equally likely, magnitude integrated out (`integrated_evidence`), on labels as
+they are and warped (`label_warp`), since a skewed function is no error. With C = K + lam the
+covariance of the labels under an expert, R the other labels, log Z the log of the mean evidence:
 
     group    S is of another function, or shifted. C has 0 between S and R, or 1 more within S:
-             (Z(C without S x R) + Z(C + 1_S 1_S')) / 2 Z(C). Within S and within R the prior is the
-             same as under H0, so that only what S and R say of one another counts: labels of
-             another region, however they vary there, are no evidence.
+             (Z(C without S x R) + Z(C + 1_S 1_S')) / 2 Z(C). Within S and within R the prior is
+             that of H0, so that only the covariance of S and R matters: labels of another region,
+             however they vary there, are no evidence.
     run      S is one value v, whatever f is: Z(R) prod_S q(y_i) / Z(C), q a normal with an sd of
-             RUN_SDS. Where v is the smallest or the largest label it may be a bound, and what is
-             beyond it is measured as v: then Z(C) is also taken with y_S as R expects it beyond v,
-             and the larger counts.
+             RUN_SDS. Where v is the smallest or the largest label it may be a bound, and values
+             beyond it are measured as v: then Z(C) is also computed with y_S as R predicts it
+             beyond v, and the larger one is used.
     wrong    each label of S is wrong by itself: Z(R) prod_S q(y_i) / (Z(C) binomial(n, k)), k of n
-             labels that may be, q a Cauchy of the width SLAB_SDS.
+             free labels, q a Cauchy of the width SLAB_SDS.
 
-Gains are logs of these ratios, in nats. Wrong sets are searched by each expert alone: A = C^-1, and
-the label with the largest e_i^2 / s_i = (A y)_i^2 / A_ii is left out, then the next, by steps of
-rank one (`inclusion`); the best sets are weighed by all experts.
+Gains are logs of these ratios, in nats. Wrong sets are searched under each expert alone: A = C^-1,
+and the label with the largest e_i^2 / s_i = (A y)_i^2 / A_ii is left out, then the next, by steps
+of rank one (`outliers.inclusion`); all experts weigh the best sets.
 
-Regions of the inputs that divide labels much as a given group does.
-
-A group of labels that differs from the rest may be one that was measured elsewhere: then a region
-of the inputs explains the difference as well, and nothing can be said of the group. The regions:
+A region of the inputs may explain a group as well, and then nothing can be said of the group:
 
     one input above a threshold    of the RIVAL_INPUTS that differ most between group and rest, the
-                                   threshold that agrees best with the group; of STEP_INPUTS of
-                                   them quantiles too, for the function may jump elsewhere
+                                   threshold that agrees best with the group; for STEP_INPUTS of
+                                   them quantiles too, since the function may jump elsewhere
     a half-space                   by ridge regression of the group on all inputs
-    the surroundings               labels most of whose NEAREST others are of the group
+    the neighbourhood              labels most of whose NEAREST others are of the group
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,44 +1,33 @@
-"""Which points stand for all: greedily those that the ones before explain least.
+"""Experts on inducing points (FITC), for thousands of labels, and the choice of the points.
 
-With Z the points chosen and Q(x, x') = k(x, Z) k(Z, Z)^-1 k(Z, x'), the remainder of a point is
+Pivoted Cholesky. With Z the chosen points and Q(x, x') = k(x, Z) k(Z, Z)^-1 k(Z, x'), a point has
+the remainder r(x) = k(x, x) - Q(x, x) >= 0, its prior variance given f on Z. The next point is the
+one with the largest remainder; with row_j the rows of the factor, r(x) = k(x, x) - sum row_j(x)^2.
+The search ends when the mean remainder is small enough. [2] Harbrecht, Peters, Schneider: On the
+low-rank approximation by the pivoted Cholesky decomposition, 2012. Points are chosen in rounds of
+one matrix product each: those of the largest remainders that, given each other, still have
+MIN_PIVOT_SHARE of the largest one. The kernel and the points alone decide.
 
-    r(x) = k(x, x) - Q(x, x) >= 0
-
-what is left of its prior variance once f is known on Z. A pivoted Cholesky factor of k(X, X) takes
-the point with the largest remainder next, and its rows give all remainders: with row_j the j-th,
-r(x) = k(x, x) - sum_j row_j(x)^2. It ends when the mean of the remainders is small enough.
-[2] Harbrecht, Peters, Schneider: On the low-rank approximation by the pivoted Cholesky
-    decomposition, 2012. The remainders fall as fast as the best choice's, but for a factor.
-
-Points are taken in turns, each for one matrix product: those of the largest remainders that,
-given each other, still have HALF of the largest one. So which are taken follows from the kernel and
-the points alone, and a turn of many is as good as one by one, but for that half.
-
-Experts that know f through inducing points: the third kind, for labels by the thousand.
-
-With Z inducing points of an expert (`pivoted_cholesky`), L L' = k(Z, Z) and phi(x) = L^-1 k(Z, x),
-its prior is taken apart into what Z explains and what it does not,
+Experts. With L L' = k(Z, Z) and phi(x) = L^-1 k(Z, x) the prior is split,
 
     f(x) = phi(x)'theta + delta(x)        r(x) = var delta(x) = k(x, x) - |phi(x)|^2 >= 0
 
-and delta is taken to be independent from point to point: FITC. [2] Snelson, Ghahramani: Sparse
-Gaussian processes using pseudo-inputs, 2006. The prior variance of every point is the kernel's, and
-so is the covariance with any point of Z; with all labelled points in Z the expert is the exact one.
-What is off is the covariance of two remainders, which is sqrt(r(x) r(x')) at the most: where r is
-small against the noise nothing is lost, and where it is not, a label counts for less.
+with delta independent from point to point (FITC). [3] Snelson, Ghahramani: Sparse Gaussian
+processes using pseudo-inputs, 2006. Prior variances, and covariances with points of Z, are the
+kernel's; with all labelled points in Z the expert is the exact one. The error is in the covariance
+of two remainders, at most sqrt(r(x) r(x')): nothing is lost where r is small against the noise.
 
-So it is an expert on features (`feature_gp`), whose labels have the noise ratio lam + r, and whose
+This is an expert on features (`feature_gp`) whose labels have the noise ratio lam + r, and whose
 variances have r on top:
 
     v(x) = phi'Sigma phi + r(x)    s = phi'Sigma phi + r + lam    c(x) = phi(x)'Sigma phi(x*)
 
-A point is phi(x) and, behind it, sqrt(r(x)): one feature more that has no weight, for no two points
-share it. Many labels come in blocks, whose update of the root S of Sigma is Potter's with matrices.
-With U = Phi S, noise ratios D = diag(lam + r) and C C' = U U' + D
+A point is phi(x) and sqrt(r(x)), a feature without a weight. Labels come in blocks: with U = Phi S,
+noise ratios D = diag(lam + r) and C C' = U U' + D, Potter's rule for the root S of Sigma is
 
     S -= S U'C^-T (C + D^1/2)^-1 U         theta += S U'C^-T z      z = C^-1 (y - mu)
 
-[3] Andrews: A square root formulation of the Kalman covariance equations, 1968.
+[4] Andrews: A square root formulation of the Kalman covariance equations, 1968.
 """
 
 from collections.abc import Sequence

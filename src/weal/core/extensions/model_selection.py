@@ -1,52 +1,38 @@
-"""A peak as several experts: points that stand for the posterior around it.
+"""Model selection: keep the experts with non-negligible posterior probability.
 
-Labels leave lengthscales and noise open, and one expert at the peak says nothing of that: its
-intervals are too narrow, and its noise is that of the peak. Laplace's approximation of what labels
-leave of p is N(p*, H^-1), H = R R' (`ard`). It is stood for by points in pairs,
+Candidates are a grid (family, one lengthscale, noise ratio) and kernels with one lengthscale for
+each input, fitted to the labels (`ard`), in a family of the grid or in anova (`anova_kernel`). The
+classes of candidates have prior probabilities:
+
+    anova                  1 - (1 - ANOVA_SHARE)^(d - 1)   none with one input
+    one for each input     FITTED_SHARE of the rest        evenly over the families
+    grid                   the remainder, evenly over the kernels
+
+All share one prior of the noise ratio (`ard.noise_prior`), or a class would gain or lose by the
+noise of the labels. Evidence, Laplace's for fitted kernels, gives posterior probabilities.
+
+Posterior points. Labels leave lengthscales and noise uncertain, and one expert at the peak would
+have too narrow intervals. Laplace's approximation N(p*, H^-1), H = R R' (`ard`), is represented by
+pairs of points,
 
     p* +- sqrt(P) R^-T q_j        q_j orthonormal, the same for every set of labels
 
-whose mean and, with all P pairs, covariance are those of the approximation (the spherical cubature
-rule); with fewer pairs, N_PAIRS at the most, each is a typical draw: every parameter off by about
-one sd. [2] Arasaratnam, Haykin: Cubature Kalman filters, 2009. A point counts by how far the truth
-is from the approximation there, exp(L + log prior) over what the normal says, though by no more
-than HEAVIEST. Parameters on a bound stay there.
+with the mean and, with all P pairs, the covariance of the approximation (spherical cubature rule);
+with fewer pairs, POSTERIOR_POINT_PAIRS at most, each point is a typical draw.
+[2] Arasaratnam, Haykin: Cubature Kalman filters, 2009. The weight of a point is exp(L + log prior)
+over the density of the normal, limited to MAX_LOG_OVERWEIGHT. Parameters on a bound stay there.
 
-Which experts play: the few, out of all that could, that the labels speak for.
+Selected are experts with a posterior of MIN_MODEL_POSTERIOR or more, MAX_EXPERTS at most, and
+always the best of every class with that much. They get the posterior of the dropped experts of their
+class, since the grid spreads its mass over many. Their log prior makes their weights, after all
+labels, equal to these posteriors. The result is a function of the set of labels alone.
 
-All that could are a grid (families x one lengthscale x noise ratio) and, fitted to the labels, one
-lengthscale for each input (`ard`), in a family of the grid or in anova (`anova_kernel`). They are
-classes of models with a prior of their own:
-
-    anova            1 - (1 - ANOVA_SHARE)^(d - 1)   nothing with one input
-    one for each     FITTED_SHARE of the rest        evenly to the families
-    the grid         what is left, evenly to the kernels
-
-all with one prior of the noise ratio (`relevance.noise_prior`), or a class would gain or lose by
-the noise that the labels have. Evidence, Laplace's for what is fitted, turns them into a posterior.
-A peak is entered as several experts (`posterior_points`), for few labels leave its lengthscales and
-noise open; they divide its weight.
-
-Those with a posterior of at least LEAST_POSTERIOR play, MOST_EXPERTS at the most, and of a class
-that has as much its best in any case; what the others of its class had goes to them, for the grid
-spreads its mass over many and would lose it to the few fitted ones. They start from the log prior
-that makes their weights, once all labels are folded in, the posteriors found here. Noise that
-labels bring along is measured by a unit of each one's own (`label_noise`). A line-up depends on
-the set of labels alone, not on their order or on the line-up before.
-
-The line-up of many labels: found with some of them, fitted again with more.
-
-A line-up (`model_selection`) tries a grid of kernels, and every fit of a lengthscale for each input
-takes some forty factors of all labels that it looks at: t^3 each. With few hundred of many labels
-it finds its way, and ends where those few have it. From there on a fit to more labels is short. So
-the best of each family that plays (and of the other family of the grid, which may have been left
-behind by chance) is fitted again to more labels, and all are compared by these,
-
-    log prior + log evidence of the labels
-
-where the log prior of what was fitted again is Laplace's charge, log Z - log evidence. Few labels
-may have been met exactly by a function without noise that varies too fast, and a fit from there
-stays there. So a fit starts from the likeliest of some longer lengthscales and larger noises.
+Many labels. A fit of one lengthscale for each input factorises some forty t x t matrices, so
+selection uses a sample of the labels. Then the best expert of each selected family, and of the
+other family of the grid, is fitted again to more labels, and experts are compared by log prior plus
+log evidence, with Laplace's penalty log Z - log evidence as the log prior of a fitted one. Few
+labels may be interpolated by a function that varies too fast, and a fit from there stays there: a
+fit starts from the likeliest of several longer lengthscales and larger noises.
 """
 
 from collections.abc import Sequence

@@ -1,36 +1,35 @@
-"""Labels that may be wrong: a typo, another unit, another sample.
+"""Decide which labels are wrong: a typo, another unit, another sample.
 
-A label is right, with the noise that experts know of, or, with prior probability p, wrong: it then
-tells nothing of f and comes from a wide Cauchy around the median of the labels,
+A label is right, with the noise that experts know, or, with prior probability p, wrong: it then
+carries no information on f and comes from a wide Cauchy around the median of the labels,
 
-    slab_i = log Cauchy(y_i; median, WIDTH s) + log(p / (1 - p)),     s = 1.4826 MAD
+    prior_i = log Cauchy(y_i; median, WIDTH s) + log(p / (1 - p)),     s = 1.4826 MAD
 
-or its decimal point has slipped, and what was meant is what the others expect (`slips_and_swaps`):
-slab_i is the log of the sum of both.
+or its decimal point has slipped, and the intended value is what the others predict
+(`slips_and_swaps`): prior_i is the log of the sum of both.
 
-Which labels are wrong is decided by evidence, as a function of the set of labels. With C = K + lam,
-A = C^-1 over the labels believed and log Z = sum over experts of prior and evidence, magnitude
-integrated out (`conjugate_magnitude`), every label has a density given all others believed, in
-closed form:
+Evidence decides, as a function of the set of labels. With C = K + lam, A = C^-1 over the included
+labels and log Z = sum over experts of prior and evidence (`integrated_evidence`), every label has a
+density given all other included labels, in closed form:
 
-    believed    e_i = (A y)_i / A_ii     s_i = 1 / A_ii               b without e_i^2 / (2 s_i)
-    doubted     e_j = y_j - k_j'A y      s_j = C_jj - k_j'A k_j
+    included    e_i = (A y)_i / A_ii     s_i = 1 / A_ii               b without e_i^2 / (2 s_i)
+    excluded    e_j = y_j - k_j'A y      s_j = C_jj - k_j'A k_j
 
-and the log odds of a label being wrong are slab_i - charge_i - log p(y_i | others). To doubt i, or
-to believe j again, is a rank-one step of A (`InclusionState`):
+and the log odds of a wrong label are prior_i - penalty_i - log p(y_i | others). Excluding i and
+including j are rank-one steps of A (`InclusionState`):
 
     A -= A_i A_i' / A_ii           A += u u' / s_j,    u = A k_j - e_j
 
-`find_outliers` first looks at the odds by the experts that all labels settle. Where none is
-surprising, and none lies apart, that is all. Otherwise it searches, forward and backward, from the
-gross ones: over a coarse grid of experts, then with experts settled by the labels believed, and
-again without those that have likely slipped, for experts that know a wrong label take it for noise.
-What it finds is weighed against nobody being wrong by the evidence of the whole line-up, straight
-and bent (`label_warp`): a skewed function is no typo. Each doubt is charged, for no model is true:
-CHARGE nats, or FAR_CHARGE where a label lies beyond all others by more than their range. Such a
-label is set aside where it is undecided whether it is wrong: one in ten that is believed spoils
-more than one that is missing. Two labels that are likely exchanged (`slips_and_swaps`) are not set
-aside, but undecided.
+`find_outliers` first computes the odds under the experts that all labels select. Where no label is
+surprising or isolated, it stops. Otherwise it searches forward and backward from gross outliers:
+over a coarse grid of experts, then with experts selected by the included labels, and again without
+labels whose decimal point has likely slipped, since experts that know a wrong label take it for
+noise. The result is compared with "no label is wrong" by the evidence of all selected experts, with
+and without a warp (`label_warp`): a skewed function is no typo. Each excluded label is penalised,
+since no model is true: by OUTLIER_PENALTY_NATS, or FAR_OUTLIER_PENALTY_NATS where a label lies
+beyond all others by more than their range. Such a label is excluded also where the evidence is
+undecided: one wrong label in ten does more harm than one missing label. Two labels that are likely
+swapped (`slips_and_swaps`) stay included, and undecided.
 
 [2] Box, Tiao: A Bayesian approach to some outlier problems, 1968.
 """
