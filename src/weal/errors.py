@@ -1,29 +1,27 @@
-"""The few errors of our own that a program may want to catch; all are a `WealError`.
+"""Errors that a program may want to catch; each is a `WealError`.
 
-    UnreadableFile    load, of what weal did not write or what was damaged
-    UnknownId         tell, skip, .. of an id that is not in the pool
-    AlreadyLabelled   tell of another label, without replace or repeat
-    ReusedKey         a key of the client's own, used again for other content
-    Exhausted         ask for more than is left
-    UnknownCampaign   open_campaign, of a name that is not in the store
+    UnreadableFile    a file that weal did not write, or that is damaged
+    UnknownId         an id that is not among the candidates
+    AlreadyLabelled   a different label for a labelled row, without replace or repeat
+    ReusedKey         an idempotency key that was used for other content
+    Exhausted         an ask for more rows than are left
+    UnknownCampaign   a campaign that is not in the store
     NotAllowed        a store that this user may not write to
-    Conflict          somebody else was faster, again and again
-    DamagedStore      a store whose rows are not what was written
-    ChangedShard      a file of a pool that is not what it was when the pool was opened
-    UnreadableShard   a part of a pool that cannot be read; the error names it
-    WorkerLost        the processes that do the work went away, or cannot be reached
-    DiskFull          a disk that has no room for what is to be written
-    ForeignFile       a file, folder or link of somebody else's stands where weal would write
-    TooLarge          a file with more rows, columns, .. than are read (`weal.limits`)
+    Conflict          another writer was faster, repeatedly
+    DamagedStore      a store whose events are not those that were written
+    ChangedShard      a file of candidates that changed since it was opened
+    UnreadableShard   a file of candidates that cannot be read
+    WorkerLost        a worker process that ended or cannot be reached
+    DiskFull          a disk without room for a file
+    ForeignFile       a file, folder or link that weal did not write and would overwrite
+    TooLarge          a file beyond a limit (`weal.limits`)
 
 Wrong arguments raise ValueError or TypeError.
 """
 
 
 class WealError(Exception):
-    """Anything weal itself refuses to do.
-
-    All errors of ours are of this kind; wrong arguments raise ValueError or TypeError.
+    """Base class of all errors of weal; wrong arguments raise ValueError or TypeError.
 
     Examples
     --------
@@ -37,7 +35,7 @@ class WealError(Exception):
 
 
 class UnreadableFile(WealError, ValueError):
-    """A file that weal did not write, or that was damaged since.
+    """A file that weal did not write, or that is damaged.
 
     Examples
     --------
@@ -55,7 +53,7 @@ class UnreadableFile(WealError, ValueError):
 
 
 class UnknownId(WealError, KeyError):
-    """An id that is not in the pool.
+    """An id that is not among the candidates.
 
     Examples
     --------
@@ -73,7 +71,7 @@ class UnknownId(WealError, KeyError):
 
 
 class AlreadyLabelled(WealError, ValueError):
-    """A second, different label for a point that has one.
+    """A different label for a row that has one.
 
     Examples
     --------
@@ -89,14 +87,14 @@ class AlreadyLabelled(WealError, ValueError):
 
 
 class ReusedKey(WealError, ValueError):
-    """A key that was used already, for other content; nothing was written.
+    """An idempotency key that was used for other content; nothing was written.
 
     Attributes
     ----------
     used : str
-        The content that the key was used for, in words.
+        The content that the key was used for, as text.
     wanted : str
-        The content of the call that was refused.
+        The content of the refused call.
 
     Examples
     --------
@@ -119,7 +117,7 @@ class ReusedKey(WealError, ValueError):
 
 
 class Exhausted(WealError):
-    """More was asked for than the pool has left.
+    """An ask for more rows than are left.
 
     Examples
     --------
@@ -141,11 +139,11 @@ class UnknownCampaign(WealError, KeyError):
 
 
 class NotAllowed(WealError):
-    """A store that this user may not write to, or not even read."""
+    """A store that this user may not write to or read."""
 
 
 class Conflict(WealError):
-    """Somebody else wrote first; read again, and decide again.
+    """Another writer was faster; read again and decide again.
 
     Examples
     --------
@@ -163,33 +161,33 @@ class Conflict(WealError):
 
 
 class DamagedStore(WealError):
-    """A store whose rows are not what was written."""
+    """A store whose events are not those that were written."""
 
 
 class ChangedShard(WealError):
-    """A file of a pool that is not what it was when the pool was opened."""
+    """A file of candidates that changed since it was opened."""
 
 
 class UnreadableShard(WealError):
-    """A part of a pool that cannot be read."""
+    """A file of candidates that cannot be read."""
 
 
 class WorkerLost(WealError):
-    """A process that did the work went away, or a cluster cannot be reached."""
+    """A worker process that ended, or a cluster that cannot be reached."""
 
 
 class DiskFull(WealError):
-    """A disk that has no room for what is to be written."""
+    """A disk without room for a file."""
 
 
 class ForeignFile(WealError, ValueError):
-    """A file, folder or link that weal did not write stands where weal would write."""
+    """A file, folder or link that weal did not write and would overwrite."""
 
 
 class TooLarge(WealError, ValueError):
-    """A file with more rows, columns, characters or bytes than are read.
+    """A file with more rows, columns, characters or bytes than a limit allows.
 
-    The error names the limit, and the environment variable that raises it.
+    The message names the limit and the environment variable that raises it.
     """
 
     limit = ""  # its name in `weal.limits`

@@ -1,17 +1,17 @@
-"""Files that weal writes: whole or not at all, and never in place of somebody else's.
+"""Write files and folders atomically, and never over a file that weal did not write.
 
     atomic_file      a draft beside the path, written, synced and then moved to the path
     atomic_folder    the same for a folder of files that is read as one thing
     write_files      several files in a folder that may hold other files too
 
-Whoever reads a path finds the old content or the new content, whole. A draft has a random name
-(`.weal-0123456789abcdef.draft`) and is created exclusively, so that it is a new file.
+A reader finds the old content or the new content, never a part. A draft has a random name
+(`.weal-0123456789abcdef.draft`) and is created exclusively, so it is a new file.
 
 Folders carry a mark, the file `.weal-folder`: JSON with the kind of the folder and the size and
 SHA-256 of every file that weal wrote into it. Only files that the mark lists, in a folder whose
 mark has the expected kind, are ever removed or overwritten. (In a folder of Parquet files that the
-user named, each file carries the mark instead, in its metadata.) Anything else that stands in the
-way (a file, a folder, a link, a pipe) is left as it is, and the ForeignFile error names it.
+user named, each file carries the mark instead, in its metadata.) Any other file, folder, link or
+pipe at the path stays, and the error ForeignFile names it.
 """
 
 import hashlib
@@ -24,14 +24,22 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from weal.errors import ForeignFile
 
 MARK = ".weal-folder"
 MARK_VERSION = 1
 OUTPUT = "output"  # kind of a folder that `write_files` writes to
-MAX_MARK_BYTES = 64 * 2**20  # a larger file is no mark of ours
+MAX_MARK_BYTES = 64 * 2**20  # a larger file is not a mark
+
+
+class FolderMark(TypedDict):
+    """The content of a mark: the kind of the folder, and its files."""
+
+    weal: str
+    files: "Sums"
+
 
 Replace = bool | Callable[[Path], bool]  # or a test of whether weal wrote the file that is there
 Sums = dict[str, list[str]]  # name of a file -> "SIZE SHA-256", one or more that are accepted
@@ -91,7 +99,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def kind_of_path(path: Path) -> str:
-    """What is at a path, in words, for messages.
+    """The kind of file at a path, for messages.
 
     >>> kind_of_path(Path(os.devnull))
     'a device'
@@ -252,7 +260,7 @@ def read_mark(folder: Path, kind: str) -> Sums | None:
     return None if found is None or found["weal"] != kind else found["files"]
 
 
-def _read_mark_file(path: Path) -> dict[str, Any] | None:
+def _read_mark_file(path: Path) -> FolderMark | None:
     if not is_plain_file(path) or path.stat().st_size > MAX_MARK_BYTES:
         return None
     try:

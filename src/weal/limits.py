@@ -1,20 +1,20 @@
-"""Limits of what is read and of how long the server works, each with its reason.
+"""Limits on files that are read and on jobs of the server; each can be set in the environment.
 
-A limit is an environment variable. It holds for the commands, for Python and for the jobs of `weal
-serve`. Whatever exceeds one is refused while it is read, with the limit and its variable named; a
-table of a million rows and twenty columns passes.
+A limit holds for commands, for Python and for the jobs of `weal serve`. A file beyond a limit is
+refused while it is read, and the error names the limit and its variable. A table of a million rows
+and twenty columns is within the defaults.
 
     WEAL_MAX_ROWS             lines of a text file (those inside quoted cells too), rows of a sheet
     WEAL_MAX_COLUMNS          cells of a row
     WEAL_MAX_CELLS            rows times columns of a text or Parquet file, with empty cells
-    WEAL_MAX_SHEET_CELLS      the same of a sheet of a workbook, which is ten times slower to read
+    WEAL_MAX_SHEET_CELLS      the same of an Excel sheet, which is ten times slower to read
     WEAL_MAX_CELL_LENGTH      characters of one cell
     WEAL_MAX_BYTES            size of a text file
     WEAL_MAX_WORKBOOK_BYTES   size of a workbook once it is decompressed
-    WEAL_MAX_RESULT_BYTES     size of a file of labels, which is read into memory whole
-    WEAL_MAX_JOB_SECONDS      time that a job of `weal serve` may take
+    WEAL_MAX_RESULT_BYTES     size of a results file, which is read into memory whole
+    WEAL_MAX_JOB_SECONDS      time of a job of `weal serve`
 
-A pool in Parquet files (`weal.open_pool`) stays on disk: it has no limit of rows or cells.
+Candidates in Parquet files (`weal.open_pool`) stay on disk and have no limit of rows or cells.
 """
 
 import os
@@ -27,10 +27,10 @@ BYTES_PER_COLUMN = 128  # of a row of text, on average over as many columns as a
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits in force."""
+    """The current limits."""
 
-    rows: int = 2_000_000  # twice the million that a table in memory is made for
-    columns: int = 16_384  # as many as a spreadsheet has (A to XFD)
+    rows: int = 2_000_000  # twice the size that tables in memory are designed for
+    columns: int = 16_384  # of a spreadsheet (A to XFD)
     cells: int = 50_000_000  # 2.4 GB: 10^6 rows of 20 columns take 0.95 (benchmarks/reading.py)
     sheet_cells: int = 4_000_000  # 100,000 rows of 40 columns: half a minute with openpyxl
     cell_length: int = 131_072  # that of Python's csv module; a spreadsheet has 32,767
@@ -41,12 +41,12 @@ class Limits:
 
     @property
     def row_length(self) -> int:
-        """Characters of one row of text: beyond, it has too many columns, or a cell is too long."""
+        """Characters of one row of text; a longer row has too many columns or too long a cell."""
         return BYTES_PER_COLUMN * max(self.columns, self.cell_length // 16)
 
 
 def read_limits() -> Limits:
-    """The limits that the environment sets, the defaults for the others.
+    """The limits from the environment, with defaults.
 
     >>> read_limits().columns
     16384
@@ -65,7 +65,7 @@ def variable(name: str) -> str:
 
 
 def too_large(where: str, found: str, name: str, advice: str) -> TooLarge:
-    """The refusal of a file: what it has, what to do instead, and how the limit is raised.
+    """The error for a file beyond a limit: the size found, advice, and how to raise the limit.
 
     >>> print(too_large("a.csv", "more than 10 rows", "rows", "split it"))
     a.csv has more than 10 rows; split it, or raise the limit: set WEAL_MAX_ROWS

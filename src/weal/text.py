@@ -1,7 +1,4 @@
-"""Numbers and reasons in words that a chemist reads.
-
-A few facts as HTML, for notebooks: a title, and a name and a value on each line; all escaped.
-"""
+"""Text for people: numbers, percentages, reasons of an ask, short names, and small HTML tables."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,18 +25,18 @@ START = "Fills the space before there is a model."
 BY_HAND = "Asked for by name."
 CHECK = "Drawn at random, for an honest test."
 SIGNIFICANT_DIGITS = 4
-FAR_DISTANCE_RATIO = 1.5  # times the usual distance: beyond, nothing is nearby
+FAR_DISTANCE_RATIO = 1.5  # times the usual distance: no label is nearby
 _NEAR = {
     0.25: "very close",
     0.75: "close",
     FAR_DISTANCE_RATIO: "at the usual distance",
     3.0: "farther than usual",
 }
-_MIN_PLAIN_NUMBER, _MAX_PLAIN_NUMBER = 1e-4, 1e6  # beyond, powers of ten
+_MIN_PLAIN_NUMBER, _MAX_PLAIN_NUMBER = 1e-4, 1e6  # others have an exponent
 
 
 def number(value: float, digits: int = SIGNIFICANT_DIGITS) -> str:
-    """A number to so many digits.
+    """A number with this many significant digits.
 
     >>> number(312.4567), number(0.0), number(123456.7), number(1.5e-9), number(float("inf"))
     ('312.5', '0', '123457', '1.5e-09', 'inf')
@@ -53,7 +50,7 @@ def number(value: float, digits: int = SIGNIFICANT_DIGITS) -> str:
 
 
 def plus_minus(mean: float, sd: float) -> str:
-    """A value and its uncertainty, to the digits that it deserves.
+    """A value and its uncertainty, with the digits that the uncertainty justifies.
 
     >>> plus_minus(312.4567, 18.23), plus_minus(1.5, 0.0), plus_minus(0.01234, 0.0008)
     ('312 +- 18', '1.5 +- 0', '0.01234 +- 0.0008')
@@ -66,7 +63,7 @@ def plus_minus(mean: float, sd: float) -> str:
 
 
 def times(ratio: float) -> str:
-    """How a size compares with the usual.
+    """A ratio to the usual size, in words.
 
     >>> times(3.1), times(1.02), times(0.4)
     ('3.1 times the usual', 'about the usual', '40 % of the usual')
@@ -86,12 +83,12 @@ def percent(share: float) -> str:
 
 
 def nearness(distance: float) -> str:
-    """A distance, in units of the usual one, in words."""
+    """A distance in words; 1 is the usual distance."""
     return next((word for far, word in _NEAR.items() if distance < far), "far")
 
 
 def reasons(shares: Mapping[str, float], most: int = 3, least: float = 0.1) -> str:
-    """The acquisition functions that chose, the weightiest first.
+    """The acquisition functions with the largest shares, in words.
 
     >>> reasons({"qbc": 0.41, "wvar": 0.35, "igs": 0.2, "went": 0.04})
     'the experts disagree (qbc 41 %), the model is unsure there (wvar 35 %), it is far from
@@ -108,14 +105,14 @@ def _reason(name: str, share: float, among: int) -> str:
 
 
 def some(names: Iterable[str], most: int = 5) -> str:
-    """The first few names."""
+    """The first few names, and the number of the others."""
     every = list(names)
     more = f" and {len(every) - most} more" if len(every) > most else ""
     return ", ".join(every[:most]) + more
 
 
 def shorten(name: str, longest: int) -> str:
-    """A name on one line, its middle left out where it is long.
+    """A name on one line, with dots in place of its middle where it is long.
 
     >>> shorten("a name of a column", 11)
     'a na...lumn'
@@ -125,10 +122,10 @@ def shorten(name: str, longest: int) -> str:
     return flat if len(flat) <= longest else f"{flat[:half]}...{flat[-half:]}"
 
 
-def told_apart(names: Sequence[str], longest: int) -> list[str]:
-    """Names shortened; without what they begin with in common where they would look the same.
+def shorten_distinctly(names: Sequence[str], longest: int) -> list[str]:
+    """Names shortened, without their common beginning where they would look the same.
 
-    >>> told_apart(["the density of part 1, in kg", "the density of part 2, in kg"], 15)
+    >>> shorten_distinctly(["the density of part 1, in kg", "the density of part 2, in kg"], 15)
     ['...art 1, in kg', '...art 2, in kg']
     """
     short = [shorten(name, longest) for name in names]
@@ -143,7 +140,7 @@ _CELL = 'style="text-align:left;padding:1px 12px 1px 0;vertical-align:top"'
 
 
 def facts_html(title: str, facts: Mapping[str, object]) -> str:
-    """The facts as a small table.
+    """The facts as an HTML table: names and values, escaped.
 
     >>> facts_html("a < b", {"labels": 3})[:27]
     '<div><b>a &lt; b</b><table>'
@@ -156,5 +153,5 @@ def facts_html(title: str, facts: Mapping[str, object]) -> str:
 
 
 def facts_lines(words: list[str]) -> str:
-    """Lines as they are, in letters of one width."""
+    """Lines of text as preformatted HTML."""
     return f"<pre>{escape(chr(10).join(words))}</pre>"

@@ -96,8 +96,8 @@ LIMITS = {
     "columns.csv": "COLUMNS", "long-cell.csv": "CELL_LENGTH", "endless-record.csv": "COLUMNS",
 }  # fmt: skip
 WORDS = {
-    "elements.xlsx": "elements that are no cells",
-    "lying.xlsx": "does not have the 1,000 byte",
+    "elements.xlsx": "elements that are not cells",
+    "lying.xlsx": "does not have its 1,000 byte",
 }
 SLOW = ("cells.xlsx", "empty-rows.xlsx", "elements.xlsx")  # both readers scan a workbook alike
 

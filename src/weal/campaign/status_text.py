@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from weal.campaign.plausibility import correction_command
 from weal.errors import WealError
-from weal.text import REASONS, facts_html, number, percent, some, told_apart
+from weal.text import REASONS, facts_html, number, percent, shorten_distinctly, some
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
@@ -208,7 +208,7 @@ def _inputs(inputs: dict[str, float] | None) -> str:
     if not inputs:
         return "not known yet: the labels so far do not tell them apart"
     names = list(inputs)
-    short = told_apart(names[:MAX_INPUTS_SHOWN], MAX_INPUT_NAME_LETTERS)
+    short = shorten_distinctly(names[:MAX_INPUTS_SHOWN], MAX_INPUT_NAME_LETTERS)
     shares = [percent(inputs[name]) for name in names[:MAX_INPUTS_SHOWN]]
     best = [f"{name} {share}" for name, share in zip(short, shares, strict=True)]
     more = f" and {len(names) - MAX_INPUTS_SHOWN} more" if len(names) > MAX_INPUTS_SHOWN else ""

@@ -16,7 +16,7 @@ from weal.core.arrays import Array
 from weal.core.constants import INTERVAL_LEVEL
 from weal.diagnostics.effects import EffectInput
 from weal.plots.canvas import BLUE, GREY, RED, TEXT_STYLE, axes, figure_of, plain
-from weal.text import percent, shorten, told_apart
+from weal.text import percent, shorten, shorten_distinctly
 
 INTERVAL_SDS = 1.6449  # half the width of the interval at LEVEL, in sds of a normal
 MAX_LEVEL_NAMES = 12  # levels of a category whose names are written out
@@ -120,6 +120,6 @@ def _scale(ax: Axes, axis: EffectInput, side: str) -> None:
 
 
 def _names(line: Any, names: Sequence[str]) -> None:
-    shown = told_apart(list(names), 18 if len(names) <= 6 else 9)
+    shown = shorten_distinctly(list(names), 18 if len(names) <= 6 else 9)
     step = -(-len(names) // MAX_LEVEL_NAMES)
     line.set_ticks(range(0, len(names), step), [plain(name) for name in shown[::step]])

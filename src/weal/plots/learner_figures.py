@@ -38,7 +38,7 @@ from weal.plots.canvas import (
     log_ticks,
     plain,
 )
-from weal.text import number, percent, shorten, told_apart
+from weal.text import number, percent, shorten, shorten_distinctly
 
 INPUTS_SHOWN = 15  # inputs
 NAME_LETTERS = 36  # letters of a name
@@ -248,7 +248,7 @@ def experts(course: Trend, ax: Axes | None = None) -> Axes:
 def inputs(shares: dict[str, float], known: bool = True, ax: Axes | None = None) -> Axes:
     """Which inputs matter, the most important above; where that is not known, it says so."""
     names, values = (
-        told_apart(list(shares)[:INPUTS_SHOWN], NAME_LETTERS),
+        shorten_distinctly(list(shares)[:INPUTS_SHOWN], NAME_LETTERS),
         list(shares.values())[:INPUTS_SHOWN],
     )
     if len(shares) > INPUTS_SHOWN:

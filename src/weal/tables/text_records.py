@@ -1,13 +1,13 @@
-"""Records of a text file, within the limits of `weal.limits`: scanned once, then read.
+"""Encoding and records of a text file, within the limits of `weal.limits`.
 
 scan_text       one pass over the bytes: the encoding, the number of lines, whether there are
-                quotes; a file with too many lines, or with a line that is too long, is refused
-                before anything of it is held in memory
-read_records    the records, one at a time; a cell, a row or a number of columns that is too
-                large is refused where it stands
+                quotes; a file with too many lines or a line that is too long is refused before it
+                is in memory
+read_records    the records, one at a time; a cell, a row or a number of columns beyond the limit
+                is refused when it is read
 
-encoding        UTF-8 with or without a byte order mark, UTF-16 with one; else Latin-1
-records         as RFC 4180: quoted cells may hold separators, quotes (doubled) and line breaks
+encoding        UTF-8 with or without a byte order mark, UTF-16 with one; otherwise Latin-1
+records         RFC 4180: quoted cells may hold separators, doubled quotes and line breaks
 """
 
 import codecs
@@ -32,20 +32,20 @@ _MARKS = {
 
 @dataclass(frozen=True, slots=True)
 class TextScan:
-    """What one pass over the bytes of a text file shows."""
+    """The encoding and size of a text file."""
 
     encoding: str
     lines: int
-    quotes: bool  # whether there is a quotation mark anywhere
+    quotes: bool  # whether it has a quotation mark
 
 
 def scan_text(file: IO[bytes], where: str, max_lines: int | None = None) -> TextScan:
-    """The encoding and the number of lines; TooLarge beyond `max_lines`, or for a huge line."""
+    """The encoding and the number of lines; TooLarge beyond `max_lines` or for a huge line."""
     counter = _LineCounter(where, read_limits(), max_lines)
     block = file.read(BLOCK_BYTES)
     encoding = next((name for mark, name in _MARKS.items() if block.startswith(mark)), None)
     if encoding is None and b"\0" in block:
-        raise ValueError(f"{where} is not a text file, whatever its name says")
+        raise ValueError(f"{where} is not a text file, despite its name")
     kind = "utf-16" if encoding == "utf-16" else "utf-8"
     decoder = codecs.getincrementaldecoder(kind)("replace" if encoding else "strict")
     while True:
@@ -56,14 +56,14 @@ def scan_text(file: IO[bytes], where: str, max_lines: int | None = None) -> Text
                 encoding = "latin-1"
         if not block:
             break
-        wide = encoding == "utf-16"  # a byte of a wide character may look like the end of a line
+        wide = encoding == "utf-16"  # its bytes may look like line ends
         counter.count(text.encode("utf-8", "replace") if wide else block)
         block = file.read(BLOCK_BYTES)
     return TextScan(encoding or "utf-8", counter.lines, counter.quotes)
 
 
 class _LineCounter:
-    """Lines of the blocks of a file, and the length of the present one to the nearest block."""
+    """Counts the lines of a file by blocks, and the length of the current line in whole blocks."""
 
     def __init__(self, where: str, limits: Limits, max_lines: int | None) -> None:
         self.where, self.limits, self.max_lines = where, limits, max_lines
@@ -72,12 +72,12 @@ class _LineCounter:
         self.quotes = self.carriage = False
 
     def count(self, block: bytes) -> None:
-        """Count the lines that end in this block; TooLarge where they are too many or too long."""
+        """Count the line ends in a block; TooLarge for too many lines or too long a line."""
         returns = block.count(b"\r")
         ends = returns + block.count(b"\n")
         if returns:
             ends -= block.count(b"\r\n")
-        if self.carriage and block.startswith(b"\n"):  # of a line that ended in the block before
+        if self.carriage and block.startswith(b"\n"):  # of the line end in the block before
             ends -= 1
         self.carriage = block.endswith(b"\r")
         self.quotes = self.quotes or b'"' in block
@@ -85,12 +85,12 @@ class _LineCounter:
         if ends:
             self.length = self.separators = self.plain = 0
         else:
-            self._go_on(block)
+            self._extend_line(block)
         if self.max_lines is not None and self.lines > self.max_lines:
             raise too_many_rows(self.where, self.max_lines)
 
-    def _go_on(self, block: bytes) -> None:
-        """A block within a line; TooLarge where it has become too long, and why."""
+    def _extend_line(self, block: bytes) -> None:
+        """Add a block to the current line; TooLarge where the line is too long."""
         separators = max(block.count(one) for one in SEPARATORS.encode())
         self.length += len(block)
         self.separators += separators
@@ -107,7 +107,7 @@ class _LineCounter:
 def read_records(
     file: IO[str], separator: str, where: str, quotes: bool = True
 ) -> Iterator[tuple[int, list[str]]]:
-    """All records, blank ones too ([]), with the line each begins on; TooLarge beyond a limit."""
+    """All records, blank ones ([]) included, with their first line; TooLarge beyond a limit."""
     limits = read_limits()
     lines, line = _RecordLines(file, where, limits), 1
     max_columns = limits.columns
@@ -124,14 +124,14 @@ def read_records(
             if "field limit" in str(error):
                 raise too_long_cell(where, limits, f"line {reader.line_num}") from None
             raise ValueError(f"{where} cannot be read: line {reader.line_num}: {error}") from error
-        except UnicodeDecodeError as error:  # a broken UTF-16
+        except UnicodeDecodeError as error:  # damaged UTF-16
             raise ValueError(f"{where} cannot be read: {error}") from error
 
 
 class _RecordLines:
-    """Lines of a file for a reader that sets `length` to 0 after each record.
+    """The lines of a file, with a limit on the length of a record of several lines.
 
-    A record of quoted cells may have any number of lines.
+    The reader sets `length` to 0 after each record.
     """
 
     def __init__(self, file: IO[str], where: str, limits: Limits) -> None:
@@ -148,7 +148,7 @@ class _RecordLines:
 
 @contextmanager
 def _cell_length(most: int) -> Iterator[None]:
-    """The csv module with this limit of a cell, which is one for the whole process."""
+    """Set the cell limit of the csv module, which holds for the whole process."""
     before = csv.field_size_limit()
     if before == most:
         yield
@@ -161,38 +161,38 @@ def _cell_length(most: int) -> Iterator[None]:
 
 
 def too_many_rows(where: str, most: int) -> TooLarge:
-    """The refusal of a file with too many rows."""
+    """The error for a file with too many rows."""
     found = f"more than {most:,} rows, the most that are read into memory"
     return too_large(where, found, "rows", "split it")
 
 
 def too_many_columns(where: str, limits: Limits) -> TooLarge:
-    """The refusal of a file with too many columns."""
+    """The error for a file with too many columns."""
     found = f"a row of more than {limits.columns:,} columns"
     return too_large(where, found, "columns", "delete those that are not needed")
 
 
 def too_long_row(where: str, limits: Limits) -> TooLarge:
-    """The refusal of a file with a row that is too long, whatever is in it."""
+    """The error for a file with a row that is too long."""
     each = f"{BYTES_PER_COLUMN} for each of {limits.columns:,} columns"
     found = f"a row of more than {limits.row_length:,} characters, {each}"
     return too_large(where, found, "columns", "delete columns that are not needed")
 
 
 def too_long_cell(where: str, limits: Limits, place: str) -> TooLarge:
-    """The refusal of a file with a cell that is too long."""
+    """The error for a file with a cell that is too long."""
     found = f"a cell of more than {limits.cell_length:,} characters ({place})"
     return too_large(where, found, "cell_length", "shorten it")
 
 
 def check_cells(where: str, rows: int, columns: int, most: int, name: str = "cells") -> None:
-    """TooLarge where rows times columns are more than the limit of that name."""
+    """Refuse more than `most` cells, the limit of that name."""
     if rows * columns > most:
         found = f"more than {most:,} cells ({rows:,} rows of {columns:,} columns)"
         raise too_large(where, found, name, "split it, or delete columns that are not needed")
 
 
 def check_size(where: str, size: int, most: int, name: str = "bytes") -> None:
-    """TooLarge where a file has more bytes than the limit of that name."""
+    """Refuse more than `most` bytes, the limit of that name."""
     if size > most:
         raise too_large(where, f"{size:,} bytes, more than {most:,}", name, "split it")

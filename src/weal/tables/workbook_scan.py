@@ -1,16 +1,16 @@
-"""One pass over the parts of an Excel workbook before openpyxl reads it, within `weal.limits`.
+"""One pass over an Excel workbook before openpyxl reads it, within `weal.limits`.
 
-A workbook is a ZIP archive of XML parts, and a small one can unpack into anything. Each part is
-decompressed by blocks, and none is held whole:
+A workbook is a ZIP archive of XML parts, and a small archive can unpack into gigabytes. Each part
+is decompressed by blocks and never held whole:
 
-    size        the bytes that it says it has, in all parts together, are within the limit; a part
-                that unpacks into more or fewer bytes than it says is refused
-    text        no run of text without a tag is longer than a cell may be
-    elements    a part of few tags is harmless whatever they are; one of many is parsed, and its
-                rows, cells and other elements are counted
+    size        the stated sizes of all parts together are within the limit; a part that unpacks
+                into more or fewer bytes is refused
+    text        no text between two tags is longer than a cell may be
+    elements    a part with few tags is harmless; a part with many is parsed, and its rows, cells
+                and other elements are counted
 
-Document types (entities that grow) are refused: no spreadsheet program writes one. Row numbers and
-columns are counted where rows are made of cells (`excel`).
+Document types (expanding entities) are refused: no spreadsheet program writes them. `excel_reader`
+checks row numbers and columns.
 """
 
 import io
@@ -18,7 +18,6 @@ import re
 import struct
 import zlib
 from collections.abc import Callable, Iterator
-from typing import Any
 from xml.parsers import expat
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
@@ -27,24 +26,26 @@ from weal.limits import Limits, read_limits, too_large
 from weal.tables.text_records import check_size, too_long_cell, too_many_rows
 
 BLOCK_BYTES = 1 << 18
-HARMLESS_TAGS = 1_000_000  # of a part: 100 MB at the most when all of them are kept as elements
-HARMLESS_BYTES = 32 << 20  # of a part: the text of one cell, in however many pieces
-OTHER_ELEMENTS = 500_000  # elements of a part that are neither rows nor cells nor texts
-BYTES_PER_ELEMENT = 200  # that follow the rows: merged cells, formats, validations
-BYTES_PER_CHARACTER = 10  # of a text at the most: &#x10FFFF;
+HARMLESS_TAGS = 1_000_000  # of a part: at most 100 MB as elements
+HARMLESS_BYTES = 32 << 20  # of a part: at most the text of one cell
+OTHER_ELEMENTS = 500_000  # of a part: elements that are not rows, cells or texts
+BYTES_PER_ELEMENT = 200  # of elements after the rows: merged cells, formats, validations
+BYTES_PER_CHARACTER = 10  # at most: &#x10FFFF;
 _FORMULA = re.compile(rb"<(?:\w+:)?f[ >/]")
 _ENCODING = re.compile(rb"<\?xml[^>]{0,200}encoding\s*=\s*[\"']([^\"']*)")
-_OVERLAP = 16  # bytes of a block that are looked at again with the next
-_LOCAL_HEADER = 30  # bytes before the name of a part
-DISTINCT_NAMES = 1_000  # of elements that are remembered
+_OVERLAP = 16  # bytes of a block that are searched again with the next
+_LOCAL_HEADER = 30  # bytes before the name of a part in the archive
+MAX_CACHED_NAMES = 1_000  # of elements
 KIND_COUNT = 4
 OTHER, ROW, CELL, PIECE = range(KIND_COUNT)
 _KINDS = {"row": ROW, "c": CELL, "si": CELL}
-_PIECES = frozenset(("v", "is", "t", "f", "r", "rPr", "phoneticPr"))  # of a cell or a shared text
+_PIECES = frozenset(
+    ("v", "is", "t", "f", "r", "rPr", "phoneticPr")
+)  # parts of a cell or a shared text
 
 
 def scan_workbook(data: bytes, where: str) -> bool:
-    """Whether a sheet has formulas; TooLarge beyond the limits, other errors where damaged."""
+    """Whether a sheet has formulas; TooLarge beyond the limits, other errors for damaged files."""
     limits = read_limits()
     with ZipFile(io.BytesIO(data)) as bundle:
         parts = bundle.infolist()
@@ -56,30 +57,30 @@ def scan_workbook(data: bytes, where: str) -> bool:
 
 def _scan_part(data: bytes, part: ZipInfo, where: str, limits: Limits) -> bool:
     """Whether the part is a sheet with a formula."""
-    look = _PartLook(where, limits)
-    for block in unpacked(data, part):
-        look.at(block)
-    if not look.is_harmless:
-        _parse(data, part, where, limits)
-    return look.formula and "worksheets/" in part.filename
+    scan = _PartScan(where, limits)
+    for block in unpack(data, part):
+        scan.add_block(block)
+    if not scan.is_harmless:
+        _count_elements(data, part, where, limits)
+    return scan.formula and "worksheets/" in part.filename
 
 
-class _PartLook:
-    """Tags, runs of text and formulas in the bytes of a part."""
+class _PartScan:
+    """Counts of tags and text, and formulas, in the bytes of a part."""
 
     def __init__(self, where: str, limits: Limits) -> None:
         self.where, self.limits = where, limits
         self.bytes, self.tags, self.run, self.end = 0, 0, 0, b""
-        self.plain = True  # whether it is UTF-8 without a document type, as far as it says
+        self.plain = True  # whether it is UTF-8 without a document type
         self.formula, self.first = False, True
 
     @property
     def is_harmless(self) -> bool:
-        """Whether parsing it can take little memory, whatever it holds."""
+        """Whether parsing the part needs little memory."""
         return self.plain and self.tags <= HARMLESS_TAGS and self.bytes <= HARMLESS_BYTES
 
-    def at(self, block: bytes) -> None:
-        """Take in the next block; TooLarge where a text is too long."""
+    def add_block(self, block: bytes) -> None:
+        """Scan the next block; TooLarge where a text is too long."""
         if self.first:
             self.first, self.plain = False, _is_utf8(block)
         self.bytes += len(block)
@@ -101,44 +102,44 @@ def _is_utf8(start: bytes) -> bool:
     return named is None or named[1].lower() in (b"utf-8", b"us-ascii", b"ascii")
 
 
-def _parse(data: bytes, part: ZipInfo, where: str, limits: Limits) -> None:
-    """Count the elements of a part; what is not XML is left to whoever reads it."""
+def _count_elements(data: bytes, part: ZipInfo, where: str, limits: Limits) -> None:
+    """Refuse a part with too many elements; openpyxl reports a part that is not XML."""
     count = _ElementCount(where, limits)
     parser = expat.ParserCreate(namespace_separator="}")
     parser.ordered_attributes = True  # a list, which is quicker to make
     parser.StartDoctypeDeclHandler = _refuse_document_type
-    parser.StartElementHandler = _counting(count.elements)
+    parser.StartElementHandler = _element_counter(count.elements)
     try:
-        for block in unpacked(data, part):
+        for block in unpack(data, part):
             parser.Parse(block)
             count.check(len(block))
     except expat.ExpatError:
         return
 
 
-def _counting(elements: list[int]) -> Callable[[str, Any], None]:
-    """What is called for each element, and so has no more to do than it must."""
+def _element_counter(elements: list[int]) -> Callable[[str, list[str]], None]:
+    """The callback for each element, which must be fast."""
     kinds = _Kinds()
 
-    def start(name: str, _: Any) -> None:
+    def start(name: str, _: list[str]) -> None:
         elements[kinds[name]] += 1
 
     return start
 
 
 class _Kinds(dict[str, int]):
-    """Kinds of elements by name."""
+    """The kind of an element by its name."""
 
     def __missing__(self, name: str) -> int:
         plain = name.rpartition("}")[2]
         kind = _KINDS.get(plain, PIECE if plain in _PIECES else OTHER)
-        if len(self) < DISTINCT_NAMES:
+        if len(self) < MAX_CACHED_NAMES:
             self[name] = kind
         return kind
 
 
 class _ElementCount:
-    """Elements of a part by their kind, checked after each block."""
+    """The number of elements of each kind, checked after each block."""
 
     def __init__(self, where: str, limits: Limits) -> None:
         self.where, self.limits = where, limits
@@ -147,7 +148,7 @@ class _ElementCount:
         self.distance = 0  # bytes since the last row, cell or shared text
 
     def check(self, size: int) -> None:
-        """TooLarge where there is too much of something, after this many bytes more."""
+        """Refuse too many elements, after `size` more bytes."""
         if self.elements[ROW] > self.limits.rows:
             raise too_many_rows(self.where, self.limits.rows)
         if self.elements[CELL] > self.limits.sheet_cells:
@@ -155,13 +156,13 @@ class _ElementCount:
             raise too_large(self.where, found, "sheet_cells", "save it as CSV")
         if self.elements[OTHER] > OTHER_ELEMENTS:
             raise TooLarge(
-                f"{self.where} has a part of more than {OTHER_ELEMENTS:,} elements that are no "
+                f"{self.where} has a part of more than {OTHER_ELEMENTS:,} elements that are not "
                 "cells; save the sheet as CSV"
             )
         self._check_distance(size)
 
     def _check_distance(self, size: int) -> None:
-        """TooLarge where a cell goes on for too long, in however many pieces."""
+        """Refuse a cell that is too long, in any number of pieces."""
         begun, others = self.elements[ROW] + self.elements[CELL], self.elements[OTHER]
         aside = BYTES_PER_ELEMENT * (others - self.others)
         self.distance = 0 if begun > self.begun else self.distance + max(size - aside, 0)
@@ -170,45 +171,45 @@ class _ElementCount:
             raise too_long_cell(self.where, self.limits, "in the workbook")
 
 
-def _refuse_document_type(*_: Any) -> None:
+def _refuse_document_type(*_: object) -> None:
     raise ValueError("it has a document type (<!DOCTYPE>)")
 
 
-def unpacked(data: bytes, part: ZipInfo) -> Iterator[bytes]:
-    """The bytes of a part, by blocks; BadZipFile where they are not as many as it says."""
+def unpack(data: bytes, part: ZipInfo) -> Iterator[bytes]:
+    """The bytes of a part by blocks; BadZipFile where their number is not the stated one."""
     left = part.file_size
-    for block in _inflated(data, part):
+    for block in _inflate(data, part):
         left -= len(block)
         if left < 0:
             break
         yield block
     if left:
-        raise BadZipFile(f"{part.filename} does not have the {part.file_size:,} bytes that it says")
+        raise BadZipFile(f"{part.filename} does not have its {part.file_size:,} bytes")
 
 
-def _inflated(data: bytes, part: ZipInfo) -> Iterator[bytes]:
-    packed = _packed(data, part)
+def _inflate(data: bytes, part: ZipInfo) -> Iterator[bytes]:
+    packed = _compressed_bytes(data, part)
     starts = range(0, len(packed), BLOCK_BYTES)
     if part.compress_type == ZIP_STORED:
         yield from (bytes(packed[start : start + BLOCK_BYTES]) for start in starts)
         return
-    inflate = zlib.decompressobj(-zlib.MAX_WBITS)
+    inflater = zlib.decompressobj(-zlib.MAX_WBITS)
     for start in starts:
         block = bytes(packed[start : start + BLOCK_BYTES])
-        while block and not inflate.eof:
-            yield inflate.decompress(block, BLOCK_BYTES)
-            block = inflate.unconsumed_tail
-    while found := inflate.decompress(b"", BLOCK_BYTES):
+        while block and not inflater.eof:
+            yield inflater.decompress(block, BLOCK_BYTES)
+            block = inflater.unconsumed_tail
+    while found := inflater.decompress(b"", BLOCK_BYTES):
         yield found
 
 
-def _packed(data: bytes, part: ZipInfo) -> memoryview:
-    """A part as it is in the archive."""
+def _compressed_bytes(data: bytes, part: ZipInfo) -> memoryview:
+    """The compressed bytes of a part."""
     if part.compress_type not in (ZIP_STORED, ZIP_DEFLATED) or part.flag_bits & 1:
-        raise BadZipFile(f"{part.filename} is encrypted, or compressed in an unusual way")
+        raise BadZipFile(f"{part.filename} is encrypted or compressed with an unsupported method")
     header = data[part.header_offset : part.header_offset + _LOCAL_HEADER]
     if len(header) < _LOCAL_HEADER or header[:4] != b"PK\3\4":
-        raise BadZipFile(f"{part.filename} is not where the archive says")
+        raise BadZipFile(f"{part.filename} is not at its place in the archive")
     name, extra = struct.unpack("<HH", header[26:30])
     start = part.header_offset + _LOCAL_HEADER + name + extra
     return memoryview(data)[start : start + part.compress_size]
