@@ -68,7 +68,7 @@ def take(browser: Browser, address: str, folder: Path) -> None:
         shown.goto(address)
         shown.goto(f"{base}/c/alloys/{page}")
         shown.locator(ready).first.wait_for(timeout=120_000)
-        shown.get_by_text("Looking for why").wait_for(state="detached", timeout=120_000)
+        shown.get_by_text("Loading the reason").wait_for(state="detached", timeout=120_000)
         shown.wait_for_timeout(1500)  # what else the worker has found
         whole = min(shown.evaluate("document.body.scrollHeight"), height)
         shown.set_viewport_size({**size, "height": whole})

@@ -68,7 +68,7 @@ def visit(browser, server, who="ann", **options):
     assert "token" not in page.url
     if who and page.get_by_label("Your name or initials").is_visible():
         page.get_by_label("Your name or initials").fill(who)
-        page.get_by_role("button", name="That is me").click()
+        page.get_by_role("button", name="Save").click()
         page.get_by_label("Who you are").wait_for(state="detached")
     yield page
     context.close()

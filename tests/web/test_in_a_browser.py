@@ -76,7 +76,7 @@ def test_a_one_time_link_comes_in_and_logging_out_leads_out(browser, servers, st
         page.get_by_text("Open the address that weal serve printed").wait_for()
         assert name not in [one["name"] for one in page.context.cookies()]
         page.goto(server["once"])  # from the history
-        page.get_by_text("works once").wait_for()
+        page.get_by_text("works only once").wait_for()
 
 
 def named(text):
@@ -129,7 +129,7 @@ def test_nothing_in_the_data_runs(servers, browser, url):
             page.goto(f"{base}{place}/row?id={quote(text, safe='')}")
             assert page.locator("h1").count() == 1
             page.goto(str(brought(hands, text, n).url))
-            assert page.get_by_role("button", name="Make the campaign").is_visible()
+            assert page.get_by_role("button", name="Create the campaign").is_visible()
 
 
 def brought(hands, text, n):
@@ -185,8 +185,8 @@ def test_the_keys_and_the_dialog_work_without_a_mouse(servers, browser, steel):
         page.goto(server["url"].split("?")[0] + "c/steel/bench")
         assert page.locator(".big-id").inner_text() == ids[0]
         page.keyboard.type("12,5")
-        page.get_by_text("will be kept as").wait_for()
-        assert "12.5" in page.locator("#as-kept").inner_text()
+        page.get_by_text("will be saved as").wait_for()
+        assert "12.5" in page.locator("#as-saved").inner_text()
         page.reload()  # a draft survives
         assert page.locator("input.value").input_value() == "12,5"
         page.keyboard.press("Enter")

@@ -171,7 +171,7 @@ def test_a_double_click_keeps_a_worksheet_once_and_says_so(ann, steel):
     brought = upload(ann, "back.csv", b"sample,hardness\nA-1,2.5\nA-2,3.5\n", "/c/steel/sheet")
     fields = ann.form(str(shown(ann, brought).url), "/c/steel/keep")
     for page in sent_twice(ann, "/c/steel/keep", fields):
-        assert "2 labels kept." in plain(page.text)
+        assert "2 labels saved." in plain(page.text)
     kinds = [event.kind for event in open_store(steel).read("steel")]
     assert kinds.count("told") == 2
 

@@ -61,7 +61,7 @@ def test_a_code_logs_in_once(server):
         assert "set-cookie" not in again.headers
     used = log_in(server, code=code_of(server))
     assert used.status_code == 401
-    assert "works once" in used.text
+    assert "works only once" in used.text
     assert log_in(server, code="").status_code == 401
     assert log_in(server, code=code_of(server), token=token_of(server)).status_code == 303
 
@@ -158,13 +158,13 @@ def test_reading_has_a_token_of_its_own(servers, steel):
         client.get("/", params={"token": token_of(reading)})
         page = client.get("/c/steel/bench")
         assert page.status_code == 200
-        assert "read only" in page.text
+        assert "read-only" in page.text
         assert 'method="post"' not in page.text
     with Visitor({**full, "url": reading["url"]}) as boss:
         form = boss.form("/logout", "/logout")["form"]
         answer = boss.tell("steel", "A-1", "3", form, "k")
         assert answer.status_code == 403
-        assert "token for reading" in answer.text
+        assert "read-only" in answer.text
         everywhere = {"form": form, "everywhere": "true"}
         assert boss.post("/logout", everywhere).status_code == 403
         assert boss.post("/logout", {"form": form}).status_code == 303
@@ -229,7 +229,7 @@ def test_what_is_no_session_lets_nobody_in(server, tmp_path):
     folder.write_text("no folder")
     answer = log_in(server, token=token_of(server))
     assert answer.status_code == 503
-    assert "cannot keep a session" in answer.text
+    assert "cannot store a session" in answer.text
 
 
 @pytest.fixture

@@ -92,14 +92,14 @@ def test_the_whole_story(servers, browser, url, tmp_path, scheme, size):
 
 def make(page):
     """Drop a file, see the plan, make the campaign."""
-    page.get_by_role("link", name="Begin with a CSV or Excel file").click()
+    page.get_by_role("link", name="Start with a CSV or Excel file").click()
     page.set_input_files("input[type=file]", path("alloys.csv"))
     page.wait_for_url("**/new/plan**")
-    assert page.get_by_label("Ids are in").input_value() == "sample"
-    assert page.get_by_label("What is measured").input_value() == "hardness"
+    assert page.get_by_label("Column of ids").input_value() == "sample"
+    assert page.get_by_label("Column to measure").input_value() == "hardness"
     assert page.get_by_label("Name of the campaign").input_value() == "alloys"
     assert "category of 4" in page.content()
-    page.get_by_role("button", name="Make the campaign").click()
+    page.get_by_role("button", name="Create the campaign").click()
     page.wait_for_url("**/c/alloys/bench")
 
 
@@ -133,9 +133,9 @@ def sheet(page, base, tmp_path):
     back.write_text("\n".join([*filled, *lines[3:]]) + "\n")
     page.goto(f"{base}/c/alloys/bench")
     page.set_input_files("input[type=file]", back)
-    page.get_by_role("button", name="Keep 2 labels").click()
-    page.get_by_text("2 labels kept.").wait_for()
-    page.get_by_role("link", name="Back to the bench").click()
+    page.get_by_role("button", name="Save 2 labels").click()
+    page.get_by_text("2 labels saved.").wait_for()
+    page.get_by_role("link", name="Back to labelling").click()
 
 
 def killed(page, servers, server, url):
@@ -146,7 +146,7 @@ def killed(page, servers, server, url):
     enter(page, f"{alloys.measure(row)}")
     page.locator("#lost").wait_for()
     servers.start(url, port=server["port"], worker=True)
-    page.get_by_text("Kept last:").locator("..").get_by_text(row).wait_for()
+    page.get_by_text("Last saved:").locator("..").get_by_text(row).wait_for()
     return row
 
 

@@ -96,7 +96,7 @@ def test_explore_sorts_filters_and_pages(eve):
     (more,) = re.findall(r'href="([^"]+)" rel="next"', page)
     rest = eve.get(more.replace("&amp;", "&")).text
     assert len(re.findall(r"row\?id=A-", rest)) == 10
-    assert "No row fits" in eve.get("/c/steel/explore", params={"q": "nothing like this"}).text
+    assert "No row matches" in eve.get("/c/steel/explore", params={"q": "nothing like this"}).text
     few = eve.get("/c/steel/explore", params={"least-c0": "3,5", "most-c0": "5", "is-c1": "2"})
     assert few.status_code == 200
 
@@ -126,7 +126,7 @@ def test_a_row_has_a_page_with_its_story_and_can_be_asked_for(eve, labelled):
 
 
 def test_effects_and_maps_come_when_they_are_found(eve):
-    assert "What inputs do" in eve.get("/c/steel/effects").text
+    assert "Effects of inputs" in eve.get("/c/steel/effects").text
     assert "polyline" in until(eve, "/c/steel/effects/picture?x=temp", "<svg")
     map_ = until(eve, "/c/steel/effects/picture?x=temp&y=hours", "Circles are measured rows")
     assert map_.count('class="mark"') == 14

@@ -65,7 +65,7 @@ def make_templates() -> Jinja2Templates:
     env.filters |= {
         "number": shown_number,
         "percent": percent,
-        "plus_minus": lambda mean, sd: plus_minus(mean, sd),
+        "plus_minus": plus_minus_sign,
         "segment": lambda text: quote(text, safe=""),
         "ago": ago,
         "json": lambda value: json.dumps(value, allow_nan=False),
@@ -84,6 +84,15 @@ def shown_number(value: float | None, digits: int = 4) -> str:
     if value is None or not math.isfinite(value):
         return DASH
     return number(float(value), digits)
+
+
+def plus_minus_sign(mean: float, sd: float) -> str:
+    """Mean and standard deviation with a sign that does not wrap.
+
+    >>> plus_minus_sign(312.4, 5.2)
+    '312.4\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}5.2'
+    """
+    return plus_minus(mean, sd).replace(" +- ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}")
 
 
 def cell(value: object) -> str:

@@ -242,7 +242,7 @@ def _report_import(found: "ResultsImport", dry: bool) -> None:
         say(problem)
     counts = [_ACTIONS[action].format(plural(n, "row")) for action, n in found.counts.items()]
     stopped = found.problems or found.counts.get("refused")
-    would = ("nothing would be saved: " if stopped else "would be: ") if dry else ""
+    would = ("nothing would be saved; without these lines: " if stopped else "would be: ") * dry
     say(f"{found.where}: {would}{', '.join(counts)}")
 
 

@@ -32,7 +32,7 @@ class Filters(TypedDict):
 
 
 _COLUMN = re.compile(r"c[0-9]{1,4}")
-TITLES = {"id": "Id", "y": "Measured", "mean": "Expected", "sd": "\N{PLUS-MINUS SIGN}",
+TITLES = {"id": "Id", "y": "Measured", "mean": "Predicted", "sd": "\N{PLUS-MINUS SIGN}",
           "low": "From", "high": "To"}  # fmt: skip
 Text = Annotated[str, Query(max_length=200)]
 Id = Annotated[str, Query(min_length=1, max_length=MAX_ID)]

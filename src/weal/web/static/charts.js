@@ -16,7 +16,7 @@
       { label: "expected", stroke: colour("--chart-2"), width: 1.5, spanGaps: true },
     ];
     const data = [found.labels, ...found.series];
-    if (found.baseline !== null) { lines.push({ label: "guessing the mean", stroke: colour("--soft"), width: 1, dash: [6, 5], points: { show: false } }); data.push(flat(found.baseline)); }
+    if (found.baseline !== null) { lines.push({ label: "mean only", stroke: colour("--soft"), width: 1, dash: [6, 5], points: { show: false } }); data.push(flat(found.baseline)); }
     if (found.goal !== null) { lines.push({ label: "goal", stroke: colour("--good"), width: 1, dash: [2, 4], points: { show: false } }); data.push(flat(found.goal)); }
     const shown = (u, value) => value === null || value === undefined ? "–" : Number(value.toPrecision(3)).toString();
     const axis = { stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line") } };

@@ -99,7 +99,7 @@
   const MOST = 32 * 2 ** 20; // bytes that the server takes
   const chosen = (field) => {
     const large = field.files.length && field.files[0].size > MOST;
-    field.setCustomValidity(large ? "This file is larger than the 32 MB taken here." : "");
+    field.setCustomValidity(large ? "This file is larger than the limit of 32 MB." : "");
     if (large) field.reportValidity();
     else if (field.files.length && field.matches("[data-sends]")) field.form.requestSubmit();
   };
