@@ -132,7 +132,7 @@ def test_a_form_that_is_sent_again_with_something_else_in_it_loses_nothing(ann, 
     sent += [ann.post("/c/steel/skip", {"form": form, "key": key, "id": "A-3"})]
     for answer, wanted in zip(sent, ("'A-2': 4.0", "'A-1': 5.0", "'A-3': skip"), strict=True):
         assert answer.status_code == 409
-        said = f"This form has saved 'A-1': 3.0 already; {wanted} was not saved"
+        said = f"This form has saved 'A-1': 3.0 before; {wanted} was not saved"
         assert said in plain(answer.text)
     assert open_store(steel).head("steel") == kept
     new = re.search(r'name="key" value="([0-9a-f]{32})"', sent[0].text)[1]

@@ -47,9 +47,9 @@ def test_watch_says_at_once_that_it_looks_and_then_what_it_found(eve):
     first = eve.get("/c/steel/watch")
     assert first.status_code == 200
     until(eve, "/c/steel/watch", "data-chart")
-    text = until(eve, "/c/steel/watch", "guessing the mean")
-    assert "Inputs that matter" in text
-    text = until(eve, "/c/steel/watch", "Expected against measured")
+    text = until(eve, "/c/steel/watch", "mean only")
+    assert "Important inputs" in text
+    text = until(eve, "/c/steel/watch", "Predicted against measured")
     assert 'href="/c/steel/row?id=A-3"' in text
     assert "bob" in text
 
@@ -63,7 +63,7 @@ def test_a_label_that_looks_wrong_is_pointed_out(servers, url, tmp_path):
             campaign.tell(f"A-{k}", right * (10.0 if k == 20 else 1.0))
         assert [one.id for one in campaign.suspects()] == ["A-20"]
     with Visitor(servers.start(url, worker="here")) as eve:
-        text = plain(until(eve, "/c/steel/watch", "Look at these again"))
+        text = plain(until(eve, "/c/steel/watch", "Labels to check"))
     assert re.search(r"A-20\s+:\s+[\d.]+, but the others make it", text)
     assert "10 times too large?" in text
 
@@ -75,12 +75,12 @@ def test_labels_that_contradict_the_others_are_pointed_out(servers, url, tmp_pat
             right = 100.0 + (k % 17 - 3.5) ** 2 + k % 5
             campaign.tell(f"A-{k}", 111.25 if 20 <= k < 27 else right)
     with Visitor(servers.start(url, worker="here")) as eve:
-        text = until(eve, "/c/steel/watch", "Look at these again")
+        text = until(eve, "/c/steel/watch", "Labels to check")
     assert re.search(r"7 labels in a row are 111.25, which the others contradict", plain(text))
     assert re.search(
         r"error of the other labels [\d.]+ with them, [\d.]+ without them", plain(text)
     )
-    part = text[text.index("Look at these again") :]
+    part = text[text.index("Labels to check") :]
     assert 'href="/c/steel/row?id=A-23"' in part[: part.index("</section>")]
 
 
@@ -118,7 +118,7 @@ def test_a_row_has_a_page_with_its_story_and_can_be_asked_for(eve, labelled):
     form = eve.form("/c/steel/row?id=A-30", "/c/steel/row/ask")
     asked = eve.post("/c/steel/row/ask", form)
     assert asked.status_code == 303, asked.text
-    until(eve, "/c/steel/row?id=A-30", "Out with")
+    until(eve, "/c/steel/row?id=A-30", "Reserved for")
     with weal.open_campaign("steel", labelled) as campaign:
         (asked,) = campaign.asked()
         assert (asked.id, asked.who) == ("A-30", "ann")
@@ -128,7 +128,7 @@ def test_a_row_has_a_page_with_its_story_and_can_be_asked_for(eve, labelled):
 def test_effects_and_maps_come_when_they_are_found(eve):
     assert "Effects of inputs" in eve.get("/c/steel/effects").text
     assert "polyline" in until(eve, "/c/steel/effects/picture?x=temp", "<svg")
-    map_ = until(eve, "/c/steel/effects/picture?x=temp&y=hours", "Circles are measured rows")
+    map_ = until(eve, "/c/steel/effects/picture?x=temp&y=hours", "circles are measured rows")
     assert map_.count('class="mark"') == 14
     assert eve.get("/c/steel/effects/picture?x=nothing").status_code in (200, 422)
 
