@@ -8,7 +8,9 @@ from weal import EnsembleGPRegressor
 from weal.core.paper import ensemble
 from weal.diagnostics.error_trend import SequentialError, Trend, TrendPoint
 from weal.diagnostics.random_baseline import MAX_LABELS, beside_random, draw
-from weal.diagnostics.stopping import Change, advice, change_by_last_labels, labels_to_goal
+from weal.diagnostics.stopping import change_by_last_labels, labels_to_goal
+from weal.goals.learn import Learn
+from weal.goals.protocol import GoalProgress
 
 
 def a_trend(error, labels=100, first=10, surprise=1.0):
@@ -48,7 +50,7 @@ def test_a_goal_that_is_reached_is_said_so():
     found = labels_to_goal(a_trend(lambda n: 2.0 * n**-0.5), 0.4, 5000, 0)
     assert found.reached > 0.95
     assert "reached" in found.text
-    assert "likely reached" in advice(a_trend(lambda n: 2.0), None, found, 0)
+    assert "probably reached" in Learn(0.4).advice(GoalProgress(0, needed=found))
 
 
 def test_few_labels_tell_nothing_of_how_many_are_needed():
@@ -86,16 +88,6 @@ def test_what_the_last_labels_changed_is_the_difference_of_two_models():
     assert found.before == pytest.approx(np.sqrt((sd_before**2).mean()), rel=1e-6)
     assert found.now == pytest.approx(np.sqrt((sd_after**2).mean()), rel=1e-6)
     assert change_by_last_labels(one.read_model(), 5, X, 26) is None
-
-
-def test_advice_follows_from_what_was_gained():
-    trend = a_trend(lambda n: 1.0)
-    assert advice(None, None, None, 3).startswith("Too early to say: 3 more labels are needed")
-    assert advice(None, None, None, 1).startswith("Too early to say: 1 more label is needed")
-    assert advice(trend, None, None, 0).startswith("Too early")
-    assert advice(trend, Change(5, 0.1, 1.0, 0.99), None, 0).startswith("Little is gained")
-    assert advice(trend, Change(5, 0.1, 1.0, 0.7), None, 0).startswith("Go on")
-    assert advice(trend, Change(5, 0.9, 1.0, 1.0), None, 0).startswith("Go on")
 
 
 @pytest.mark.parametrize("approximation", ["exact", "features"])

@@ -123,7 +123,7 @@ def test_where_nothing_is_learnt_the_advice_says_so():
     frame.loc[60:, "y"] = None
     with weal.open_campaign("noise", "memory:", pool=frame, id_column="id", target="y") as one:
         advice = one.status().advice
-    assert "Little is gained" not in advice
+    assert "gain little" not in advice
 
 
 def test_too_few_candidates_for_a_model_are_said_to_be():

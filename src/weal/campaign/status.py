@@ -42,6 +42,8 @@ from weal.diagnostics.leave_one_out import averaged_labels, baseline, leave_one_
 from weal.diagnostics.random_baseline import RandomComparison, beside_random
 from weal.diagnostics.stopping import Change, LabelsToGoal
 from weal.diagnostics.suspects import OtherUnit, Suspect, other_units, suspects
+from weal.goals.learn import Learn, more_labels
+from weal.goals.protocol import Goal, GoalProgress
 from weal.learner.candidate_sample import best_share, comparison_size
 from weal.learner.candidates import MAX_CANDIDATES_WITHOUT_SAMPLE, SAMPLE_CANDIDATES
 from weal.learner.config import NOW_AUTO
@@ -205,13 +207,15 @@ def status(
 ) -> Status:
     """Where the campaign stands; `goal` in place of the one in its settings."""
     ledger, state = session.ledger, session.state
-    goal = ledger.settings["goal"] if goal is None else _check_goal(goal)
+    aim = Learn(ledger.settings["goal"] if goal is None else float(goal))
     course = trend(session, progress)
     missing = 0 if course else max(state.settings.n_start - len(state.labels), 1)
     beliefs = _beliefs(session, course, progress) if course else None
     left = ledger.rows - len(ledger.labels)
     seed = state.settings.seed
-    needed = stopping.labels_to_goal(course, goal, left, seed) if course and goal else None
+    needed = (
+        stopping.labels_to_goal(course, aim.limit, left, seed) if course and aim.limit else None
+    )
     out, lapsed = rows_out(ledger, now)
     doubted = find_suspects(session) if course else SuspectReport()
     n = comparison_size(state, session.model) if course else None
@@ -228,12 +232,12 @@ def status(
         missing=missing,
         check=honest_test(ledger),
         coverage=_asked_coverage(ledger.foretold),
-        goal=goal,
+        goal=aim.limit,
         needed=needed,
         beliefs=beliefs,
         sampled=SAMPLE_CANDIDATES if ledger.rows > MAX_CANDIDATES_WITHOUT_SAMPLE else None,
         choice=NOW_AUTO if session.replay.other_auto else "",
-        advice=_advice(course, beliefs, needed, missing, left, ledger.rows, ledger.name),
+        advice=_advice(aim, course, beliefs, needed, missing, left, ledger),
         suspects=doubted.labels,
         other_units=doubted.units,
         chosen=_count_model_chosen(ledger),
@@ -353,27 +357,22 @@ def _experts(model: Model) -> tuple[Expert, ...]:
 
 
 def _advice(
-    course: Trend | None, beliefs: ModelStatus | None, needed: LabelsToGoal | None, missing: int,
-    left: int, rows: int, name: str,
+    goal: Goal, course: Trend | None, beliefs: ModelStatus | None, needed: LabelsToGoal | None,
+    missing: int, left: int, ledger: Ledger,
 ) -> str:  # fmt: skip
     if left <= 0:
         return "All candidates are labelled: there is nothing left to ask."
     if course is None and missing > left:
         without = "1 row is" if left == 1 else f"{left} rows are"
         return (
-            f"There are {rows} candidates, and {stopping.more_labels(missing)} needed before there "
+            f"There are {ledger.rows} candidates, and {more_labels(missing)} needed before there "
             f"is a model, but {without} without one: add candidates "
-            f"(`weal add {quote(name)} FILE`)."
+            f"(`weal add {quote(ledger.name)} FILE`)."
         )
-    if beliefs is None:
-        return stopping.advice(course, None, needed, missing)
-    return stopping.advice(course, beliefs.change, needed, missing, beliefs.baseline)
-
-
-def _check_goal(goal: float) -> float:
-    if not (math.isfinite(goal) and goal > 0.0):
-        raise ValueError(f"goal is {goal!r}; it needs an error above 0, in units of the label")
-    return float(goal)
+    if beliefs is None or course is None:
+        return goal.advice(GoalProgress(missing, needed=needed))
+    error = course.now.left_out
+    return goal.advice(GoalProgress(0, beliefs.change, needed, error, beliefs.baseline))
 
 
 def _plain(value: Any) -> Any:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from weal.campaign.plausibility import correction_command
 from weal.errors import WealError
+from weal.goals.learn import Learn
 from weal.text import REASONS, facts_html, number, percent, shorten_distinctly, some
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
     from weal.campaign.status import Estimate, Expert, LeasedId, ModelStatus, Status
     from weal.diagnostics.error_trend import Coverage
-    from weal.diagnostics.random_baseline import RandomComparison
 
 
 SMOOTHNESS = {
@@ -190,7 +190,7 @@ def _model(beliefs: "ModelStatus", chosen: int) -> list[str]:
     found = [
         "Model",
         f"  inputs         {_inputs(beliefs.inputs)}",
-        f"  noise          labels scatter by about {number(beliefs.noise, 2)} by themselves",
+        f"  noise          about {number(beliefs.noise, 2)}, as one standard deviation of a label",
     ]
     found += [f"  expert {percent(one.weight):>6}  {_expert(one)}" for one in shown]
     weighed = sorted(beliefs.acquisition.items(), key=lambda pair: -pair[1])
@@ -223,24 +223,13 @@ def _expert(expert: "Expert") -> str:
 
 
 def _stopping(status: "Status") -> list[str]:
-    found = ["Stopping", f"  {status.advice}"]
-    if status.needed and status.needed.reached < 0.5:
-        found.append(f"  goal {number(status.needed.goal)}: {status.needed.text}")
-        if "cannot tell" not in status.needed.text:
-            found.append("  (by drawing the course of the expected error on; not a promise)")
+    goal = Learn(status.goal)
+    found = [status.advice]
+    if status.needed:
+        found += goal.needed_lines(status.needed)
     if status.beliefs and status.beliefs.random:
-        found += [f"  {line}" for line in _random(status.beliefs.random)]
-    return found
-
-
-def _random(found: "RandomComparison") -> list[str]:
-    ends = f"80 %: {number(found.low, 2)} to {number(found.high, 2)}"
-    ratio = number(found.ratio, 2)
-    error = "about the same error" if ratio == "1" else f"{ratio} times the error"
-    return [
-        f"{found.labels} rows picked at random would likely have given {error} ({ends})",
-        f"(by replaying both on {found.draws} functions drawn from what the model believes)",
-    ]
+        found += goal.random_lines(status.beliefs.random)
+    return ["Stopping", *(f"  {line}" for line in found)]
 
 
 def _plural(n: int, word: str) -> str:

@@ -1,4 +1,4 @@
-"""What random choice would likely have given: both strategies replayed on functions that could be.
+"""What random choice would probably have given: both strategies on functions drawn from the model.
 
 A function is drawn from what is believed now: an expert by its weight, its magnitude, then values
 jointly at the labelled rows, at others that chance may pick, and at rows for a test (all drawn from

@@ -1,4 +1,4 @@
-"""Whether to go on: what the last labels changed, labels that a goal needs, and advice.
+"""What the last labels changed, and how many labels a limit on the error needs.
 
 Labels needed. The error that the model expects over the candidates falls about as a power of the
 number n of labels. Over the later part of its course
@@ -23,7 +23,6 @@ import numpy as np
 from weal.core.arrays import Array, root_mean_square
 from weal.diagnostics.error_trend import SequentialError, Trend, TrendPoint, train_on_first
 from weal.model.model import Model, mean_sd
-from weal.text import number, percent
 
 FROM_PART = 3  # the course is looked at from this part of the labels on
 MARKS_APART = 1.1  # ratio of the numbers of labels of two marks that count as two
@@ -38,14 +37,6 @@ DEGREES_OF_FREEDOM = 4.0  # of the Student-t
 # surprises that c is taken from, and how many of size 1 on top
 N_RECENT_ERRORS, PRIOR_UNIT_ERRORS = 30, 5.0
 FARTHEST_AHEAD = 20  # times the labels at hand: nobody knows beyond
-LITTLE_MOVED, LITTLE_GAINED = 0.25, 0.05  # of the sds and of the error, by the last labels
-# times the error of guessing the mean: above it, hardly anything was learnt
-LEARNT_NOTHING_RATIO = 0.9
-NOTHING_LEARNT = (
-    "Hardly better than guessing the mean so far, and the last labels changed little. Labels may "
-    "be mostly noise (measure a few rows again, with --repeat), some may be wrong (see the rows to "
-    "look at again), or these inputs may not tell (bring others that could)."
-)
 _STOPPING_KEY = 17  # part of the random key
 
 
@@ -112,50 +103,11 @@ def labels_to_goal(trend: Trend, goal: float, left: int, seed: int) -> LabelsToG
     return LabelsToGoal(goal, _middle(level + log_c), reached, low, median, high, limit, text)
 
 
-def more_labels(missing: int) -> str:
-    """So many labels are missing, as the beginning of a sentence.
-
-    >>> more_labels(1), more_labels(2)
-    ('1 more label is', '2 more labels are')
-    """
-    return "1 more label is" if missing == 1 else f"{missing} more labels are"
-
-
-def advice(
-    trend: Trend | None, change: Change | None, needed: LabelsToGoal | None, missing: int,
-    baseline: float | None = None,
-) -> str:  # fmt: skip
-    """One or two sentences: go on, or not; `baseline` is the error of guessing the mean."""
-    if trend is None:
-        return f"Too early to say: {more_labels(missing)} needed before there is a model."
-    if needed is not None and needed.reached >= 0.5:
-        return _at_goal(needed)
-    if change is None:
-        return "Too early to say: the model is new, and its own error estimate still uncertain."
-    did = (
-        f"the last {change.labels} labels moved predictions by {number(change.moved, 2)} of their "
-        f"uncertainty and changed the expected error by {_format_percent_change(-change.gained)}"
-    )
-    if change.moved < LITTLE_MOVED and change.gained < LITTLE_GAINED:
-        if baseline is not None and trend.now.left_out > LEARNT_NOTHING_RATIO * baseline:
-            return NOTHING_LEARNT
-        return f"Little is gained by more labels: {did}."
-    return f"Go on: {did}."
-
-
-def _at_goal(needed: LabelsToGoal) -> str:
-    sure = "likely" if needed.reached >= 0.8 else "perhaps"
-    return (
-        f"The goal of {number(needed.goal)} is {sure} reached ({percent(needed.reached)} by the "
-        "model's own estimate). Rows drawn at random (--check) would tell honestly."
-    )
-
-
 def _in_words(
     low: int | None, median: int | None, high: int | None, limit: int, reached: float
 ) -> str:
     if reached >= 0.5:
-        return "likely reached" if reached >= 0.8 else "perhaps reached"
+        return "probably reached" if reached >= 0.8 else "perhaps reached"
     if median is None:
         first = "" if low is None else f" (with luck after {low})"
         return f"not within {limit} more labels{first}"
@@ -213,7 +165,3 @@ def _count(more: float, limit: int) -> int | None:
 
 def _middle(log_error: Array) -> float:
     return float(np.exp(np.median(log_error)))
-
-
-def _format_percent_change(share: float) -> str:
-    return f"{100 * share:+.0f} %"

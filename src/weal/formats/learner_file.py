@@ -27,8 +27,8 @@ from weal.formats.codec import (
     id_to_json,
     with_prefix,
 )
+from weal.goals.learn import DEFAULT_ACQUISITION
 from weal.learner.config import (
-    DEFAULT_ACQUISITION,
     EARLIER_AUTO,
     NOW_AUTO,
     resolve_acquisition,

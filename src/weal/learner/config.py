@@ -16,12 +16,12 @@ from weal.core.extensions.acquisition_registry import (
 )
 from weal.core.paper.acquisition import PAPER, Acquisition
 from weal.core.paper.adaptive_acquisition import SCALINGS
+from weal.goals.learn import DEFAULT_ACQUISITION
 from weal.learner.candidates import Candidates
 from weal.learner.state import LearnerConfig
 from weal.model.checks import check_count, check_seed, check_validation
 from weal.model.parameters import Parameters, parameters_of
 
-DEFAULT_ACQUISITION = "mvr-var-igs"
 ACQUISITION_GROUPS = {
     "multi": PAPER,
     "auto": (DEFAULT_ACQUISITION,),
