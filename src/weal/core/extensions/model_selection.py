@@ -23,7 +23,7 @@ with fewer pairs, POSTERIOR_POINT_PAIRS at most, each point is a typical draw.
 over the density of the normal, limited to MAX_LOG_OVERWEIGHT. Parameters on a bound stay there.
 
 Selected are experts with a posterior of MIN_MODEL_POSTERIOR or more, MAX_EXPERTS at most, and
-always the best of every class with that much. They get the posterior of the dropped experts of their
+always the best of every class with that much. They get the posterior of dropped experts of their
 class, since the grid spreads its mass over many. Their log prior makes their weights, after all
 labels, equal to these posteriors. The result is a function of the set of labels alone.
 
