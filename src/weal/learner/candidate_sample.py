@@ -51,14 +51,14 @@ def comparison_size(state: State, model: Model) -> int | None:
 
 
 def _is_large(state: State) -> bool:
-    """Whether there may be too many labels and candidates, in memory, to compare all of them."""
+    """Whether comparing all candidates in memory could take too long."""
     pool = state.candidates
     many = len(state.labels) > SAMPLED_FROM and len(pool) > LEAST_COMPARED
     return many and not pool.in_shards
 
 
 def best_share(n: int) -> float:
-    """The share of all candidates that the best of n is among, with probability SURE.
+    """The best share of all candidates that a sample of n hits with probability SURE.
 
     >>> round(100 * best_share(32_768), 3)
     0.014
@@ -67,7 +67,7 @@ def best_share(n: int) -> float:
 
 
 def with_compared_candidates(state: State, beliefs: PosteriorCache, wanted: int) -> State:
-    """The state whose candidates are those that an ask for so many rows compares."""
+    """The state with only the candidates that an ask for so many rows compares."""
     n = (
         comparison_size(state, beliefs.model(state))
         if state.has_model and _is_large(state)

@@ -187,7 +187,7 @@ def unknown_id(name: Hashable, examples: Sequence[Hashable]) -> UnknownId:
 def read_costs(
     cost: Any, frame: Any | None, rows: Iterable[Any], ids: Sequence[Hashable]
 ) -> Array | None:  # (N,)
-    """The costs of candidates; `rows` are what a function of them gets."""
+    """The cost of each candidate; a cost function gets each of `rows`."""
     if cost is None:
         return None
     if isinstance(cost, str):

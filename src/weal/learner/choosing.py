@@ -57,7 +57,7 @@ Free = NDArray[np.bool_]
 
 
 def next_query(state: State, beliefs: PosteriorCache, opens: bool) -> Asked:
-    """The event of asking for one candidate more; `opens` if a batch begins with it."""
+    """The event for the next query; `opens`: it begins a batch."""
     free = state.free(1)
     if not state.has_model:
         n = _start(state, free)
@@ -75,13 +75,13 @@ def next_query(state: State, beliefs: PosteriorCache, opens: bool) -> Asked:
 
 
 def scores_of(state: State, beliefs: PosteriorCache) -> PoolScores:
-    """The scores that the next candidate is chosen by."""
+    """The scores that choose the next candidate."""
     step = len(state.labels) + len(state.asked)
     return _scores(state, beliefs.pending_posterior(state), state.free(), step)
 
 
 def _scores(state: State, posterior: PendingPosterior, free: Free, step: int) -> PoolScores:
-    """The scores of the functions in use."""
+    """The scores of all acquisition functions in use."""
     key, functions = (state.settings.seed, step), state.settings.functions
     pool = state.candidates
     asked = ScorePass(
@@ -94,7 +94,7 @@ def _scores(state: State, posterior: PendingPosterior, free: Free, step: int) ->
 def _updated_log_weights(
     state: State, beliefs: PosteriorCache, scores: PoolScores
 ) -> Array:  # (K,)
-    """Log weights of the functions once each has paid for its pick."""
+    """Log weights of the functions after the losses of their picks."""
     K = len(state.settings.functions)
     # [1, eq:AF_k, alg:2 line 5, alg:2 line 6]
     picks = [scores.best(SingleScore(k)).position for k in range(K)]
@@ -116,7 +116,7 @@ def _losses(state: State, beliefs: PosteriorCache, at: Sequence[int]) -> Array:
 
 
 def choose_best(state: State, scores: PoolScores, omega: Array) -> tuple[int, float, Array]:
-    """The best of the free candidates, its score, and the parts (K,) of the functions in it."""
+    """The best free candidate, its score, and the parts (K,) of the functions in the score."""
     if len(omega) == 1:
         n = scores.best(SingleScore(0)).position  # [1, eq:AF_1, alg:1 line 4]
         return n, float(scores.at(n)[0]), scores.at(n)
@@ -142,7 +142,7 @@ def _reason(
     parts: Array,
     omega: Array,
 ) -> Reason:
-    """Why candidate n, in numbers that a file can keep."""
+    """The reason for candidate n, in plain numbers."""
     names = list(state.settings.functions)
     mean, sd = beliefs.moments(state, [n])
 
@@ -162,7 +162,7 @@ def _reason(
 
 
 def _start(state: State, free: Free) -> int:
-    """The next point while there is no model: far from those told and those asked."""
+    """The next query without a model: far from labelled and pending candidates."""
     pool = state.candidates
     at, X = pool.sample(state.settings.seed)
     mean, sd = location_scale(X)
@@ -179,7 +179,7 @@ def _start(state: State, free: Free) -> int:
 
 
 def _shares(parts: Array) -> Array:  # (K,) -> (K,)
-    """Parts of a score as shares of it; even where the parts are nothing."""
+    """Parts of a score as shares of it; equal shares where all parts are 0."""
     positive = np.maximum(parts, 0.0)
     total = positive.sum()
     even = np.full(len(parts), 1.0 / len(parts))
@@ -190,7 +190,7 @@ BATCH_SHORTLIST = 4096
 
 
 def queries(state: State, beliefs: PosteriorCache, wanted: int, opens: bool) -> list[Asked]:
-    """The events of asking for so many candidates more; `opens` if a batch begins with them."""
+    """The events for so many more queries; `opens`: they begin a batch."""
     found: list[Asked] = []
     in_shards = state.candidates.in_shards and state.has_model
     state = with_compared_candidates(state, beliefs, wanted)
@@ -221,7 +221,7 @@ def _from_shortlist(state: State, beliefs: PosteriorCache, wanted: int) -> list[
 
 
 def shortlist_state(state: State, beliefs: PosteriorCache) -> State:
-    """The state of a learner whose pool is the shortlist of the batch that is being chosen."""
+    """The state with the shortlist of the current batch as its pool."""
     candidates, seed = state.candidates, state.settings.seed
     opening = apply(state, Released(state.batch))
     scores = scores_of(opening, beliefs)

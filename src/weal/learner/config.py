@@ -34,7 +34,7 @@ NOW_AUTO = (
 
 
 def resolve_acquisition(acquisition: Any) -> dict[str, Acquisition]:
-    """Functions by name, for a name, "multi", a function, or a list of names and functions."""
+    """Acquisition functions by name, for a name, a function, or a list of both."""
     if isinstance(acquisition, str) and acquisition in ACQUISITION_GROUPS:
         return {name: ACQUISITIONS[name] for name in ACQUISITION_GROUPS[acquisition]}
     if isinstance(acquisition, str) or callable(acquisition):
@@ -51,7 +51,7 @@ def resolve_acquisition(acquisition: Any) -> dict[str, Acquisition]:
 
 
 def check_amounts(functions: dict[str, Acquisition]) -> dict[str, Acquisition]:
-    """The functions, if all are amounts of variance, which a cost may divide."""
+    """The functions; ValueError where a cost cannot divide one of them."""
     others = [name for name, function in functions.items() if not is_amount(function)]
     if others:
         ours = [name for name, function in ACQUISITIONS.items() if is_amount(function)]
@@ -80,7 +80,7 @@ def settings_of(
     candidates: Candidates, model: Any, acquisition: Any, eta: float, score_scaling: str,
     n_start: int | None, seed: int, validation: Any,
 ) -> LearnerConfig:  # fmt: skip
-    """Settings for these candidates; see `weal.ActiveLearner` for what each means."""
+    """Settings for these candidates; `weal.ActiveLearner` documents each."""
     if score_scaling not in SCALINGS:
         names = ", ".join(SCALINGS)
         raise ValueError(f"score_scaling is {score_scaling!r}; it is one of {names}")
@@ -99,13 +99,13 @@ def settings_of(
 
 
 def _functions(acquisition: Any, costs: bool) -> dict[str, Acquisition]:
-    """The functions; where labels have costs, those that may be divided by them."""
+    """The functions, checked where labels have costs."""
     functions = resolve_acquisition(acquisition)
     return check_amounts(functions) if costs else functions
 
 
 def _parameters(model: Any, d: int, seed: int) -> Parameters:
-    """The parameters of an estimator, of a dict by its names, or the default ones; for d inputs."""
+    """Model parameters for d inputs: of an estimator, of a dict, or the defaults."""
     if model is None:
         return parameters_of({"random_state": seed}, d)
     if isinstance(model, dict):

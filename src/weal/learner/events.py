@@ -17,7 +17,7 @@ NAN = float("nan")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reason:
-    """Why a candidate was asked, and what was believed of it then."""
+    """The reason for a query, and the prediction at that time."""
 
     why: str  # the acquisition functions that chose it, "start", "told" or "elsewhere"
     score: float = NAN
@@ -41,7 +41,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelsTold:
-    """Labels came, of candidates or of points outside the pool; of some ids the old ones went."""
+    """Labels were added, dropped or confirmed."""
 
     labels: tuple[Label, ...] = ()
     dropped: tuple[Hashable, ...] = ()
@@ -58,14 +58,14 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Released:
-    """Candidates that were asked are not out any longer, and may be asked again."""
+    """Pending candidates were released, and may be asked again."""
 
     ids: tuple[Hashable, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Added:
-    """There are more candidates; `to_reference`: `ivr` looks at them too."""
+    """Candidates were added; `to_reference`: to the reference points of `ivr` as well."""
 
     candidates: Candidates  # all of them, the new ones last
     to_reference: bool = False
@@ -73,7 +73,7 @@ class Added:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Removed:
-    """Candidates left the pool, one by one or with their shards; labels of theirs stay."""
+    """Candidates were removed, by id or by shard; their labels stay."""
 
     ids: tuple[Hashable, ...]
     shards: tuple[str, ...] = ()  # paths
@@ -81,7 +81,7 @@ class Removed:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FunctionsChanged:
-    """Other acquisition functions choose from now on; they start with even weights."""
+    """Other acquisition functions were set; they start with equal weights."""
 
     functions: Mapping[str, Acquisition]
 

@@ -32,7 +32,7 @@ PREDICTION_BLOCK_ROWS = 20_000  # candidates that are predicted at a time
 
 
 def frame(state: State, beliefs: PosteriorCache, what: str = "labels") -> Any:
-    """One of these tables."""
+    """One of LEARNER_TABLES as a pandas frame."""
     if what not in LEARNER_TABLES:
         raise ValueError(f"there is no table of {what!r}; there are {', '.join(LEARNER_TABLES)}")
     if what in ("predictions", "candidates"):
@@ -46,7 +46,7 @@ def frame(state: State, beliefs: PosteriorCache, what: str = "labels") -> Any:
 
 
 def _refuse_many(state: State, what: str) -> None:
-    """Refuse one table of candidates that are in shards, where they are many."""
+    """Refuse one table of many candidates in shards."""
     pool = state.candidates
     if pool.in_shards and len(pool) > MAX_CANDIDATES_WITHOUT_SAMPLE:
         raise ValueError(
@@ -110,7 +110,7 @@ _MAX_NAME_LETTERS = 60  # letters of the names that are shown
 
 
 def line(state: State) -> str:
-    """One line.
+    """The learner in one line.
 
     >>> from weal import ActiveLearner
     >>> ActiveLearner([[1.0, 2.0], [3.0, 4.0]], target="yield [%]")
@@ -127,14 +127,14 @@ def line(state: State) -> str:
 
 
 def page(state: State) -> str:
-    """The same as HTML."""
+    """The learner as HTML."""
     target = state.candidates.target
     title = "ActiveLearner" + (f": {target}" if target else "")
     return facts_html(title, {name: one for name, one in facts(state).items() if one != 0})
 
 
 def facts(state: State) -> dict[str, Any]:
-    """What there is to say."""
+    """The facts of a learner, by name."""
     pool, settings = state.candidates, state.settings
     shown = ", ".join(pool.input_names[:20])
     inputs = pool.plan.describe() if pool.plan else _input_count(pool.n_inputs)

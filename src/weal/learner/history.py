@@ -27,7 +27,7 @@ _SPREAD = {"scores": "score", "shares": "share", "acquisition_weights": "weight"
 
 
 class History(list[Row]):
-    """Rows of the history; a list like any other, and a table where that is wanted."""
+    """A list of history rows, with `to_frame`."""
 
     def to_frame(self) -> Any:
         """A pandas frame: one row a query or label; "score igs", "share igs", "weight igs", ...
@@ -52,7 +52,7 @@ class History(list[Row]):
 
 
 def pandas() -> Any:
-    """pandas, which tables need."""
+    """The pandas module; ValueError where it is not installed."""
     try:
         import pandas
     except ModuleNotFoundError as error:
@@ -61,7 +61,7 @@ def pandas() -> Any:
 
 
 def _flat(row: Row) -> Row:
-    """A row with a column of its own for each function."""
+    """A row with one column for each acquisition function."""
     plain = {name: value for name, value in row.items() if name not in _SPREAD}
     for part, word in _SPREAD.items():
         plain |= {f"{word} {name}": value for name, value in row[part].items()}
@@ -69,7 +69,7 @@ def _flat(row: Row) -> Row:
 
 
 def add_query(rows: tuple[Row, ...], step: int, name: Hashable, reason: Reason) -> tuple[Row, ...]:
-    """The history with one query more."""
+    """The history with one more query."""
     return (*rows, _row(step, name, reason))
 
 

@@ -49,7 +49,7 @@ class Labels:
     def after(
         self, dropped: Sequence[Hashable], new: Sequence[Label], confirmed: Sequence[Label] = ()
     ) -> "Labels":
-        """Labels without those of the dropped candidates, and with new ones.
+        """The labels without those of dropped candidates, with new ones.
 
         Those confirmed are called sure from now on, and stay where they are.
         """
@@ -83,7 +83,7 @@ class Labels:
 
 
 def number(value: Any, name: Any, what: str = "label") -> float:
-    """A label as a float, or an error that names the point and what came."""
+    """A label as a float; ValueError names the point and the value."""
     if isinstance(value, np.ndarray) and value.ndim == 0 and not np.ma.is_masked(value):
         value = value.item()
     if isinstance(value, str) and value.count(",") == 1 and _is_number(value.replace(",", ".")):
@@ -99,7 +99,7 @@ def number(value: Any, name: Any, what: str = "label") -> float:
 
 
 def _float(value: Any) -> float:
-    """A real number as a float; NaN for what is none, or is too large for one."""
+    """A real number as a float; NaN for other values and for overflow."""
     if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
         return math.nan
     try:

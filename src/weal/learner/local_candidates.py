@@ -41,7 +41,7 @@ class NewCandidates:
 def local_candidates(
     state: State, beliefs: PosteriorCache, n: int, constraint: Callable[[Any], bool] | None
 ) -> NewCandidates:
-    """n candidates near those wanted most; ValueError where next to none satisfies `constraint`."""
+    """n candidates near the best ones; ValueError where hardly any satisfies `constraint`."""
     if not state.has_model:
         raise RuntimeError(
             f"refine needs a model: {len(state.labels)} of {state.settings.n_start} labels are told"
@@ -70,7 +70,7 @@ def local_candidates(
 
 
 def _parents(state: State, beliefs: PosteriorCache, k: int) -> list[int]:
-    """Positions of the candidates that would be asked next; the state stays as it is."""
+    """Positions of the candidates that would be asked next."""
     chosen, index = [], state.candidates.index
     state = with_compared_candidates(state, beliefs, k)
     for _ in range(min(k, int(state.free(1).sum()))):
@@ -81,7 +81,7 @@ def _parents(state: State, beliefs: PosteriorCache, k: int) -> list[int]:
 
 
 def _variable_columns(state: State) -> dict[Any, Array]:
-    """Columns that move, with their values (U,) in the pool, NaN where missing."""
+    """Columns that vary, with their values (U,) in the pool, NaN where missing."""
     pool = state.candidates
     if pool.frame is None:
         every: dict[Any, Array] = dict(enumerate(pool.inputs_at(slice(None)).T))
@@ -103,7 +103,7 @@ def _variable_columns(state: State) -> dict[Any, Array]:
 def _children(
     state: State, parents: list[int], moving: dict[Any, Array], n: int, rng: np.random.Generator
 ) -> list[Any]:
-    """n rows: each a parent's, with its numbers moved."""
+    """n copies of parent rows with perturbed numbers."""
     pool = state.candidates
     at = [parents[k % len(parents)] for k in range(n)]
     step = MAX_GRID_STEPS * len(pool) ** (-1.0 / len(moving))
@@ -134,7 +134,7 @@ def _perturb(x: Array, of: Array, step: float, rng: np.random.Generator) -> Arra
 
 
 def _ids(state: State, n: int) -> tuple[Hashable, ...]:
-    """Names that nobody has: the next numbers, or refined-1, refined-2, ..."""
+    """New ids: the next numbers, or refined-1, refined-2, ..."""
     ids, index = state.candidates.ids, state.candidates.index
     if all(isinstance(name, int) and not isinstance(name, bool) for name in ids):
         first = 1 + max(name for name in ids if isinstance(name, int))

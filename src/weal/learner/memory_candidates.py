@@ -182,7 +182,7 @@ class MemoryCandidates:
     def with_more(
         self, pool: Any, ids: Iterable[Hashable] | None = None, cost: Any = None
     ) -> "MemoryCandidates":
-        """The candidates with others below: rows like the pool's; `cost`, where it is numbers."""
+        """The candidates with those of another table below."""
         before = len(self)
         read = self._more(pool)
         own = read.ids
@@ -204,7 +204,7 @@ class MemoryCandidates:
         )
 
     def _more(self, pool: Any) -> Inputs:
-        """Other rows, read as the pool was."""
+        """Other rows, encoded like the pool."""
         frame = as_frame(pool)
         _refuse_other_kind(self.frame, frame)
         X = inputs_of(pool, self.columns, self.plan)
@@ -215,7 +215,7 @@ class MemoryCandidates:
         return Inputs(frame, self.columns, X, own, self.plan)
 
     def _costs(self, read: Inputs, names: Sequence[Hashable], given: Any) -> Array | None:
-        """The costs of all, once these have come."""
+        """The costs of all candidates, the new ones last."""
         if self.cost is None:
             if given is not None:
                 raise ValueError("cost is given for some candidates: the others have none")
@@ -278,7 +278,7 @@ def read_candidates(
     types: Mapping[str, str] | None = None,
     cost: Any = None,
 ) -> MemoryCandidates:
-    """The candidates that a table holds, checked; see `weal.ActiveLearner` for what each means."""
+    """The candidates of a table, checked; `weal.ActiveLearner` documents the arguments."""
     if pool is None:
         raise ValueError("ActiveLearner needs a pool: one row for each candidate")
     aside = [name for name in (target, cost) if isinstance(name, str)]
@@ -292,7 +292,7 @@ def read_candidates(
 def of_inputs(
     read: Inputs, ids: Iterable[Hashable] | None = None, id_column: str | None = None
 ) -> MemoryCandidates:
-    """The candidates of inputs that were read, checked."""
+    """The candidates of encoded inputs, checked."""
     names = _check_ids(read.ids if ids is None else list(ids), len(read.X))
     _check_inputs(read.X, names)
     index = {name: n for n, name in enumerate(names)}

@@ -53,7 +53,7 @@ from weal.shards.executors import Executor, ThreadExecutor
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CacheEntry:
-    """A model and what follows it, after the labels told."""
+    """A model after some labels, and the posteriors that follow from it."""
 
     selection: SelectionPoint
     initial: TrainedEnsemble  # after the first selection.n_joint labels
@@ -178,11 +178,11 @@ class PosteriorCache:
         return self._entry_of(state).model
 
     def selected_experts(self, state: State) -> TrainedEnsemble:
-        """The experts as they were settled, before the first label."""
+        """The selected experts, before the first label."""
         return training.without_labels(self._entry_of(state).initial)
 
     def snapshot(self, state: State) -> PoolSnapshot | None:
-        """What is believed of the pool, for `PosteriorCache` that are to go on from here."""
+        """The posterior of the pool, from which another cache can restart."""
         return self._pool(state).snapshot(len(state.labels))
 
     def posterior(self, state: State) -> PendingPosterior:
@@ -209,23 +209,20 @@ class PosteriorCache:
             return replace(entry, targets=targets, targets_of=points.X)
 
         missing = kept is None or kept.targets_of is not points.X
-        return cast(
-            Targets, self._entry_of(state, start if missing else None).targets
-        ), points.order
+        entry = self._entry_of(state, start if missing else None)
+        return cast(Targets, entry.targets), points.order
 
     def pending_posterior(self, state: State) -> PendingPosterior:
-        """The posterior with every candidate that is out given the mean that the labels let expect.
+        """The posterior as if every pending candidate had been labelled with its predicted mean.
 
-        Weights stay. The order in which they were asked does not matter.
+        Expert weights stay, and the order of pending candidates does not matter.
         """
         now = self.posterior(state)
         at = tuple(state.candidates.index[name] for name in state.asked)
         if not at:
             return now
-        (done, posterior), self._pending = (
-            self._pending or ((), None),
-            None,
-        )  # out of reach, as above
+        done, posterior = self._pending or ((), None)
+        self._pending = None  # detached while it is updated in place
         if posterior is None or at[: len(done)] != done:
             done, posterior = (), replace(now, pool=now.pool.fork())
         new = at[len(done) :]
@@ -234,7 +231,7 @@ class PosteriorCache:
         return posterior
 
     def validation(self, state: State) -> ValidationLabels:
-        """Labels that pseudo labels are validation by: those kept apart, or all that were told."""
+        """The labels that judge pseudo labels: the validation set, or all labels."""
         if state.settings.validation is None:
             model = self.model(state)
             X, y, _ = (part[model.fold.right] for part in state.labels.arrays())

@@ -28,7 +28,7 @@ from weal.model.training import TrainedEnsemble
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LearnerConfig:
-    """What a learner was told to be; see `weal.ActiveLearner` for what each means."""
+    """The settings of a learner; `weal.ActiveLearner` documents each."""
 
     parameters: Parameters  # of the model
     functions: Mapping[str, Acquisition]  # K, by name
@@ -40,17 +40,17 @@ class LearnerConfig:
 
     @property
     def needs_reference(self) -> bool:
-        """Whether one of the functions looks at reference points."""
+        """Whether one of the functions needs reference points."""
         return any([needs_reduction(function) for function in self.functions.values()])
 
     @property
     def needs_targets(self) -> bool:
-        """Whether one of the functions looks at targets."""
+        """Whether one of the functions needs targets."""
         return bool([name for name, f in self.functions.items() if needs_targets(f)])
 
     @property
     def even(self) -> Array:  # (K,)
-        """Log weights of the acquisition functions before they were weighed."""
+        """Equal log weights of the acquisition functions."""
         K = len(self.functions)
         return np.full(K, -np.log(K))  # [1, alg:2 line 2]
 
@@ -85,7 +85,7 @@ class State:
 
     @property
     def has_model(self) -> bool:
-        """Whether there have been labels enough for a model."""
+        """Whether there are enough labels for a model."""
         return self.selection is not None
 
     @property
@@ -94,7 +94,7 @@ class State:
         return dict(zip(self.settings.functions, np.exp(self.log_omega).tolist(), strict=True))
 
     def free(self, wanted: int = 0) -> NDArray[np.bool_]:  # (U,)
-        """Who is neither labelled, asked, skipped nor removed; Exhausted if fewer than wanted."""
+        """Candidates not labelled, asked, skipped or removed; Exhausted if fewer than wanted."""
         free = self.candidates.present.copy()
         taken = [*self.labels.by_name, *self.asked, *self.skipped]
         # [1, alg:1 line 6, alg:2 line 15]
@@ -116,7 +116,7 @@ def begin(settings: LearnerConfig, candidates: Candidates, reference: Array | No
 
 
 def with_experts(state: State, experts: TrainedEnsemble) -> State:
-    """The same state, where it is known what the experts were settled to."""
+    """The state with its selected experts."""
     if state.selection is None:
         return state
     return replace(state, selection=replace(state.selection, experts=experts))

@@ -76,7 +76,7 @@ def _apply_told(state: State, event: LabelsTold) -> State:
 
 
 def _next_selection(state: State, labels: Labels, anew: bool) -> SelectionPoint | None:
-    """What the model follows from once these are the labels."""
+    """The selection point once these are the labels."""
     before, t = state.selection, len(labels)
     if before is None:
         return _first(state, labels) if t >= state.settings.n_start else None

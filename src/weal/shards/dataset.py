@@ -38,7 +38,7 @@ MEMORY_SHARD_ROWS = 65_536  # rows of a shard in memory
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dataset:
-    """The description of a pool: all that is needed to read it."""
+    """The description of a pool."""
 
     parts: tuple[Shard, ...]
     columns: tuple[str, ...]  # that inputs are made of
@@ -67,7 +67,7 @@ class Dataset:
         return (*(() if self.id_column is None else (self.id_column,)), *self.columns)
 
     def check(self) -> None:
-        """ChangedShard where a file is no longer what it was."""
+        """ChangedShard where a file has changed."""
         for file in self.files:
             file.check()
             file.check_stamp()
@@ -91,7 +91,7 @@ class Dataset:
 
     @property
     def digest(self) -> str:
-        """A hash of what the pool is: another one for other files."""
+        """A hash of columns and files, without their content."""
         found = blake2b(repr((self.columns, self.id_column, self.kinds)).encode(), digest_size=16)
         for file in self.files:
             found.update(f"{Path(file.path).name} {file.size} {file.footer}".encode())
@@ -99,7 +99,7 @@ class Dataset:
 
     @property
     def content(self) -> str:
-        """A hash of what is in the pool, where its row groups are hashed; else its digest."""
+        """A hash of the content, where row groups are hashed; else the digest."""
         found = blake2b(self.digest.encode(), digest_size=16)
         for file in self.files:
             found.update(repr(sorted((file.sums or {}).items())).encode())
@@ -250,7 +250,7 @@ def _check_schema(
 
 
 def parts_of(files: Iterable[ParquetFile], id_column: str | None) -> tuple[FileShard, ...]:
-    """Files as shards: each row group, or as many as make ROWS rows."""
+    """Files as shards: row groups, joined up to MIN_SHARD_ROWS rows."""
     parts, start = [], 0
     for file in files:
         groups: list[int] = []

@@ -36,7 +36,7 @@ class InputEncoder(Protocol):
         """Names of the inputs (d)."""
 
     def encode_batch(self, batch: Any, later: Later) -> Array:
-        """Inputs (n, d) of a record batch of arrow; what is new to a plan is counted."""
+        """Inputs (n, d) of a pyarrow record batch; values that a plan does not know are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class NumericEncoder:
         return self.columns
 
     def encode_batch(self, batch: Any, later: Later) -> Array:
-        """The numbers; NaN where a cell is missing, which whoever reads the shard refuses."""
+        """The numbers; NaN for a missing cell, which the shard refuses."""
         X = np.empty((batch.num_rows, len(self.columns)))
         for k, name in enumerate(self.columns):
             X[:, k] = numbers(batch.column(name))
@@ -67,7 +67,7 @@ class PlanEncoder:
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns that inputs are made of."""
-        return tuple(column.name for column in self._used())
+        return tuple(column.name for column in self._input_columns())
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -76,10 +76,10 @@ class PlanEncoder:
 
     def encode_batch(self, batch: Any, later: Later) -> Array:
         """The inputs of the rows."""
-        parts = [_encode_column(column, batch, later) for column in self._used()]
+        parts = [_encode_column(column, batch, later) for column in self._input_columns()]
         return np.concatenate(parts, axis=1)
 
-    def _used(self) -> list[PlanColumn]:
+    def _input_columns(self) -> list[PlanColumn]:
         return [column for column in self.plan.columns if column.kind != "dropped"]
 
 
@@ -127,7 +127,7 @@ def _numbers(column: PlanColumn, x: Array, later: Later) -> Array:
 
 
 def _categories(column: PlanColumn, cells: Any, later: Later) -> Array:
-    """One input for each level; each different cell is looked at once."""
+    """One input for each level."""
     arrow, _ = pyarrow()
     coded = cells if arrow.types.is_dictionary(cells.type) else cells.dictionary_encode()
     at = {name: n for n, name in enumerate(column.levels)}

@@ -49,7 +49,7 @@ class IdIndex:
     positions: Positions  # (U,)
 
     def places(self, name: Hashable) -> Positions:
-        """Positions that an id may have: those of its hash."""
+        """Positions of the ids with the hash of this id."""
         wanted = hash_ids([name])[0]
         first = np.searchsorted(self.hashes, wanted, side="left")
         last = np.searchsorted(self.hashes, wanted, side="right")
@@ -180,7 +180,7 @@ def _read_whole(place: Path, pool: Dataset) -> tuple[IdIndex, Dataset] | None:
     if {**note, "files": None} != {**_note(pool), "files": None}:
         return None
     pairs = zip(pool.files, note["files"], strict=True)
-    sums = {file.path: _adopted(file, one) for file, one in pairs}
+    sums = {file.path: _valid_sums(file, one) for file, one in pairs}
     if None in sums.values():
         return None
     parts = [np.load(place / f"{one}.npy", mmap_mode="r") for one in ("hashes", "positions")]
@@ -202,8 +202,8 @@ def _is_there(place: Path) -> bool:
         return True
 
 
-def _adopted(file: ParquetFile, kept: Mapping[str, Any]) -> Sums | None:
-    """The sums that are kept of a file, if they are of this content.
+def _valid_sums(file: ParquetFile, kept: Mapping[str, Any]) -> Sums | None:
+    """The sums that the index keeps of a file, if they belong to its content.
 
     A file that a store describes without its sums (weal 0.2) has those that were kept first: its
     row groups are compared with them when they are read. One that the user has just opened has
@@ -217,7 +217,7 @@ def _adopted(file: ParquetFile, kept: Mapping[str, Any]) -> Sums | None:
 
 
 def _keep(place: Path, index: IdIndex, pool: Dataset) -> None:
-    """Write it whole or not at all; where nothing may be written, it is made again next time."""
+    """Write the index atomically; without write access it is made again next time."""
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with atomic_folder(place, FOLDER) as draft:

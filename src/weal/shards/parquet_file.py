@@ -93,7 +93,7 @@ class ParquetFile:
 
 
 def changed_error(name: str, how: str) -> ChangedShard:
-    """The error for a file that is not what it was."""
+    """The error for a file that has changed."""
     return ChangedShard(
         f"{name} has changed since the pool was opened ({how}): open the pool anew, or bring back "
         "the file as it was"
@@ -123,7 +123,7 @@ def inspect_file(path: Path) -> tuple[ParquetFile, Any]:
 
 
 def metadata(path: Path) -> Any:
-    """What the footer says, as arrow reads it."""
+    """The metadata in the footer, as pyarrow reads it."""
     arrow, parquet = pyarrow()
     try:
         return parquet.read_metadata(path)

@@ -58,7 +58,7 @@ class Reader(io.RawIOBase):
         return b"".join(parts)
 
     def load(self, layout: Any, groups: Iterable[int], columns: Sequence[str] | None) -> str | None:
-        """Take row groups into memory; the first column that is not what it was, if any."""
+        """Load row groups; the name of the first column that has changed, if any."""
         wrong = None
         for group in groups:
             for name, places in chunks(layout, group, columns).items():
@@ -70,11 +70,11 @@ class Reader(io.RawIOBase):
         return wrong
 
     def readable(self) -> bool:
-        """Yes."""
+        """True."""
         return True
 
     def seekable(self) -> bool:
-        """Yes."""
+        """True."""
         return True
 
     def tell(self) -> int:
@@ -82,7 +82,7 @@ class Reader(io.RawIOBase):
         return self._at
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to a place."""
+        """Move to an offset."""
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self.file.size}[whence]
         self._at = base + offset
         return self._at
@@ -94,9 +94,9 @@ class Reader(io.RawIOBase):
         for begin, data in self._loaded.items():
             if begin <= start and end <= begin + len(data):
                 return data[start - begin : end - begin]
-        return self._pieced(start, end)
+        return self._assemble(start, end)
 
-    def _pieced(self, start: int, end: int) -> bytes:
+    def _assemble(self, start: int, end: int) -> bytes:
         """Bytes that lie in more than one part: from the file, and over them what was loaded."""
         self._raw.seek(start)
         found = bytearray(self._raw.read(max(end - start, 0)))
@@ -107,7 +107,7 @@ class Reader(io.RawIOBase):
         return bytes(found)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._raw.close()
         self._loaded.clear()
         super().close()

@@ -35,11 +35,11 @@ class Shard(Protocol):
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """The number of rows."""
 
     @property
     def name(self) -> str:
-        """What a message calls it."""
+        """Its name in messages."""
 
     @property
     def path(self) -> str | None:
@@ -75,7 +75,7 @@ class ArrayShard:
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """The number of rows."""
         return len(self.X)
 
     @property
@@ -84,7 +84,7 @@ class ArrayShard:
         return f"rows {self.start:,} to {self.start + self.rows - 1:,}"
 
     def check(self) -> None:
-        """Memory is what it is."""
+        """Rows in memory do not change."""
 
     def blocks(self, encoder: InputEncoder, later: Later) -> Iterator[Array]:
         """The inputs."""
@@ -124,7 +124,7 @@ class FileShard:
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """The number of rows."""
         return sum(self.file.groups[n] for n in self.groups)
 
     @property

@@ -40,14 +40,14 @@ FLOAT32_HALF_ULP = 2.0**-24  # what rounding to float32 takes at the most, relat
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TargetScores:
-    """The scores of functions that look at targets, for those listed; all others have the least."""
+    """Scores of functions with targets on a shortlist; other candidates get the least score."""
 
     which: tuple[int, ...]  # places of these functions among all K
     at: Positions  # (n,)  ascending
     scores: Array  # (functions, n)
 
     def add_to(self, plain: Array, at: Positions) -> Array:  # (K, N)
-        """The scores of all functions at ascending positions, for those of the others."""
+        """Scores of all functions at ascending positions; `plain` are those without targets."""
         if not self.which:
             return plain
         every = np.zeros((len(plain) + len(self.which), plain.shape[1]))
@@ -60,7 +60,7 @@ class TargetScores:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CombinedScoring:
-    """The best of a shard by what `combine` makes of its scores; `floor` is a score that is met."""
+    """The best of a shard by combined scores; `floor` is a score that some candidate reaches."""
 
     scoring: ShardScoring
     combine: Combine
@@ -69,7 +69,7 @@ class CombinedScoring:
     floor: float = -np.inf
 
     def __call__(self, shard: Shard) -> tuple[TopScores, float]:
-        """The best by the scores that are kept, and a score that one of them has for sure."""
+        """The best by cached scores, and a lower bound of the best score."""
         scores = score_cache.find(self.scoring.key, shard.start)
         if scores is None:  # on another worker, or gone with it: computed again
             parts, K = list(self.scoring.blocks(shard, Later())), len(self.scoring.asked.functions)
@@ -86,7 +86,7 @@ class CombinedScoring:
         return top_rows(shard.start, np.zeros((len(free), 0)), could, free, many), floor
 
     def _combine_scores(self, scores: Array) -> tuple[Array, Array]:
-        """What `combine` makes of the scores, and by how much float32 may have moved it."""
+        """Combined scores, and a bound of their float32 rounding error."""
         combined, error = self.combine(scores), np.zeros(scores.shape[1])
         for k, row in enumerate(scores):
             other = scores.copy()
@@ -96,7 +96,7 @@ class CombinedScoring:
 
 
 def slack(floor: float) -> float:
-    """The least score of whoever may still be taken where one has the score `floor`."""
+    """The least score that may still tie with the score `floor`."""
     return floor - 2.0 * TIE_RTOL * abs(floor)
 
 
@@ -110,7 +110,7 @@ class ExactRescoring:
     at: Mapping[int, Positions]  # by the start of the shard
 
     def __call__(self, shard: Shard) -> tuple[BestCandidates, Mapping[int, Array]]:
-        """Who may be taken, and their rows."""
+        """The candidates that tie for the best, and their rows."""
         at = self.at[shard.start]
         X = shard.take(self.scoring.encoder, at - shard.start)
         scores = self.combine(self.target_scores.add_to(_one_by_one(self.scoring, X, at), at))
@@ -141,7 +141,7 @@ def scores_at(scoring: ShardScoring, X: Array, at: int) -> Array:  # (K,)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShardContext:
-    """Where the rows of a pool are, who reads them, and what was found."""
+    """The rows of a pool, their executor, and the cached scores."""
 
     candidates: "ShardedCandidates"
     executor: Executor
@@ -172,7 +172,7 @@ class ShardedScores:
         return self._both(self.found.high, self.target_scores.scores.max(axis=1, initial=-np.inf))
 
     def _both(self, plain: Array, target_scores: Array) -> Array:
-        """A number of each function, in their order."""
+        """One number for each function, in their order."""
         every = np.empty(len(plain) + len(target_scores))
         which = list(self.target_scores.which)
         every[which] = target_scores
@@ -180,7 +180,7 @@ class ShardedScores:
         return every
 
     def best(self, combine: Combine) -> BestCandidates:
-        """The best of the free candidates by what `combine` makes of their scores."""
+        """The best of the free candidates by their combined scores."""
         if not isinstance(combine, SingleScore):
             return self._best(combine)
         if combine.k in self.target_scores.which:

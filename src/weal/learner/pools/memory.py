@@ -41,7 +41,7 @@ from weal.learner.pools.score_pass import MemoryScores, belief_of, score
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExpertGroup:
-    """Experts that are moved together, and the pool in their form where it is kept."""
+    """Experts that are updated together, with the candidates in their form where cached."""
 
     members: NDArray[np.intp]  # positions of the experts
     which: Index  # the same as an index: a slice where that will do
@@ -59,7 +59,7 @@ def index_of(members: NDArray[np.intp]) -> Index:
 def points_of(
     groups: Sequence[ExpertGroup], members: NDArray[np.intp], at: NDArray[np.intp]
 ) -> Points:
-    """The candidates `at` in the form of some of the experts, out of what the groups keep."""
+    """The candidates `at` in the form of some of the experts, from the groups' cache."""
     places = {m: (group, n) for group in groups for n, m in enumerate(group.members.tolist())}
     found = [places[m] for m in members.tolist()]
     if isinstance(groups[0].points, CorrelatedPoints):
@@ -78,7 +78,7 @@ POOL_BYTES = 4 * 2**30  # bytes for the pool in the form of the experts, unless 
 
 
 class MemoryPool:
-    """Means, variances and (for a reference) relevances of the experts that matter on U points."""
+    """Means, variances and (for a reference) relevances of the kept experts on U points."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class MemoryPool:
 
     @property
     def members(self) -> NDArray[np.intp]:  # (H,)
-        """Positions of the experts held."""
+        """Indices of the kept experts."""
         if not self.groups:
             return np.zeros(0, dtype=np.intp)
         return np.concatenate([group.members for group in self.groups])
@@ -145,9 +145,7 @@ class MemoryPool:
             self.groups = [self._make_group(ens, wanted, computed)]
 
     def _experts_to_keep(self, ens: Ensemble) -> NDArray[np.intp]:
-        """The experts to hold (`core.extensions.expert_pruning`), by what is moments of some of
-        the candidates.
-        """
+        """The experts to keep (`core.extensions.expert_pruning`), by moments of some candidates."""
         sig2, lam, some = ens.magnitude[:, None], ens.noise[:, None], self.some
         mu, v = self.mu[:, some], self.v[:, some]
         q = None if self.q is None else self.q[:, some]

@@ -44,7 +44,7 @@ class SingleScore:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScorePass:
-    """What the scores of one pass over a pool follow from, besides the pool."""
+    """The inputs of one scoring pass, besides the pool."""
 
     ens: Ensemble
     functions: Mapping[str, Acquisition]  # K
@@ -60,13 +60,13 @@ class ScorePass:
 
     @property
     def seed(self) -> int:
-        """What breaks ties."""
+        """The seed that breaks ties."""
         return self.key[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PoolSnapshot:
-    """What a pool believed after the first n labels: all that is needed to go on from there."""
+    """The posterior of a pool after the first n labels."""
 
     n: int
     members: NDArray[np.intp]  # (H,)  experts held
@@ -86,7 +86,7 @@ class PoolScores(Protocol):
         """The largest score (K,) of each function over the free candidates."""
 
     def best(self, combine: Combine) -> BestCandidates:
-        """The best of the free candidates by what `combine` makes of their scores."""
+        """The best of the free candidates by their combined scores."""
 
     def at(self, n: int) -> Array:
         """The scores (K,) of candidate n."""
@@ -112,7 +112,7 @@ class PoolContext:
 
 
 class Pool(Protocol):
-    """What the experts believe of U candidates."""
+    """The posterior of the experts on U candidates."""
 
     def inputs_at(self, at: Sequence[int]) -> Array:
         """The scaled inputs (n, d) of the candidates `at`."""
@@ -123,13 +123,13 @@ class Pool(Protocol):
         """
 
     def fork(self) -> Self:
-        """Another pool that starts from this one and goes its own way."""
+        """A copy that is updated independently."""
 
     def recompute(self, ens: Ensemble) -> "Pool":
-        """Another pool for the same experts after other labels, computed from scratch."""
+        """A pool for the same experts after other labels, computed from scratch."""
 
     def snapshot(self, n: int) -> PoolSnapshot | None:
-        """What is believed after n labels, for a pool that goes on from there, where that pays."""
+        """The posterior after n labels, to restart from; None where it is cheap to compute."""
 
     def score(self, asked: ScorePass) -> PoolScores:
         """Every function on every free candidate, in one pass."""
@@ -148,7 +148,7 @@ MIN_PENDING_FOR_JOINT_UPDATE = 16  # candidates out from which believing them to
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PendingPosterior:
-    """Ensemble and pool as they are, or as they would be were all candidates out answered."""
+    """Ensemble and pool, as if pending candidates had been labelled with their predicted mean."""
 
     ens: Ensemble
     embedding: Embedding
@@ -164,7 +164,7 @@ class PendingPosterior:
         return self.embedding.points(self.ens.experts, self.pool.inputs_at(at))
 
     def means(self, at: Sequence[int]) -> Array:  # (n,)
-        """What the ensemble expects of the candidates `at`, as experts see labels."""
+        """Predicted means of the candidates `at`, as experts see labels."""
         held, mu, _ = self.pool.predict_kept(at)
         w, each = self.ens.w[held], np.ascontiguousarray(mu.T)
         return np.array([w @ row for row in each])  # in turn: the same bits for one and for many

@@ -78,7 +78,7 @@ class MemoryScores:
         return np.asarray(self.scores.max(axis=1, where=self.asked.free, initial=-np.inf))
 
     def best(self, combine: Combine) -> BestCandidates:
-        """The best of the free candidates by what `combine` makes of their scores."""
+        """The best of the free candidates by their combined scores."""
         return reduce(merge, (self._best(combine, rows) for rows in _blocks(self.scores.shape[1])))
 
     def _best(self, combine: Combine, rows: slice) -> BestCandidates:

@@ -42,7 +42,7 @@ MAX_CACHED_PASSES = 4  # summaries of passes that are kept
 
 
 class ShardedPool:
-    """What the experts believe of the candidates in shards: computed from the rows when asked."""
+    """The posterior on candidates in shards, computed from their rows when asked."""
 
     def __init__(
         self,
@@ -60,21 +60,21 @@ class ShardedPool:
         return self.scaling.inputs(self.context.candidates.reader[np.asarray(at)])
 
     def follow(self, before: Ensemble, step: Any, after: Ensemble) -> None:
-        """The experts after the label are those that count."""
+        """Replace the experts by those after the label."""
         self.ens = after
 
     def fork(self) -> Self:
-        """Another that goes its own way."""
+        """A copy that is updated independently."""
         return copy(self)
 
     def recompute(self, ens: Ensemble) -> "ShardedPool":
-        """Another for other experts."""
+        """The pool of other experts."""
         twin = copy(self)
         twin.ens = ens
         return twin
 
     def snapshot(self, n: int) -> PoolSnapshot | None:
-        """Nothing is kept that would take long to compute."""
+        """None: there is nothing to restart from."""
         return None
 
     def predict(self, ens: Ensemble, at: Sequence[int]) -> tuple[Array, Array]:
@@ -94,7 +94,7 @@ class ShardedPool:
         return members, mu, v
 
     def score(self, asked: ScorePass) -> PoolScores:
-        """Every function on every free candidate, in one pass; or as it was found before."""
+        """Every function on every free candidate, in one pass, or from the cache."""
         _refuse_whole(asked)
         candidates = self.context.candidates
         parts = candidates.parts
@@ -189,9 +189,7 @@ class ShardedPool:
         return f"{len(asked.y)} {found.hexdigest()}"
 
     def _experts_to_keep(self, ens: Ensemble, reference: Reference | None) -> NDArray[np.intp]:
-        """The experts to hold (`core.extensions.expert_pruning`), by what is moments of some of
-        the candidates.
-        """
+        """The experts to keep (`core.extensions.expert_pruning`), by moments of some candidates."""
         candidates = self.context.candidates
         at = candidates.sample_positions(self.context.seed)
         at = at[
