@@ -48,7 +48,14 @@ def test_labels_are_taken_without_a_look_at_model_or_pool(monkeypatch):
             "begin",
             "without_labels",
         ),
-        PosteriorCache: ("model", "now", "ahead", "moments", "judged", "_of"),
+        PosteriorCache: (
+            "model",
+            "posterior",
+            "pending_posterior",
+            "moments",
+            "validation",
+            "_entry_of",
+        ),
     }.items():
         for name in names:
             monkeypatch.setattr(owner, name, refuse(name, getattr(owner, name)))
