@@ -282,7 +282,7 @@ def test_a_label_that_is_left_out_is_so_when_opened_anew(end):
         opened = again(live)
         assert opened.replay.unusable == live.read_session().replay.unusable
         assert bool(opened.replay.unusable) == (end == "repeat")
-        assert opened.read_model().n_labels_ == (10 if end == "withdraw" else 11)
+        assert opened.model.n_labels_ == (10 if end == "withdraw" else 11)
         assert offered(opened, live) == offered(live.read_session(), live)
 
 
@@ -413,4 +413,4 @@ def test_candidates_that_come_before_the_first_label_are_first_ones():
         opened = again(live)
         assert offered(opened, live) == offered(live.read_session(), live)
         assert live.read_learner().reference is None
-        assert opened.read_learner().reference is None
+        assert opened.learner.reference is None

@@ -1,15 +1,28 @@
-"""Campaigns: labels as events in a store that loses none, replayed into a learner.
+"""Campaigns: candidates and labels as events in a store, replayed into a learner.
 
 Read in this order:
 
-    campaign     what people do: ask, tell, skip, withdraw, look; each is one transaction
-    rules        which events follow, decided under the write lock (`weal.store`)
-    ledger       where a campaign stands, without a model: the fold of its events
-    replay       what a learner knows: the same events through `learner.apply`
-    session      candidates, replay and beliefs of an open campaign
-    checkpoint   experts as they were settled, kept in the store
-    offers       rows to be asked next;  `explaining`: why these
-    status       how far it is (`weal.diagnostics`);  `kept_trend`, `kept_status`, `reporting`
-
-and, for the border: `opening`, `creating`, `entries`, `settings`, `candidate_table`, `exporting`.
+    campaign              the facade: ask, tell, skip, withdraw, predict, status
+    log                   the event log of an open campaign, read on request
+    events                bodies of the events, and what a label event changes
+    ledger                labels, leases, skipped rows and settings after the events
+    rules                 decisions under the write lock: which events are written
+    idempotency           keys of calls: a retry writes nothing
+    replay                the events applied to a learner's state
+    session               candidates, replay and posterior of an open campaign; the error trend
+    suggestions           ask: choose rows, lease them, explain them
+    label_input           labels as they are typed, checked
+    plausibility          whether a typed label is plausible
+    results_import        labels from a results file
+    config                settings, checked
+    creation              new campaigns and further candidates
+    candidates            candidates in the store; candidate_files: candidates in files
+    id_lookup             candidates by id; suggestions for a misspelt id
+    predict               predictions for new rows
+    export                labels, predictions, candidates, events and worksheets as tables
+    candidate_report      all that is known of one row
+    contradiction_report  labels that contradict the others
+    status                progress, error estimates and advice; status_text: as text;
+                          status_cache: kept in the store
+    plots                 figures
 """

@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
 from weal.campaign import id_lookup, rules
 from weal.campaign.config import check_changes, check_together
@@ -23,16 +23,14 @@ from weal.campaign.events import settings_body
 from weal.campaign.label_input import distinct, entries, names
 from weal.campaign.log import CampaignLog
 from weal.campaign.plausibility import (
-    Implausible,
     implausible_message,
-    judge_first_labels,
 )
-from weal.campaign.rules import LabelDecision, LabelInput, skip_rows
+from weal.campaign.rules import LabelInput, TellResult, skip_rows
 from weal.errors import UnknownId, WealError
 from weal.progress import Progress
 from weal.shards.executors import check_scheduler
 from weal.store.events import Draft, check_name
-from weal.store.protocol import Store, Transaction, open_store
+from weal.store.protocol import Store, open_store
 
 if TYPE_CHECKING:
     import pandas
@@ -46,16 +44,6 @@ if TYPE_CHECKING:
     from weal.diagnostics.contradictions import Contradiction
     from weal.diagnostics.suspects import Suspect
     from weal.plots.axes import Plots
-
-
-class TellResult(NamedTuple):
-    """What came of labels that were told."""
-
-    seq: int  # number of the event that holds the last of them
-    new: int  # labels that were not there yet
-    doubts: tuple[str, ...] = ()  # on labels that may be wrong, with the command that corrects them
-    reasons: tuple[tuple[str, Implausible], ...] = ()  # the same: id and reason
-    superseded: tuple[str, ...] = ()  # of a retry: labels that were corrected or withdrawn since
 
 
 class Campaign(CampaignLog):
@@ -117,7 +105,7 @@ class Campaign(CampaignLog):
 
         Returns
         -------
-        list of Asked
+        list of LeasedRow
             With `id`, `row` (its cells), `who`, `since`, `until`, what was expected when it was
             asked (`mean`, `sd`, `low`, `high`; None before there was a model), `shares` and
             `scores` of the acquisition functions, labelled rows that are `near`, and `why`.
@@ -158,7 +146,7 @@ class Campaign(CampaignLog):
 
         Returns
         -------
-        Card
+        CandidateReport
             With `row` (its cells), `labels`, `skipped`, `who` and `until` of the lease, `mean`,
             `sd`, `low` and `high` as predicted now, `expected` and `why` of its last ask, labelled
             rows that are `near`, and the numbers of its `events`.
@@ -278,9 +266,9 @@ class Campaign(CampaignLog):
             With `kind` ("sure", "run" or "group"), `ids`, the error with these labels and without,
             and `words`; none before there is a model.
         """
-        from weal.campaign.contradiction_report import contradicted
+        from weal.campaign.contradiction_report import find_contradictions
 
-        return list(contradicted(self.read_session()))
+        return list(find_contradictions(self.read_session()))
 
     @property
     def plot(self) -> "Plots":
@@ -377,13 +365,10 @@ class Campaign(CampaignLog):
         >>> found.columns.tolist(), found["id"].tolist()
         (['id', 'mean', 'sd', 'low', 'high'], ['row 1', 'row 2'])
         """
-        import warnings
-
         from weal.campaign.predict import frame_of, predict
 
         found = predict(self, table, id_column, level, sheet, header)
-        for note in found.notes:
-            warnings.warn(note, UserWarning, stacklevel=2)
+        _warn(found.notes)
         return frame_of(found.columns())
 
     def candidate_ids(self) -> list[str]:
@@ -426,7 +411,7 @@ class Campaign(CampaignLog):
 
         Returns
         -------
-        Intake
+        ResultsImport
             As of `tell_file`, with `event` 0; what cannot be taken is in `problems` and in the rows
             that are "refused".
 
@@ -698,8 +683,7 @@ class Campaign(CampaignLog):
             ids, labels = list(ids), list(ids.values())
         found = entries(ids, labels, noise, note, sure)
         kept = self.tell_entries(found, by=by, replace=replace, repeat=repeat, key=key)
-        for words in (*(implausible_message(*one) for one in kept.reasons), *kept.superseded):
-            warnings.warn(words, UserWarning, stacklevel=2)
+        _warn([*(implausible_message(*one) for one in kept.reasons), *kept.superseded])
         return kept.seq
 
     def tell_entries(
@@ -715,7 +699,7 @@ class Campaign(CampaignLog):
 
         Parameters
         ----------
-        entries : list of Entry
+        entries : list of LabelInput
             Each with `id`, `y`, `noise`, `note` and `sure`.
         by : str or None
             Who is at work; None: who opened the campaign.
@@ -728,7 +712,7 @@ class Campaign(CampaignLog):
 
         Returns
         -------
-        Kept
+        TellResult
             `seq`, the number of the last event; how many labels were `new`; and `doubts`, a line on
             each label that is far from its prediction, or far from the labels so far.
 
@@ -743,30 +727,8 @@ class Campaign(CampaignLog):
         ValueError
             Where there is no entry, or both `replace` and `repeat`.
         """
-        if replace and repeat:
-            raise ValueError("replace corrects a label and repeat adds to it: not both at once")
-        if not entries:
-            raise ValueError("there is no label to tell")
-        found: list[LabelDecision] = []
-
-        def decide(tx: Transaction) -> list[Draft]:
-            found[:] = rules.decide_labels(tx, entries, by or self.who, replace, repeat, key)
-            return [one.draft for one in found if one.draft]
-
-        events = self.transact(decide)
-        last = events[-1].seq if events else found[-1].seq
-        reasons = self._implausible(found)
-        doubts = tuple(implausible_message(*one, self.name) for one in reasons)
-        superseded = tuple(one.superseded for one in found if one.superseded)
-        return TellResult(last, len(events), doubts, tuple(reasons), superseded)
-
-    def _implausible(self, found: Sequence[LabelDecision]) -> list[tuple[str, Implausible]]:
-        """The implausible ones of these labels and of the first labels, with the reason."""
-        first: list[tuple[str, Implausible]] = []
-        if any(one.needs_range for one in found):
-            with suppress(WealError):  # the labels are saved: the warning may fail
-                found, first = judge_first_labels(self.read_ledger(), found)
-        return [*((one.entry.id, one.implausible) for one in found if one.implausible), *first]
+        who = by or self.who
+        return rules.tell_labels(self, entries, who, replace, repeat, key)
 
     def tell_file(self, source: object, **how: "Unpack[ImportArguments]") -> "ResultsImport":
         """Keep the labels of a results file, all or none.
@@ -785,7 +747,7 @@ class Campaign(CampaignLog):
 
         Returns
         -------
-        Intake
+        ResultsImport
             What became of each line (`rows`, with `line`, `id`, `action`, `value` and `message`;
             `counts` of the actions), `notes` on the file, and the number of the last `event`.
 
@@ -853,8 +815,7 @@ class Campaign(CampaignLog):
         >>> "b" in campaign.ask(3)
         False
         """
-        for words in skip_rows(self, distinct(ids), True, by or self.who, note, key).values():
-            warnings.warn(words, UserWarning, stacklevel=2)
+        _warn(skip_rows(self, distinct(ids), True, by or self.who, note, key).values())
 
     def unskip(
         self,
@@ -884,8 +845,7 @@ class Campaign(CampaignLog):
         UnknownId
             Where there is no such row.
         """
-        for words in skip_rows(self, distinct(ids), False, by or self.who, note, key).values():
-            warnings.warn(words, UserWarning, stacklevel=2)
+        _warn(skip_rows(self, distinct(ids), False, by or self.who, note, key).values())
 
     def withdraw(self, ids: Any, *, by: str | None = None, note: str | None = None) -> None:
         """Take back the labels of rows; of rows without one, the lease.
@@ -919,7 +879,7 @@ class Campaign(CampaignLog):
         0
         """
         found, who = distinct(ids), by or self.who
-        self.transact(lambda tx: rules.withdrawn(tx, found, who, note))
+        self.transact(lambda tx: rules.decide_withdrawals(tx, found, who, note))
 
     def add(self, pool: Any, *, by: str | None = None) -> int:
         """Add candidates, read as the first ones were.
@@ -1121,6 +1081,12 @@ def open_campaign(
     except BaseException:
         place.close()
         raise
+
+
+def _warn(messages: Iterable[str]) -> None:
+    """Warn the caller of a method of `Campaign`."""
+    for words in messages:
+        warnings.warn(words, UserWarning, stacklevel=3)
 
 
 def account() -> str:

@@ -1,11 +1,10 @@
-"""The candidates of a campaign that stay in their files: the store keeps names, sizes and hashes.
+"""Candidates that stay in their files: the store keeps names, sizes and hashes of the files.
 
     added    {"rows": 10000000, "shards": the description of the files}
 
-One such event for the files that a campaign begins with, and one each time that more are added.
-Nothing of their rows is in the store: whoever opens the campaign needs the files, and is told which
-one changed. The index of the ids is kept beside the store (`index_folder`), and made again where it
-is not there.
+A campaign begins with one such event, and each addition of files is another. The rows are not in
+the store: a campaign cannot be opened without the files, and the error names a file that changed.
+The index of the ids is beside the store (`index_folder`), and is built again if it is missing.
 """
 
 import os

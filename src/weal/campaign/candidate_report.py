@@ -1,4 +1,4 @@
-"""One row of a campaign, and the events: what happened to it, and what is made of it."""
+"""The report of one candidate: inputs, labels, lease, prediction, events, and why it was asked."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The candidates of a campaign: as they came, and as the plan makes inputs of them."""
+"""The candidates of a campaign in the store: original cells, and inputs by the plan."""
 
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass

@@ -1,9 +1,9 @@
-"""What a campaign can be told to do, checked; kept in its events as plain JSON."""
+"""Settings of a campaign: defaults, checks, and the plain JSON that its events keep."""
 
 from collections.abc import Mapping
 from datetime import timedelta
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeGuard
 
 WEEK_SECONDS = 7 * 24 * 3600.0
 DEFAULTS: dict[str, Any] = {
@@ -23,14 +23,14 @@ LARGEST_GOAL = 1e300  # of an error
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 24 * 3600.0, "w": WEEK_SECONDS}
 
 
-def check_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+def check_settings(given: Mapping[str, object]) -> dict[str, object]:
     """The settings given, checked; ValueError where one is unknown or wrong."""
     if unknown := [name for name in given if name not in DEFAULTS]:
         raise ValueError(f"no setting {', '.join(unknown)}; there are {', '.join(DEFAULTS)}")
     return {name: _CHECKS[name](value) for name, value in given.items()}
 
 
-def check_changes(given: Mapping[str, Any]) -> dict[str, Any]:
+def check_changes(given: Mapping[str, object]) -> dict[str, object]:
     """The same, for a campaign that has begun."""
     if fixed := [name for name in given if name in FIXED_SETTINGS]:
         raise ValueError(f"{', '.join(fixed)} cannot change once a campaign has begun")
@@ -48,7 +48,7 @@ def check_together(settings: Mapping[str, Any]) -> None:
         check_amounts(resolve_acquisition(settings["acquisition"]))
 
 
-def seconds(lease: Any) -> float:
+def seconds(lease: object) -> float:
     """A lease in seconds: a number of them, a timedelta, or text as 3d, 12h, 2w.
 
     >>> seconds("12h")
@@ -63,7 +63,7 @@ def seconds(lease: Any) -> float:
     return float(lease)
 
 
-def _from_text(text: str) -> Any:
+def _from_text(text: str) -> float | str:
     number, unit = text.strip()[:-1], text.strip()[-1:].lower()
     try:
         return float(number) * _UNITS[unit]
@@ -71,23 +71,23 @@ def _from_text(text: str) -> Any:
         return text
 
 
-def _acquisition(value: Any) -> Any:
+def _acquisition(value: object) -> str | list[str]:
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list | tuple) or not names:
         raise ValueError(f"acquisition is {value!r}; it needs a name, or a list of names")
     from weal.learner.config import resolve_acquisition  # numerics, for this alone
 
-    resolve_acquisition(value)
-    return value if isinstance(value, str) else list(value)
+    resolve_acquisition(list(names))
+    return value if isinstance(value, str) else list(names)
 
 
-def _cost(value: Any) -> str | None:
+def _cost(value: object) -> str | None:
     if value is not None and (not isinstance(value, str) or not value):
         raise ValueError(f"cost is {value!r}; it needs the name of a column")
     return value
 
 
-def _goal(value: Any) -> float | None:
+def _goal(value: object) -> float | None:
     if value is None:
         return None
     if not _is_positive(value, LARGEST_GOAL):
@@ -95,7 +95,7 @@ def _goal(value: Any) -> float | None:
     return float(value)
 
 
-def _seed(value: Any) -> int:
+def _seed(value: object) -> int:
     if not _is_whole(value) or not 0 <= value < SEED_LIMIT:
         raise ValueError(
             f"seed is {_format_value(value)}; it needs a whole number from 0 to {SEED_LIMIT - 1}"
@@ -103,7 +103,7 @@ def _seed(value: Any) -> int:
     return int(value)
 
 
-def _n_start(value: Any) -> int | None:
+def _n_start(value: object) -> int | None:
     if value is not None and (not _is_whole(value) or not 1 <= value <= MAX_N_START):
         raise ValueError(
             f"n_start is {_format_value(value)}; it needs a whole number from 1 to {MAX_N_START}"
@@ -111,7 +111,7 @@ def _n_start(value: Any) -> int | None:
     return None if value is None else int(value)
 
 
-def _is_positive(value: Any, most: float) -> bool:
+def _is_positive(value: object, most: float) -> TypeGuard[float]:
     """Whether this is a number above 0, and not more than that."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return False
@@ -121,23 +121,23 @@ def _is_positive(value: Any, most: float) -> bool:
         return False
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: object) -> TypeGuard[int]:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def _format_value(value: Any) -> str:
+def _format_value(value: object) -> str:
     """The value, for a message; of a number with thousands of digits, that it is one."""
     huge = isinstance(value, Integral) and abs(int(value)) > 10**40
     return "a number of more than 40 digits" if huge else repr(value)
 
 
-def _warp(value: Any) -> Any:
+def _warp(value: object) -> object:
     if value not in (None, "off", "auto", "asinh"):
         raise ValueError(f"warp is {value!r}; it needs 'auto', 'asinh', or 'off' (None)")
     return None if value == "off" else value
 
 
-def _outliers(value: Any) -> bool:
+def _outliers(value: object) -> bool:
     if not isinstance(value, bool):
         raise ValueError(f"outliers is {value!r}; it needs True or False")
     return value

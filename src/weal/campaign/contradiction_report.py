@@ -1,13 +1,11 @@
-"""The labels of a campaign that the others contradict, kept in its store for the next status.
+"""Labels that the other labels of a campaign contradict, with a snapshot for the next status.
 
-What is kept carries a fingerprint of all that it depends on: the labels, the model, and who told
-which label when. Where that differs, or the bytes cannot be read, it is found anew.
+The snapshot carries a fingerprint of the labels, the model, and who told which label when; one that
+does not match is ignored.
 
-By what the labels of a campaign can be grouped: who told them, on which day, by which column.
-
-Columns are those of the candidates that are no inputs (`--type instrument=drop`): what differs by
-an input is what the model is there to learn. Columns with a value of its own for most rows say
-nothing, and neither do those of candidates in files, which would have to be read for it.
+Labels are grouped by person, by day, and by columns of the candidates that are no inputs
+(`--type instrument=drop`): differences by an input are for the model to learn. Columns with a value
+of their own for most rows, and columns of candidates in files, are not used.
 """
 
 import json
@@ -47,10 +45,10 @@ def groupings(session: Session) -> Groupings:
 def told_of(state: State, ledger: Ledger) -> list[LedgerLabel | None]:
     """What the ledger has of each label of the learner, in its order."""
     left = {name: list(several) for name, several in ledger.labels.items()}
-    return [_taken(left.get(str(label.name), []), label) for label in state.labels]
+    return [_matching_label(left.get(str(label.name), []), label) for label in state.labels]
 
 
-def _taken(several: list[LedgerLabel], label: Label) -> LedgerLabel | None:
+def _matching_label(several: list[LedgerLabel], label: Label) -> LedgerLabel | None:
     """The first of the labels of a row that says the same; it is taken off the list."""
     at = next((n for n, one in enumerate(several) if one.y == label.y), None)
     return several.pop(at) if at is not None else None
@@ -77,7 +75,7 @@ def _cell(value: object) -> str | None:
 KIND, VERSION = "contradictions", 2  # of the snapshot
 
 
-def contradicted(session: Session) -> tuple[Contradiction, ...]:
+def find_contradictions(session: Session) -> tuple[Contradiction, ...]:
     """Sets of labels that the others contradict; none before there is a model."""
     state, ledger = session.state, session.ledger
     if not state.has_model or not len(state.labels):
@@ -85,7 +83,7 @@ def contradicted(session: Session) -> tuple[Contradiction, ...]:
     groups = groupings(session)
     names = [str(label.name) for label in state.labels]
     mark = _fingerprint(session.model, groups, names)
-    known = _kept(session, mark)
+    known = _read_snapshot(session, mark)
     if known is not None:
         return known
     found = tuple(contradictions(state, session.model, groups))
@@ -96,7 +94,7 @@ def contradicted(session: Session) -> tuple[Contradiction, ...]:
     return found
 
 
-def _kept(session: Session, mark: str) -> tuple[Contradiction, ...] | None:
+def _read_snapshot(session: Session, mark: str) -> tuple[Contradiction, ...] | None:
     """What was kept, if it is of these labels."""
     kept = session.store.read_snapshot(session.ledger.name, KIND)
     if kept is None:

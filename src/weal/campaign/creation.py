@@ -1,11 +1,10 @@
-"""A campaign begins, and grows: a table of candidates becomes a plan, chunks and events.
+"""New campaigns and further candidates: a table becomes a plan, chunks and events.
 
     created    settings, and the plan that turns columns into inputs
     added      one for each chunk of candidates, with its sha256
     told       labels that the target column had already
 
-All of it in one transaction: there is a whole campaign, or none. Candidates that come later are
-read by the same plan.
+One transaction writes them all, or none. Further candidates are read by the same plan.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,21 +1,16 @@
-"""A worksheet for rows that are out: taken to the laboratory, filled in, and told as a file.
-
-    id, the inputs in the user's own columns and units, expected, expected sd, TARGET, note
-
-The column of the target is empty: numbers go there, or "failed". Where the pool has a column of one
-of these names itself, ours is called `weal expected`, `weal note`. What a spreadsheet could run is
-written so that it does not (`tables.guarding`), and is read back as it was.
-
-A campaign as tables: labels, predictions, candidates and events, in memory or in a file.
+"""A campaign as tables: labels, predictions, candidates, events, and worksheets to fill in.
 
     labels        id, label, noise, by, time, note, event      one row a label, in order
     predictions   id, mean, sd, low, high, labelled, label     one row a candidate
-    candidates    the columns that came, cells as they were
+    candidates    the original columns and cells
     events        number, kind, id, by, time, body (JSON), key, hash
+    worksheet     id, inputs, expected, expected sd, TARGET, note      one row a leased candidate
 
 Files end in .csv .tsv .parquet .json .jsonl or .xlsx; "-" is CSV on stdout
 (`weal.tables.table_writer`). Predictions for candidates in many files go to a folder, shard by
-shard.
+shard. The target column of a worksheet is empty, for numbers or "failed"; `weal tell --file` reads
+it back. Columns of the pool with one of our names make ours `weal expected`, `weal note`. Cells
+that a spreadsheet could run are escaped (`tables.spreadsheet_escaping`), and read back unescaped.
 """
 
 import csv

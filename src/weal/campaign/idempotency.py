@@ -79,16 +79,16 @@ def _length(lease: timedelta) -> str:
 
 
 def find_call(
-    tx: Transaction, key: str, changes: Sequence[Change], is_there: Callable[[Change], bool]
+    tx: Transaction, key: str, changes: Sequence[Change], is_recorded: Callable[[Change], bool]
 ) -> list[Event]:
     """The events of an earlier call with this key and content; none: the key is unused.
 
-    `is_there` says whether the campaign has a change as it is; it decides on calls of weal 0.2.
+    `is_recorded` says whether the campaign has a change as it is; it decides on calls of weal 0.2.
     """
     events = _events_of_call(tx, check_text(key, "a key", MAX_KEY), len(changes))
-    if not events or _same(events, changes, is_there):
+    if not events or _same(events, changes, is_recorded):
         return events
-    raise _reused(key, events, changes)
+    raise _reuse_error(key, events, changes)
 
 
 def with_key(drafts: Sequence[Draft], key: str | None, changes: Sequence[Change]) -> list[Draft]:
@@ -112,30 +112,30 @@ def change_of(event: Event) -> Change:
 
 def _events_of_call(tx: Transaction, key: str, rows: int) -> list[Event]:
     size = max(BLOCK_ROWS, rows)
-    found = tx.events_by_keys([key, *_numbered(key, 0, size)])
+    found = tx.events_by_keys([key, *_numbered_keys(key, 0, size)])
     if own := [event for event in found if event.key == key]:
         count = own[0].body.get("call", {}).get("events", 1)
         return tx.events_between(own[0].seq, own[0].seq + count - 1)
     found = block = [event for event in found if "call" not in event.body]  # else of another key
     first = size
     while block:
-        block = tx.events_by_keys(_numbered(key, first, first + size))
+        block = tx.events_by_keys(_numbered_keys(key, first, first + size))
         found, first = [*found, *block], first + size
     return found
 
 
-def _numbered(key: str, start: int, stop: int) -> list[str]:
+def _numbered_keys(key: str, start: int, stop: int) -> list[str]:
     return [f"{key}/{n}" for n in range(start, stop)]
 
 
 def _same(
-    events: Sequence[Event], changes: Sequence[Change], is_there: Callable[[Change], bool]
+    events: Sequence[Event], changes: Sequence[Change], is_recorded: Callable[[Change], bool]
 ) -> bool:
     """Whether the call that wrote these events had this content."""
     if call := events[0].body.get("call"):
         return bool(call["digest"] == _digest(changes))
     past, now = Counter(map(change_of, events)), Counter(changes)
-    return not past - now and all(map(is_there, now - past))
+    return not past - now and all(map(is_recorded, now - past))
 
 
 def _digest(changes: Sequence[Change]) -> str:
@@ -151,16 +151,16 @@ def _plain(value: float | None) -> float | None:
     return None if value is None else float(value) + 0.0  # -0.0 is 0.0
 
 
-def _reused(key: str, events: Sequence[Event], changes: Sequence[Change]) -> ReusedKey:
+def _reuse_error(key: str, events: Sequence[Event], changes: Sequence[Change]) -> ReusedKey:
     before, now = Counter(map(change_of, events)), Counter(changes)
     rows = events[0].body.get("call", {}).get("rows", len(events))
     used = _content(rows, before - now, rows - len(events))
     wanted = _content(len(changes), now - before)
     by = f" by {events[0].who}" if events[0].who else ""
-    return _refusal(key, events[0], used, wanted, by)
+    return _refuse(key, events[0], used, wanted, by)
 
 
-def _refusal(key: str, first: Event, used: str, wanted: str, by: str = "") -> ReusedKey:
+def _refuse(key: str, first: Event, used: str, wanted: str, by: str = "") -> ReusedKey:
     message = (
         f"the key {key!r} was used for {used} (event {first.seq}{by}), and this call is for "
         f"{wanted}. Nothing was written: give other content another key (--key)"
@@ -185,7 +185,7 @@ def _content(rows: int, others: "Counter[Change]", there: int = 0) -> str:
 
 def find_asked(tx: Transaction, key: str, call: AskCall) -> list[str]:
     """The ids of rows that an earlier call asked for with this key; ReusedKey: another call."""
-    events = _asked(tx, key)
+    events = _read_asked(tx, key)
     if not events:
         return []
     checks = events[0].body.get("ask", {}).get("checks", call.checks)  # not kept by weal 0.2
@@ -199,7 +199,7 @@ def check_command(tx: Transaction, key: str, call: AskCall) -> None:
     It asks for rows, and then for rows drawn at random under a key made of its own. Where it was
     killed between them, the first row says how many were still to come.
     """
-    rows, drawn = _asked(tx, key), _asked(tx, key_of_checks(key))
+    rows, drawn = _read_asked(tx, key), _read_asked(tx, key_of_checks(key))
     if rows:
         to_come = rows[0].body.get("ask", {}).get("checks", 0)
         _compare(key, rows, call, len(drawn) or to_come)
@@ -212,12 +212,12 @@ def _compare(key: str, events: Sequence[Event], call: AskCall, checks: int) -> N
     """ReusedKey where these rows were asked by another call."""
     first = events[0]
     if first.kind != "asked":  # somebody told a label under a key that is spelt as ours are
-        raise _refusal(key, first, str(change_of(first)), str(call))
+        raise _refuse(key, first, str(change_of(first)), str(call))
     lease = datetime.fromisoformat(first.body["until"]) - first.time
     drawn = bool(first.body["check"])
     past = AskCall(len(events), first.who, drawn, call.lease and lease, checks)
     if past != call:
-        raise _refusal(key, first, str(past), str(call))
+        raise _refuse(key, first, str(past), str(call))
 
 
 def key_of_checks(key: str) -> str:
@@ -225,7 +225,7 @@ def key_of_checks(key: str) -> str:
     return f"{key} check"
 
 
-def _asked(tx: Transaction, key: str) -> list[Event]:
+def _read_asked(tx: Transaction, key: str) -> list[Event]:
     found: list[Event] = []
     while len(block := tx.events_by_keys(ask_keys(key, len(found), BLOCK_ROWS))) == BLOCK_ROWS:
         found += block
@@ -234,4 +234,4 @@ def _asked(tx: Transaction, key: str) -> list[Event]:
 
 def ask_keys(key: str, first: int, count: int) -> list[str]:
     """Under which rows of an ask are kept, from the row with the number `first` on."""
-    return _numbered(f"ask {check_text(key, 'a key', MAX_KEY - 20)}", first, first + count)
+    return _numbered_keys(f"ask {check_text(key, 'a key', MAX_KEY - 20)}", first, first + count)

@@ -1,11 +1,11 @@
-"""Pictures of a campaign: `campaign.plot.predicted()`, or all of them in one folder.
+"""Figures of a campaign: `campaign.plot.predicted()`, or all figures in one folder.
 
-    learning-curve.png     the three error estimates as labels came, and the goal
-    predicted.png          labels beside what was expected of them
-    experts.png            how the kinds of experts were weighed as labels came
-    inputs.png             which inputs matter
+    learning-curve.png     the three error estimates over the labels, and the goal
+    predicted.png          labels against their predictions
+    experts.png            weights of the kinds of experts over the labels
+    inputs.png             importance of the inputs
 
-Each is written whole, or not at all.
+Each file is written whole, or not at all.
 """
 
 from collections.abc import Callable

@@ -1,12 +1,12 @@
-"""Rows that are no candidates, read by the plan of a campaign, and what its model expects of them.
+"""Predictions for rows that are no candidates, read by the plan of the campaign.
 
-    id          of the row: of the column of the ids, of the index of a frame, else "row 1", ...
-    mean, sd    of the function there
+    id          from the id column, from the index of a frame, or "row 1", "row 2", ...
+    mean, sd    of the function
     low, high   ends of the interval of a label
 
-These are the columns of predictions for candidates (`export`). Rows are read as those that `add`
-adds, but nothing is written. What their owner may not expect (columns that are passed over, levels
-that are new, inputs far outside those of the campaign) is in `notes`.
+These are the columns of predictions for candidates (`export`). Rows are read as `add` reads them,
+and nothing is written. `notes` warn of unused columns, new levels, and inputs far outside those of
+the campaign.
 """
 
 from collections import Counter

@@ -1,22 +1,18 @@
-"""The events of a campaign, replayed through `learner.apply`: what a learner knows after them.
+"""The replay of a campaign: its events, applied to the state of a learner.
 
     created             settings, and the candidates of all `added` before the first label
     added               Added
-    asked               Asked, with the weights of the acquisition functions that chose, where
-                        these are still the ones in force (an earlier "auto" was six functions:
-                        their weights are left, `other_auto`)
-    told, corrected     Told; a correction drops the labels that were there, and a label that
-                        confirms one calls it sure
-    withdrawn           Told without the labels of the row, or Released
+    asked               Asked, with the weights of the acquisition functions that chose the row;
+                        weights of an earlier "auto", of other functions, are ignored (`other_auto`)
+    told, corrected,    LabelsTold: labels that come, are dropped or are confirmed, by the same
+    withdrawn           function as in the ledger (`events.change_of_labels`)
     skipped             Skipped
-    settings            FunctionsChanged; after a change of the model (`warp`,
-    `weal.diagnostics.suspects`) all is
-                        replayed with the new one
+    settings            FunctionsChanged; after a change of the model (`warp`, `outliers`) all
+                        events are replayed
 
-So the state is a function of the events alone, whoever wrote them and whenever they are read. A
-label that no model can take (1e300 among ones) stays in the events and is left out of the state,
-with the reason, until it is corrected. Leases lapse by the clock, which is no event:
-`state_for_choice` gives the state that rows are chosen from.
+The state depends on the events alone. A label that no model can use (1e300 among ones) stays in the
+events and is left out of the state, with the reason, until it is corrected. A lease lapses by the
+clock, which is no event: `state_for_choice` releases lapsed leases.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

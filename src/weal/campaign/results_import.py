@@ -186,10 +186,10 @@ def plan_import(
     changes += [Change(line.id, SKIP) for line in results.lines if line.failure and not line.error]
     past, reused = _find_past_call(tx, how.key, changes, now)
     if past:
-        told = rules.retold(tx, now, list(entries.values()), past)
+        told = rules.decide_retry(tx, now, list(entries.values()), past)
     else:
         content = _fingerprint(list(entries.values())) if how.key is None else None
-        told = rules.tellings(
+        told = rules.decide_each_label(
             tx, now, list(entries.values()), how.who, how.replace, how.repeat, content
         )
     told, early = judge_first_labels(ledger, told)
@@ -221,7 +221,7 @@ def _find_past_call(
     if key is None:
         return (), None
     try:
-        return find_call(tx, key, changes, partial(rules.is_there, now)), None
+        return find_call(tx, key, changes, partial(rules.is_recorded, now)), None
     except ReusedKey as error:
         return (), error
 

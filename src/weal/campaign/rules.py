@@ -1,19 +1,19 @@
-"""What may be written: drafts of events, decided under the write lock of the campaign.
+"""Rules of a campaign: the drafts of events that a transaction writes.
 
-Each function here looks at the book (`protocol.Transaction`) and says which events follow, or
-refuses with an error and nothing is written. Two people who do the same thing at once are told
-apart by the lock: the second sees what the first has done.
-
-Rows are left out, or brought back; a retry with a key says which of them changed since.
+Each function reads the campaign under the write lock (`protocol.Transaction`) and returns drafts of
+events, or raises an error, and then nothing is written. The lock orders concurrent writers: the
+second one reads the events of the first. A retry with an idempotency key writes nothing, and
+reports the rows that have changed since.
 """
 
 from collections.abc import Container, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from dataclasses import replace as dataclass_replace
 from datetime import datetime, timedelta
 from functools import partial
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from weal.campaign.events import (
     EVENT_BODY_VERSION,
@@ -39,10 +39,12 @@ from weal.campaign.ledger import Ledger, apply_events
 from weal.campaign.plausibility import (
     Implausible,
     expected_label,
+    implausible_message,
+    judge_first_labels,
     judge_label,
     needs_range,
 )
-from weal.errors import AlreadyLabelled, Conflict, UnknownId
+from weal.errors import AlreadyLabelled, Conflict, UnknownId, WealError
 from weal.learner.label_changes import (
     CONFIRMED,
     OtherLabel,
@@ -91,6 +93,50 @@ class LabelDecision:
     superseded: str | None = None  # of a retry: what became of the label since
 
 
+class TellResult(NamedTuple):
+    """The outcome of labels that were told."""
+
+    seq: int  # number of the event with the last of them
+    new: int  # labels that were written
+    doubts: tuple[str, ...] = ()  # on labels that may be wrong, with the command that corrects them
+    reasons: tuple[tuple[str, Implausible], ...] = ()  # the same: id and reason
+    superseded: tuple[str, ...] = ()  # of a retry: labels that were corrected or withdrawn since
+
+
+def tell_labels(
+    campaign: "Campaign", entries: Sequence[LabelInput], who: str, replace: bool, repeat: bool,
+    key: str | None,
+) -> TellResult:  # fmt: skip
+    """Write these labels, all or none, and judge whether they are plausible."""
+    if replace and repeat:
+        raise ValueError("replace corrects a label and repeat adds to it: not both at once")
+    if not entries:
+        raise ValueError("there is no label to tell")
+    found: list[LabelDecision] = []
+
+    def decide(tx: Transaction) -> list[Draft]:
+        found[:] = decide_labels(tx, entries, who, replace, repeat, key)
+        return [one.draft for one in found if one.draft]
+
+    events = campaign.transact(decide)
+    last = events[-1].seq if events else found[-1].seq
+    reasons = _implausible_labels(campaign, found)
+    doubts = tuple(implausible_message(*one, campaign.name) for one in reasons)
+    superseded = tuple(one.superseded for one in found if one.superseded)
+    return TellResult(last, len(events), doubts, tuple(reasons), superseded)
+
+
+def _implausible_labels(
+    campaign: "Campaign", found: Sequence[LabelDecision]
+) -> list[tuple[str, Implausible]]:
+    """The implausible ones of these labels and of the first labels, with the reason."""
+    first: list[tuple[str, Implausible]] = []
+    if any(one.needs_range for one in found):
+        with suppress(WealError):  # the labels are saved: the warning may fail
+            found, first = judge_first_labels(campaign.read_ledger(), found)
+    return [*((one.entry.id, one.implausible) for one in found if one.implausible), *first]
+
+
 def decide_labels(
     tx: Transaction,
     entries: Sequence[LabelInput],
@@ -102,16 +148,16 @@ def decide_labels(
     """What becomes of these labels, all or none; a label that is there is not written again."""
     now = check_ids(tx, [entry.id for entry in entries])
     changes = [label_change(entry) for entry in entries]
-    if key is not None and (past := find_call(tx, key, changes, partial(is_there, now))):
-        return retold(tx, now, entries, past)
-    found = tellings(tx, now, entries, who, replace, repeat)
+    if key is not None and (past := find_call(tx, key, changes, partial(is_recorded, now))):
+        return decide_retry(tx, now, entries, past)
+    found = decide_each_label(tx, now, entries, who, replace, repeat)
     if error := next((one.error for one in found if one.error), None):
         raise error
     drafts = iter(with_key([one.draft for one in found if one.draft], key, changes))
     return [dataclass_replace(one, draft=next(drafts)) if one.draft else one for one in found]
 
 
-def tellings(
+def decide_each_label(
     tx: Transaction, now: Ledger, entries: Sequence[LabelInput], who: str, replace: bool,
     repeat: bool, fingerprint: str | None = None,
 ) -> list[LabelDecision]:  # fmt: skip
@@ -174,7 +220,7 @@ def _draft(
     return Draft(kind, body, entry.id, who), [*after, *added]
 
 
-def retold(
+def decide_retry(
     tx: Transaction, now: Ledger, entries: Sequence[LabelInput], past: Sequence[Event]
 ) -> list[LabelDecision]:
     """The answer to a retry of a call with a key: nothing is written.
@@ -189,14 +235,16 @@ def retold(
         change = label_change(entry)
         own = seqs.get(change)
         seq = own.pop(0) if own else past[-1].seq
-        if is_there(now, change):
+        if is_recorded(now, change):
             found.append(dataclass_replace(_judge(tx, now, entry), seq=seq))
         else:
-            found.append(LabelDecision(entry, seq=seq, superseded=_superseded(now, entry, seq)))
+            found.append(
+                LabelDecision(entry, seq=seq, superseded=_superseded_message(now, entry, seq))
+            )
     return found
 
 
-def _superseded(now: Ledger, entry: LabelInput, seq: int) -> str:
+def _superseded_message(now: Ledger, entry: LabelInput, seq: int) -> str:
     labels = [str(told.y) for told in now.labels.get(entry.id, ())]
     since = f"its label is {', '.join(labels)} now" if labels else "it was withdrawn since"
     return (
@@ -210,7 +258,7 @@ def label_change(entry: LabelInput) -> Change:
     return Change(entry.id, LABEL, entry.y, entry.noise, entry.sure)
 
 
-def is_there(now: Ledger, change: Change) -> bool:
+def is_recorded(now: Ledger, change: Change) -> bool:
     """Whether the campaign has this already."""
     labels = now.labels.get(change.id, ())
     if change.what == LABEL:
@@ -264,7 +312,7 @@ def decide_skips(
     """
     now = check_ids(tx, ids)
     changes = [Change(name, SKIP if on else UNSKIP) for name in ids]
-    if key is not None and find_call(tx, key, changes, partial(is_there, now)):
+    if key is not None and find_call(tx, key, changes, partial(is_recorded, now)):
         since = [name for name in ids if (name in now.skipped) != on]
         return [], {name: _changed_since(now, name, on) for name in since}
     if on and (labelled := [name for name in ids if name in now.labels]):
@@ -280,7 +328,9 @@ def _changed_since(now: Ledger, name: str, on: bool) -> str:
     return f"{name}: this key {did} before; it was {became} since. Nothing was written"
 
 
-def withdrawn(tx: Transaction, ids: Sequence[str], who: str, note: str | None) -> list[Draft]:
+def decide_withdrawals(
+    tx: Transaction, ids: Sequence[str], who: str, note: str | None
+) -> list[Draft]:
     """Events that take labels back, or rows from who had them."""
     now = check_ids(tx, ids)
     if nothing := [name for name in ids if name not in now.labels and name not in now.leases]:
@@ -357,7 +407,7 @@ def _some(ids: Iterable[str]) -> str:
 def skip_rows(
     campaign: "Campaign", ids: Sequence[str], on: bool, who: str, note: str | None, key: str | None
 ) -> dict[str, str]:
-    """Skip rows (`on`) or bring them back; of a retry, words on each row that changed since."""
+    """Skip rows (`on`) or bring them back; of a retry, a message on each row that has changed."""
     changed: dict[str, str] = {}
 
     def decide(tx: Transaction) -> list[Draft]:

@@ -1,12 +1,11 @@
-"""What an open campaign has at hand besides its ledger: candidates, the learner's state, beliefs.
+"""The session of an open campaign: its candidates, the state of its learner, and the posterior.
 
-All of it follows from the store, and is made when it is needed and brought up to date.
+A session is made from the store when it is needed, and updated with new events. Experts and the
+posterior of the candidates are snapshots in the store, so that opening a campaign is fast.
 
-The course of the error estimates of a campaign, kept in its store: advice that spares seconds.
-
-What is kept carries the fingerprint of all that it depends on (`diagnostics.trend`), and the number
-and hash of the event that it was computed after. Where one of them is not that of the campaign, or
-the bytes cannot be read, it is thrown away.
+`trend` is the course of the error estimates. Its snapshot carries a fingerprint of labels and model
+(`diagnostics.error_trend`), and the number and hash of the event that it was computed after; a
+snapshot that does not match is ignored.
 """
 
 import json
@@ -104,7 +103,7 @@ class Session:
         self.store, self.ledger = store, ledger
         self.executor, self.progress = executor or ThreadExecutor(), progress
         self.pool: CandidateTable = self._read_pool()
-        self.replay: Replay = self._replayed(events)
+        self.replay: Replay = self._replay_all(events)
         snapshot = read_pool_snapshot(store, ledger, self.state)
         self.beliefs = PosteriorCache(POOL_BYTES, snapshot, self.executor, progress)
         self._kept: SelectionPoint | None = None  # whose experts are in the store
@@ -122,14 +121,14 @@ class Session:
         if can_continue(self.replay, new, ledger):
             self.replay = replay_new_events(self.replay, new, self.pool)
         else:
-            self.replay = self._replayed(events)
+            self.replay = self._replay_all(events)
 
     def _read_pool(self) -> CandidateTable:
         if self.ledger.shards:
             return read_shard_pool(self.store, self.ledger, self.executor, self.progress)
         return read_pool(self.store, self.ledger)
 
-    def _replayed(self, events: Sequence[Event]) -> Replay:
+    def _replay_all(self, events: Sequence[Event]) -> Replay:
         found = replay(events, self.pool, self.ledger)
         return replace(found, state=resume_experts(self.store, self.ledger, found.state))
 

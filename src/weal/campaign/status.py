@@ -21,7 +21,7 @@ import numpy as np
 
 from weal import text
 from weal.campaign import status_text
-from weal.campaign.contradiction_report import contradicted
+from weal.campaign.contradiction_report import find_contradictions
 from weal.campaign.ledger import Ledger, PredictedLabel
 from weal.campaign.session import Session, trend
 from weal.core.arrays import root_mean_square
@@ -243,7 +243,7 @@ def status(
         chosen=_count_model_chosen(ledger),
         compared=n,
         best_share=None if n is None else best_share(n),
-        contradictions=contradicted(session) if course else (),
+        contradictions=find_contradictions(session) if course else (),
     )
 
 

@@ -1,10 +1,9 @@
-"""The last status of a campaign, kept in its store: asked again with nothing new, it is read.
+"""The last status of a campaign, kept in its store: without new events it is read, not computed.
 
-A status follows from the events of the campaign, the goal, and for the rows that are out from the
-clock. What is kept carries the hash of the last event, which covers all events before it, the goal
-and the versions of the programs. Where one of them is another, or the bytes cannot be read, it is
-thrown away; rows that are out are looked at anew. Campaigns in files keep none, for their files are
-not among the events, and those of fewer than KEPT_FROM labels need none.
+A status depends on the events, the goal, and, for leased rows, on the clock. The snapshot carries
+the hash of the last event, the goal and the versions of the programs; one that does not match is
+ignored. Leased rows are counted anew. Campaigns in files keep no status, since the files are not
+among the events, and campaigns of fewer than KEPT_FROM labels need none.
 """
 
 import json

@@ -1,8 +1,8 @@
-"""A copy of a store in SQLite, of one moment, while others write; restoring it is opening it.
+"""Backup of a SQLite store at one moment, while others write; a restored store is just opened.
 
-SQLite copies the pages (its backup API, never a file copy), the doctor looks at the copy, and only
-a sound one gets its name. With `force` a store that is there is replaced, and no other file. A
-server's own tools make the dumps of PostgreSQL.
+SQLite copies the pages (its backup API, never a file copy), `integrity` checks the copy, and only a
+sound copy gets its name. `force` replaces an existing store, and no other file. For PostgreSQL use
+the server's own tools.
 """
 
 import os
@@ -32,7 +32,7 @@ def backup(
     try:
         with atomic_file(place, sqlite_file.is_store if force else False) as draft:
             try:
-                return _copied(source, draft, name.shown)
+                return _copy_and_check(source, draft, name.shown)
             finally:
                 for end in ("-journal", "-wal", "-shm"):  # SQLite's own, beside the draft
                     Path(f"{draft}{end}").unlink(missing_ok=True)
@@ -42,7 +42,7 @@ def backup(
         raise OSError(error.errno or 0, error.strerror or str(error), str(place)) from error
 
 
-def _copied(source: Path, draft: Path, shown: str) -> list[Finding]:
+def _copy_and_check(source: Path, draft: Path, shown: str) -> list[Finding]:
     """What the doctor found in a copy that it says is sound."""
     with translate_errors(shown):
         sqlite_file.copy_pages(source, draft)

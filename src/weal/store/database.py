@@ -1,11 +1,11 @@
-"""The store of a database, whichever it is: tables, and an engine that runs transactions.
+"""A store on a database engine: the `Store` protocol by SQL statements.
 
-    engine.read(work)      the answer of work(sql)
-    engine.write(work)     the answer of work(sql, again), once what it wrote is on disk
+    engine.read(work)      returns work(sql)
+    engine.write(work)     returns work(sql, again) after the commit
 
-An engine takes care of connections, locks, retries and of errors in words of ours; `again` tells
-the work that an earlier try ended in doubt: the connection was lost while it was committed. For
-that, every transaction that writes events has a random token of its own, kept in their rows.
+An engine (SQLite, PostgreSQL) takes care of connections, locks, retries and error messages. `again`
+tells the work that the connection was lost during an earlier commit, whose outcome is unknown: the
+random token of each transaction, kept in its rows, shows whether the commit succeeded.
 """
 
 import math

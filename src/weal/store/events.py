@@ -1,13 +1,13 @@
-"""What happened in a campaign: rows that are only ever appended, each sealed by a hash.
+"""Events of a campaign: append-only rows, each with a hash of all rows before it.
 
-    Draft   what somebody wants to write: kind, id, body, who, key
+    Draft   an event to write: kind, id, body, who, key
     Event   a draft that was written: with campaign, number (1, 2, 3, ...), time and hash
 
 The hash of an event covers the hash of the event before it and every field of its own,
 
     hash_n = blake2b(JSON [hash_{n-1}, campaign, n, kind, id, body, who, time, key]),   hash_0 = "",
 
-so that a changed, lost or reordered row is found by whoever reads the chain. A body is JSON with
+so that every reader finds a changed, lost or reordered row. A body is JSON with
 a version "v"; it is kept as text, always in the same spelling (keys sorted, no spaces, ASCII, no
 NaN), so that the text hashed is the text stored. Times are UTC with microseconds, as the clock of
 the store said; clocks may be wrong, and the order comes from the numbers alone. Ids are text:

@@ -1,7 +1,7 @@
-"""The store that forgets: campaigns in dictionaries, for trying things and for tests.
+"""The store in memory: campaigns in dictionaries, for trials and tests.
 
-It keeps the same rows as the others and reads them back through the same checks, so that what
-works here works there. Threads share it; processes do not.
+It has the same rows as the other stores and reads them through the same checks. Threads share it;
+processes do not.
 """
 
 import threading

@@ -1,13 +1,12 @@
-"""The store in PostgreSQL, for people on several machines: psycopg 3, the extra `postgres`.
+"""The store on a PostgreSQL server, for several machines: psycopg 3, the extra `postgres`.
 
-A writer locks the row of its campaign (SELECT ... FOR UPDATE) until its commit, so that writers
-of one campaign queue and those of others are not disturbed. A connection that is lost is made
-again, with pauses that grow, for half a minute, or as long as whoever opened the store has
-patience; while the server is away, that time passes once for all threads, and not for each. A
-transaction that was under way is tried again, and looks first, under the lock, whether its token
-is there already: then its commit came through. The clock is the server's. Tables are made by the
-first write; until then readers see an empty store. A password is in no message, log or repr: what
-libpq says about an address that it cannot read is not passed on, since it quotes it.
+A writer locks the row of its campaign (SELECT ... FOR UPDATE) until its commit, so that writers of
+one campaign queue and writers of others do not wait. A lost connection is made again, with growing
+pauses, for half a minute or the `patience` of the caller; threads share that time. A transaction
+that was interrupted is tried again, and first looks for its token under the lock: if it is there,
+the commit succeeded. The clock is the server's. The first write makes the tables; until then
+readers see an empty store. No message, log or repr has a password: errors of libpq about an address
+are not passed on, since they quote it.
 """
 
 import math
@@ -23,7 +22,7 @@ from weal.errors import NotAllowed, WealError
 from weal.store import statements
 from weal.store.database import DatabaseStore, SharedConnection, pauses
 from weal.store.events import damage_error
-from weal.store.sqlite import nothing
+from weal.store.sqlite import empty_store
 from weal.store.statements import SqlConnection
 from weal.store.urls import StoreUrl
 
@@ -71,7 +70,7 @@ class PostgresSql:
     locking: str = " FOR UPDATE"
     among: str = "= ANY(?)"
 
-    def listed(self, values: list[str]) -> list[str]:
+    def as_list(self, values: list[str]) -> list[str]:
         return values
 
     def rows(self, text: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -98,14 +97,14 @@ class PostgresEngine:
         self._gave_up = -math.inf  # when a connection was last tried in vain for all that time
         self._shared: SharedConnection[Connection] = SharedConnection()
         self._built: Connection | None = None  # to a database that was seen to have our tables
-        with self._shared.turn() as shared, self._in_our_words():
+        with self._shared.turn() as shared, self._translate_errors():
             shared.connection = self._connect()  # what is wrong with the address is said at once
 
     def read(self, work: Callable[[SqlConnection], T]) -> T:
         def look(sql: PostgresSql, again: bool) -> T:
             if self._built is sql.connection or _version(sql):
                 return work(sql)
-            with nothing(self.place) as empty:
+            with empty_store(self.place) as empty:
                 return work(empty)
 
         return self._persist(look)
@@ -141,7 +140,7 @@ class PostgresEngine:
 
     def _persist(self, work: Callable[[PostgresSql, bool], T]) -> T:
         """The answer of the work, tried again while the connection is lost."""
-        with self._shared.turn() as shared, self._in_our_words():
+        with self._shared.turn() as shared, self._translate_errors():
             deadline = self._deadline()
             for again, pause in enumerate(_pauses()):
                 try:
@@ -182,16 +181,16 @@ class PostgresEngine:
         return connection
 
     @contextmanager
-    def _in_our_words(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         failed: psycopg.Error | None = None
         try:
             yield
         except psycopg.Error as error:
             failed = error
         if failed is not None:  # raised here, so that the original is not shown beside it
-            raise self._translated(failed)
+            raise self._translate(failed)
 
-    def _translated(self, error: psycopg.Error) -> WealError:
+    def _translate(self, error: psycopg.Error) -> WealError:
         lines = str(error).strip().splitlines() or [type(error).__name__]
         reason = lines[0]
         for secret in (self._login.get("password"), self._login.get("sslpassword")):

@@ -1,19 +1,18 @@
-"""The seam between a campaign and where it is kept: write under a lock, read since.
+"""The protocol of a store: transactions under a write lock, and reads of the event log.
 
-    transact(name, decide)    takes the campaign's write lock, shows `decide` the tx, writes the
-                              drafts that it returns, syncs, and only then answers
+    transact(name, decide)    takes the write lock of the campaign, passes `decide` the transaction,
+                              writes the drafts that it returns, syncs, and then returns
     read(name, since)         the events after that number, their chain of hashes verified
 
-Every rule of a campaign is a `decide` function: what it saw under the lock is still true when its
-drafts are written, so that two people cannot both be first. `decide` may be called again when a
-connection was lost, and must do nothing but look and answer. `append` is the same for those who
-decided before they took the lock: it raises Conflict when somebody else wrote in between.
+Every rule of a campaign is a `decide` function: the events that it reads under the lock are still
+the last ones when its drafts are written. `decide` may be called again after a lost connection, and
+must only read and return. `append` is for drafts that were decided before the lock was taken: it
+raises Conflict if somebody else wrote in between.
 
-Candidates come in chunks: Parquet bytes with their sha256, numbered 0, 1, 2, ..., and the ids in
-them. Snapshots are advice: one for each kind, to be checked against (number, hash).
+Candidates come in chunks: Parquet bytes with their sha256, numbered 0, 1, 2, ..., and their ids.
+Snapshots are a cache: one of each kind, with the (number, hash) of the event that it belongs to.
 
-One string names a store (`urls`).
-Stores are memory, SQLite and PostgreSQL; tests/seams/test_store.py is their conformance suite.
+Stores are memory, SQLite and PostgreSQL; one conformance suite runs on all of them.
 """
 
 import hashlib

@@ -1,19 +1,14 @@
 """The store in one SQLite file: the default, without a server.
 
 Every write is BEGIN IMMEDIATE, work, COMMIT: the lock is taken before anything is read, so that
-writers queue and none is turned away. One connection serves the threads of a process in turn; a
-forked child opens its own. A file that does not exist yet, or is empty, is made a store by the
-first write; until then readers see an empty store, and leave the file as it is. Whatever SQLite
-complains of becomes an error of ours that names the file; a write that failed is rolled back, and
-the store stays usable.
+writers queue and none is refused. One connection serves the threads of a process in turn; a forked
+child opens its own. The first write makes a store of a missing or empty file; until then readers
+see an empty store, and do not write the file. Errors of SQLite become WealError with the name of
+the file; a failed write is rolled back, and the store stays usable.
 
-An open connection to a SQLite file, as the statements want it; and one to an empty store.
-
-waiting    a statement that finds the file locked is tried again until PATIENCE is over. SQLite
-           itself would wait longer and longer between its tries, so that who has waited long
-           is overtaken by who comes now; here the pauses get shorter. Python sleeps, not
-           SQLite, so that Ctrl-C is heard.
-nothing    the tables of a store that nobody has made yet: readers need not know of it
+A statement that finds the file locked is tried again until a timeout, with pauses that get shorter,
+so that a writer that has waited long is not overtaken. Python sleeps, not SQLite, so that Ctrl-C
+works.
 """
 
 import json
@@ -45,7 +40,7 @@ class SqliteSql:
     locking: str = ""  # BEGIN IMMEDIATE has locked the whole file
     among: str = "IN (SELECT value FROM json_each(?))"
 
-    def listed(self, values: list[str]) -> str:
+    def as_list(self, values: list[str]) -> str:
         return json.dumps(values)
 
     def rows(self, text: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -80,7 +75,7 @@ class SqliteSql:
 
 
 @contextmanager
-def nothing(place: str) -> Iterator[SqliteSql]:
+def empty_store(place: str) -> Iterator[SqliteSql]:
     """What a store holds that nobody has made yet."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
@@ -114,11 +109,11 @@ class SqliteEngine:
             self.read(lambda sql: None)  # what is wrong with the file is said at once
 
     def read(self, work: Callable[[SqlConnection], T]) -> T:
-        with self._using(make=False) as sql:
+        with self._connection(make=False) as sql:
             return work(sql)
 
     def write(self, work: Callable[[SqlConnection, bool], T]) -> T:
-        with self._using(make=True) as sql:
+        with self._connection(make=True) as sql:
             self._check_in_place()
             sqlite_file.trace("before begin")
             self._begin(sql)
@@ -164,14 +159,14 @@ class SqliteEngine:
         self._shared.drop()
 
     @contextmanager
-    def _using(self, make: bool) -> Iterator[SqliteSql]:
+    def _connection(self, make: bool) -> Iterator[SqliteSql]:
         with self._shared.turn() as shared, translate_errors(self.place):
             if shared.connection is None and (make or self._path.exists()):
                 shared.connection = self._connect(make)
             if shared.connection is not None:
                 yield SqliteSql(self.place, shared.connection)
             else:
-                with nothing(self.place) as empty:
+                with empty_store(self.place) as empty:
                     yield empty
 
     def _connect(self, make: bool) -> sqlite3.Connection | None:

@@ -1,6 +1,6 @@
-"""A SQLite file as we want it: ours, of a version we know, with writes that reach the disk.
+"""The SQLite file of a store: its owner, version, journal, syncing and file mode.
 
-    whose       application_id "WEAL"; a file of another program is refused
+    owner       application_id "WEAL"; a file of another program is refused
     version     user_version; older files are upgraded in one transaction, under the write lock,
                 after a copy was made with SQLite's backup; newer ones are refused
     journal     the rollback journal: before 3.51.3 SQLite's write-ahead log could damage a file,

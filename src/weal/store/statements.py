@@ -1,21 +1,19 @@
-"""A store as tables: the statements that SQLite and PostgreSQL share.
+"""The tables of a store, and the SQL statements that SQLite and PostgreSQL share.
 
-    weal_campaign   name, number and hash of its last event: the row that a writer locks
+    weal_campaign   name, number and hash of the last event: the row that a writer locks
     weal_event      the events; `token` names the transaction that wrote them
-    weal_candidate  the ids of a campaign; a long one is kept as its digest, for the index
+    weal_candidate  the ids of a campaign; a long id is stored as its digest, for the index
     weal_chunk      Parquet bytes, numbered, with their sha256
-    weal_snapshot   advice, with a digest of its own
+    weal_snapshot   a cache, each entry with its digest
 
-All functions work on a `SqlConnection`: one open connection, in a transaction where something is
-written. An event is always read together with the hash of the event before it, and checked. The
-number in weal_campaign is read first and nothing is ever deleted, so that readers need no
-transaction.
+All functions take a `SqlConnection`: one open connection, in a transaction if they write. An event
+is read together with the hash of the event before it, and checked. One statement reads head and
+events, so that readers need no transaction.
 
-The tables of a store, as numbered steps: a new store takes all, an old one those it lacks.
-
-A step that was released is never changed; a change is a step more. The number of the last step is
-kept in the store (SQLite's user_version, PostgreSQL's table weal_schema), and a store with a
-higher number than we know is refused.
+`SQLITE` and `POSTGRES` are the numbered steps that make the tables: a new store takes all of them,
+an old one the steps that it lacks. A released step never changes. The store keeps the number of its
+last step (SQLite's user_version, PostgreSQL's table weal_schema); a store with a higher number than
+this version of weal knows is refused.
 """
 
 import hashlib
@@ -59,9 +57,9 @@ class SqlConnection(Protocol):
 
     @property
     def among(self) -> str:
-        """The condition that a value is in a list, which is given as `listed(values)`."""
+        """The condition that a value is in a list, which is given as `as_list(values)`."""
 
-    def listed(self, values: list[str]) -> Any:
+    def as_list(self, values: list[str]) -> Any:
         """A list of texts as one value."""
 
     def rows(self, text: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -91,7 +89,7 @@ class TableTransaction:
         return existing_ids(self.sql, self.name, ids)
 
     def events_by_keys(self, keys: Iterable[str]) -> list[Event]:
-        wanted = self.sql.listed(list(keys))
+        wanted = self.sql.as_list(list(keys))
         among = f"k.campaign = ? AND k.key {self.sql.among}"
         by_index = f"e.seq IN (SELECT k.seq FROM weal_event k WHERE {among})"  # SQLite needs a hint
         return _select(self.sql, self.name, by_index, self.name, wanted)
@@ -152,7 +150,7 @@ def read(sql: SqlConnection, name: str, since: int) -> list[Event]:
 
 def of(sql: SqlConnection, name: str, ids: Iterable[str]) -> list[Event]:
     """All events of these ids, in order."""
-    found = _select(sql, name, f"e.id {sql.among}", sql.listed(list(ids)))
+    found = _select(sql, name, f"e.id {sql.among}", sql.as_list(list(ids)))
     if not found:
         check_campaign(sql, name)
     return found
@@ -162,7 +160,7 @@ def existing_ids(sql: SqlConnection, name: str, ids: Iterable[str]) -> set[str]:
     """Which of these are candidates."""
     slots = {_slot(one): one for one in ids}
     text = f"SELECT id FROM weal_candidate WHERE campaign = ? AND id {sql.among}"
-    rows = sql.rows(text, (name, sql.listed(list(slots))))
+    rows = sql.rows(text, (name, sql.as_list(list(slots))))
     if any(slot not in slots for (slot,) in rows):
         raise damage_error(
             sql.place, f"the table of ids of {name!r} answers with others than were asked"

@@ -1,4 +1,4 @@
-"""What a store is called: one reader of names for every command and for Python, scheme first.
+"""Names of stores: one parser for every command and for Python, and masking of passwords.
 
     memory:
     sqlite:///file.db | file.db | file.sqlite | file.sqlite3

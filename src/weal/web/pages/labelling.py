@@ -19,7 +19,7 @@ from weal.campaign.events import LedgerLabel
 from weal.campaign.label_input import entry
 from weal.campaign.ledger import Ledger, apply_events
 from weal.campaign.plausibility import ExpectedLabel, expected_in_event, judge_in_ledger
-from weal.campaign.rules import withdrawn
+from weal.campaign.rules import decide_withdrawals
 from weal.errors import ReusedKey, UnknownId
 from weal.store.events import MAX_ID, MAX_KEY, MAX_NOTE, Draft
 from weal.store.protocol import Transaction
@@ -245,7 +245,7 @@ def _withdraw(context: CampaignRequest, id_: str, event: int) -> None:
         now = apply_events(Ledger(""), transaction.events_of([id_]))
         if all(told.seq != event for told in now.labels.get(id_, ())):
             return []
-        return withdrawn(transaction, [id_], context.who, "taken back at the bench")
+        return decide_withdrawals(transaction, [id_], context.who, "taken back at the bench")
 
     context.server.store.transact(context.name, decide)
 
