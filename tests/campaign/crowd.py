@@ -212,8 +212,8 @@ def counting(url, asks):
         set_constants(module, LOCK_TIMEOUT_SECONDS=600.0)
 
     def work(k, barrier):
-        chosen, offers = [], suggestions._offers
-        suggestions._offers = lambda self, *rest: chosen.append(1) or offers(self, *rest)
+        chosen, offers = [], suggestions._choose
+        suggestions._choose = lambda self, *rest: chosen.append(1) or offers(self, *rest)
         with open_campaign("lab", url, by=f"person {k}") as one:
             barrier.wait()
             for _ in range(int(asks)):

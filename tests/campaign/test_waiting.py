@@ -26,7 +26,7 @@ def test_an_ask_stands_whatever_else_was_written_and_none_is_made_in_vain(shared
 
 
 def test_labels_told_while_an_ask_chooses_do_not_undo_it(shared_url, monkeypatch):
-    offers, chosen = suggestions._offers, []
+    offers, chosen = suggestions._choose, []
 
     def slow(self, *rest):
         found = offers(self, *rest)
@@ -43,7 +43,7 @@ def test_labels_told_while_an_ask_chooses_do_not_undo_it(shared_url, monkeypatch
         return found
 
     with campaign(shared_url) as one:
-        monkeypatch.setattr(suggestions, "_offers", slow)
+        monkeypatch.setattr(suggestions, "_choose", slow)
         assert one.ask(3)
     assert chosen == [1]
 

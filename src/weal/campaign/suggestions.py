@@ -115,8 +115,8 @@ def ask(
     if key is not None and (past := asked_before(campaign, key, call)):
         return past
     session = campaign.replay_session()  # slow: before it is our turn
-    with campaign.store.turn(campaign.name) as others_wrote:  # else all who ask choose the same
-        if others_wrote:
+    with campaign.store.turn(campaign.name):  # else concurrent calls choose the same rows
+        if campaign.store.head(campaign.name)[0] != session.ledger.seq:  # others wrote meanwhile
             session = campaign.read_session()
         events = _lease_rows(campaign, session, call, out, key)
     if events and events[-1].seq > campaign.last_ledger.seq:  # others wrote before these events

@@ -52,7 +52,7 @@ class Engine(Protocol):
     def write(self, work: Callable[[SqlConnection, bool], T]) -> T:
         """The answer of work in a transaction, after its commit; all of it or nothing."""
 
-    def turn(self, name: str) -> AbstractContextManager[bool]:
+    def turn(self, name: str) -> AbstractContextManager[None]:
         """A block for one client at a time, as in `Store.turn`."""
 
     def close(self) -> None:
@@ -151,7 +151,7 @@ class DatabaseStore:
     def now(self) -> datetime:
         return self.engine.read(lambda sql: sql.now())
 
-    def turn(self, name: str) -> AbstractContextManager[bool]:
+    def turn(self, name: str) -> AbstractContextManager[None]:
         return self.engine.turn(name)
 
     def close(self) -> None:

@@ -124,8 +124,8 @@ class MemoryStore:
     def write_snapshot(self, name: str, kind: str, seq: int, hash: str, data: bytes) -> None:
         self._find(name).snapshots[kind] = (seq, hash, bytes(data))
 
-    def turn(self, name: str) -> AbstractContextManager[bool]:
-        return nullcontext(True)  # threads of one process: the lock of `transact` is enough
+    def turn(self, name: str) -> AbstractContextManager[None]:
+        return nullcontext()  # threads of one process: the lock of `transact` is enough
 
     def now(self) -> datetime:
         return datetime.now(UTC)

@@ -120,17 +120,16 @@ class PostgresEngine:
         return self._persist(transaction)
 
     @contextmanager
-    def turn(self, name: str) -> Iterator[bool]:
+    def turn(self, name: str) -> Iterator[None]:
         """Take an advisory lock: one client of this campaign at a time is in the block."""
         key = (statements.STORE_APPLICATION_ID, zlib.crc32(name.encode()) - (1 << 31))
-        taken = waited = False
+        taken = False
         for pause in pauses(LOCK_TIMEOUT_SECONDS):
             if taken := bool(self.read(lambda sql: sql.rows(_TRY, key)[0][0])):
                 break
             time.sleep(pause)
-            waited = True
         try:
-            yield waited
+            yield
         finally:
             if taken:
                 self.read(lambda sql: sql.rows(_RELEASE, key))

@@ -117,8 +117,8 @@ class Store(Protocol):
     def write_snapshot(self, name: str, kind: str, seq: int, hash: str, data: bytes) -> None:
         """Keep this one in place of the one before of that kind."""
 
-    def turn(self, name: str) -> AbstractContextManager[bool]:
-        """A block that one client at a time enters; it yields whether others may have written.
+    def turn(self, name: str) -> AbstractContextManager[None]:
+        """A block that one client at a time enters, for work that others would do in vain.
 
         The lock is advisory: after a long wait a client enters without it. `transact` alone
         guarantees consistency.

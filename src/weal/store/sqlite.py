@@ -136,22 +136,21 @@ class SqliteEngine:
             self._crowded = time.monotonic() + CONTENTION_SECONDS
 
     @contextmanager
-    def turn(self, name: str) -> Iterator[bool]:
+    def turn(self, name: str) -> Iterator[None]:
         """Lock the folder of the file: one process of this machine at a time is in the block."""
         try:
             import fcntl
         except ModuleNotFoundError:  # Windows has no such lock: a late writer gets Conflict
-            yield True
+            yield
             return
-        folder, waited = os.open(self._path.parent, os.O_RDONLY), False
+        folder = os.open(self._path.parent, os.O_RDONLY)
         try:
             for pause in pauses(LOCK_TIMEOUT_SECONDS):
                 with suppress(OSError):
                     fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     break
                 time.sleep(pause)
-                waited = True
-            yield waited
+            yield
         finally:
             os.close(folder)
 
