@@ -60,12 +60,12 @@ class FileCandidates:
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """The number of candidates."""
         return sum(map(len, self.pieces))
 
     @property
     def candidates(self) -> ShardedCandidates:
-        """All of them."""
+        """The candidates as a learner takes them."""
         return self.upto(self.rows)
 
     @property
@@ -86,7 +86,7 @@ class FileCandidates:
 
     @property
     def parts(self) -> tuple[Table, ...]:
-        """All of them as they came; ValueError where they are too many."""
+        """The original tables; ValueError if they are too large for memory."""
         self.refuse_many("candidates")
         id_column = self.plan.id_column
         cells = self.candidates.cells(np.arange(self.rows))
@@ -103,12 +103,12 @@ class FileCandidates:
         return self.rows <= MAX_TABLE_ROWS
 
     def refuse_many(self, what: str, instead: str = "they are in their files") -> None:
-        """ValueError where one table cannot hold them all."""
+        """Raise ValueError if one table cannot hold all rows."""
         if not self.fits_one_table:
             raise ValueError(f"{self.rows:,} {what} are too many for one table; {instead}")
 
     def upto(self, rows: int) -> ShardedCandidates:
-        """The candidates of the pieces that make the first so many rows."""
+        """The first `rows` candidates."""
         if rows not in self.made:
             ends = np.cumsum([len(piece) for piece in self.pieces]).tolist()
             pool = reduce(Dataset.with_more, self.pieces[: ends.index(rows) + 1])
@@ -117,8 +117,8 @@ class FileCandidates:
         return self.made[rows]
 
 
-def is_in_files(source: Any) -> bool:
-    """Whether candidates are to stay in their files: a pattern, a folder, or an opened pool."""
+def is_in_files(source: object) -> bool:
+    """Whether a source of candidates stays in its files: a pattern, a folder, or an opened pool."""
     if not isinstance(source, str | os.PathLike):
         return is_opened_files(source)
     text = os.fspath(source)
@@ -127,8 +127,8 @@ def is_in_files(source: Any) -> bool:
     )
 
 
-def whole_table(source: Any) -> Any:
-    """All rows of such a source as one table of arrow, for a store that is to keep them."""
+def whole_table(source: object) -> Any:
+    """All rows of such a source as one Arrow table, to copy them into the store."""
     from weal.shards.parquet_file import pyarrow
 
     arrow, parquet = pyarrow()
@@ -150,7 +150,7 @@ def read_shard_pool(
 
 
 def index_folder(store: Store) -> Path:
-    """Where indexes are kept: beside a store that is a file, else in the user's cache."""
+    """The folder of the id indexes: beside a SQLite file, else in the user's cache."""
     name = read_name(store.url) if store.url.startswith("sqlite") else None
     if name is not None and name.kind == "sqlite":
         return Path(f"{name.address}.pools").absolute()
@@ -160,7 +160,7 @@ def index_folder(store: Store) -> Path:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NewFileCampaign:
-    """What a campaign in files begins with."""
+    """The plan and the first events of a campaign in files."""
 
     plan: TablePlan
     sample: Table  # that the plan was made on
@@ -169,10 +169,10 @@ class NewFileCampaign:
 
 
 def begin(
-    store: Store, source: Any, id_column: str | None, target: str | None, features: Any,
+    store: Store, source: object, id_column: str | None, target: str | None, features: Any,
     types: Mapping[str, str], seed: int, who: str, executor: Executor, progress: Progress | None,
 ) -> NewFileCampaign:  # fmt: skip
-    """Look at the files: ids hashed, a plan made on a sample, labels that are there taken."""
+    """Read the files: index the ids, make a plan on a sample, take the labels in the files."""
     columns = None if isinstance(features, str) else list(features)
     pool = _open_dataset(source, id_column, columns, target)
     found = read_shards(
@@ -188,8 +188,8 @@ def begin(
     return NewFileCampaign(replace(plan, target=target), table, drafts, there)
 
 
-def more(ledger: Ledger, source: Any, who: str, before: FileCandidates) -> list[Draft]:
-    """Files that are added to a campaign in files; refused where an id is there already."""
+def more(ledger: Ledger, source: object, who: str, before: FileCandidates) -> list[Draft]:
+    """Events that add files to a campaign in files; an error if an id exists already."""
     columns = list(before.pieces[0].columns)
     id_column = None if ledger.numbered else ledger.id_column
     pool = _open_dataset(source, id_column, columns, None)
@@ -199,7 +199,7 @@ def more(ledger: Ledger, source: Any, who: str, before: FileCandidates) -> list[
 
 
 def existing_ids(pool: FileCandidates, ids: Iterable[str]) -> set[str]:
-    """Which of these are candidates."""
+    """The ids of candidates among these."""
     index, found = pool.candidates.index, set()
     for name in ids:
         try:
@@ -211,7 +211,7 @@ def existing_ids(pool: FileCandidates, ids: Iterable[str]) -> set[str]:
 
 
 def _open_dataset(
-    source: Any, id_column: str | None, columns: Sequence[str] | None, target: str | None
+    source: object, id_column: str | None, columns: Sequence[str] | None, target: str | None
 ) -> Dataset:
     drop = [] if target is None else [target]
     return open_pool(source, id_column=id_column, columns=columns, drop=drop).as_text()
@@ -227,7 +227,7 @@ def _drafts(pool: Dataset, target: str | None, who: str, progress: Progress | No
 
 
 def check_unwritten(pool: Dataset) -> None:
-    """ChangedShard where a file was written since the pool was opened.
+    """Raise ChangedShard if a file was written since the pool was opened.
 
     For columns that are no inputs, which have no checksums of their own.
     """

@@ -39,7 +39,7 @@ class CandidateReport:
 def candidate_report(
     session: Session, events: list[Event], name: str, now: datetime
 ) -> CandidateReport:
-    """The card of a row; UnknownId where there is none."""
+    """The report of a candidate; UnknownId if no candidate has this id."""
     state, ledger = session.state, session.ledger
     if name not in state.candidates.index:
         raise UnknownId(f"no candidate has the id {name!r}", [name])
@@ -82,7 +82,7 @@ def _why(session: Session, asked: dict[str, Any], near: tuple[Neighbour, ...]) -
 
 
 def card_lines(card: CandidateReport, names: list[str]) -> list[str]:
-    """The card to be read; `names` are the columns to show."""
+    """The report as lines of text; `names` are the columns to show."""
     found = [f"{card.id}"]
     found += [f"  {name:<16} {_cell(card.row.get(name))}" for name in names]
     for told in card.labels:
@@ -104,12 +104,12 @@ def card_lines(card: CandidateReport, names: list[str]) -> list[str]:
     return [*found, f"  events           {', '.join(map(str, card.events)) or 'none'}"]
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def told_event(event: Event) -> str:
-    """What an event says, in a few words."""
+    """An event in a few words."""
     body, note = event.body, event.body.get("note")
     ways: dict[str, Callable[[], str]] = {
         "created": lambda: f"target {body.get('target') or 'not named'}",
@@ -131,5 +131,5 @@ def _label(body: dict[str, Any]) -> str:
 
 
 def is_hidden(ledger: Ledger) -> bool:
-    """Whether the campaign was removed from the list."""
+    """Whether the campaign is hidden from lists."""
     return bool(ledger.settings.get("hidden"))

@@ -83,7 +83,7 @@ class CandidateTable(Protocol):
         """ValueError where one table cannot hold all rows."""
 
     def upto(self, rows: int) -> Candidates:
-        """The first so many candidates, as a learner takes them."""
+        """The first `rows` candidates, as a learner takes them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,7 +110,7 @@ class CampaignCandidates:
         """Nothing is refused: they are in memory already."""
 
     def upto(self, rows: int) -> Candidates:
-        """The first so many candidates, as a learner takes them."""
+        """The first `rows` candidates, as a learner takes them."""
         cost = None if self.cost is None else self.cost[:rows]
         return read_candidates(self.X[:rows], self.ids[:rows], cost=cost)
 
@@ -152,7 +152,7 @@ def read_pool(store: Store, ledger: Ledger) -> CampaignCandidates:
 
 
 def column_costs(table: Table, id_column: str, cost: str | None) -> Array:  # (N,), or (0,)
-    """What labels cost, by a column; ValueError where a cell is no number above 0."""
+    """The cost of a label of each row, from a column; ValueError unless all cells are above 0."""
     if cost is None:
         return np.zeros(0)
     check_columns(table, [cost])

@@ -24,21 +24,21 @@ _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 24 * 3600.0, "w": WEEK_SECONDS}
 
 
 def check_settings(given: Mapping[str, object]) -> dict[str, object]:
-    """The settings given, checked; ValueError where one is unknown or wrong."""
+    """Check settings; ValueError if one is unknown or wrong."""
     if unknown := [name for name in given if name not in DEFAULTS]:
         raise ValueError(f"no setting {', '.join(unknown)}; there are {', '.join(DEFAULTS)}")
     return {name: _CHECKS[name](value) for name, value in given.items()}
 
 
 def check_changes(given: Mapping[str, object]) -> dict[str, object]:
-    """The same, for a campaign that has begun."""
+    """Check changes of settings in an existing campaign."""
     if fixed := [name for name in given if name in FIXED_SETTINGS]:
         raise ValueError(f"{', '.join(fixed)} cannot change once a campaign has begun")
     return check_settings(given)
 
 
 def check_together(settings: Mapping[str, Any]) -> None:
-    """Refuse settings that do not go together; older campaigns know nothing of costs."""
+    """Raise ValueError for settings that exclude each other; old campaigns have no `cost`."""
     if settings.get("cost") is not None:
         from weal.learner.config import (  # numerics, for this alone
             check_amounts,
@@ -112,7 +112,7 @@ def _n_start(value: object) -> int | None:
 
 
 def _is_positive(value: object, most: float) -> TypeGuard[float]:
-    """Whether this is a number above 0, and not more than that."""
+    """Whether this is a number above 0 and at most `most`."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return False
     try:
@@ -126,7 +126,7 @@ def _is_whole(value: object) -> TypeGuard[int]:
 
 
 def _format_value(value: object) -> str:
-    """The value, for a message; of a number with thousands of digits, that it is one."""
+    """The value for a message; very long numbers are not printed."""
     huge = isinstance(value, Integral) and abs(int(value)) > 10**40
     return "a number of more than 40 digits" if huge else repr(value)
 

@@ -32,7 +32,7 @@ Groupings = dict[str, list[Hashable | None]]
 
 
 def groupings(session: Session) -> Groupings:
-    """For each way to group the labels, the group of each label of the learner, as told."""
+    """For each grouping of the labels, the group of each label of the learner, in order."""
     told = told_of(session.state, session.ledger)
     found: Groupings = {
         BY: [one.who if one and one.who else None for one in told],
@@ -43,13 +43,13 @@ def groupings(session: Session) -> Groupings:
 
 
 def told_of(state: State, ledger: Ledger) -> list[LedgerLabel | None]:
-    """What the ledger has of each label of the learner, in its order."""
+    """The ledger entry of each label of the learner, in order."""
     left = {name: list(several) for name, several in ledger.labels.items()}
     return [_matching_label(left.get(str(label.name), []), label) for label in state.labels]
 
 
 def _matching_label(several: list[LedgerLabel], label: Label) -> LedgerLabel | None:
-    """The first of the labels of a row that says the same; it is taken off the list."""
+    """Remove and return the first label of a row with the same value and noise."""
     at = next((n for n, one in enumerate(several) if one.y == label.y), None)
     return several.pop(at) if at is not None else None
 
@@ -76,7 +76,7 @@ KIND, VERSION = "contradictions", 2  # of the snapshot
 
 
 def find_contradictions(session: Session) -> tuple[Contradiction, ...]:
-    """Sets of labels that the others contradict; none before there is a model."""
+    """Sets of labels that the other labels contradict; empty before there is a model."""
     state, ledger = session.state, session.ledger
     if not state.has_model or not len(state.labels):
         return ()
@@ -95,7 +95,7 @@ def find_contradictions(session: Session) -> tuple[Contradiction, ...]:
 
 
 def _read_snapshot(session: Session, mark: str) -> tuple[Contradiction, ...] | None:
-    """What was kept, if it is of these labels."""
+    """The findings of the snapshot, if it belongs to these labels."""
     kept = session.store.read_snapshot(session.ledger.name, KIND)
     if kept is None:
         return None
@@ -113,7 +113,7 @@ def _read(body: dict[str, object]) -> Contradiction:
 
 
 def _fingerprint(model: Model, groups: Groupings, names: list[str]) -> str:
-    """What the findings depend on."""
+    """A digest of the labels, the model and the groups."""
     fold, scale = model.fold, model.scaling
     known = (fold.setting, fold.seed, scale.y_mean, scale.y_sd, fold.dictionary)
     text = repr((VERSION, *known, groups, names))

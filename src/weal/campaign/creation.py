@@ -41,12 +41,12 @@ DEFAULT_ID_COLUMN = "id"  # name of the ids where the table has no column of the
 
 
 def create(
-    store: Store, name: str, source: Any, id_column: str | None, target: str | None,
+    store: Store, name: str, source: object, id_column: str | None, target: str | None,
     features: Any, types: Mapping[str, str], settings: Mapping[str, Any], who: str,
     missing: Missing | None = None, copy: bool = False, executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> bool:  # fmt: skip
-    """Make the campaign; False when somebody else has made it already.
+    """Create the campaign; False if it exists already.
 
     Candidates in many files stay there, unless `copy` says that the store is to keep them.
     """
@@ -96,11 +96,11 @@ def create(
 
 
 def _create_in_files(
-    store: Store, name: str, source: Any, id_column: str | None, target: str | None, features: Any,
-    types: Mapping[str, str], chosen: Mapping[str, Any], who: str, executor: Executor,
-    progress: Progress | None,
+    store: Store, name: str, source: object, id_column: str | None, target: str | None,
+    features: Any, types: Mapping[str, str], chosen: Mapping[str, Any], who: str,
+    executor: Executor, progress: Progress | None,
 ) -> bool:  # fmt: skip
-    """Make a campaign whose candidates stay in their files."""
+    """Create a campaign whose candidates stay in their files."""
     if chosen["cost"] is not None:
         raise ValueError("costs are for candidates that the store keeps: say copy (--copy)")
     given = (source, id_column, target, features, types, chosen["seed"], who)
@@ -130,8 +130,8 @@ def _created_event(
     return Draft("created", body, who=who)
 
 
-def add_files(store: Store, ledger: Ledger, source: Any, pool: FileCandidates, who: str) -> int:
-    """Add files to a campaign whose candidates are in files; how many rows they have."""
+def add_files(store: Store, ledger: Ledger, source: object, pool: FileCandidates, who: str) -> int:
+    """Add files to a campaign in files; returns the number of new rows."""
     drafts = more(ledger, source, who, pool)
     store.transact(ledger.name, lambda tx: drafts)
     rows = drafts[0].body["rows"]
@@ -139,8 +139,8 @@ def add_files(store: Store, ledger: Ledger, source: Any, pool: FileCandidates, w
     return rows
 
 
-def add(store: Store, ledger: Ledger, source: Any, like: Array, who: str) -> int:
-    """Add candidates to a campaign whose inputs so far are `like` (U, d); how many there were."""
+def add(store: Store, ledger: Ledger, source: object, like: Array, who: str) -> int:
+    """Add candidates to a campaign with the inputs `like` (U, d); returns their number."""
     id_column, target = ledger.id_column, ledger.target
     strict = strict_columns(target, {one["name"]: one["kind"] for one in ledger.plan["columns"]})
     table = _table(source, id_column, ledger.rows if ledger.numbered else None, strict)
@@ -159,7 +159,7 @@ def add(store: Store, ledger: Ledger, source: Any, like: Array, who: str) -> int
 def _cost_aside(
     table: Table, cost: str | None, features: Any, types: Mapping[str, str]
 ) -> Mapping[str, str]:
-    """What columns are, once that of the costs is none of the inputs, unless somebody says so."""
+    """Column types with the cost column dropped from the inputs, unless its type is given."""
     if cost is None or features != "auto" or cost in types:
         return types
     check_columns(table, [cost])
@@ -167,7 +167,7 @@ def _cost_aside(
 
 
 class InputRanges:
-    """Which inputs of new rows lie far outside those that are there (U, d), some at a time."""
+    """Finds inputs of new rows far outside the range of existing inputs (U, d), in blocks."""
 
     def __init__(self, plan: TablePlan, like: Array) -> None:
         self.plan, self.low, self.high = plan, like.min(axis=0), like.max(axis=0)
@@ -176,7 +176,7 @@ class InputRanges:
         self.example = np.zeros(len(self.low))  # (d,)  the first of them
 
     def look_at(self, X: Array) -> None:
-        """Take in more rows (N, d)."""
+        """Count the far rows of a block (N, d)."""
         beyond = FAR_INPUT_RANGES * (self.high - self.low)
         out = (self.low - beyond > X) | (self.high + beyond < X)
         for n in np.flatnonzero(out.any(axis=0) & (self.count == 0)):
@@ -185,7 +185,7 @@ class InputRanges:
         self.rows += len(X)
 
     def lines(self) -> list[str]:
-        """A line for each input of numbers that has such rows."""
+        """A message for each numeric input with far rows."""
         kinds = {name: column.kind for column in self.plan.columns for name in column.inputs}
         return [
             f"{name}: {self.count[n]} of {self.rows} lie far outside what was there "
@@ -197,14 +197,14 @@ class InputRanges:
 
 
 def far_inputs(plan: TablePlan, table: Table, like: Array) -> list[str]:
-    """Inputs of a table that lie far outside those that are there (U, d), in words."""
+    """Messages on inputs of a table far outside the range of existing inputs (U, d)."""
     far = InputRanges(plan, like)
     far.look_at(encode(plan, table))
     return far.lines()
 
 
 def _refuse_hidden_target(table: Table, plan: TablePlan, types: Mapping[str, str]) -> None:
-    """Refuse to learn from what looks like the labels."""
+    """Raise ValueError if a column that looks like the labels would become an input."""
     for name, empty in likely_targets(plan, table, types):
         raise ValueError(
             f"the column {name!r} is empty in {empty:.0%} of the rows: is it what is to be "
@@ -214,7 +214,7 @@ def _refuse_hidden_target(table: Table, plan: TablePlan, types: Mapping[str, str
 
 
 def _refuse_nearly(target: str, names: Sequence[str]) -> None:
-    """Refuse a target that no column has, where one has nearly that name."""
+    """Raise ValueError if the target is no column and one column has a similar name."""
     from difflib import get_close_matches  # takes time to import
 
     plain = {"".join(filter(str.isalnum, name.casefold())): name for name in names}
@@ -229,7 +229,7 @@ def _refuse_nearly(target: str, names: Sequence[str]) -> None:
 
 
 def refuse_far(X: Array, like: Array, ids: Sequence[Any]) -> None:
-    """Refuse rows X (N, d) so far from the others that no model could take them."""
+    """Raise ValueError for rows X (N, d) too far from the others for any model."""
     mean, sd = location_scale(like)
     far = np.abs(X - mean) > FARTHEST_INPUT * np.where(sd == 0.0, 1.0, sd)
     if rows := np.flatnonzero(far.any(axis=1)).tolist():
@@ -242,12 +242,12 @@ def refuse_far(X: Array, like: Array, ids: Sequence[Any]) -> None:
 
 
 def strict_columns(target: str | None, types: Mapping[str, str]) -> list[str]:
-    """Columns that are not of numbers because nearly all their cells are."""
+    """Columns in which one cell that is no number is an error."""
     return [*filter(None, [target]), *(name for name, kind in types.items() if kind != "number")]
 
 
 def _table(
-    source: Any, id_column: str, before: int | None, strict: Sequence[str],
+    source: object, id_column: str, before: int | None, strict: Sequence[str],
     missing: Missing | None = None, named: Sequence[str] = (),
 ) -> Table:  # fmt: skip
     """The table; with `before` candidates before, rows without ids are given their numbers."""
@@ -279,7 +279,7 @@ def _added_events(chunks: Sequence[Chunk], first: int, who: str) -> list[Draft]:
 
 
 def _label_events(table: Table, id_column: str, target: str | None, who: str) -> list[Draft]:
-    """Labels that the table has in its target column."""
+    """Events for the labels in the target column of the table."""
     return [
         Draft("told", told_body(label, False), label.id, who)
         for label in _labels(table, id_column, target)

@@ -44,7 +44,7 @@ WORKSHEET_SUFFIXES = (".csv", ".tsv", ".xlsx")
 
 
 def check_worksheet(to: str | os.PathLike[str], force: bool = False) -> Path:
-    """The path, or an error that says why no worksheet can be written there."""
+    """Check the path of a worksheet; ValueError if it cannot be written."""
     place = Path(to).expanduser()
     if place.suffix.lower() not in WORKSHEET_SUFFIXES:
         raise ValueError(
@@ -91,7 +91,7 @@ def _row(row: "LeasedRow", inputs: Sequence[str]) -> list[Any]:
 
 
 def _round_prediction(mean: float | None, sd: float | None) -> tuple[float | None, float | None]:
-    """What is expected, to the digits that it deserves."""
+    """Mean and sd, rounded to significant digits."""
     if mean is None or sd is None:
         return None, None
     if sd <= 0.0 or not math.isfinite(sd):
@@ -124,7 +124,7 @@ def frame(campaign: "Campaign", what: str = "labels") -> Any:
 def export(
     campaign: "Campaign", what: str, path: str | os.PathLike[str], *, force: bool = False
 ) -> int:
-    """Write such a table to a file, whole or not at all; returns its number of rows.
+    """Write a table to a file, whole or not at all; returns its number of rows.
 
     A file that is there already stays, unless `force` says that it is to be replaced.
     """
@@ -139,7 +139,7 @@ def export(
 
 
 def _is_folder(path: str | os.PathLike[str]) -> bool:
-    """Whether a folder is meant: it ends in a slash, is there, or has no ending of a file."""
+    """Whether the path names a folder: it ends in a slash, or is an existing folder."""
     text = os.fspath(path)
     return text != "-" and (text.endswith(("/", os.sep)) or Path(text).is_dir())
 
@@ -169,7 +169,7 @@ def _write_prediction_folder(
 
 
 def float_column(values: Sequence[float | None]) -> Any:
-    """Numbers, or None, as a column of arrow."""
+    """Numbers or None as an Arrow column."""
     arrow, _ = pyarrow()
     return arrow.array(values, type=arrow.float64())
 
@@ -191,8 +191,8 @@ def _labels(campaign: "Campaign") -> dict[str, Any]:
     }
 
 
-def _note(note: Any) -> str | None:
-    """A note as text; older stores may hold other things."""
+def _note(note: object) -> str | None:
+    """A note as text; old stores may have other JSON values."""
     return note if note is None or isinstance(note, str) else json.dumps(note)
 
 

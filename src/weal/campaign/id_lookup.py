@@ -160,7 +160,7 @@ _PART = re.compile(r"[0-9]+|[^\W\d_]+")
 
 
 def match_ids(names: Sequence[str], ids: Iterable[str]) -> dict[str, str]:
-    """For each of these names, the one id that is like it; none where there are several.
+    """For each of these names, the one similar id; none if several ids are similar.
 
     >>> match_ids(["P-740", "p 0739", "P-07401", "Q"], ["P-0739", "P-0740"])
     {'P-740': 'P-0740', 'p 0739': 'P-0739', 'P-07401': 'P-0740'}
@@ -182,7 +182,7 @@ def match_ids(names: Sequence[str], ids: Iterable[str]) -> dict[str, str]:
 def explain_unknown_ids(
     campaign: str, error: UnknownId, known: Callable[[Sequence[str]], set[str]]
 ) -> UnknownId:
-    """The error on ids that are not there, with those that may be meant and what to do."""
+    """The error on unknown ids, with a suggestion of similar ids or of a command."""
     unknown = error.args[1][:5] if len(error.args) > 1 else []
     found = match_ids(unknown, sorted(known([way for name in unknown for way in spellings(name)])))
     if found:
@@ -197,7 +197,7 @@ def explain_unknown_ids(
 
 
 def spellings(name: str) -> list[str]:
-    """Other ways to write an id: by case, by zeros before its last number, by the sign before it.
+    """Other spellings of an id: case, zeros before its last number, the sign before it.
 
     >>> "P-0740" in spellings("p 740"), "P0740" in spellings("P-740"), "740" in spellings("00740")
     (True, True, True)
@@ -213,7 +213,7 @@ def spellings(name: str) -> list[str]:
 
 
 def _closest(name: str, there: Sequence[str]) -> list[str]:
-    """The id that is much like it, where no other is nearly as much."""
+    """The most similar id, if no other is nearly as similar."""
     best = get_close_matches(name, there, 2, MIN_ID_SIMILARITY)
     alike = [SequenceMatcher(None, one, name).ratio() for one in best]
     return best[:1] if len(best) < 2 or alike[0] > alike[1] + MIN_SIMILARITY_LEAD else []

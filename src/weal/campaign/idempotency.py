@@ -36,7 +36,7 @@ LABEL, SKIP, UNSKIP = "label", "skip", "undo skip"
 
 
 class Change(NamedTuple):
-    """What a call says of one row."""
+    """The content of a call for one row."""
 
     id: str
     what: str  # LABEL, SKIP or UNSKIP
@@ -53,7 +53,7 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AskCall:
-    """What a call of `ask` wants."""
+    """The content of a call of `ask`."""
 
     n: int
     who: str
@@ -70,7 +70,7 @@ class AskCall:
 
 
 def _length(lease: timedelta) -> str:
-    """A lease as it is typed: 7d, 12h, or so many seconds."""
+    """A lease as it is typed: 7d, 12h, or seconds."""
     seconds = lease.total_seconds()
     for unit, size in (("d", 86400), ("h", 3600)):
         if seconds and seconds % size == 0:
@@ -81,7 +81,7 @@ def _length(lease: timedelta) -> str:
 def find_call(
     tx: Transaction, key: str, changes: Sequence[Change], is_recorded: Callable[[Change], bool]
 ) -> list[Event]:
-    """The events of an earlier call with this key and content; none: the key is unused.
+    """The events of an earlier call with this key and content; none if the key is unused.
 
     `is_recorded` says whether the campaign has a change as it is; it decides on calls of weal 0.2.
     """
@@ -92,7 +92,7 @@ def find_call(
 
 
 def with_key(drafts: Sequence[Draft], key: str | None, changes: Sequence[Change]) -> list[Draft]:
-    """The drafts of a call, the first of them with the key and what the call was."""
+    """The drafts of a call; the first one gets the key and the digest of the content."""
     if key is None or not drafts:
         return list(drafts)
     first, *others = drafts
@@ -101,7 +101,7 @@ def with_key(drafts: Sequence[Draft], key: str | None, changes: Sequence[Change]
 
 
 def change_of(event: Event) -> Change:
-    """What an event says of its row."""
+    """The content of an event, as a call has it."""
     name, body = str(event.id), event.body
     if event.kind in ("told", "corrected"):
         return Change(name, LABEL, body["y"], body["noise"], bool(body.get("sure", False)))
@@ -139,7 +139,7 @@ def _same(
 
 
 def _digest(changes: Sequence[Change]) -> str:
-    """A digest of the content; rows in any order, numbers however they were typed."""
+    """A digest of the content; the order of rows and the spelling of numbers do not matter."""
     plain = sorted(
         canonical_json([one.id, one.what, _plain(one.y), _plain(one.noise), one.sure])
         for one in changes
@@ -169,7 +169,7 @@ def _refuse(key: str, first: Event, used: str, wanted: str, by: str = "") -> Reu
 
 
 def _content(rows: int, others: "Counter[Change]", there: int = 0) -> str:
-    """How many rows, and those that the other content lacks.
+    """The number of rows, and the rows that differ from the other content.
 
     Of rows that were there already before the call, no event tells what the call said.
     """
@@ -194,7 +194,7 @@ def find_asked(tx: Transaction, key: str, call: AskCall) -> list[str]:
 
 
 def check_command(tx: Transaction, key: str, call: AskCall) -> None:
-    """ReusedKey where `weal ask` was given this key with other numbers of rows, or by another.
+    """Raise ReusedKey if `weal ask` had this key with other numbers, or from somebody else.
 
     It asks for rows, and then for rows drawn at random under a key made of its own. Where it was
     killed between them, the first row says how many were still to come.
@@ -209,7 +209,7 @@ def check_command(tx: Transaction, key: str, call: AskCall) -> None:
 
 
 def _compare(key: str, events: Sequence[Event], call: AskCall, checks: int) -> None:
-    """ReusedKey where these rows were asked by another call."""
+    """Raise ReusedKey if another call asked for these rows."""
     first = events[0]
     if first.kind != "asked":  # somebody told a label under a key that is spelt as ours are
         raise _refuse(key, first, str(change_of(first)), str(call))
@@ -221,7 +221,7 @@ def _compare(key: str, events: Sequence[Event], call: AskCall, checks: int) -> N
 
 
 def key_of_checks(key: str) -> str:
-    """Under which `weal ask` asks for rows drawn at random."""
+    """The key of the rows drawn at random in `weal ask`."""
     return f"{key} check"
 
 
@@ -233,5 +233,5 @@ def _read_asked(tx: Transaction, key: str) -> list[Event]:
 
 
 def ask_keys(key: str, first: int, count: int) -> list[str]:
-    """Under which rows of an ask are kept, from the row with the number `first` on."""
+    """The keys of `count` rows of an ask, from row number `first` on."""
     return _numbered_keys(f"ask {check_text(key, 'a key', MAX_KEY - 20)}", first, first + count)

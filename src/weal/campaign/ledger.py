@@ -63,16 +63,16 @@ class Ledger:
 
     @property
     def n_labels(self) -> int:
-        """Labels that count, repeated ones included."""
+        """The number of labels, with repeats."""
         return sum(map(len, self.labels.values()))
 
     def told(self) -> list[LedgerLabel]:
-        """All labels that count, in the order they came."""
+        """All labels in the order of their events."""
         every = (told for several in self.labels.values() for told in several)
         return sorted(every, key=lambda told: told.seq)
 
     def open_leases(self, now: datetime) -> list[Lease]:
-        """Rows that are out at that time, in the order they were asked."""
+        """Leases that have not lapsed at this time, in the order of their events."""
         return [lease for lease in self.leases.values() if lease.until > now]
 
 

@@ -23,12 +23,12 @@ from weal.progress import Progress
 
 
 def plots(session: Callable[[], Session]) -> Plots:
-    """The pictures of a campaign, up to date when they are drawn."""
+    """The figures of a campaign; each reads new events when it is drawn."""
     return Plots(lambda: view_of(session()))
 
 
 def view_of(session: Session) -> PlotData:
-    """A campaign as pictures see it; WealError before there is a model."""
+    """The data of the figures; WealError before there is a model."""
     ledger, check, plan = session.ledger, honest_test(session.ledger), session.pool.plan
     asked, checked = (_when_asked(ledger, check=drawn) for drawn in (False, True))
 
@@ -54,7 +54,7 @@ def view_of(session: Session) -> PlotData:
 
 
 def _when_asked(ledger: Ledger, check: bool) -> Array:  # (n, 2)
-    """Labels beside what was expected of them when they were asked."""
+    """Labels with the predictions from the time they were asked."""
     known = [past for past in ledger.foretold if past.body["mean"] is not None]
     pairs = [(past.told.y, past.body["mean"]) for past in known if past.body["check"] == check]
     return np.array(pairs).reshape(len(pairs), 2)

@@ -38,7 +38,7 @@ MAX_IDS_LOOKED_UP = 10_000  # ids that are looked for among the candidates
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowPredictions:
-    """What is expected of rows, and what is to be said of their table."""
+    """Predictions for rows, and notes on their table."""
 
     ids: list[str]
     mean: Array  # (N,)
@@ -54,7 +54,7 @@ class RowPredictions:
 
 
 def predict(
-    campaign: "Campaign", source: Any, id_column: str | None, level: float,
+    campaign: "Campaign", source: object, id_column: str | None, level: float,
     sheet: str | None = None, header: int | None = None, most: int | None = None,
 ) -> RowPredictions:  # fmt: skip
     """Mean, sd and interval of each row of a table; ValueError where it has more than `most`."""
@@ -82,7 +82,7 @@ def predict(
 
 
 def check_model(state: State) -> None:
-    """WealError where labels are too few for predictions."""
+    """Raise WealError if there are too few labels for predictions."""
     if not state.has_model:
         more = max(state.settings.n_start - len(state.labels), 1)
         labels = "1 more label" if more == 1 else f"{more} more labels"
@@ -90,7 +90,7 @@ def check_model(state: State) -> None:
 
 
 def _read(
-    campaign: "Campaign", ledger: Ledger, source: Any, id_column: str | None, sheet: str | None,
+    campaign: "Campaign", ledger: Ledger, source: object, id_column: str | None, sheet: str | None,
     header: int | None,
 ) -> tuple[Table, str | None]:  # fmt: skip
     """The table, and the column of its ids, if it has one; checked to have all inputs."""
@@ -115,7 +115,7 @@ def _read(
 
 
 def _row_ids(table: Table, id_column: str | None) -> tuple[list[str], list[str]]:
-    """What rows are called; they may lack ids, and share them, which is said."""
+    """The ids of the rows, with notes on missing and repeated ids."""
     if id_column is None:
         return [f"row {n}" for n in range(1, len(table) + 1)], []
     cells = table.cells(id_column)
@@ -136,7 +136,7 @@ def _is(n: int) -> str:
 def _blocks(
     campaign: "Campaign", table: Table, ids: Sequence[str]
 ) -> Iterator[tuple[Table, Sequence[str]]]:
-    """The rows, some at a time; whoever waits is told how far it is."""
+    """The rows in blocks, with progress."""
     for start in range(0, len(table), PREDICTION_BLOCK_ROWS):
         if campaign.progress is not None:
             campaign.progress("predicting", start, len(table))
@@ -147,7 +147,7 @@ def _blocks(
 def _passed_over(
     campaign: "Campaign", plan: TablePlan, table: Table, id_column: str | None
 ) -> list[str]:
-    """On columns of the table that predictions do not look at, and their owner may think they do.
+    """Notes on columns of the table that predictions do not use.
 
     Those that the campaign knows and does not learn from were talked of when it began.
     """
@@ -166,7 +166,7 @@ def _passed_over(
 
 
 def _candidates(campaign: "Campaign", ids: Sequence[str], id_column: str | None) -> list[str]:
-    """On rows that are called like candidates."""
+    """A note on rows with ids of candidates."""
     first = ids[:MAX_IDS_LOOKED_UP]
     known = campaign.known(first) if id_column is not None else set()
     if not known:
@@ -179,7 +179,7 @@ def _candidates(campaign: "Campaign", ids: Sequence[str], id_column: str | None)
 
 
 def frame_of(columns: Mapping[str, Any]) -> Any:
-    """Columns as a frame of pandas."""
+    """Columns as a pandas frame."""
     try:
         import pandas
     except ModuleNotFoundError as error:

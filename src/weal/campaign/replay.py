@@ -50,7 +50,7 @@ class Replay:
 
 
 def replay(events: Sequence[Event], pool: CandidateTable, ledger: Ledger) -> Replay:
-    """The campaign after all its events; the ledger has its settings as they are now."""
+    """Replay all events, with the model of the ledger's present settings."""
     settings, first = events[0].body["settings"], _first_rows(events)
     acquisition, model = settings["acquisition"], _model(ledger)
     own = {"n_start": settings["n_start"], "seed": settings["seed"]}
@@ -64,7 +64,7 @@ def _model(ledger: Ledger) -> dict[str, Any]:
 
 
 def replay_new_events(now: Replay, events: Iterable[Event], pool: CandidateTable) -> Replay:
-    """The campaign after more events."""
+    """Replay more events."""
     now = replace(now, labels=dict(now.labels))
     for event in events:
         now = replace(_TRANSITIONS[event.kind](now, event, pool), seq=event.seq)
@@ -80,7 +80,7 @@ def can_continue(now: Replay, events: Sequence[Event], ledger: Ledger) -> bool:
 
 
 def state_for_choice(now: Replay, ledger: Ledger, time: datetime) -> State:
-    """The state that rows are chosen from at that time.
+    """The state to choose rows from at this time.
 
     Leases that have lapsed are released, and rows whose only label is left out are not asked.
     """

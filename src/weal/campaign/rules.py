@@ -63,7 +63,7 @@ MAX_IDS_IN_MESSAGE = 5  # ids in an error message
 
 @dataclass(frozen=True, slots=True)
 class LabelInput:
-    """A label that somebody brings."""
+    """A label as it was typed, checked."""
 
     id: str
     y: float
@@ -74,7 +74,7 @@ class LabelInput:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A row to be asked, best first, and what is to be kept with it."""
+    """A row to lease, and the body of its event."""
 
     id: str
     body: SuggestionBody
@@ -82,7 +82,7 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class LabelDecision:
-    """What becomes of one label: an event to write, a number where it is there, or an error."""
+    """The decision on one label: a draft, the number of an existing event, or an error."""
 
     entry: LabelInput
     draft: Draft | None = None
@@ -145,7 +145,7 @@ def decide_labels(
     repeat: bool,
     key: str | None,
 ) -> list[LabelDecision]:
-    """What becomes of these labels, all or none; a label that is there is not written again."""
+    """The decisions on these labels; an error for one of them refuses all."""
     now = check_ids(tx, [entry.id for entry in entries])
     changes = [label_change(entry) for entry in entries]
     if key is not None and (past := find_call(tx, key, changes, partial(is_recorded, now))):
@@ -161,7 +161,7 @@ def decide_each_label(
     tx: Transaction, now: Ledger, entries: Sequence[LabelInput], who: str, replace: bool,
     repeat: bool, fingerprint: str | None = None,
 ) -> list[LabelDecision]:  # fmt: skip
-    """What becomes of each of these labels, in their order, one after the other.
+    """The decision on each of these labels, in order.
 
     The fingerprint is a key that is made of all their content. It stands against telling them twice
     with `repeat` alone, and only as long as the label that was told under it is still there.
@@ -209,7 +209,7 @@ def _judge(tx: Transaction, now: Ledger, entry: LabelInput) -> LabelDecision:
 def _draft(
     entry: LabelInput, kind: str, before: list[LedgerLabel], who: str, time: datetime
 ) -> tuple[Draft, list[LedgerLabel]]:
-    """The event that keeps a label, and the labels of its row after it."""
+    """The event with a label, and the labels of its row after it."""
     body = told_body(entry, bool(before) and kind != CONFIRMED)
     new = LedgerLabel(entry.id, entry.y, entry.noise, 0, time, who, None, entry.sure)
     dropped, confirmed, added = change_labels(kind, new, before)
@@ -223,7 +223,7 @@ def _draft(
 def decide_retry(
     tx: Transaction, now: Ledger, entries: Sequence[LabelInput], past: Sequence[Event]
 ) -> list[LabelDecision]:
-    """The answer to a retry of a call with a key: nothing is written.
+    """The decisions for a retry of a call with a key: nothing is written.
 
     A label that is not there any more is said to be superseded: corrected or withdrawn since.
     """
@@ -254,12 +254,12 @@ def _superseded_message(now: Ledger, entry: LabelInput, seq: int) -> str:
 
 
 def label_change(entry: LabelInput) -> Change:
-    """What a label says of its row, for a call with a key."""
+    """The content of a label, for a call with a key."""
     return Change(entry.id, LABEL, entry.y, entry.noise, entry.sure)
 
 
 def is_recorded(now: Ledger, change: Change) -> bool:
-    """Whether the campaign has this already."""
+    """Whether the campaign has this label or skip already."""
     labels = now.labels.get(change.id, ())
     if change.what == LABEL:
         said = (change.y, change.noise)
@@ -306,7 +306,7 @@ def decide_skips(
     note: str | None,
     key: str | None = None,
 ) -> tuple[list[Draft], dict[str, str]]:
-    """Events that leave rows out, or bring them back; none where that is so already.
+    """Events that skip rows or bring them back; none for rows in that state already.
 
     Of a retry, words on each row that is not so any more.
     """
@@ -375,7 +375,7 @@ def _asked_body(body: SuggestionBody, until: str) -> AskedBody:
 
 
 def check_free(now: Ledger, ids: Sequence[str], rows: Container[Any], time: datetime) -> None:
-    """ValueError that says what is the matter with rows that somebody wants by name."""
+    """Raise an error if one of these rows cannot be leased."""
     out = {lease.id: lease for lease in now.open_leases(time)}
     for name in ids:
         if name not in rows:
@@ -391,7 +391,7 @@ def check_free(now: Ledger, ids: Sequence[str], rows: Container[Any], time: date
 
 
 def check_ids(tx: Transaction, ids: Sequence[str]) -> Ledger:
-    """What is known of these ids; UnknownId where one is no candidate."""
+    """The ledger of these rows; UnknownId if one is no candidate."""
     there = tx.existing_ids(ids)
     if unknown := [name for name in dict.fromkeys(ids) if name not in there]:
         raise UnknownId(f"no candidate has the id {_some(unknown)}", unknown)

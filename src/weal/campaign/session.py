@@ -59,26 +59,26 @@ from weal.store.protocol import Store
 
 
 def resume_experts(store: Store, ledger: Ledger, state: State) -> State:
-    """The state with the experts that were kept, if they are those that it would settle."""
+    """The state with the experts of the snapshot, if they belong to it."""
     kept = store.read_snapshot(ledger.name, EXPERTS_KIND) if state.selection is not None else None
     experts = unpack_experts_snapshot(kept[2], state) if kept else None
     return state if experts is None else with_experts(state, experts)
 
 
 def write_experts(store: Store, ledger: Ledger, state: State, experts: TrainedEnsemble) -> None:
-    """Keep the experts of a state that has a model."""
+    """Write the snapshot of the experts of a fitted state."""
     data = pack_experts_snapshot(experts, state)
     store.write_snapshot(ledger.name, EXPERTS_KIND, ledger.seq, ledger.hash, data)
 
 
 def read_pool_snapshot(store: Store, ledger: Ledger, state: State) -> PoolSnapshot | None:
-    """The belief that was kept, if it is one of this state or of one before it."""
+    """The posterior snapshot, if it belongs to this state or to an earlier one."""
     kept = store.read_snapshot(ledger.name, POOL_KIND) if state.selection is not None else None
     return None if kept is None else unpack_pool_snapshot(kept[2], state)
 
 
 def write_pool(store: Store, ledger: Ledger, state: State, found: PoolSnapshot) -> None:
-    """Keep the belief of a state that has a model."""
+    """Write the posterior snapshot of a fitted state."""
     if found.mu.nbytes + found.v.nbytes <= MAX_POOL_SNAPSHOT_BYTES:
         store.write_snapshot(
             ledger.name, POOL_KIND, ledger.seq, ledger.hash, pack_pool_snapshot(found, state)
@@ -90,7 +90,7 @@ LABELS_PER_POOL_SNAPSHOT = 8
 
 
 class Session:
-    """Candidates, replay and beliefs of a campaign, after the events that it was shown."""
+    """Candidates, replay and posterior of a campaign after the events it has applied."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class Session:
         )  # of it, and after so many labels
 
     def update(self, ledger: Ledger, events: Sequence[Event]) -> None:
-        """Take in what is new; `events` are all of the campaign."""
+        """Apply new events; `events` are all events of the campaign."""
         grown, self.ledger = ledger.rows != self.ledger.rows, ledger
         if grown:
             self.pool = self._read_pool()
@@ -139,20 +139,20 @@ class Session:
 
     @property
     def learner(self) -> ActiveLearner:
-        """The learner that has been through all labels."""
+        """The learner after all labels."""
         return ActiveLearner.of(self.state, self.beliefs)
 
     @property
     def model(self) -> Model:
-        """What the labels have taught; RuntimeError while they are too few."""
+        """The model of all labels; RuntimeError if there are too few."""
         return self.beliefs.model(self.state)
 
     def choosable(self, time: datetime) -> State:
-        """The state that rows are chosen from at that time."""
+        """The state to choose rows from at this time."""
         return state_for_choice(self.replay, self.ledger, time)
 
     def keep(self) -> None:
-        """Keep the experts in the store, if they were settled here."""
+        """Write the experts to the store, if this session selected them."""
         selection = self.state.selection
         if selection is None or selection.experts is not None or selection is self._kept:
             return
@@ -162,7 +162,7 @@ class Session:
         self._kept = selection
 
     def keep_pool(self) -> None:
-        """Keep what was believed of the candidates; an open campaign does so now and then."""
+        """Write the posterior of the candidates to the store, every few labels."""
         state, labels = self.state, len(self.state.labels)
         selection, before = self._kept_pool
         if not state.has_model or (
@@ -183,7 +183,7 @@ TREND_KIND, TREND_VERSION = "trend", 3
 
 
 def trend(session: Session, progress: Progress | None = None) -> Trend | None:
-    """The course of the estimates; None while there is no model, or no label."""
+    """The error estimates over the labels; None without a model."""
     state, ledger = session.state, session.ledger
     t = len(state.labels)
     if not state.has_model or not t:
@@ -201,7 +201,7 @@ def trend(session: Session, progress: Progress | None = None) -> Trend | None:
 
 
 def _read_cached_trend(session: Session, X: Array) -> Trend | None:
-    """The course that was kept, if it belongs to this campaign and its labels have not changed."""
+    """The trend of the snapshot, if it belongs to this campaign and these labels."""
     kept = session.store.read_snapshot(session.ledger.name, TREND_KIND)
     if kept is None or not _on_chain(session, *kept[:2]):
         return None

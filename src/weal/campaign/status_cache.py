@@ -29,7 +29,7 @@ KEPT_FROM = 200  # labels
 
 
 def read(store: Store, ledger: Ledger, goal: float | None, now: datetime) -> Status | None:
-    """The status that was kept, if it is that of the campaign as it stands."""
+    """The status in the store, if it belongs to the last event."""
     kept = store.read_snapshot(ledger.name, KIND) if serves(ledger) else None
     if kept is None or kept[:2] != (ledger.seq, ledger.hash):
         return None
@@ -45,7 +45,7 @@ def read(store: Store, ledger: Ledger, goal: float | None, now: datetime) -> Sta
 
 
 def keep(store: Store, ledger: Ledger, goal: float | None, found: Status) -> None:
-    """Keep a status, where it can be read again as it is; it is advice, and may fail."""
+    """Write a status that survives JSON; a failure is ignored."""
     if not serves(ledger):
         return
     with suppress(WealError, TypeError):
@@ -55,7 +55,7 @@ def keep(store: Store, ledger: Ledger, goal: float | None, found: Status) -> Non
 
 
 def serves(ledger: Ledger) -> bool:
-    """Whether the status of a campaign is kept."""
+    """Whether the status of this campaign is cached."""
     return ledger.n_labels >= KEPT_FROM and not ledger.shards
 
 
@@ -71,7 +71,7 @@ def _iso(value: Any) -> str:
 
 
 def from_plain(kind: Any, value: Any) -> Any:
-    """What `asdict` and JSON have made of a value of that type, as it was."""
+    """The inverse of `asdict` and JSON for a value of this type."""
     if get_origin(kind) is UnionType:
         kind = next(one for one in get_args(kind) if (one is NoneType) == (value is None))
     if is_dataclass(kind) and isinstance(kind, type):

@@ -44,7 +44,7 @@ CHECK_KEY = 7  # part of the random key of rows that are offered for a test
 def choose_rows(
     state: State, beliefs: PosteriorCache, wanted: int, spare: int
 ) -> tuple[list[Suggestion], State]:
-    """The rows to ask next, best first, and the state once they are asked.
+    """Choose the rows to ask next, best first; and the state after it.
 
     As many as wanted, and spare ones where there are, should others be faster.
     """
@@ -57,7 +57,7 @@ def choose_rows(
 
 
 def draw_rows(state: State, beliefs: PosteriorCache, n: int, before: int) -> list[Suggestion]:
-    """Rows drawn at random, of those that are free; `before` were drawn already."""
+    """Draw free rows at random; `before` rows were drawn earlier."""
     free = np.flatnonzero(state.free(n))
     rng = np.random.default_rng([state.settings.seed, CHECK_KEY, before])
     ids = [str(state.candidates.ids[k]) for k in rng.choice(free, n, replace=False).tolist()]
@@ -65,7 +65,7 @@ def draw_rows(state: State, beliefs: PosteriorCache, n: int, before: int) -> lis
 
 
 def rows_by_id(state: State, beliefs: PosteriorCache, ids: Sequence[str]) -> list[Suggestion]:
-    """Rows that somebody wants by name."""
+    """Suggestions for rows with given ids."""
     return _suggest(ids, predict_rows(state, beliefs, ids), [{"how": "by hand"}] * len(ids))
 
 
@@ -102,7 +102,7 @@ MAX_ASK_RETRIES = 20  # of an ask that others were faster than
 
 
 def ask(
-    campaign: "Campaign", ledger: Ledger, n: int | None, who: str, lease: Any, check: bool,
+    campaign: "Campaign", ledger: Ledger, n: int | None, who: str, lease: object, check: bool,
     key: str | None = None, checks: int = 0,
 ) -> list[str]:  # fmt: skip
     """Ids of the rows that are leased now, or were by an earlier call with this key.
@@ -128,12 +128,12 @@ def ask(
     return asked_before(campaign, key, call)  # the same call of another process was faster
 
 
-def _length(lease: Any) -> timedelta | None:
+def _length(lease: object) -> timedelta | None:
     return None if lease is None else timedelta(seconds=seconds(lease))
 
 
-def check_key(campaign: "Campaign", key: str, n: int, checks: int, lease: Any) -> None:
-    """ReusedKey where a command of another content was given this key; it may ask in two calls."""
+def check_key(campaign: "Campaign", key: str, n: int, checks: int, lease: object) -> None:
+    """Raise ReusedKey if a command with other content had this key."""
     call = AskCall(n, campaign.who, False, _length(lease), checks)
 
     def look(tx: Transaction) -> list[Draft]:
@@ -144,7 +144,7 @@ def check_key(campaign: "Campaign", key: str, n: int, checks: int, lease: Any) -
 
 
 def asked_before(campaign: "Campaign", key: str, call: AskCall) -> list[str]:
-    """The rows that such a call has asked for with this key; ReusedKey: it was another call."""
+    """The rows of an earlier call with this key; ReusedKey if its content differs."""
     found: list[str] = []
 
     def look(tx: Transaction) -> list[Draft]:
@@ -200,8 +200,8 @@ def _count(n: int | None) -> int:
     return n
 
 
-def ask_for(campaign: "Campaign", ids: list[str], who: str, lease: Any) -> list[str]:
-    """Take these very rows, all or none."""
+def ask_for(campaign: "Campaign", ids: list[str], who: str, lease: object) -> list[str]:
+    """Lease rows with given ids, all or none."""
     session = campaign.read_session()
     ledger = session.ledger
     out = timedelta(seconds=seconds(ledger.settings["lease"] if lease is None else lease))
@@ -214,7 +214,7 @@ def ask_for(campaign: "Campaign", ids: list[str], who: str, lease: Any) -> list[
 
 @dataclass(frozen=True, slots=True)
 class LeasedRow:
-    """A row that is out, and why it was chosen."""
+    """A leased row, and why it was chosen."""
 
     id: str
     row: dict[str, Any]  # its original cells
@@ -234,12 +234,12 @@ class LeasedRow:
 
     @property
     def why(self) -> str:
-        """All that is to say, in one line."""
+        """All sentences in one line."""
         return " ".join(self.sentences)
 
 
 def explain(session: Session, leases: Sequence[Lease]) -> list[LeasedRow]:
-    """What is known of these rows, and why each was asked."""
+    """Describe leased rows, and why each was asked."""
     if not leases:
         return []
     state = session.state

@@ -20,7 +20,7 @@ from weal.store.urls import read_name
 def backup(
     url: str | PathLike[str] | None, to: str | PathLike[str], force: bool = False
 ) -> list[Finding]:
-    """Copy the store to a new file; what the doctor found in the copy."""
+    """Copy the store to a new file; returns the findings of the integrity check."""
     name, place = read_name(url), Path(to).expanduser().absolute()
     if name.kind != "sqlite":
         raise WealError(
@@ -43,7 +43,7 @@ def backup(
 
 
 def _copy_and_check(source: Path, draft: Path, shown: str) -> list[Finding]:
-    """What the doctor found in a copy that it says is sound."""
+    """Copy and check; an error if the copy is damaged."""
     with translate_errors(shown):
         sqlite_file.copy_pages(source, draft)
     found = examine_file(draft, f"the copy of {shown}")

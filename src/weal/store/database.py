@@ -30,33 +30,33 @@ T = TypeVar("T")
 
 
 class Closable(Protocol):
-    """A connection, to whatever."""
+    """A connection that can be closed."""
 
     def close(self) -> None:
-        """Let go."""
+        """Close it."""
 
 
 C = TypeVar("C", bound=Closable)
 
 
 class Engine(Protocol):
-    """What runs work on a database."""
+    """Runs read and write transactions on a database."""
 
     @property
     def place(self) -> str:
         """The store's name, with *** for a password."""
 
     def read(self, work: Callable[[SqlConnection], T]) -> T:
-        """The answer of work that only reads."""
+        """Run work that only reads, and return its result."""
 
     def write(self, work: Callable[[SqlConnection, bool], T]) -> T:
-        """The answer of work in a transaction, after its commit; all of it or nothing."""
+        """Run work in a transaction, and return its result after the commit."""
 
     def turn(self, name: str) -> AbstractContextManager[None]:
         """A block for one client at a time, as in `Store.turn`."""
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
 
 
 class SharedConnection(Generic[C]):
@@ -73,7 +73,7 @@ class SharedConnection(Generic[C]):
 
     @contextmanager
     def turn(self) -> Iterator["SharedConnection[C]"]:
-        """The connection is ours alone until the end of the block."""
+        """Lock the connection for this thread until the end of the block."""
         if self._pid != os.getpid():
             self._parents.append(self.connection)
             self._pid, self._lock, self.connection = os.getpid(), threading.RLock(), None
@@ -164,7 +164,7 @@ _RETRIES_UNTIL_MIN_PAUSE = 16  # tries until the pauses are short
 
 
 def pauses(patience: float = math.inf) -> Iterator[float]:
-    """Seconds to wait before each try: shorter for who has waited longer, and by chance."""
+    """Random pauses in seconds between tries, shorter after many tries."""
     tries, deadline = 0, time.monotonic() + patience
     while time.monotonic() < deadline:
         tries += 1

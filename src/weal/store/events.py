@@ -63,7 +63,7 @@ class Event:
     hash: str
 
 
-def canonical_json(body: Any) -> str:
+def canonical_json(body: object) -> str:
     """JSON in the one spelling that is stored and hashed."""
     return json.dumps(
         body, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
@@ -93,7 +93,7 @@ def write(
     return rows
 
 
-def read(row: Sequence[Any], previous: Any, place: str) -> Event:
+def read(row: Sequence[Any], previous: object, place: str) -> Event:
     """The event of a stored row, which must follow the hash `previous`; else DamagedStore."""
     if not all(isinstance(value, kind) for value, kind in zip(row, _TYPES, strict=True)):
         raise damage_error(place, "a row of its events has values of the wrong type")
@@ -122,7 +122,7 @@ def damage_error(place: str, what: str) -> DamagedStore:
     )
 
 
-def check_id(given: Any) -> str:
+def check_id(given: object) -> str:
     """An id as text, or an error that says why it cannot be one."""
     if isinstance(given, str):
         return check_text(str(given), "an id", MAX_ID)
@@ -142,7 +142,7 @@ def check_id(given: Any) -> str:
     raise ValueError(f"{given!r} cannot be an id; an id is text or a number: write it as text")
 
 
-def check_name(name: Any) -> str:
+def check_name(name: object) -> str:
     """The name of a campaign, or an error that says what is wrong with it."""
     if not isinstance(name, str) or not 1 <= len(name) <= 100 or not name.strip():
         raise ValueError(f"a campaign's name is text of 1 to 100 characters, not {_short(name)}")
@@ -178,14 +178,14 @@ def _checked_body(draft: Draft) -> str:
     return text
 
 
-def check_note(note: Any, what: str) -> str | None:
+def check_note(note: object, what: str) -> str | None:
     """A note as it is kept: text without blanks around it; None where there is none."""
     if note is None:
         return None
     return check_text(note, what, MAX_NOTE, empty=True).strip() or None
 
 
-def check_text(text: Any, what: str, longest: int, empty: bool = False) -> str:
+def check_text(text: object, what: str, longest: int, empty: bool = False) -> str:
     """The text, or an error that says why it cannot be kept and given back as it is."""
     if not isinstance(text, str) or not (text or empty):
         raise ValueError(
@@ -205,6 +205,6 @@ def check_text(text: Any, what: str, longest: int, empty: bool = False) -> str:
     return text
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = ascii(value)
     return text if len(text) <= 80 else f"{text[:77]}..."

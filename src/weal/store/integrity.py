@@ -39,7 +39,7 @@ ROW_ERRORS = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeErr
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     level: Literal["fine", "warning", "broken"]
     what: str
@@ -50,12 +50,12 @@ class Finding:
 
 
 def broken_finding(what: str) -> Finding:
-    """A finding that needs care."""
+    """A finding of damage, with advice."""
     return Finding("broken", what, _RECOVERY_ADVICE)
 
 
 def check_safely(look: Callable[[], list[Finding]], place: str) -> list[Finding]:
-    """The findings, or the error that looking ended with."""
+    """Run a check; its error becomes a finding."""
     try:
         with translate_errors(place):
             return look()
@@ -81,7 +81,7 @@ def campaigns(sql: SqlConnection) -> list[Finding]:
 
 
 def _check_until_stable(sql: SqlConnection, name: str) -> list[Finding]:
-    """What is found in a campaign, looked at again where others have written meanwhile."""
+    """Check a campaign, again if others have written meanwhile."""
     for left in reversed(range(_MAX_RETRIES)):
         before = _attempt_head(sql, name)
         found = check_safely(lambda: _campaign(sql, name), sql.place)
@@ -109,7 +109,7 @@ def _campaign(sql: SqlConnection, name: str) -> list[Finding]:
 
 
 def _times(sql: SqlConnection, name: str, events: list[Event]) -> list[Finding]:
-    """What the clocks of those who wrote were wrong about; the order comes from the numbers."""
+    """Warnings on events from wrong clocks."""
     found = []
     if future := from_the_future(events, sql.now()):
         first, what = future[0], "the clock of whoever wrote it was wrong: rows asked then are out"
@@ -152,7 +152,7 @@ def _chunks(sql: SqlConnection, name: str, events: list[Event]) -> list[Finding]
 
 
 def _compare_ids(sql: SqlConnection, name: str, ids: list[str] | None) -> list[Finding]:
-    """Candidates whose id is not in the table of ids; or why they could not be compared."""
+    """Candidates whose id is missing in the table of ids."""
     if ids is None:
         what = f"{name!r}: its chunks cannot be read as tables, so that ids were not compared"
         return [Finding("warning", what, 'is pyarrow there? pip install "weal[campaign]"')]
@@ -166,7 +166,7 @@ def _compare_ids(sql: SqlConnection, name: str, ids: list[str] | None) -> list[F
 
 
 def _ids_in(chunks: Iterator[bytes], column: Any) -> list[str] | None:
-    """The ids in the chunks; None where no table can be read there."""
+    """The ids in the chunks; None if the chunks cannot be read as tables."""
     ids: list[str] | None = []
     for data in chunks:
         some = _column(data, column)
@@ -251,7 +251,7 @@ def examine_file(path: Path, place: str) -> list[Finding]:
 
 @contextmanager
 def _open_read_only(path: Path, place: str) -> Iterator[sqlite3.Connection]:
-    """A connection that cannot write; one that can where a journal must be rolled back."""
+    """A read-only connection; a writable one if a journal must be rolled back."""
     with translate_errors(place):
         connection = _connect(path, "ro")
         try:
@@ -298,7 +298,7 @@ def _pages(connection: sqlite3.Connection, place: str) -> list[Finding]:
 
 
 def _tables(connection: sqlite3.Connection) -> list[Finding]:
-    """Tables and indexes beside those that we would have made."""
+    """Compare tables and indexes with those of a new store."""
     there = _schema_objects(connection)
     steps = statements.SQLITE[: sqlite_file.pragma(connection, "user_version")]
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
@@ -313,7 +313,7 @@ def _tables(connection: sqlite3.Connection) -> list[Finding]:
 
 
 def _schema_objects(connection: sqlite3.Connection) -> dict[Any, tuple[str, str]]:
-    """Name -> type and words of all that was made in a file, automatic indexes apart."""
+    """Name -> type and SQL of all tables and indexes, without automatic ones."""
     text = "SELECT name, type, sql FROM sqlite_master WHERE sql IS NOT NULL"
     return {
         name: (str(kind), " ".join(str(words).split()))

@@ -67,7 +67,7 @@ class _CampaignRows:
 
 
 class MemoryStore:
-    """Campaigns in this process, gone when it ends."""
+    """Campaigns in the memory of this process."""
 
     url = "memory:"
 
@@ -131,7 +131,7 @@ class MemoryStore:
         return datetime.now(UTC)
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing."""
 
     def _find(self, name: str) -> _CampaignRows:
         if name not in self._campaigns:
@@ -140,5 +140,5 @@ class MemoryStore:
 
 
 def open(name: StoreUrl) -> MemoryStore:
-    """A store of its own, empty."""
+    """A new, empty store."""
     return MemoryStore()

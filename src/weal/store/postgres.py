@@ -73,11 +73,11 @@ class PostgresSql:
     def as_list(self, values: list[str]) -> list[str]:
         return values
 
-    def rows(self, text: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def rows(self, text: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         cursor = self.connection.execute(_statement(text), values)
         return cursor.fetchall() if cursor.description else []
 
-    def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         text = _statement(f"COPY {table} ({', '.join(columns)}) FROM STDIN")
         with self.connection.cursor() as cursor, cursor.copy(text) as copy:
             for row in rows:
@@ -138,7 +138,7 @@ class PostgresEngine:
         self._shared.drop()
 
     def _persist(self, work: Callable[[PostgresSql, bool], T]) -> T:
-        """The answer of the work, tried again while the connection is lost."""
+        """Run work, again after a lost connection, and return its result."""
         with self._shared.turn() as shared, self._translate_errors():
             deadline = self._deadline()
             for again, pause in enumerate(_pauses()):
@@ -159,7 +159,7 @@ class PostgresEngine:
         raise AssertionError("the pauses never end")
 
     def _deadline(self) -> float:
-        """Until when to try: once, where somebody has just tried for long."""
+        """The time of the last try; now, if another thread has just waited in vain."""
         now, patience = (
             time.monotonic(),
             RECONNECT_SECONDS if self._patience is None else self._patience,
@@ -205,7 +205,7 @@ class PostgresEngine:
 
 
 def _login(name: StoreUrl, patience: float | None) -> dict[str, Any]:
-    """What psycopg needs to connect; our wishes give way to those in the address."""
+    """Parameters for psycopg; those in the address override our defaults."""
     try:
         given: dict[str, Any] | None = dict(conninfo_to_dict(name.address))
     except psycopg.Error:
@@ -223,7 +223,7 @@ def _login(name: StoreUrl, patience: float | None) -> dict[str, Any]:
 
 
 def _bring_up(sql: PostgresSql) -> None:
-    """Make the tables, or take the steps that they lack; one process at a time."""
+    """Create or upgrade the tables, one process at a time."""
     if _version(sql) == len(statements.POSTGRES):
         return
     with sql.connection.transaction():
@@ -262,7 +262,7 @@ def _pauses() -> Iterator[float]:
 
 
 def _statement(text: str) -> "LiteralString":
-    """Our own text with the marks of psycopg; values never become part of it."""
+    """A statement with the placeholders of psycopg; values are never part of the text."""
     return text.replace("?", "%s")
 
 

@@ -32,7 +32,7 @@ from weal.store.urls import read_name
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Some candidates: a Parquet file as bytes, its sha256 in hex, and the ids in it."""
+    """A block of candidates: a Parquet file as bytes, its sha256 in hex, and its ids."""
 
     data: bytes
     ids: Sequence[str]
@@ -45,7 +45,7 @@ class Chunk:
 
 
 class Transaction(Protocol):
-    """What a writer sees of one campaign while it holds the write lock."""
+    """The view of one campaign under the write lock."""
 
     @property
     def last(self) -> int:
@@ -57,19 +57,19 @@ class Transaction(Protocol):
 
     @property
     def now(self) -> datetime:
-        """The store's clock; it may be behind the last event, if that came from a fast one."""
+        """The store's clock; it may be behind the last event, if another clock was fast."""
 
     def events_of(self, ids: Iterable[str]) -> list[Event]:
         """All events of these ids, in order."""
 
     def existing_ids(self, ids: Iterable[str]) -> set[str]:
-        """Which of these are candidates."""
+        """The ids of candidates among these."""
 
     def events_by_keys(self, keys: Iterable[str]) -> list[Event]:
-        """The events that clients wrote under these keys, in order."""
+        """The events with these idempotency keys, in order."""
 
     def events_between(self, first: int, last: int) -> list[Event]:
-        """The events with these numbers and those between them, in order."""
+        """The events with the numbers `first` to `last`, in order."""
 
     def count_chunks(self) -> int:
         """The number that the next chunk will have."""
@@ -79,22 +79,22 @@ Decide = Callable[[Transaction], Sequence[Draft]]
 
 
 class Store(Protocol):
-    """Where campaigns are kept."""
+    """A store of campaigns."""
 
     @property
     def url(self) -> str:
         """The store's name as given, with *** for a password."""
 
     def create(self, name: str, drafts: Sequence[Draft], chunks: Sequence[Chunk] = ()) -> bool:
-        """Make a campaign whole, or not at all; False when it was there already."""
+        """Create a campaign in one transaction; False if it exists already."""
 
     def campaigns(self) -> list[str]:
-        """Their names, sorted."""
+        """The names of all campaigns, sorted."""
 
     def transact(
         self, name: str, decide: Decide, chunks: Sequence[Chunk] = ()
     ) -> tuple[Event, ...]:
-        """Write what `decide` answers under the write lock; the events, once they are on disk."""
+        """Write the drafts of `decide` under the write lock; returns the events once on disk."""
 
     def read(self, name: str, since: int = 0) -> list[Event]:
         """Events after this number, in order; DamagedStore when the chain is broken."""
@@ -106,16 +106,16 @@ class Store(Protocol):
         """All events of these ids, in order."""
 
     def existing_ids(self, name: str, ids: Iterable[str]) -> set[str]:
-        """Which of these are candidates."""
+        """The ids of candidates among these."""
 
     def read_chunks(self, name: str) -> Iterator[bytes]:
         """The candidates as Parquet bytes, in order; DamagedStore when a sha256 differs."""
 
     def read_snapshot(self, name: str, kind: str) -> tuple[int, str, bytes] | None:
-        """(number, hash, data) as kept, or None; also when its data were damaged."""
+        """(number, hash, data) of the snapshot; None if it is missing or damaged."""
 
     def write_snapshot(self, name: str, kind: str, seq: int, hash: str, data: bytes) -> None:
-        """Keep this one in place of the one before of that kind."""
+        """Replace the snapshot of this kind."""
 
     def turn(self, name: str) -> AbstractContextManager[None]:
         """A block that one client at a time enters, for work that others would do in vain.
@@ -128,7 +128,7 @@ class Store(Protocol):
         """The store's clock."""
 
     def close(self) -> None:
-        """Let go of files and connections; a store that is used again opens them again."""
+        """Close files and connections; the next use opens them again."""
 
 
 def append(store: Store, name: str, expected: int, drafts: Sequence[Draft]) -> tuple[Event, ...]:
@@ -146,7 +146,7 @@ def append(store: Store, name: str, expected: int, drafts: Sequence[Draft]) -> t
 
 
 def open_store(url: str | os.PathLike[str] | None = None, patience: float | None = None) -> Store:
-    """The store of that name; None: what WEAL_STORE names, else weal.db in this folder.
+    """Open a store; None: WEAL_STORE, else weal.db in this folder.
 
     A server whose connection is lost is tried again for `patience` seconds (None: half a minute).
 
@@ -159,14 +159,14 @@ def open_store(url: str | os.PathLike[str] | None = None, patience: float | None
 
 
 def unknown(name: str, there: Sequence[str], place: str) -> UnknownCampaign:
-    """The error for a campaign that is not there, with those that are."""
+    """The error for an unknown campaign, with the names of the existing ones."""
     names = ", ".join(map(repr, there[:10])) + (", ..." if len(there) > 10 else "")
     have = f"it has {names}" if there else "it has none yet: make one with `weal new`"
     return UnknownCampaign(f"there is no campaign {name!r} in {place}; {have}")
 
 
 def check_write(tx: Transaction, drafts: Sequence[Draft], chunks: Sequence[Chunk]) -> None:
-    """ValueError when drafts and chunks cannot be written: keys or ids that are taken, bad sums."""
+    """Raise ValueError for used keys, existing ids, or wrong checksums."""
     if chunks and not drafts:
         raise ValueError("chunks need an event that says they were added; none was written")
     keys = [draft.key for draft in drafts if draft.key is not None]
@@ -192,6 +192,6 @@ def _check_new(tx: Transaction, ids: Sequence[str]) -> None:
 
 
 def check_created(drafts: Sequence[Draft]) -> None:
-    """ValueError unless a new campaign begins with the event that says so."""
+    """Raise ValueError unless the first draft is `created`."""
     if not drafts or drafts[0].kind != "created":
         raise ValueError("a campaign begins with the event 'created'")

@@ -94,7 +94,7 @@ def _first_page(path: Path, size: int) -> bytes:
 
 
 def _page_size(header: bytes) -> int:
-    """The size of a page that the header says; the usual one where that cannot be."""
+    """The page size in the header; 4096 if that is invalid."""
     said = int.from_bytes(header[16:18], "big")
     size = 65536 if said == 1 else said
     return size if size in _PAGES else 4096
@@ -110,7 +110,7 @@ Rows = dict[Place, Sequence[Any]]
 
 @dataclass(frozen=True, slots=True)
 class RecoveryReport:
-    """Files that were written, and how much is in them."""
+    """The recovered files and their counts."""
 
     paths: list[Path]
     events: int
@@ -132,7 +132,7 @@ class RecoveryReport:
 
 @dataclass(slots=True)
 class _RecoveredRows:
-    """What was read so far, of a file with room for so many events."""
+    """The rows that were read so far."""
 
     room: int
     rows: Rows = field(default_factory=dict)
@@ -142,7 +142,7 @@ class _RecoveredRows:
 
 
 def recover(url: str | PathLike[str] | None, folder: str | PathLike[str]) -> RecoveryReport:
-    """Write what can still be read to events.jsonl, labels.csv, ids.csv and chunk-*.parquet.
+    """Write the readable rows to events.jsonl, labels.csv, ids.csv and chunk-*.parquet.
 
     Nobody should use the store meanwhile.
     """
@@ -164,7 +164,7 @@ def recover(url: str | PathLike[str] | None, folder: str | PathLike[str]) -> Rec
 
 
 def _read(connection: sqlite3.Connection, found: _RecoveredRows) -> bool:
-    """Add all that can be read; whether no statement failed."""
+    """Add all readable rows; True if no statement failed."""
     whole = _scan(connection, found.rows, "SELECT * FROM weal_event", RECOVERED_FIELDS)
     heads: Rows = {}
     whole &= _scan(connection, heads, "SELECT name AS campaign, last AS seq FROM weal_campaign", ())
@@ -181,7 +181,7 @@ def _read(connection: sqlite3.Connection, found: _RecoveredRows) -> bool:
 
 
 def _one_by_one(connection: sqlite3.Connection, found: _RecoveredRows) -> None:
-    """Rows by their number, and then by what two of their columns say; at the last, in parts."""
+    """Read rows one by one, and unreadable rows column by column."""
     places: Rows = {}
     _scan(connection, places, "SELECT campaign, seq FROM weal_event", ())
     likely = [
@@ -220,10 +220,10 @@ def _scan(
     found: dict[Any, Sequence[Any]],
     text: str,
     wanted: Sequence[str],
-    values: Sequence[Any] = (),
+    values: Sequence[object] = (),
     by_id: bool = False,
 ) -> bool:
-    """Add the wanted columns of the rows that this answers until it fails; whether it did not."""
+    """Add the wanted columns of the rows of a query until it fails; True if it did not."""
     try:
         cursor = connection.execute(text, values)
         names = [column[0] for column in cursor.description or ()]
@@ -238,7 +238,7 @@ def _scan(
 
 
 def trust_of_events(rows: Rows, row: Sequence[Any]) -> str:
-    """Whether the chain vouches for this row: yes, no, or alone."""
+    """Whether the chain of hashes confirms this row: yes, no, or alone."""
     before = rows.get((row[0], row[1] - 1))
     if before is None and row[1] != 1:
         return "alone"
@@ -270,7 +270,7 @@ def _write_recovered(folder: Path, found: _RecoveredRows) -> RecoveryReport:
     return RecoveryReport([*paths, *chunks], *counts)
 
 
-def _table(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def _table(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     with path.open("x", encoding="utf-8", errors="backslashreplace", newline="") as file:
         table = csv.writer(file)
         table.writerow(header)
@@ -288,7 +288,7 @@ def _label(row: Sequence[Any], vouched: str) -> Sequence[Any]:
 
 
 def _write_chunks(folder: Path, chunks: Rows) -> Iterator[Path]:
-    """The chunks of candidates as Parquet files, those with a wrong sum called so."""
+    """Write the chunks as Parquet files; `-changed` marks a wrong checksum."""
     for number, (_, (expected, data)) in enumerate(sorted(chunks.items())):
         if not isinstance(data, bytes):
             continue

@@ -43,15 +43,15 @@ class SqliteSql:
     def as_list(self, values: list[str]) -> str:
         return json.dumps(values)
 
-    def rows(self, text: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def rows(self, text: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         return self._patiently(text, values)[0]
 
     def begin(self) -> bool:
-        """Take the write lock; whether others had it."""
+        """Take the write lock; True if others had it first."""
         return self._patiently("BEGIN IMMEDIATE", ())[1] > 0
 
-    def _patiently(self, text: str, values: Sequence[Any]) -> tuple[list[tuple[Any, ...]], int]:
-        """What the statement answers, and how often it was tried in vain."""
+    def _patiently(self, text: str, values: Sequence[object]) -> tuple[list[tuple[Any, ...]], int]:
+        """The rows of a statement, and the number of failed tries."""
         deadline = time.monotonic() + sqlite_file.BUSY_TIMEOUT_SECONDS
         for tries, pause in enumerate(pauses()):
             try:
@@ -62,7 +62,7 @@ class SqliteSql:
             time.sleep(pause)
         raise AssertionError("the pauses never end")
 
-    def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         marks = ", ".join("?" * len(columns))
         self.connection.executemany(
             f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows
@@ -76,7 +76,7 @@ class SqliteSql:
 
 @contextmanager
 def empty_store(place: str) -> Iterator[SqliteSql]:
-    """What a store holds that nobody has made yet."""
+    """A connection to an empty store in memory."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
         sqlite_file.build(connection)
@@ -129,7 +129,7 @@ class SqliteEngine:
         return answer
 
     def _begin(self, sql: SqliteSql) -> None:
-        """Take the write lock; who had to wait for it lately lets others go first, once."""
+        """Take the write lock; after a recent wait, pause first to let others in."""
         if time.monotonic() < self._crowded:
             time.sleep(random.uniform(0.0, 2.0 * FIRST_PAUSE_SECONDS))
         if sql.begin():
@@ -177,13 +177,13 @@ class SqliteEngine:
             raise WealError(f"{self.place}: {error}; nothing was written") from error
 
     def _check_in_place(self) -> None:
-        """An error when the file was moved or deleted: what is written to it now would be lost."""
+        """Raise WealError if the file was moved or deleted: writes would be lost."""
         if _identity(self._path) != self._file:
             self.close()
             raise WealError(f"{self.place} was moved or deleted while it was in use: open it again")
 
     def _undo(self, connection: sqlite3.Connection) -> None:
-        """Roll back; a connection that cannot is given up, and the next use opens another."""
+        """Roll back; a connection that fails to is closed, and the next use opens another."""
         try:
             sqlite_file.roll_back(connection)
         except sqlite3.Error:
@@ -201,7 +201,7 @@ def _identity(path: Path) -> tuple[int, int]:
 
 @contextmanager
 def translate_errors(place: str) -> Iterator[None]:
-    """Turn what SQLite raises into errors of ours that name the store."""
+    """Translate errors of SQLite into WealError with the name of the store."""
     try:
         yield
     except sqlite3.Error as error:

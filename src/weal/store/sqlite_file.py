@@ -38,11 +38,11 @@ _warned: set[str] = set()
 
 
 def trace(point: str) -> None:
-    """Called at the points where a process may die; tests replace it, and die there."""
+    """A hook for tests, at points where a process may be killed."""
 
 
 def check_path(path: Path, place: str) -> None:
-    """An error for a path that cannot be a store; a warning for one that should not be."""
+    """Raise an error for a path that cannot be a store; warn of network drives."""
     try:
         found = path.stat() if os.path.lexists(path) else None
     except OSError as error:  # a link that leads to itself or nowhere, a folder that is not for us
@@ -64,7 +64,7 @@ def check_path(path: Path, place: str) -> None:
 
 
 def filesystem(path: Path, mounts: str = "/proc/mounts") -> str:
-    """The kind of file system that the path is on; "" where that cannot be told."""
+    """The type of the path's file system; "" if it is unknown."""
     try:
         text = Path(mounts).read_text("utf-8", "surrogateescape")
         lines = [line.split() for line in text.splitlines()]
@@ -77,7 +77,7 @@ def filesystem(path: Path, mounts: str = "/proc/mounts") -> str:
 
 
 def connect(path: Path, place: str, make: bool = True) -> sqlite3.Connection | None:
-    """A connection to the file, upgraded where needed; an empty one is made a store, or is None."""
+    """Connect to the file, and upgrade it; an empty file becomes a store, or gives None."""
     if make:
         with suppress(OSError):  # SQLite says what is wrong with the folder, or the disk
             create_file(path)
@@ -120,7 +120,7 @@ def create_file(path: Path) -> None:
 
 
 def version(connection: sqlite3.Connection, place: str) -> int:
-    """The version of its tables, 0 for an empty file; an error when the file is not for us."""
+    """The version of the tables, 0 for an empty file; an error for other programs' files."""
     owner, number = pragma(connection, "application_id"), pragma(connection, "user_version")
     empty = not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if owner == 0 and number == 0 and empty:
@@ -134,7 +134,7 @@ def version(connection: sqlite3.Connection, place: str) -> int:
 
 
 def pragma(connection: sqlite3.Connection, name: str) -> int:
-    """A setting that is a whole number."""
+    """An integer PRAGMA."""
     return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
 
 
@@ -214,7 +214,7 @@ def log_is_safe(path: Path) -> bool:
 
 
 def _choose_journal(connection: sqlite3.Connection, path: Path, place: str) -> None:
-    """Leave the journal as it is, unless it is a log that is not safe here."""
+    """Switch to the rollback journal if the write-ahead log is not safe here."""
     if log_is_safe(path) or _journal(connection) != "wal":
         return
     _attempt(lambda: connection.execute("PRAGMA journal_mode=DELETE"))
@@ -230,7 +230,7 @@ def _journal(connection: sqlite3.Connection) -> str:
 
 
 def _attempt(change: Callable[[], object]) -> None:
-    """Change the journal if nobody else is using the file; the caller looks at what came of it."""
+    """Try to change the journal; it fails while others use the file."""
     try:
         change()
     except sqlite3.OperationalError as error:

@@ -53,19 +53,19 @@ class SqlConnection(Protocol):
 
     @property
     def locking(self) -> str:
-        """What makes a SELECT lock its row until the end of the transaction."""
+        """The suffix that makes a SELECT lock its row until the end of the transaction."""
 
     @property
     def among(self) -> str:
         """The condition that a value is in a list, which is given as `as_list(values)`."""
 
-    def as_list(self, values: list[str]) -> Any:
-        """A list of texts as one value."""
+    def as_list(self, values: list[str]) -> object:
+        """A list of texts as one SQL value."""
 
-    def rows(self, text: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """What the statement answers; nothing for one that writes."""
+    def rows(self, text: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a statement; none for one that writes."""
 
-    def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         """Write many rows."""
 
     def now(self) -> datetime:
@@ -157,7 +157,7 @@ def of(sql: SqlConnection, name: str, ids: Iterable[str]) -> list[Event]:
 
 
 def existing_ids(sql: SqlConnection, name: str, ids: Iterable[str]) -> set[str]:
-    """Which of these are candidates."""
+    """The ids of candidates among these."""
     slots = {_slot(one): one for one in ids}
     text = f"SELECT id FROM weal_candidate WHERE campaign = ? AND id {sql.among}"
     rows = sql.rows(text, (name, sql.as_list(list(slots))))
@@ -174,7 +174,7 @@ def existing_ids(sql: SqlConnection, name: str, ids: Iterable[str]) -> set[str]:
 def create(
     sql: SqlConnection, name: str, drafts: Sequence[Draft], chunks: Sequence[Chunk], token: str
 ) -> bool:
-    """Make the campaign; False when another transaction made it."""
+    """Create the campaign; False if another transaction created it."""
     start = "INSERT INTO weal_campaign (name, last, hash) VALUES (?, 0, '') ON CONFLICT DO NOTHING"
     sql.rows(start, (name,))
     last, _ = head(sql, name, lock=True)
@@ -188,7 +188,7 @@ def create(
 def transact(
     sql: SqlConnection, name: str, decide: Decide, chunks: Sequence[Chunk], token: str, again: bool
 ) -> tuple[Event, ...]:
-    """Lock, decide, write; when it is tried `again`, first see if the last try came through."""
+    """Lock, decide, write; if tried `again`, first check whether the last commit succeeded."""
     last, tip = head(sql, name, lock=True)
     end = _select(sql, name, "e.seq >= ?", last)
     if not end:
@@ -215,13 +215,13 @@ def _check_end(sql: SqlConnection, name: str, last: int, tip: str, found: Sequen
 
 
 def chunk_count(sql: SqlConnection, name: str) -> int:
-    """How many chunks the campaign has; UnknownCampaign when there is none."""
+    """The number of chunks; UnknownCampaign if there is no such campaign."""
     check_campaign(sql, name)
     return TableTransaction(sql, name, 0, "", sql.now()).count_chunks()
 
 
 def chunk(sql: SqlConnection, name: str, number: int) -> bytes:
-    """The bytes of a chunk; DamagedStore when they are not what was written."""
+    """The bytes of a chunk; DamagedStore if their checksum is wrong."""
     text = "SELECT sha256, data FROM weal_chunk WHERE campaign = ? AND number = ?"
     found = sql.rows(text, (name, number))
     if not found or not isinstance(found[0][1], bytes):
@@ -235,7 +235,7 @@ def chunk(sql: SqlConnection, name: str, number: int) -> bytes:
 def snapshot(
     sql: SqlConnection, name: str, kind: str, warn: bool = False
 ) -> tuple[int, str, bytes] | None:
-    """The snapshot of that kind, if there is one and it is whole; a damaged one is warned of."""
+    """The snapshot of this kind, or None; with `warn`, a damaged one gives a warning."""
     text = "SELECT seq, hash, data, digest FROM weal_snapshot WHERE campaign = ? AND kind = ?"
     found = sql.rows(text, (name, kind))
     if not found:
@@ -255,7 +255,7 @@ def snapshot(
 def keep_snapshot(
     sql: SqlConnection, name: str, kind: str, seq: int, hash: str, data: bytes
 ) -> None:
-    """Replace the snapshot of that kind."""
+    """Replace the snapshot of this kind."""
     check_campaign(sql, name, sql.locking)
     sql.rows("DELETE FROM weal_snapshot WHERE campaign = ? AND kind = ?", (name, kind))
     columns = ("campaign", "kind", "seq", "hash", "data", "digest")
@@ -263,7 +263,7 @@ def keep_snapshot(
     sql.insert("weal_snapshot", columns, [row])
 
 
-def _select(sql: SqlConnection, name: str, condition: str, *values: Any) -> list[Event]:
+def _select(sql: SqlConnection, name: str, condition: str, *values: object) -> list[Event]:
     found = sql.rows(f"{_EVENTS}{condition} ORDER BY e.seq", (name, *values))
     return [_check_event(sql, row) for row in found]
 
@@ -298,7 +298,7 @@ def _write_chunks(tx: TableTransaction, chunks: Sequence[Chunk]) -> None:
 
 
 def _slot(name: str) -> str:
-    """What stands for an id in the table of candidates."""
+    """The id, or the digest of a long id, as the table of candidates has it."""
     if len(name) <= MAX_INDEXED_ID_CHARACTERS:
         return name
     return f"blake2b:{hashlib.blake2b(name.encode(), digest_size=32).hexdigest()}"
@@ -371,7 +371,7 @@ POSTGRES: tuple[tuple[str, ...], ...] = (
 
 
 def check_version(found: int, newest: int, place: str) -> None:
-    """An error for a store that a newer weal has written."""
+    """Raise WealError for a store of a newer weal."""
     if found > newest:
         raise WealError(
             f"{place} was written by a newer weal (its tables have version {found}; weal "

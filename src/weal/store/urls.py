@@ -55,7 +55,7 @@ _OPTIONS = _OPEN_OPTIONS | {"password", "sslpassword", "passfile", "sslkey", "ss
 
 @dataclass(frozen=True, slots=True)
 class StoreUrl:
-    """The name of a store: its kind, what to open, and what may be shown of it."""
+    """The name of a store: its kind, its address, and the text without password."""
 
     kind: str  # memory, sqlite or postgres
     shown: str
@@ -63,7 +63,7 @@ class StoreUrl:
 
 
 def read_name(given: str | os.PathLike[str] | None = None) -> StoreUrl:
-    """The name as given, read; None: what WEAL_STORE says, else weal.db in this folder.
+    """Parse the name of a store; None: WEAL_STORE, else weal.db in this folder.
 
     >>> read_name("POSTGRESQL://ann:s3cret@db.example.org/lab")
     Name(kind='postgres', shown='postgresql://ann:***@db.example.org/lab')
@@ -85,7 +85,7 @@ def read_name(given: str | os.PathLike[str] | None = None) -> StoreUrl:
 
 
 def mask(text: str) -> str:
-    """As much of any text as can be shown without showing a password that may be in it.
+    """The text with *** for everything that may be a password.
 
     >>> mask("weal.bd"), mask("postgresql:ann:s3cret@host")
     ('weal.bd', 'postgresql:...')
@@ -101,7 +101,7 @@ def mask(text: str) -> str:
 
 
 def secrets(text: str) -> set[str]:
-    """Whatever in a text could be a password: what follows a colon before an @, or `password=`."""
+    """All parts of a text that may be a password: after a colon before an @, or `password=`."""
     _, slashes, rest = text.partition("://")
     rest = rest if slashes else text
     found = {rest[rest.find(":") + 1 : rest.rfind("@")]} if ":" in rest and "@" in rest else set()
@@ -153,7 +153,7 @@ def _server(text: str, scheme: str) -> StoreUrl:
 
 
 def _open(part: str) -> str:
-    """A user or a database as it was written; *** where an escaped mark could hide a login."""
+    """A user or a database as it was written; *** if an escape could hide a login."""
     return "***" if re.search(r"[@:=]", unquote(part)) else part
 
 
