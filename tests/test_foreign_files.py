@@ -416,7 +416,7 @@ def test_the_folder_of_a_server_keeps_what_is_not_the_server_s(tmp_path, strange
     before = contents(server)
     server_folder.delete_old_uploads(server)
     with pytest.raises(ForeignFile, match=r"trend\.json"):
-        kept.keep("screen", "trend", 3, {})
+        kept.write_result("screen", "trend", 3, {})
     with pytest.raises(ForeignFile, match=r"all\.db"):
         candidate_search.write(kept.path("screen", "all.db"), 3, [], [])
     assert contents(server) == before

@@ -73,7 +73,7 @@ def atomic_file(path: Path, replace: Replace = True, mode: int = 0o666) -> Itera
 def write_atomically(
     path: Path, data: bytes | memoryview, replace: Replace = True, mode: int = 0o666
 ) -> None:
-    """Write a file whole, or leave what is there."""
+    """Write a file completely, or leave the old one."""
     with atomic_file(path, replace, mode) as draft:
         draft.write_bytes(data)
 
@@ -190,7 +190,7 @@ def atomic_folder(
     draft.mkdir()
     try:
         yield draft
-        sums = {one.name: [file_sum(one)] for one in _synced(draft)}
+        sums = {one.name: [file_sum(one)] for one in _sync_files(draft)}
         if kind.carries_mark is None:
             _write_mark(draft, kind.name, sums)
         sync_folder(draft)
@@ -202,7 +202,7 @@ def atomic_folder(
 
 
 def changed_file(folder: Path, kind: FolderKind) -> str | None:
-    """The first file of a marked folder that is missing or not what was written; None: all are."""
+    """The first file of a marked folder that is missing or has changed; None: there is none."""
     sums = read_mark(folder, kind.name)
     if sums is None:
         return MARK
@@ -212,7 +212,7 @@ def changed_file(folder: Path, kind: FolderKind) -> str | None:
 def write_files(folder: Path, files: Mapping[str, bytes], made_by_0_2: bool = False) -> None:
     """Write files into a folder, each whole; ForeignFile, before any, where one is not weal's.
 
-    Names may have folders in them. The mark lists what was written here before as well.
+    Names may have folders in them. The mark keeps the files that were written here before.
     """
     sums = check_files(folder, list(files), made_by_0_2)
     new = {name: _sum_of(data) for name, data in files.items()}
@@ -290,7 +290,7 @@ def _is_written(path: Path, sums: list[str]) -> bool:
     return file_sum(path) in sums
 
 
-def _synced(draft: Path) -> Iterator[Path]:
+def _sync_files(draft: Path) -> Iterator[Path]:
     for one in sorted(draft.iterdir()):
         sync_file(one)
         yield one
@@ -306,7 +306,7 @@ def _check_replaceable(path: Path, replace: Replace) -> None:
         return
     if replace is False:
         raise FileExistsError(path)
-    if replace is True and path.is_symlink():  # the link is replaced, and what it leads to stays
+    if replace is True and path.is_symlink():  # the link is replaced, not its target
         return
     if is_plain_file(path) and (replace is True or replace(path)):
         return
@@ -360,7 +360,7 @@ def remove_folder(folder: Path, names: Iterable[str]) -> None:
     """Remove these files, and the folder if nothing else is in it."""
     for name in names:
         (folder / name).unlink(missing_ok=True)
-    with suppress(OSError):  # it is gone, or it holds what is not ours
+    with suppress(OSError):  # it is gone, or it holds other files
         folder.rmdir()
 
 

@@ -136,7 +136,7 @@ def shorten_distinctly(names: Sequence[str], longest: int) -> list[str]:
     return ["..." + name[cut:][: longest - 3].rstrip() for name in names]
 
 
-_CELL = 'style="text-align:left;padding:1px 12px 1px 0;vertical-align:top"'
+_CELL_STYLE = 'style="text-align:left;padding:1px 12px 1px 0;vertical-align:top"'
 
 
 def facts_html(title: str, facts: Mapping[str, object]) -> str:
@@ -146,7 +146,7 @@ def facts_html(title: str, facts: Mapping[str, object]) -> str:
     '<div><b>a &lt; b</b><table>'
     """
     rows = "".join(
-        f"<tr><th {_CELL}>{escape(name)}</th><td {_CELL}>{escape(str(value))}</td></tr>"
+        f"<tr><th {_CELL_STYLE}>{escape(name)}</th><td {_CELL_STYLE}>{escape(str(value))}</td></tr>"
         for name, value in facts.items()
     )
     return f"<div><b>{escape(title)}</b><table>{rows}</table></div>"

@@ -214,7 +214,7 @@ def test_what_it_refuses(constants):
         (["alloys", "no.csv"], "there is no file no.csv"),
         (["alloys", file], "2 rows are too many to be shown: --to FILE"),
         (["alloys", file, "--to", "there.csv"], "already"),
-        (["alloys", file, "--to", "-", "--json"], "leave one out"),
+        (["alloys", file, "--to", "-", "--json"], "leave out one"),
         (["alloys", file, "--level", "90"], "--level"),
         (["nobody", file], "nobody"),
         (["alloys", write("h.csv", ROWS[:1])], "no rows"),

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
 
 
-ACTIONS = ("told", "corrected", "repeated", "confirmed", "same", "skipped", "empty", "refused")
+LINE_ACTIONS = ("told", "corrected", "repeated", "confirmed", "same", "skipped", "empty", "refused")
 OTHER_CAMPAIGN_SHARE = 0.5  # of lines with different inputs: the file is of another campaign
 
 
@@ -61,7 +61,7 @@ class ImportedLine:
 
     line: int
     id: str
-    action: str  # one of ACTIONS
+    action: str  # one of LINE_ACTIONS
     value: float | None = None
     noise: float | None = None
     note: str | None = None
@@ -82,17 +82,17 @@ class ResultsImport:
     def counts(self) -> dict[str, int]:
         """The number of lines by action."""
         found = Counter(row.action for row in self.rows)
-        return {action: found[action] for action in ACTIONS if found[action]}
+        return {action: found[action] for action in LINE_ACTIONS if found[action]}
 
     @property
     def labels(self) -> int:
         """The number of labels in the file, existing ones included."""
-        return sum(self.counts.get(one, 0) for one in ACTIONS[:5])
+        return sum(self.counts.get(one, 0) for one in LINE_ACTIONS[:5])
 
     @property
     def new(self) -> int:
         """The number of labels that are written."""
-        return sum(self.counts.get(one, 0) for one in ACTIONS[:4])
+        return sum(self.counts.get(one, 0) for one in LINE_ACTIONS[:4])
 
 
 @dataclass(frozen=True, slots=True)

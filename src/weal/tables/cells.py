@@ -41,8 +41,8 @@ MISSING_MARKERS = frozenset(
 )
 MINUS = "\N{MINUS SIGN}"
 MAX_EXACT_INTEGER = 2.0**53  # a float holds every whole number up to here
-_MIN_DIGITS, _MAX_DIGITS = 16, 300  # of whole numbers that a float holds, rounded
-_MAX_INTEGER = 10**_MAX_DIGITS
+_MIN_INTEGER_DIGITS, _MAX_INTEGER_DIGITS = 16, 300  # of whole numbers that a float holds, rounded
+_MAX_INTEGER = 10**_MAX_INTEGER_DIGITS
 _COMMA_NUMBER = re.compile(r"\s*[+-]?[0-9]+(,[0-9]+)?([eE][+-]?[0-9]+)?\s*")
 _NUMBER_PATTERN = r"[+-]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?"
 _DIGIT = re.compile("[0-9]")
@@ -97,7 +97,7 @@ def _integer(cell: object) -> int | None:
     """The whole number in a cell that may have too many digits for a float."""
     if isinstance(cell, int):
         return cell if abs(cell) < _MAX_INTEGER else None
-    if not isinstance(cell, str) or not _MIN_DIGITS <= len(cell) <= _MAX_DIGITS:
+    if not isinstance(cell, str) or not _MIN_INTEGER_DIGITS <= len(cell) <= _MAX_INTEGER_DIGITS:
         return None
     text = cell.strip()
     return int(text) if text.lstrip("+-").isdecimal() else None
@@ -238,7 +238,7 @@ _TYPED_UNIT = re.compile(_WRITTEN + r"(?:\s+\S*[^\W\d_].*|\s*[^\W\d_].*|\s*[%Â°â
 
 
 def read_typed_number(text: object, field: str) -> float:
-    """The finite number that a person typed into the field; ValueError says what to write instead.
+    """The finite number that a person typed into the field; ValueError has advice.
 
     >>> read_typed_number(" 3.1e2 ", "hardness"), read_typed_number("12,5", "hardness")
     (310.0, 12.5)

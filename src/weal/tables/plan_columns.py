@@ -1,4 +1,4 @@
-"""Plan of one column: what is learned from its cells, and how they become inputs.
+"""Plan of one column: the statistics of its cells, and their encoding as inputs.
 
     number      x / scale, the median for missing cells; the scale is 1 unless the largest value is
                 beyond 1e100 or below 1e-100, whose square would overflow

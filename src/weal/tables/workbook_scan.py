@@ -23,9 +23,8 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from weal.errors import TooLarge
 from weal.limits import Limits, read_limits, too_large
-from weal.tables.text_records import check_size, too_long_cell, too_many_rows
+from weal.tables.text_records import BLOCK_BYTES, check_size, too_long_cell, too_many_rows
 
-BLOCK_BYTES = 1 << 18
 HARMLESS_TAGS = 1_000_000  # of a part: at most 100 MB as elements
 HARMLESS_BYTES = 32 << 20  # of a part: at most the text of one cell
 OTHER_ELEMENTS = 500_000  # of a part: elements that are not rows, cells or texts
@@ -37,11 +36,10 @@ _OVERLAP = 16  # bytes of a block that are searched again with the next
 _LOCAL_HEADER = 30  # bytes before the name of a part in the archive
 MAX_CACHED_NAMES = 1_000  # of elements
 KIND_COUNT = 4
-OTHER, ROW, CELL, PIECE = range(KIND_COUNT)
-_KINDS = {"row": ROW, "c": CELL, "si": CELL}
-_PIECES = frozenset(
-    ("v", "is", "t", "f", "r", "rPr", "phoneticPr")
-)  # parts of a cell or a shared text
+OTHER, ROW, CELL_OR_TEXT, PIECE = range(KIND_COUNT)
+_ELEMENT_KINDS = {"row": ROW, "c": CELL_OR_TEXT, "si": CELL_OR_TEXT}
+# Elements inside a cell or a shared text
+_PIECES = frozenset(("v", "is", "t", "f", "r", "rPr", "phoneticPr"))
 
 
 def scan_workbook(data: bytes, where: str) -> bool:
@@ -132,7 +130,7 @@ class _Kinds(dict[str, int]):
 
     def __missing__(self, name: str) -> int:
         plain = name.rpartition("}")[2]
-        kind = _KINDS.get(plain, PIECE if plain in _PIECES else OTHER)
+        kind = _ELEMENT_KINDS.get(plain, PIECE if plain in _PIECES else OTHER)
         if len(self) < MAX_CACHED_NAMES:
             self[name] = kind
         return kind
@@ -151,7 +149,7 @@ class _ElementCount:
         """Refuse too many elements, after `size` more bytes."""
         if self.elements[ROW] > self.limits.rows:
             raise too_many_rows(self.where, self.limits.rows)
-        if self.elements[CELL] > self.limits.sheet_cells:
+        if self.elements[CELL_OR_TEXT] > self.limits.sheet_cells:
             found = f"more than {self.limits.sheet_cells:,} cells"
             raise too_large(self.where, found, "sheet_cells", "save it as CSV")
         if self.elements[OTHER] > OTHER_ELEMENTS:
@@ -163,7 +161,7 @@ class _ElementCount:
 
     def _check_distance(self, size: int) -> None:
         """Refuse a cell that is too long, in any number of pieces."""
-        begun, others = self.elements[ROW] + self.elements[CELL], self.elements[OTHER]
+        begun, others = self.elements[ROW] + self.elements[CELL_OR_TEXT], self.elements[OTHER]
         aside = BYTES_PER_ELEMENT * (others - self.others)
         self.distance = 0 if begun > self.begun else self.distance + max(size - aside, 0)
         self.begun, self.others = begun, others

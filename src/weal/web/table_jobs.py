@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from weal.campaign.results_import import ImportArguments, ResultsImport
 
 EXAMPLE_CELLS = 3  # of a column
-MIN_TARGET_GAPS = 0.5  # share of missing cells that makes a column of numbers a likely target
+GUESSED_TARGET_GAPS = 0.5  # share of missing cells in the guessed target
 MAX_PREVIEW_LINES = 500  # of a results file; lines with messages come first
 _IDS = ("id", "ids", "name", "sample", "sample_id", "code")
 
@@ -159,7 +159,7 @@ def _guess_target(table: Table) -> str:
         cells = table.cells(name)
         known = [cell for cell in cells if cell is not None]
         numbers = known and all(isinstance(cell, int | float) for cell in known)
-        if numbers and len(known) <= (1.0 - MIN_TARGET_GAPS) * len(cells):
+        if numbers and len(known) <= (1.0 - GUESSED_TARGET_GAPS) * len(cells):
             return name
     return ""
 
