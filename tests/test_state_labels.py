@@ -71,7 +71,7 @@ def test_labels_are_taken_without_a_look_at_model_or_pool(monkeypatch):
     learner.remove([42])
     assert calls == []
     learner.ask()
-    assert {"add_labels", "__init__", "scored"} <= set(calls)
+    assert {"add_labels", "__init__", "score"} <= set(calls)
 
 
 @KINDS

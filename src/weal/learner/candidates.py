@@ -123,7 +123,7 @@ class Candidates(Protocol):
     def ids_at(self, at: Positions) -> Sequence[Hashable]:
         """The ids at these positions."""
 
-    def like(self, points: Any) -> Array:  # (N, d)
+    def like(self, points: object) -> Array:  # (N, d)
         """Inputs of other points, checked like the pool's; columns of a frame by name."""
 
     def sample(self, seed: int) -> Sample:
@@ -203,7 +203,7 @@ def read_costs(
     return np.array([_positive(value, name) for value, name in zip(values, ids, strict=True)])
 
 
-def _column(name: str, frame: Any | None) -> list[Any]:
+def _column(name: str, frame: Any | None) -> list[object]:
     if frame is None:
         raise ValueError(
             f"cost is {name!r}, which names a column of a frame; for an array give a function of "
@@ -214,7 +214,7 @@ def _column(name: str, frame: Any | None) -> list[Any]:
     return list(frame.get_column(name).to_list())
 
 
-def _call_cost(cost: Callable[[Any], float], row: Any, name: Hashable) -> Any:
+def _call_cost(cost: Callable[[Any], float], row: Any, name: Hashable) -> object:
     try:
         return cost(row)
     except Exception as error:

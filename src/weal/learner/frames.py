@@ -160,7 +160,7 @@ def _short(names: str) -> str:
     return names if len(names) <= _MAX_NAME_LETTERS else f"{names[: _MAX_NAME_LETTERS - 3]}..."
 
 
-def inputs_at(pool: Candidates, where: Any) -> tuple[Array, bool]:
+def inputs_at(pool: Candidates, where: object) -> tuple[Array, bool]:
     """Inputs (N, d) of ids or rows, and whether it was the id of one candidate."""
     if isinstance(where, np.ndarray):
         return _of_array(pool, where)
@@ -176,7 +176,7 @@ def inputs_at(pool: Candidates, where: Any) -> tuple[Array, bool]:
     return _of_ids(pool, every), False
 
 
-def _of_array(pool: Candidates, where: Any) -> tuple[Array, bool]:
+def _of_array(pool: Candidates, where: np.ndarray[Any, Any]) -> tuple[Array, bool]:
     if where.ndim == 0:
         return pool.x(where.item())[None], True
     if where.ndim == 1:
@@ -194,16 +194,16 @@ def _of_ids(pool: Candidates, ids: list[Any]) -> Array:
         ) from None
 
 
-def _is_known(pool: Candidates, name: Any) -> bool:
+def _is_known(pool: Candidates, name: object) -> bool:
     return isinstance(name, Hashable) and _in(pool, plain_id(name))
 
 
-def _in(pool: Candidates, name: Any) -> bool:
+def _in(pool: Candidates, name: object) -> bool:
     try:
         return name in pool.index
     except TypeError:  # a tuple that holds a list
         return False
 
 
-def _is_row(one: Any) -> bool:
+def _is_row(one: object) -> bool:
     return isinstance(one, list | tuple | np.ndarray) and np.ndim(one) == 1

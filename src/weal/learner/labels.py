@@ -82,7 +82,7 @@ class Labels:
         return np.zeros(0) if self.table is None else self.table.array[0, start:end, -1]
 
 
-def number(value: Any, name: Any, what: str = "label") -> float:
+def number(value: object, name: object, what: str = "label") -> float:
     """A label as a float; ValueError names the point and the value."""
     if isinstance(value, np.ndarray) and value.ndim == 0 and not np.ma.is_masked(value):
         value = value.item()
@@ -98,7 +98,7 @@ def number(value: Any, name: Any, what: str = "label") -> float:
     return found
 
 
-def _float(value: Any) -> float:
+def _float(value: object) -> float:
     """A real number as a float; NaN for other values and for overflow."""
     if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
         return math.nan
@@ -149,13 +149,13 @@ def pairs(ids: Any, labels: Any, noise: Any, sure: Any = False) -> list[Row]:
     return [(name, number(y, name), _noise(sd, name), _truth(of, name)) for name, y, sd, of in rows]
 
 
-def _truth(value: Any, name: Any) -> bool:
+def _truth(value: object, name: object) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"sure of {name!r} is {value!r}; it is True or False")
     return bool(value)
 
 
-def _noise(value: Any, name: Any) -> float:
+def _noise(value: object, name: object) -> float:
     sd = number(value, name, "noise")
     if sd < 0.0:
         raise ValueError(f"the noise of {name!r} is {value!r}; it is a standard deviation, >= 0")

@@ -171,7 +171,7 @@ class MemoryCandidates:
             reference=reference, memory=context.memory, known=context.snapshot,
         )  # fmt: skip
 
-    def like(self, points: Any) -> Array:  # (N, d)
+    def like(self, points: object) -> Array:  # (N, d)
         """Inputs of other points, checked like the pool's; columns of a frame by name."""
         X = inputs_of(points, self.columns, self.plan)
         if X.shape[1] != self.X.shape[1]:
@@ -203,7 +203,7 @@ class MemoryCandidates:
             orders={},
         )
 
-    def _more(self, pool: Any) -> Inputs:
+    def _more(self, pool: object) -> Inputs:
         """Other rows, encoded like the pool."""
         frame = as_frame(pool)
         _refuse_other_kind(self.frame, frame)
@@ -308,7 +308,7 @@ def _read_costs(cost: Any, read: Inputs, names: Sequence[Hashable]) -> Array:
     return found
 
 
-def _check_ids(ids: list[Any], U: int) -> list[Hashable]:
+def _check_ids(ids: Sequence[object], U: int) -> list[Hashable]:
     if len(ids) != U:
         raise ValueError(f"got {len(ids)} ids for {U} candidates; it needs one for each")
     names = [plain_id(name) for name in ids]
@@ -319,7 +319,7 @@ def _check_ids(ids: list[Any], U: int) -> list[Hashable]:
     return names
 
 
-def _is_id(name: Any) -> bool:
+def _is_id(name: object) -> bool:
     try:
         return name is not None and isinstance(hash(name), int) and bool(name == name)
     except TypeError:  # not hashable, or pandas' NA, which is not even equal to itself

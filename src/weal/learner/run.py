@@ -158,7 +158,7 @@ def _ask_batch(learner: Any, batch: int | None, left: int) -> list[Hashable]:
     return list(learner.ask(max(min(wanted, there), 1)))
 
 
-def _tell(learner: Any, name: Hashable, label: Any) -> None:
+def _tell(learner: Any, name: Hashable, label: object) -> None:
     if isinstance(label, OracleError):
         raise label.error
     learner.tell(name, label)

@@ -228,7 +228,7 @@ class ShardedCandidates:
         back = np.argsort(np.concatenate(order), kind="stable")
         return arrow.concat_tables(tables, promote_options="permissive").take(arrow.array(back))
 
-    def like(self, points: Any) -> Array:  # (N, d)
+    def like(self, points: object) -> Array:  # (N, d)
         """Inputs of other points, checked as the pool's were; columns of a frame by name."""
         if isinstance(self.encoder, PlanEncoder) and as_frame(points) is not None:
             return encode(self.encoder.plan, read_table(points))
@@ -304,7 +304,7 @@ def read_shards(
 
 
 def open_candidates(
-    pool: Any, seed: int, executor: Executor, folder: Path | None, progress: Progress | None
+    pool: object, seed: int, executor: Executor, folder: Path | None, progress: Progress | None
 ) -> Candidates | None:
     """The candidates of an opened pool, or those given; None for any other kind of table."""
     if isinstance(pool, MemoryCandidates | ShardedCandidates):

@@ -47,7 +47,7 @@ ANY_WORKER = ""
 class DaskExecutor:
     """A Dask cluster by name ("local", "local:4"), address or client; connected to when needed."""
 
-    def __init__(self, scheduler: Any, *, spread: bool = False) -> None:
+    def __init__(self, scheduler: object, *, spread: bool = False) -> None:
         check_scheduler(scheduler)
         self.scheduler = scheduler
         self.spread = spread  # whether tasks go one by one to any worker
@@ -325,7 +325,7 @@ def _distributed() -> Any:
     return distributed
 
 
-def choose_executor(scheduler: Any = None, threads: int | None = None) -> Executor:
+def choose_executor(scheduler: object = None, threads: int | None = None) -> Executor:
     """The executor of passes over shards: threads, or a Dask cluster by name, address or client.
 
     None: the scheduler in WEAL_SCHEDULER, else threads. A cluster is connected to when it is

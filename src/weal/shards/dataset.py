@@ -209,7 +209,7 @@ def is_opened_files(source: object) -> bool:
     return isinstance(source, Dataset) and not source.in_memory
 
 
-def _names_files(source: Any) -> bool:
+def _names_files(source: object) -> bool:
     one = source[0] if isinstance(source, list | tuple) and source else source
     return isinstance(one, str | os.PathLike)
 

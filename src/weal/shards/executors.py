@@ -299,7 +299,7 @@ _INPROC = re.compile(r"inproc://\S+")
 MAX_PORT = 65_535
 
 
-def check_scheduler(scheduler: Any) -> None:
+def check_scheduler(scheduler: object) -> None:
     """ValueError for text that names no scheduler; clients, and None, are left alone.
 
     >>> check_scheduler("local:4"), check_scheduler("tcp://host:8786")
