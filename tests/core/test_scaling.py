@@ -101,7 +101,7 @@ def skewed(N=200, seed=0):
 
 def test_a_column_with_an_outlier_is_bent_and_no_other():
     X, y = skewed()
-    scaling = from_data(X, y, bend=True)
+    scaling = from_data(X, y, warp=True)
     assert (scaling.x_spread > 0.0).tolist() == [False, True, False, False]
     A, plain = scaling.inputs(X), from_data(X, y).inputs(X)
     np.testing.assert_allclose(A.mean(axis=0), 0.0, atol=1e-12)
@@ -115,7 +115,7 @@ def test_a_column_with_an_outlier_is_bent_and_no_other():
 
 def test_without_heavy_tails_nothing_is_bent():
     X, y = data(N=200)
-    scaling = from_data(X, y, bend=True)
+    scaling = from_data(X, y, warp=True)
     assert scaling.x_median is None
     assert scaling.x_spread is None
     np.testing.assert_array_equal(scaling.inputs(X), from_data(X, y).inputs(X))
@@ -126,7 +126,7 @@ def test_without_heavy_tails_nothing_is_bent():
 def test_a_change_of_unit_bends_the_same_columns_the_same_way(factor, shift, seed):
     X, y = skewed(seed=seed)
     theirs = frozen(factor * (X + shift))
-    before, after = from_data(X, y, bend=True), from_data(theirs, y, bend=True)
+    before, after = from_data(X, y, warp=True), from_data(theirs, y, warp=True)
     np.testing.assert_allclose(after.inputs(theirs), before.inputs(X), rtol=1e-8, atol=1e-8)
 
 
@@ -137,7 +137,7 @@ def test_an_outlier_may_be_as_far_away_as_floats_allow(outlier, spread):
     X = np.array(X)
     X[:, 1] = spread * np.linspace(-1.0, 1.0, len(X))
     X[5, 1] = outlier
-    A = from_data(frozen(X), y, bend=True).inputs(X)
+    A = from_data(frozen(X), y, warp=True).inputs(X)
     assert np.isfinite(A).all()
     assert np.ptp(np.delete(A[:, 1], 5)) > 1e-3
 
@@ -148,7 +148,7 @@ def test_a_column_that_is_nearly_constant_is_not_bent():
     X = np.array(X)
     X[:, 1] = 0.0
     X[7, 1] = 5.0
-    scaling = from_data(frozen(X), y, bend=True)
+    scaling = from_data(frozen(X), y, warp=True)
     assert scaling.x_spread is None
     assert np.isfinite(scaling.inputs(X)).all()
 

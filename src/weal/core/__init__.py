@@ -4,7 +4,7 @@
     constants      tuned constants, and where they come from
     scaling        the user's units to ours, and back
     distances      squared distances, space-filling starts
-    hashing        numbers that stand for ids
+    hashing        hashes of ids and rows
     tie_breaking   the best of many scores, ties by key
     protocols      what every kind of expert, magnitude and embedding can do
     paper          the model of the paper

@@ -52,7 +52,7 @@ class GrowingRows:
     """M matrices (M, t, n) that only ever gain rows; a value, like any other array here.
 
     The buffer behind it has room to spare. The first to append to a given length writes into the
-    buffer; whoever appends to an older value (a fork) gets a copy. So one row costs its own size,
+    buffer; an append to an older value (a fork) makes a copy. So one row costs its own size,
     and what a value shows never changes.
     """
 

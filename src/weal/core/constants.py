@@ -29,10 +29,10 @@ OFFSET_VARIANCE = 10.0
 FITTED_SHARE = 0.15
 ANOVA_SHARE = 0.15
 POSTERIOR_POINT_PAIRS = (
-    3  # pairs of experts that stand for a peak (`weal.core.extensions.model_selection`)
+    3  # pairs of experts that represent a peak (`weal.core.extensions.model_selection`)
 )
 MIN_LABELS_FOR_ARD = 4  # labels from which there are such
-# Who plays: at most so many, with at least so much; what the others had is given to them.
+# Selected experts: the least posterior, and the largest number.
 MIN_MODEL_POSTERIOR, MAX_EXPERTS = 1e-4, 12
 
 # The fit of lengthscales (`weal.core.extensions.ard`, `ard`). Level of the log lengthscales, sd of
@@ -81,7 +81,7 @@ UNIT_LABELS, UNIT_ROUNDS = 100, 30
 # %, as without slips at all): there it spoke for zero or against it by 8 nats at most, where labels
 # had slipped by 10 to 22.
 DECIMAL_SLIP_POWERS, PRIOR_SLIPPED, MIN_NATS_AGAINST_ZERO = (-3, -2, -1, 1, 2, 3), 0.01, 5.0
-# Nats that a doubt is charged, and where a label lies beyond all others by more than their range:
+# Penalty in nats of an excluded label, and of one beyond all others by more than their range:
 # without it a tenth of clean fits raised a false alarm. What it is charged that labels are skewed.
 OUTLIER_PENALTY_NATS, FAR_OUTLIER_PENALTY_NATS, SKEWED_OUTLIER_PENALTY_NATS = 6.0, 2.0, 4.0
 # Log odds from which a label beyond all others is set aside: a probability of a third. Where 8 to
@@ -98,8 +98,8 @@ SEARCH_LOG_ODDS = (
 SWAP_PENALTY_NATS, SWAP_PENALTY_OF_OUTLIERS_NATS = 3.0, 0.0
 MAX_SDS_FOR_SCALING = 10.0  # robust sds beyond which a label has no say in the scaling
 
-# Variance of bent labels for which their mean is raised above the median, at the most
-# (`label_warp`). On 13 public tables whose labels were bent, with 80 of them, log10 NMSE was 0.03
+# Variance of warped labels for which their mean is raised above the median, at the most
+# (`label_warp`). On 13 public tables whose labels were warped, with 80 of them, log10 NMSE was 0.03
 # below that of labels as they are with 4, 0.07 with 0.25 and 0.09 with 0, which is the median;
 # 0.035 with 0.25 on 24 tables that had no say.
 MAX_WARPED_MEAN_VARIANCE = 0.25

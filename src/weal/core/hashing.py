@@ -1,4 +1,4 @@
-"""Numbers that stand for ids: who is looked up, and who is in a sample, whatever the order.
+"""Hashes of ids and rows, for lookup and for samples that do not depend on order.
 
 An id has a hash of 64 bits that depends on nothing but the id: on whole numbers by mixing, on texts
 by their UTF-8 bytes, on anything else by its `repr`. A sample of a pool is the ids whose hash,

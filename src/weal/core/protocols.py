@@ -146,7 +146,7 @@ class Targets(Protocol):
     def covariance(self, experts: ExpertsOfKind, which: Index, points: Points) -> Array:
         """Covariances (H, N, R) with pool points of those experts, in units of the magnitude."""
 
-    def recomputed(self, experts: ExpertsOfKind) -> Self:
+    def recompute(self, experts: ExpertsOfKind) -> Self:
         """The targets of the same experts after other labels."""
 
 
@@ -167,7 +167,7 @@ class Reference(Protocol):
     def take(self, which: Index) -> Self:
         """The reference points for some of the experts."""
 
-    def recomputed(self, experts: ExpertsOfKind) -> Self:
+    def recompute(self, experts: ExpertsOfKind) -> Self:
         """The reference points of the same experts after other labels."""
 
 

@@ -7,7 +7,7 @@ it is centred and left in its own unit, so that it adds nothing to any distance.
 not vary are measured against their own size, which a change of units leaves alone.
 
 A column with heavy tails (one value at 1243 among threes) would be squeezed to a point by its sd.
-Where the fourth moment says so it is bent first, x -> asinh((x - median) / spread), spread the
+Where the fourth moment says so it is warped first, x -> asinh((x - median) / spread), spread the
 interquartile range over that of a normal: nearly the identity in the middle, a log in the tails.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from weal.core.arrays import Array
 
-HEAVY_TAIL_KURTOSIS = 10.0  # fourth moment of a standardised column that is bent; a normal has 3
+HEAVY_TAIL_KURTOSIS = 10.0  # fourth moment of a standardised column that is warped; a normal has 3
 NORMAL_RANGE = 1.349  # interquartile range of a normal with sd 1
 MAX_FLOAT = np.finfo(np.float64).max
 # A spread below this share of the largest entry is rounding: np.std([0.1] * 3) is 1e-17, not 0.
@@ -42,9 +42,9 @@ class Scaling:
     y_sd : float
         Scale of the labels, above 0.
     x_median : array (d,) or None
-        Of inputs with heavy tails, which are bent by asinh before they are scaled; None: none is.
+        Of inputs with heavy tails, which are warped by asinh before they are scaled; None: none is.
     x_spread : array (d,) or None
-        Their spread, 0 for inputs that are not bent.
+        Their spread, 0 for inputs without a warp.
 
     Examples
     --------
@@ -61,8 +61,8 @@ class Scaling:
     x_sd: Array  # (d,)
     y_mean: float = 0.0
     y_sd: float = 1.0
-    x_median: Array | None = None  # (d,)  of columns that are bent; None: none is
-    x_spread: Array | None = None  # (d,)  0 for columns that are not bent
+    x_median: Array | None = None  # (d,)  of warped columns; None: none is
+    x_spread: Array | None = None  # (d,)  0 for columns that are not warped
 
     def inputs(self, X: Array) -> Array:  # (N, d) -> (N, d)
         """Inputs in our units; infinite, without a warning, beyond the range of floats.
@@ -113,9 +113,9 @@ class Scaling:
             return self.y_mean + self.y_sd * mean
 
 
-def from_data(X: Array, y: Array, bend: bool = False) -> Scaling:
-    """Scaling by mean and sd of the rows of X (N, d), bent where heavy, and of labels y (t,)."""
-    median, spread = _heavy(X) if bend else (None, None)
+def from_data(X: Array, y: Array, warp: bool = False) -> Scaling:
+    """Scaling by mean and sd of X (N, d), warped where heavy-tailed, and of labels y (t,)."""
+    median, spread = _heavy(X) if warp else (None, None)
     x_mean, x_sd = location_scale(_compress_tails(X, median, spread))
     (y_mean,), (y_sd,) = location_scale(y[:, None])
     if y_sd == 0.0:
@@ -125,7 +125,7 @@ def from_data(X: Array, y: Array, bend: bool = False) -> Scaling:
 
 
 def _heavy(X: Array) -> tuple[Array | None, Array | None]:
-    """Medians and spreads (d,) of the columns of X to bend, spread 0 for the others."""
+    """Medians and spreads (d,) of the columns of X to warp, spread 0 for the others."""
     mean, sd = location_scale(X)
     with np.errstate(over="ignore"):
         z = (X - mean) / np.where(sd == 0.0, 1.0, sd)
@@ -137,10 +137,10 @@ def _heavy(X: Array) -> tuple[Array | None, Array | None]:
 def _compress_tails(X: Array, median: Array | None, spread: Array | None) -> Array:
     if median is None or spread is None:
         return X
-    bend = spread > 0.0
+    warp = spread > 0.0
     with np.errstate(over="ignore"):
-        u = np.clip((X - median) / np.where(bend, spread, 1.0), -MAX_FLOAT, MAX_FLOAT)
-    return np.where(bend, np.arcsinh(u), X)
+        u = np.clip((X - median) / np.where(warp, spread, 1.0), -MAX_FLOAT, MAX_FLOAT)
+    return np.where(warp, np.arcsinh(u), X)
 
 
 def location_scale(A: Array) -> tuple[Array, Array]:

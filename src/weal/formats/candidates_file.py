@@ -158,7 +158,7 @@ def _unpack_shards(header: Header, arrays: Arrays) -> ShardedCandidates:
 
 
 def unpack_candidates(header: Header, arrays: Arrays) -> Candidates:
-    """The candidates that `pack_candidates` took apart; older files have no plan."""
+    """The candidates that `pack_candidates` encoded; older files have no plan."""
     if "shards" in header:
         return _unpack_shards(header, arrays)
     own = header["id_column"] is not None

@@ -39,8 +39,8 @@ from weal.learner.state import LearnerConfig, SelectionPoint, State
 
 LEARNER_KIND = "ActiveLearner"
 _EXPERTS_PREFIX = "experts_"  # prefix of arrays of the experts
-_SELECTION_ARRAYS = ("settled_x", "settled_y", "settled_noise")  # labels by which they were settled
-_TRUSTED_ARRAY = "settled_sure"  # which of them are called sure; not there: none
+_SELECTION_ARRAYS = ("settled_x", "settled_y", "settled_noise")  # labels of the last selection
+_TRUSTED_ARRAY = "settled_sure"  # the trusted ones; no array: none
 _SETTINGS = ("eta", "score_scaling", "n_start", "seed")
 
 

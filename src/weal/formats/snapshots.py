@@ -45,7 +45,7 @@ def experts_fingerprint(state: State) -> str:
 
 
 def pack_experts_snapshot(experts: TrainedEnsemble, state: State) -> bytes:
-    """The experts of a state as they were settled, before the first label."""
+    """The selected experts of a state, before the first label."""
     header, arrays = model_file.pack_experts(experts)
     plain = {
         "of": experts_fingerprint(state),

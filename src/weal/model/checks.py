@@ -50,19 +50,19 @@ def check_scaling(scaling: Scaling | None, d: int) -> Scaling | None:
             f"and a positive y_sd; got {scaling!r}"
         )
     if scaling.x_median is not None or scaling.x_spread is not None:
-        _check_bend(scaling, d)
+        _check_input_warp(scaling, d)
     return scaling
 
 
-def _check_bend(scaling: Scaling, d: int) -> None:
-    bend = [np.asarray(part) for part in (scaling.x_median, scaling.x_spread)]
+def _check_input_warp(scaling: Scaling, d: int) -> None:
+    warp = [np.asarray(part) for part in (scaling.x_median, scaling.x_spread)]
     if (
-        any(part.shape != (d,) or not np.isfinite(part).all() for part in bend)
-        or (bend[1] < 0).any()
+        any(part.shape != (d,) or not np.isfinite(part).all() for part in warp)
+        or (warp[1] < 0).any()
     ):
         raise ValueError(
-            f"a scaling that bends must have {d} finite x_median and {d} x_spread, 0 for columns "
-            f"that are not bent; got {scaling!r}"
+            f"a scaling with a warp must have {d} finite x_median and {d} x_spread, 0 for columns "
+            f"without a warp; got {scaling!r}"
         )
 
 

@@ -99,7 +99,7 @@ def _inducing(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SelectedPrior:
-    """What the first fit settles."""
+    """Selected experts before the first label."""
 
     dictionary: tuple[Kernel, ...]  # M; empty where the kernels are not ours to know
     embedding: Embedding

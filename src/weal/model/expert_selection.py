@@ -43,11 +43,11 @@ from weal.model.expert_kind import SelectedPrior, _correlations, _embedding
 from weal.model.parameters import ModelParameters, encoded_experts, given_magnitudes, kernels_of
 
 MIN_WARP_EVIDENCE_NATS = 10.0  # nats
-MIN_LABELS_FOR_WARP = 30  # labels from which "auto" may bend
+MIN_LABELS_FOR_WARP = 30  # labels from which "auto" may warp
 
 
 def choose_warp(mode: str | None, X: Array, y: Array, noise_var: Array) -> LabelWarp:
-    """The bend for scaled labels y (t,) at X (t, d), with noise variances extra (t,)."""
+    """The warp of scaled labels y (t,) at X (t, d) with noise variances noise_var (t,)."""
     warp = (
         fit_warp(y)
         if mode == "asinh" or (mode == "auto" and len(y) >= MIN_LABELS_FOR_WARP)
@@ -93,7 +93,7 @@ def select(
     setting: ModelParameters, X: Array, y: Array, noise_var: Array, sure: Array | None = None,
     label_zero: float = np.nan,
 ) -> ExpertSelection:  # fmt: skip
-    """The experts that play: all of the user's, or the best of ours for these labels."""
+    """The experts: all of the user's, or a selection for these labels."""
     if setting.finds_outliers:
         return select_with_outliers(
             setting, X, y, noise_var, np.zeros(len(y)) if sure is None else sure, label_zero
@@ -132,10 +132,10 @@ def select_with_outliers(
     sure: Array,
     label_zero: float = np.nan,
 ) -> ExpertSelection:
-    """The same where labels may be wrong: those that are have no say in anything here.
+    """The same where labels may be wrong: outliers influence nothing.
 
-    Whether labels are bent is asked of those believed as they are, or a few wrong ones would pass
-    for a long tail; bent ones of which none was wrong are judged once more.
+    The included labels decide on a warp, or a few wrong ones would pass for a long tail; where none
+    is wrong, outliers are sought again among the warped labels.
     """
     labels, far = (X, y, noise_var), prior.gross_outliers(y, sure)
     auto = setting.warp == "auto"
@@ -161,10 +161,10 @@ def _find_outliers(
     setting: ModelParameters, warp: LabelWarp, labels: tuple[Array, Array, Array], sure: Array,
     label_zero: float = np.nan,
 ) -> tuple[OutlierReport, ModelSelection, float]:  # fmt: skip
-    """Which labels are wrong, seen through a bend, and the line-up of the others.
+    """The outliers among warped labels, and the experts that the others select.
 
-    Of more labels than evidence looks at, the others are judged by the experts that it settles.
-    Powers of ten (`zero`) are none of bent labels.
+    Of more than EVIDENCE_LABELS labels, the experts selected by a sample judge the others.
+    Warped labels have no decimal slips (`label_zero`).
     """
     X, y, noise_var = labels
     far, rows = prior.gross_outliers(y, sure), evidence_rows(*labels)
@@ -174,14 +174,14 @@ def _find_outliers(
     elsewhere[rows] = False
     label_zero = label_zero if warp == IDENTITY_WARP else np.nan
 
-    def settle(kept: prior.Mask, bent: LabelWarp) -> tuple[ModelSelection, float]:
+    def select_for(kept: prior.Mask, more: LabelWarp) -> tuple[ModelSelection, float]:
         right = ~far
         right[rows] = kept
-        variance = _variance(bent.labels(z[right]))
-        seen, noise = bent.labels(z_rows[kept]), bent.variances(noise_rows[kept], z_rows[kept])
+        variance = _variance(more.labels(z[right]))
+        seen, noise = more.labels(z_rows[kept]), more.variances(noise_rows[kept], z_rows[kept])
         return _select_models(setting, x[kept], seen, noise, variance), variance
 
-    found = decision.find_outliers(x, z_rows, noise_rows, sure[rows], settle, label_zero)
+    found = decision.find_outliers(x, z_rows, noise_rows, sure[rows], select_for, label_zero)
     outliers = found.outliers
     if elsewhere.any():
         known, every = (x, z_rows, noise_rows), (X, z, noise)
@@ -198,7 +198,7 @@ def _refit_selection(
     noise: Array,
     variance: float,
 ) -> ModelSelection:
-    """The line-up with lengthscales fitted to more of the labels, where there are many."""
+    """The selection with lengthscales fitted to more of the labels, where there are many."""
     fitted_to = min(REFINED_LABELS, len(z) // 2)
     if fitted_to <= EVIDENCE_LABELS:
         return best
@@ -227,7 +227,7 @@ def _to_selection(
 
 
 def select_warp(setting: ModelParameters, X: Array, y: Array, noise_var: Array) -> LabelWarp:
-    """The bend of labels; by evidence only where it can be thought over, with the experts."""
+    """The warp of labels; by evidence only where experts are selected again."""
     mode = None if setting.warp == "auto" and not setting.adaptive else setting.warp
     rows = evidence_rows(X, y, noise_var)
     return choose_warp(mode, X[rows], y[rows], noise_var[rows])
@@ -316,7 +316,7 @@ def _with_fitted_lengths(
     setting: ModelParameters, dictionary: tuple[Kernel, ...], magnitude: Array | None,
     noise: Array | None, X: Array, y: Array, noise_var: Array,
 ) -> tuple[Kernel, ...]:  # fmt: skip
-    """The kernels, each with its likeliest lengthscale; what is given is held."""
+    """The kernels, each with its likeliest lengthscale; given values are fixed."""
     fitted = []
     for m, kernel in enumerate(dictionary):
         magnitudes = setting.magnitude_bounds if magnitude is None else (magnitude[m],) * 2

@@ -38,7 +38,7 @@ def mean_sd(fold: TrainedEnsemble, scale: Scaling, X: Array) -> tuple[Array, Arr
 def in_units(
     fold: TrainedEnsemble, scale: Scaling, mu: Array, var: Array, held: Index = slice(None)
 ) -> tuple[Array, Array]:
-    """Mean and sd (N,) of f, for means and variances (H, N) of it under the experts held."""
+    """Mean and sd (N,) of f, for means and variances (H, N) of it under some of the experts."""
     mean, var = moments(fold.ensemble, fold.warp, mu, var, held)
     with np.errstate(over="ignore"):
         return scale.means(mean), scale.y_sd * np.sqrt(var)

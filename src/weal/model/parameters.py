@@ -128,7 +128,7 @@ def encoded_experts(setting: ModelParameters, d: int) -> int:
 
 
 def check(setting: ModelParameters, d: int) -> None:
-    """Refuse parameters that do not fit one another, or d inputs; `settle` would refuse them."""
+    """Refuse parameters that contradict one another or d inputs."""
     M = len(kernels_of(setting, d)) or encoded_experts(setting, d)
     if setting.integrates_magnitude:
         M *= len(setting.noise_ratios)
@@ -148,7 +148,7 @@ class Parameters:
     """The setting of the experts, how data are scaled, and the seed of what is random."""
 
     setting: ModelParameters
-    condition: bool = True  # bend input columns with heavy tails
+    condition: bool = True  # warp input columns with heavy tails
     scaling: Scaling | None = None  # given; None: from the data of the first fit
     random_state: int = 0
 

@@ -11,7 +11,7 @@ from weal.core.scaling import Scaling
 from weal.model.checks import check_distance, check_sample_noise, check_scaling
 
 
-def find_scaling(X: Array, y: Array, given: Scaling | None, bend: bool, encoded: bool) -> Scaling:
+def find_scaling(X: Array, y: Array, given: Scaling | None, warp: bool, encoded: bool) -> Scaling:
     """The scaling given, or that of inputs X (N, d) and labels y (t,); inputs that come encoded
     stay as they are.
     """
@@ -19,7 +19,7 @@ def find_scaling(X: Array, y: Array, given: Scaling | None, bend: bool, encoded:
     fixed = check_scaling(given, d)
     if fixed is not None:
         return fixed
-    found = scaling.from_data(X, y, bend and not encoded)
+    found = scaling.from_data(X, y, warp and not encoded)
     return replace(found, x_mean=np.zeros(d), x_sd=np.ones(d)) if encoded else found
 
 

@@ -40,12 +40,12 @@ NO_EXPERTS: Any = None  # of the prior, weights, scale and noise are kept and it
 
 
 def refresh_after(t: int) -> int:
-    """Number of labels at which experts settled by t labels are settled anew."""
+    """Number of labels at which experts selected by t labels are selected again."""
     return t + max(REFRESH_LEAST, int(REFRESH_SHARE * t))
 
 
 def last_selection(n: int, t: int) -> int:
-    """Number of labels at which experts settled by n labels were settled last, once there are t."""
+    """Number of labels of the last selection of experts, from one by n labels, once there are t."""
     while (later := refresh_after(n)) <= t:
         n = later
     return n
@@ -83,7 +83,7 @@ class TrainingLabels:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainedEnsemble:
-    """The labels seen, the experts that were settled, and what these believe."""
+    """Labels, selected experts, and their posterior."""
 
     setting: ModelParameters
     seed: int
@@ -94,10 +94,10 @@ class TrainedEnsemble:
     embedding: Embedding
     prior: Ensemble  # before the first label, without its experts
     ensemble: Ensemble
-    n_selection_labels: int  # number of labels by which the experts were settled
-    warp: LabelWarp  # of the labels, as experts see them; settled with the experts
+    n_selection_labels: int  # number of labels that selected the experts
+    warp: LabelWarp  # of the labels, as experts see them; selected with the experts
     seen: TrainingLabels  # all labels told, those that are taken to be wrong included
-    outliers: OutlierReport = NO_OUTLIERS  # of the first of them, which settled the experts
+    outliers: OutlierReport = NO_OUTLIERS  # of the first of them, which selected the experts
     base: Ensemble | None = None  # after those; None: no others were folded in
 
     @property
@@ -127,7 +127,7 @@ def select_experts(
     """Experts for the labels y (t,) at X (t, d), none of which is folded in yet.
 
     `picked` are the experts, where it is known already which they will be; `sure` (t,) are labels
-    that are not to be doubted, as 1 and 0; `zero` is where the zero of the labels is, in the user's
+    that are trusted, as 1 and 0; `label_zero` is where the zero of the labels is, in the user's
     units, if that is known.
     """
     if selection is None:
@@ -146,10 +146,10 @@ def select_experts(
 def add_labels(
     fold: TrainedEnsemble, X: Array, y: Array, noise_var: Array, sure: Array | None = None
 ) -> TrainedEnsemble:
-    """The fold after the labels y (N,) at X (N, d), the experts being what they are.
+    """The same experts after the labels y (N,) at X (N, d).
 
-    Labels that were found to be wrong are set aside; what came since and is very surprising is held
-    lightly (`inflated_noise`).
+    Outliers are left out; a label since the selection that is very surprising has more noise
+    (`inflated_noise`).
     """
     seen, start, n = (
         fold.seen.append(X, y, noise_var, sure),
@@ -171,7 +171,7 @@ def add_labels(
 
 
 def _add_labels(fold: TrainedEnsemble, X: Array, y: Array, noise_var: Array) -> TrainedEnsemble:
-    """The fold after these labels, whatever they are."""
+    """The same experts after all of these labels."""
     state, z, noise = (
         fold.ensemble,
         fold.warp.labels(y),
@@ -187,8 +187,8 @@ def _add_labels(fold: TrainedEnsemble, X: Array, y: Array, noise_var: Array) -> 
 def outlier_log_odds_since_selection(
     fold: TrainedEnsemble, X: Array, y: Array, noise_var: Array
 ) -> tuple[Array, Array]:
-    """Log odds (N,) of being wrong of labels that came since the experts were settled, by what was
-    believed then; and how far they were from what was expected, as experts see labels.
+    """Log odds (N,) of being wrong of labels since the last selection, under the posterior of
+    that time; and how far they were from what was expected, as experts see labels.
     """
     base = fold.ensemble if fold.base is None else fold.base
     mu, v = base.experts.predict(fold.embedding.points(base.experts, X))
@@ -199,10 +199,10 @@ def outlier_log_odds_since_selection(
 def inflated_noise(
     fold: TrainedEnsemble, X: Array, y: Array, noise_var: Array, sure: Array | None = None
 ) -> Array:
-    """Noise variances (N,) with which labels that came since the settling are folded in.
+    """Noise variances (N,) of labels that came since the selection of experts.
 
     One that is likelier wrong than right has, until it is judged with the others, noise as large as
-    its surprise. That depends on the settling and on the label alone, so that order does not
+    its surprise. That depends on the selection and on the label alone, so that order does not
     matter.
     """
     if not len(fold.outliers) or fold.outliers.prior.s == 0.0:
@@ -231,7 +231,7 @@ def begin(
     setting: ModelParameters, X: Array, y: Array, noise_var: Array, seed: int,
     sure: Array | None = None, label_zero: float = np.nan,
 ) -> TrainedEnsemble:  # fmt: skip
-    """The fold of the labels y (t,) at X (t, d), its experts settled by all of them."""
+    """The ensemble trained on labels y (t,) at X (t, d), which also select its experts."""
     before = select_experts(setting, X, y, noise_var, seed, sure=sure, label_zero=label_zero)
     return add_labels(before, X, y, noise_var, sure)
 
@@ -246,7 +246,7 @@ def advance(
     fold: TrainedEnsemble, told: StepOfKind, x: Array, y: float, noise_var: float,
     stated: float | None = None, sure: bool = False,
 ) -> TrainedEnsemble:  # fmt: skip
-    """The fold after the label y of x (d,), which told that step.
+    """The same experts after the label y of x (d,), whose step is `told`.
 
     `stated` is what is known of its noise, where it was `inflated_noise` with more.
     """
@@ -266,13 +266,13 @@ def train(
     sure: Array | None = None,
     label_zero: float = np.nan,
 ) -> TrainedEnsemble:
-    """The fold after more labels, as if they had come one by one; experts settled when due."""
+    """The ensemble after more labels, as if one by one; experts are selected when due."""
     t, sure = len(fold.seen), np.zeros(len(y)) if sure is None else sure
     before = fold.n_selection_labels
     due = last_selection(before, t + len(y)) if fold.setting.adaptive else before
     if due == before:
         return add_labels(fold, X, y, noise_var, sure)
-    new = max(due - t, 0)  # only the last settling leaves a trace
+    new = max(due - t, 0)  # only the last selection leaves a trace
     until = fold.seen.append(X[:new], y[:new], noise_var[:new], sure[:new])
     begun = begin(fold.setting, *until.parts, fold.seed, until.sure, label_zero)
     return add_labels(begun, X[new:], y[new:], noise_var[new:], sure[new:])
@@ -290,7 +290,7 @@ def without_labels(fold: TrainedEnsemble) -> TrainedEnsemble:
 
 
 def selection_labels(fold: TrainedEnsemble) -> ExpertSelection:
-    """The experts of the fold as they were picked; for those whose magnitude is integrated out."""
+    """The selected experts; only where their magnitude is integrated out."""
     prior, scale = fold.prior, fold.prior.scale
     variance = float(scale.variance[0])
     return ExpertSelection(

@@ -247,7 +247,7 @@ def fit(start: Kernel, noise: float, X: Array, y: Array, noise_var: Array) -> Ev
         np.append(ends, np.log(ratio))
         for ends, ratio in zip((shape.low, shape.high), SOUGHT_RATIOS, strict=True)
     )
-    from scipy.optimize import minimize  # its import takes 0.1 s, which only settling pays
+    from scipy.optimize import minimize  # its import takes 0.1 s, which only expert selection pays
 
     found = minimize(
         problem.loss,

@@ -50,13 +50,13 @@ SHIFT = 1.0  # variance of what is added to all labels of a group, in units of t
 RUN_SDS, SLAB_SDS = 2.0, 5.0  # widths of what a stuck or wrong label may be, in sds of the labels
 MOST_SHARE, MOST_WRONG = 0.2, 10  # of the labels that a wrong set has at the most
 WEIGHED = 8  # wrong sets that all experts weigh
-LEAST_BENT = 1e-6  # spread over sd from which labels are also seen bent
+LEAST_BENT = 1e-6  # spread over sd from which labels are also warped
 DECILES = 2.563  # between the first and the ninth decile of a normal, in sds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """Labels in w ways, as they are and bent, and their covariances under m experts."""
+    """Labels in w ways, as they are and warped, and their covariances under m experts."""
 
     C: Array  # (m, t, t)
     Y: Array  # (t, w)

@@ -1,9 +1,9 @@
-"""Which experts must be held on a pool so that those left out change no score.
+"""Which experts can be dropped from pool scoring with a bounded error in every acquisition score.
 
-Only experts held have means and variances on every candidate. What the others R would add to a
-score is not computed, but it can be bounded, by numbers that cost nothing: their weights, and how
-far their beliefs can reach anywhere. A posterior variance is never above the prior's, and a mean is
-an inner product with what the expert has learnt (Cauchy and Schwarz):
+Kept experts H have means and variances on every candidate. The contribution of the dropped ones R
+to a score is not computed but bounded, by their weights and the reach of their posteriors. A
+posterior variance is at most the prior's, and a mean is an inner product with the coefficients of
+the expert (Cauchy and Schwarz):
 
     var_m(x) <= V_m = sig2_m k_m(x, x)
     |mu_m(x)| <= B_m = sqrt(k_m(x, x)) |theta_m|  on features,  sqrt(k_m(x, x)) |z_m|  exact
@@ -22,14 +22,14 @@ With mean_H = sum_H w mu, b >= |mean_H|, and T a lower bound of the largest scor
     igs               its largest distance times that of the mean
     mvr               exempt: it looks at experts of weight 1e-2 and more alone
 
-c is the largest of |1/2 log(2 pi var)| from VAR_FLOOR to V, some 345 nats. So who has a weight of
-NEGLIGIBLE is held, and then, one after the other, who could add most, until the sums fit. It is the
-far-away mean of a tiny weight that decides: where one expert has all the weight, disagreement comes
-from the others alone, and a bound on weights only would take the order of qbc from them. A score so
-small that it is rounding (eps^2 of b^2, or of V) is not guarded any further.
+c is the largest of |1/2 log(2 pi var)| from VAR_FLOOR to V, 345 nats. An expert with a weight of
+NEGLIGIBLE is kept, and then, one after the other, the expert that could add most, until the sums
+fit. Where one expert has all the weight, disagreement comes from the others alone: a bound on
+weights only would change the order of qbc. A score as small as rounding (eps^2 of b^2, or of V) is
+not bounded any further.
 
-The experts held are a function of the ensemble and the pool, of nothing that went before. A score
-of the user's own sees the experts held, with weights that sum to 1 - sum_R w.
+The kept experts are a function of the ensemble and the pool alone. A user's own score sees the kept
+experts, with weights that sum to 1 - sum_R w.
 """
 
 from collections.abc import Callable
@@ -67,7 +67,7 @@ def reachable_moments(ens: Ensemble, prior: Array) -> ReachableMoments:
 
 
 def select_experts_to_keep(w: Array, far: ReachableMoments, believed: Believed) -> Members:
-    """Positions of the experts to hold, ascending, for weights w (M,)."""
+    """Positions of the experts to keep, ascending, for weights w (M,)."""
     inside = w >= NEGLIGIBLE_WEIGHT
     while (left := ~inside & (w > 0.0)).any():
         members = np.flatnonzero(inside)

@@ -55,7 +55,7 @@ LEAST_PIVOT = 1e-11  # of the prior variance: a remainder below it is rounding
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PivotSet:
-    """Points that stand for all."""
+    """Points chosen as inducing points."""
 
     rows: NDArray[np.intp]  # (m,)  positions, in the order in which they were taken
     left: float  # mean of the remainders of the others
@@ -125,7 +125,7 @@ class InducingFeatures(FeatureEmbedding):
     kernels: tuple[Kernel, ...]  # M
     Z: tuple[Array, ...]  # M of (m, d), m for each its own
     L: tuple[Array, ...]  # M of (m, m)
-    most: int  # the largest m; who has fewer has features of 0
+    most: int  # the largest m; experts with fewer have features of 0
 
     @classmethod
     def of(cls, kernels: Sequence[Kernel], Z: Sequence[Array]) -> Self:

@@ -1,10 +1,10 @@
-"""Labels with a long tail, bent before experts see them: y -> asinh((y - median) / spread).
+"""Warp of labels with long tails: y -> asinh((y - median) / spread), before experts see them.
 
 Nearly the identity in the middle, a log in the tails; then to mean 0 and sd 1:
 
     u = asinh((y - median) / spread)        z = (u - mean) / sd
 
-What is believed of z goes back through the bend. Quantiles go as they are; a density of y is that
+Beliefs in z are mapped back. Quantiles map as they are; a density of y is that
 of z times dz/dy; noise known of a label is multiplied by dz/dy there. Of the moments: if u is
 N(a, b^2), and a label has noise of variance n^2 in u, then what the label is expected to be, given
 f, is g = median + spread exp(n^2 / 2) sinh(u), which has, without quadrature,
@@ -12,8 +12,8 @@ f, is g = median + spread exp(n^2 / 2) sinh(u), which has, without quadrature,
     mean   median + spread exp((b^2 + n^2) / 2) sinh a
     var    spread^2 exp(n^2) / 2 (exp(b^2) - 1) (exp(b^2) cosh 2a + 1)
 
-but for the mean b^2 + n^2 counts as RAISED at the most: far from all labels it is the tail of the
-normal that would raise it, of which nothing is known.
+but in the mean b^2 + n^2 is limited to MAX_WARPED_MEAN_VARIANCE: far from labels the tail of the
+normal, of which nothing is known, would raise it.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from weal.core.constants import MAX_WARPED_MEAN_VARIANCE
 from weal.core.paper.ensemble import Ensemble, mixture
 from weal.core.scaling import NORMAL_RANGE, location_scale
 
-# u is a Student-t's, of which sinh has no mean: the normal that stands for it is not believed where
+# u is a Student-t's, of which sinh has no mean: its normal approximation is not used where
 # its variance is larger than this. Nor is sinh taken where squares would leave the range of floats.
 MAX_WARP_SPREAD, FARTHEST_BENT = 4.0, 150.0
 LEAST_SPREAD = 1e-6  # of the sd; below it, half of the labels are equal
@@ -33,7 +33,7 @@ LEAST_SPREAD = 1e-6  # of the sd; below it, half of the labels are equal
 
 @dataclass(frozen=True, slots=True)
 class LabelWarp:
-    """How labels are bent; as it stands here, not at all."""
+    """An asinh warp of labels; the defaults are the identity."""
 
     median: float = 0.0
     spread: float = 0.0  # 0: z is y
@@ -93,7 +93,7 @@ IDENTITY_WARP = LabelWarp()
 
 
 def fit_warp(y: Array, least: float = LEAST_SPREAD) -> LabelWarp:
-    """The bend that labels y (t,) make; none where half of them are equal, within `least` sds."""
+    """The warp fitted to labels y (t,); the identity where half of them are equal."""
     low, median, high = np.percentile(y, [25, 50, 75]).tolist()
     _, (whole,) = location_scale(y[:, None])
     spread = (high - low) / NORMAL_RANGE

@@ -113,12 +113,12 @@ def _root(H: Array) -> Array:
     return np.linalg.cholesky((Q * np.maximum(curvature, LEAST_CURVATURE)) @ Q.T)
 
 
-Player = tuple[Kernel, float]  # an expert that could play, with its noise ratio
+CandidateModel = tuple[Kernel, float]  # a candidate expert: kernel and noise ratio
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelSelection:
-    """The experts that play."""
+    """The selected experts."""
 
     kernels: tuple[Kernel, ...]  # H
     noise: Array  # (H,)  lam
@@ -137,9 +137,9 @@ def select_models(
     kernels: Sequence[Kernel], ratios: Sequence[float], X: Array, y: Array, noise_var: Array,
     relevance: bool = True, temper: float = 1.0, additive: bool = True,
 ) -> ModelSelection:  # fmt: skip
-    """The line-up for labels y (t,) at X (t, d), with noise variances extra (t,) of their own.
+    """The selected experts for labels y (t,) at X (t, d) with noise variances noise_var (t,).
 
-    Where evidences will be raised to the power `temper` (`ensemble`), those play that matter then.
+    Where evidences are raised to the power `temper` (`ensemble`), posteriors are too.
     Without `additive` anova is left out, for experts that are not exact. Labels whose noise has no
     bound tell nothing, and have to be left out.
     """
@@ -147,8 +147,8 @@ def select_models(
         raise ValueError("a noise variance is not finite; leave out labels that tell nothing")
     evidence, unit = log_evidence_grid(kernels, ratios, X, y, noise_var)  # (kernels, ratios)
     on_grid = evidence - _prior_correction(unit, noise_var) + _noise_shares(ratios, noise_var)
-    players = [(kernel, ratio) for kernel in kernels for ratio in ratios]
-    parts = [CandidateModels(players, evidence.ravel(), unit.ravel(), on_grid.ravel())]
+    models = [(kernel, ratio) for kernel in kernels for ratio in ratios]
+    parts = [CandidateModels(models, evidence.ravel(), unit.ravel(), on_grid.ravel())]
     shares = [1.0 / len(kernels)]
     if relevance and len(y) >= MIN_LABELS_FOR_ARD:
         anova_share = 1.0 - (1.0 - ANOVA_SHARE) ** (X.shape[1] - 1) if additive else 0.0
@@ -160,15 +160,15 @@ def select_models(
             start = (Kernel(ANOVA, ANOVA_START, X.shape[1] ** -0.5, OFFSET_VARIANCE), ANOVA_RATIO)
             parts.append(_entries(_fit_peak(start, X, y, noise_var), X, y, noise_var))
             shares.append(anova_share)
-    kind = np.repeat(np.arange(len(parts)), [len(part.players) for part in parts])
+    kind = np.repeat(np.arange(len(parts)), [len(part.models) for part in parts])
     every = _concat_candidates(parts)
     return _best(every, every.log_post + np.log(shares)[kind], kind, temper)
 
 
 class CandidateModels(NamedTuple):
-    """Experts that could play."""
+    """Candidate experts."""
 
-    players: list[Player]  # n
+    models: list[CandidateModel]  # n
     evidence: Array  # (n,)
     unit: Array  # (n,)
     log_post: Array  # (n,)  without the share of their class
@@ -176,9 +176,9 @@ class CandidateModels(NamedTuple):
 
 def _concat_candidates(parts: Sequence[CandidateModels]) -> CandidateModels:
     """All of them, in turn."""
-    players = [player for part in parts for player in part.players]
+    models = [model for part in parts for model in part.models]
     evidence, unit, log_post = (np.concatenate([part[n] for part in parts]) for n in (1, 2, 3))
-    return CandidateModels(players, evidence, unit, log_post)
+    return CandidateModels(models, evidence, unit, log_post)
 
 
 def _best(
@@ -188,7 +188,7 @@ def _best(
     log_prior = log_post - every.evidence
     log_post = normalise(log_prior + temper * every.evidence)
     best = _select_experts(log_post, kind)
-    chosen = [every.players[n] for n in best.tolist()]
+    chosen = [every.models[n] for n in best.tolist()]
     return ModelSelection(
         tuple(kernel for kernel, _ in chosen),
         np.array([ratio for _, ratio in chosen]),
@@ -199,7 +199,7 @@ def _best(
 
 
 def _select_experts(log_post: Array, kind: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Positions of those that play, best first; the best of each class goes before all others."""
+    """Positions of the selected experts, best first; the best of each class precede all others."""
     order = np.argsort(-log_post, kind="stable")
     leads = np.zeros(len(order), dtype=bool)
     for one in np.unique(kind):
@@ -213,7 +213,7 @@ def _select_experts(log_post: Array, kind: NDArray[np.intp]) -> NDArray[np.intp]
 def _redistributed_log_weight(
     log_post: Array, best: NDArray[np.intp], kind: NDArray[np.intp]
 ) -> Array:
-    """What makes up for those of each class that do not play, in the logs of those that do."""
+    """Log posterior that the selected experts of each class take over from the dropped ones."""
     more = np.zeros(len(best))
     for one in np.unique(kind[best]):
         playing = kind[best] == one
@@ -242,7 +242,7 @@ def _peaks(
     return peaks
 
 
-def _fit_peak(start: Player, X: Array, y: Array, noise_var: Array) -> EvidencePeak:
+def _fit_peak(start: CandidateModel, X: Array, y: Array, noise_var: Array) -> EvidencePeak:
     """The peak from a start, stated noise measured by the unit of the start, then of the peak."""
     if not noise_var.any():
         return fit(*start, X, y, noise_var)
@@ -265,19 +265,19 @@ def _prior_correction(unit: Array, noise_var: Array) -> Array:
 
 
 def _entries(peak: EvidencePeak, X: Array, y: Array, noise_var: Array) -> CandidateModels:
-    """The experts that stand for a peak, and their log posteriors within its class."""
+    """The posterior points of a peak as experts, and their log posteriors within its class."""
     points, log_share, L, b = posterior_points(peak)
     constant, shape = evidence_constant(len(y)), peak.fit.shape
-    players = [(shape.kernel(p[:-1]), float(np.exp(p[-1]))) for p in points]
+    models = [(shape.kernel(p[:-1]), float(np.exp(p[-1]))) for p in points]
     log_post = peak.log_z + constant + log_share
     if not noise_var.any():
         return CandidateModels(
-            players, L + constant, b / magnitude_posterior(len(y), 0.0)[0], log_post
+            models, L + constant, b / magnitude_posterior(len(y), 0.0)[0], log_post
         )
-    each = [log_evidence_grid([kernel], [ratio], X, y, noise_var) for kernel, ratio in players]
+    each = [log_evidence_grid([kernel], [ratio], X, y, noise_var) for kernel, ratio in models]
     evidence, unit = (np.array([pair[n][0, 0] for pair in each]) for n in (0, 1))
     return CandidateModels(
-        players, evidence, unit, log_post - _prior_correction(np.array(peak.unit), noise_var)
+        models, evidence, unit, log_post - _prior_correction(np.array(peak.unit), noise_var)
     )
 
 
@@ -290,17 +290,17 @@ LENGTH_SCALE_FACTORS, NOISE_RATIO_STARTS = (
 def refit_selection(
     found: ModelSelection, X: Array, y: Array, noise_var: Array, most: int, temper: float = 1.0
 ) -> ModelSelection:
-    """The line-up, at most so many, with lengthscales and noise fitted to labels y (t,) at X."""
+    """The selection, `most` experts, with lengthscales and noise fitted to labels y (t,) at X."""
     stated = bool(noise_var.any())
-    players = list(zip(found.kernels, found.noise.tolist(), strict=True))
+    models = list(zip(found.kernels, found.noise.tolist(), strict=True))
     log_z: list[float] = []
     for known in _starts(found):
         kernel, noise = _likeliest(*known, X, y, noise_var)
         unit = float(units([kernel], [noise], X, y, noise_var)[0, 0]) if stated else 1.0
         peak = fit(kernel, noise, X, y, noise_var / unit)
-        players.append((peak.kernel, peak.noise))
+        models.append((peak.kernel, peak.noise))
         log_z.append(peak.log_z + evidence_constant(len(y)))
-    each = [log_evidence_grid([kernel], [noise], X, y, noise_var) for kernel, noise in players]
+    each = [log_evidence_grid([kernel], [noise], X, y, noise_var) for kernel, noise in models]
     evidence, unit_of = (np.array([part[n][0, 0] for part in each]) for n in (0, 1))
     again = slice(len(found.kernels), None)
     taken = prior_height(unit_of[again]) if stated else 0.0
@@ -308,7 +308,7 @@ def refit_selection(
     log_post = normalise(log_prior + temper * evidence)
     best = np.argsort(-log_post, kind="stable")[:most]
     best = best[log_post[best] >= np.log(MIN_MODEL_POSTERIOR)]
-    chosen = [players[n] for n in best.tolist()]
+    chosen = [models[n] for n in best.tolist()]
     kernels, noises = tuple(kernel for kernel, _ in chosen), np.array([lam for _, lam in chosen])
     return ModelSelection(kernels, noises, unit_of[best], log_prior[best], found.fitted)
 
@@ -329,7 +329,7 @@ def _likeliest(
 
 
 def _starts(found: ModelSelection) -> list[tuple[Kernel, float]]:
-    """The first of each family in the line-up; where that is one of the grid's, both of these."""
+    """The first expert of each selected family, and of both families of the grid."""
     first, noise = found.kernels[0], float(found.noise[0])
     starts: dict[str, tuple[Kernel, float]] = {}
     for kernel, lam in zip(found.kernels, found.noise.tolist(), strict=True):

@@ -72,7 +72,7 @@ class FeatureReference:
         """The reference points for some of the experts."""
         return type(self)(self.G[which])
 
-    def recomputed(self, experts: FeatureExperts) -> Self:
+    def recompute(self, experts: FeatureExperts) -> Self:
         """Features do not change with labels."""
         return self
 
@@ -108,6 +108,6 @@ class ExactReference:
         """The reference points for some of the experts."""
         return type(self)(self.near.take(which))
 
-    def recomputed(self, experts: ExactExperts) -> Self:
+    def recompute(self, experts: ExactExperts) -> Self:
         """The same sample for experts after other labels."""
         return type(self)(experts.solved_points(self.near.X))

@@ -42,7 +42,7 @@ class FeatureTargets:
         """Covariances (H, N, R), in units of the magnitude, for features (H, N, F)."""
         return experts.take(which).covariance(points, self.points[which])
 
-    def recomputed(self, experts: FeatureExperts) -> Self:
+    def recompute(self, experts: FeatureExperts) -> Self:
         """The targets of the same experts after other labels."""
         return self
 
@@ -93,7 +93,7 @@ class ExactTargets:
             np.subtract(prior[kernel], out[h], out=out[h])
         return out
 
-    def recomputed(self, experts: ExactExperts) -> Self:
+    def recompute(self, experts: ExactExperts) -> Self:
         """The targets of the same experts after other labels."""
         return type(self).of(experts, self.points.X)
 

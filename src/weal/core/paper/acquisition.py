@@ -58,7 +58,7 @@ class Belief:
     X_labelled: Array  # (t, d)  labelled points
     y_labelled: Array  # (t,)    their labels
     key: tuple[int, int]  # (seed, step): all that is random comes from it
-    reduction: Array | None = None  # (M, N)  r_m of `ivr`; kept only for who needs it
+    reduction: Array | None = None  # (M, N)  r_m of `ivr`; only where a score needs it
     # Beliefs on the target points of `mvr`; made only for scores that need them.
     target_belief: "TargetBelief | None" = None
     # What turns labels in the user's units into those of `y_labelled`, in this order.

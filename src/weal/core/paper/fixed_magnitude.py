@@ -39,7 +39,7 @@ def half_square(e: Array, s: Array) -> Array:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FixedMagnitude:
-    """A magnitude held at its value."""
+    """A fixed magnitude."""
 
     variance: Array  # (M,)  sig2
 

@@ -92,7 +92,7 @@ def fit_hyperparameters(
     magnitude: Array | None = None,
     noise: Array | None = None,
 ) -> MaximumLikelihood:
-    """Magnitude and noise (M,) for each of K (M, t, t), with either held where it is given.
+    """Magnitude and noise (M,) for each of K (M, t, t), with either fixed where it is given.
 
     `extra` (t,) are noise variances that the labels bring along.
     """

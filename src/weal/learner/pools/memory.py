@@ -230,7 +230,7 @@ class MemoryPool:
         twin = copy(self)
         twin.mu, twin.v = np.zeros_like(self.mu), np.ones_like(self.v)
         twin.q = None if self.q is None else np.zeros_like(self.q)
-        twin.reference = None if self.reference is None else self.reference.recomputed(ens.experts)
+        twin.reference = None if self.reference is None else self.reference.recompute(ens.experts)
         twin.groups, twin.cached = [], True
         twin.keep_experts(ens)
         return twin

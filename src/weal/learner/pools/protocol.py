@@ -181,7 +181,7 @@ def with_pseudo_labels(
     if len(at) >= MIN_PENDING_FOR_JOINT_UPDATE:
         points, lam = posterior.points(at), ens.ratios(np.zeros(len(y)))
         ens = replace(ens, experts=ens.experts.absorb(points, y, lam)[0])
-        targets = None if targets is None else targets.recomputed(ens.experts)
+        targets = None if targets is None else targets.recompute(ens.experts)
         posterior = replace(posterior, ens=ens, pool=pool.recompute(ens))
     else:
         for n, label in zip(at, y.tolist(), strict=True):

@@ -69,7 +69,7 @@ from weal.core.extensions.outliers.prior import (
     spread,
 )
 
-# nats by which the grid may be against doubts that fitted experts are asked about
+# nats by which the grid may speak against outliers that fitted experts decide on
 MAX_GRID_DEFICIT_NATS = 4.0
 # probability of being wrong of a label that is likely in another's place
 MAX_SWAP_PROBABILITY = 0.45
@@ -80,14 +80,14 @@ UNDECIDED_MARGIN_NATS = 10.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OutlierDecision:
-    """What a judgement ends in."""
+    """Outliers, and the experts selected by the other labels."""
 
     outliers: OutlierReport
     selection: ModelSelection
     variance: float  # of the labels believed
 
 
-# Labels to believe (t,), and how they are bent -> the line-up for them, and their variance.
+# Labels to include (t,), and their warp -> the selected experts, and the variance of the labels.
 SelectModels = Callable[[Mask, LabelWarp], tuple[ModelSelection, float]]
 
 
@@ -99,7 +99,7 @@ def find_outliers(
     select: SelectModels,
     label_zero: float = np.nan,
 ) -> OutlierDecision:
-    """Which of the labels y (t,) at X (t, d) are wrong, and the experts settled by the others.
+    """Which of the labels y (t,) at X (t, d) are wrong, and the experts that the others select.
 
     `extra` (t,) are noise variances of their own; those called `sure` (t,) are believed.
     `zero` is where the zero of the labels is as they were told, if that is known
@@ -132,7 +132,7 @@ def _range(y: Array) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelSet:
-    """Labels that are judged."""
+    """Labels whose outliers are sought."""
 
     X: Array  # (t, d)
     y: Array  # (t,)
@@ -146,7 +146,7 @@ class LabelSet:
         return self.prior.penalty(self.y)
 
     def include(self, selection: ModelSelection, variance: float, wrong: Mask) -> InclusionState:
-        """The stand of a line-up that was settled with labels of that variance."""
+        """The inclusion state under experts selected by labels of that variance."""
         models = list(
             zip(selection.kernels, selection.noise.tolist(), selection.unit.tolist(), strict=True)
         )
@@ -154,7 +154,7 @@ class LabelSet:
         return include_all(models, selection.log_prior, self.X, y, noise_var, wrong)
 
     def log_outlier_prior(self, now: InclusionState, variance: float) -> Array:  # (t,)
-        """Log slab of each label, in units of labels of that variance."""
+        """Log outlier prior of each label, in units of labels of that variance."""
         anything = self.prior.log_prior(self.y) + 0.5 * float(np.log(variance))
         return np.asarray(np.logaddexp(anything, self.log_slip_prior(now, variance)))
 
@@ -169,12 +169,12 @@ class LabelSet:
         return self.log_outlier_prior(now, variance) - self.penalties - now.log_density()
 
     def penalised_prior(self, variance: float) -> LogOutlierPrior:
-        """The same with charges, wherever experts stand."""
+        """The outlier prior less penalties, as a function of the inclusion state."""
         return lambda now: self.log_outlier_prior(now, variance) - self.penalties
 
     def on_grid(self, far: Mask) -> Mask:
-        """Labels to doubt by a coarse grid of experts, found without a charge; none where with it
-        that is far from likely.
+        """Labels to exclude by a coarse grid of experts, found without penalties; none where the
+        penalised evidence is far below that of all labels.
         """
         variance = float(np.var(self.y[~far])) or 1.0
         kernels, ratios = candidate_grid(self.X.shape[1])[::2], NOISE_RATIO_GRID[3:]
@@ -195,7 +195,7 @@ class LabelSet:
     def search_outliers(
         self, nobody: OutlierDecision, far: Mask, none: InclusionState, select: SelectModels
     ) -> OutlierDecision:
-        """The judgement where a label is suspicious; `none` is the stand that believes all.
+        """The decision where a label is suspicious; `none` is the state that includes all labels.
 
         Experts that were settled with a wrong label have made room for it: where its decimal point
         has likelier slipped than not, but for the charge, they are settled without it as well.
@@ -220,7 +220,7 @@ class LabelSet:
         return best.case.decide(nobody, best, select)
 
     def alternative(self, wrong: Mask, select: SelectModels) -> "_Alternative | None":
-        """Which are wrong by experts that some of the labels have not settled; None: nobody."""
+        """The outliers under experts selected without some of the labels; None: there are none."""
         case, selection, variance = self.select_models(wrong, select)
         now = case.include(selection, variance, wrong)
         after = search(now, case.penalised_prior(variance), self.sure, self.X).wrong
@@ -234,7 +234,7 @@ class LabelSet:
     def select_models(
         self, wrong: Mask, select: SelectModels
     ) -> tuple["LabelSet", ModelSelection, float]:
-        """The case by the range of the other labels, and experts settled by these."""
+        """The labels with the range of the others, and the experts that these select."""
         ends = dict(zip(("low", "high"), _range(self.y[~wrong]), strict=True))
         return replace(self, prior=replace(self.prior, **ends)), *select(~wrong, IDENTITY_WARP)
 
@@ -300,7 +300,7 @@ class LabelSet:
         return float(logsumexp(log_p)) - float(np.log(log_p.size)) + slope
 
     def log_evidence_warped(self, kept: Mask, select: SelectModels) -> float:
-        """Log evidence of some of the labels, were they bent, which few are."""
+        """Log evidence of some of the labels with a warp, and its penalty."""
         warp = fit_warp(self.y[kept], MIN_WARPED_LABELS)
         if not warp.spread:
             return -np.inf
@@ -313,7 +313,7 @@ class LabelSet:
         variance: float,
         warp: LabelWarp = IDENTITY_WARP,
     ) -> float:
-        """Log evidence of some of the labels by a line-up, in units of y."""
+        """Log evidence of some of the labels under the selected experts, in units of y."""
         y, right = self.y[kept], np.zeros(int(kept.sum()), dtype=np.bool_)
         noise = warp.variances(self.noise_var[kept], y)
         seen = LabelSet(self.X[kept], warp.labels(y), noise, self.sure[kept], self.prior)
@@ -323,7 +323,7 @@ class LabelSet:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Alternative:
-    """Labels that may be wrong, and experts settled by the others."""
+    """Labels that may be wrong, and experts that the others select."""
 
     case: LabelSet  # by what range the others have
     now: InclusionState
@@ -332,7 +332,7 @@ class _Alternative:
 
     @property
     def doubts(self) -> float:
-        """Log prior of the labels doubted, with their charges, in units of y."""
+        """Log outlier prior of the excluded labels less their penalties, in units of y."""
         unit = 0.5 * float(np.log(self.variance))
         each = self.case.log_outlier_prior(self.now, self.variance) - unit - self.case.penalties
         return float(each[self.now.wrong].sum())
@@ -346,7 +346,7 @@ class _Alternative:
 def _or_exchanged(found: OutlierDecision, now: InclusionState, sure: Array) -> OutlierDecision:
     """The judgement with labels of pairs that may be exchanged undecided at the least.
 
-    None is set aside for that: what would put it right is known to whoever told them.
+    None is excluded for that: the person who told them can tell which is right.
     """
     exchanged = np.minimum(expit(slips_and_swaps.log_odds(now, sure)), MAX_SWAP_PROBABILITY)
     probability = np.maximum(found.outliers.probability, exchanged)
@@ -354,6 +354,6 @@ def _or_exchanged(found: OutlierDecision, now: InclusionState, sure: Array) -> O
 
 
 def _no_outliers(nobody: OutlierDecision) -> OutlierDecision:
-    """The judgement where no set of doubts is likely: none of them is likelier than not."""
+    """The decision where no set of outliers is likely: no probability is above one half."""
     most = np.minimum(nobody.outliers.probability, 0.5)
     return replace(nobody, outliers=replace(nobody.outliers, probability=most))

@@ -1,4 +1,4 @@
-"""Labels doubted one by one, and believed again, by the evidence of some experts (`decision`)."""
+"""Labels excluded and included one by one, by the evidence of given experts (`decision`)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -36,7 +36,7 @@ class InclusionState:
 
     @classmethod
     def of(cls, C: Array, lam: Array, y: Array, log_prior: Array, wrong: Mask) -> "InclusionState":
-        """Experts with covariances C, of whose labels some are doubted."""
+        """Experts with covariances C, with some labels excluded."""
         kept = np.ix_(~wrong, ~wrong)
         A, log_det = np.zeros_like(C), np.empty(len(C))
         for m, each in enumerate(C):
@@ -44,7 +44,7 @@ class InclusionState:
         return cls(C, lam, y, log_prior, A, log_det, wrong)
 
     def toggle(self, i: int) -> "InclusionState":
-        """The same with label i doubted, or believed again.
+        """The same with label i excluded, or included again.
 
         By a step of rank one, or anew where noise is so small that rounding would add up.
         """
@@ -64,7 +64,7 @@ class InclusionState:
         return replace(self, A=A, log_det=self.log_det + log_det, wrong=wrong)
 
     def diagonal(self) -> Array:  # (m, t)
-        """A_ii, which lies between 1 / C_ii and 1 / lam; 1 / C_ii for labels that are doubted."""
+        """A_ii, which lies between 1 / C_ii and 1 / lam; 1 / C_ii for excluded labels."""
         least = 1.0 / np.einsum("mtt->mt", self.C)
         return np.asarray(np.clip(np.einsum("mtt->mt", self.A), least, 1.0 / self.lam))
 
@@ -130,7 +130,7 @@ class MixturePrediction:
         return np.asarray(logsumexp(log_p, axis=0))
 
 
-# Log density of labels that are wrong, times the odds of being so (t,), where experts stand so.
+# Log density of labels that are wrong, times the odds of being so (t,), by the inclusion state.
 LogOutlierPrior = Callable[[InclusionState], Array]
 
 
@@ -138,7 +138,7 @@ def include_all(
     models: Sequence[tuple[Kernel, float, float]], log_prior: Array, X: Array, y: Array,
     noise_var: Array, wrong: Mask,
 ) -> InclusionState:  # fmt: skip
-    """The stand of experts (kernel, noise ratio, unit of extra) on labels y (t,) at X (t, d)."""
+    """The state under experts (kernel, noise ratio, unit) for labels y (t,) at X (t, d)."""
     C, lam = np.empty((len(models), len(y), len(y))), np.empty((len(models), len(y)))
     known: dict[Kernel, Array] = {}
     for m, (kernel, ratio, unit) in enumerate(models):
@@ -150,9 +150,9 @@ def include_all(
 
 
 def search(start: InclusionState, prior: LogOutlierPrior, sure: Array, X: Array) -> InclusionState:
-    """The stand after doubting and believing, one at a time, while the odds say so.
+    """The state after excluding and including labels one at a time while the odds improve.
 
-    Labels of one point that are doubted are believed together, where they speak for one another.
+    Excluded labels of one point are included together where they confirm one another.
     """
     now, most = start, int(MAX_OUTLIER_SHARE * len(start.y))
     for _ in range(4 * most + 4):
@@ -172,7 +172,7 @@ def search(start: InclusionState, prior: LogOutlierPrior, sure: Array, X: Array)
 
 
 def _replicates(now: InclusionState, prior: Array, X: Array) -> InclusionState | None:
-    """The stand with doubted labels of one point believed, where that is likelier, or None."""
+    """The state with excluded replicates of one point included, where likelier, or None."""
     off, before = np.flatnonzero(now.wrong), now.log_z()
     for i in off.tolist():
         same = [j for j in off.tolist() if j >= i and np.array_equal(X[i], X[j])]

@@ -28,16 +28,16 @@ def new_label_log_odds(
     `zero` is that of `judge`.
     """
     (X, y, noise_var), (others, labels, noise) = rows, (part[which] for part in every)
-    root, lineup = float(np.sqrt(found.variance)), found.selection
+    root, selection = float(np.sqrt(found.variance)), found.selection
     kept = ~found.outliers.wrong
     none, prior = np.zeros(int(kept.sum())), found.outliers.prior
     case = LabelSet(X[kept], y[kept], noise_var[kept], none, prior)
-    now = case.include(lineup, found.variance, np.zeros(int(kept.sum()), dtype=np.bool_))
+    now = case.include(selection, found.variance, np.zeros(int(kept.sum()), dtype=np.bool_))
     log_z, scale, Ay = now.weigh()
     e, s = np.empty((2, len(log_z), len(labels)))
-    for m, kernel in enumerate(lineup.kernels):
+    for m, kernel in enumerate(selection.kernels):
         k = correlation(kernel, case.X, others)  # (t, N)
-        own = lineup.noise[m] + noise / found.variance / lineup.unit[m]
+        own = selection.noise[m] + noise / found.variance / selection.unit[m]
         s[m] = np.maximum(kernel.variance - np.einsum("tn,tn->n", k, now.A[m] @ k), 0.0) + own
         e[m] = labels / root - Ay[m] @ k
     log_w = np.broadcast_to(normalise(log_z)[:, None], e.shape)
@@ -52,7 +52,7 @@ def new_label_log_odds(
 def condition_on(
     outliers: OutlierReport, rows: Array, odds: Array, elsewhere: Mask, sure: Array
 ) -> OutlierReport:
-    """The doubt of all labels, from that of some and the odds of those elsewhere."""
+    """The report on all labels, from that on some and the log odds of the others."""
     probability = np.zeros(len(elsewhere))
     probability[rows], probability[elsewhere] = outliers.probability, expit(odds)
     wrong = np.zeros(len(elsewhere), dtype=np.bool_)

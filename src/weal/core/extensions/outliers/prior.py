@@ -44,7 +44,7 @@ class OutlierPrior:
         return np.asarray((-np.log(np.pi * widths) - np.log1p(z * z)).min(axis=0) + odds)
 
     def penalty(self, y: Array) -> Array:  # (N,) -> (N,)
-        """What doubting each of the labels costs."""
+        """Penalty in nats of excluding each of the labels."""
         span = self.high - self.low
         far = (y > self.high + span) | (y < self.low - span)
         return np.where(far, FAR_OUTLIER_PENALTY_NATS, OUTLIER_PENALTY_NATS)
@@ -61,7 +61,7 @@ def outlier_prior(y: Array) -> OutlierPrior:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OutlierReport:
-    """What was found of the labels that experts were settled by, in the order told."""
+    """Outlier probabilities of the labels that selected the experts, in the order told."""
 
     probability: Array  # (n,)  of being wrong
     wrong: Mask  # (n,)  those that are taken to be

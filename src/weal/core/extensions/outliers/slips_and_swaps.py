@@ -67,9 +67,9 @@ Pairs = NDArray[np.intp]  # (P, 2)
 
 
 def gains(now: InclusionState, prior: Array, pairs: Pairs) -> Array:  # (P,)
-    """Nats by which labels are likelier with each of the pairs exchanged than as they stand.
+    """Nats by which labels are likelier with each of the pairs exchanged than as they are.
 
-    `prior` (t,) is what a label counts as while it is doubted.
+    `prior` (t,) is the log outlier prior of an excluded label.
     """
     found, whole = np.empty(len(pairs)), now.log_z()
     off = [tuple(one for one in pair if now.wrong[one]) for pair in pairs.tolist()]
