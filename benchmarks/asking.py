@@ -1,4 +1,4 @@
-"""Ratios of asking and telling against the bare matrix-vector products, in one run, one thread.
+"""Time of ask and tell as ratios to bare matrix-vector products, in one run, one thread.
 
     python benchmarks/asking.py [--quick] [--to FILE]
 

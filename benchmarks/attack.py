@@ -1,4 +1,4 @@
-"""Processes killed at random moments: is a label lost or doubled, or a row leased twice?
+"""Kill processes at random moments: is a label lost or doubled, or a row leased twice?
 
     python benchmarks/attack.py kills [--store sqlite] [--kills 150] [--to FILE]
     python benchmarks/attack.py exits [--runs 2000] [--to FILE]

@@ -1,4 +1,4 @@
-"""How commands end when their timer goes off at the worst moment: part of `benchmarks/attack.py`.
+"""Exit codes of commands whose timer fires at the worst moment: part of `benchmarks/attack.py`.
 
 A process that has imported everything forks one for each command. The fork runs the command with
 the real `main` and leaves as every Python process does. The timer that says "examining ..." after

@@ -1,4 +1,4 @@
-"""The people of `benchmarks/attack.py`: processes that ask for rows and tell labels until stopped.
+"""Users in `benchmarks/attack.py`: processes that ask for rows and tell labels until stopped.
 
 Each person has a journal, a file of JSON lines that is only appended to. A line `asked` or `told`
 is an acknowledgement: it is written after the call has returned. A person who was killed is started

@@ -1,4 +1,4 @@
-"""One round of `benchmarks/attack.py`: people at work on one store, kills, and what is left.
+"""One round of `benchmarks/attack.py`: users of one store, kills, and a check of the store.
 
 `attack` starts eight people (`attack_people`) and two real servers with a worker process each, ends
 one of them with SIGKILL now and then, starts it again, and lets all finish what they are at.

@@ -1,4 +1,4 @@
-"""The bare pass: the work over a pool that choosing cannot do without, by numpy and pyarrow alone.
+"""The bare pass: the minimal work of scoring a pool, with numpy and pyarrow only.
 
 It reads the columns, and takes correlations with the labels, solves, and the variance of the
 mixture of the experts that are held, in float64 as we do. What it finds is the largest variance,

@@ -1,4 +1,4 @@
-"""Candidates out of ranges: how many it takes, what refining them gives, what costs change.
+"""Candidates from ranges (`weal.box`): number of candidates, refinement, costs of labels.
 
     python benchmarks/boxes.py [--quick] [--to FILE]
 

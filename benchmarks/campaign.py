@@ -1,4 +1,4 @@
-"""Times of a campaign on disk, with ratios against the bare thing in the same run, one thread.
+"""Time of a campaign on disk, with ratios to the bare operations in the same run, one thread.
 
     python benchmarks/campaign.py [--quick] [--to FILE]
 

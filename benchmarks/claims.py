@@ -1,4 +1,4 @@
-"""What is found of the paper's claims: `python benchmarks/claims.py --data FOLDER --to FILE`.
+"""Verdicts on the paper's claims: `python benchmarks/claims.py --data FOLDER --to FILE`.
 
 The run of `weal bench paper` (ten tasks, the paper's methods and those that train on validation
 labels too), judged claim by claim, with the variants of each. It goes on where it stopped, given

@@ -1,4 +1,4 @@
-"""Labels that the others contradict: how often errors are named, and how often nothing is wrong.
+"""Contradicted labels: share of planted errors that are reported, and of false alarms.
 
     python -m benchmarks.contradictions [SEED ...]
 

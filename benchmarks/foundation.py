@@ -1,4 +1,4 @@
-"""Ratios of the foundation, all measured in one run on one thread; times are shown beside them.
+"""Time of update, predict and scoring as ratios, in one run on one thread, with seconds.
 
     import            a fresh interpreter each, `import weal` beside `import numpy`
     hyperparameters   of the paper's 11 experts on 50 points, beside 11 fits of scikit-learn

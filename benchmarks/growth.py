@@ -1,4 +1,4 @@
-"""What the next label costs after t labels: random features, exact experts, a refitted GP.
+"""Cost of the next label after t labels: random features, exact experts, a refitted GP.
 
     python benchmarks/growth.py [--quick] [--to FILE] [--draw FOLDER]
 

@@ -1,4 +1,4 @@
-"""What it costs to choose a batch from a shortlist instead of the whole pool.
+"""Loss from choosing a batch from a shortlist instead of the whole pool.
 
 Campaigns in pairs, on the same rows and with the same noise: five batches of 16, chosen over the
 whole pool in memory, and from shortlists of several lengths. A curve is the mean over its batches
@@ -55,7 +55,7 @@ def split(task: str, rows: int, seed: int) -> Split:
 @contextmanager
 def length(n: int) -> Iterator[None]:
     """Shortlists of that length, meanwhile."""
-    with patch.object(sharded, "SHORTLIST", n), patch.object(choosing, "BATCH_SHORTLIST", 4 * n):
+    with patch.object(sharded, "LISTED", n), patch.object(choosing, "BATCH_SHORTLIST", 4 * n):
         yield
 
 

@@ -1,4 +1,4 @@
-"""What a pass costs for each expert that is held, and whether a pass by fewer chooses as well.
+"""Cost of a pass for each kept expert, and the choices with fewer experts.
 
 The default looks at the variance of the mixture on all candidates to find the few hundred that it
 scores. Here that pass is by the weightiest k of the experts held; all else is by all of them. Asked

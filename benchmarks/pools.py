@@ -1,4 +1,4 @@
-"""Pools in shards against the work they cannot do without: ratios measured in one run.
+"""Pools in shards against the bare pass: ratios measured in one run.
 
     python benchmarks/pools.py                      10^6 rows of 8 columns, float32, in files
     python benchmarks/pools.py --rows 10000000      64 files of 10^7 rows; some ten minutes

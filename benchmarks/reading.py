@@ -1,4 +1,4 @@
-"""How long tables of ordinary and of large size take to be read, and how much memory.
+"""Time and memory to read tables of ordinary and of large size.
 
     python benchmarks/reading.py           10^5 rows as CSV, 10^4 rows as Excel
     python benchmarks/reading.py --large   10^6 rows of 20 columns as CSV, 10^5 rows as Excel too

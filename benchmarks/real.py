@@ -1,4 +1,4 @@
-"""How weal fares with real labels: `python benchmarks/real.py [SECTION ...] [--seeds 0:20]`.
+"""Accuracy of weal on real labels: `python benchmarks/real.py [SECTION ...] [--seeds 0:20]`.
 
 Sections, each a module of `real_labels`: outliers, noise, dictionary, many, choice, suspects,
 budget (which needs `--against`, a checkout of another commit). Each prints what was asked and what

@@ -1,4 +1,4 @@
-"""What a benchmark found, as a file: the numbers, and all that it takes to get them again.
+"""Result files of benchmarks: the numbers, and everything needed to reproduce them.
 
     what        one line: what was measured
     command     as it was typed, with FOLDER and FILE for paths of the machine
@@ -36,15 +36,13 @@ NEEDED = ("what", "command", "seeds", "date", "commit", "versions", "machine", "
 PACKAGES = ("numpy", "scipy", "scikit-learn")
 RIVALS = ("scikit-activeml", "botorch", "gpytorch", "torch")
 DIGITS = 6  # of numbers in a file
-_PLACES = {"--data": "FOLDER", "--out": "FOLDER", "--to": "CURVES_FILE", "--against": "CHECKOUT"}
+_PLACES = {"--data": "FOLDER", "--out": "FOLDER", "--to": "FILE", "--against": "CHECKOUT"}
 _ABSOLUTE = re.compile(r"(?:^|[\s\"'=:(])(/[\w.-]+/|[A-Za-z]:\\\\)")
 
 
 def add_option(parser: argparse.ArgumentParser) -> None:
     """The option of every benchmark that can write a file."""
-    parser.add_argument(
-        "--to", type=Path, metavar="CURVES_FILE", help="write what is found as JSON"
-    )
+    parser.add_argument("--to", type=Path, metavar="FILE", help="write what is found as JSON")
 
 
 def options(doc: str) -> Any:
@@ -118,7 +116,7 @@ def command(words: Sequence[str]) -> str:
             word = f"{option}={_PLACES[option]}"
         elif Path(word).is_absolute():
             inside = Path(word).is_relative_to(ROOT)
-            outside = "CURVES_FILE" if Path(word).suffix else "FOLDER"
+            outside = "FILE" if Path(word).suffix else "FOLDER"
             word = str(Path(word).relative_to(ROOT)) if inside else outside
         shown.append(f'"{word}"' if " " in word else word)
         after = word

@@ -1,4 +1,4 @@
-"""The default beside random choice and beside other packages, task by task.
+"""The default against random choice and other packages, task by task.
 
     python benchmarks/rivals.py --methods peers --data FOLDER --out FOLDER --to FILE
     python benchmarks/rivals.py --methods weal-auto,weal-random --data FOLDER --out FOLDER --to FILE

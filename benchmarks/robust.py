@@ -1,4 +1,4 @@
-"""How robust the default model is: tempering, acquisition, coverage, and what a query costs.
+"""Robustness of the default model: tempering, acquisition, coverage, and time of a query.
 
     python benchmarks/robust.py --what temper        temper 1, 0.7, 0.5, 0.3 of the default
     python benchmarks/robust.py --what acquisition   what to ask by, with and without validation

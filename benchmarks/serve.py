@@ -1,4 +1,4 @@
-"""What the pages of `weal serve` cost, as ratios measured in one run.
+"""Time of the pages of `weal serve`, as ratios measured in one run.
 
     python benchmarks/serve.py [LABELS] [CANDIDATES] [--to FILE]      (10000 and 100000)
 

@@ -1,4 +1,4 @@
-"""Times of `weal ask` and `weal status`, each in a process of its own, beside bare imports.
+"""Time of `weal ask` and `weal status` in new processes, against bare imports.
 
     python benchmarks/startup.py [--quick] [--to FILE]
 

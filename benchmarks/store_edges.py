@@ -1,4 +1,4 @@
-"""The large counts behind the tests of stores: what was tried, found and lost, and who waited.
+"""Large counts for the tests of stores: writes, lost writes and waiting times.
 
     python benchmarks/store_edges.py fuzz [COUNT] [SEED]    damaged files (3000)
     python benchmarks/store_edges.py interrupts [COUNT]     Ctrl-C at every so many imports (200)

@@ -1,4 +1,4 @@
-"""Looks at the built documentation as a reader would who has only the files.
+"""Check the built documentation from its files: links, anchors, widths.
 
     python scripts/check_site.py [FOLDER]     (docs/_build/html; scripts/docs calls it)
 

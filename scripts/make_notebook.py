@@ -1,4 +1,4 @@
-"""The notebook of the first tutorial, made from its page and put into docs/learn/notebooks.
+"""Write the notebook of the first tutorial, from its page, into docs/learn/notebooks.
 
 python scripts/make_notebook.py          (a test says when the committed one is older than the page)
 

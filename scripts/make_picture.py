@@ -1,4 +1,4 @@
-"""The picture of the README: what weal asks for, and the error beside that of random choice.
+"""Draw the picture of the README: the questions of weal, and its error against random choice.
 
 python scripts/make_picture.py [FILE]      (docs/_static/weal-beside-random.svg; half a minute)
 

@@ -1,4 +1,4 @@
-"""Writes src/weal/samples/reactions.csv: 400 recipes of an invented reaction, 10 of them run.
+"""Write src/weal/samples/reactions.csv: 400 recipes of an invented reaction, 10 of them run.
 
 The same bytes each time: python scripts/make_reactions.py
 """

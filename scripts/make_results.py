@@ -23,7 +23,7 @@ from benchmarks.pages import (  # noqa: E402
     pools,
     tables,
 )
-from benchmarks.pages.kept import Figures, Page, load  # noqa: E402
+from benchmarks.pages.result_files import Figures, Page, load  # noqa: E402
 
 PAGES: dict[str, Page] = {
     "index": overview.page,

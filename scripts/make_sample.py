@@ -1,4 +1,4 @@
-"""Writes src/weal/samples/alloys.csv: 300 invented alloys, 12 of them measured.
+"""Write src/weal/samples/alloys.csv: 300 invented alloys, 12 of them measured.
 
 The same bytes each time: python scripts/make_sample.py
 """

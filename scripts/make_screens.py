@@ -1,4 +1,4 @@
-"""The pictures of docs/guide/serve.md: a campaign with some labels, served, seen in Chromium.
+"""Take the screenshots of docs/guide/serve.md: a served campaign with some labels, in Chromium.
 
 python scripts/make_screens.py [FOLDER]   (docs/guide/pictures; needs chromium and playwright)
 """

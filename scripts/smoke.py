@@ -1,4 +1,4 @@
-"""Uses an installed weal once, in earnest: by itself, and with each extra that is named.
+"""Smoke test of an installed weal: without extras, and with each extra that is named.
 
     python smoke.py [EXTRA...]      in an environment with nothing but weal[EXTRA...]
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pandas as pd
-from benchmarks.pages.kept import Figures, Files
 from benchmarks.pages.markdown import repeat, table, whole
+from benchmarks.pages.result_files import Figures, Files
 
 from weal.benchmark.statistics import Interval, interval
 

@@ -1,11 +1,11 @@
-"""How much could any choice gain? A section of the page on choosing."""
+"""Upper bounds of the gain from choosing: a section of the page on active learning."""
 
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from benchmarks.pages.kept import Files, by_realisation, paired
 from benchmarks.pages.markdown import repeat, signed, table
+from benchmarks.pages.result_files import Files, by_realisation, paired
 from benchmarks.real_labels.tasks import EVERY
 
 RANDOM = "random"

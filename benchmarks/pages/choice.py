@@ -1,4 +1,4 @@
-"""Does choosing pay? The default beside random choice, even weights, single functions; batches."""
+"""Does active learning pay? The default against random choice, even weights, single functions."""
 
 import math
 from typing import Any
@@ -7,8 +7,15 @@ import numpy as np
 import pandas as pd
 from benchmarks.pages import ceiling
 from benchmarks.pages.figures import dots
-from benchmarks.pages.kept import Figures, Files, by_realisation, difference, over_tasks, paired
 from benchmarks.pages.markdown import ends, figure, repeat, share, signed, table, whole
+from benchmarks.pages.result_files import (
+    Figures,
+    Files,
+    by_realisation,
+    difference,
+    over_tasks,
+    paired,
+)
 from benchmarks.real_labels.tasks import EVERY, NOISY, TABLES
 
 from weal.benchmark.statistics import Interval, interval

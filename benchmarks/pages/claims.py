@@ -1,11 +1,11 @@
-"""What is found of the paper's claims."""
+"""Verdicts on the paper's claims."""
 
 from typing import Any
 
 import pandas as pd
 from benchmarks.pages.curves import curves
-from benchmarks.pages.kept import Figures, Files, Kept
 from benchmarks.pages.markdown import figure, repeat, table, whole
+from benchmarks.pages.result_files import Figures, Files, ResultFile
 
 from weal.benchmark.paper_claims import MULTI, RANGE, SYNTHETIC
 from weal.benchmark.summary import in_order_of_tasks, number, task_title
@@ -133,7 +133,7 @@ def _counts(row: dict[str, Any]) -> list[str]:
     return [whole(" / ".join(map(str, row[which]))) for which in ("corrected", "each by itself")]
 
 
-def _curves(kept: Kept, figures: Figures) -> str:
+def _curves(kept: ResultFile, figures: Figures) -> str:
     """Mean curves, and what the two readings of a division come to."""
     rows = pd.DataFrame([row for row in kept.rows if "task" in row])
     if rows.empty:
@@ -155,7 +155,7 @@ def _curves(kept: Kept, figures: Figures) -> str:
     )
 
 
-def _chance(kept: Kept) -> str:
+def _chance(kept: ResultFile) -> str:
     """The shares, in per cent."""
     columns = ("one", "any", "corrected")
     rows = [[row["kind"], *(_per_cent(row.get(name)) for name in columns)] for row in kept.rows]

@@ -1,4 +1,4 @@
-"""What it costs: a query beside other packages, a label as labels come, commands."""
+"""Costs: a query against other packages, a label after t labels, commands."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from benchmarks.growth import LARGE, exponents
 from benchmarks.pages.figures import growth
-from benchmarks.pages.kept import Figures, Files, Kept
 from benchmarks.pages.markdown import figure, milliseconds, repeat, table, whole
+from benchmarks.pages.result_files import Figures, Files, ResultFile
 
 from weal.benchmark.summary import task_title
 from weal.benchmark.tasks import TASKS
@@ -80,7 +80,7 @@ LINES = {
 }
 
 
-def _section(title: str, says: str, text: str, kept: Kept) -> str:
+def _section(title: str, says: str, text: str, kept: ResultFile) -> str:
     return SECTION.format(title=title, says=says, table=text, made=repeat(kept))
 
 
@@ -107,7 +107,7 @@ def queries(runs: pd.DataFrame) -> tuple[str, str]:
     return said, table(["task", "weal", *(titles[r] for r in rivals)], rows, "lrrr")
 
 
-def of_growth(kept: Kept, figures: Figures) -> str:
+def of_growth(kept: ResultFile, figures: Figures) -> str:
     """What the next label costs, as labels come."""
     frame = kept.frame
     figures |= growth("growth", frame, KINDS)
@@ -136,7 +136,7 @@ def of_growth(kept: Kept, figures: Figures) -> str:
     )
 
 
-def lines(kept: Kept) -> str:
+def lines(kept: ResultFile) -> str:
     """What, time, ratio, and what was asked."""
     rows = []
     for row in kept.rows:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 from benchmarks.pages.figures import INKS, Ink, svg
-from benchmarks.pages.kept import Figures
+from benchmarks.pages.result_files import Figures
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D

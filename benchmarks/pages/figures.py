@@ -12,7 +12,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
-from benchmarks.pages.kept import Figures
+from benchmarks.pages.result_files import Figures
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator

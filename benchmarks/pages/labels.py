@@ -1,11 +1,11 @@
-"""Real labels: wrong ones, noisy ones, intervals that hold, and many of them."""
+"""Real labels: outliers, noise, interval coverage, and many labels."""
 
 import re
 from typing import Any
 
 import pandas as pd
-from benchmarks.pages.kept import Figures, Files, Kept
 from benchmarks.pages.markdown import repeat, table
+from benchmarks.pages.result_files import Figures, Files, ResultFile
 
 from weal.benchmark.summary import task_title
 from weal.benchmark.tasks import TASKS
@@ -96,7 +96,7 @@ def page(files: Files, figures: Figures) -> str:
     return TEXT.format(found=said, sections="".join(parts))
 
 
-def _files(files: Files, section: str) -> list[Kept]:
+def _files(files: Files, section: str) -> list[ResultFile]:
     """The files that have rows of a section."""
     return [kept for kept in files.values() if any(r.get("section") == section for r in kept.rows)]
 

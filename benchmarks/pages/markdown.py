@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from benchmarks.pages.kept import Kept
+from benchmarks.pages.result_files import ResultFile
 
 from weal.benchmark.statistics import Interval
 
@@ -90,7 +90,7 @@ def bold(text: str, really: bool = True) -> str:
     return f"**{text}**" if really else text
 
 
-def repeat(*files: Kept) -> str:
+def repeat(*files: ResultFile) -> str:
     """How the numbers above were made: command, seeds, date, commit, versions, machine."""
     dates = sorted({file.about["date"].split()[0] for file in files})
     commits = list(dict.fromkeys(file.about["commit"] for file in files))
@@ -99,7 +99,7 @@ def repeat(*files: Kept) -> str:
     return ":::{dropdown} " + title + "\n" + "\n\n".join(parts) + "\n:::"
 
 
-def _made(file: Kept) -> str:
+def _made(file: ResultFile) -> str:
     about, seeds = file.about, file.about["seeds"]
     said = seeds if isinstance(seeds, str) else ", ".join(map(str, seeds))
     lines = [

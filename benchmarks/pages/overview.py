@@ -1,12 +1,12 @@
-"""The first page: the default beside random choice, and beside the best of other packages."""
+"""The first page: the default against random choice, and against the best of other packages."""
 
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from benchmarks.pages.figures import dots
-from benchmarks.pages.kept import Figures, Files, by_realisation, difference
 from benchmarks.pages.markdown import bold, ends, figure, plain, repeat, share, signed, table, whole
+from benchmarks.pages.result_files import Figures, Files, by_realisation, difference
 
 from weal.benchmark.statistics import Interval
 from weal.benchmark.summary import MIN_LOG_NMSE, number, task_title

@@ -1,9 +1,9 @@
-"""Pools in shards: what was asked of them, and what was measured."""
+"""Pools in shards: requirements and measurements."""
 
 import re
 
-from benchmarks.pages.kept import Figures, Files
 from benchmarks.pages.markdown import repeat, table
+from benchmarks.pages.result_files import Figures, Files
 
 TEXT = """# Large pools
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pandas as pd
-from benchmarks.pages.kept import Figures, Files, Kept
 from benchmarks.pages.markdown import bold, plain, repeat, share, signed, table
+from benchmarks.pages.result_files import Figures, Files, ResultFile
 
 from weal.benchmark.statistics import interval
 
@@ -67,7 +67,7 @@ def page(files: Files, figures: Figures) -> str:
     )
 
 
-def _fits(n: int, group: pd.DataFrame, kept: Kept) -> tuple[str, str]:
+def _fits(n: int, group: pd.DataFrame, kept: ResultFile) -> tuple[str, str]:
     errors = group.pivot_table("error", "table", "who")
     inside = group.pivot_table("inside", "table", "who")
     density = group.pivot_table("log density", "table", "who")
@@ -100,7 +100,7 @@ def _fits(n: int, group: pd.DataFrame, kept: Kept) -> tuple[str, str]:
     return head, SECTION.format(n=n, says=says, table=text, made=repeat(kept))
 
 
-def _choice(chosen: pd.DataFrame, kept: Kept) -> str:
+def _choice(chosen: pd.DataFrame, kept: ResultFile) -> str:
     area = chosen.pivot_table("area", ["table", "seed"], "who").groupby("table").mean()
     less = area["auto"] - area["random"]
     found = interval(less.to_numpy())

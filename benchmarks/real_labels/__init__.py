@@ -1,1 +1,1 @@
-"""Labels as they are: noisy, sometimes wrong, many. Each module prints rows of one table."""
+"""Real labels: noisy, sometimes wrong, many. Each module prints rows of one table."""

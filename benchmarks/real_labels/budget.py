@@ -1,4 +1,4 @@
-"""What a query costs now, against another commit, over the ten tasks of the benchmark.
+"""Time of a query against another commit, over the ten tasks of the benchmark.
 
     python benchmarks/real.py budget --against ../before        # a checkout of the other commit
 

@@ -1,4 +1,4 @@
-"""How much could any choice gain on real tables?
+"""Upper bounds of the gain from choosing on real tables.
 
     python -m benchmarks.real_labels.ceiling --data FOLDER [--seeds 0:3] [--queries 60] --to FILE
 

@@ -1,4 +1,4 @@
-"""Does choosing pay on noisy labels, and what does a batch cost?
+"""Does active learning pay on noisy labels, and what do batches lose?
 
     python -m benchmarks.real_labels.choice --data FOLDER [--seeds 0:20] [--queries 60]
         [--what random,others,batches] [--out FILE] [--to FILE]

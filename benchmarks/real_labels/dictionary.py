@@ -1,4 +1,4 @@
-"""What the classes of kernels bring, task by task: `python benchmarks/real_labels/dictionary.py`.
+"""Gain from the classes of kernels, task by task: `python benchmarks/real_labels/dictionary.py`.
 
 log10 NMSE of the default model less that of the same without anova, on the synthetic tasks of
 `weal.benchmark`, 15 and 40 random labels. Nothing is asserted.

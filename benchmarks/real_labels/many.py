@@ -1,4 +1,4 @@
-"""Many labels: errors from 500 to 10,000 of them, settling, and a step of the learner.
+"""Many labels: errors from 500 to 10,000 labels, expert selection, and a step of the learner.
 
     python benchmarks/real.py many --seeds 10:15
     python -m benchmarks.real_labels.many --functions "rough, 6 inputs" --seeds 10:11 --to FILE

@@ -1,4 +1,4 @@
-"""Noisy labels: errors, noise that is found, intervals: `python benchmarks/real_labels/noise.py`.
+"""Noisy labels: errors, estimated noise, intervals: `python benchmarks/real_labels/noise.py`.
 
 Three smooth functions of five and six inputs, noise in % of the sd of f; log10 NMSE is that of f at
 400 new points, beside scikit-learn's GP with one lengthscale for each input and three restarts.

@@ -1,4 +1,4 @@
-"""Labels that may be wrong: errors against clean labels, false alarms, and what doubt costs.
+"""Outliers: errors against clean labels, false alarms, and the cost of outlier detection.
 
     python -m benchmarks.real_labels.outliers [first seed] [seeds]
 

@@ -1,4 +1,4 @@
-"""Labels that look wrong: false alarms on clean campaigns, and planted typos that are found.
+"""Suspect labels: false alarms on clean campaigns, and share of planted typos found.
 
     python -m benchmarks.real_labels.suspects [swap] [SEED ...]
 

@@ -1,4 +1,4 @@
-"""The tasks that choosing is tried on: the ten of `weal bench`, noisy functions, and more tables.
+"""Tasks of the comparison with random choice: those of `weal bench`, noisy functions, more tables.
 
 FUNCTIONS   those of `weal bench` that are no tables
 NOISY       two smooth functions with noise of 10 % of their sd; test labels have none

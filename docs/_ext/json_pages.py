@@ -1,4 +1,4 @@
-"""What --json of each command gives, as tables of fields made from the schemas."""
+"""Fields of --json of each command, as tables made from the schemas."""
 
 import json
 from collections.abc import Iterator

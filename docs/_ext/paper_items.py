@@ -1,4 +1,4 @@
-"""The directive {paper-items}: what the paper has, the line that computes it, and its tests.
+"""The directive {paper-items}: items of the paper, the lines that compute them, and their tests.
 
     ```{paper-items} equations
     ```

@@ -1,4 +1,4 @@
-"""Directives for Contribute: the rooms as a figure and as a table, and the way of a label.
+"""Directives for Contribute: the rooms as a figure and as a table, and the path of a label.
 
 Rooms are read from the contract of import-linter in pyproject.toml, which CI enforces, and the way
 from docs/contribute/way.toml, whose names are imported: neither can go stale.

@@ -161,9 +161,9 @@ class LearnerView:
         There are learning_curve, predicted, inputs, experts, effect(name) and map(a, b);
         save(folder) writes files.
         """
-        from weal.plots.axes import Plots, view_of
+        from weal.plots.axes import Plots, plot_data
 
-        return Plots(lambda: view_of(self._state, self._beliefs))
+        return Plots(lambda: plot_data(self._state, self._beliefs))
 
     def contradictions(
         self, groups: Mapping[str, Mapping[Hashable, Hashable]] | None = None

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from benchmarks import record
 from benchmarks.pages import choice
-from benchmarks.pages.kept import Figures, load
+from benchmarks.pages.result_files import Figures, load
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts" / "make_results.py"

@@ -28,7 +28,7 @@ import io
 import json
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import cache, partial
 from importlib import metadata, resources
@@ -49,6 +49,7 @@ from weal.files import MARK, write_files
 # Rooms that cannot change a curve, except for these modules and those of a method's functions.
 _ROOMS_WITHOUT_EFFECT = {"cli", "campaign", "store", "plots", "web", "benchmark"}
 _MODULES_WITH_EFFECT = ("methods.py", "protocol.py")
+JsonLike = str | int | Sequence["JsonLike"] | Mapping[str, "JsonLike"]
 _PACKAGES = ("numpy", "scipy", "scikit-learn")
 _PEER_PACKAGES = ("torch", "gpytorch", "linear_operator", "botorch", "scikit-activeml")
 
@@ -104,7 +105,7 @@ def _texts(folder: Traversable, prefix: str) -> list[tuple[str, bytes]]:
     return found
 
 
-def to_key_json(thing: Any) -> Any:
+def to_key_json(thing: object) -> JsonLike:
     """A value as JSON: functions by their source and bound arguments, those of weal by module.
 
     >>> to_key_json(partial(max, 1.5, key=None))
@@ -117,11 +118,11 @@ def to_key_json(thing: Any) -> Any:
     if isinstance(thing, tuple | list):
         return [to_key_json(item) for item in thing]
     if isinstance(thing, np.ndarray):
-        return [str(thing.dtype), thing.shape, _hash(thing.tobytes())]
-    return _function(thing) if inspect.isroutine(thing) else _plain(thing)
+        return [str(thing.dtype), list(thing.shape), _hash(thing.tobytes())]
+    return _function(thing) if callable(thing) and inspect.isroutine(thing) else _plain(thing)
 
 
-def _function(function: Callable[..., Any]) -> Any:
+def _function(function: Callable[..., object]) -> JsonLike:
     name = f"{function.__module__}.{function.__qualname__}"
     if name.startswith("weal."):
         return [name, _text(inspect.getmodule(function))]
@@ -130,15 +131,15 @@ def _function(function: Callable[..., Any]) -> Any:
     return [name, _text(function), to_key_json(getattr(function, "__defaults__", None)), bound]
 
 
-def _text(thing: Any) -> str:
+def _text(thing: object) -> str:
     """A hash of the source of a function or module."""
     try:
-        return _hash(inspect.getsource(thing).encode())
+        return _hash(inspect.getsource(thing).encode())  # type: ignore[arg-type]
     except (OSError, TypeError):  # typed at a prompt, or not written in Python
         return _hash(getattr(getattr(thing, "__code__", None), "co_code", b""))
 
 
-def _plain(thing: Any) -> str:
+def _plain(thing: object) -> str:
     """The repr of an object; its class name if the repr has an address, which changes."""
     text = repr(thing)
     return f"{type(thing).__module__}.{type(thing).__qualname__}" if " at 0x" in text else text

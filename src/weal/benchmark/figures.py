@@ -35,6 +35,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.typing import LineStyleType
 
 from weal.benchmark.summary import (
     ALL_METRICS,
@@ -78,7 +79,7 @@ class MethodStyle:
     """Colour, line and marker of a method."""
 
     color: str
-    linestyle: Any = "-"
+    linestyle: LineStyleType = "-"
     marker: str = ""
     linewidth: float = 1.0
     hollow: bool = False
@@ -109,11 +110,12 @@ METHOD_STYLES = {
     "egp-multiafs": MethodStyle(RED, "-", "*", linewidth=1.6),
     "egp-multiafs-range": MethodStyle(RED, (0, (3, 1)), "*", hollow=True),
 }
+_LINE_STYLES: tuple[LineStyleType, ...] = ("-", "--", "-.", ":")
 _OTHER_STYLES = [
     MethodStyle(color, line, marker, hollow=True)
     for color, line, marker in zip(
         (PURPLE, BLUE, GREEN, ORANGE, SKY) * 4,
-        ("-", "--", "-.", ":") * 5,
+        _LINE_STYLES * 5,
         "hX<>dsp" * 3,
         strict=False,
     )

@@ -10,11 +10,11 @@ and comparisons that give both sides the same labels.
 """
 
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from importlib import resources
 from itertools import product
-from typing import Any, Literal
+from typing import Any, Literal, NotRequired, TypedDict
 
 import weal.benchmark
 from weal.benchmark.summary import METRICS, task_title
@@ -75,17 +75,34 @@ def required_count(enough: Enough, n: int) -> int:
     return {"all": n, "most": n // 2 + 1, "all but one": max(n - 1, 1)}[enough]
 
 
+class _PartEntry(TypedDict):
+    says: str
+    tasks: list[str]
+    metrics: list[Metric]
+    low: list[str]
+    high: NotRequired[list[str]]
+    rise: NotRequired[bool]
+    enough: NotRequired[Enough]
+
+
+class _ClaimEntry(TypedDict):
+    number: int
+    says: str
+    part: list[_PartEntry]
+    enough: NotRequired[Enough]
+
+
 def _read_toml(name: str) -> dict[str, Any]:
     text = resources.files(weal.benchmark).joinpath(name).read_text(encoding="utf-8")
     return tomllib.loads(text)
 
 
-def _to_claim(entry: Mapping[str, Any]) -> Claim:
+def _to_claim(entry: _ClaimEntry) -> Claim:
     parts = tuple(part for group in entry["part"] for part in _to_parts(group))
     return Claim(entry["number"], entry["says"], parts, entry.get("enough", "all"))
 
 
-def _to_parts(entry: Mapping[str, Any]) -> Iterator[Part]:
+def _to_parts(entry: _PartEntry) -> Iterator[Part]:
     """One part for each task and metric."""
     low, high = _methods(entry["low"]), _methods(entry.get("high", ()))
     rise = entry.get("rise", False)

@@ -32,11 +32,12 @@ is NaN where it was not computed.
 import difflib
 import operator
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypedDict, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from weal.benchmark import peers
@@ -219,6 +220,19 @@ def _items_by_name(what: str, name: str, table: Mapping[str, Item]) -> list[Item
     )
 
 
+class RunSetting(TypedDict):
+    """Settings and circumstances of a finished benchmark."""
+
+    seed: int
+    T: int
+    realisations: int
+    versions: dict[str, str]
+    wall_seconds: float
+    command: str
+    skipped: dict[str, str]
+
+
+Cells = dict[str, str | int | npt.ArrayLike]  # a column each: one value, or one for each row
 _RUN_COLUMNS = ("task", "method", "realisation")
 RESULTS = (*_RUN_COLUMNS, "t", "labels", "nmse", "npll", "joint", "seconds")
 WEIGHTS = (*_RUN_COLUMNS, "t", "kind", "name", "weight")
@@ -234,7 +248,7 @@ def weights_table(curves: Iterable[Curve]) -> pd.DataFrame:
     return _concat_parts(WEIGHTS, (part for curve in curves for part in _weights(curve)))
 
 
-def _readings(curve: Curve) -> dict[str, Any]:
+def _readings(curve: Curve) -> Cells:
     return {
         **_run(curve),
         "t": np.arange(len(curve.labels)),
@@ -246,30 +260,30 @@ def _readings(curve: Curve) -> dict[str, Any]:
     }
 
 
-def _weights(curve: Curve) -> Iterator[dict[str, Any]]:
+def _weights(curve: Curve) -> Iterator[Cells]:
     for kind, weights in (("expert", curve.experts), ("acquisition", curve.acquisitions)):
         for name, weight in weights.items():
             t = np.arange(len(weight))
             yield {**_run(curve), "t": t, "kind": kind, "name": name, "weight": weight}
 
 
-def _run(curve: Curve) -> dict[str, Any]:
+def _run(curve: Curve) -> Cells:
     return {"task": curve.task, "method": curve.method, "realisation": curve.realisation}
 
 
-def _concat_parts(names: tuple[str, ...], parts: Iterable[dict[str, Any]]) -> pd.DataFrame:
+def _concat_parts(names: tuple[str, ...], parts: Iterable[Cells]) -> pd.DataFrame:
     """The parts one below the other; a scalar in a part is repeated in all its rows."""
     rows = list(parts)
-    lengths = [len(part["t"]) for part in rows]
+    lengths = [np.size(part["t"]) for part in rows]
     return pd.DataFrame({name: _column([part[name] for part in rows], lengths) for name in names})
 
 
-def _column(values: list[Any], lengths: list[int]) -> Any:
+def _column(values: Sequence[object], lengths: list[int]) -> object:
     if not values:
         return []
     if isinstance(values[0], str):  # stored once, not copied to every row
         codes, texts = pd.factorize(np.array(values, dtype=object))
         return pd.Categorical.from_codes(np.repeat(codes, lengths), texts).astype(str)
     if isinstance(values[0], int):
-        return np.repeat(values, lengths)
+        return np.repeat(np.asarray(values), lengths)
     return np.concatenate([np.asarray(value) for value in values])

@@ -15,9 +15,7 @@ methods that differ in the choice of points only.
 
 import io
 import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -25,6 +23,7 @@ from weal.benchmark.curve_cache import made_by_0_2
 from weal.benchmark.figures import Bands
 from weal.benchmark.labels_saved import ChoiceGain, compare_choices, in_one_line
 from weal.benchmark.paper_verdicts import ClaimFound, judge
+from weal.benchmark.protocol import RunSetting
 from weal.benchmark.report_figures import report_figures
 from weal.benchmark.report_tables import (
     Html,
@@ -125,13 +124,12 @@ def _columns(name: str, found: Interval) -> dict[str, float]:
     return {name: found.mean, f"{name}, from": found.low, f"{name}, to": found.high}
 
 
-Setting = Mapping[str, Any]  # seed, T, realisations, versions, wall_seconds, command, skipped
 _OWN = (
     "realisations of one's own table are splits of the same rows, so its intervals are too narrow"
 )
 
 
-def what_was_run(results: pd.DataFrame, setting: Setting) -> Html:
+def what_was_run(results: pd.DataFrame, setting: RunSetting) -> Html:
     """The command, sizes, methods, tasks, and the items left out with how to get them."""
     tasks, methods = in_order_of_tasks(results["task"]), in_order_of_methods(results["method"])
     sizes = (
@@ -158,7 +156,7 @@ def shared_rows_note(results: pd.DataFrame) -> Html:
     return items(notes, kind="note")
 
 
-def versions(setting: Setting) -> Html:
+def versions(setting: RunSetting) -> Html:
     """Versions, seed and machine."""
     rows = [[str(name), str(value)] for name, value in setting["versions"].items()]
     return table(["", "Version"], [*rows, ["seed", str(setting["seed"])]], kind="words")
@@ -185,7 +183,7 @@ def _task_row(name: str) -> list[str]:
     return [task.title, *map(str, (task.L0, task.V, task.U0, task.test)), task.source]
 
 
-def _left_out(setting: Setting) -> list[Html]:
+def _left_out(setting: RunSetting) -> list[Html]:
     skipped = setting["skipped"]
     if not skipped:
         return []
@@ -220,7 +218,7 @@ def write(
     folder: str | os.PathLike[str],
     results: pd.DataFrame,
     weights: pd.DataFrame,
-    setting: Setting,
+    setting: RunSetting,
     bands: Bands = "few",
 ) -> Path:
     """Write the report, its figures and its tables into the folder; the path of report.html.
@@ -262,7 +260,7 @@ def _parquet(frame: pd.DataFrame) -> bytes:
 
 
 def _html(
-    results: pd.DataFrame, setting: Setting, found: tuple[ClaimFound, ...], shown: list[Html]
+    results: pd.DataFrame, setting: RunSetting, found: tuple[ClaimFound, ...], shown: list[Html]
 ) -> str:
     seed, wall = setting["seed"], in_words(setting["wall_seconds"])
     of_the_paper = any(task in TASKS for task in [*results["task"].unique(), *setting["skipped"]])

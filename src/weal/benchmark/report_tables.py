@@ -12,10 +12,12 @@ import base64
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from html import escape
+from importlib import resources
 
 import numpy as np
 import pandas as pd
 
+import weal.benchmark
 from weal.benchmark.paper_claims import DIFFERENCES, DIFFERENCES_HEADER, KIND_TEXTS
 from weal.benchmark.paper_verdicts import (
     DOES_NOT_HOLD,
@@ -40,40 +42,7 @@ from weal.benchmark.summary import (
     task_title,
 )
 
-_STYLE = """
-:root { color-scheme: light; }
-body { font: 16px/1.5 system-ui, "Segoe UI", "DejaVu Sans", sans-serif; color: #1a1a1a;
-  background: #fff; max-width: 64rem; margin: 0 auto; padding: 1rem; }
-h1 { font-size: 1.6rem; line-height: 1.2; } h2 { font-size: 1.25rem; margin-top: 2.5rem;
-  border-bottom: 2px solid #1a1a1a; } h3 { font-size: 1rem; margin: 1.5rem 0 .4rem; }
-table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
-caption { text-align: left; font-weight: 600; padding: .2rem 0; }
-th, td { border-bottom: 1px solid #ccc; padding: .2rem .6rem; text-align: right;
-  vertical-align: top; white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: #fff; }
-thead th { border-bottom: 1.5px solid #1a1a1a; vertical-align: bottom; }
-td small { display: block; color: #555; }
-.words td, .words th { text-align: left; white-space: normal; position: static; }
-.tasks td:last-child, .tasks th:last-child { text-align: left; white-space: normal; }
-.claims td:nth-child(2) { width: 25%; } .claims td:nth-child(4) { width: 60%; }
-.wide { overflow-x: auto; margin: .5rem 0 1rem; }
-.side { display: flex; flex-wrap: wrap; gap: 0 2rem; align-items: flex-start; }
-.side .wide { max-width: 100%; }
-figure { margin: 1rem 0; } figcaption, .note { color: #444; font-size: .85rem; }
-td .note { font-size: inherit; }
-.verdict { font-weight: 700; white-space: nowrap; }
-.holds { color: #00563f; } .not { color: #9c2a00; } .partly { color: #6a4a00; }
-code { font-size: .9em; overflow-wrap: anywhere; } ul { padding-left: 1.2rem; margin: .3rem 0; }
-@media (max-width: 44rem) { .stack thead { display: none; } .stack tr { display: block;
-  border-bottom: 2px solid #1a1a1a; padding: .5rem 0; } .stack td { display: block; border: 0;
-  padding: .1rem 0; } .claims td:nth-child(n) { width: auto; } .tasks td:last-child {
-  min-width: 16rem; } }
-@media print { body { max-width: none; padding: 0; font-size: 10pt; } .wide { overflow: visible; }
-  .wide img { min-width: 0 !important; } table { font-size: 7.5pt; }
-  th, td { padding: .1rem .3rem; }
-  figure, tr, table { break-inside: avoid; } .claims, .claims tr { break-inside: auto; }
-  h2, h3, caption { break-after: avoid; } .side { display: block; } }
-"""
+_STYLE = "\n" + resources.files(weal.benchmark).joinpath("report.css").read_text("utf-8")
 
 
 class Html(str):

@@ -35,6 +35,7 @@ from weal.benchmark.protocol import (
     BenchmarkPlan,
     Curve,
     Methods,
+    RunSetting,
     Tasks,
     check_whole,
     make_plan,
@@ -163,7 +164,7 @@ class Outcome:
 
     results: "pd.DataFrame"
     weights: "pd.DataFrame"
-    setting: dict[str, Any]  # seed, T, realisations, versions, wall_seconds, command, skipped
+    setting: RunSetting
 
 
 def run(
@@ -302,7 +303,7 @@ def _outcome(
     from weal.benchmark.protocol import results_table, weights_table
 
     curves = [store.get(job.key) for job in sorted(wanted, key=_sort_key(plan))]
-    setting = {
+    setting: RunSetting = {
         "seed": plan.seed,
         "T": plan.T,
         "realisations": plan.realisations,

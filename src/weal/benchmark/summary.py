@@ -19,7 +19,6 @@ three digits: the fourth is noise over ten runs.
 """
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -138,7 +137,7 @@ def final(results: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     methods without one.
     """
     runs = by_run(results)
-    columns: dict[str, Any] = {"realisations": runs.groupby(level=[0, 1], sort=False).size()}
+    columns: dict[str, object] = {"realisations": runs.groupby(level=[0, 1], sort=False).size()}
     for name in ("t", "labels"):
         columns[name] = _mean(runs[name])
     for metric in ALL_METRICS:

@@ -18,7 +18,7 @@ from weal.campaign.status import honest_test
 from weal.core.arrays import Array
 from weal.diagnostics.error_trend import Trend
 from weal.errors import WealError
-from weal.plots.axes import PlotData, Plots, checked_model
+from weal.plots.axes import PlotData, Plots, require_model
 from weal.progress import Progress
 
 
@@ -40,7 +40,7 @@ def view_of(session: Session) -> PlotData:
 
     return PlotData(
         session.state,
-        checked_model(session.state, session.beliefs),
+        require_model(session.state, session.beliefs),
         course,
         plan.names,
         plan,

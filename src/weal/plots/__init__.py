@@ -1,1 +1,7 @@
-"""plots."""
+"""Figures of learners and campaigns, drawn with matplotlib.
+
+canvas           sizes, colours, ticks, legends, and figures as files
+learner_figures  learning curve, predicted against measured, experts, importance of inputs
+effect_figures   partial dependence on one input, and on two
+axes             `learner.plot` and `campaign.plot`: one method for each figure
+"""

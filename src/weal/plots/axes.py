@@ -1,9 +1,8 @@
-"""Pictures by name: `learner.plot.predicted()`, `campaign.plot.effect("temp")`, on axes.
+"""Figures by name: `learner.plot.predicted()`, `campaign.plot.effect("temp")`.
 
-Each method computes what it shows and returns matplotlib axes: of a figure of their own, which a
-notebook shows, or those given as `ax`. Nothing is drawn before there is a model.
-
-What pictures are drawn from: a model, its candidates, and what there is to say beside them.
+Each method computes its numbers and returns matplotlib axes: of a new figure, which a notebook
+shows, or those given as `ax`. Without a model it raises WealError. `PlotData` has the values that
+the figures are drawn from.
 """
 
 import os
@@ -12,7 +11,6 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -30,7 +28,7 @@ from weal.learner.posterior_cache import PosteriorCache
 from weal.learner.state import State
 from weal.model.model import Model
 from weal.plots import effect_figures, learner_figures
-from weal.plots.canvas import as_bytes, figure_of, paper
+from weal.plots.canvas import as_bytes, figure_of, style_for
 from weal.progress import Progress
 from weal.tables.plan import TablePlan
 
@@ -39,7 +37,7 @@ NO_POINTS = np.zeros((0, 2))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlotData:
-    """A learner, or a campaign, as pictures see it."""
+    """The values that the figures of a learner or a campaign are drawn from."""
 
     state: State
     model: Model
@@ -49,39 +47,39 @@ class PlotData:
     target: str | None
     title: str = ""
     goal: float | None = None
-    check: tuple[float, float | None] | None = None  # error of the honest test, and its error
-    asked: Array = field(default_factory=lambda: NO_POINTS)  # (n, 2)  label, and what was expected
-    checked: Array = field(default_factory=lambda: NO_POINTS)  # (n, 2)  the same, drawn at random
+    check: tuple[float, float | None] | None = None  # error on check rows, and its sd
+    asked: Array = field(default_factory=lambda: NO_POINTS)  # (n, 2)  label, prediction
+    checked: Array = field(default_factory=lambda: NO_POINTS)  # (n, 2)  the same, random rows
 
     @property
     def label_ids(self) -> list[Hashable]:
-        """The ids of the labels, in their order; points outside the pool have none."""
+        """The ids of the labels, in their order; "outside" for points outside the pool."""
         return ["outside" if label.name is None else label.name for label in self.state.labels]
 
 
-def view_of(state: State, beliefs: PosteriorCache) -> PlotData:
-    """A learner as pictures see it; WealError before there is a model."""
-    model = checked_model(state, beliefs)
+def plot_data(state: State, beliefs: PosteriorCache) -> PlotData:
+    """The plot data of a learner; WealError without a model."""
+    model = require_model(state, beliefs)
     pool = state.candidates
 
-    @cache  # two pictures show it
-    def taken(progress: Progress | None) -> Trend:
+    @cache  # two figures show it
+    def compute_trend(progress: Progress | None) -> Trend:
         n_start = state.settings.n_start
         return error_trend(model, n_start, expected_over(state), progress=progress)
 
     return PlotData(
         state,
         model,
-        taken,
+        compute_trend,
         pool.input_names,
         pool.plan,
         pool.target,
-        asked=_when_asked(state),
+        asked=_predictions_when_asked(state),
     )
 
 
-def checked_model(state: State, beliefs: PosteriorCache) -> Model:
-    """The model; WealError while there is none, or no label."""
+def require_model(state: State, beliefs: PosteriorCache) -> Model:
+    """The model; WealError if there is none, or no label."""
     if not state.has_model or not len(state.labels):
         raise WealError(
             "there is nothing to draw before there is a model: "
@@ -90,19 +88,19 @@ def checked_model(state: State, beliefs: PosteriorCache) -> Model:
     return beliefs.model(state)
 
 
-def _when_asked(state: State) -> Array:
-    rows: list[dict[str, Any]] = [row for row in state.history if row["label"] is not None]
+def _predictions_when_asked(state: State) -> Array:
+    rows = [row for row in state.history if row["label"] is not None]
     pairs = [(row["label"], row["mean"]) for row in rows if row["mean"] == row["mean"]]
     return np.array(pairs).reshape(len(pairs), 2)
 
 
-MAX_AVERAGED_ROWS, AVERAGED_MAP = 100, 30  # candidates that effects and maps are averaged over
+MAX_AVERAGED_ROWS, AVERAGED_MAP = 100, 30  # candidates in averages of effects and of maps
 MAP_POINTS = 31  # values along each side of a map
 _PLOT_SAMPLE_KEY = 13  # part of the random key of these candidates
 
 
 class Plots:
-    """The pictures of a learner or a campaign; each method returns matplotlib axes.
+    """The figures of a learner or a campaign; each method returns matplotlib axes.
 
     >>> import numpy as np
     >>> from weal import ActiveLearner
@@ -120,58 +118,57 @@ class Plots:
         return f"<Plots: {', '.join(PLOT_NAMES)}, effect, map; save>"
 
     def learning_curve(self, *, ax: Axes | None = None, progress: Progress | None = None) -> Axes:
-        """Three estimates of the error as labels came, beside guessing the mean, and the goal."""
+        """Three error estimates against labels, the error of guessing the mean, and the goal."""
         view = self._view()
         y = view.model.scaling.means(view.model.fold.y)
         given = (view.course(progress), view.goal, view.check, view.title)
-        with paper(ax):
+        with style_for(ax):
             return learner_figures.learning_curve(
                 *given, target=view.target, guessing=baseline(y), ax=ax
             )
 
     def predicted(self, *, ax: Axes | None = None) -> Axes:
-        """Labels beside what was expected of them, with the ids of those farthest out."""
+        """Labels against their predictions, with the ids of the largest deviations."""
         view = self._view()
         model = view.model
         y, alone = (
             model.scaling.means(model.fold.seen.y),
             predictions_by_others(model, INTERVAL_LEVEL),
         )
-        shown: dict[str, Any] = {"target": view.target, "ids": view.label_ids}
-        with paper(ax):
+        with style_for(ax):
             return learner_figures.draw_predicted(
-                y, alone, view.asked, view.checked, ax=ax, **shown
+                y, alone, view.asked, view.checked, ax=ax, target=view.target, ids=view.label_ids
             )
 
     def experts(self, *, ax: Axes | None = None, progress: Progress | None = None) -> Axes:
-        """How the kinds of experts were weighed as labels came."""
+        """Weights of the kinds of experts against the number of labels."""
         course = self._view().course(progress)
-        with paper(ax):
+        with style_for(ax):
             return learner_figures.experts(course, ax)
 
     def inputs(self, *, ax: Axes | None = None) -> Axes:
-        """Which inputs matter; a category is one, the sum of its levels."""
+        """Importance of the inputs; a category is one input, the sum of its levels."""
         view = self._view()
         columns = effects.columns_of(view.names, view.plan)
         shares, known = (
             effects.column_importance(view.model, columns),
             effects.has_input_importance(view.model),
         )
-        with paper(ax):
+        with style_for(ax):
             return learner_figures.inputs(shares, known, ax)
 
     def effect(self, name: str | int, *, ax: Axes | None = None) -> Axes:
-        """What one input does, averaged over candidates, with its band; by name or number."""
+        """Partial dependence on one input, with its band; by name or number."""
         view = self._view()
         axis = _axis(view, name)
         mean, sd = effects.partial_dependence(view.model, _sample(view, MAX_AVERAGED_ROWS), axis)
-        with paper(ax):
+        with style_for(ax):
             return effect_figures.effect(
                 axis, mean, sd, _values_at_labels(view, axis), target=view.target, ax=ax
             )
 
     def map(self, first: str | int, second: str | int, *, ax: Axes | None = None) -> Axes:
-        """What two inputs do together, averaged over candidates; by name or number."""
+        """Partial dependence on two inputs together; by name or number."""
         view = self._view()
         a, b = (_axis(view, name, MAP_POINTS) for name in (first, second))
         if a.name == b.name:
@@ -181,17 +178,17 @@ class Plots:
         rows = [pool.x(name) for name in view.state.asked]
         out = np.array(rows).reshape(len(rows), pool.n_inputs)
         points = [_pairs(a, b, X) for X in (view.state.labels.arrays()[0], out)]
-        with paper(ax):
+        with style_for(ax):
             return effect_figures.surface(a, b, mean, *points, target=view.target, ax=ax)
 
     def save(self, folder: str | os.PathLike[str], progress: Progress | None = None) -> list[Path]:
         """Write learning-curve, predicted, experts and inputs as PNG; their paths.
 
-        Pictures that were written there before are replaced, and no other file (ForeignFile).
+        Figures that weal wrote there are replaced; any other file of that name is ForeignFile.
         """
         place, names = Path(folder), [f"{name.replace('_', '-')}.png" for name in PLOT_NAMES]
         check_files(place, names)
-        view = self._view()  # what cannot be drawn leaves no folder
+        view = self._view()  # an error here leaves no folder
         same = Plots(lambda: view)
         plots = {
             "learning-curve": same.learning_curve(progress=progress),
@@ -199,13 +196,13 @@ class Plots:
             "experts": same.experts(progress=progress),
             "inputs": same.inputs(),
         }
-        drawn = {}
+        files = {}
         for n, (name, ax) in enumerate(plots.items()):
-            drawn[f"{name}.png"] = _png(ax)
+            files[f"{name}.png"] = _png(ax)
             if progress:
                 progress("pictures", n + 1, len(plots))
-        write_files(place, drawn)
-        return [place / name for name in drawn]
+        write_files(place, files)
+        return [place / name for name in files]
 
 
 PLOT_NAMES = ("learning_curve", "predicted", "experts", "inputs")
@@ -223,13 +220,13 @@ def _sample(view: PlotData, n: int) -> Array:
 
 
 def _values_at_labels(view: PlotData, axis: effects.EffectInput) -> Array:  # (t,)
-    """Values of a column at the labels, without gaps."""
+    """Values of a column at the labels, without missing ones."""
     X = view.state.labels.arrays()[0]
     return np.zeros(0) if axis.kind in ("category", "flag") else _pairs(axis, axis, X)[:, 0]
 
 
 def _pairs(a: effects.EffectInput, b: effects.EffectInput, X: Array) -> Array:  # (n, 2)
-    """Two columns of rows X (N, d) as they are drawn, without rows where one is missing."""
+    """Two columns of rows X (N, d) as drawn, without rows with a missing value."""
     values = [_draw_values(axis, X) for axis in (a, b)]
     pairs = np.stack(values, axis=1)
     return pairs[np.isfinite(pairs).all(axis=1)]
@@ -247,5 +244,5 @@ def _draw_values(axis: effects.EffectInput, X: Array) -> Array:  # (N,)
 
 def _png(ax: Axes) -> bytes:
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing")  # an emoji in a name is a box then
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # an emoji in a name becomes a box
         return as_bytes(figure_of(ax), "png")

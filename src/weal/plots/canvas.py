@@ -1,9 +1,9 @@
-"""The paper that figures are drawn on: sizes, colours, ticks, legend, and the bytes of a file.
+"""Sizes, colours, ticks and legends of figures, and figures as files.
 
-Figures are laid out for print at 18 cm, the width of a page, with letters of 5.5 to 8 points. No
-pyplot and no backend: a figure is a value, and whoever makes it keeps it. Colours are Okabe and
-Ito's, which the colour-blind can tell apart. Our own figures are black on white whatever style is
-in use (`light`); axes that somebody gives keep theirs.
+Figures have the width of a printed page, 18 cm, with letters of 5.5 to 8 points. They use neither
+pyplot nor a backend: a figure is a value of its caller. Colours are Okabe and Ito's, which
+colour-blind readers can distinguish. Figures of weal are black on white whatever style is active
+(`light`); axes given by the user keep their style.
 """
 
 import io
@@ -12,19 +12,21 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, cast
 
 import matplotlib as mpl
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.typing import ColorType
 
-FIGURE_WIDTH_INCHES = 18 / 2.54  # inches
+FIGURE_WIDTH_INCHES = 18 / 2.54
 DPI = 200
 TEXT_STYLE: dict[str, Any] = {"fontsize": 7}
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, RED, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#777777"
 EDGE: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.2}
-_ENTRY, _LETTER = 40 / 72, 4.1 / 72  # inches of an entry of the legend, and of each letter in it
+_ENTRY, _LETTER = 40 / 72, 4.1 / 72  # inches of a legend entry, and of each of its letters
 _TICK_STEPS = [1, 2, 2.5, 5, 10]
-_MIN_DECADES = 2.5  # decades: too few powers of ten to read from
+_MIN_DECADES = 2.5  # below, powers of ten are too few ticks
 _LOG_TICKS = {0.9: (1, 1.5, 2, 3, 5, 7), 1.7: (1, 2, 5), _MIN_DECADES: (1, 3)}
 
 
@@ -36,29 +38,29 @@ _PALETTE = (
 
 
 def light() -> AbstractContextManager[None]:
-    """Black on white, whatever style is in use."""
+    """A context with black on white, whatever style is active."""
     defaults: Any = mpl.rcParamsDefault
     colours: Any = {name: defaults[name] for name in _PALETTE}
     return mpl.rc_context(colours)
 
 
-def paper(ax: Axes | None) -> AbstractContextManager[None]:
-    """The style to draw in: black on white, or that of the axes given."""
+def style_for(ax: Axes | None) -> AbstractContextManager[None]:
+    """The context to draw in: black on white, or the style of the axes given."""
     return light() if ax is None else nullcontext()
 
 
 class NotebookAxes(Axes):
-    """Axes of a figure of their own, which they show in a notebook."""
+    """Axes that show their figure in a notebook."""
 
     def _repr_png_(self) -> bytes:
         return as_bytes(figure_of(self), "png")
 
 
 def figure_of(ax: Axes) -> Figure:
-    """The figure that the axes are on."""
+    """The figure of the axes."""
     found = ax.get_figure(root=True)
     if found is None:
-        raise ValueError("the axes are on no figure any longer")
+        raise ValueError("the axes no longer have a figure")
     return found
 
 
@@ -70,7 +72,7 @@ class NotebookFigure(Figure):
 
 
 def as_bytes(fig: Figure, kind: str) -> bytes:
-    """The figure as a PNG or SVG file: the same bytes for the same figure."""
+    """The figure as PNG or SVG; the same figure gives the same bytes."""
     buffer = io.BytesIO()
     metadata = {"Date": None} if kind == "svg" else {}
     with light(), mpl.rc_context({"svg.hashsalt": "weal", "svg.fonttype": "path"}):
@@ -79,26 +81,26 @@ def as_bytes(fig: Figure, kind: str) -> bytes:
 
 
 def figure(columns: int, height: float) -> NotebookFigure:
-    """An empty figure of the page's width, or two thirds of it for a single column."""
+    """An empty figure of the width of a page, or two thirds of it for one column."""
     width = FIGURE_WIDTH_INCHES if columns > 1 else FIGURE_WIDTH_INCHES * 2 / 3
     return NotebookFigure(figsize=(width, height), layout="constrained")
 
 
 def axes(height: float, ax: Axes | None = None) -> Axes:
-    """Axes to draw on: those given, or those of a figure of their own."""
+    """The axes given, or new ones on a figure of their own; with ticks."""
     made = figure(1, height).add_subplot(axes_class=NotebookAxes) if ax is None else ax
     ticks(made)
     return made
 
 
-def ink(ax: Axes) -> Any:
-    """The colour that these axes write in."""
+def text_color(ax: Axes) -> ColorType:
+    """The colour of text on these axes."""
     return ax.xaxis.label.get_color()
 
 
 def ticks(ax: Axes) -> None:
     """Small ticks at round numbers, a faint grid, no frame."""
-    ax.tick_params(labelsize=6, length=2, pad=2, colors=ink(ax), labelcolor=ink(ax))
+    ax.tick_params(labelsize=6, length=2, pad=2, colors=text_color(ax), labelcolor=text_color(ax))
     ax.grid(True, linewidth=0.3, color=GREY, alpha=0.3)
     ax.set_axisbelow(True)
     ax.margins(x=0.02)
@@ -109,7 +111,7 @@ def ticks(ax: Axes) -> None:
 
 
 def log_ticks(ax: Axes, decades: float) -> None:
-    """A logarithmic axis over so many decades, with ticks to read from."""
+    """Make the y axis logarithmic, with ticks that suit so many decades."""
     ax.set_yscale("log")
     if decades < _MIN_DECADES:
         subs = next(subs for most, subs in _LOG_TICKS.items() if decades < most)
@@ -120,7 +122,7 @@ def log_ticks(ax: Axes, decades: float) -> None:
     ax.yaxis.set_minor_locator(NullLocator())
 
 
-def legend(fig: NotebookFigure, handles: Sequence[Any], labels: Sequence[str]) -> None:
+def legend(fig: NotebookFigure, handles: Sequence[Artist], labels: Sequence[str]) -> None:
     """One legend below all panels."""
     entry = _ENTRY + _LETTER * max(map(len, labels))
     columns = min(len(handles), max(int(fig.get_figwidth() / entry), 1))
@@ -128,8 +130,8 @@ def legend(fig: NotebookFigure, handles: Sequence[Any], labels: Sequence[str]) -
     fig.legend(handles, labels, frameon=False, handlelength=3, **place, **TEXT_STYLE)
 
 
-def legend_of(ax: Axes, handles: Sequence[Any], labels: Sequence[str]) -> None:
-    """A legend below axes of their own; in the best place of others."""
+def legend_of(ax: Axes, handles: Sequence[Artist], labels: Sequence[str]) -> None:
+    """A legend below our own axes, or in the best place of the user's axes."""
     if isinstance(ax, NotebookAxes):
         legend(cast(NotebookFigure, figure_of(ax)), handles, labels)
     else:
@@ -137,5 +139,5 @@ def legend_of(ax: Axes, handles: Sequence[Any], labels: Sequence[str]) -> None:
 
 
 def plain(text: str) -> str:
-    """Text as it is: dollars would start a formula, an underscore hide it from the legend."""
+    """Text for matplotlib: a dollar would start a formula, a leading underscore hide a legend."""
     return (" " if text.startswith("_") else "") + text.replace("$", r"\$")

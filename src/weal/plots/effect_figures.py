@@ -1,4 +1,4 @@
-"""Pictures of what the model believes: the effect of one input, and a map over two.
+"""Figures of partial dependence: on one input, and on two.
 
 Numbers come from `weal.diagnostics.effects`.
 """
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from matplotlib import dates
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.ticker import LogFormatter, LogLocator
 
 from weal.core.arrays import Array
@@ -18,8 +19,8 @@ from weal.diagnostics.effects import EffectInput
 from weal.plots.canvas import BLUE, GREY, RED, TEXT_STYLE, axes, figure_of, plain
 from weal.text import percent, shorten, shorten_distinctly
 
-INTERVAL_SDS = 1.6449  # half the width of the interval at LEVEL, in sds of a normal
-MAX_LEVEL_NAMES = 12  # levels of a category whose names are written out
+INTERVAL_SDS = 1.6449  # half the width of a normal interval at INTERVAL_LEVEL, in sds
+MAX_LEVEL_NAMES = 12  # names of levels on an axis
 _LETTERS = 36
 
 
@@ -27,7 +28,7 @@ def effect(
     axis: EffectInput, mean: Array, sd: Array, measured: Array, *, target: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:  # fmt: skip
-    """The effect of an input with its band; `measured` (t,) are its values at the labels."""
+    """Partial dependence with its band; `measured` (t,) are values of the input at the labels."""
     ax = axes(3.0, ax)
     at: Any = axis.times if axis.origin else axis.values
     low, high = mean - INTERVAL_SDS * sd, mean + INTERVAL_SDS * sd
@@ -56,7 +57,7 @@ def surface(
     a: EffectInput, b: EffectInput, mean: Array, measured: Array, out: Array, *,
     target: str | None = None, ax: Axes | None = None,
 ) -> Axes:  # fmt: skip
-    """The mean (G_b, G_a) over two inputs; `measured` and `out` (n, 2) are labels and rows out."""
+    """The mean (G_b, G_a) over two inputs; `measured` and `out` (n, 2) are labels and open rows."""
     ax = axes(3.6, ax)
     ax.grid(False)
     edges = (_edges(a), _edges(b))
@@ -72,8 +73,8 @@ def surface(
     for points, style in zip((measured, out), styles, strict=True):
         if len(points):
             at = (_as_drawn(a, points[:, 0]), _as_drawn(b, points[:, 1]))
-            look: dict[str, Any] = {"linestyle": "", "markersize": 3.5, "markeredgewidth": 0.5}
-            ax.plot(*at, **look, **style, zorder=3)
+            marks: dict[str, Any] = {"linestyle": "", "markersize": 3.5, "markeredgewidth": 0.5}
+            ax.plot(*at, **marks, **style, zorder=3)
     ax.set_xlim(edges[0][0], edges[0][-1])
     ax.set_ylim(edges[1][0], edges[1][-1])
     _scale(ax, a, "x")
@@ -116,10 +117,10 @@ def _scale(ax: Axes, axis: EffectInput, side: str) -> None:
         line.set_major_formatter(dates.ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
         line.get_offset_text().set_fontsize(6)
     elif names:
-        _names(line, names)
+        _set_level_names(line, names)
 
 
-def _names(line: Any, names: Sequence[str]) -> None:
+def _set_level_names(line: Axis, names: Sequence[str]) -> None:
     shown = shorten_distinctly(list(names), 18 if len(names) <= 6 else 9)
     step = -(-len(names) // MAX_LEVEL_NAMES)
     line.set_ticks(range(0, len(names), step), [plain(name) for name in shown[::step]])

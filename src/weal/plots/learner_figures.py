@@ -1,12 +1,12 @@
-"""Pictures of how a learner does, each from plain values, on axes.
+"""Figures of a learner, each from plain values.
 
-    learning_curve   the three error estimates as labels came, and the goal
-    predicted        labels beside what was expected of them: without each (leave-one-out, with
-                     intervals) and when they were asked; ids of those that were not
-    experts          how the kinds of experts were weighed as labels came
-    inputs           which inputs matter, categories as one
+    learning_curve   three error estimates against the number of labels, and the goal
+    draw_predicted   labels against their predictions: leave-one-out, with intervals, and at the
+                     time of the question; ids of labels outside their intervals
+    experts          weights of the kinds of experts against the number of labels
+    inputs           importance of the inputs, a category as one
 
-Estimates and explanations come from `weal.diagnostics`.
+Numbers come from `weal.diagnostics`.
 """
 
 import re
@@ -17,6 +17,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.typing import ColorType
 
 from weal.core.arrays import Array
 from weal.core.constants import INTERVAL_LEVEL
@@ -33,20 +34,20 @@ from weal.plots.canvas import (
     SKY,
     TEXT_STYLE,
     axes,
-    ink,
     legend_of,
     log_ticks,
     plain,
+    text_color,
 )
 from weal.text import number, percent, shorten, shorten_distinctly
 
-INPUTS_SHOWN = 15  # inputs
-NAME_LETTERS = 36  # letters of a name
-MAX_IDS_SHOWN = 6  # labels whose ids are shown, at the most
+INPUTS_SHOWN = 15
+NAME_LETTERS = 36
+MAX_IDS_SHOWN = 6
 NOT_KNOWN = "not known yet: the labels so far do not tell the inputs apart"
-_LINE, _WORD = 0.035, 0.16  # shares of the axes that an id takes
+_LINE, _WORD = 0.035, 0.16  # height and width of an id, in shares of the axes
 _NAME_WITH_UNIT = re.compile(r"(.+?)\s*[\[(]([^\[\]()]+)[\])]\s*")  # name [unit], name (unit)
-# of the largest error to the smallest, from which the axis is logarithmic
+# ratio of the largest error to the smallest from which the axis is logarithmic
 _MIN_LOG_AXIS_RATIO_OF_ERROR = 3.0
 _ERROR_KINDS = {
     "rbf, one lengthscale": (SKY, "very smooth, inputs alike"),
@@ -70,16 +71,17 @@ def learning_curve(
 ) -> Axes:
     """The three error estimates against the number of labels.
 
-    `check` is the error of an honest test, on rows drawn at random, and its standard error;
-    `guessing` that of who always says the mean of the labels.
+    `check` is the error on random check rows and its standard error; `guessing` is the error of
+    the mean of the labels.
     """
     ax = axes(3.2, ax)
     at = [mark.labels for mark in course.marks]
     before = [course.prequential(n) for n in at]
-    curves: dict[str, tuple[str, str, str, list[Any]]] = {
+    expected = [mark.expected for mark in course.marks]
+    curves: dict[str, tuple[ColorType, str, str, Sequence[float | None]]] = {
         "leave-one-out": (BLUE, "-", "o", [mark.left_out for mark in course.marks]),
         f"prequential (last {SEQUENTIAL_WINDOW_LABELS} labels)": (ORANGE, "--", "s", before),
-        "expected by the model": (ink(ax), "-.", "^", [mark.expected for mark in course.marks]),
+        "expected by the model": (text_color(ax), "-.", "^", expected),
     }
     handles, values = {}, []
     for n, (label, (color, line, marker, errors)) in enumerate(curves.items()):
@@ -112,19 +114,19 @@ def learning_curve(
 
 
 def _few_labels(ax: Axes, course: Trend) -> None:
-    """One tick where there is one mark: half a label is none."""
+    """One tick for a single point: there is no half label."""
     if len(course.marks) == 1:
         ax.set_xticks([course.now.labels])
 
 
-def _check(ax: Axes, rmse: float, error: float | None, at: int) -> Any:
+def _check(ax: Axes, rmse: float, error: float | None, at: int) -> Line2D:
     bar = 0.0 if error is None else min(error, 0.9 * rmse)
     style: dict[str, Any] = {"color": RED, "marker": "*", "markersize": 6, "linestyle": ""}
     ax.errorbar([at], [rmse], yerr=[bar], capsize=2, elinewidth=0.8, zorder=4, **style)
     return Line2D([], [], **style)
 
 
-def _error_axis(ax: Axes, values: Any) -> None:
+def _error_axis(ax: Axes, values: Array) -> None:
     known = values[np.isfinite(values) & (values > 0.0)]
     if not len(known):
         return
@@ -147,10 +149,10 @@ def draw_predicted(
     ids: Sequence[object] = (),
     ax: Axes | None = None,
 ) -> Axes:
-    """Labels y (t,) against what the others made expect of each, with ids of the farthest out.
+    """Labels y (t,) against their leave-one-out predictions, with ids of the largest deviations.
 
-    `asked` and `checked` (n, 2) are labels beside what was expected when they were asked: chosen,
-    and drawn at random.
+    `asked` and `checked` (n, 2) are labels and their predictions when asked: chosen, and drawn at
+    random.
     """
     ax = axes(4.4, ax)
     bars = np.maximum([alone.mean - alone.low, alone.high - alone.mean], 0.0)
@@ -166,10 +168,10 @@ def draw_predicted(
         (checked, "when it was asked, drawn at random", RED, "*", 5.4),
     ):
         if len(pairs):
-            look: dict[str, Any] = {"color": color, "marker": marker, "linestyle": ""}
-            look |= {"markerfacecolor": "none", "markersize": size, "markeredgewidth": 0.7}
-            ax.plot(*pairs.T, zorder=3, **look)
-            handles[label] = Line2D([], [], **look)
+            marks: dict[str, Any] = {"color": color, "marker": marker, "linestyle": ""}
+            marks |= {"markerfacecolor": "none", "markersize": size, "markeredgewidth": 0.7}
+            ax.plot(*pairs.T, zorder=3, **marks)
+            handles[label] = Line2D([], [], **marks)
             every += list(pairs.T)
     _diagonal(ax, np.concatenate(every))
     _name_outliers(ax, y, alone, ids)
@@ -181,7 +183,7 @@ def draw_predicted(
 
 
 def _name_outliers(ax: Axes, y: Array, alone: LeaveOneOut, ids: Sequence[object]) -> None:
-    """Ids beside the labels farthest outside their intervals; none above another."""
+    """Write ids beside the labels farthest outside their intervals, without overlap."""
     half = np.maximum(0.5 * (alone.high - alone.low), np.finfo(float).tiny)
     beyond = np.maximum(alone.low - y, y - alone.high) / half
     out = np.flatnonzero(beyond > 0.0) if len(ids) else np.zeros(0, dtype=np.intp)
@@ -189,7 +191,7 @@ def _name_outliers(ax: Axes, y: Array, alone: LeaveOneOut, ids: Sequence[object]
     taken: list[tuple[float, float]] = []
     for n in out[np.argsort(-beyond[out], kind="stable")][:MAX_IDS_SHOWN].tolist():
         x, at = (float(y[n]) - low) / (high - low), (float(alone.mean[n]) - low) / (high - low)
-        away = _LINE if at < 0.5 else -_LINE  # one way only: there is an end to it
+        away = _LINE if at < 0.5 else -_LINE  # one way only, so that the loop ends
         while any(abs(at - b) < 0.99 * _LINE and abs(x - a) < _WORD for a, b in taken):
             at += away
         taken.append((x, at))
@@ -208,8 +210,8 @@ def _name_outliers(ax: Axes, y: Array, alone: LeaveOneOut, ids: Sequence[object]
         )
 
 
-def _diagonal(ax: Axes, values: Any) -> None:
-    """The line where both agree, and axes that show all points (if not all of their bars)."""
+def _diagonal(ax: Axes, values: Array) -> None:
+    """Draw the diagonal, and set limits that show all points (but not all of their bars)."""
     low, high = float(values.min()), float(values.max())
     margin = 0.06 * (high - low) or 0.05 * abs(high) or 1.0
     ends = (low - margin, high + margin)
@@ -220,7 +222,7 @@ def _diagonal(ax: Axes, values: Any) -> None:
 
 
 def experts(course: Trend, ax: Axes | None = None) -> Axes:
-    """How the kinds of experts were weighed as labels came."""
+    """Weights of the kinds of experts against the number of labels."""
     names = [kind for kind in _ERROR_KINDS if any(kind in mark.experts for mark in course.marks)]
     others = {kind for mark in course.marks for kind in mark.experts} - set(_ERROR_KINDS)
     at = [float(mark.labels) for mark in course.marks]
@@ -246,7 +248,7 @@ def experts(course: Trend, ax: Axes | None = None) -> Axes:
 
 
 def inputs(shares: dict[str, float], known: bool = True, ax: Axes | None = None) -> Axes:
-    """Which inputs matter, the most important above; where that is not known, it says so."""
+    """Importance of the inputs, the largest above; a note if it is not known."""
     names, values = (
         shorten_distinctly(list(shares)[:INPUTS_SHOWN], NAME_LETTERS),
         list(shares.values())[:INPUTS_SHOWN],
@@ -272,7 +274,7 @@ def inputs(shares: dict[str, float], known: bool = True, ax: Axes | None = None)
 
 
 def error_label(target: str | None) -> str:
-    """What an error is an error of.
+    """The label of an axis of errors.
 
     >>> error_label("hardness [HV]"), error_label("yield"), error_label(None)
     ('error of hardness, HV', 'error of yield', 'error, in units of the label')

@@ -1,4 +1,4 @@
-"""Result files as they are read: what each is about, and its rows."""
+"""Result files: settings and rows of each."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from weal.core.arrays import Array
 
 
 @dataclass(frozen=True)
-class Kept:
+class ResultFile:
     """One result file."""
 
     name: str
@@ -27,7 +27,7 @@ class Kept:
         return pd.DataFrame(self.rows)
 
 
-Files = dict[str, Kept]
+Files = dict[str, ResultFile]
 Figures = dict[str, bytes]  # SVG files by name
 Page = Callable[[Files, Figures], str]
 
@@ -38,7 +38,7 @@ def load(folder: Path) -> Files:
     for path in sorted(folder.glob("*.json")):
         about = record.read(path)
         rows = about.pop("rows")
-        found[path.stem] = Kept(path.stem, about, rows)
+        found[path.stem] = ResultFile(path.stem, about, rows)
     if not found:
         raise ValueError(f"there are no result files in {folder.name}")
     return found
