@@ -66,7 +66,7 @@ def read_name(given: str | os.PathLike[str] | None = None) -> StoreUrl:
     """Parse the name of a store; None: WEAL_STORE, else weal.db in this folder.
 
     >>> read_name("POSTGRESQL://ann:s3cret@db.example.org/lab")
-    Name(kind='postgres', shown='postgresql://ann:***@db.example.org/lab')
+    StoreUrl(kind='postgres', shown='postgresql://ann:***@db.example.org/lab')
     >>> read_name("weal.db").kind
     'sqlite'
     """
