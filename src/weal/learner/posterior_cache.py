@@ -67,7 +67,7 @@ class CacheEntry:
     tracked: Mapping[int, MemoryPool] = field(default_factory=dict)
 
     def serves(self, state: State) -> bool:
-        """Whether the state came after this one, with no settling between."""
+        """Whether the state came after this one, without another expert selection."""
         told = state.labels.told
         same = self.selection is state.selection and len(self.told) <= len(told)
         return same and all(a is b for a, b in zip(self.told, told, strict=False))
@@ -88,7 +88,7 @@ class CacheEntry:
 
 
 def train_initial(state: State, selection: SelectionPoint, last: CacheEntry | None) -> CacheEntry:
-    """The model with the labels that are folded in together."""
+    """The model, conditioned on the first labels jointly."""
     scale, told = selection.scaling, state.labels.told[: selection.n_joint]
     initial = _experts(state, selection, last)
     if told:
@@ -101,7 +101,7 @@ def train_initial(state: State, selection: SelectionPoint, last: CacheEntry | No
 
 
 def _experts(state: State, selection: SelectionPoint, last: CacheEntry | None) -> TrainedEnsemble:
-    """The experts before the first label: as they are entry to be, or settled."""
+    """The experts before the first label: those of the state, or newly selected ones."""
     if selection.experts is not None:
         return selection.experts
     if last is not None and last.selection.labels is selection.labels:

@@ -26,7 +26,7 @@ class ShardedRows:
     def __init__(self, parts: Sequence[Shard], encoder: InputEncoder) -> None:
         self.parts, self.encoder = tuple(parts), encoder
         self.shape = (parts[-1].start + parts[-1].rows, len(encoder.names))
-        self._known: dict[int, Array] = {}
+        self._cached: dict[int, Array] = {}
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -43,18 +43,18 @@ class ShardedRows:
 
     def remember(self, positions: Sequence[int], X: Array) -> None:
         """Keep rows that were met."""
-        if len(self._known) + len(positions) > MAX_CACHED_ROWS:
-            self._known.clear()
-        self._known.update(zip(positions, np.asarray(X), strict=True))
+        if len(self._cached) + len(positions) > MAX_CACHED_ROWS:
+            self._cached.clear()
+        self._cached.update(zip(positions, np.asarray(X), strict=True))
 
     def _rows(self, at: NDArray[np.int64]) -> Array:
         wanted = at.tolist()
-        new = np.array(sorted({n for n in wanted if n not in self._known}), dtype=np.int64)
+        new = np.array(sorted({n for n in wanted if n not in self._cached}), dtype=np.int64)
         found = np.empty((len(new), self.shape[1]))
         for part, which in by_part(self.parts, new) if len(new) else ():
             found[which] = part.take(self.encoder, new[which] - part.start)
         fresh = dict(zip(new.tolist(), found, strict=True))
-        rows = [fresh[n] if n in fresh else self._known[n] for n in wanted]
+        rows = [fresh[n] if n in fresh else self._cached[n] for n in wanted]
         if len(new) <= MAX_CACHED_ROWS // 4:
             self.remember(new.tolist(), found)
         return np.array(rows).reshape(len(wanted), self.shape[1])
@@ -65,7 +65,7 @@ class ShardedIds(Sequence[Hashable]):
 
     def __init__(self, parts: Sequence[Shard]) -> None:
         self.parts = tuple(parts)
-        self._known: dict[int, Hashable] = {}
+        self._cached: dict[int, Hashable] = {}
 
     def __len__(self) -> int:
         return self.parts[-1].start + self.parts[-1].rows
@@ -80,16 +80,16 @@ class ShardedIds(Sequence[Hashable]):
     def at(self, positions: NDArray[Any]) -> list[Hashable]:
         """The ids of these positions."""
         wanted = positions.tolist()
-        new = np.array(sorted({n for n in wanted if n not in self._known}), dtype=np.int64)
+        new = np.array(sorted({n for n in wanted if n not in self._cached}), dtype=np.int64)
         if len(new):
-            if len(self._known) + len(new) > MAX_CACHED_ROWS:
-                self._known.clear()
+            if len(self._cached) + len(new) > MAX_CACHED_ROWS:
+                self._cached.clear()
             fresh = dict(zip(new.tolist(), map(plain_id, ids_at(self.parts, new)), strict=True))
             if len(wanted) > MAX_CACHED_ROWS:
-                return [fresh[n] if n in fresh else self._known[n] for n in wanted]
-            self._known.update(fresh)
-        missing = [n for n in wanted if n not in self._known]
-        return self.at(positions) if missing else [self._known[n] for n in wanted]
+                return [fresh[n] if n in fresh else self._cached[n] for n in wanted]
+            self._cached.update(fresh)
+        missing = [n for n in wanted if n not in self._cached]
+        return self.at(positions) if missing else [self._cached[n] for n in wanted]
 
 
 class IdPositions(Mapping[Hashable, int]):
@@ -97,7 +97,7 @@ class IdPositions(Mapping[Hashable, int]):
 
     def __init__(self, index: IdIndex, ids: ShardedIds) -> None:
         self.index, self.ids = index, ids
-        self._known: dict[Hashable, int] = {}
+        self._cached: dict[Hashable, int] = {}
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -107,11 +107,11 @@ class IdPositions(Mapping[Hashable, int]):
             yield self.ids[n]
 
     def __getitem__(self, name: Hashable) -> int:
-        if name not in self._known:
+        if name not in self._cached:
             at = self.index.places(name)
             found = [n for n, other in zip(at.tolist(), self.ids.at(at), strict=True)
                      if type(other) is type(name) and other == name]  # fmt: skip
             if not found:
                 raise UnknownId(name)
-            self._known[name] = found[0]
-        return self._known[name]
+            self._cached[name] = found[0]
+        return self._cached[name]
