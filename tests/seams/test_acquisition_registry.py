@@ -17,10 +17,11 @@ from weal.core.extensions.acquisition_registry import (
 
 
 @pytest.fixture(autouse=True)
-def tables(monkeypatch):
+def tables(constants):
     """Registrations of a test end with it."""
-    monkeypatch.setattr(registry, "ACQUISITIONS", dict(registry.ACQUISITIONS))
-    monkeypatch.setattr(registry, "FACTORIES", dict(registry.FACTORIES))
+    constants(
+        registry, ACQUISITIONS=dict(registry.ACQUISITIONS), FACTORIES=dict(registry.FACTORIES)
+    )
     registry._made.cache_clear()
 
 

@@ -62,8 +62,8 @@ KINDS = {
 
 
 @pytest.fixture(params=KINDS)
-def kind(request, monkeypatch):
-    monkeypatch.setattr(dataset, "MEMORY_SHARD_ROWS", 17)
+def kind(request, constants):
+    constants(dataset, MEMORY_SHARD_ROWS=17)
     return KINDS[request.param]
 
 
@@ -113,13 +113,12 @@ def test_points_outside_are_read_like_the_pool(candidates):
         candidates.like(NEW[:, :2])
 
 
-def test_a_sample_is_by_the_hash_of_seed_and_id(candidates, monkeypatch):
+def test_a_sample_is_by_the_hash_of_seed_and_id(candidates, constants):
     at, inputs = candidates.sample(SEED)
     assert_array_equal(at, np.arange(U))
     assert_array_equal(inputs, X)
     for module in (memory_candidates, sharded_candidates):
-        monkeypatch.setattr(module, "MAX_CANDIDATES_WITHOUT_SAMPLE", 20)
-        monkeypatch.setattr(module, "SAMPLE_CANDIDATES", 11)
+        constants(module, MAX_CANDIDATES_WITHOUT_SAMPLE=20, SAMPLE_CANDIDATES=11)
     order = np.argsort(mix_with_seed(hash_ids(IDS), 8))
     at, inputs = candidates.sample(8)
     assert_array_equal(at, np.sort(order[:11]))
