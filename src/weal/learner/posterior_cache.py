@@ -117,7 +117,7 @@ def _experts(state: State, selection: SelectionPoint, last: CacheEntry | None) -
 
 
 def update(entry: CacheEntry, told: tuple[Label, ...]) -> CacheEntry:
-    """What is entry, after those of the labels that it has not seen."""
+    """The entry, updated by the labels that it has not seen."""
     for label in told[len(entry.told) :]:
         entry = _after(entry, label)
     return entry
@@ -253,7 +253,7 @@ class PosteriorCache:
         return in_units(model.fold, model.scaling, mu, var, held)
 
     def watch(self, X: Array) -> int:
-        """Follow other points X (N, d) too; `tracked` gives what is believed of them."""
+        """Track other points X (N, d) too; `predict_tracked` gives their posterior."""
         self._tracked.append(X)
         return len(self._tracked) - 1
 
@@ -302,14 +302,14 @@ class PosteriorCache:
         return for_.candidates.make_pool(model, reference, context)
 
     def _find_entry(self, state: State) -> CacheEntry | None:
-        """What is at hand for a state or for one before it."""
+        """The cached entry of this state or of one before it."""
         entry = self._entry
         return entry if entry is not None and entry.serves(state) else None
 
     def _entry_of(
         self, state: State, start: Callable[[CacheEntry], CacheEntry] | None = None
     ) -> CacheEntry:
-        """What is entry of a state.
+        """The entry of a state.
 
         `start` gives to what began with the model a part that is wanted too. Where labels have
         come since, that part catches up: the same numbers as if it had been there all along.
