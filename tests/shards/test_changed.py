@@ -203,7 +203,7 @@ def test_what_is_read_is_what_pyarrow_reads(tmp_path, how):
     for columns in (None, ["x"], ["steel", "id"], ["list"]):
         found = pa.Table.from_batches(part.batches(columns))
         assert found.equals(table if columns is None else table.select(found.column_names))
-    sums = row_groups.hashed(part.file, part.groups, ["x"])
+    sums = row_groups.hash_row_groups(part.file, part.groups, ["x"])
     assert len(set(sums["x"])) == 6
 
 
