@@ -35,16 +35,16 @@ VALUES = {  # what public methods give back, or take: pages of their own too
     "Plots": "weal.plots.axes",
     "History": "weal.learner.history",
     "Run": "weal.learner.run",
-    "Watch": "weal.active_learner",
+    "TrackedPoints": "weal.active_learner",
     "Belief": "weal.core.paper.acquisition",
-    "Asked": "weal.campaign.suggestions",
-    "Card": "weal.campaign.candidate_report",
-    "Intake": "weal.campaign.results_import",
+    "LeasedRow": "weal.campaign.suggestions",
+    "CandidateReport": "weal.campaign.candidate_report",
+    "ResultsImport": "weal.campaign.results_import",
     "Status": "weal.campaign.status",
     "Suspect": "weal.diagnostics.suspects",
     "Contradiction": "weal.diagnostics.contradictions",
     "Event": "weal.store.events",
-    "Shards": "weal.shards.dataset",
+    "Dataset": "weal.shards.dataset",
 }
 
 

@@ -41,6 +41,7 @@ WORDS = {
     "learner": "the state, its events, `apply`; choosing; pools, in memory and in shards",
     "shards": "candidates in Parquet files: rows, encoding, an index of ids, executors (threads, "
     "Dask)",
+    "goals": "what the labels are for: the acquisition, advice when to stop, and its words",
     "model": "parameters, expert selection, training, predictions",
     "store": "memory, SQLite, PostgreSQL; integrity checks, recovery, backup",
     "core": "the mathematics: pure functions on frozen dataclasses of arrays, numpy and scipy "

@@ -19,8 +19,8 @@ PAGES = sorted(
     ]
 )
 DOTTED = re.compile(r"(?<![\w./-])weal(?:\.[A-Za-z_]\w*)+(?:(?<=\w):[A-Za-z_][\w.]*)?")
-# Names of files, not of modules: weal.db, and folders and copies beside it.
-FILES = re.compile(r"weal\.(db|css|js|toml|csv|exe|pools)\b")
+# Names of files and of a group of entry points, not of modules.
+FILES = re.compile(r"weal\.(db|css|js|toml|csv|exe|pools|acquisitions)\b")
 IMPORT = re.compile(r"^\s*from (weal[\w.]*) import \(?([\w, ]+)", re.MULTILINE)
 PATH = re.compile(r"(?<![\w/.*{}-])(?:src/weal|tests|benchmarks|scripts|docs)/[\w/.-]*\w")
 # Made by a command that the page tells of, or a pattern of names.
