@@ -100,11 +100,12 @@ def other_round(folder: Path, n: int, how: str, by: str) -> None:
 def beside_random(folder: Path) -> str:
     """The true error of the chosen rows, beside that of as many rows drawn at random."""
     with open_campaign("reactions", f"sqlite:///{folder}/weal.db") as campaign:
-        labels = campaign.ledger.labels
+        session = campaign.read_session()
+        labels = session.ledger.labels
         told = [str(event.id) for event in campaign.events() if event.kind == "told"]
         first = told[:LABELLED]  # those of the table
-        ids, X = campaign.session.pool.ids, campaign.session.pool.X
-        chosen = error(campaign.model.predict(X), ids)
+        ids, X = session.pool.ids, session.pool.X
+        chosen = error(session.model.predict(X), ids)
     y = {name: float(reactions.measure(name)) for name in ids}  # type: ignore[arg-type]
     free, others = [name for name in ids if name not in first], []
     for seed in range(DRAWS):

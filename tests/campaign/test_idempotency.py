@@ -10,7 +10,8 @@ import pytest
 from campaign import crowd
 from campaign.lab import campaign
 from shell import typed
-from weal.campaign.campaign import open_campaign
+from weal.campaign import suggestions
+from weal.campaign.campaign import Campaign, open_campaign
 from weal.errors import AlreadyLabelled, ReusedKey, UnknownId
 from weal.store.events import Draft
 
@@ -264,6 +265,26 @@ def test_of_8_processes_that_ask_with_one_key_all_are_given_the_same_rows(shared
 
 
 @pytest.mark.usefixtures("bare")
+def test_rows_that_another_process_asked_under_the_key_are_known_to_be_out(url, monkeypatch):
+    with campaign(url) as one:
+        other = Campaign("lab", one.store, "ann")
+        ledger = one.read_ledger()
+        ids = other.ask(2, key="k")
+        assert suggestions.ask(one, ledger, 2, "ann", None, False, "k") == ids
+        assert set(ids) <= set(one.last_ledger.leases)
+        choose = suggestions._choose
+
+        def choose_late(*given):
+            monkeypatch.setattr(suggestions, "_choose", choose)
+            other.ask(2, key="later")
+            return choose(*given)
+
+        monkeypatch.setattr(suggestions, "_choose", choose_late)
+        later = one.ask(2, key="later")
+        assert other.ask(2, key="later") == later
+        assert {*ids, *later} == set(one.last_ledger.leases)
+
+
 def test_the_commands_refuse_a_key_that_was_used(tmp_path):
     results = tmp_path / "results.csv"
     results.write_text("sample,value\nA-0001,5\nA-0002,6\n")

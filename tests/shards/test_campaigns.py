@@ -12,8 +12,8 @@ import pytest
 import weal
 from shards.pools import f, inputs, names_of, write
 from shell import typed
-from weal.campaign import candidate_files
-from weal.errors import ChangedShard
+from weal.campaign import candidate_files, creation
+from weal.errors import ChangedShard, Conflict
 from weal.shards import dask_executor
 from weal.shards import dataset as pools
 from weal.store.integrity import examine
@@ -98,6 +98,25 @@ def test_files_are_added_and_ids_that_are_there_are_refused(tmp_path, folder):
         with pytest.raises(ValueError, match="2 ids come more than once"):
             campaign.add(again)
         assert campaign.read_ledger().rows == U + 40
+
+
+def test_the_same_files_added_by_two_at_once_come_once(tmp_path, folder, monkeypatch):
+    more = write(tmp_path / "more", inputs(40, 5), [], names=[f"m{n}" for n in range(40)])
+    with opened(tmp_path, folder) as one, opened(tmp_path, folder) as other:
+        drafts = creation.more
+
+        def draft_late(*given):
+            monkeypatch.setattr(creation, "more", drafts)
+            found = drafts(*given)
+            other.tell("c00001", 1.0)
+            other.add(more)
+            return found
+
+        monkeypatch.setattr(creation, "more", draft_late)
+        with pytest.raises(Conflict, match="somebody else has added candidates"):
+            one.add(more)
+        assert one.read_ledger().rows == U + 40
+        assert len(one.read_session().state.candidates) == U + 40
 
 
 def test_labels_in_the_column_of_the_target_are_taken(tmp_path):

@@ -7,10 +7,14 @@ from urllib.parse import quote
 
 import pytest
 
+from campaign.lab import campaign
 from shell import events
+from weal.errors import NotAllowed
+from weal.store.events import Draft
 from weal.store.protocol import open_store
 from weal.web.access import Access
 from weal.web.app import create_app
+from weal.web.job_context import read_only_store
 from weal.web.middleware import POLICY, AccessPolicy
 from web.visiting import Visitor, client_of, token_of
 
@@ -185,6 +189,19 @@ def test_a_server_for_reading_refuses_every_write(servers, steel):
         assert 'method="post"' not in page
         assert "<form" not in ann.get("/").text
     assert events("steel", steel) == before
+
+
+def test_a_store_for_reading_refuses_or_drops_whatever_writes():
+    store = campaign("memory:").store
+    reading, draft = read_only_store(store), Draft("settings", {"changes": {}})
+    before = store.head("lab")
+    with pytest.raises(NotAllowed):
+        reading.create("other", [draft])
+    with pytest.raises(NotAllowed):
+        reading.transact("lab", lambda tx: [draft])
+    reading.write_snapshot("lab", "status", *before, b"{}")
+    assert (reading.head("lab"), reading.campaigns()) == (before, ["lab"])
+    assert store.read_snapshot("lab", "status") is None
 
 
 def test_paths_lead_nowhere_else(ann, steel):

@@ -23,6 +23,7 @@ from weal.campaign.ledger import Ledger
 from weal.campaign.rules import LabelInput, told_body
 from weal.core.arrays import Array
 from weal.core.scaling import location_scale
+from weal.errors import Conflict
 from weal.progress import Progress
 from weal.shards.executors import Executor, ThreadExecutor
 from weal.store.events import Draft, check_id
@@ -133,7 +134,16 @@ def _created_event(
 def add_files(store: Store, ledger: Ledger, source: object, pool: FileCandidates, who: str) -> int:
     """Add files to a campaign in files; returns the number of new rows."""
     drafts = more(ledger, source, who, pool)
-    store.transact(ledger.name, lambda tx: drafts)
+
+    def decide(tx: Transaction) -> Sequence[Draft]:
+        new = tx.events_between(ledger.seq + 1, tx.last)
+        if any(event.kind == "added" for event in new):  # their ids were not compared
+            raise Conflict(
+                f"somebody else has added candidates to {ledger.name!r} meanwhile; add again"
+            )
+        return drafts
+
+    store.transact(ledger.name, decide)
     rows = drafts[0].body["rows"]
     assert isinstance(rows, int)
     return rows

@@ -212,9 +212,11 @@ class CampaignLog:
             self._apply(written)
 
     def _apply(self, events: Sequence[Event]) -> None:
+        """Apply new events; an interrupt leaves them to the next read."""
         if events:
-            self._ledger = apply_events(self._ledger, events)
-            self._events += events
+            ledger = apply_events(self._ledger, events)
+            self._events[self._ledger.seq :] = events  # also those of an interrupted call
+            self._ledger = ledger
 
     def _suggest_ids(self, error: UnknownId) -> UnknownId:
         return id_lookup.explain_unknown_ids(self.name, error, self.known)

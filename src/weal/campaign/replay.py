@@ -154,8 +154,9 @@ def _replay_labels(now: Replay, event: Event, pool: CandidateTable) -> Replay:
     here = state.labels.by_name.get(name, ())
     dropped = (name,) if change.dropped and here else ()
     confirmed = tuple(one for one in here if _is_among(one, change.confirmed))
+    labels = tuple(_training_label(state, one) for one in change.added)
     try:
-        labels = tuple(_training_label(state, one) for one in change.added)
+        _check_size(labels)
         if labels or dropped or confirmed:
             state = apply(state, happened.LabelsTold(labels, dropped, confirmed))
     except ValueError as error:
@@ -166,11 +167,16 @@ def _replay_labels(now: Replay, event: Event, pool: CandidateTable) -> Replay:
 
 
 def _training_label(state: State, label: LedgerLabel) -> Label:
-    """The label with the inputs of its row; ValueError where no model can take it."""
-    if abs(label.y) > LARGEST_LABEL:  # an old store may have one
-        raise ValueError(f"{label.y} is too large; check its unit, and correct it")
+    """The label with the inputs of its row."""
     noise = float(label.noise or 0.0)
     return Label(label.id, state.candidates.x(label.id), float(label.y), noise, label.sure)
+
+
+def _check_size(labels: Sequence[Label]) -> None:
+    """ValueError for a label that no model can take; an old store may have one."""
+    for label in labels:
+        if abs(label.y) > LARGEST_LABEL:
+            raise ValueError(f"{label.y} is too large; check its unit, and correct it")
 
 
 def _is_among(label: Label, confirmed: Sequence[LedgerLabel]) -> bool:

@@ -102,8 +102,8 @@ class Session:
     ) -> None:
         self.store, self.ledger = store, ledger
         self.executor, self.progress = executor or ThreadExecutor(), progress
-        self.pool: CandidateTable = self._read_pool()
-        self.replay: Replay = self._replay_all(events)
+        self.pool: CandidateTable = self._read_pool(ledger)
+        self.replay: Replay = self._replay_all(ledger, events)
         snapshot = read_pool_snapshot(store, ledger, self.state)
         self.beliefs = PosteriorCache(POOL_BYTES, snapshot, self.executor, progress)
         self._kept: SelectionPoint | None = None  # whose experts are in the store
@@ -113,24 +113,27 @@ class Session:
         )  # of it, and after so many labels
 
     def update(self, ledger: Ledger, events: Sequence[Event]) -> None:
-        """Apply new events; `events` are all events of the campaign."""
-        grown, self.ledger = ledger.rows != self.ledger.rows, ledger
-        if grown:
-            self.pool = self._read_pool()
+        """Apply new events; `events` are all events of the campaign.
+
+        The ledger comes last: after an interrupt the next call does all of it again.
+        """
+        if ledger.rows != self.ledger.rows:
+            self.pool = self._read_pool(ledger)
         new = events[self.replay.seq :]
         if can_continue(self.replay, new, ledger):
             self.replay = replay_new_events(self.replay, new, self.pool)
         else:
-            self.replay = self._replay_all(events)
+            self.replay = self._replay_all(ledger, events)
+        self.ledger = ledger
 
-    def _read_pool(self) -> CandidateTable:
-        if self.ledger.shards:
-            return read_shard_pool(self.store, self.ledger, self.executor, self.progress)
-        return read_pool(self.store, self.ledger)
+    def _read_pool(self, ledger: Ledger) -> CandidateTable:
+        if ledger.shards:
+            return read_shard_pool(self.store, ledger, self.executor, self.progress)
+        return read_pool(self.store, ledger)
 
-    def _replay_all(self, events: Sequence[Event]) -> Replay:
-        found = replay(events, self.pool, self.ledger)
-        return replace(found, state=resume_experts(self.store, self.ledger, found.state))
+    def _replay_all(self, ledger: Ledger, events: Sequence[Event]) -> Replay:
+        found = replay(events, self.pool, ledger)
+        return replace(found, state=resume_experts(self.store, ledger, found.state))
 
     @property
     def state(self) -> State:

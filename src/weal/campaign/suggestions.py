@@ -144,14 +144,21 @@ def check_key(campaign: "Campaign", key: str, n: int, checks: int, lease: object
 
 
 def asked_before(campaign: "Campaign", key: str, call: AskCall) -> list[str]:
-    """The rows of an earlier call with this key; ReusedKey if its content differs."""
+    """The rows of an earlier call with this key; ReusedKey if its content differs.
+
+    The campaign has read the events of that call then, whoever wrote them.
+    """
     found: list[str] = []
+    last = 0
 
     def look(tx: Transaction) -> list[Draft]:
-        found[:] = find_asked(tx, key, call)
+        nonlocal last
+        found[:], last = find_asked(tx, key, call), tx.last
         return []
 
     campaign.store.transact(campaign.name, look)
+    if found and last > campaign.last_ledger.seq:
+        campaign.read_ledger()
     return found
 
 

@@ -148,7 +148,7 @@ class ReadOnlyStore:
         """Refuse."""
         raise _refusal()
 
-    def keep_snapshot(self, name: str, kind: str, seq: int, hash: str, data: bytes) -> None:
+    def write_snapshot(self, name: str, kind: str, seq: int, hash: str, data: bytes) -> None:
         """Do nothing: a snapshot is a cache."""
 
 
