@@ -58,7 +58,7 @@ def main() -> None:
     )
     weights, kernels = ours.model.weights_, ours.model.dictionary_
     first = int(np.argmax(weights))
-    console.print(f"The kernel that the labels speak for: {kernels[first]}, {weights[first]:.0%}.")
+    console.print(f"Kernel with the largest weight: {kernels[first]}, {weights[first]:.0%}.")
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ def first_round(folder: Path) -> None:
     print("\nThe laboratory fills the worksheet in. One run failed, one point is lost:")
     typo, right = fill_in(folder / "batch.csv")
     weal("tell reactions --file batch.csv --by ann", folder)
-    print("\nThe label is kept, and said to look wrong. It was a typo:")
+    print("\nThe label is saved, with a warning. It was a typo:")
     weal(f"tell reactions {typo} {right} --replace --by ann", folder)
 
 
@@ -141,8 +141,8 @@ def story(folder: Path) -> None:
     weal("plot reactions --to pictures", folder)
     weal("export reactions --what predictions --to predictions.csv", folder)
     weal("doctor --store sqlite:///weal.db", folder)
-    print(f"\nWhat only a simulation can know. {beside_random(folder)}")
-    print(f"\nThe campaign and its files are in {folder}. To go on: {go_on(folder)}")
+    print(f"\nCompared with the true yields of the simulation. {beside_random(folder)}")
+    print(f"\nThe campaign and its files are in {folder}. To continue: {go_on(folder)}")
 
 
 def go_on(folder: Path) -> str:
@@ -160,7 +160,7 @@ def main() -> None:
             words = [one for one in sys.argv[1:] if one != "--serve"]
             weal(shlex.join(["serve", *words]), folder)
     except KeyboardInterrupt:
-        print(f"\nStopped. What was told is kept: {go_on(folder)}")
+        print(f"\nStopped. All labels are saved. To continue: {go_on(folder)}")
         sys.exit(130)
 
 
