@@ -77,7 +77,7 @@ def _noise(given: object, name: str) -> float:
 
 
 def _read_bounded(given: object, field: str) -> float:
-    value = read_typed_number(_plain(given), field)
+    value = read_typed_number(_plain(given), field, decimal_comma=False)
     if abs(value) > LARGEST_LABEL:
         raise ValueError(f"{field} is {value}, which is too large; check its unit")
     return value

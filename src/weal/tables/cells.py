@@ -12,8 +12,8 @@ Columns (`read_numbers`, `read_almost_numbers`)
                 cells share is removed
 
 Typed numbers (`read_typed_number`): the shell, the page, Python and results files read them alike
-    read        312.5, " 3.1e2 ", .5, -4, the typographic minus; 12,5 and 0,125, which can only be
-                decimal commas
+    read        312.5, " 3.1e2 ", .5, -4, the typographic minus; on the page and in files 12,5 and
+                0,125 too, which can only be decimal commas
     refused     1,250 (1.25 or 1250?), blank, n/a, nan, inf, 1e400, thousands separators, units,
                 hexadecimal, 1_000, and whole numbers above 2^53 that a float would round
 
@@ -237,8 +237,11 @@ _WRITTEN = _TYPED_NUMBER.replace(r"\.", "[.,]")
 _TYPED_UNIT = re.compile(_WRITTEN + r"(?:\s+\S*[^\W\d_].*|\s*[^\W\d_].*|\s*[%°‰].*)", re.DOTALL)
 
 
-def read_typed_number(text: object, field: str) -> float:
+def read_typed_number(text: object, field: str, decimal_comma: bool = True) -> float:
     """The finite number that a person typed into the field; ValueError has advice.
+
+    The page and files read a decimal comma where it can be nothing else. Commands and Python do
+    not: there a comma also separates values, so the refusal says what to write.
 
     >>> read_typed_number(" 3.1e2 ", "hardness"), read_typed_number("12,5", "hardness")
     (310.0, 12.5)
@@ -251,7 +254,8 @@ def read_typed_number(text: object, field: str) -> float:
     if isinstance(text, int) and abs(text) >= 10**MAX_NUMBER_DIGITS:
         raise ValueError(f"{field} is too large; check its unit")
     written = str(text).strip().replace(MINUS, "-")
-    if _TYPED_COMMA.fullmatch(written) and not _TYPED_THOUSANDS.fullmatch(written):
+    is_comma = _TYPED_COMMA.fullmatch(written) and not _TYPED_THOUSANDS.fullmatch(written)
+    if decimal_comma and is_comma:
         written = written.replace(",", ".")
     if not re.fullmatch(_TYPED_NUMBER, written):
         raise ValueError(f"{field} is {_quote(text)}; {_advice(written)}")
