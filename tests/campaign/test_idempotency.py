@@ -264,7 +264,6 @@ def test_of_8_processes_that_ask_with_one_key_all_are_given_the_same_rows(shared
         assert list(one.read_ledger().leases) == answers[0]
 
 
-@pytest.mark.usefixtures("bare")
 def test_rows_that_another_process_asked_under_the_key_are_known_to_be_out(url, monkeypatch):
     with campaign(url) as one:
         other = Campaign("lab", one.store, "ann")
@@ -285,6 +284,7 @@ def test_rows_that_another_process_asked_under_the_key_are_known_to_be_out(url, 
         assert {*ids, *later} == set(one.last_ledger.leases)
 
 
+@pytest.mark.usefixtures("bare")
 def test_the_commands_refuse_a_key_that_was_used(tmp_path):
     results = tmp_path / "results.csv"
     results.write_text("sample,value\nA-0001,5\nA-0002,6\n")
