@@ -61,7 +61,7 @@ BAD_POOLS = {
     ),
     "all constant": ([HEADER, *([f"A-{k}", 1, 2, ""] for k in range(5))], {}, "no column is left"),
     "no such id column": (ROWS, {"id_column": "name"}, "no column 'name'; it has sample"),
-    "nearly a target": (ROWS, {"target": "Hardnes"}, "one named 'hardness': was that meant"),
+    "nearly a target": (ROWS, {"target": "Hardnes"}, "one named 'hardness': did you mean"),
     "no such type": (ROWS, {"types": ["temp=colour"]}, "'temp' is declared 'colour'"),
     "type of no column": (ROWS, {"types": ["x=number"]}, "'x'"),
 }
@@ -83,7 +83,7 @@ def test_one_and_the_text_of_one_are_the_same_id(door):
     frame = pd.DataFrame({"sample": [1, "1", 2.0], "temp": [1.0, 2.0, 3.0]})
     write("pool.csv", [frame.columns, *frame.to_numpy().tolist()])
     pool = frame if door == "python" else "pool.csv"
-    refused(make(door, "steel", pool), 2, "1 id in column 'sample' comes more than once: 1")
+    refused(make(door, "steel", pool), 2, "1 id in column 'sample' is not unique: 1")
 
 
 @DOORS

@@ -184,5 +184,5 @@ def test_frames_that_cannot_be_told_apart_are_refused_in_words_of_ours():
     with weal.open_campaign("a", "memory:", pool=whole, target="y") as one:
         with pytest.raises(ValueError, match="no column 'id'; it has a"):
             one.add(pd.DataFrame({"a": [1.0]}))
-        with pytest.raises(weal.UnknownId, match="`weal export --what candidates a` lists them"):
+        with pytest.raises(weal.UnknownId, match="`weal export --what candidates --to - a`"):
             one.tell("nobody", 1.0)

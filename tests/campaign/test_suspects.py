@@ -78,7 +78,7 @@ def test_suspects_name_a_factor_and_status_says_what_to_do(begun):
     assert [row["id"] for row in plain["suspects"]] == [wrong]
     one.tell(wrong, y[wrong], replace=True)
     assert one.suspects() == []
-    assert "look at again" not in "\n".join(one.status().lines())
+    assert "Labels to check" not in "\n".join(one.status().lines())
 
 
 def test_sure_ends_the_doubt(begun):

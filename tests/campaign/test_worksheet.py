@@ -323,7 +323,7 @@ def test_a_campaign_begins_with_nothing_measured():
     pool().to_csv("pool.csv", index=False)
     words = ["--pool", "pool.csv", "--id", "name"]
     done = typed("new", "cold", *words, "--target", "Steal")
-    assert re.search("no column 'Steal', but one named 'steel': was that meant?", done.complaint)
+    assert re.search("no column 'Steal', but one named 'steel': did you mean", done.complaint)
     assert typed("new", "cold", *words, "--target", "hardness").code == 0
     assert typed("ask", "cold", "-n", "2", "--to", "batch.csv").code == 0
     header, *rows = csv.reader(Path("batch.csv").read_text().splitlines())

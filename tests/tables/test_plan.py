@@ -228,8 +228,8 @@ def test_infinite_cells_are_refused_with_their_count_and_ids(bad):
     ("ids", "says"),
     [
         (["a", "", "b", " "], "2 rows have no id in column 'id': rows 2, 4"),
-        (["a", "b", "a", "b"], "2 ids in column 'id' come more than once: a, b;"),
-        ([1, "1", 2, "x"], "1 id in column 'id' comes more than once: 1;"),
+        (["a", "b", "a", "b"], "2 ids in column 'id' are not unique: a, b;"),
+        ([1, "1", 2, "x"], "1 id in column 'id' is not unique: 1;"),
         ([], "the table has no rows"),
     ],
 )

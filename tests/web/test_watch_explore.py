@@ -64,7 +64,7 @@ def test_a_label_that_looks_wrong_is_pointed_out(servers, url, tmp_path):
         assert [one.id for one in campaign.suspects()] == ["A-20"]
     with Visitor(servers.start(url, worker="here")) as eve:
         text = plain(until(eve, "/c/steel/watch", "Labels to check"))
-    assert re.search(r"A-20\s+:\s+[\d.]+, but the others make it", text)
+    assert re.search(r"A-20\s+:\s+[\d.]+, but the other labels predict", text)
     assert "10 times too large?" in text
 
 

@@ -117,7 +117,7 @@ def told_event(event: Event) -> str:
         "asked": lambda: f"until {body['until'][:16]}" + (", for a test" if body["check"] else ""),
         "told": lambda: _label(body),
         "corrected": lambda: _label(body),
-        "skipped": lambda: "" if body["on"] else "back again",
+        "skipped": lambda: "" if body["on"] else "restored",
         "withdrawn": lambda: "",
         "settings": lambda: ", ".join(f"{key} = {one}" for key, one in body["changes"].items()),
     }

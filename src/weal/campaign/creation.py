@@ -217,9 +217,9 @@ def _refuse_hidden_target(table: Table, plan: TablePlan, types: Mapping[str, str
     """Raise ValueError if a column that looks like the labels would become an input."""
     for name, empty in likely_targets(plan, table, types):
         raise ValueError(
-            f"the column {name!r} is empty in {empty:.0%} of the rows: is it what is to be "
-            f"predicted? Then name it as the target (--target {quote(name)}); if it is an input, "
-            f"say so (--type {quote(name + '=number')})"
+            f"the column {name!r} is empty in {empty:.0%} of the rows: is it the "
+            f"target? Then add --target {quote(name)}; if it is an input, "
+            f"add --type {quote(name + '=number')}"
         )
 
 
@@ -232,9 +232,9 @@ def _refuse_nearly(target: str, names: Sequence[str]) -> None:
     if like := get_close_matches(own, plain, 1, MIN_NAME_SIMILARITY):
         near = plain[like[0]]
         raise ValueError(
-            f"the table has no column {target!r}, but one named {near!r}: was that meant? Then "
-            f"say so (--target {quote(near)}); for results that are yet to come, choose a name "
-            "that is less like it"
+            f"the table has no column {target!r}, but one named {near!r}: did you mean that "
+            f"one? Then use --target {quote(near)}; for a column that is not in the table, choose "
+            "a name that is less similar"
         )
 
 

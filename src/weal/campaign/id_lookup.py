@@ -191,8 +191,8 @@ def explain_unknown_ids(
         return UnknownId(f"{error}; did you mean {hints}?")
     dashes = "-- " if campaign.startswith("-") else ""
     return UnknownId(
-        f"{error}; `weal export --what candidates {dashes}{quote(campaign)}` lists them, and "
-        f"`weal add {dashes}{quote(campaign)} FILE` brings new ones"
+        f"{error}; `weal export --what candidates --to - {dashes}{quote(campaign)}` lists "
+        f"all ids, and `weal add {dashes}{quote(campaign)} FILE` adds candidates"
     )
 
 

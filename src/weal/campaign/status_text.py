@@ -22,7 +22,7 @@ SMOOTHNESS = {
     "matern32": "rougher",
     "matern12": "rough",
     "rq": "smooth at several scales",
-    "anova": "effects of single inputs and of some together",
+    "anova": "main effects and interactions",
 }
 MAX_SUSPECTS_SHOWN = 5  # labels that are shown
 MAX_INPUTS_SHOWN, MAX_INPUT_NAME_LETTERS = 6, 24  # that are shown, and letters of a name
@@ -44,19 +44,19 @@ def lines(status: "Status") -> list[str]:
 
 
 def _suspects(status: "Status") -> list[str]:
-    """Labels to look at again, and what to do about them."""
+    """Labels to check, and the command that corrects one."""
     first = status.suspects[0]
     fix = f"`{correction_command(status.name, str(first.id))}`"
     more = len(status.suspects) - MAX_SUSPECTS_SHOWN
     counted = sum(one.aside and one.counted for one in status.suspects)
     still = f"  the error estimates above still count {counted} of them"
     return [
-        f"Labels to look at again: {_left_aside(status)}",
+        f"Labels to check: {_left_aside(status)}",
         *(f"  {unit.words}" for unit in status.other_units),
         *(f"  {one.words}" for one in status.suspects[:MAX_SUSPECTS_SHOWN]),
         *([f"  and {more} more: --json has all"] if more > 0 else []),
         *([still] if counted else []),
-        f"  {fix} corrects one; --sure says that it is right",
+        f"  {fix} corrects one; --sure confirms it",
     ]
 
 
@@ -64,18 +64,18 @@ def _contradictions(status: "Status") -> list[str]:
     """Labels that the others contradict and that count all the same, and what to do about them."""
     first = status.contradictions[0].ids[0]
     return [
-        "Labels that contradict the others: they count as they are",
+        "Labels that contradict the others: the model still uses them",
         *(f"  {one.words}" for one in status.contradictions),
-        f"  `{correction_command(status.name, str(first))}` corrects a label; nothing is changed "
-        "by itself",
+        f"  `{correction_command(status.name, str(first))}` corrects a label; weal changes "
+        "none of them",
     ]
 
 
 def _left_aside(status: "Status") -> str:
     aside = sum(one.aside for one in status.suspects)
     if aside == len(status.suspects):
-        return "they are taken to be wrong, and left aside"
-    return f"{aside} of them are left aside" if aside else "they count as they are"
+        return "the model treats them as outliers and ignores them"
+    return f"the model ignores {aside} of them" if aside else "the model still uses them"
 
 
 def _progress_lines(status: "Status") -> list[str]:
@@ -136,7 +136,7 @@ def _errors(status: "Status", beliefs: "ModelStatus") -> list[str]:
     if status.chosen:
         found.append(
             "  Rows were picked for being uncertain: leave-one-out may be too low or too high, "
-            "prequential is rather too high."
+            "prequential is probably too high."
         )
     if status.check:
         error = f" +- {number(status.check.error, 2)}" if status.check.error else ""
@@ -190,7 +190,7 @@ def _model(beliefs: "ModelStatus", chosen: int) -> list[str]:
     found = [
         "Model",
         f"  inputs         {_inputs(beliefs.inputs)}",
-        f"  noise          about {number(beliefs.noise, 2)}, as one standard deviation of a label",
+        f"  noise          about {number(beliefs.noise, 2)} (one standard deviation)",
     ]
     found += [f"  expert {percent(one.weight):>6}  {_expert(one)}" for one in shown]
     weighed = sorted(beliefs.acquisition.items(), key=lambda pair: -pair[1])
@@ -219,7 +219,7 @@ def _expert(expert: "Expert") -> str:
     family = SMOOTHNESS.get(expert.family, expert.family)
     low, high = number(min(expert.lengths), 2), number(max(expert.lengths), 2)
     reach = f"lengthscale {low}" if low == high else f"lengthscales {low} to {high}"
-    return f"{family} ({expert.family}), {reach}, in sds of the inputs"
+    return f"{family} ({expert.family}), {reach} (inputs scaled to sd 1)"
 
 
 def _stopping(status: "Status") -> list[str]:

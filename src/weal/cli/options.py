@@ -100,7 +100,7 @@ acquisition = click.option(
 outliers = click.option(
     "--outliers/--no-outliers",
     default=None,
-    help="Whether the model allows for wrong labels [default: it does].",
+    help="Whether the model allows for wrong labels [default: yes].",
 )
 warp = click.option(
     "--warp",

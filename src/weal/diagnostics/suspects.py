@@ -173,7 +173,7 @@ class Suspect:
     def words(self) -> str:
         """The suspect in one line."""
         made = plus_minus(self.expected, self.sd)
-        said = f"{self.id}: {number(self.label, 6)}, but the others make it {made}"
+        said = f"{self.id}: {number(self.label, 6)}, but the other labels predict {made}"
         near = [f"{one.id} {number(one.label)}" for one in self.near]
         said += f"; nearest: {', '.join(near)}" if near else ""
         if self.swap is not None:

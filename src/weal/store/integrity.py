@@ -101,7 +101,7 @@ def _attempt_head(sql: SqlConnection, name: str) -> object:
 
 def _campaign(sql: SqlConnection, name: str) -> list[Finding]:
     events = statements.read(sql, name, 0)
-    found = [Finding("fine", f"{name!r}: {len(events)} events, each with the right hash")]
+    found = [Finding("fine", f"{name!r}: {len(events)} events, all hashes are correct")]
     found += _times(sql, name, events)
     for look in (_chunks, _ids, _snapshots):
         found += check_safely(lambda look=look: look(sql, name, events), sql.place)  # type: ignore[misc]
@@ -147,7 +147,7 @@ def _chunks(sql: SqlConnection, name: str, events: list[Event]) -> list[Finding]
         return [
             broken_finding(f"{name!r}: {rows} ids are there, but {expected} candidates were added")
         ]
-    whole = Finding("fine", f"{name!r}: {rows} candidates in {count} chunks with the right sums")
+    whole = Finding("fine", f"{name!r}: {rows} candidates, all checksums are correct")
     return [whole, *_compare_ids(sql, name, ids)]
 
 
@@ -195,10 +195,8 @@ def _ids(sql: SqlConnection, name: str, events: list[Event]) -> list[Finding]:
     lost = sorted(named - statements.existing_ids(sql, name, named))
     if lost:
         first = ", ".join(map(repr, lost[:5]))
-        return [
-            broken_finding(f"{name!r}: events of {len(lost)} ids that are no candidates: {first}")
-        ]
-    return [Finding("fine", f"{name!r}: every event is of a candidate")]
+        return [broken_finding(f"{name!r}: {len(lost)} ids of events are not candidates: {first}")]
+    return [Finding("fine", f"{name!r}: every event refers to a known candidate")]
 
 
 def _snapshots(sql: SqlConnection, name: str, events: list[Event]) -> list[Finding]:
@@ -287,13 +285,13 @@ def _header(connection: sqlite3.Connection, place: str) -> list[Finding]:
     if found < newest:
         what = f"its tables have version {found}, and {newest} is the newest"
         return [Finding("warning", what, "the next use makes a copy and upgrades it")]
-    return [Finding("fine", f"a store of weal, tables of version {found}")]
+    return [Finding("fine", f"a weal store, schema version {found}")]
 
 
 def _pages(connection: sqlite3.Connection, place: str) -> list[Finding]:
     lines = [str(line) for (line,) in connection.execute("PRAGMA integrity_check(20)")]
     if lines == ["ok"]:
-        return [Finding("fine", "SQLite finds its pages and indexes in order")]
+        return [Finding("fine", "SQLite's check of pages and indexes passed")]
     return [broken_finding(f"SQLite finds in {place}: {line}") for line in lines]
 
 
@@ -339,7 +337,8 @@ def _safety(connection: sqlite3.Connection, path: Path, place: str) -> list[Find
     journal = str(connection.execute("PRAGMA journal_mode").fetchone()[0])
     connection.execute("PRAGMA synchronous=EXTRA")
     synced = sqlite_file.pragma(connection, "synchronous") >= 2
-    found = [Finding("fine" if synced else "broken", f"journal {journal}, synced: {synced}")]
+    sync = "writes are synced to disk" if synced else "writes are not synced to disk"
+    found = [Finding("fine" if synced else "broken", f"journal mode {journal}, {sync}")]
     if journal == "wal" and not sqlite_file.log_is_safe(path):
         advice = "upgrade SQLite to 3.51.3; the next use goes back to the rollback journal"
         found.append(Finding("warning", "a write-ahead log, which is not safe here", advice))

@@ -187,7 +187,8 @@ def _check_new(tx: Transaction, ids: Sequence[str]) -> None:
     if again:
         first = ", ".join(map(repr, again[:5])) + (", ..." if len(again) > 5 else "")
         raise ValueError(
-            f"{len(again)} ids are there more than once: {first}; give each candidate its own id"
+            f"{len(again)} ids are repeated, or already in the campaign: {first}; "
+            "give each candidate its own id"
         )
 
 

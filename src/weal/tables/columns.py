@@ -247,8 +247,8 @@ def _refuse_duplicates(ids: list[str], id_column: str) -> None:
         return
     seen: set[str] = set()
     twice = [name for name in ids if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
-    ids_, come = ("id", "comes") if len(twice) == 1 else ("ids", "come")
+    ids_, are = ("id", "is") if len(twice) == 1 else ("ids", "are")
     raise ValueError(
-        f"{len(twice)} {ids_} in column {id_column!r} {come} more than once: "
-        f"{some_of(list(dict.fromkeys(twice)))}; ids are unique (1 and '1' are the same)"
+        f"{len(twice)} {ids_} in column {id_column!r} {are} not unique: "
+        f"{some_of(list(dict.fromkeys(twice)))}; give each row its own (1 and '1' are the same)"
     )

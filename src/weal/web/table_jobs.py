@@ -7,7 +7,7 @@ nothing; `make`, `add` and `tell_file` save everything or nothing.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from weal.errors import WealError
 from weal.progress import Progress
@@ -53,7 +53,9 @@ def look(context: JobContext, given: Arguments, progress: Progress) -> dict[str,
         given = {**given, "id": _guess_id(table), "target": _guess_target(table)}
         table = _read(path, given["id"])
     plan, problem = _plan(table, given)
-    return {**_table_to_json(table, plan, given), "file": given["file"], "problem": problem}
+    found = _table_to_json(table, plan, given)
+    notes = [note.replace(path.name, "this file") for note in found["notes"]]
+    return {**found, "notes": notes, "file": given["file"], "problem": problem}
 
 
 def make(context: JobContext, given: Arguments, progress: Progress) -> dict[str, object]:
@@ -114,7 +116,7 @@ def _plan(table: Table, given: Arguments) -> tuple[TablePlan | None, str | None]
         return None, str(error)
 
 
-def _table_to_json(table: Table, plan: TablePlan | None, given: Arguments) -> dict[str, object]:
+def _table_to_json(table: Table, plan: TablePlan | None, given: Arguments) -> dict[str, Any]:
     said = dict(zip((one.name for one in plan.columns), plan.lines(), strict=True)) if plan else {}
     columns = [_column(table, name, said.get(name)) for name in table.columns]
     return {

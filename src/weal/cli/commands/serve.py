@@ -23,7 +23,7 @@ _file = click.Path(path_type=Path, exists=True, dir_okay=False)
     help="TCP port.",
 )
 @click.option("--open", "open_it", is_flag=True, help="Open the page in a browser.")
-@click.option("--read-only", is_flag=True, help="Refuse every write; the token is another one.")
+@click.option("--read-only", is_flag=True, help="Refuse every write; uses a separate token.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--allow-host",

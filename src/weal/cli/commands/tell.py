@@ -242,7 +242,7 @@ def _report_import(found: "ResultsImport", dry: bool) -> None:
         say(problem)
     counts = [_ACTIONS[action].format(plural(n, "row")) for action, n in found.counts.items()]
     stopped = found.problems or found.counts.get("refused")
-    would = ("nothing would be saved; without these lines: " if stopped else "would be: ") * dry
+    would = ("nothing would be saved; without these lines: " if stopped else "dry run: ") * dry
     say(f"{found.where}: {would}{', '.join(counts)}")
 
 
