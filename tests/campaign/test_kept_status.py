@@ -99,6 +99,7 @@ def test_a_status_that_was_not_kept_for_these_events_is_thrown_away(one):
         (seq - 1, hash, wrong),
         (seq, hash, wrong[:-9]),
         (seq, hash, b"[1]"),
+        (seq, hash, b"[" * 100_000),
         (seq, hash, b'{"of": 1}'),
         (seq, hash, json.dumps(other).encode()),
         (seq, hash, wrong.replace(b'"advice"', b'"advise"')),

@@ -141,7 +141,12 @@ def test_a_checkpoint_is_used_when_it_fits_and_thrown_away_when_not():
         assert again(one).state.selection.experts.dictionary == kept.dictionary
         other = json.loads(data)
         nothing = json.dumps({**other, "arrays": "x"}).encode()
-        for broken in (None, b"", b"{", b"[]", nothing):
+        deep = b"[" * 100_000
+        endless = data.replace(b'"settled": ', b'"settled": 1e999, "before": ')
+        flat = json.loads(data)
+        for array in flat["arrays"].values():
+            array["shape"] = -1
+        for broken in (None, b"", b"{", b"[]", nothing, deep, endless, json.dumps(flat).encode()):
             assert snapshots.unpack_experts_snapshot(broken, state) is None
         one.tell("r39", truth(39))
         assert snapshots.unpack_experts_snapshot(data, one.read_session().state) is not None
@@ -184,7 +189,8 @@ def test_a_kept_belief_is_used_when_it_fits_and_thrown_away_when_not():
         found = snapshots.unpack_pool_snapshot(data, one.read_session().state)
         assert found.n == 12
         np.testing.assert_array_equal(found.mu, on_the_pool(one.read_session()).mu[found.members])
-        for broken in (b"", b"{}\n", b"[]\n", data[:-8], data.replace(b'"n": 12', b'"n": 11')):
+        others = [data.replace(b'"n": 12', n) for n in (b'"n": 11', b'"n": Infinity')]
+        for broken in (b"", b"{}\n", b"[]\n", b"[" * 100_000, data[:-8], *others):
             assert snapshots.unpack_pool_snapshot(broken, one.read_session().state) is None
         one.tell("r39", truth(39))
         assert snapshots.unpack_pool_snapshot(data, one.read_session().state).n == 12

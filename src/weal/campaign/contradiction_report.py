@@ -22,6 +22,7 @@ from weal.campaign.ledger import Ledger
 from weal.campaign.session import Session
 from weal.diagnostics.contradictions import Contradiction, contradictions
 from weal.errors import WealError
+from weal.formats.codec import BROKEN
 from weal.learner.labels import Label
 from weal.learner.state import State
 from weal.model.model import Model
@@ -102,7 +103,7 @@ def _read_snapshot(session: Session, mark: str) -> tuple[Contradiction, ...] | N
     try:
         data = json.loads(kept[2])
         return tuple(_read(one) for one in data["found"]) if data["of"] == mark else None
-    except (ValueError, KeyError, TypeError):  # of another version, or damaged
+    except BROKEN:  # of another version, or damaged
         return None
 
 

@@ -36,6 +36,7 @@ from weal.diagnostics.error_trend import (
     fingerprint,
 )
 from weal.errors import WealError
+from weal.formats.codec import BROKEN
 from weal.formats.snapshots import (
     EXPERTS_KIND,
     MAX_POOL_SNAPSHOT_BYTES,
@@ -213,7 +214,7 @@ def _read_cached_trend(session: Session, X: Array) -> Trend | None:
         if data["v"] != TREND_VERSION:
             return None
         found = _from_json(data)
-    except (ValueError, KeyError, TypeError):  # of another version, or damaged
+    except BROKEN:  # of another version, or damaged
         return None
     t, model = found.now.labels, session.model
     same = t <= len(model.fold.y) and data["of"] == fingerprint(model, X, t)

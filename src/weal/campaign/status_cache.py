@@ -22,6 +22,7 @@ from weal import __version__
 from weal.campaign.ledger import Ledger
 from weal.campaign.status import Status, rows_out
 from weal.errors import WealError
+from weal.formats.codec import BROKEN
 from weal.store.protocol import Store
 
 KIND, VERSION = "status", 1  # of the snapshot in the store
@@ -38,7 +39,7 @@ def read(store: Store, ledger: Ledger, goal: float | None, now: datetime) -> Sta
         if data["of"] != _key(goal):
             return None
         found: Status = from_plain(Status, data["status"])
-    except (ValueError, KeyError, TypeError):  # of another version, or damaged
+    except (*BROKEN, StopIteration):  # of another version, or damaged
         return None
     out, lapsed = rows_out(ledger, now)
     return replace(found, out=out, lapsed=lapsed)

@@ -24,7 +24,10 @@ from weal.core.scaling import Scaling
 Json = Any  # a value of `json.loads`
 Header = dict[str, Json]
 Arrays = dict[str, Array]
-BROKEN = (KeyError, TypeError, IndexError, AttributeError, ValueError)  # from an incomplete file
+# from an incomplete or a foreign file: int(Infinity) overflows, and nested JSON recurses
+BROKEN = (
+    KeyError, TypeError, IndexError, AttributeError, ValueError, OverflowError, RecursionError
+)  # fmt: skip
 T = TypeVar("T")
 
 
@@ -123,6 +126,9 @@ def array_to_json(array: Array) -> dict[str, Json]:
 
 
 def array_from_json(plain: dict[str, Json]) -> Array:
-    """The array that `array_to_json` encoded."""
+    """The array that `array_to_json` encoded; ValueError where its bytes have another shape."""
     flat = np.frombuffer(b64decode(plain["data"], validate=True), dtype="<f8")
-    return flat.reshape(plain["shape"]).astype(np.float64)
+    found = flat.reshape(plain["shape"])
+    if list(found.shape) != plain["shape"]:  # numpy takes -1 for whatever is left
+        raise ValueError(f"an array has the shape {list(found.shape)}, not {plain['shape']}")
+    return found.astype(np.float64)

@@ -98,5 +98,5 @@ def unpack_pool_snapshot(data: bytes, state: State) -> PoolSnapshot | None:
         shape = (2, len(members), len(state.candidates))
         mu, v = np.frombuffer(rest, dtype="<f8").reshape(shape).astype(np.float64)
         return PoolSnapshot(n, members, mu, v)
-    except (ValueError, KeyError, TypeError):
+    except BROKEN:
         return None
