@@ -190,7 +190,7 @@ def test_predictions_replace_predictions_and_fill_an_empty_folder(tmp_path):
     learner, out = pool_learner(tmp_path), tmp_path / "out"
     out.mkdir()
     assert learner.predict_pool(out) == 40
-    with pytest.raises(ValueError, match="is not empty; choose another, or say force"):
+    with pytest.raises(ValueError, match="is not empty; choose another, or use force"):
         learner.predict_pool(out)
     assert learner.predict_pool(out, force=True) == 40
     assert pq.read_table(out).num_rows == 40

@@ -81,7 +81,7 @@ class AlreadyLabelled(WealError, ValueError):
     >>> learner.tell(0, 321.5)
     Traceback (most recent call last):
         ...
-    weal.errors.AlreadyLabelled: 0 has the label 312.5 already, and 321.5 is another; say
+    weal.errors.AlreadyLabelled: 0 has the label 312.5 already, and 321.5 is another; use
     replace=True to correct it, or repeat=True to add a second measurement
     """
 

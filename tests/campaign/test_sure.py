@@ -76,7 +76,7 @@ def test_doubt_can_be_turned_off_and_on(tmp_path):
 def test_a_label_with_another_noise_is_refused_with_both():
     one = campaign()
     one.tell("r1", 3)
-    both = r"'r1' has the label 3.0 without a noise already, and this one has noise 0.2; say repl"
+    both = r"'r1' has the label 3.0 without a noise already, and this one has noise 0.2; use repl"
     with pytest.raises(AlreadyLabelled, match=both):
         one.tell("r1", 3, noise=0.2, sure=True)
     one.tell("r2", 3, noise=0.1)

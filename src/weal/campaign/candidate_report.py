@@ -119,10 +119,18 @@ def told_event(event: Event) -> str:
         "corrected": lambda: _label(body),
         "skipped": lambda: "" if body["on"] else "restored",
         "withdrawn": lambda: "",
-        "settings": lambda: ", ".join(f"{key} = {one}" for key, one in body["changes"].items()),
+        "settings": lambda: ", ".join(_setting(*pair) for pair in body["changes"].items()),
     }
     said = ways[event.kind]()
     return f"{said} ({note})" if said and note else said or (f"({note})" if note else "")
+
+
+def _setting(key: str, value: object) -> str:
+    if key == "lease" and isinstance(value, float | int):
+        sizes = ((86400, "d"), (3600, "h"), (60, "m"))
+        size, unit = next((pair for pair in sizes if value >= pair[0]), (1, "s"))
+        value = f"{value / size:g}{unit}"
+    return f"{key} = {value:.10g}" if isinstance(value, float) else f"{key} = {value}"
 
 
 def _label(body: dict[str, Any]) -> str:

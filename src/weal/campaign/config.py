@@ -59,7 +59,7 @@ def seconds(lease: object) -> float:
     if isinstance(lease, str):
         lease = _from_text(lease)
     if not _is_positive(lease, 1e9):
-        raise ValueError(f"a lease is a time above 0 as 3d, 12h, 90m or 2w, not {lease!r}")
+        raise ValueError(f"a lease is a time above 0, such as 3d, 12h, 90m or 2w, not {lease!r}")
     return float(lease)
 
 

@@ -277,7 +277,7 @@ def _other_label(entry: LabelInput, before: Sequence[LedgerLabel]) -> AlreadyLab
         there = ", ".join(f"{one.y} {_noise_words(one.noise)}" for one in before)
         differs = f"this one has {'none' if entry.noise is None else f'noise {entry.noise}'}"
     return AlreadyLabelled(
-        f"{entry.id!r} has the label {there} already, and {differs}; say replace "
+        f"{entry.id!r} has the label {there} already, and {differs}; use replace "
         "(--replace) to correct it, or repeat (--repeat) to add a second measurement"
     )
 

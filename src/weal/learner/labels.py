@@ -184,7 +184,7 @@ def sort(
             except OtherLabel:
                 raise AlreadyLabelled(
                     f"{name!r} has the label {', '.join(map(_text, old))} already, and "
-                    f"{_text(label)} is another; say replace=True to correct it, or repeat=True to "
+                    f"{_text(label)} is another; use replace=True to correct it, or repeat=True to "
                     "add a second measurement"
                 ) from None
             if change == CONFIRMED:

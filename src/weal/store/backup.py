@@ -71,5 +71,5 @@ def _check(source: Path, place: Path, shown: str, force: bool) -> None:
 
 def _there(place: Path) -> ValueError:
     return ValueError(
-        f"there is a file {place} already; name another, or say force (--force) to replace it"
+        f"there is a file {place} already; name another, or use force (--force) to replace it"
     )

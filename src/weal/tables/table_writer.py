@@ -75,7 +75,7 @@ def new_table_file(path: Path, replace: bool = True) -> Iterator[Path]:
 def _already_exists(path: Path) -> ValueError:
     what = "a link" if path.is_symlink() else "a file" if path.is_file() else "something"
     return ValueError(
-        f"there is {what} {path} already; write it elsewhere, or say force (--force) to replace it"
+        f"there is {what} {path} already; write it elsewhere, or use force (--force) to replace it"
     )
 
 

@@ -107,5 +107,5 @@ def check_folder(folder: str | os.PathLike[str], force: bool) -> Path:
     if not place.parent.is_dir():
         raise ValueError(f"there is no folder {place.parent} to make {place.name} in")
     if files.check_folder(place, FOLDER) and not force:
-        raise ValueError(f"the folder {place} is not empty; choose another, or say force (--force)")
+        raise ValueError(f"the folder {place} is not empty; choose another, or use force (--force)")
     return place
