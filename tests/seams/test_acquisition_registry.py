@@ -74,6 +74,17 @@ def test_ucb_is_mean_and_sd_of_the_posterior_whatever_the_scale(scale):
     assert learner.ask() == free[np.argmax((mean + 2 * sd)[free])]
 
 
+def test_a_name_keeps_every_digit_of_its_numbers_and_a_file_the_function(tmp_path):
+    for text in ("straddle(1234567)", "ucb(0.12345678)", "ucb(2)", "straddle(-1e-300)"):
+        name, function = find_acquisition(text)
+        assert find_acquisition(name) == (name, function)
+    assert find_acquisition("ucb(2.0000001)")[0] != find_acquisition("ucb(2)")[0] == "ucb(2)"
+    learner = ActiveLearner(np.arange(9.0)[:, None], acquisition="straddle(1234567)")
+    learner.save(tmp_path / "one.weal")
+    again = ActiveLearner.load(tmp_path / "one.weal")
+    assert again.state.settings.functions == learner.state.settings.functions
+
+
 def test_a_threshold_is_written_in_the_users_units():
     """On labels that are not warped straddle is 1.96 sd - |mean - h| of the user's own numbers."""
     learner, X, _ = a_learner("straddle(130.0)", scale=100.0)

@@ -88,7 +88,7 @@ def find_acquisition(text: str) -> tuple[str, Acquisition]:
         return name, ACQUISITIONS[name]
     if name in FACTORIES:
         numbers = _numbers(text, call[2] if call else "")
-        return f"{name}({', '.join(f'{number:g}' for number in numbers)})", _made(name, numbers)
+        return f"{name}({', '.join(map(_exact, numbers))})", _made(name, numbers)
     if name in ACQUISITIONS:
         raise ValueError(f"the acquisition {name} has no parameters: write {name}")
     raise ValueError(f"unknown acquisition {text!r}")
@@ -105,6 +105,12 @@ def is_registered(name: str, acquisition: Acquisition) -> bool:
 def acquisition_names() -> list[str]:
     """The names that can be given, factories with their brackets."""
     return [*ACQUISITIONS, *(f"{name}(...)" for name in FACTORIES)]
+
+
+def _exact(number: float) -> str:
+    """The number in few characters, none of which is lost: files keep the name alone."""
+    short = f"{number:g}"
+    return short if float(short) == number else repr(number)
 
 
 @cache
