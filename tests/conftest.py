@@ -24,6 +24,9 @@ from stores import (  # noqa: F401, fixtures
     url,
 )
 
+# Code that mypy reads and nothing runs (`test_user_types`).
+collect_ignore = ["user_code.py"]
+
 CALM = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
 settings.register_profile("same", derandomize=True, database=None, **CALM)
 settings.register_profile("random", derandomize=False, **CALM)

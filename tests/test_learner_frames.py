@@ -155,7 +155,7 @@ def test_the_model_predicts_on_frames_with_the_same_columns_without_a_warning(ki
     learner.model.predict(learner.rows([3, 4]))
     turned = frame(kind, OUTSIDE[:, ::-1], columns=COLUMNS[::-1])
     assert_array_equal(learner.model.predict(turned), got)  # a frame by name
-    with pytest.raises(ValueError, match=r"no columns \['heat'\]"):
+    with pytest.raises(ValueError, match=r"lack the columns \['heat'\]"):
         learner.model.predict(frame(kind, OUTSIDE, columns=["cold", *COLUMNS[1:]]))
 
 
@@ -183,7 +183,7 @@ def test_points_outside_a_frame_are_read_by_column_name(kind):
     learner.tell_points(OUTSIDE[4], measure(OUTSIDE[4]))  # an array goes by position
     assert_array_equal(learner.labels.told[-2].x, learner.labels.told[-1].x)
     before = told(learner)
-    with pytest.raises(ValueError, match=r"no columns \['heat'\]"):
+    with pytest.raises(ValueError, match=r"lack the columns \['heat'\]"):
         learner.tell_points(frame(kind, OUTSIDE, columns=["cold", *COLUMNS[1:]]), measure(OUTSIDE))
     assert told(learner) == before
 

@@ -171,7 +171,7 @@ def test_whether_choosing_pays_is_a_command(run, monkeypatch):
     monkeypatch.setattr(bench, "_bench", lambda *given: seen.append(given))
     assert run("bench", "choice")[0] == 0
     [(name, tasks, methods, options)] = seen
-    assert (name, tasks, options.realisations, options.queries) == ("choice", "all", 10, 100)
+    assert (name, tasks, options["realisations"], options["queries"]) == ("choice", "all", 10, 100)
     assert set(methods) == {"weal-auto", "weal-random", "weal-even"}
 
 

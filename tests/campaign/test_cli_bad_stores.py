@@ -127,4 +127,4 @@ def test_a_password_at_the_wrong_place_is_not_shown_either(words):
 
 
 def test_memory_is_no_store_for_a_command():
-    refused(typed("list", "--store", "memory:"), 2, "gone when the command ends")
+    refused(typed("list", "--store", "memory:"), 2, "lost when the command ends")

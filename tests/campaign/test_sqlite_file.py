@@ -197,7 +197,9 @@ def test_events_of_some_keys_are_found_by_their_index(sqlite_url):
             with pytest.MonkeyPatch.context() as patch:
                 rows = type(sql).rows
                 patch.setattr(type(sql), "rows", lambda *given: said.append(given) or rows(*given))
-                statements.TableTransaction(sql, NAME, 2, "", sql.now()).by_keys(["k", "k/0"])
+                statements.TableTransaction(sql, NAME, 2, "", sql.now()).events_by_keys(
+                    ["k", "k/0"]
+                )
             found = [rows(sql, f"EXPLAIN QUERY PLAN {text}", *more) for _, text, *more in said]
             return " ".join(step[3] for plan in found for step in plan)
 

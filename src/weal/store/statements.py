@@ -205,8 +205,7 @@ def _check_end(sql: SqlConnection, name: str, last: int, tip: str, found: Sequen
     if beyond := [event.seq for event in found if event.seq > last]:
         raise damage_error(
             sql.place,
-            f"{len(beyond)} events of {name!r} from {beyond[0]} on are after the one that is to be "
-            "its last",
+            f"{name!r} has events from number {beyond[0]} on after its last event, number {last}",
         )
     if any(event.seq == last and event.hash != tip for event in found):
         raise damage_error(
