@@ -26,7 +26,7 @@ LEARNT_NOTHING_RATIO = 0.9
 NOTHING_LEARNT = (
     "The model is hardly better than guessing the mean, and the last labels changed little. Labels "
     "may be mostly noise (measure a few rows again, with --repeat), some may be wrong (see the "
-    "labels to look at again), or these inputs may not determine the result (add others)."
+    "labels to check), or these inputs may not determine the result (add others)."
 )
 
 
