@@ -1,5 +1,6 @@
 """Settings of a campaign: defaults, checks, and the plain JSON that its events keep."""
 
+import re
 from collections.abc import Mapping
 from datetime import timedelta
 from numbers import Integral, Real
@@ -46,6 +47,16 @@ def check_together(settings: Mapping[str, Any]) -> None:
         )
 
         check_amounts(resolve_acquisition(settings["acquisition"]))
+
+
+def split_names(text: str) -> list[str]:
+    """Names of acquisition functions between commas; a comma in brackets is part of a name.
+
+    >>> split_names("igs, ucb(2), own(1, 2)")
+    ['igs', 'ucb(2)', 'own(1, 2)']
+    """
+    parts = re.split(r",(?![^()]*\))", text)
+    return [part.strip() for part in parts if part.strip()]
 
 
 def seconds(lease: object) -> float:

@@ -178,8 +178,10 @@ def open_for_command(
 
 def given_settings(**options: Unpack[Settings]) -> dict[str, Any]:
     """The settings that were given; several acquisition functions are a list."""
+    from weal.campaign.config import split_names
+
     acquisition = options.get("acquisition")
-    names = [one.strip() for one in (acquisition or "").split(",") if one.strip()]
+    names = split_names(acquisition or "")
     given = {**options, "acquisition": names if len(names) > 1 else acquisition}
     return {key: value for key, value in given.items() if value is not None}
 

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Form, HTTPException, Query, Response, UploadFile
 from fastapi.responses import FileResponse
 
-from weal.campaign.config import seconds
+from weal.campaign.config import seconds, split_names
 from weal.store.events import MAX_ID
 from weal.tables.cells import read_typed_number
 from weal.text import REASONS
@@ -45,7 +45,7 @@ def change(
     context: CampaignWrite, acquisition: Short, lease: Short, goal: Short = "", warp: Short = ""
 ) -> Response:
     """Change the settings that differ from the present ones."""
-    names = [one.strip() for one in acquisition.split(",") if one.strip()]
+    names = split_names(acquisition)
     wanted: dict[str, object] = {
         "acquisition": names[0] if len(names) == 1 else names,
         "lease": seconds(lease),
