@@ -25,7 +25,10 @@ PLAY = """
 import json, sys, time
 import numpy as np
 from weal import ActiveLearner
-from weal.benchmark.tasks import draw, find_task
+try:
+    from weal.benchmark.tasks import draw, find_task
+except ModuleNotFoundError:  # a checkout of 0.2
+    from weal.bench.tasks import draw, find_task
 name, realisation, T, data = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] or None
 split = draw(find_task(name), realisation, 0, data)
 learner = ActiveLearner(split.Xu, n_start=1, seed=realisation)
