@@ -56,10 +56,12 @@ REWIND += "campaign = name AND seq = 3)"
 
 def test_events_behind_a_rewound_head_are_found_and_none_is_told_over_them(small, tmp_path):
     url = changed(small, tmp_path / "weal.db", REWIND)
-    assert "29 events of 'alloys' from 4 on are after the one that is to be its last" in said(url)
+    assert "'alloys' has 29 more events after the event marked as its last event, number 3" in said(
+        url
+    )
     store = open_store(url)
     for use in (lambda: store.read("alloys"), lambda: tell(store, "id50", 1.0)):
-        with pytest.raises(DamagedStore, match="after the one that is to be its last"):
+        with pytest.raises(DamagedStore, match="after the event marked as its last event"):
             use()
     store.close()
     assert recover(url, tmp_path / "saved").vouched == len(small[1][0])
@@ -70,9 +72,9 @@ def test_events_behind_a_rewound_head_are_found_on_a_server_too(postgres_url):
     make(store, names(9))
     [tell(store, f"id{n}", 1.0) for n in range(4)]
     store.engine.write(lambda sql, again: sql.rows(REWIND))
-    with pytest.raises(DamagedStore, match="3 events of 'alloys' from 4 on"):
+    with pytest.raises(DamagedStore, match="'alloys' has 3 more events after"):
         tell(store, "id8", 1.0)
-    assert "3 events of 'alloys' from 4 on" in said(postgres_url)
+    assert "'alloys' has 3 more events after" in said(postgres_url)
     store.close()
 
 

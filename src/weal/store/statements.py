@@ -203,9 +203,10 @@ def transact(
 def _check_end(sql: SqlConnection, name: str, last: int, tip: str, found: Sequence[Event]) -> None:
     """DamagedStore unless event `last` has the hash `tip` and no event comes after it."""
     if beyond := [event.seq for event in found if event.seq > last]:
+        more = "1 more event" if len(beyond) == 1 else f"{len(beyond)} more events"
         raise damage_error(
             sql.place,
-            f"{name!r} has events from number {beyond[0]} on after its last event, number {last}",
+            f"{name!r} has {more} after the event marked as its last event, number {last}",
         )
     if any(event.seq == last and event.hash != tip for event in found):
         raise damage_error(
