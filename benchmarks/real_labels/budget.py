@@ -23,14 +23,14 @@ FLOOR = 1e-5  # of NMSE: what lies below is rounding
 
 PLAY = """
 import json, sys, time
+from importlib import import_module
+from importlib.util import find_spec
 import numpy as np
 from weal import ActiveLearner
-try:
-    from weal.benchmark.tasks import draw, find_task
-except ModuleNotFoundError:  # a checkout of 0.2
-    from weal.bench.tasks import draw, find_task
+room = "benchmark" if find_spec("weal.benchmark") else "bench"  # bench: a checkout of 0.2
+tasks = import_module(f"weal.{room}.tasks")
 name, realisation, T, data = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] or None
-split = draw(find_task(name), realisation, 0, data)
+split = tasks.draw(tasks.find_task(name), realisation, 0, data)
 learner = ActiveLearner(split.Xu, n_start=1, seed=realisation)
 learner.tell_points(split.X0, split.y0)
 took, errors, densities = 0.0, [], []

@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any
 
 from weal.campaign.events import LedgerLabel
-from weal.campaign.ledger import Ledger
 from weal.campaign.session import Session
 from weal.diagnostics.explanation import Neighbour, neighbours, sentences, usual_sd
 from weal.errors import UnknownId
@@ -136,8 +135,3 @@ def _setting(key: str, value: object) -> str:
 def _label(body: dict[str, Any]) -> str:
     sd = f" +- {number(body['noise'])}" if body.get("noise") else ""
     return f"{body['y']:.10g}{sd}" + (", sure" if body.get("sure") else "")
-
-
-def is_hidden(ledger: Ledger) -> bool:
-    """Whether the campaign is hidden from lists."""
-    return bool(ledger.settings.get("hidden"))

@@ -27,7 +27,6 @@ def least_hashes(rows: Array, most: int) -> NDArray[np.intp]:
 
 Hashes = NDArray[np.uint64]
 MAX_HASHED_BYTES = 64  # bytes of a text that are hashed as words; longer ones by blake2b
-_WORDS_PER_TEXT = MAX_HASHED_BYTES // 8
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _TEXT_SALT = np.uint64(0xD1B54A32D192ED03)  # so that "7" is not 7

@@ -128,7 +128,7 @@ class Magnitude(Protocol):
         """What is known after one more innovation, elementwise: for each of e (M, ...) alone."""
 
     def without(self, e: Array, s: Array) -> Self:
-        """What would be known had one innovation not been met, elementwise: `having` undone."""
+        """The magnitudes without one innovation, elementwise: the inverse of `with_innovation`."""
 
     def take(self, which: Index) -> Self:
         """The magnitudes of some of the experts."""

@@ -26,7 +26,7 @@ now, told these labels in the same order: one pass over the labels, whose work i
 (`model.approximation`). With more than MANY_INPUTS inputs that is so for all of the past.
 Lengthscales and noise are then those that all labels settled, so that estimates of the past are
 somewhat lower than they were then. Left-out errors are taken over some of the labels
-(`leave_one_out.some_labels`), and have a standard error.
+(`leave_one_out.averaged_labels`), and have a standard error.
 
 Who keeps the course, with the fingerprint of all that it depends on, need not start from the
 beginning: it goes on from the last time that experts were settled.

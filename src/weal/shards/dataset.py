@@ -351,14 +351,6 @@ def dataset_from_json(given: Mapping[str, Any]) -> Dataset:
     return pool.as_text() if given["texts"] else pool
 
 
-def relocate(pool: Dataset, paths: Mapping[str, str]) -> Dataset:
-    """The same pool with files in other places; they must be the same files."""
-    files = [replace(one, path=paths.get(one.path, one.path)) for one in pool.files]
-    there = replace(pool, parts=parts_of(files, pool.id_column))
-    there.check()
-    return there
-
-
 def encoder_to_json(encoder: InputEncoder) -> dict[str, Any]:
     """How columns become inputs, as JSON."""
     return {"plan": encoder.plan.to_json() if isinstance(encoder, PlanEncoder) else None}

@@ -59,14 +59,7 @@ class MeasuredPoint(TypedDict):
     high: float | None
 
 
-class Explained(TypedDict):
-    """RMSE of predicting the mean of the other labels, and the share of variance explained."""
-
-    baseline: float | None
-    explained: float | None
-
-
-class MeasuredJson(Explained):
+class MeasuredJson(TypedDict):
     """Labels against their leave-one-out predictions."""
 
     points: list[MeasuredPoint]

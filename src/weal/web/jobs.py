@@ -26,7 +26,7 @@ from weal.campaign.export import frame
 from weal.campaign.ledger import Ledger
 from weal.campaign.session import Session
 from weal.campaign.suggestions import explain
-from weal.core.arrays import Array, root_mean_square
+from weal.core.arrays import Array
 from weal.core.constants import INTERVAL_LEVEL
 from weal.diagnostics.effects import (
     EffectInput,
@@ -35,7 +35,6 @@ from weal.diagnostics.effects import (
     partial_dependence_of_two,
 )
 from weal.diagnostics.explanation import neighbours, sample
-from weal.diagnostics.leave_one_out import baseline
 from weal.diagnostics.suspects import predictions_by_others
 from weal.progress import Progress
 from weal.web import candidate_search, table_jobs
@@ -43,7 +42,6 @@ from weal.web.job_context import (
     Arguments,
     AxisJson,
     EffectJson,
-    Explained,
     FileJson,
     JobContext,
     MapJson,
@@ -66,10 +64,10 @@ def predicted_against_measured(
     campaign = context.campaign(arguments["name"])
     session = campaign.read_session()
     seq = session.ledger.seq
-    found: MeasuredJson = {"points": [], "n": 0, "baseline": None, "explained": None}
+    found: MeasuredJson = {"points": [], "n": 0}
     if session.state.has_model:
         model = session.model
-        alone, right = predictions_by_others(model, INTERVAL_LEVEL), model.fold.right
+        alone = predictions_by_others(model, INTERVAL_LEVEL)
         y = model.scaling.means(model.fold.seen.y)
         names = [label.name for label in session.state.labels.told]
         rows = np.unique(np.linspace(0, len(y) - 1, min(len(y), MAX_POINTS)).astype(int)).tolist()
@@ -78,18 +76,8 @@ def predicted_against_measured(
              "low": _finite(alone.low[n]), "high": _finite(alone.high[n])}
             for n in rows
         ]  # fmt: skip
-        # of the labels that are trusted, as in status
-        found = {"points": points, "n": len(y), **_explained_variance(y[right], alone.mean[right])}
+        found = {"points": points, "n": len(y)}
     context.results.write_result(campaign.name, "measured", seq, found)
-
-
-def _explained_variance(y: Array, mean: Array) -> Explained:
-    """The error of predicting the mean of the other labels, and the variance explained."""
-    if len(y) < 2 or not float(np.ptp(y)):
-        return {"baseline": None, "explained": None}
-    guess = baseline(y)
-    explained = 1.0 - (root_mean_square(y - mean) / guess) ** 2
-    return {"baseline": guess, "explained": max(explained, 0.0)}
 
 
 def _finite(value: float) -> float | None:

@@ -39,7 +39,7 @@ class ConjugateMagnitude:
     """A magnitude with an inverse-gamma belief."""
 
     a: Array  # (M,)
-    b: Array  # (M,), or (M, ...) where `having` and `without` were asked of many at once
+    b: Array  # (M,), or (M, ...) where `with_innovation` and `without` were asked of many at once
     unit: Array  # (M,)  what noise that is known in label units is divided by
 
     @classmethod

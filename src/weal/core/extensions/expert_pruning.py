@@ -42,7 +42,7 @@ from weal.core.arrays import Array
 from weal.core.paper.acquisition import NEGLIGIBLE_WEIGHT, VAR_FLOOR
 from weal.core.paper.ensemble import Ensemble
 
-MAX_SCORE_ERROR = 1e-9  # what the tie rule forgives (`labels_saved.TIE`)
+MAX_SCORE_ERROR = 1e-9  # what the tie rule forgives (`tie_breaking.TIE_RTOL`)
 _EPS = float(np.finfo(np.float64).eps)
 
 Members = NDArray[np.intp]

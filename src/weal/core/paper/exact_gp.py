@@ -11,8 +11,8 @@ a = (K + lam I)^-1 k the coefficients of the labels, its absolute error is eps (
 most, about 1e-15 at a labelled point.
 
 V depends on the way it came about, to the last bit. A pool is therefore kept as what depends on two
-points alone, its correlations k with the labelled ones (`Correlated`): with a = L^-T V(x*) the
-coefficients of x*, the same column is c(x) = k(x, x*) - k(x, X) a, at the same cost.
+points alone, its correlations k with the labelled ones (`CorrelatedPoints`): with a = L^-T V(x*)
+the coefficients of x*, the same column is c(x) = k(x, x*) - k(x, X) a, at the same cost.
 """
 
 from dataclasses import dataclass

@@ -21,7 +21,8 @@ costs the same, but a Sigma kept this way is symmetric and positive by construct
 labels a variance |S'phi|^2 has relative error 3 eps sqrt(t / lam) at the most, not eps t / lam.
 [2] Bierman: Factorization methods for discrete sequential estimation, 1977, ch. II.
 
-Points are given in the form that the kind works on: features Phi (M, N, F), or `exact.Near`.
+Points are given in the form that the kind works on: features Phi (M, N, F), or
+`exact_gp.CorrelatedPoints`.
 """
 
 from dataclasses import dataclass

@@ -80,7 +80,8 @@ def _curve(
     lines = {kind: one["course"] if one else [] for kind, one in course.items()}
     at = sorted({labels for line in lines.values() for labels, _ in line})
     series = [_values_at(at, dict(map(tuple, lines[kind]))) for kind in lines]
-    older = measured.data["baseline"] if measured else None  # older results have it only there
+    # Results that 0.2 left in the server's folder have the baseline only there.
+    older = measured.data.get("baseline") if measured else None
     baseline = status["beliefs"].get("baseline", older)
     return {
         "labels": at,

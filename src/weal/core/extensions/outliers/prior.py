@@ -49,10 +49,6 @@ class OutlierPrior:
         far = (y > self.high + span) | (y < self.low - span)
         return np.where(far, FAR_OUTLIER_PENALTY_NATS, OUTLIER_PENALTY_NATS)
 
-    def rescale(self, unit: float) -> "OutlierPrior":
-        """The same in other units."""
-        return OutlierPrior(*(part / unit for part in (self.median, self.s, self.low, self.high)))
-
 
 def outlier_prior(y: Array) -> OutlierPrior:
     """Where wrong ones would come from, by labels y (t,) that are believed."""

@@ -15,8 +15,8 @@ plain of zeros is no slip. So zero itself has to be out of the question: what co
 
 Labels that were exchanged: how much likelier all labels are with two of them put back.
 
-With A = C^-1 over the labels believed (`suspects.Stand`), exchanging labels i and j, d = y_j - y_i,
-changes the square that an expert has of them, in closed form,
+With A = C^-1 over the labels believed (`inclusion.InclusionState`), exchanging labels i and j,
+d = y_j - y_i, changes the square that an expert has of them, in closed form,
 
     y'A y  +=  2 d ((A y)_i - (A y)_j) + d^2 (A_ii + A_jj - 2 A_ij)
 
