@@ -42,6 +42,7 @@ WORDS = {
     "shards": "candidates in Parquet files: rows, encoding, an index of ids, executors (threads, "
     "Dask)",
     "goals": "what the labels are for: the acquisition, advice when to stop, and its words",
+    "quantities": "what is measured: how labels are read, checked, judged, shown and drawn",
     "model": "parameters, expert selection, training, predictions",
     "store": "memory, SQLite, PostgreSQL; integrity checks, recovery, backup",
     "core": "the mathematics: pure functions on frozen dataclasses of arrays, numpy and scipy "

@@ -1,0 +1,60 @@
+"""Quantities by their column, their JSON form and their name.
+
+A new kind is a class with the protocol `Quantity`, an entry in `KINDS`, and a row in the
+conformance suite.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import TypeVar
+
+from weal.quantities.number import Number
+from weal.quantities.protocol import Quantity, QuantityBody
+
+KINDS = {"number": Number}  # by the tag of the JSON form
+UNNAMED = "value"  # name of a quantity that users did not name, and its column in worksheets
+_NAME_WITH_UNIT = re.compile(r"(.+?)\s*[\[(]([^\[\]()]+)[\])]\s*", re.DOTALL)
+
+T = TypeVar("T")
+
+
+def quantity_of_column(column: str | None) -> Quantity:
+    """The number in a column, with the unit that the name of the column ends in.
+
+    >>> quantity_of_column("hardness [HV]")
+    Number(name='hardness', unit='HV', column='hardness [HV]', low=None, high=None)
+    >>> quantity_of_column(None).name
+    'value'
+    """
+    if column is None or not column.strip():
+        return Number(UNNAMED, column=column)
+    found = _NAME_WITH_UNIT.fullmatch(column)
+    name, unit = (found[1].strip(), found[2].strip()) if found else (column.strip(), "")
+    return Number(name or column.strip(), unit, column)
+
+
+def quantity_from_json(body: QuantityBody) -> Quantity:
+    """The quantity that `to_json` wrote; ValueError for a kind of a later version of weal."""
+    if body["kind"] not in KINDS:
+        raise ValueError(
+            f"{body['name']!r} is a quantity of the kind {body['kind']!r}, which this version of "
+            f"weal does not know (it knows {', '.join(KINDS)}); install a newer version of weal"
+        )
+    return KINDS[body["kind"]](
+        body["name"], body["unit"], body["column"], body.get("low"), body.get("high")
+    )
+
+
+def find_quantity(quantities: Mapping[str, T], name: str | None = None) -> T:
+    """What is kept for the quantity of this name; None: for the only one.
+
+    ValueError where there is no quantity of that name, or several to choose from.
+    """
+    if name is None and len(quantities) == 1:
+        return next(iter(quantities.values()))
+    if name is not None and name in quantities:
+        return quantities[name]
+    known = ", ".join(map(repr, quantities)) or "none"
+    if name is None:
+        raise ValueError(f"there are several quantities ({known}); name one of them")
+    raise ValueError(f"there is no quantity {name!r}; there is {known}")

@@ -1,0 +1,126 @@
+"""The seam of quantities: what is measured, and how its labels are read, checked, shown and drawn.
+
+    name      by which events, states and commands refer to the quantity: yield
+    unit      of its labels: %; empty where there is none
+    kind      tag of the JSON form: number
+    column    the column that labels come from and are written to: yield [%]; None: it has no name
+    low, high least and greatest label that is accepted; None: no bound
+
+A label is a float for every kind: a kind of words reads each word as a code and formats the code as
+the word. The model sees `to_model(label)`. A quantity is a frozen value, reads no store, model or
+pool, and needs the standard library only: `weal tell` starts no numerics.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple, NotRequired, Protocol, TypedDict
+
+
+class QuantityBody(TypedDict):
+    """A quantity as JSON: in the event `created`, and in the file of a learner."""
+
+    name: str
+    kind: str
+    unit: str
+    column: str | None
+    low: NotRequired[float]
+    high: NotRequired[float]
+
+
+class ExpectedLabel(NamedTuple):
+    """The prediction for a row when it was asked: mean and 90 % interval of its label."""
+
+    mean: float
+    low: float
+    high: float
+
+
+class LabelRange(NamedTuple):
+    """The number of labels and their range."""
+
+    n: int
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Implausible:
+    """A label that is far from its prediction or from the other labels; `str` gives the reason."""
+
+    reason: str
+    y: float
+    low: float  # of the predicted interval, or of the other labels
+    high: float
+    mean: float | None = None  # the prediction; None: there was none
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+class Quantity(Protocol):
+    """What is measured."""
+
+    @property
+    def name(self) -> str:
+        """The name by which events, states and commands refer to the quantity."""
+
+    @property
+    def unit(self) -> str:
+        """The unit of its labels; empty where there is none."""
+
+    @property
+    def kind(self) -> str:
+        """The tag of the JSON form."""
+
+    @property
+    def column(self) -> str | None:
+        """The column of its labels in tables and worksheets; None: users did not name it."""
+
+    @property
+    def low(self) -> float | None:
+        """The least label that is accepted."""
+
+    @property
+    def high(self) -> float | None:
+        """The greatest label that is accepted."""
+
+    def read(self, given: object, row: str | None = None, *, decimal_comma: bool = False) -> float:
+        """The label that a person typed for a row, or into the field of the quantity (None).
+
+        ValueError names the row or the field, and ends in what to write.
+        """
+
+    def read_noise(self, given: object, row: str) -> float:
+        """The standard deviation of noise that a person typed for the label of a row."""
+
+    def check(self, value: object, row: object) -> float:
+        """A label from Python as a float; ValueError names the row, and ends in the way out."""
+
+    def format(self, label: float, digits: int = 4) -> str:
+        """A label as text, with this many significant digits where it is a number."""
+
+    def format_prediction(self, mean: float, sd: float) -> str:
+        """The prediction of a label as text."""
+
+    def axis_label(self, part: str = "") -> str:
+        """The text of an axis of labels; `part` is "measured" or "expected", or empty."""
+
+    def error_axis_label(self) -> str:
+        """The text of an axis of prediction errors."""
+
+    def judge(
+        self,
+        label: float,
+        expected: ExpectedLabel | None,
+        others: LabelRange | None,
+        noise: float | None = None,
+    ) -> Implausible | None:
+        """Why a label is implausible; None for a plausible one."""
+
+    def to_model(self, label: float) -> float:
+        """The label as a model sees it."""
+
+    def from_model(self, value: float) -> float:
+        """The label that a model sees as this value: the inverse of `to_model`."""
+
+    def to_json(self) -> QuantityBody:
+        """The quantity as JSON; `kinds.quantity_from_json` reads it."""

@@ -1,0 +1,196 @@
+"""The seam of quantities, on every kind there is."""
+
+import dataclasses
+import json
+import math
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from weal.quantities.kinds import (
+    KINDS,
+    UNNAMED,
+    find_quantity,
+    quantity_from_json,
+    quantity_of_column,
+)
+from weal.quantities.number import LARGEST_LABEL, Number
+from weal.quantities.protocol import ExpectedLabel, LabelRange
+
+HOSTILE = "x\ny [<b>%s</b>{0}] \N{RIGHT-TO-LEFT OVERRIDE}"
+QUANTITIES = {
+    "a column with a unit": quantity_of_column("hardness [HV]"),
+    "without a name": quantity_of_column(None),
+    "with bounds": Number("yield", "%", "yield (%)", low=-1e9, high=1e300),
+    "a hostile name": quantity_of_column(HOSTILE),
+}
+every_quantity = pytest.mark.parametrize("quantity", QUANTITIES.values(), ids=QUANTITIES)
+LABELS = [0.0, 1.5, 312.4567, 1e-300, 5e-324, 1e299, 0.1 + 0.2, 123456789.0]
+WRONG = [math.nan, math.inf, -math.inf, "nan", "inf", "1e400", "yes", "", " ", None, True, [1.0]]
+
+
+def test_every_kind_is_tried_here():
+    assert {quantity.kind for quantity in QUANTITIES.values()} == set(KINDS)
+
+
+@every_quantity
+def test_a_quantity_is_a_frozen_value(quantity):
+    assert pickle.loads(pickle.dumps(quantity)) == quantity  # noqa: S301  our own bytes
+    assert hash(quantity) == hash(dataclasses.replace(quantity))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        quantity.name = "other"
+    assert quantity.name.strip()
+
+
+@every_quantity
+def test_json_gives_it_back(quantity):
+    body = json.loads(json.dumps(quantity.to_json(), allow_nan=False))
+    assert quantity_from_json(body) == quantity
+    assert body["kind"] == quantity.kind
+
+
+@every_quantity
+@pytest.mark.parametrize("label", LABELS)
+def test_what_it_formats_in_full_it_reads_again(quantity, label):
+    text = quantity.format(label, 17)
+    assert quantity.read(text, "A-7") == pytest.approx(label, rel=1e-15, abs=0.0)
+    assert quantity.read(label, "A-7") == label
+    assert quantity.check(label, "A-7") == label
+
+
+@every_quantity
+@given(label=st.floats(-1e9, 1e9))
+def test_few_digits_stay_near(quantity, label):
+    read = quantity.read(quantity.format(label), "A-7")
+    assert read == pytest.approx(label, rel=1e-3, abs=5e-324)
+    assert quantity.format(read) == quantity.format(label)
+
+
+@every_quantity
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_is_no_label_is_refused_with_a_way_out(quantity, wrong):
+    for read in (quantity.read, quantity.check):
+        with pytest.raises(ValueError, match=r"of '?A-7'? is") as refused:
+            read(wrong, "A-7")
+        assert any(word in str(refused.value) for word in ("; write", "; check", "; to leave"))
+
+
+@every_quantity
+def test_beyond_the_largest_label_the_unit_is_asked_for(quantity):
+    for typed in ("2e300", -2e300, 10**400):
+        with pytest.raises(ValueError, match="; check its"):
+            quantity.read(typed, "A-7")
+    assert LARGEST_LABEL == 1e300
+
+
+@every_quantity
+def test_a_decimal_comma_is_read_where_it_can_be_nothing_else(quantity):
+    assert quantity.read("12,5", decimal_comma=True) == 12.5
+    with pytest.raises(ValueError, match=r"write it with a decimal point: 12\.5"):
+        quantity.read("12,5", "A-7")
+    with pytest.raises(ValueError, match=r"write 1\.250 or 1250, whichever is meant"):
+        quantity.read("1,250", decimal_comma=True)
+    with pytest.raises(ValueError, match=r"write 1\.5 with a point"):
+        quantity.check("1,5", "A-7")
+
+
+@every_quantity
+def test_numbers_of_numpy_and_others_are_numbers(quantity):
+    for value in (np.float32(0.5), np.int64(3), np.array(2.5), Fraction(1, 2)):
+        if not isinstance(value, Fraction):
+            assert quantity.read(value, "A-7") == float(value)
+        if not isinstance(value, np.ndarray):
+            assert quantity.check(value, "A-7") == float(value)
+
+
+@every_quantity
+def test_noise_is_a_standard_deviation(quantity):
+    assert quantity.read_noise("0.5", "A-7") == 0.5
+    for wrong in ("-1", "nan", "1e301", "much"):
+        with pytest.raises(ValueError, match="the noise of A-7"):
+            quantity.read_noise(wrong, "A-7")
+
+
+@every_quantity
+@pytest.mark.parametrize("label", [*LABELS, -1e9])
+def test_the_model_gives_back_what_it_was_given(quantity, label):
+    value = quantity.to_model(label)
+    assert isinstance(value, float)
+    assert quantity.from_model(value) == label
+
+
+@every_quantity
+def test_texts_of_figures_are_one_short_line(quantity):
+    texts = [quantity.axis_label(part) for part in ("", "measured", "expected")]
+    for text in [*texts, quantity.error_axis_label()]:
+        assert text == " ".join(text.split())
+        assert 0 < len(text) < 100
+    assert quantity.axis_label("measured").startswith("measured")
+
+
+@every_quantity
+def test_predictions_are_one_short_line(quantity):
+    for mean, sd in ((312.4567, 18.23), (0.0, 0.0), (1e-300, 1e-301), (-1e299, 1e298)):
+        text = quantity.format_prediction(mean, sd)
+        assert "nan" not in text
+        assert len(text) < 40
+
+
+@every_quantity
+def test_judging_needs_others_or_a_prediction_and_says_why(quantity):
+    assert quantity.judge(1e5, None, None) is None
+    assert quantity.judge(1e5, None, LabelRange(2, 1.0, 2.0)) is None
+    assert quantity.judge(311.0, ExpectedLabel(312.0, 300.0, 324.0), None) is None
+    for found in (
+        quantity.judge(31.2, ExpectedLabel(312.0, 300.0, 324.0), LabelRange(3, 1.0, 99.0)),
+        quantity.judge(31.2, None, LabelRange(3, 300.0, 320.0)),
+    ):
+        assert str(found).startswith("31.2 is far from")
+        assert (found.y, found.mean) in ((31.2, 312.0), (31.2, None))
+
+
+def test_bounds_are_kept():
+    share = Number("yield", "%", "yield [%]", low=0.0, high=100.0)
+    assert [share.read(text, "A") for text in ("0", "100", "99.5")] == [0.0, 100.0, 99.5]
+    with pytest.raises(ValueError, match=r"-0\.001, and yield \[%\] is at least 0; check its sign"):
+        share.read("-0.001", "A")
+    with pytest.raises(ValueError, match=r"is 100\.0000001, and .* is at most 100; check its unit"):
+        share.check(100.0000001, "A")
+    for low, high in ((1.0, 1.0), (2.0, 1.0), (math.nan, None), (None, math.inf)):
+        with pytest.raises(ValueError, match="bounds"):
+            Number("yield", low=low, high=high)
+
+
+@pytest.mark.parametrize(
+    ("column", "name", "unit", "error"),
+    [
+        ("hardness [HV]", "hardness", "HV", "error of hardness, HV"),
+        ("hardness (HV)", "hardness", "HV", "error of hardness, HV"),
+        ("yield", "yield", "", "error of yield"),
+        ("[%]", "[%]", "", "error of [%]"),
+        ("yield [%] [g]", "yield [%]", "g", "error of yield [%], g"),
+        (None, UNNAMED, "", "error, in units of the label"),
+    ],
+)
+def test_the_unit_is_what_the_column_ends_in(column, name, unit, error):
+    quantity = quantity_of_column(column)
+    assert (quantity.name, quantity.unit, quantity.column) == (name, unit, column)
+    assert quantity.error_axis_label() == error
+
+
+def test_a_quantity_is_found_by_its_name():
+    assert find_quantity({"yield": 1}) == find_quantity({"yield": 1, "purity": 2}, "yield") == 1
+    with pytest.raises(ValueError, match="there is no quantity 'purty'; there is 'purity'"):
+        find_quantity({"purity": 2}, "purty")
+    with pytest.raises(ValueError, match=r"several quantities \('a', 'b'\); name one of them"):
+        find_quantity({"a": 1, "b": 2})
+
+
+def test_a_kind_of_a_later_version_is_refused_with_words():
+    body = {**Number("crystallised").to_json(), "kind": "pass/fail"}
+    with pytest.raises(ValueError, match=r"'pass/fail', which this version .* install a newer"):
+        quantity_from_json(body)
