@@ -1,4 +1,4 @@
-"""What an array is here: numpy, floating, its shape in a trailing comment; and arrays that grow.
+"""Array types, root mean squares that do not overflow, and matrices that grow by rows.
 
 `root_mean_square` and `standard_deviation` are those of values of any size: labels of 1e300 have
 squares that no float holds, and those of 1e-300 squares of 0. Values are divided by a power of two
@@ -18,7 +18,7 @@ MANY_ROWS = 1024  # from which on there is room for a quarter as many, and not f
 
 
 def root_mean_square(values: Array) -> float:
-    """The root of the mean of the squares; 0 of no values.
+    """Root mean square of the values; 0 for an empty array.
 
     >>> root_mean_square(np.array([3e300, 4e300])) / 1e300 == root_mean_square(np.array([3.0, 4.0]))
     True
@@ -30,7 +30,7 @@ def root_mean_square(values: Array) -> float:
 
 
 def standard_deviation(values: Array) -> float:
-    """As numpy's `std`; 0 of no values."""
+    """Standard deviation of the values, as numpy's `std`; 0 for an empty array."""
     if not len(values):
         return 0.0
     exponent = _exponent(values)
@@ -38,18 +38,18 @@ def standard_deviation(values: Array) -> float:
 
 
 def _exponent(values: Array) -> int:
-    """The power of two that the largest value is near; 0 where there is none."""
+    """Exponent of the power of two next to the largest absolute value; 0 if that is not finite."""
     largest = float(np.abs(values).max())
     return int(np.frexp(largest)[1]) if np.isfinite(largest) else 0
 
 
 def _more(n: int) -> int:
-    """Room to spare for n rows that grow."""
+    """Number of spare rows to allocate for a buffer of n rows."""
     return n if n < MANY_ROWS else n // 4
 
 
 class GrowingRows:
-    """M matrices (M, t, n) that only ever gain rows; a value, like any other array here.
+    """M matrices (M, t, n) with an amortised `append` of rows; immutable like any other array.
 
     The buffer behind it has room to spare. The first to append to a given length writes into the
     buffer; an append to an older value (a fork) makes a copy. So one row costs its own size,
@@ -65,7 +65,7 @@ class GrowingRows:
 
     @classmethod
     def room(cls, M: int, t: int, n: int) -> Self:
-        """M matrices of t rows that are still to be filled, with room for more."""
+        """M uninitialised matrices of t rows, with spare rows."""
         made = cls(np.empty((M, max(8, t + _more(t)), n)))
         made.t, made._filled = t, [t]
         return made
@@ -76,7 +76,7 @@ class GrowingRows:
         return self._buffer[:, : self.t]
 
     def append(self, row: Array) -> Self:
-        """These rows and one more (M, n); a longer row widens the matrices with zeros."""
+        """The matrices with one more row (M, n); a longer row pads the others with zeros."""
         t, n = self.t, row.shape[1]
         room = self if self._has_room(n) else self.apart(n)
         room._buffer[:, t, :n] = row
@@ -86,7 +86,7 @@ class GrowingRows:
         return grown
 
     def apart(self, n: int = 0) -> Self:
-        """The same rows in a buffer of their own, with room for more, and of length n."""
+        """A copy in a buffer of its own, with spare rows of at least n columns."""
         M, _, width = self._buffer.shape
         wide = width if n <= width else n + _more(n)
         buffer = np.zeros((M, max(8, self.t + _more(self.t)), wide))

@@ -1,4 +1,4 @@
-"""Constants that were tuned, together, with where each comes from; one name, one value.
+"""Tuned constants of the model, each with the measurement or the judgement behind it.
 
 Tuned means: another value would be as right, and this one was chosen by how well it did, or by
 judgement. What follows from double precision or from a definition stands where it is used.

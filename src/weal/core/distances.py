@@ -1,4 +1,4 @@
-"""Squared distances between points, from differences.
+"""Squared distances between points, and space-filling starts from them.
 
 scipy has the faster function, but the import of `scipy.spatial` takes as long as some 1e8 terms,
 which a command that asks once need not pay. Both sum the inputs in the same order: the result is
@@ -35,7 +35,7 @@ def squared_distances(X: Array, Y: Array) -> Array:  # (N, N')
 
 
 def _by_input(X: Array, Y: Array) -> Array:
-    """One input after the other, in blocks of rows of X."""
+    """Squared distances, summed input by input in blocks of rows of X."""
     A, B = np.ascontiguousarray(X.T), np.ascontiguousarray(Y.T)  # (d, N), (d, N')
     out = np.zeros((len(X), len(Y)))
     size = max(1, DISTANCE_BLOCK // max(1, len(Y)))
@@ -51,7 +51,7 @@ def _by_input(X: Array, Y: Array) -> Array:
 def space_filling_start(
     X: Array, taken: Array, free: NDArray[np.bool_], seed: int, ids: Sequence[Hashable]
 ) -> int:
-    """The next point of a space-filling start: far from the rows of `taken` (t, d)."""
+    """Position of the next point of a space-filling start: far from the rows of `taken` (t, d)."""
     rng = np.random.default_rng([seed, len(taken)])
     open_ = np.flatnonzero(free)
     some = np.sort(rng.choice(open_, min(START_CANDIDATES, len(open_)), replace=False))

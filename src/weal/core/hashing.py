@@ -20,7 +20,7 @@ from weal.core.arrays import Array
 
 
 def least_hashes(rows: Array, most: int) -> NDArray[np.intp]:
-    """Positions of the rows (t, n) with the least hashes of what is in them, in that order."""
+    """Positions of the rows (t, n) with the least hashes of their content, by ascending hash."""
     keys = [blake2b(row.tobytes(), digest_size=8).digest() for row in rows + 0.0]
     return np.array(sorted(range(len(rows)), key=keys.__getitem__)[:most], dtype=np.intp)
 
@@ -34,7 +34,7 @@ _HASH_BLOCK_IDS = 1 << 16
 
 
 def mix_bits(numbers: Hashes) -> Hashes:
-    """Each number as another one of 64 bits."""
+    """Mix the bits of 64-bit numbers (splitmix64)."""
     x = numbers + _STEP
     x = (x ^ (x >> np.uint64(30))) * _FIRST
     x = (x ^ (x >> np.uint64(27))) * _SECOND
@@ -42,17 +42,17 @@ def mix_bits(numbers: Hashes) -> Hashes:
 
 
 def mix_with_seed(hashes: Hashes, seed: int) -> Hashes:
-    """The hashes of ids, mixed with a seed: the least of them are a sample."""
+    """Hashes of ids mixed with a seed; the ids with the least ones are a random sample."""
     return mix_bits(hashes ^ mix_bits(np.array([seed], np.uint64)))
 
 
 def hash_numbers(ids: NDArray[Any]) -> Hashes:
-    """Hashes of whole numbers of 64 bits at the most."""
+    """Hashes of integers of at most 64 bits."""
     return mix_bits(ids.astype(np.int64, copy=False).view(np.uint64))
 
 
 def hash_texts(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Hashes:
-    """Hashes of n texts: their bytes one after the other, text i in offsets[i] to offsets[i + 1].
+    """Hashes of n texts in one byte array; text i has the bytes offsets[i] to offsets[i + 1].
 
     A text is read as words of 8 bytes, the last filled up with zeros, and its length goes in too.
     """
@@ -80,7 +80,7 @@ def hash_ids(ids: Sequence[Hashable]) -> Hashes:
 
 
 def least(hashes: Hashes, most: int) -> NDArray[np.intp]:
-    """Positions of the `most` least hashes, ascending by position; of all where they are fewer."""
+    """Positions, ascending, of the `most` least hashes; all positions if there are fewer."""
     if len(hashes) <= most:
         return np.arange(len(hashes))
     return np.sort(np.argpartition(hashes, most)[:most])

@@ -30,7 +30,7 @@ StepOfKind = Any  # a Step of those experts
 
 
 class Step(Protocol):
-    """The change of every expert by one label."""
+    """The update of every expert by one label."""
 
     @property
     def e(self) -> Array:
@@ -38,13 +38,13 @@ class Step(Protocol):
 
     @property
     def s(self) -> Array:
-        """Its variance in units of the magnitude (M,)."""
+        """Variance of the innovation (M,), in units of the magnitude."""
 
     def column(self, points: Points) -> Array:
         """Covariances c (M, N) of the points with the labelled one, before the label."""
 
     def extend(self, points: Points, column: Array) -> Points:
-        """The points in the form that the experts after the label work on."""
+        """The points in the form that the experts take after the label."""
 
     def take(self, which: Index) -> Self:
         """The step of some of the experts alone."""
@@ -57,22 +57,22 @@ class Experts(Protocol):
         """Means mu and variances v (M, N), v in units of the magnitude."""
 
     def step(self, point: Points, y: float, lam: Array) -> StepOfKind:
-        """The step of the label y of one point (N = 1), at noise ratios lam (M,)."""
+        """The update by the label y of one point (N = 1), with noise ratios lam (M,)."""
 
     def condition(self, step: StepOfKind) -> Self:
-        """The experts after that label."""
+        """The experts conditioned on the label of a step."""
 
     def absorb(self, points: Points, y: Array, lam: Array) -> tuple[Self, Array, Array]:
-        """The experts after the labels y (N,) of N points in turn, with the e and s (M, N) met."""
+        """The experts conditioned on labels y (N,) one by one, and the innovations e, s (M, N)."""
 
     def prior_covariance(self, a: Points, b: Points) -> Array:
-        """Covariances (M, N, K) before the first label."""
+        """Prior covariances (M, N, K)."""
 
     def covariance(self, a: Points, b: Points) -> Array:
         """Posterior covariances (M, N, K)."""
 
     def remainders(self, points: Points) -> Array:
-        """Variances (M, N) of f that covariances leave out, for no other point shares them."""
+        """Variances (M, N) of the part of f that is independent between points (FITC)."""
 
     @property
     def coefficients(self) -> Array:
@@ -85,7 +85,7 @@ class Experts(Protocol):
         """Cholesky factor (t, t) of K + diag(lam) of expert m; None where the kind keeps none."""
 
     def covariance_root(self, points: Points) -> Array | None:
-        """A (M, N, F) with A A' the posterior covariance, remainders left out.
+        """A (M, N, F) with A A' = posterior covariance without the remainders.
 
         None where the kind has no root with fewer columns than points.
         """
@@ -103,14 +103,14 @@ class Magnitude(Protocol):
 
     @property
     def unit(self) -> Array:
-        """What turns a noise variance in label units into a ratio (M,); no label changes it."""
+        """Divisor (M,) that turns a noise variance in label units into a noise ratio; constant."""
 
     @property
     def freedom(self) -> Array:
-        """Degrees of freedom (M,) of the Student-t of an innovation; inf of a normal."""
+        """Degrees of freedom (M,) of the Student-t of an innovation; inf for a normal."""
 
     def width(self, s: Array) -> Array:
-        """The scale of that distribution, elementwise."""
+        """Scale of the distribution of an innovation, elementwise."""
 
     def log_density(self, e: Array, s: Array) -> Array:
         """Log density of an innovation e whose variance is sig2 s, elementwise."""
@@ -119,13 +119,13 @@ class Magnitude(Protocol):
         """Probability of an innovation below e, elementwise."""
 
     def quantile(self, level: float, s: Array) -> Array:
-        """The value that an innovation stays below with that probability, elementwise."""
+        """Quantile of an innovation, elementwise."""
 
     def after(self, e: Array, s: Array) -> tuple[Array, Self]:
-        """Log density (M,) of innovations e (M, N) met in turn, and what is known after them."""
+        """Joint log density (M,) of innovations e (M, N), and the magnitude after them."""
 
     def with_innovation(self, e: Array, s: Array) -> Self:
-        """What is known after one more innovation, elementwise: for each of e (M, ...) alone."""
+        """The magnitudes after one more innovation, for each of e (M, ...) separately."""
 
     def without(self, e: Array, s: Array) -> Self:
         """The magnitudes without one innovation, elementwise: the inverse of `with_innovation`."""
@@ -144,7 +144,7 @@ class Targets(Protocol):
         """Means (H, R) of f at the targets, under some of the experts."""
 
     def covariance(self, experts: ExpertsOfKind, which: Index, points: Points) -> Array:
-        """Covariances (H, N, R) with pool points of those experts, in units of the magnitude."""
+        """Covariances (H, N, R) of pool points with the targets, in units of the magnitude."""
 
     def recompute(self, experts: ExpertsOfKind) -> Self:
         """The targets of the same experts after other labels."""
@@ -159,7 +159,7 @@ class Reference(Protocol):
     def columns(
         self, experts: ExpertsOfKind, step: StepOfKind, points: Points
     ) -> tuple[Array, Array]:
-        """h (M, N) and p (M,) of a label, under the experts before it."""
+        """h (M, N) and p (M,) of a label, under the experts before that label."""
 
     def after(self, step: StepOfKind) -> Self:
         """The reference points after a label."""
@@ -178,7 +178,7 @@ class Embedding(Protocol):
     points_grow: ClassVar[bool]  # whether every label adds a coordinate to every point
 
     def prior_experts(self, kernels: "tuple[Kernel, ...]", d: int, M: int) -> Experts:
-        """M experts that have seen no label, for d inputs."""
+        """M experts without labels, for d inputs."""
 
     def points(self, experts: ExpertsOfKind, X: Array, dtype: DTypeLike = np.float64) -> Points:
         """Points of the rows of X (N, d) for these experts."""
@@ -189,10 +189,10 @@ class Embedding(Protocol):
         """Points of the rows of X (N, d) in the form that a pool keeps."""
 
     def predict(self, experts: ExpertsOfKind, X: Array) -> tuple[Array, Array]:
-        """Means and variances (M, N) of the rows of X (N, d), whose points nobody needs again."""
+        """Means and variances (M, N) at the rows of X (N, d), without keeping their points."""
 
     def width(self, experts: ExpertsOfKind) -> int:
-        """Numbers that a point takes for each expert."""
+        """Size of a point: the count of its numbers for each expert."""
 
     def largest_prior_variance(self, experts: ExpertsOfKind, X: Array) -> Array:
         """The largest prior variance (M,) over X (N, d), in units of the magnitude."""

@@ -1,4 +1,4 @@
-"""The user's units to ours and back: every input and the label to mean 0 and sd 1.
+"""Standardisation of inputs and labels to mean 0 and sd 1, and the inverse.
 
     x_scaled = (x - x_mean) / x_sd        y_scaled = (y - y_mean) / y_sd
 
@@ -65,7 +65,7 @@ class Scaling:
     x_spread: Array | None = None  # (d,)  0 for columns that are not warped
 
     def inputs(self, X: Array) -> Array:  # (N, d) -> (N, d)
-        """Inputs in our units; infinite, without a warning, beyond the range of floats.
+        """Scaled inputs; infinite, without a warning, beyond the range of floats.
 
         Parameters
         ----------
@@ -81,7 +81,7 @@ class Scaling:
             return (_compress_tails(X, self.x_median, self.x_spread) - self.x_mean) / self.x_sd
 
     def labels(self, y: Array) -> Array:  # (N,) -> (N,)
-        """Labels in our units, as inputs are.
+        """Scaled labels; infinite, without a warning, beyond the range of floats.
 
         Parameters
         ----------
@@ -97,7 +97,7 @@ class Scaling:
             return (y - self.y_mean) / self.y_sd
 
     def means(self, mean: Array) -> Array:  # (N,) -> (N,)
-        """Scaled means in the user's units; infinite, as inputs are, beyond the range of floats.
+        """Scaled means converted to the user's units; infinite beyond the range of floats.
 
         Parameters
         ----------
@@ -144,7 +144,7 @@ def _compress_tails(X: Array, median: Array | None, spread: Array | None) -> Arr
 
 
 def location_scale(A: Array) -> tuple[Array, Array]:
-    """Mean and sd of each column of A (N, d); the sd is exactly 0 where nothing varies.
+    """Mean and sd of each column of A (N, d); the sd of a constant column is exactly 0.
 
     Taken relative to the largest entry: squares of 1e200 or 1e-200 leave the range of floats.
     """

@@ -1,4 +1,4 @@
-"""Choosing among candidates: ties by key, answers of blocks that merge, a start that fills space.
+"""The best candidate by score, with ties broken by a hash of the id, and merged over blocks.
 
 Ties. Scores within TIE of the best, relative to it, are equal for us, and the candidate with the
 least hash of (seed, id) is taken: rounding, the order of the pool and the number of threads
@@ -31,7 +31,7 @@ START_CANDIDATES = 64  # candidates that the start looks at for each point
 
 
 class TieEntry(NamedTuple):
-    """A candidate that may be taken."""
+    """A candidate that may turn out to be the best."""
 
     score: float
     quick: int  # hash of (seed, id); where that is shared, the long one decides
@@ -41,14 +41,14 @@ class TieEntry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BestCandidates:
-    """The best of some candidates: by falling score, of equal ones the least hash first."""
+    """The best of some candidates, sorted by descending score, then by hash."""
 
     entries: tuple[TieEntry, ...] = ()
     few: int = 1  # how many are wanted at the least, where there are so many
 
     @property
     def position(self) -> int:
-        """Position of the one to take; there must be one, with a finite score."""
+        """Position of the best candidate; ValueError unless its score is finite."""
         top = self.entries[0].score if self.entries else -np.inf
         if not np.isfinite(top):
             raise ValueError(f"the best score of the candidates is {top}; scores must be finite")
@@ -91,22 +91,22 @@ def by_hash(seed: int, ids: Sequence[Hashable]) -> NDArray[np.intp]:  # (N,)
 
 
 def merge(a: BestCandidates, b: BestCandidates) -> BestCandidates:
-    """The best of both."""
+    """The best candidates of two blocks."""
     return _keep_best([*a.entries, *b.entries], max(a.few, b.few))
 
 
 def best(scores: Array, free: NDArray[np.bool_], seed: int, ids: Sequence[Hashable]) -> int:
-    """Position of the best of the free candidates (N,), of which there must be one."""
+    """Position of the best of the free candidates (N,); at least one must be free."""
     return best_candidates(scores, free, seed, ids).position
 
 
 def _tied_from(top: float) -> float:
-    """The least score that counts as equal to the best."""
+    """The least score that ties with the best."""
     return top - TIE_RTOL * abs(top) if np.isfinite(top) else top
 
 
 def _keep_best(entries: list[TieEntry], few: int) -> BestCandidates:
-    """The few best, and of those equal to the best whoever could be taken."""
+    """The best `few` entries, and the tied entries that could still win."""
     entries.sort(key=lambda entry: (-entry.score, *_hash(entry)))
     kept = entries[:few]
     for entry in entries[few:]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from weal.core.arrays import Array
 from weal.core.constants import DECIMAL_SLIP_POWERS
 from weal.core.distances import squared_distances
-from weal.core.extensions.contradictions import (
+from weal.core.extensions.contradiction_evidence import (
     Evidence,
     evidence,
     group_gain,

@@ -2,7 +2,7 @@
 
 The model sets single labels aside that look wrong (`suspects`), but not labels told as sure, and
 not a third of all labels. So three kinds of sets are compared by evidence, each with being right
-(`core.extensions.contradictions`), and reported with the error without them:
+(`core.extensions.contradiction_evidence`), and reported with the error without them:
 
     run      equal labels in a row, in the order told, by all people or within one group: a stuck
              instrument. Equal labels of rows that are not neighbours, within the range of the

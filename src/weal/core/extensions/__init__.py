@@ -12,7 +12,7 @@ model_selection       the experts with non-negligible posterior probability, and
 label_warp            labels with long tails, warped
 mixture_quantiles     quantiles of the mixture at many points
 outliers              labels that may be wrong
-contradictions        sets of labels that the others contradict
+contradiction_evidence  evidence that a set of labels is in error
 variance_reduction    expected variance reduction of the mixture
 target_covariance     covariances of candidates with target points
 reference_variance    variance reduction at reference points

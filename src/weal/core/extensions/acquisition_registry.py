@@ -1,4 +1,4 @@
-"""Acquisition functions by name: ours, and those that a user registers.
+"""Registry of acquisition functions by name, built in or registered by the user.
 
     "gpm-var"     a function
     "ucb(2)"      a function with parameters, made by a factory from numbers
@@ -95,7 +95,7 @@ def find_acquisition(text: str) -> tuple[str, Acquisition]:
 
 
 def is_registered(name: str, acquisition: Acquisition) -> bool:
-    """Whether the name stands for this function, and not for another of the same name."""
+    """Whether this function is the one registered under its name."""
     try:
         return find_acquisition(name)[1] is acquisition
     except ValueError:
@@ -108,7 +108,7 @@ def acquisition_names() -> list[str]:
 
 
 def _exact(number: float) -> str:
-    """The number in few characters, none of which is lost: files keep the name alone."""
+    """The shortest text that reads back as the same number, since files store the name only."""
     short = f"{number:g}"
     return short if float(short) == number else repr(number)
 

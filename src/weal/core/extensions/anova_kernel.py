@@ -1,4 +1,4 @@
-"""The ANOVA correlation: main effects of every input, and as much interaction as it takes.
+"""The ANOVA correlation: main effects of every input, and interactions of adjustable strength.
 
 With k_i a one-dimensional Matern 5/2 in input i, at its own lengthscale,
 
@@ -45,7 +45,7 @@ def correlation(X: Array, Y: Array, s: float) -> Array:
 
 
 def _in_blocks(A: Array, B: Array, fill: Callable[[Array, Array, Array], None]) -> Array:
-    """What `fill` writes for all pairs, some of the rows at a time."""
+    """The matrix that `fill` computes, in blocks of rows."""
     out = np.empty((A.shape[1], B.shape[1]))
     size = max(1, CORRELATION_BLOCK // max(1, B.shape[1]))
     for start in range(0, len(out), size):
@@ -92,7 +92,7 @@ def combine_inputs(each: Iterable[Array], s: float, d: int) -> Array:
 
 
 def _product(each: Array, s: float) -> Array:
-    """The same for correlations (d, T) of many inputs, at once where that leaves the digits."""
+    """K from correlations (d, T), by one product if that loses no digits."""
     d = len(each)
     empty = float(np.exp(-d * np.log1p(s)))
     if empty > MAX_EMPTY_SHARE:

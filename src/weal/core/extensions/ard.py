@@ -106,7 +106,7 @@ class KernelParameters:
         return Kernel(family, tuple(np.exp(p).tolist()), self.like.alpha, offset)
 
     def place(self, kernel: Kernel) -> Array:
-        """The parameters (P,) of a kernel of this family, with one lengthscale or with each."""
+        """The parameters (P,) of a kernel of this family; a single lengthscale is repeated."""
         anova_s = [kernel.alpha] if self.like.family == ANOVA else []
         d = len(self.mean) - len(anova_s)
         ell = np.broadcast_to(np.asarray(kernel.length_scale, dtype=np.float64), (d,))
@@ -114,7 +114,7 @@ class KernelParameters:
 
 
 def kernel_parameters(like: Kernel, d: int) -> KernelParameters:
-    """The shape of a kernel's family on d inputs."""
+    """The parameters of a kernel's family on d inputs, with their prior."""
     is_anova = like.family == ANOVA
     level = np.log(ANOVA_LENGTH) if is_anova else np.log(LEVEL_LENGTH) + 0.5 * np.log(d)
     precision, log_norm = _lengths_prior(d, is_anova) if d > WIDE else _prior(d, is_anova)
@@ -132,7 +132,7 @@ def kernel_parameters(like: Kernel, d: int) -> KernelParameters:
 
 
 def _prior(d: int, is_anova: bool) -> tuple[Array, float]:
-    """The precision (P, P) of the prior, and the log of what its density is divided by."""
+    """The precision (P, P) of the prior, and the log of its normalising constant."""
     covariance = LENGTH_SPREAD**2 * np.eye(d) + LEVEL_SPREAD**2
     if is_anova:
         covariance = np.pad(covariance, (0, 1))
@@ -142,7 +142,7 @@ def _prior(d: int, is_anova: bool) -> tuple[Array, float]:
 
 
 def _lengths_prior(d: int, is_anova: bool) -> tuple[Array, float]:
-    """The same in closed form (Sherman and Morrison), for many inputs."""
+    """The same by the Sherman-Morrison formula, for many inputs."""
     own, level = LENGTH_SPREAD**2, LEVEL_SPREAD**2
     precision = np.eye(d) / own - level / (own * (own + d * level))
     log_det = d * np.log(2.0 * np.pi) + (d - 1) * np.log(own) + np.log(own + d * level)
@@ -162,7 +162,7 @@ SINGULAR_LOSS = 1e100  # the loss where C is singular in double precision
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EvidenceFit:
-    """A shape and the labels that it is fitted to."""
+    """Log evidence of labels as a function of kernel parameters and noise ratio."""
 
     shape: KernelParameters
     D2: Array  # (d, T)  squared distances by input, for the T = t (t - 1) / 2 pairs of labels
@@ -172,7 +172,7 @@ class EvidenceFit:
 
     @classmethod
     def of(cls, shape: KernelParameters, X: Array, y: Array, noise_var: Array) -> "EvidenceFit":
-        """The labels y (t,) at X (t, d)."""
+        """The fit of a kernel family to labels y (t,) at X (t, d)."""
         pairs = np.tril_indices(len(y), -1)
         return cls(shape, (X[pairs[0]] - X[pairs[1]]).T ** 2, pairs, y, noise_var)
 
@@ -214,7 +214,7 @@ class EvidenceFit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EvidencePeak:
-    """Where the evidence of a shape peaks over its parameters and the noise ratio."""
+    """A maximum of the evidence over kernel parameters and noise ratio."""
 
     fit: EvidenceFit
     p: Array  # (P,)
@@ -225,12 +225,12 @@ class EvidencePeak:
 
     @property
     def kernel(self) -> Kernel:
-        """The kernel of the peak."""
+        """The kernel at the maximum."""
         return self.fit.shape.kernel(self.p[:-1])
 
     @property
     def noise(self) -> float:
-        """Lam."""
+        """Noise ratio lam at the maximum."""
         return float(np.exp(self.p[-1]))
 
     @property
@@ -240,7 +240,7 @@ class EvidencePeak:
 
 
 def fit(start: Kernel, noise: float, X: Array, y: Array, noise_var: Array) -> EvidencePeak:
-    """The peak that is reached from a kernel, with one lengthscale or with each, and a ratio."""
+    """The maximum of the evidence, searched from a kernel and a noise ratio."""
     shape = kernel_parameters(start, X.shape[1])
     problem = EvidenceFit.of(shape, X, y, noise_var)
     low, high = (
@@ -264,7 +264,7 @@ def fit(start: Kernel, noise: float, X: Array, y: Array, noise_var: Array) -> Ev
 
 
 def noise_prior(log_lam: float, untold: float = 1.0) -> tuple[float, float]:
-    """Log density of the prior of log lam, and its slope, where so many labels state no noise."""
+    """Log prior density of log lam and its slope, for this count of labels without stated noise."""
     z = (log_lam - float(np.log(NOISE_RATIO))) / NOISE_SPREAD
     share = untold * NOISE_HILL
     hill = share * float(np.exp(-0.5 * z * z)) / (NOISE_SPREAD * (2.0 * np.pi) ** 0.5)
@@ -273,7 +273,7 @@ def noise_prior(log_lam: float, untold: float = 1.0) -> tuple[float, float]:
 
 
 def forward(kernel: Kernel, X: Array, y: Array, noise_var: Array) -> Kernel:
-    """The kernel with a short lengthscale for the inputs that matter, long ones for the others.
+    """Forward selection: a kernel with short lengthscales for the relevant inputs only.
 
     From none, the input that lifts the evidence most is taken next, until none lifts it by
     FORWARD_GAIN; at the noise ratio FORWARD_RATIO, with an even sample of FORWARD_LABELS labels
@@ -299,7 +299,7 @@ def forward(kernel: Kernel, X: Array, y: Array, noise_var: Array) -> Kernel:
 def _heights(
     r2: Array, more: Array, taken: NDArray[np.bool_], kernel: Kernel, y: Array, noise_var: Array
 ) -> Array:  # (d,)
-    """L with each of more (d, t, t) added to r2 (t, t); -inf for those that are taken."""
+    """L with each of `more` (d, t, t) added to r2 (t, t); -inf for inputs already selected."""
     found = np.full(len(more), -np.inf)
     if len(more) <= WIDE:
         for i in np.flatnonzero(~taken).tolist():
@@ -333,7 +333,7 @@ def _factorise(C: Array, y: Array) -> tuple[float, float, Array, Array]:
 
 
 def _log_volume(H: Array, slope: Array) -> float:
-    """Log of the integral of the peak over its height; slope is 0 where it is on no bound."""
+    """Log of the peak's volume over its height (Laplace); slope is 0 unless it is on a bound."""
     free, bound = slope == 0.0, slope > 0.0
     curvature = np.maximum(np.linalg.eigvalsh(H[np.ix_(free, free)]), LEAST_CURVATURE)
     h = np.sqrt(2.0 * np.maximum(np.diag(H)[bound], LEAST_CURVATURE))
@@ -342,7 +342,7 @@ def _log_volume(H: Array, slope: Array) -> float:
 
 
 def _hessian(problem: EvidenceFit, p: Array, at: Array) -> Array:
-    """Second derivatives of the loss, by differences of its gradient, which is `at` at p."""
+    """Hessian of the loss, by differences of its gradient, which is `at` at p."""
     if len(problem.D2) > WIDE:
         return _wide_hessian(problem, p, at)
     steps = FINITE_DIFFERENCE_STEP * np.eye(len(p))
@@ -352,7 +352,7 @@ def _hessian(problem: EvidenceFit, p: Array, at: Array) -> Array:
 
 
 def _wide_hessian(problem: EvidenceFit, p: Array, at: Array) -> Array:
-    """The same for many inputs, whose columns are found together (`wide_hessian`)."""
+    """Hessian of the loss for many inputs, all columns at once (`wide_hessian`)."""
     shape, d, t = problem.shape, len(problem.D2), len(problem.y)
     H = np.empty((len(p), len(p)))
     _, pull = problem.log_prior(p)

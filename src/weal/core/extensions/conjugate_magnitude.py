@@ -44,7 +44,7 @@ class ConjugateMagnitude:
 
     @classmethod
     def prior(cls, M: int, variance: float = 1.0, unit: Array | None = None) -> Self:
-        """Before the first label, for labels of that variance; the unit is that unless told."""
+        """The prior for labels of this variance; `unit` defaults to b / a."""
         b = np.full(M, variance * MAGNITUDE_PRIOR_B)
         return cls(
             np.full(M, MAGNITUDE_PRIOR_A), b, b / MAGNITUDE_PRIOR_A if unit is None else unit
@@ -52,7 +52,7 @@ class ConjugateMagnitude:
 
     @property
     def freedom(self) -> Array:  # (M,)
-        """2 a."""
+        """Degrees of freedom, 2 a."""
         return 2.0 * self.a
 
     def width(self, s: Array) -> Array:
@@ -66,7 +66,7 @@ class ConjugateMagnitude:
         return np.asarray(self.b / np.maximum(along_experts(self.a, self.b) - 1.0, LEAST_SHAPE))
 
     def log_density(self, e: Array, s: Array) -> Array:
-        """Student-t with 2 a degrees of freedom and squared scale (b / a) s."""
+        """Log density of a Student-t with 2 a degrees of freedom and squared scale (b / a) s."""
         a, b = along_experts(self.a, e), along_experts(self.b, e)
         with np.errstate(over="ignore"):
             z = np.clip(e / (np.sqrt(2.0 * b) * np.sqrt(s)), -Z_MAX, Z_MAX)
@@ -74,17 +74,17 @@ class ConjugateMagnitude:
         return np.asarray(norm - (a + 0.5) * np.log1p(z * z))
 
     def cdf(self, e: Array, s: Array) -> Array:
-        """The same Student-t."""
+        """Distribution function of an innovation."""
         a, b = along_experts(self.a, e), along_experts(self.b, e)
         return np.asarray(stdtr(2.0 * a, e / (np.sqrt(b / a) * np.sqrt(s))))
 
     def quantile(self, level: float, s: Array) -> Array:
-        """The same Student-t."""
+        """Quantile of an innovation."""
         a, b = along_experts(self.a, s), along_experts(self.b, s)
         return np.asarray(stdtrit(2.0 * a, level) * (np.sqrt(b / a) * np.sqrt(s)))
 
     def after(self, e: Array, s: Array) -> tuple[Array, Self]:
-        """All at once: evidence of N labels in closed form."""
+        """Evidence of N labels in closed form, and the magnitude after them."""
         N = e.shape[1]
         with np.errstate(over="ignore"):
             z = np.clip(e / np.sqrt(s), -Z_MAX, Z_MAX)
@@ -94,17 +94,17 @@ class ConjugateMagnitude:
         return log_p - 0.5 * (N * LOG_2_PI + np.log(s).sum(axis=1)), later
 
     def with_innovation(self, e: Array, s: Array) -> Self:
-        """b with e^2 / (2 s), a with 1/2."""
+        """The magnitudes after one more innovation: b + e^2 / (2 s), a + 1/2."""
         return type(self)(self.a + 0.5, along_experts(self.b, e) + half_square(e, s), self.unit)
 
     def without(self, e: Array, s: Array) -> Self:
-        """b without e^2 / (2 s), a without 1/2; rounding may not take all of b."""
+        """The magnitudes without one innovation: b - e^2 / (2 s) > 0, a - 1/2."""
         b = along_experts(self.b, e)
         left = np.maximum(b - half_square(e, s), LEAST_LEFT * b)
         return type(self)(self.a - 0.5, left, self.unit)
 
     def log_norm(self) -> Array:
-        """log Gamma(a) - a log b (M,): what the integral over sig2 leaves."""
+        """log Gamma(a) - a log b (M,): log of the integral over sig2, up to a constant."""
         return np.asarray(gammaln(self.a) - self.a * np.log(self.b))
 
     def take(self, which: Index) -> Self:

@@ -32,7 +32,7 @@ from weal.core.protocols import ExpertsOfKind
 
 
 class FeatureEmbedding(ABC):
-    """Embeddings whose points are features (M, N, F), which no label changes."""
+    """Embeddings with features (M, N, F) as points; labels do not change them."""
 
     __slots__ = ()
     points_grow: ClassVar[bool] = False
@@ -43,7 +43,7 @@ class FeatureEmbedding(ABC):
 
     @abstractmethod
     def width(self, experts: ExpertsOfKind) -> int:
-        """F."""
+        """Number of features F."""
 
     def pool_points(self, experts: ExpertsOfKind, X: Array, dtype: DTypeLike = np.float64) -> Array:
         """The same features."""
@@ -67,7 +67,7 @@ class FeatureEmbedding(ABC):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RandomFeatures(FeatureEmbedding):
-    """Random Fourier features, and a constant one where the function has an offset."""
+    """Random Fourier features, with a constant feature for an offset."""
 
     tag: ClassVar[str] = "Spectral"
 
@@ -75,7 +75,7 @@ class RandomFeatures(FeatureEmbedding):
     offset: Array | None = None  # (M,)  variance of the offset
 
     def prior_experts(self, kernels: tuple[Kernel, ...], d: int, M: int) -> FeatureExperts:
-        """Weights of the features without a label."""
+        """Experts without labels, on these features."""
         return FeatureExperts.prior(M, self.width(None))
 
     def points(self, experts: ExpertsOfKind, X: Array, dtype: DTypeLike = np.float64) -> Array:
@@ -87,11 +87,11 @@ class RandomFeatures(FeatureEmbedding):
         return np.concatenate([Phi, np.broadcast_to(constant, (*Phi.shape[:2], 1))], axis=2)
 
     def width(self, experts: ExpertsOfKind) -> int:
-        """F."""
+        """Number of features F."""
         return 2 * int(self.zeta.shape[1]) + (self.offset is not None)
 
     def largest_prior_variance(self, experts: ExpertsOfKind, X: Array) -> Array:  # (M,)
-        """|phi| = 1, and the offset."""
+        """Prior variance: |phi|^2 = 1, plus the offset."""
         M = len(self.zeta)
         return np.ones(M) + (np.zeros(M) if self.offset is None else self.offset)
 
@@ -121,15 +121,15 @@ class RawInputs:
     def pool_points(
         self, experts: ExactExperts, X: Array, dtype: DTypeLike = np.float64
     ) -> CorrelatedPoints:
-        """The inputs with k(labelled, x), which depends on two points alone."""
+        """The inputs with k(labelled, x), whose entries depend on one pair of points each."""
         return experts.correlated_points(X)
 
     def predict(self, experts: ExactExperts, X: Array) -> tuple[Array, Array]:
-        """Means and variances (M, N); V takes the place of k in memory."""
+        """Means and variances (M, N); V overwrites k in memory."""
         return experts.predict_in_place(experts.correlated_points(X))
 
     def width(self, experts: ExactExperts) -> int:
-        """t, and room for one more."""
+        """Numbers of a point: one for each label, and one spare."""
         return len(experts.X) + 1
 
     def largest_prior_variance(self, experts: ExactExperts, X: Array) -> Array:  # (M,)
@@ -146,7 +146,7 @@ class RawInputs:
         return ExactReference(experts.solved_points(X[np.sort(some)]))
 
     def take(self, which: Index) -> Self:
-        """The same for any experts."""
+        """The same embedding: it does not depend on the experts."""
         return self
 
 
@@ -161,20 +161,20 @@ class EncodedFeatures(FeatureEmbedding):
 
     @classmethod
     def of(cls, M: int, n_experts: int) -> Self:
-        """For so many experts, as many on each of the M features, one after the other."""
+        """The embedding for n experts, an equal number on each of the M feature blocks."""
         return cls(M) if n_experts == M else cls(M, np.repeat(np.arange(M), n_experts // M))
 
     def prior_experts(self, kernels: tuple[Kernel, ...], d: int, M: int) -> FeatureExperts:
-        """Weights of the features without a label."""
+        """Experts without labels, on these features."""
         return FeatureExperts.prior(M, d // self.M)
 
     def points(self, experts: ExpertsOfKind, X: Array, dtype: DTypeLike = np.float64) -> Array:
-        """Features (M, N, F) out of rows of M F numbers."""
+        """Features (M, N, F) from rows of M F numbers."""
         Phi = X.reshape(len(X), self.M, X.shape[1] // self.M).transpose(1, 0, 2)[self.experts]
         return np.ascontiguousarray(Phi, dtype)
 
     def width(self, experts: ExpertsOfKind) -> int:
-        """F."""
+        """Number of features F."""
         return int(experts.theta.shape[1])
 
     def largest_prior_variance(self, experts: ExpertsOfKind, X: Array) -> Array:  # (M,)

@@ -1,4 +1,4 @@
-"""Which experts can be dropped from pool scoring with a bounded error in every acquisition score.
+"""Drop experts from pool scoring, with a bounded error in every acquisition score.
 
 Kept experts H have means and variances on every candidate. The contribution of the dropped ones R
 to a score is not computed but bounded, by their weights and the reach of their posteriors. A
@@ -53,14 +53,14 @@ Believed = Callable[[Members], tuple[Array, Array, Array | None]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReachableMoments:
-    """How far the beliefs of the experts can go at any candidate, in scaled units."""
+    """Bounds of the means and variances of the experts at any candidate, in scaled units."""
 
     mean: Array  # (M,)  B
     var: Array  # (M,)  V
 
 
 def reachable_moments(ens: Ensemble, prior: Array) -> ReachableMoments:
-    """The reach of an ensemble, for the largest prior variances (M,) of a candidate."""
+    """The bounds for an ensemble, given the largest prior variances (M,) of a candidate."""
     coefficients = ens.experts.coefficients
     size = np.sqrt(np.einsum("mf,mf->m", coefficients, coefficients))
     return ReachableMoments(np.sqrt(prior) * size, prior * ens.magnitude)
@@ -87,7 +87,7 @@ def _left_out(
     var: Array,
     reduction: Array | None,
 ) -> tuple[Array, Array]:
-    """What each expert adds at the most, were it left out (kinds, M), and what is allowed."""
+    """Bounds (kinds, M) of the score errors from dropping each expert, and the tolerances."""
     here = w[members]
     mean = here @ mu  # (N,)
     b = float(here @ far.mean[members])

@@ -1,4 +1,4 @@
-"""Experts on inducing points (FITC), for thousands of labels, and the choice of the points.
+"""GP experts on inducing points (FITC) for thousands of labels, and the choice of the points.
 
 Pivoted Cholesky. With Z the chosen points and Q(x, x') = k(x, Z) k(Z, Z)^-1 k(Z, x'), a point has
 the remainder r(x) = k(x, x) - Q(x, x) >= 0, its prior variance given f on Z. The next point is the
@@ -63,7 +63,7 @@ class PivotSet:
 
 
 def pivoted_cholesky(kernel: Kernel, X: Array, most: int, enough: float) -> PivotSet:
-    """Points out of X (n, d), at most so many, that leave remainders of a mean of `enough`.
+    """Inducing points from X (n, d) by pivoted Cholesky, until the mean remainder is `enough`.
 
     Ties go to the first.
     """
@@ -89,7 +89,7 @@ def pivoted_cholesky(kernel: Kernel, X: Array, most: int, enough: float) -> Pivo
 
 
 def _mean(left: Array, m: int) -> float:
-    """The mean of the remainders (n,) of points other than the m chosen, which have none."""
+    """Mean of the remainders (n,) over the points that are not among the m chosen."""
     return float(left.sum() / max(len(left) - m, 1))
 
 
@@ -168,7 +168,7 @@ class InducingFeatures(FeatureEmbedding):
 
 
 def _factor(kernel: Kernel, Z: Array) -> Array:
-    """L, with as much noise on the diagonal as rounding asks for."""
+    """Cholesky factor L, with the jitter that rounding needs."""
     K = correlations(kernel, Z, Z)
     K[np.diag_indices(len(Z))] += max(LEAST_RATIO, VARIANCE_RTOL * kernel.variance)
     return np.linalg.cholesky(K).astype(np.float64, copy=False)
@@ -176,13 +176,13 @@ def _factor(kernel: Kernel, Z: Array) -> Array:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InducingExperts:
-    """Posterior of the weights theta of M experts; what points have behind phi has none."""
+    """Posterior of the weights theta of M experts; remainders have no posterior."""
 
     weights: FeatureExperts  # the last row and column of its roots are 0
 
     @classmethod
     def prior(cls, M: int, F: int) -> Self:
-        """Experts that have seen no label."""
+        """Experts without labels."""
         root = np.zeros((M, F, F))
         root[:, np.arange(F - 1), np.arange(F - 1)] = 1.0
         return cls(FeatureExperts(np.zeros((M, F)), root))
@@ -194,7 +194,7 @@ class InducingExperts:
 
     @property
     def root(self) -> Array:  # (M, F, F)
-        """S with S S' = Sigma."""
+        """Root S of the posterior covariance, S S' = Sigma."""
         return self.weights.root
 
     @property
@@ -208,14 +208,14 @@ class InducingExperts:
         return mu, v + self.remainders(points)
 
     def step(self, point: Array, y: float, lam: Array) -> FeatureStep:
-        """What the label tells of f, and of theta with r as noise."""
+        """The update by the label y: innovation of f, and of theta with the remainder as noise."""
         told, r = self.weights.step(point, y, lam), self.remainders(point)[:, 0]
         mu, v = (part[:, 0] for part in self.predict(point))
         noise = np.maximum(lam, LEAST_RATIO)
         return FeatureStep(*innovation(y, mu, v, noise), noise + r, told.u, told.g)
 
     def condition(self, step: FeatureStep) -> "InducingExperts":
-        """The weights after that label."""
+        """The experts conditioned on the label of a step."""
         return InducingExperts(self.weights.condition(step))
 
     def absorb(self, points: Array, y: Array, lam: Array) -> tuple["InducingExperts", Array, Array]:
@@ -263,7 +263,7 @@ class InducingExperts:
 def _block(
     theta: Array, S: Array, Phi: Array, y: Array, lam: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """theta (F,) and S (F, F) of one expert after labels y (N,), with the e and s (N,) met."""
+    """theta (F,) and S (F, F) of one expert after labels y (N,), and the innovations e, s (N,)."""
     r, U, mu = Phi[:, -1] ** 2, Phi @ S, Phi @ theta
     v = U @ U.T
     v[np.diag_indices(len(y))] += r

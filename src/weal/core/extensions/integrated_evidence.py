@@ -44,7 +44,7 @@ def log_evidence(
 
 
 def evidence_constant(t: int) -> float:
-    """The term of the log evidence of t labels that all experts have in common."""
+    """The term of the log evidence of t labels that is the same for all experts."""
     return float(
         gammaln(MAGNITUDE_PRIOR_A + 0.5 * t)
         - gammaln(MAGNITUDE_PRIOR_A)

@@ -1,4 +1,4 @@
-"""Noise that is stated in label units, as a ratio to a magnitude that nobody states.
+"""Known noise variances of labels, converted to ratios to an unknown magnitude.
 
 A label that brings a noise variance x along has the variance sig2 (k + lam) + x. With sig2
 integrated out (`conjugate_magnitude`) that has no closed form, unless x is measured by a `unit` and
@@ -43,7 +43,7 @@ from weal.core.paper.kernels import Kernel, correlation
 def units(
     kernels: Sequence[Kernel], ratios: Sequence[float], X: Array, y: Array, noise_var: Array
 ) -> Array:
-    """Units (kernels, ratios) of noise variances extra (t,), stated with labels y (t,) at X (t, d).
+    """Units (kernels, ratios) of the noise variances noise_var (t,) of labels y (t,) at X (t, d).
 
     In squared units of y, whose variance is 1.
     """
@@ -61,20 +61,18 @@ def prior_height(unit: Array) -> Array:
 
 
 def expected_units(varied: Sequence[float], ratios: Sequence[float]) -> Array:
-    """Units (experts, ratios) before any label, of experts that vary so much
-    (`prior_variance_of_difference`).
-    """
+    """Units (experts, ratios) before any label, for values of `prior_variance_of_difference`."""
     return np.asarray(1.0 / (np.array(varied)[:, None] + np.maximum(ratios, LEAST_RATIO)))
 
 
 def prior_variance_of_difference(kernel: Kernel, d: int) -> float:
-    """How much of the magnitude is between points as far apart as standardised ones are."""
+    """Half the prior variance of f(x) - f(x') over the magnitude, at the rms distance of points."""
     plain = replace(kernel, offset=0.0)
     return 1.0 - float(correlation(plain, np.zeros((1, d)), np.full((1, d), 2.0**0.5))[0, 0])
 
 
 def _unit(K: Array, ratio: float, y: Array, noise_var: Array) -> float:
-    """The unit of one expert."""
+    """The unit of one expert, by MacKay's iteration."""
     L = np.linalg.cholesky(K + ratio * np.eye(len(y)))
     solved = solve_triangular(
         L, np.column_stack([y, np.diag(np.sqrt(noise_var))]), lower=True, check_finite=False
@@ -91,7 +89,7 @@ def _unit(K: Array, ratio: float, y: Array, noise_var: Array) -> float:
 
 
 def even_sample(most: int, X: Array, y: Array, noise_var: Array) -> tuple[Array, Array, Array]:
-    """At most so many labels, evenly spread over y; which ones does not depend on their order."""
+    """At most `most` labels, evenly spread over the sorted y: independent of their order."""
     if len(y) <= most:
         return X, y, noise_var
     rows = np.lexsort((*X.T, y))[np.linspace(0, len(y) - 1, most).round().astype(int)]

@@ -41,15 +41,15 @@ class LabelWarp:
     sd: float = 1.0
 
     def labels(self, y: Array) -> Array:  # (N,) -> (N,)
-        """Labels y as experts see them, z."""
+        """Warped labels z of labels y."""
         return (self._u(y) - self.mean) / self.sd if self.spread else y
 
     def variances(self, noise_var: Array, y: Array) -> Array:  # (N,), (N,) -> (N,)
-        """Noise variances of labels y as experts see them."""
+        """Noise variances of warped labels, for labels y."""
         return noise_var * np.exp(2.0 * self.log_slope(y)) if self.spread else noise_var
 
     def one(self, y: float, noise_var: float) -> tuple[float, float]:
-        """A label and its noise variance as experts see them."""
+        """A warped label and its noise variance."""
         if not self.spread:
             return y, noise_var
         label = np.array([y])
@@ -64,14 +64,14 @@ class LabelWarp:
         return np.asarray(-np.log(self.sd) - np.log(self.spread) - log_cosh)
 
     def unwarp(self, z: Array) -> Array:  # (...) -> (...)
-        """Values of z as labels."""
+        """Labels y of warped labels z."""
         if not self.spread:
             return z
         u = np.clip(self.mean + self.sd * z, -FARTHEST_BENT, FARTHEST_BENT)
         return np.asarray(self.median + self.spread * np.sinh(u))
 
     def moments(self, mu: Array, var: Array, noise: Array) -> tuple[Array, Array]:
-        """Means and variances (...) of g, for those of f in z and noise variances in z.
+        """Means and variances (...) of unwarped f, from moments of f and noise variances in z.
 
         Where z is uncertain the mean is nearer the median than that of a normal would be.
         """

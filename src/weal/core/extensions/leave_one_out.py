@@ -1,4 +1,4 @@
-"""Every label predicted from all the others, by the experts that there are, in closed form.
+"""Leave-one-out predictions of labels in closed form, with the selected experts.
 
 With C = K + diag(lam) the covariance of the labels y (as experts see them) in units of the
 magnitude, A = C^-1 and a = A y, the innovation that label i would have been to an expert that knows
@@ -55,7 +55,7 @@ Which = NDArray[np.intp] | None  # positions of labels; None: all
 
 
 def innovations(a: Array, A_ii: Array) -> tuple[Array, Array]:
-    """Innovations e and variances s of labels left out, from a and A_ii, elementwise."""
+    """Leave-one-out innovations e and variances s from a and A_ii, elementwise."""
     return a / A_ii, 1.0 / A_ii
 
 
@@ -78,7 +78,7 @@ def left_out(
     ens: Ensemble, embedding: Embedding, X: Array, y: Array, noise_var: Array, which: Which = None
 ) -> tuple[Array, Array, Array]:
     """Innovations e, variances s and noise ratios lam (M, t) of the labels y (t,) at X (t, d), each
-    left out of the others; `extra` (t,) is what is known of their noise. Of some of the labels, all
+    left out of the others; `noise_var` (t,) has known noise variances. Of some of the labels, all
     others count, where `which` has their positions.
     """
     lam = np.maximum(ens.ratios(noise_var), LEAST_RATIO)
@@ -108,7 +108,7 @@ def _by_factor(
 def _by_weights(
     ens: Ensemble, embedding: Embedding, X: Array, y: Array, lam: Array, which: Which
 ) -> tuple[Array, Array]:
-    """a and A_ii (M, t) of experts on features or inducing points, some labels at a time."""
+    """a and A_ii (M, t) of experts on features or inducing points, in blocks of labels."""
     if which is not None:
         X, y, lam = X[which], y[which], lam[:, which]
     a, A_ii = np.empty_like(lam), np.empty_like(lam)
@@ -140,7 +140,7 @@ def remove_label(ens: Ensemble, scale: Magnitude, e: Array, s: Array) -> tuple[M
 
 
 def _root(ens: Ensemble, embedding: Embedding, m: int, X: Array, lam: Array) -> Array:
-    """R of expert m; exact ones have factored C already."""
+    """Root R of expert m; exact experts keep the Cholesky factor of C."""
     L = ens.experts.label_factor(m)
     if L is not None:
         return _inverse_from_cholesky(L)
@@ -160,7 +160,7 @@ TINY_RATIO = 1e-4
 
 
 def left_out_errors(ens: Ensemble, judged: ValidationLabels, picks: PseudoLabelPoints) -> Array:
-    """Mean squared errors (K,) on the labels seen, each predicted without itself."""
+    """Leave-one-out mean squared errors (K,) on the labels after each of K pseudo labels."""
     e, s, log_w = pseudo_labels(ens, picks)
     by = _by_root if judged.lam.min() < TINY_RATIO else _by_posterior
     a, A_ii, b = by(ens, judged, picks)  # (M, t), (M, t), (M, t, K)

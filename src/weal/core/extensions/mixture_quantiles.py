@@ -33,7 +33,7 @@ BLOCK_ROWS = 4096
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """T_nu by x, and its derivatives over their factorials."""
+    """Taylor coefficients of the Student-t distribution function T_nu on a grid of x."""
 
     nu: float  # degrees of freedom; inf is the normal
     last: float  # of x
@@ -52,7 +52,7 @@ class Table:
 
 
 def table(nu: float) -> Table:
-    """The table for nu degrees of freedom."""
+    """The Taylor coefficients for nu degrees of freedom."""
     last = FARTHEST if nu == np.inf else min(FARTHEST, STEP * (np.ceil(nu**0.5 / STEP) - 1.0))
     x = STEP * np.arange(-round(last / STEP), round(last / STEP) + 1)
     inside = 1.0 - x * x / nu
@@ -66,7 +66,7 @@ def table(nu: float) -> Table:
 
 
 def _height(nu: float) -> float:
-    """f at 0."""
+    """Density of the Student-t at 0."""
     if nu == np.inf:
         return float((2.0 * np.pi) ** -0.5)
     log = gammaln(0.5 * (nu + 1.0)) - gammaln(0.5 * nu) - 0.5 * np.log(nu * np.pi)
@@ -74,9 +74,7 @@ def _height(nu: float) -> float:
 
 
 def quantiles(ens: Ensemble, mu: Array, var: Array, levels: Array) -> Array:  # (levels, N)
-    """Labels (levels, N) that are exceeded with probability 1 - level, for
-    `predict`'s beliefs.
-    """
+    """Quantiles (levels, N) of labels, given means and variances (M, N) of `predict`."""
     nu = np.unique(ens.scale.freedom)
     if len(nu) > 1 or nu[0] < FEWEST_FREEDOM:
         return np.stack([quantile(ens, mu, var, level) for level in levels.tolist()])
@@ -120,5 +118,5 @@ def _solve(w: Array, known: Table, ends: Array, mu: Array, width: Array, level: 
 
 
 def _mean(w: Array, each: Array) -> Array:  # (M,), (M, N) -> (N,)
-    """The mean over experts; not by BLAS, whose last bits depend on how many rows there are."""
+    """Weighted mean over experts, without BLAS: its last bits depend on the number of rows."""
     return np.asarray((w[:, None] * each).sum(axis=0))

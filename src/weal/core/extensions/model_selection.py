@@ -79,7 +79,7 @@ LOG_ENDS = tuple(np.log(SOUGHT_RATIOS))
 
 
 def posterior_points(peak: EvidencePeak) -> tuple[Array, Array, Array, Array]:
-    """Points (n, P) for a peak, their log shares (n,) of its mass, and L and b (n,) there."""
+    """Quadrature points (n, P) of a peak, their log weights (n,), and L and b (n,) there."""
     free = peak.slope == 0.0
     away = np.zeros((1, len(peak.p)))  # of the peak
     z = np.zeros((1, int(free.sum())))
@@ -99,7 +99,7 @@ def posterior_points(peak: EvidencePeak) -> tuple[Array, Array, Array, Array]:
 
 @lru_cache(maxsize=8)
 def directions(P: int) -> Array:
-    """Points (n, P) around 0 in pairs, sqrt(P) away; the same in every run."""
+    """Antithetic points (n, P) around 0 at distance sqrt(P); the same in every run."""
     Q = np.linalg.qr(np.random.default_rng(P).standard_normal((P, P))).Q
     half = P**0.5 * Q[: min(P, POSTERIOR_POINT_PAIRS)]
     found = np.concatenate([half, -half])
@@ -108,7 +108,7 @@ def directions(P: int) -> Array:
 
 
 def _root(H: Array) -> Array:
-    """R, R R' = H; no direction is wider than the prior of log lam."""
+    """Root R of H, R R' = H; no direction is wider than the prior of log lam."""
     curvature, Q = np.linalg.eigh(H)
     return np.linalg.cholesky((Q * np.maximum(curvature, LEAST_CURVATURE)) @ Q.T)
 
@@ -175,7 +175,7 @@ class CandidateModels(NamedTuple):
 
 
 def _concat_candidates(parts: Sequence[CandidateModels]) -> CandidateModels:
-    """All of them, in turn."""
+    """The candidates of all lists, concatenated."""
     models = [model for part in parts for model in part.models]
     evidence, unit, log_post = (np.concatenate([part[n] for part in parts]) for n in (1, 2, 3))
     return CandidateModels(models, evidence, unit, log_post)
@@ -184,7 +184,7 @@ def _concat_candidates(parts: Sequence[CandidateModels]) -> CandidateModels:
 def _best(
     every: CandidateModels, log_post: Array, kind: NDArray[np.intp], temper: float
 ) -> ModelSelection:
-    """Those with the largest posteriors, for log posteriors (n,) and classes (n,)."""
+    """The candidates with the largest posteriors, for log posteriors (n,) and classes (n,)."""
     log_prior = log_post - every.evidence
     log_post = normalise(log_prior + temper * every.evidence)
     best = _select_experts(log_post, kind)
@@ -243,7 +243,7 @@ def _peaks(
 
 
 def _fit_peak(start: CandidateModel, X: Array, y: Array, noise_var: Array) -> EvidencePeak:
-    """The peak from a start, stated noise measured by the unit of the start, then of the peak."""
+    """The maximum found from a start; known noise is in the unit of the start, then of the peak."""
     if not noise_var.any():
         return fit(*start, X, y, noise_var)
     for _ in range(FIT_ROUNDS):
@@ -254,13 +254,13 @@ def _fit_peak(start: CandidateModel, X: Array, y: Array, noise_var: Array) -> Ev
 
 
 def _noise_shares(ratios: Sequence[float], noise_var: Array) -> Array:
-    """Log prior (ratios,) of the noise ratios of the grid: that of what is fitted, at these."""
+    """Log prior (ratios,) of the noise ratios of the grid, as for fitted ratios."""
     untold = float(np.mean(noise_var == 0.0))
     return normalise(np.array([noise_prior(float(np.log(ratio)), untold)[0] for ratio in ratios]))
 
 
 def _prior_correction(unit: Array, noise_var: Array) -> Array:
-    """What the prior of the magnitude took, and is given back where noise is stated."""
+    """Correction of the log evidence for the prior of the magnitude, if noise is stated."""
     return prior_height(unit) if noise_var.any() else np.zeros_like(unit)
 
 
@@ -290,7 +290,7 @@ LENGTH_SCALE_FACTORS, NOISE_RATIO_STARTS = (
 def refit_selection(
     found: ModelSelection, X: Array, y: Array, noise_var: Array, most: int, temper: float = 1.0
 ) -> ModelSelection:
-    """The selection, `most` experts, with lengthscales and noise fitted to labels y (t,) at X."""
+    """A selection of `most` experts, with lengthscales and noise refitted to labels y (t,) at X."""
     stated = bool(noise_var.any())
     models = list(zip(found.kernels, found.noise.tolist(), strict=True))
     log_z: list[float] = []
@@ -316,7 +316,7 @@ def refit_selection(
 def _likeliest(
     kernel: Kernel, noise: float, X: Array, y: Array, noise_var: Array
 ) -> tuple[Kernel, float]:
-    """The start of a fit: a kernel that was found, or a longer one, with its noise or a larger."""
+    """The likeliest start of a fit: a selected kernel or a longer one, with its noise or more."""
     ell = np.asarray(kernel.length_scale)
     longer = [
         Kernel(kernel.family, (factor * ell).tolist(), kernel.alpha, kernel.offset)

@@ -77,7 +77,7 @@ def mvr_var(belief: Belief) -> Array:
 
 @score_traits(pointwise=True, amount=True, needs_targets=True)
 def mvr_var_igs(belief: Belief) -> Array:
-    """`mvr-var` times the root of `igs`: the one that asks by default."""
+    """`mvr-var` times the root of `igs`: the default."""
     return mvr_var(belief) * np.sqrt(igs(belief))
 
 

@@ -1,4 +1,4 @@
-"""What a label of each point would teach about reference points: the q of `ivr`, kept up to date.
+"""Expected variance reduction at reference points: the q of `ivr`, updated label by label.
 
 q(x) is the mean over the reference points r of cov(f(x), f(r))^2; a label of x lowers variances
 there by sig2 q / (v + lam) on average. When a label comes, with c its column on the points, c_r on
@@ -58,7 +58,7 @@ class FeatureReference:
     def columns(
         self, experts: FeatureExperts, step: FeatureStep, points: Array
     ) -> tuple[Array, Array]:
-        """H (M, N) and p (M,) of a label, seen from the experts before it."""
+        """h (M, N) and p (M,) of a label, under the experts before that label."""
         Gg = np.matmul(self.G, step.g[:, :, None])[..., 0]
         S = experts.root
         inner = np.matmul(S, np.matmul(Gg[:, None, :], S).transpose(0, 2, 1))[..., 0]
@@ -92,7 +92,7 @@ class ExactReference:
     def columns(
         self, experts: ExactExperts, step: ExactStep, points: SolvedPoints | CorrelatedPoints
     ) -> tuple[Array, Array]:
-        """H (M, N) and p (M,) of a label, seen from the experts before it."""
+        """h (M, N) and p (M,) of a label, under the experts before that label."""
         c_r = step.column(self.near)  # (M, R)
         k = experts.prior_covariance(points, self.near)  # (M, N, R)
         Vc = np.matmul(self.near.V, c_r[:, :, None])[..., 0]  # (M, t)

@@ -1,4 +1,4 @@
-"""Points that `mvr` wants to be sure of, the targets, and how candidates covary with them.
+"""Targets of `mvr`, and their posterior covariances with candidates.
 
 A label of x is worth what it teaches about the targets, R points of the pool. What it takes is the
 posterior covariance C(x, r) of any block of candidates with them, a function of the block and of
@@ -99,5 +99,5 @@ class ExactTargets:
 
 
 def _back(L: Array, V: Array) -> Array:
-    """L^-T V."""
+    """Solve L' B = V for B."""
     return np.asarray(solve_triangular(L, V, lower=True, trans=1, check_finite=False))

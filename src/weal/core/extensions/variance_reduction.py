@@ -1,4 +1,4 @@
-"""What a label would teach about the mixture: the expected fall of its variance, MV, of `mvr`.
+"""Expected reduction of the mixture's variance by a label: the MV of `mvr`.
 
 A label y of x moves the experts and their weights, and with both the mean of the mixture at every
 target r. By the law of total variance the variance of the mixture falls, in expectation, by the
@@ -39,21 +39,21 @@ _FAR = 1e2  # standardised distance beyond which a density is exp(-5e3) = 0: hel
 
 
 def experts_in_reduction(w: Array) -> NDArray[np.intp]:
-    """Positions of the experts of weights w (M,) that MV looks at, ascending."""
+    """Positions, ascending, of the experts that MV uses, for weights w (M,)."""
     few = np.argsort(-w, kind="stable")[:MAX_EXPERTS_IN_REDUCTION]
     return np.sort(few[w[few] >= min(MIN_EXPERT_WEIGHT, float(w.max()))])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TargetBelief:
-    """What H of the experts believe of R targets, and of N candidates together with them."""
+    """Posterior of H experts at R targets, and its covariances with N candidates."""
 
     which: Any  # (H,)  positions of the experts, in the belief that this is part of
     mu: Array  # (H, R)  means of f at the targets
     cov: Array  # (H, N, R)  posterior covariances of candidates and targets
 
     def at(self, rows: Any) -> "TargetBelief":
-        """The same for some of the candidates."""
+        """The belief with only some of the candidates."""
         return TargetBelief(self.which, self.mu, self.cov[:, rows])
 
 
@@ -86,7 +86,7 @@ def expected_variance_reduction(
 
 
 def _nodes(H: int) -> Array:  # (Q,)
-    """Nodes of one of H experts, in sds."""
+    """Quadrature nodes for one of H experts, in sds."""
     _, Q, reach = next(row for row in NODES_BY_EXPERTS if row[0] >= H)
     return np.linspace(-reach, reach, Q)
 
@@ -113,7 +113,7 @@ def _moments(w: Array, mu: Array, sd: Array, z: Array) -> Array:  # (n, 2H, 2H)
 
 
 def _widths(y: Array) -> Array:
-    """What each of the sorted nodes (n, K) counts in the trapezoidal rule, twice."""
+    """Twice the weights of sorted nodes (n, K) in the trapezoidal rule."""
     out = np.empty_like(y)
     out[:, 1:-1] = y[:, 2:] - y[:, :-2]
     out[:, 0], out[:, -1] = y[:, 1] - y[:, 0], y[:, -1] - y[:, -2]

@@ -1,4 +1,4 @@
-"""Second derivatives of the loss of a fit with many parameters, all columns of them at once.
+"""Hessian of the log evidence for many kernel parameters, all columns at once.
 
 The curvature at a peak (`ard`) is found by differences of the gradient, one for each of P
 parameters. With a thousand inputs and twenty labels these thousand gradients took most of the time
@@ -28,7 +28,7 @@ Places = NDArray[np.intp]
 
 
 class Steps(NamedTuple):
-    """Correlations after some steps, and what their slopes by every parameter are made of."""
+    """Correlations after finite-difference steps, and the factors of their derivatives."""
 
     k: Array  # (n, T)
     slopes: Callable[[Array], Array]  # w (n, T) -> (n, P)
@@ -51,7 +51,7 @@ def family_steps(kernel: Kernel, p: Array, D2: Array, which: Places, by: float) 
 
 
 def anova_steps(p: Array, D2: Array, which: Places, by: float) -> Steps:
-    """The same of anova, for p (d + 1,); its last parameter is not among these steps."""
+    """Steps of the log lengthscales of an ANOVA kernel, for p (d + 1,)."""
     d, s = len(D2), float(np.exp(p[-1]))
     full = -np.expm1(-d * np.log1p(s))
     a = np.sqrt(5.0 * D2) * np.exp(-p[:-1])[:, None]  # (d, T)

@@ -1,4 +1,4 @@
-"""Acquisition functions: how much a label of each candidate would be worth. Pure: belief -> scores.
+"""The paper's acquisition functions: pure functions from a belief to one score per candidate.
 
 The paper's five read the weights w, means mu and variances var of the experts alone:
 
@@ -48,7 +48,7 @@ class LabelUnits(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Belief:
-    """What is believed of N candidates, in scaled units; what a score may look at."""
+    """The posterior at N candidates in scaled units: the argument of an acquisition function."""
 
     w: Array  # (M,)    weights of the experts
     mu: Array  # (M, N)  means of f
@@ -70,7 +70,7 @@ class Belief:
         return self.w @ self.mu
 
     def scaled(self, value: float) -> float:
-        """A value in the user's units, in the units of `mu` and `y_labelled`.
+        """A value in the user's units, converted to the units of `mu` and `y_labelled`.
 
         It goes through the scaling and the warp of the labels, so that a threshold such as 90.0
         can be compared with `mu`. ValueError where the belief was made without units.
@@ -88,7 +88,7 @@ Score = TypeVar("Score", bound=Acquisition)
 
 
 def score_traits(**traits: bool) -> Callable[[Score], Score]:
-    """Say of an acquisition function what it needs and what its scores are, as attributes of it.
+    """A decorator that sets attributes of an acquisition function: its needs and its scores.
 
         pointwise        the score of a candidate depends on no other, so that a pool may be scored
                          in blocks
@@ -117,31 +117,31 @@ def random(belief: Belief) -> Array:
 
 @score_traits(pointwise=True, amount=True)
 def wvar(belief: Belief) -> Array:
-    """[1, eq:w_var]."""
+    """Weighted variance of the experts [1, eq:w_var]."""
     return belief.w @ belief.var
 
 
 @score_traits(pointwise=True)
 def went(belief: Belief) -> Array:
-    """[1, eq:w_entropy, claim:entropy]."""
+    """Weighted entropy of the experts [1, eq:w_entropy, claim:entropy]."""
     return 0.5 * (belief.w @ np.log(2.0 * np.pi * np.maximum(belief.var, VAR_FLOOR)))
 
 
 @score_traits(pointwise=True, amount=True)
 def qbc(belief: Belief) -> Array:
-    """[1, eq:QBC]."""
+    """Query by committee: weighted variance of the experts' means [1, eq:QBC]."""
     return belief.w @ (belief.mu - belief.mean) ** 2
 
 
 @score_traits(pointwise=True, amount=True)
 def gpm_var(belief: Belief) -> Array:
-    """[1, eq:var-GPM, claim:sum]."""
+    """Variance of the mixture [1, eq:var-GPM, claim:sum]."""
     return belief.w @ (belief.var + (belief.mu - belief.mean) ** 2)
 
 
 @score_traits(pointwise=True)
 def gpm_ent(belief: Belief) -> Array:
-    """The pairs m <= m' of experts that are not negligible."""
+    """Lower bound of the entropy of the mixture [1, eq:mix.ent.], over non-negligible experts."""
     w, mu, var = non_negligible(belief)
     a, b = np.triu_indices(len(w))
     both = var[a] + var[b]  # (P, N)
@@ -159,7 +159,7 @@ def gpm_ent(belief: Belief) -> Array:
 
 
 def non_negligible(belief: Belief) -> tuple[Array, Array, Array]:
-    """Weights, means and floored variances of the experts that are not negligible."""
+    """Weights, means and floored variances of the experts with non-negligible weight."""
     kept = belief.w >= NEGLIGIBLE_WEIGHT
     if kept.all():
         return belief.w, belief.mu, np.maximum(belief.var, VAR_FLOOR)

@@ -1,4 +1,4 @@
-"""Weights over K acquisition functions, adapted as labels come: Algorithm 2 of the paper.
+"""Algorithm 2 of the paper: weights of K acquisition functions, updated with each label.
 
 Acquisition function k would ask for x_k, k = 1..K. Its pseudo label is the ensemble's own mean
 there [1, eq:pseudo_k]. With c the posterior covariance of a validation point with x_k,
@@ -30,13 +30,13 @@ from weal.core.protocols import Points
 
 
 def shift_and_scale(scores: Array, low: Array, high: Array) -> Array:
-    """Scores (K, N) to [0, 1], for their least and largest (K,); a constant score to 0."""
+    """Scores (K, N) scaled to [0, 1] by their least and largest (K,); constant scores give 0."""
     low, span = low[:, None], (high - low)[:, None]
     return np.where(span > 0.0, (scores - low) / np.where(span > 0.0, span, 1.0), 0.0)
 
 
 def divide_by_maximum(scores: Array, low: Array, high: Array) -> Array:
-    """Scores (K, N) divided by their largest (K,), as the paper has it [1, set:maximum]."""
+    """Scores (K, N) divided by their largest (K,) [1, set:maximum]."""
     return scores / np.where(high == 0.0, 1.0, high)[:, None]
 
 
@@ -53,7 +53,7 @@ def update_log_weights(log_omega: Array, errors: Array, eta: float) -> Array:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValidationLabels:
-    """Points with known labels on which pseudo labels are judged, and the belief on them."""
+    """Labelled points on which pseudo labels are evaluated, and the posterior there."""
 
     points: Points
     mu: Array  # (M, V)
@@ -64,7 +64,7 @@ class ValidationLabels:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PseudoLabelPoints:
-    """The points x_k that the K acquisition functions would ask for."""
+    """The points x_k with the best score of each of the K acquisition functions."""
 
     points: Points
     mu: Array  # (M, K)
@@ -86,7 +86,7 @@ def normalise_over_experts(log_w: Array) -> Array:
 
 
 def held_out_errors(ens: Ensemble, judged: ValidationLabels, picks: PseudoLabelPoints) -> Array:
-    """Mean squared errors (K,) on labels that were kept apart."""
+    """Mean squared errors (K,) on validation labels after each of K pseudo labels."""
     e, s, log_w = pseudo_labels(ens, picks)
     c = ens.experts.covariance(judged.points, picks.points)  # (M, V, K)
     w = np.exp(log_w)

@@ -1,4 +1,4 @@
-"""Weights over M experts by Bayes' rule, and the mixture of their beliefs.
+"""Weights of M experts by Bayes' rule, and the mixture of their predictions.
 
 The state after t labels is Xi = {w, theta, Sigma} of [1, eq:xi_t]. A label (x*, y) multiplies the
 weight of each expert by the density that the expert gave to y [1, eq:w_update],
@@ -53,7 +53,7 @@ class Ensemble:
         return self.scale.variance
 
     def ratios(self, noise_var: Array) -> Array:  # (N,) -> (M, N)
-        """Noise ratios of labels that bring noise variances extra along."""
+        """Noise ratios (M, N) of labels with known noise variances noise_var (N,)."""
         return self.noise[:, None] + noise_var / self.scale.unit[:, None]
 
 

@@ -1,4 +1,4 @@
-"""Exact Gaussian processes: the other kind of expert, in the coordinates of a Cholesky factor.
+"""Exact GP experts: posterior by a Cholesky factor that grows by one row per label.
 
 With L L' = K + diag(lam) over the t labelled points, z = L^-1 y and V(x) = L^-1 k(X, x),
 
@@ -36,7 +36,7 @@ BLOCK_CORRELATIONS, MIN_WIDE_BLOCK = 1 << 17, 1 << 12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SolvedPoints:
-    """Points as exact experts see them: the inputs, and V = L^-1 k(labelled, points)."""
+    """Points of exact experts: the inputs, and V = L^-1 k(labelled, points)."""
 
     X: Array  # (N, d)
     rows: GrowingRows  # (M, t, N)  V
@@ -47,11 +47,11 @@ class SolvedPoints:
         return self.rows.array
 
     def apart(self) -> Self:
-        """The same points, with room of their own to grow in."""
+        """The same points in a buffer of their own."""
         return type(self)(self.X, self.rows.apart())
 
     def take(self, which: Index) -> Self:
-        """The points as some of the experts see them."""
+        """The points of some of the experts."""
         return type(self)(self.X, GrowingRows(self.V[which].copy()))
 
     def at(self, rows: Index) -> Self:
@@ -61,7 +61,7 @@ class SolvedPoints:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CorrelatedPoints:
-    """Points as a pool keeps them: the inputs, and their correlations with the labelled ones."""
+    """Points of a pool: the inputs, and their correlations with the labelled points."""
 
     X: Array  # (N, d)
     rows: GrowingRows  # (M, t, N)  k(labelled, points)
@@ -72,11 +72,11 @@ class CorrelatedPoints:
         return self.rows.array
 
     def apart(self) -> Self:
-        """The same points, with room of their own to grow in."""
+        """The same points in a buffer of their own."""
         return type(self)(self.X, self.rows.apart())
 
     def take(self, which: Index) -> Self:
-        """The points as some of the experts see them."""
+        """The points of some of the experts."""
         return type(self)(self.X, GrowingRows(self.K[which].copy()))
 
     def at(self, rows: slice) -> Self:
@@ -89,7 +89,7 @@ Form = TypeVar("Form", SolvedPoints, CorrelatedPoints)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExactStep:
-    """A label seen by exact experts."""
+    """The update of exact experts by one label."""
 
     e: Array  # (M,)
     s: Array  # (M,)
@@ -129,7 +129,7 @@ def product(points: SolvedPoints | CorrelatedPoints, w: Array, back: Array) -> A
 
 
 def correlations(kernel: Kernel, X: Array, Y: Array, out: Array | None = None) -> Array:
-    """Correlations (N, N') of the rows of X (N, d) and Y (N', d), some after the other."""
+    """Correlations (N, N') of the rows of X (N, d) and Y (N', d), in blocks that fit the cache."""
     K = np.empty((len(X), len(Y))) if out is None else out
     size = max(1, BLOCK_CORRELATIONS // max(1, min(len(Y), MIN_WIDE_BLOCK)))
     for first in range(0, len(Y), MIN_WIDE_BLOCK):
@@ -161,12 +161,12 @@ class ExactExperts:
 
     @classmethod
     def prior(cls, kernels: tuple[Kernel, ...], d: int) -> Self:
-        """Experts that have seen no label."""
+        """Experts without labels."""
         M = len(kernels)
         return cls(kernels, np.zeros((0, d)), GrowingRows(np.zeros((M, 0, 0))), np.zeros((M, 0)))
 
     def solved_points(self, X: Array) -> SolvedPoints:
-        """The points X (N, d) in the form that these experts work on."""
+        """The points X (N, d) in the form that these experts take."""
         return self.solve(self.correlated_points(X))
 
     def correlated_points(self, X: Array) -> CorrelatedPoints:
@@ -206,7 +206,7 @@ class ExactExperts:
         return mu, np.maximum(prior - np.einsum("mtn,mtn->mn", points.V, points.V), 0.0)
 
     def predict_in_place(self, points: CorrelatedPoints) -> tuple[Array, Array]:
-        """What `predict` says of points that are seen once: V takes the place of k.
+        """`predict` for points that are used once: V overwrites k.
 
         As columns of BLAS, V' L' = k': nothing is copied or turned over.
         """
@@ -238,7 +238,7 @@ class ExactExperts:
     def absorb(
         self, points: SolvedPoints, y: Array, lam: Array
     ) -> tuple["ExactExperts", Array, Array]:
-        """The rows that the labels would add one after the other, in blocks."""
+        """The experts after all labels, and their innovations, in blocks of rows of L."""
         M, t, N = points.V.shape
         mu = np.matmul(self.z[:, None, :], points.V)[:, 0]
         lam = np.maximum(lam, LEAST_RATIO)
@@ -265,7 +265,7 @@ class ExactExperts:
         return self.prior_covariance(a, b) - explained
 
     def remainders(self, points: SolvedPoints) -> Array:
-        """None."""
+        """None: covariances are exact."""
         return np.zeros((len(self.kernels), len(points.X)))
 
     @property
@@ -281,7 +281,7 @@ class ExactExperts:
         """None: a root has as many columns as points."""
 
     def after_first(self, n: int) -> Self:
-        """The same experts after the first n of their labels alone."""
+        """The experts after the first n labels only."""
         L = GrowingRows(self.L[:, :n, :n].copy())
         return type(self)(self.kernels, self.X[:n], L, self.z[:, :n])
 

@@ -1,4 +1,4 @@
-"""M Gaussian processes conditioned on labels: on features (random ones: the paper) or exactly.
+"""GP experts as Bayesian linear models on features, and the update rule of all experts.
 
 All kinds obey one rule. With c(x) the posterior covariance of f(x) and f(x*), a label y of x*
 with noise ratio lam tells the innovation e and its variance s (`gaussian_likelihood`), and moves
@@ -37,14 +37,14 @@ from weal.core.protocols import Step
 
 
 def apply_step(mu: Array, v: Array, c: Array, step: Step) -> tuple[Array, Array]:
-    """Means and variances (M, N) after a step whose column there is c; v stays at 0 or above."""
+    """Means and variances (M, N) after a step with covariance column c; v is clipped at 0."""
     e, s = step.e[:, None], step.s[:, None]
     return mu + c * (e / s), np.maximum(v - c * c / s, 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureStep:
-    """A label seen by experts on features."""
+    """The update of experts on features by one label."""
 
     e: Array  # (M,)
     s: Array  # (M,)
@@ -89,7 +89,7 @@ class FeatureExperts:
 
     @classmethod
     def prior(cls, M: int, F: int) -> Self:
-        """Experts that have seen no label: theta = 0, Sigma = I [1, eq:f_check]."""
+        """Experts without labels: theta = 0, Sigma = I [1, eq:f_check]."""
         return cls(np.zeros((M, F)), np.broadcast_to(np.eye(F), (M, F, F)).copy())
 
     @property
@@ -98,13 +98,13 @@ class FeatureExperts:
         return self.root @ self.root.transpose(0, 2, 1)
 
     def predict(self, points: Array) -> tuple[Array, Array]:
-        """Points are features Phi (M, N, F)."""
+        """Means and variances (M, N) at features Phi (M, N, F)."""
         mu = np.matmul(points, self.theta[:, :, None])[..., 0]  # [1, eq:mu_check]
         U = np.matmul(points, self.root)  # (M, N, F)
         return mu, np.einsum("mnf,mnf->mn", U, U)  # [1, eq:sigma_check]
 
     def step(self, point: Array, y: float, lam: Array) -> FeatureStep:
-        """The label as predicted, with the vectors that the update needs."""
+        """Innovation and variance of the label, and the vectors of the update."""
         phi = point[:, 0, :]  # (M, F)
         u = np.matmul(phi[:, None, :], self.root)[:, 0]
         g = np.matmul(self.root, u[:, :, None])[..., 0]
@@ -112,7 +112,7 @@ class FeatureExperts:
         return FeatureStep(*innovation(y, mu, v, lam), lam, u, g)
 
     def condition(self, step: FeatureStep) -> "FeatureExperts":
-        """[1, eq:posterior_update_1], Sigma by Potter's rule."""
+        """The experts after the label [1, eq:posterior_update_1]; Sigma by Potter's rule."""
         shrink = 1.0 / (step.s + np.sqrt(step.lam) * np.sqrt(step.s))  # (M,)
         root = _less_outer(self.root, step.g * shrink[:, None], step.u)  # [1, eq:theta_Sigma]
         # g / s first: it is at most 1 / (2 sqrt(lam)), where e / s may leave the range of floats.
@@ -135,13 +135,13 @@ class FeatureExperts:
         return k
 
     def covariance(self, a: Array, b: Array) -> Array:
-        """Phi Sigma Phi'; the fewer points had better be `b`."""
+        """Phi Sigma Phi'; faster if `b` has fewer points than `a`."""
         g = np.matmul(self.root, np.matmul(b, self.root).transpose(0, 2, 1))  # (M, F, K)
         c: Array = np.matmul(a, g.astype(a.dtype, copy=False))
         return c
 
     def remainders(self, points: Array) -> Array:
-        """None."""
+        """None: covariances are complete."""
         return np.zeros(points.shape[:2])
 
     @property

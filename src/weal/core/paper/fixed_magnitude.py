@@ -26,7 +26,7 @@ def log_normal(e: Array, var: Array) -> Array:
 
 
 def along_experts(parameter: Array, e: Array) -> Array:
-    """A parameter (M,), or (M, ...) already, shaped to go with e (M, ...)."""
+    """A parameter (M,) or (M, ...), reshaped to broadcast with e (M, ...)."""
     return parameter.reshape(*parameter.shape, *[1] * (e.ndim - parameter.ndim))
 
 
@@ -45,40 +45,40 @@ class FixedMagnitude:
 
     @property
     def unit(self) -> Array:  # (M,)
-        """Sig2."""
+        """The unit of noise variances: sig2."""
         return self.variance
 
     @property
     def freedom(self) -> Array:  # (M,)
-        """A normal."""
+        """Infinite: innovations are normal."""
         return np.full(len(self.variance), np.inf)
 
     def width(self, s: Array) -> Array:
-        """Sd of an innovation."""
+        """Standard deviation of an innovation."""
         return np.asarray(np.sqrt(along_experts(self.variance, s) * s))
 
     def log_density(self, e: Array, s: Array) -> Array:
-        """N(0, sig2 s)."""
+        """Log density of N(0, sig2 s)."""
         return log_normal(e, along_experts(self.variance, e) * s)
 
     def cdf(self, e: Array, s: Array) -> Array:
-        """N(0, sig2 s)."""
+        """Distribution function of N(0, sig2 s)."""
         return np.asarray(ndtr(e / np.sqrt(along_experts(self.variance, e) * s)))
 
     def quantile(self, level: float, s: Array) -> Array:
-        """N(0, sig2 s)."""
+        """Quantile of N(0, sig2 s)."""
         return np.asarray(ndtri(level) * np.sqrt(along_experts(self.variance, s) * s))
 
     def after(self, e: Array, s: Array) -> tuple[Array, Self]:
-        """Nothing is learnt."""
+        """Log density of the innovations; the magnitude does not change."""
         return self.log_density(e, s).sum(axis=1), self
 
     def with_innovation(self, e: Array, s: Array) -> Self:
-        """Nothing is learnt."""
+        """The same magnitude: it does not depend on innovations."""
         return self
 
     def without(self, e: Array, s: Array) -> Self:
-        """Nothing was learnt."""
+        """The same magnitude: it does not depend on innovations."""
         return self
 
     def take(self, which: Index) -> Self:

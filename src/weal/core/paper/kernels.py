@@ -1,4 +1,4 @@
-"""Stationary correlations k(x, x'), and the spectral densities they are the transforms of.
+"""Stationary kernels k(x, x') as correlations, and their spectral densities.
 
 A correlation is a function of r2 = sum_i ((x_i - x'_i) / l_i)^2, with k = 1 at r2 = 0:
 
@@ -40,7 +40,7 @@ Draw = Callable[[np.random.Generator, int, float], Array]
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """How a family correlates at the scaled squared distance r2, and its mixing scale h."""
+    """A kernel family: correlation at the scaled squared distance r2, and its spectral scale h."""
 
     correlation: Callable[[Array, float], Array]  # (r2, alpha) -> k, elementwise
     slope: Callable[[Array, float], Array]  # (r2, alpha) -> dk / dr2, elementwise
@@ -176,7 +176,7 @@ class Kernel:
 
     @property
     def variance(self) -> float:
-        """Covariance of a point with itself: 1, and what the offset adds."""
+        """Prior variance of a point: 1 plus the variance of the offset."""
         return 1.0 + self.offset
 
     def __repr__(self) -> str:
@@ -199,7 +199,7 @@ def correlation(kernel: Kernel, X: Array, Y: Array) -> Array:
 
 
 def dictionary(families: Iterable[str], length_scales: Iterable[float]) -> tuple[Kernel, ...]:
-    """Every family at every lengthscale.
+    """The kernels of every family at every lengthscale.
 
     >>> dictionary(["rbf"], [0.1, 1.0])
     (Kernel('rbf', 0.1), Kernel('rbf', 1))

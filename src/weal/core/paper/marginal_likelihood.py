@@ -56,7 +56,7 @@ class MaximumLikelihood(NamedTuple):
 def fit_magnitude_noise(
     K: Array, y: Array, magnitude_bounds: Bounds, noise_bounds: Bounds
 ) -> MaximumLikelihood:
-    """The magnitude and noise variance that make y (t,) likeliest, for each of K (M, t, t)."""
+    """Maximum-likelihood magnitude and noise variance of labels y (t,), for each of K (M, t, t)."""
     ell, Q = np.linalg.eigh(K)
     ell = np.maximum(ell, 0.0)  # (M, t); rounding leaves -1e-16
     q = np.matmul(y, Q) ** 2  # (M, t)
@@ -92,7 +92,7 @@ def fit_hyperparameters(
     magnitude: Array | None = None,
     noise: Array | None = None,
 ) -> MaximumLikelihood:
-    """Magnitude and noise (M,) for each of K (M, t, t), with either fixed where it is given.
+    """Magnitude and noise (M,) for each of K (M, t, t); a given one stays fixed.
 
     `extra` (t,) are noise variances that the labels bring along.
     """
@@ -114,7 +114,7 @@ def fit_hyperparameters(
 def fit_known_noise(
     K: Array, y: Array, noise_var: Array, magnitude_bounds: Bounds, noise_bounds: Bounds
 ) -> MaximumLikelihood:
-    """As `fit_magnitude_noise`, for labels with noise variances extra (t,) of their own besides."""
+    """As `fit_magnitude_noise`, for labels with additional known noise variances (t,)."""
     typical = float(np.median(noise_var))  # where all bring the same, this start is the answer
     raised = (noise_bounds[0] + typical, noise_bounds[1] + typical)
     start = fit_magnitude_noise(K, y, magnitude_bounds, raised)
@@ -141,7 +141,7 @@ def fit_length_scale(
     length_bounds: Bounds,
     noise_var: Array | None = None,
 ) -> Kernel:
-    """The kernel with the one lengthscale that makes y (t,) at X (t, d) likeliest.
+    """The kernel with the maximum-likelihood lengthscale for labels y (t,) at X (t, d).
 
     Two equal bounds hold a magnitude or noise. Noise variances extra (t,) of the labels count as
     their median at first; where they differ, the best within a factor of REFINED is sought anew.
@@ -179,7 +179,7 @@ def fit_length_scale(
 def _highest_peak(
     K: Array, y: Array, noise_var: Array, box: Array, sig2: float, noise: float
 ) -> "OptimizeResult":
-    """The best of three climbs: from the fit to equal noises, all signal, next to all noise.
+    """The best of three local searches: from equal noises, all signal, and nearly all noise.
 
     The first alone ends on a lower peak in 2 cases of 100, by up to 10 in the log likelihood.
     """

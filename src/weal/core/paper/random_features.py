@@ -1,4 +1,4 @@
-"""phi(x): F = 2 D random features whose inner product is an unbiased estimate of k.
+"""Random Fourier features phi(x): F = 2 D features with an unbiased estimate of k.
 
     phi(x) = [sin(zeta_1'x), cos(zeta_1'x), ..., sin(zeta_D'x), cos(zeta_D'x)] / sqrt(D)
                                                                               [1, eq:phi_x]

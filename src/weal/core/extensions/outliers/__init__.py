@@ -1,4 +1,4 @@
-"""Labels that may be wrong.
+"""Outliers: labels that are probably wrong, found by model evidence.
 
 prior             a wide prior of wrong labels
 inclusion         labels included and excluded one by one, by evidence

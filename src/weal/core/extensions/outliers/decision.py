@@ -1,4 +1,4 @@
-"""Decide which labels are wrong: a typo, another unit, another sample.
+"""Decide which labels are outliers: a typo, another unit, another sample.
 
 A label is right, with the noise that experts know, or, with prior probability p, wrong: it then
 carries no information on f and comes from a wide Cauchy around the median of the labels,
@@ -99,7 +99,7 @@ def find_outliers(
     select: SelectModels,
     label_zero: float = np.nan,
 ) -> OutlierDecision:
-    """Which of the labels y (t,) at X (t, d) are wrong, and the experts that the others select.
+    """Find the outliers among labels y (t,) at X (t, d), and select experts with the others.
 
     `extra` (t,) are noise variances of their own; those called `sure` (t,) are believed.
     `zero` is where the zero of the labels is as they were told, if that is known
@@ -117,13 +117,15 @@ def find_outliers(
     case = LabelSet(X, y, noise_var, sure, OutlierPrior(median, s, *_range(y[~far])), label_zero)
     none = case.include(selection, variance, everyone)
     odds = np.where(sure > 0, -np.inf, case.odds(none, variance))
-    nobody = OutlierDecision(OutlierReport(expit(odds), everyone, case.prior), selection, variance)
+    no_outliers = OutlierDecision(
+        OutlierReport(expit(odds), everyone, case.prior), selection, variance
+    )
     if not (alone | (odds + case.penalties > SEARCH_LOG_ODDS)).any():
-        return _or_exchanged(nobody, none, sure)
-    found = case.search_outliers(nobody, far, none, select)
+        return _with_swap_probability(no_outliers, none, sure)
+    found = case.search_outliers(no_outliers, far, none, select)
     if found.outliers.wrong.any():
         none = case.include(found.selection, found.variance, found.outliers.wrong)
-    return _or_exchanged(found, none, sure)
+    return _with_swap_probability(found, none, sure)
 
 
 def _range(y: Array) -> tuple[float, float]:
@@ -132,7 +134,7 @@ def _range(y: Array) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelSet:
-    """Labels whose outliers are sought."""
+    """The labels in which outliers are searched."""
 
     X: Array  # (t, d)
     y: Array  # (t,)
@@ -159,13 +161,13 @@ class LabelSet:
         return np.asarray(np.logaddexp(anything, self.log_slip_prior(now, variance)))
 
     def log_slip_prior(self, now: InclusionState, variance: float) -> Array:  # (t,)
-        """The part of it that is for decimal points."""
+        """Log prior of a slipped decimal point for each label."""
         return slips_and_swaps.log_prior(
             now.others(), now.y, self.label_zero / float(np.sqrt(variance))
         )
 
     def odds(self, now: InclusionState, variance: float) -> Array:  # (t,)
-        """Log odds of each label being wrong, its charge paid."""
+        """Log odds of each label being wrong, penalties included."""
         return self.log_outlier_prior(now, variance) - self.penalties - now.log_density()
 
     def penalised_prior(self, variance: float) -> LogOutlierPrior:
@@ -183,19 +185,23 @@ class LabelSet:
         even = np.full(len(models), -np.log(len(models)))
         start = include_all(models, even, self.X, y, noise_var, far)
         found = search(start, lambda now: self.log_outlier_prior(now, variance), self.sure, self.X)
-        nobody = np.zeros_like(far)
-        doubts = (self.log_outlier_prior(found, variance) - self.penalties)[found.wrong].sum()
-        everyone = InclusionState.of(start.C, start.lam, y, even, nobody) if far.any() else start
+        no_outliers = np.zeros_like(far)
+        outlier_log_prior = (self.log_outlier_prior(found, variance) - self.penalties)[
+            found.wrong
+        ].sum()
+        everyone = (
+            InclusionState.of(start.C, start.lam, y, even, no_outliers) if far.any() else start
+        )
         return (
             found.wrong
-            if found.log_z() + doubts > everyone.log_z() - MAX_GRID_DEFICIT_NATS
-            else nobody
+            if found.log_z() + outlier_log_prior > everyone.log_z() - MAX_GRID_DEFICIT_NATS
+            else no_outliers
         )
 
     def search_outliers(
-        self, nobody: OutlierDecision, far: Mask, none: InclusionState, select: SelectModels
+        self, no_outliers: OutlierDecision, far: Mask, none: InclusionState, select: SelectModels
     ) -> OutlierDecision:
-        """The decision where a label is suspicious; `none` is the state that includes all labels.
+        """Search outliers from `none`, the state that includes all labels.
 
         Experts that were settled with a wrong label have made room for it: where its decimal point
         has likelier slipped than not, but for the charge, they are settled without it as well.
@@ -208,7 +214,7 @@ class LabelSet:
         sorted_case = LabelSet(X, y, noise_var, sure, self.prior, self.label_zero)
         wrong = sorted_case.on_grid(far[order])[back]
         best = self.alternative(wrong, select) if wrong.any() else None
-        now, variance = (none, nobody.variance) if best is None else (best.now, best.variance)
+        now, variance = (none, no_outliers.variance) if best is None else (best.now, best.variance)
         close = (self.log_slip_prior(now, variance) > now.log_density()) & (self.sure == 0.0)
         wider = now.wrong | close
         if (wider != now.wrong).any() and wider.sum() <= MAX_OUTLIER_SHARE * len(wider):
@@ -216,11 +222,11 @@ class LabelSet:
             if best is None or (other is not None and other.log_z > best.log_z):
                 best = other
         if best is None:
-            return _no_outliers(nobody)
-        return best.case.decide(nobody, best, select)
+            return _without_outliers(no_outliers)
+        return best.case.decide(no_outliers, best, select)
 
     def alternative(self, wrong: Mask, select: SelectModels) -> "_Alternative | None":
-        """The outliers under experts selected without some of the labels; None: there are none."""
+        """The outliers under experts selected without some of the labels; None without outliers."""
         case, selection, variance = self.select_models(wrong, select)
         now = case.include(selection, variance, wrong)
         after = search(now, case.penalised_prior(variance), self.sure, self.X).wrong
@@ -234,26 +240,27 @@ class LabelSet:
     def select_models(
         self, wrong: Mask, select: SelectModels
     ) -> tuple["LabelSet", ModelSelection, float]:
-        """The labels with the range of the others, and the experts that these select."""
+        """Select experts with the other labels, and set the prior by their range."""
         ends = dict(zip(("low", "high"), _range(self.y[~wrong]), strict=True))
         return replace(self, prior=replace(self.prior, **ends)), *select(~wrong, IDENTITY_WARP)
 
     def decide(
-        self, nobody: OutlierDecision, alternative: "_Alternative", select: SelectModels
+        self, no_outliers: OutlierDecision, alternative: "_Alternative", select: SelectModels
     ) -> OutlierDecision:
-        """The judgement: these are wrong, or nobody is.
+        """Decide between this set of outliers and none.
 
         Labels that lie apart are set aside while it is undecided: what they would spoil is more.
         """
         wrong, right = alternative.now.wrong, ~alternative.now.wrong
         everyone = np.ones_like(wrong)
-        gain = alternative.log_z - self.log_z(everyone, nobody.selection, nobody.variance)
+        gain = alternative.log_z - self.log_z(everyone, no_outliers.selection, no_outliers.variance)
         least = (
             EXTREME_LABEL_LOG_ODDS if (self.penalties[wrong] < OUTLIER_PENALTY_NATS).all() else 0.0
         )
         if gain > least:
             gain = min(
-                gain, self.against_skew(alternative.log_z, alternative.doubts, right, select)
+                gain,
+                self.against_skew(alternative.log_z, alternative.outlier_log_prior, right, select),
             )
         odds = np.where(self.sure > 0, -np.inf, self.odds(alternative.now, alternative.variance))
         probability = expit(np.minimum(np.where(wrong, gain, np.inf), odds))
@@ -263,31 +270,31 @@ class LabelSet:
                 alternative.selection,
                 alternative.variance,
             )
-        log_odds = np.minimum(logit(nobody.outliers.probability), gain)
+        log_odds = np.minimum(logit(no_outliers.outliers.probability), gain)
         kept = expit(np.where(wrong, gain, log_odds))
-        return replace(nobody, outliers=replace(nobody.outliers, probability=kept))
+        return replace(no_outliers, outliers=replace(no_outliers.outliers, probability=kept))
 
     def against_skew(
-        self, straight: float, doubts: float, right: Mask, select: SelectModels
+        self, log_z: float, outlier_log_prior: float, right: Mask, select: SelectModels
     ) -> float:
-        """How much likelier labels are with some of them wrong than skewed, in nats.
+        """Log evidence ratio of some outliers against a skewed distribution, in nats.
 
-        `straight` is their log evidence with these wrong. Experts are settled by bent labels only
+        `log_z` is their log evidence with these wrong. Experts are settled by bent labels only
         where a coarse grid of them leaves it open.
         """
         everyone = np.ones_like(right)
         none = self.coarse(everyone, warped=True) - SKEWED_OUTLIER_PENALTY_NATS
-        some = self.coarse(right, warped=True) - SKEWED_OUTLIER_PENALTY_NATS + doubts
-        if none > max(straight, some):
-            return max(straight, some) - none
-        fitted = max(straight - doubts - self.coarse(right, warped=False), 0.0)
-        if (room := straight - none - 2.0 * fitted) > UNDECIDED_MARGIN_NATS:
+        some = self.coarse(right, warped=True) - SKEWED_OUTLIER_PENALTY_NATS + outlier_log_prior
+        if none > max(log_z, some):
+            return max(log_z, some) - none
+        fitted = max(log_z - outlier_log_prior - self.coarse(right, warped=False), 0.0)
+        if (room := log_z - none - 2.0 * fitted) > UNDECIDED_MARGIN_NATS:
             return room
-        some = self.log_evidence_warped(right, select) + doubts
-        return max(straight, some) - self.log_evidence_warped(everyone, select)
+        some = self.log_evidence_warped(right, select) + outlier_log_prior
+        return max(log_z, some) - self.log_evidence_warped(everyone, select)
 
     def coarse(self, kept: Mask, warped: bool) -> float:
-        """Log evidence of some of the labels by a coarse grid of experts, in units of y."""
+        """Log evidence of some of the labels under a coarse grid of experts, in units of y."""
         y, noise_var, X = self.y[kept], self.noise_var[kept], self.X[kept]
         warp = fit_warp(y, MIN_WARPED_LABELS) if warped else IDENTITY_WARP
         if warped and not warp.spread:
@@ -323,7 +330,7 @@ class LabelSet:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Alternative:
-    """Labels that may be wrong, and experts that the others select."""
+    """A possible set of outliers, and the experts that the other labels select."""
 
     case: LabelSet  # by what range the others have
     now: InclusionState
@@ -331,7 +338,7 @@ class _Alternative:
     variance: float
 
     @property
-    def doubts(self) -> float:
+    def outlier_log_prior(self) -> float:
         """Log outlier prior of the excluded labels less their penalties, in units of y."""
         unit = 0.5 * float(np.log(self.variance))
         each = self.case.log_outlier_prior(self.now, self.variance) - unit - self.case.penalties
@@ -340,11 +347,15 @@ class _Alternative:
     @property
     def log_z(self) -> float:
         """Log evidence of all labels, in units of y."""
-        return self.case.log_z(~self.now.wrong, self.selection, self.variance) + self.doubts
+        return (
+            self.case.log_z(~self.now.wrong, self.selection, self.variance) + self.outlier_log_prior
+        )
 
 
-def _or_exchanged(found: OutlierDecision, now: InclusionState, sure: Array) -> OutlierDecision:
-    """The judgement with labels of pairs that may be exchanged undecided at the least.
+def _with_swap_probability(
+    found: OutlierDecision, now: InclusionState, sure: Array
+) -> OutlierDecision:
+    """The decision, with probabilities raised for labels that were probably swapped.
 
     None is excluded for that: the person who told them can tell which is right.
     """
@@ -353,7 +364,7 @@ def _or_exchanged(found: OutlierDecision, now: InclusionState, sure: Array) -> O
     return replace(found, outliers=replace(found.outliers, probability=probability))
 
 
-def _no_outliers(nobody: OutlierDecision) -> OutlierDecision:
-    """The decision where no set of outliers is likely: no probability is above one half."""
-    most = np.minimum(nobody.outliers.probability, 0.5)
-    return replace(nobody, outliers=replace(nobody.outliers, probability=most))
+def _without_outliers(decision: OutlierDecision) -> OutlierDecision:
+    """The decision without outliers: no probability is above one half."""
+    most = np.minimum(decision.outliers.probability, 0.5)
+    return replace(decision, outliers=replace(decision.outliers, probability=most))

@@ -1,4 +1,4 @@
-"""Labels excluded and included one by one, by the evidence of given experts (`decision`)."""
+"""Exclude and include labels one at a time, by the evidence of given experts."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ LEAST_STEPPED = 5e-5  # noise ratio from which steps of rank one lose half of th
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InclusionState:
-    """Experts, and which of the labels they believe."""
+    """Experts, and the labels that are included or excluded."""
 
     C: Array  # (m, t, t)  K + lam
     lam: Array  # (m, t)
@@ -44,7 +44,7 @@ class InclusionState:
         return cls(C, lam, y, log_prior, A, log_det, wrong)
 
     def toggle(self, i: int) -> "InclusionState":
-        """The same with label i excluded, or included again.
+        """The state with label i toggled between included and excluded.
 
         By a step of rank one, or anew where noise is so small that rounding would add up.
         """
@@ -64,12 +64,12 @@ class InclusionState:
         return replace(self, A=A, log_det=self.log_det + log_det, wrong=wrong)
 
     def diagonal(self) -> Array:  # (m, t)
-        """A_ii, which lies between 1 / C_ii and 1 / lam; 1 / C_ii for excluded labels."""
+        """A_ii, clipped to 1 / C_ii .. 1 / lam; 1 / C_ii for excluded labels."""
         least = 1.0 / np.einsum("mtt->mt", self.C)
         return np.asarray(np.clip(np.einsum("mtt->mt", self.A), least, 1.0 / self.lam))
 
     def weigh(self) -> tuple[Array, ConjugateMagnitude, Array]:
-        """Log posterior of each expert (m,), not normalised; its magnitude; and A y (m, t)."""
+        """Unnormalised log posterior (m,) of each expert, its magnitude, and A y (m, t)."""
         n = int((~self.wrong).sum())
         Ay = self.A @ self.y
         square = np.maximum(Ay @ self.y, 0.0)
@@ -78,11 +78,11 @@ class InclusionState:
         return log_z, ConjugateMagnitude(np.full(len(b), a), b, np.ones(len(b))), Ay
 
     def log_z(self) -> float:
-        """Log evidence of the labels believed."""
+        """Log evidence of the included labels."""
         return float(logsumexp(self.weigh()[0]))
 
     def others(self) -> "MixturePrediction":
-        """What experts expect of each label from the others that are believed."""
+        """Prediction of each label from the other included labels."""
         log_z, scale, Ay = self.weigh()
         A_ii, on = self.diagonal(), ~self.wrong
         e, s = Ay / A_ii, 1.0 / A_ii
@@ -100,7 +100,7 @@ class InclusionState:
         return MixturePrediction(log_w, ConjugateMagnitude(a, b, scale.unit), e, s)
 
     def log_density(self) -> Array:  # (t,)
-        """Log density of each label given the others that are believed."""
+        """Log density of each label given the other included labels."""
         return self.others().log_density(np.zeros(len(self.y)))
 
 
@@ -117,7 +117,7 @@ def _inverse(C: Array) -> tuple[Array, float]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MixturePrediction:
-    """What experts expect of labels: a mixture of Student-t."""
+    """Predictive distribution of labels: a mixture of Student-t."""
 
     log_w: Array  # (m, t)  their weights
     scale: ConjugateMagnitude  # (m, t)
@@ -125,7 +125,7 @@ class MixturePrediction:
     s: Array  # (m, t)
 
     def log_density(self, more: Array) -> Array:  # (t,) -> (t,)
-        """Log density of labels that are larger by so much."""
+        """Log density at the labels plus a shift."""
         log_p = self.log_w + self.scale.log_density(self.e + more, self.s)
         return np.asarray(logsumexp(log_p, axis=0))
 
@@ -172,7 +172,7 @@ def search(start: InclusionState, prior: LogOutlierPrior, sure: Array, X: Array)
 
 
 def _replicates(now: InclusionState, prior: Array, X: Array) -> InclusionState | None:
-    """The state with excluded replicates of one point included, where likelier, or None."""
+    """The state with excluded replicates of one point included if that is likelier, else None."""
     off, before = np.flatnonzero(now.wrong), now.log_z()
     for i in off.tolist():
         same = [j for j in off.tolist() if j >= i and np.array_equal(X[i], X[j])]

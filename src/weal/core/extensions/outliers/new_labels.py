@@ -1,6 +1,4 @@
-"""Log odds of being wrong of labels that no search has looked at (`decision`): of those beyond the
-number that evidence looks at, and of those that came since.
-"""
+"""Outlier log odds of labels outside the search: those that came later, or beyond its size."""
 
 from dataclasses import replace
 
@@ -22,7 +20,7 @@ def new_label_log_odds(
     found: OutlierDecision, rows: tuple[Array, Array, Array], every: tuple[Array, Array, Array],
     which: Mask, label_zero: float = np.nan,
 ) -> Array:  # fmt: skip
-    """Log odds (N,) of labels that were not looked at, by the experts and labels that were.
+    """Outlier log odds (N,) of labels that were not part of the search.
 
     `rows` and `every` are inputs, labels and noise variances: of those judged, and of all;
     `zero` is that of `judge`.
@@ -52,7 +50,7 @@ def new_label_log_odds(
 def condition_on(
     outliers: OutlierReport, rows: Array, odds: Array, elsewhere: Mask, sure: Array
 ) -> OutlierReport:
-    """The report on all labels, from that on some and the log odds of the others."""
+    """The report on all labels, from the report on some and the log odds of the others."""
     probability = np.zeros(len(elsewhere))
     probability[rows], probability[elsewhere] = outliers.probability, expit(odds)
     wrong = np.zeros(len(elsewhere), dtype=np.bool_)
@@ -64,8 +62,9 @@ def condition_on(
 def log_odds_threshold(
     ens: Ensemble, prior: OutlierPrior, mu: Array, v: Array, z: Array, noise_var: Array
 ) -> tuple[Array, Array]:
-    """Log odds (N,) of labels z (N,) being wrong where f is believed to be mu, v (M, N), v in units
-    of the magnitude; and how far they are from the mean of the mixture.
+    """Outlier log odds (N,) of labels z (N,) given mu, v (M, N), and their residuals.
+
+    v is in units of the magnitude; a residual is the label minus the mean of the mixture.
     """
     e, s = innovation(z, mu, v, np.maximum(ens.ratios(noise_var), LEAST_RATIO))
     log_p = logsumexp(ens.log_w[:, None] + ens.scale.log_density(e, s), axis=0)

@@ -1,4 +1,4 @@
-"""Where wrong labels come from: a wide Cauchy around the labels; and which lie grossly far out."""
+"""Prior of outliers, a wide Cauchy distribution around the labels; and gross outliers."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ MAD = 1.4826  # the sd of a normal over its median absolute deviation
 
 @dataclass(frozen=True, slots=True)
 class OutlierPrior:
-    """Where wrong labels come from, and where those believed lie; in units of the labels."""
+    """Distribution of outliers, and the range of the other labels, in units of the labels."""
 
     median: float
     s: float  # robust sd
@@ -30,7 +30,7 @@ class OutlierPrior:
     high: float
 
     def log_prior(self, y: Array) -> Array:  # (N,) -> (N,)
-        """Log density of labels that are wrong, times the prior odds of being so.
+        """Log of the density of outliers times their prior odds, at labels y.
 
         Where s is small beside the range of those believed, as with a sharp peak, it is no reason
         to doubt labels in between that they are close to the median. Where s is 0, none is doubted.
@@ -44,14 +44,14 @@ class OutlierPrior:
         return np.asarray((-np.log(np.pi * widths) - np.log1p(z * z)).min(axis=0) + odds)
 
     def penalty(self, y: Array) -> Array:  # (N,) -> (N,)
-        """Penalty in nats of excluding each of the labels."""
+        """Penalty in nats for the exclusion of each label."""
         span = self.high - self.low
         far = (y > self.high + span) | (y < self.low - span)
         return np.where(far, FAR_OUTLIER_PENALTY_NATS, OUTLIER_PENALTY_NATS)
 
 
 def outlier_prior(y: Array) -> OutlierPrior:
-    """Where wrong ones would come from, by labels y (t,) that are believed."""
+    """The prior of outliers beside the included labels y (t,)."""
     return OutlierPrior(*spread(y), float(y.min()), float(y.max()))
 
 
@@ -77,7 +77,7 @@ def spread(y: Array) -> tuple[float, float]:
 
 
 def gross_outliers(y: Array, sure: Array, farthest: float = GROSS_ERROR_SDS) -> Mask:
-    """Labels more than so many robust sds away; the farthest, where those are too many."""
+    """Labels more than `farthest` robust sds from the median; only the farthest if too many."""
     median, s = spread(y)
     away = np.where(sure > 0, 0.0, np.abs(y - median))
     if s == 0.0 or len(y) < MIN_LABELS_FOR_OUTLIERS:
@@ -88,7 +88,7 @@ def gross_outliers(y: Array, sure: Array, farthest: float = GROSS_ERROR_SDS) -> 
 
 
 def beyond_all_others(y: Array, sure: Array) -> Mask:
-    """The label, if there is one, that lies beyond all others by more than their range.
+    """The smallest or largest label, if its gap to the others exceeds their range.
 
     Among few labels it may be within so many robust sds all the same.
     """

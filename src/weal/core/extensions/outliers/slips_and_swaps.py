@@ -1,4 +1,4 @@
-"""Labels whose decimal point slipped: right but for a factor of 10, 100 or 1000.
+"""Slipped decimal points (a factor of 10, 100 or 1000), and pairs of swapped labels.
 
 With the zero of the labels at o, what was meant by label y_i would have been
 
@@ -46,8 +46,7 @@ LOG_10, LOG_SLIPPED = float(np.log(10.0)), float(logit(PRIOR_SLIPPED))
 
 
 def log_prior(expected: MixturePrediction, y: Array, label_zero: float) -> Array:  # (N,)
-    """Log density of labels y (N,) whose decimal points slipped, by what others expect, times the
-    odds of having done so.
+    """Log of the density of labels y (N,) with slipped decimal points, times its prior odds.
 
     `zero` is where the zero of the labels is; nan: nobody knows, and none has slipped.
     """
@@ -67,7 +66,7 @@ Pairs = NDArray[np.intp]  # (P, 2)
 
 
 def gains(now: InclusionState, prior: Array, pairs: Pairs) -> Array:  # (P,)
-    """Nats by which labels are likelier with each of the pairs exchanged than as they are.
+    """Gain in log evidence, in nats, from swapping each of the pairs.
 
     `prior` (t,) is the log outlier prior of an excluded label.
     """
@@ -84,7 +83,7 @@ def gains(now: InclusionState, prior: Array, pairs: Pairs) -> Array:  # (P,)
 
 
 def log_odds_of_trusted_pairs(now: InclusionState, pairs: Pairs) -> Array:  # (P,)
-    """The same for pairs that are believed."""
+    """Gain in log evidence from swapping each of the pairs of included labels."""
     log_z, scale, Ay = now.weigh()
     i, j = pairs.T
     d = now.y[j] - now.y[i]
@@ -98,8 +97,9 @@ def log_odds_of_trusted_pairs(now: InclusionState, pairs: Pairs) -> Array:  # (P
 
 
 def log_odds(now: InclusionState, sure: Array) -> Array:  # (t,)
-    """Log odds of each label being exchanged with the likeliest other; of those believed, that are
-    not sure (t,).
+    """Log odds of each label being swapped with the likeliest other label.
+
+    Only labels that are included and not sure (t,) take part; the others have -inf.
     """
     t, free = len(now.y), np.flatnonzero(~now.wrong & (sure == 0.0))
     found = np.full(t, -np.inf)

@@ -1,4 +1,4 @@
-"""Sets of labels that the other labels contradict: evidence ratios for three kinds of error.
+"""Evidence that a set of labels is in error: groups, runs of equal labels, and wrong labels.
 
 Under H0 the labels y (t,) are one function plus noise; under H1 a set S of them has another origin.
 Both have the evidence of the same experts: kernels at several lengthscales, each with the noise
@@ -15,7 +15,7 @@ covariance of the labels under an expert, R the other labels, log Z the log of t
              beyond it are measured as v: then Z(C) is also computed with y_S as R predicts it
              beyond v, and the larger one is used.
     wrong    each label of S is wrong by itself: Z(R) prod_S q(y_i) / (Z(C) binomial(n, k)), k of n
-             free labels, q a Cauchy of the width SLAB_SDS.
+             free labels, q a Cauchy of the width WRONG_SDS.
 
 Gains are logs of these ratios, in nats. Wrong sets are searched under each expert alone: A = C^-1,
 and the label with the largest e_i^2 / s_i = (A y)_i^2 / A_ii is left out, then the next, by steps
@@ -47,33 +47,34 @@ from weal.core.paper.kernels import Kernel, correlation
 
 RATIOS = (1e-6, 1e-4, 1e-2, 1e-1, 1.0)  # noise over magnitude, of the experts that weigh
 SHIFT = 1.0  # variance of what is added to all labels of a group, in units of the magnitude
-RUN_SDS, SLAB_SDS = 2.0, 5.0  # widths of what a stuck or wrong label may be, in sds of the labels
+RUN_SDS, WRONG_SDS = 2.0, 5.0  # widths of what a stuck or wrong label may be, in sds of the labels
 MOST_SHARE, MOST_WRONG = 0.2, 10  # of the labels that a wrong set has at the most
 WEIGHED = 8  # wrong sets that all experts weigh
-LEAST_BENT = 1e-6  # spread over sd from which labels are also warped
+MIN_WARP_SPREAD = 1e-6  # spread over sd from which labels are also warped
 DECILES = 2.563  # between the first and the ninth decile of a normal, in sds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """Labels in w ways, as they are and warped, and their covariances under m experts."""
+    """Labels, plain and warped (w transforms), and their covariances under m experts."""
 
     C: Array  # (m, t, t)
     Y: Array  # (t, w)
     log_slope: Array  # (t, w)  of the way from labels as they are
 
     def log_z(self) -> float:
-        """Log of the mean evidence of all experts, in all ways."""
+        """Log of the mean evidence over experts and transforms."""
         return _log_mean(self.each())
 
     def each(self) -> Array:  # (m, w)
-        """Log evidence of each expert in each way."""
+        """Log evidence of each expert under each transform."""
         square, log_det = zip(*[_squares(C, self.Y) for C in self.C], strict=True)
         return self._log_evidence(np.stack(square), np.array(log_det))
 
     def with_shift(self, group: Mask) -> Array:  # (m, w)
-        """The same where all labels of a group are shifted by one unknown amount, and C has SHIFT
-        more within it: a step of rank one.
+        """Log evidence with one unknown shift of all labels of a group.
+
+        C has SHIFT more within the group: an update of rank one.
         """
         square, log_det, g = np.empty((len(self.C), self.Y.shape[1])), np.empty(len(self.C)), group
         for m, C in enumerate(self.C):
@@ -84,7 +85,7 @@ class Evidence:
         return self._log_evidence(square, log_det)
 
     def apart(self, group: Mask) -> Array:  # (m, w)
-        """The same where a group is of another function, and C has 0 between it and the rest."""
+        """Log evidence with a function of its own for a group: C is 0 between it and the rest."""
         square, log_det = np.zeros((len(self.C), self.Y.shape[1])), np.zeros(len(self.C))
         for kept in (group, ~group):
             part = self.some(kept)
@@ -99,11 +100,11 @@ class Evidence:
         return np.asarray(log_p + self.log_slope.sum(axis=0))
 
     def some(self, kept: Mask) -> "Evidence":
-        """The same of some of the labels."""
+        """The evidence of a subset of the labels."""
         return Evidence(self.C[:, kept][:, :, kept], self.Y[kept], self.log_slope[kept])
 
     def predict(self, out: Mask) -> Array:  # (n, w)
-        """What the other labels let expect of those that are left out, in each way."""
+        """Mean predictions of the labels in `out` from the others, under each transform."""
         rest = self.some(~out)
         log_w = rest.each()
         w = np.exp(log_w - log_w.max(axis=0))
@@ -123,18 +124,14 @@ def _log_mean(log_p: Array) -> float:
 
 
 def standardise(y: Array, noise_var: Array) -> tuple[Array, Array]:
-    """Labels y (t,) and noise variances around the median, in sds by deciles, which few wrong
-    labels leave alone.
-    """
+    """Labels y (t,) and noise variances, standardised by the median and the deciles."""
     low, high = np.quantile(y, [0.1, 0.9]).tolist()
     sd = (high - low) / DECILES or float(y.std()) or 1.0
     return (y - np.median(y)) / sd, noise_var / sd**2
 
 
 def evidence(kernels: Sequence[Kernel], X: Array, y: Array, noise_var: Array) -> Evidence:
-    """What experts with these kernels make of standardised labels y (t,) at X (t, d), with noise
-    variances extra (t,) of their own.
-    """
+    """The evidence of experts with these kernels for standardised labels y (t,) at X (t, d)."""
     t = len(y)
     C = np.empty((len(kernels), len(RATIOS), t, t))
     for k, kernel in enumerate(kernels):
@@ -143,14 +140,14 @@ def evidence(kernels: Sequence[Kernel], X: Array, y: Array, noise_var: Array) ->
             C[k, r] = K + np.diag(np.maximum(ratio + noise_var, LEAST_RATIO))
     ways = [
         IDENTITY_WARP,
-        *([warp] if (warp := fit_warp(y, LEAST_BENT)).spread else []),
+        *([warp] if (warp := fit_warp(y, MIN_WARP_SPREAD)).spread else []),
     ]
     Y, slopes = np.column_stack([one.labels(y) for one in ways]), [one.log_slope(y) for one in ways]
     return Evidence(C.reshape(-1, t, t), Y, np.column_stack(slopes))
 
 
 def group_gain(labels: Evidence, group: Mask, log_z: float) -> float:
-    """Nats by which a group is likelier of another function, or shifted, than not.
+    """Log evidence ratio, in nats, of a group with its own function or a shift against neither.
 
     `log_z` is that of the labels.
     """
@@ -159,7 +156,7 @@ def group_gain(labels: Evidence, group: Mask, log_z: float) -> float:
 
 
 def run_gain(labels: Evidence, run: Mask, bound: int = 0) -> float:
-    """Nats by which a run of equal labels is likelier one value, whatever f is, than right.
+    """Log evidence ratio, in nats, of a stuck value against right labels, for a run of equal labels.
 
     `bound` is 1 where no label is larger than the run, -1 where none is smaller.
     """
@@ -175,7 +172,7 @@ def run_gain(labels: Evidence, run: Mask, bound: int = 0) -> float:
 
 
 def wrong_labels(labels: Evidence, free: Mask) -> tuple[Mask, float]:
-    """The likeliest set of wrong labels among those that are free to be (t,), and its gain."""
+    """The likeliest set of wrong labels among the `free` ones (t,), and its gain in nats."""
     n, y, log_z = int(free.sum()), labels.Y[:, 0], labels.log_z()
     best, gain = np.zeros(len(y), dtype=np.bool_), -np.inf
     for wrong in _wrong_sets(labels, free):
@@ -186,19 +183,19 @@ def wrong_labels(labels: Evidence, free: Mask) -> tuple[Mask, float]:
 
 
 def _wrong_prior(y: Array, n: int) -> float:
-    """Log density of wrong labels y (k,), by how many sets of so many there are."""
+    """Log density of wrong labels y (k,), divided by the number of sets of k among n labels."""
     k = len(y)
-    density = -np.log(np.pi * SLAB_SDS) - np.log1p((y / SLAB_SDS) ** 2)
+    density = -np.log(np.pi * WRONG_SDS) - np.log1p((y / WRONG_SDS) ** 2)
     return float(density.sum() - gammaln(n + 1) + gammaln(k + 1) + gammaln(n - k + 1))
 
 
 def _wrong_sets(labels: Evidence, free: Mask) -> list[Mask]:
-    """The sets of labels that single experts leave out, those of the most evidence."""
+    """The sets of labels with the most evidence against them under single experts."""
     most = min(int(MOST_SHARE * len(free)), MOST_WRONG, int(free.sum()))
     found: dict[bytes, tuple[float, Mask]] = {}
     inverse: Array = np.linalg.inv(labels.C).astype(np.float64, copy=False)
     for w in range(labels.Y.shape[1]):
-        for score, wrong in _left_out(labels, inverse, w, free, most):
+        for score, wrong in _greedy_wrong_sets(labels, inverse, w, free, most):
             key = wrong.tobytes()
             if key not in found or found[key][0] < score:
                 found[key] = (score, wrong)
@@ -206,10 +203,10 @@ def _wrong_sets(labels: Evidence, free: Mask) -> list[Mask]:
     return [wrong for _, wrong in ranked[:WEIGHED]]
 
 
-def _left_out(
+def _greedy_wrong_sets(
     labels: Evidence, inverse: Array, w: int, free: Mask, most: int
 ) -> list[tuple[float, Mask]]:
-    """What each expert leaves out, one label after the other, with the evidence that it finds."""
+    """Greedy sets of wrong labels under each expert, with their scores."""
     y, z, m = labels.Y[:, 0], labels.Y[:, w], len(inverse)
     A, rows, out = inverse.copy(), np.arange(m), np.zeros((m, len(y)), dtype=np.bool_)
     square = np.einsum("t,mts,s->m", z, A, z, optimize=True)
@@ -237,7 +234,7 @@ FEWEST = 2  # labels of a region, and outside of it
 
 
 def regions(X: Array, group: Mask) -> list[Mask]:
-    """Regions of the inputs X (t, d) that are most like a group (t,); none is too small."""
+    """Regions of the inputs X (t, d) that agree best with a group (t,), each of at least FEWEST."""
     found = [region for region in _every(X, group) if FEWEST <= region.sum() <= len(X) - FEWEST]
     return list({region.tobytes(): region for region in found}.values())
 
@@ -262,7 +259,7 @@ def _every(X: Array, group: Mask) -> Iterator[Mask]:
 
 
 def _above(x: Array, group: Mask) -> Mask:
-    """Where x (t,) is at least the threshold that agrees best with the group."""
+    """The labels with x (t,) at or above the threshold that agrees best with the group."""
     values = np.unique(x)
     if len(values) < 2:
         return np.zeros(len(x), dtype=np.bool_)

@@ -6,7 +6,7 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_t
 
 from weal.core.constants import MAGNITUDE_PRIOR_A, MAGNITUDE_PRIOR_B
-from weal.core.extensions.contradictions import (
+from weal.core.extensions.contradiction_evidence import (
     RATIOS,
     RUN_SDS,
     SHIFT,
