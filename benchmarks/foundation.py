@@ -128,7 +128,7 @@ def updates(X: Array, y: Array, X_pool: Array) -> list[Row]:
         FixedMagnitude(np.ones(M)),
         np.full(M, 0.01),
     )
-    ens = ensemble.fold(fresh, random_features.features(X, zeta), y, np.zeros(LABELS))
+    ens = ensemble.update_many(fresh, random_features.features(X, zeta), y, np.zeros(LABELS))
     Phi, per_expert = random_features.features(X_pool, zeta), PerExpert(ens)
     point, label = Phi[:, :1], 0.5
     mu, v = ens.experts.predict(Phi)

@@ -92,7 +92,7 @@ class Ours:
         for start in range(0, len(y), CHUNK):
             part = slice(start, start + CHUNK)
             points = self.embedding.points(self.ens.experts, X[part])
-            self.ens = ensemble.fold(self.ens, points, y[part], np.zeros(len(y[part])))
+            self.ens = ensemble.update_many(self.ens, points, y[part], np.zeros(len(y[part])))
         self.look()
 
     def label(self, x: Array, y: float) -> None:

@@ -220,10 +220,10 @@ def test_a_fold_that_breaks_off_changes_nothing(kind, monkeypatch, constants):
         folds.append(arguments)
         if len(folds) == 4:
             raise KeyboardInterrupt
-        return fold(*arguments)
+        return update_many(*arguments)
 
-    fold = ensemble.fold
+    update_many = ensemble.update_many
     with Unchanged(regressor(kind).fit(X, y)) as model, monkeypatch.context() as patch:
-        patch.setattr(ensemble, "fold", interrupted)
+        patch.setattr(ensemble, "update_many", interrupted)
         with pytest.raises(KeyboardInterrupt):
             model.partial_fit(X, y)

@@ -108,7 +108,7 @@ def test_noise_that_is_stated_is_measured_by_how_much_features_vary():
     Z = an_encoder().transform(POOL)
     blind = EnsembleGPRegressor(approximation="encoded", n_frequencies=30, noise_ratios=(0.1, 1.0))
     blind.fit(Z[:20], Y[:20])
-    unit = blind.model_.fold.prior.scale.unit.reshape(3, 2)
+    unit = blind.model_.trained.prior.scale.unit.reshape(3, 2)
     for m in range(3):
         K = Z[:20, 60 * m : 60 * (m + 1)] @ Z[:20, 60 * m : 60 * (m + 1)].T
         varied = np.diag(K).mean() - K.mean()

@@ -48,7 +48,7 @@ def told(model, start, end, size=1):
 
 def due_at(model):
     """The number of labels at which experts are settled next."""
-    return refresh_after(model.model_.fold.n_selection_labels)
+    return refresh_after(model.model_.trained.n_selection_labels)
 
 
 # When experts are settled anew
@@ -79,22 +79,24 @@ def test_given_kernels_are_never_settled_anew():
     model = EnsembleGPRegressor(GIVEN).fit(X[:10], y[:10])
     playing = model.dictionary_
     assert told(model, 10, 64, size=9).dictionary_ is playing
-    assert model.model_.fold.n_selection_labels == 10
+    assert model.model_.trained.n_selection_labels == 10
 
 
 def advanced(model, start, end, refresh):
     """The model after labels start .. end, a step of the core at a time, as the learner does it."""
     A, b = model.scaling_.inputs(X), model.scaling_.labels(y)
     for n in range(start, end):
-        fold = model.model_.fold
-        step = folds.step(fold, A[n], b[n], 0.0)
-        fold = folds.advance(fold, step, A[n], b[n], 0.0)
-        due = len(fold.y) >= refresh_after(fold.n_selection_labels)
+        trained = model.model_.trained
+        step = folds.step(trained, A[n], b[n], 0.0)
+        trained = folds.advance(trained, step, A[n], b[n], 0.0)
+        due = len(trained.y) >= refresh_after(trained.n_selection_labels)
         if refresh:
             assert due == (n + 1 in (15, 20, 25, 30))
         if refresh and due:
-            fold = folds.begin(fold.setting, fold.X, fold.y, fold.noise_var, fold.seed)
-        model.model_ = replace(model.model_, fold=fold)
+            trained = folds.begin(
+                trained.setting, trained.X, trained.y, trained.noise_var, trained.seed
+            )
+        model.model_ = replace(model.model_, trained=trained)
     return model
 
 
@@ -106,7 +108,7 @@ def test_steps_of_the_core_end_where_labels_end():
 def test_a_refresh_that_was_put_off_comes_with_the_next_labels():
     late = EnsembleGPRegressor().fit(X[:10], y[:10])
     advanced(late, 10, 17, refresh=False)
-    assert late.model_.fold.n_selection_labels == 10
+    assert late.model_.trained.n_selection_labels == 10
     assert due_at(late) == 15 < 17
     told(late, 17, 18)
     assert due_at(late) > 18

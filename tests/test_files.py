@@ -96,7 +96,7 @@ def test_a_loaded_model_learns_other_labels_from_the_same_prior(name, tmp_path):
     refolded = []
     for one in (model.model_, back.model_):
         labels = scaled_data.scale_data(one.scaling, X[3:], y[3:], np.full(11, 0.3))
-        refolded.append(replace(one, fold=add_labels(without_labels(one.fold), *labels)))
+        refolded.append(replace(one, trained=add_labels(without_labels(one.trained), *labels)))
     assert_same(*refolded)
     assert refolded[1].n_labels_ == 11
 

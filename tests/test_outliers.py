@@ -76,14 +76,16 @@ def test_a_label_called_sure_is_believed():
     off = fitted(typo(), outliers=False)
     assert one.outlier_probability_[7] == 0.0
     assert_allclose(one.scaling_.y_sd, off.scaling_.y_sd)
-    assert not one.model_.fold.outliers.wrong[7]
+    assert not one.model_.trained.outliers.wrong[7]
 
 
 def test_order_of_labels_is_irrelevant():
     order = np.random.default_rng(2).permutation(T)
     one = fitted(typo())
     other = EnsembleGPRegressor(random_state=0).fit(X[order], typo()[order])
-    assert_array_equal(one.model_.fold.outliers.wrong[order], other.model_.fold.outliers.wrong)
+    assert_array_equal(
+        one.model_.trained.outliers.wrong[order], other.model_.trained.outliers.wrong
+    )
     assert_allclose(one.predict(X), other.predict(X), rtol=1e-5)
 
 
@@ -138,33 +140,35 @@ def test_a_decimal_point_that_slipped_is_found_within_the_range_of_labels():
     y, at = slipped()
     assert y.min() < y[at] < np.median(y)
     one = fitted(y)
-    assert np.flatnonzero(~one.model_.fold.right).tolist() == [at]
+    assert np.flatnonzero(~one.model_.trained.included).tolist() == [at]
     order = np.random.default_rng(3).permutation(T)
     other = EnsembleGPRegressor(random_state=0).fit(X[order], y[order])
-    assert_array_equal(one.model_.fold.right[order], other.model_.fold.right)
+    assert_array_equal(one.model_.trained.included[order], other.model_.trained.included)
     milli = fitted(1e-3 * y)  # another unit of all of them
     assert_allclose(milli.outlier_probability_, one.outlier_probability_, atol=1e-6)
     sure = EnsembleGPRegressor(random_state=0).fit(X[:T], y, sure=np.arange(T) == at)
-    assert sure.model_.fold.right.all()
+    assert sure.model_.trained.included.all()
 
 
 def test_a_slip_is_found_among_labels_that_evidence_does_not_look_at(constants):
     y, at = slipped(60)
     constants(expert_selection, EVIDENCE_LABELS=40)
-    rows = expert_selection.evidence_rows(X[:60], fitted(y).model_.fold.seen.y, np.zeros(60))
+    rows = expert_selection.evidence_rows(
+        X[:60], fitted(y).model_.trained.all_labels.y, np.zeros(60)
+    )
     for one in (at, *np.setdiff1d(np.flatnonzero(y > 30.0), rows)[:2]):
         told = Y[:60] - 80.0
         told[one] /= 10.0
-        assert np.flatnonzero(~fitted(told).model_.fold.right).tolist() == [one]
+        assert np.flatnonzero(~fitted(told).model_.trained.included).tolist() == [one]
 
 
 def test_a_slip_is_found_by_a_learner_and_by_labels_that_come_later():
     y, at = slipped(40)
     later = EnsembleGPRegressor(random_state=0).fit(X[:15], y[:15]).partial_fit(X[15:40], y[15:])
     learner = told(y)
-    for fold in (later.model_.fold, learner.model.fold):
-        assert fold.n_selection_labels > at
-        assert np.flatnonzero(~fold.right).tolist() == [at]
+    for trained in (later.model_.trained, learner.model.trained):
+        assert trained.n_selection_labels > at
+        assert np.flatnonzero(~trained.included).tolist() == [at]
     away = fitted(y + 1e4)  # nobody drops a digit of these and comes out there
     assert away.outlier_probability_[at] < fitted(y).outlier_probability_[at]
 
@@ -176,7 +180,7 @@ def test_a_label_beyond_the_few_others_is_set_aside_though_it_is_undecided(t, of
     y[3] += off * Y.std()
     model = fitted(y)
     assert model.outlier_probability_[3] > 0.2
-    assert np.flatnonzero(~model.model_.fold.right).tolist() == [3]
+    assert np.flatnonzero(~model.model_.trained.included).tolist() == [3]
     assert abs(model.predict(X[:1])[0] - Y[0]) < 2.0 * Y.std()
     learner = ActiveLearner(X, acquisition="gpm-var", n_start=t)
     learner.tell(dict(enumerate(y)))
@@ -288,11 +292,11 @@ def test_every_label_told_stands_beside_what_the_others_expect():
     learner.tell(range(30), y)
     model = learner.model
     found = predictions_by_others(model, 0.9)
-    assert not model.fold.right[4]
+    assert not model.trained.included[4]
     assert_allclose(found.mean[4], model.predict(X[4:5])[0])
     assert_allclose([found.low[4], found.high[4]], np.ravel(model.predict_interval(X[4:5], 0.9)))
     assert_allclose(
-        found.mean[model.fold.right], leave_one_out(model.fold, model.scaling, 0.9).mean
+        found.mean[model.trained.included], leave_one_out(model.trained, model.scaling, 0.9).mean
     )
     assert np.abs(found.mean - np.sin(X[:, 0])).max() < 0.1
 
@@ -315,7 +319,7 @@ def test_wrong_labels_up_and_down_do_not_pass_for_a_long_tail(name, seed):
     y, at = shifted(5)(task)
     model = EnsembleGPRegressor(random_state=0).fit(task.X, y)
     assert np.flatnonzero(model.outlier_probability_ > 0.5).tolist() == sorted(at)
-    assert model.model_.fold.warp == IDENTITY_WARP
+    assert model.model_.trained.warp == IDENTITY_WARP
 
 
 def test_a_wrong_label_is_found_among_skewed_ones():
@@ -323,14 +327,14 @@ def test_a_wrong_label_is_found_among_skewed_ones():
     X = rng.uniform(size=(60, 2))
     y = np.exp(3.0 * np.sin(4.0 * X[:, 0]) + 2.0 * X[:, 1] + 0.05 * rng.standard_normal(60))
     right = EnsembleGPRegressor(random_state=0).fit(X, y)
-    assert right.model_.fold.warp != IDENTITY_WARP
+    assert right.model_.trained.warp != IDENTITY_WARP
     assert right.outlier_probability_.max() < 0.5
     y[7] *= 1000.0
     wrong = EnsembleGPRegressor(random_state=0).fit(X, y)
-    assert wrong.model_.fold.warp != IDENTITY_WARP
+    assert wrong.model_.trained.warp != IDENTITY_WARP
     assert np.flatnonzero(wrong.outlier_probability_ > 0.5).tolist() == [7]
-    slab = wrong.model_.fold.outliers.prior  # in units of bent labels, for those that come
-    believed = wrong.model_.fold.warp.labels(
+    slab = wrong.model_.trained.outliers.prior  # in units of bent labels, for those that come
+    believed = wrong.model_.trained.warp.labels(
         (np.delete(y, 7) - wrong.scaling_.y_mean) / wrong.scaling_.y_sd
     )
     assert (slab.low, slab.high) == pytest.approx((believed.min(), believed.max()))

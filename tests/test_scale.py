@@ -69,9 +69,9 @@ def test_ten_thousand_labels_are_within_the_memory_that_is_promised():
 
 
 def test_labels_left_out_by_the_posterior_are_those_left_out_by_the_factor(model, constants):
-    by_root = leave_one_out_mixtures(model.fold)
+    by_root = leave_one_out_mixtures(model.trained)
     constants(core_leave_one_out, ROOT_LABELS=40)
-    by_weights = leave_one_out_mixtures(model.fold)
+    by_weights = leave_one_out_mixtures(model.trained)
     assert isinstance(model.embedding_, InducingFeatures)
     np.testing.assert_allclose(by_weights.mu, by_root.mu, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(by_weights.s, by_root.s, rtol=1e-6)
@@ -85,8 +85,8 @@ def test_some_labels_are_left_out_of_all_others(approximation, most, constants):
     given = {"approximation": approximation, "random_state": 1, "outliers": False}
     model = EnsembleGPRegressor(**given).fit(X, y).model_
     which = np.array([3, 17, 80])
-    every = leave_one_out_means(model.fold, model.scaling)
-    some = leave_one_out_means(model.fold, model.scaling, which)
+    every = leave_one_out_means(model.trained, model.scaling)
+    some = leave_one_out_means(model.trained, model.scaling, which)
     np.testing.assert_allclose(some, every[which], rtol=1e-8)
 
 

@@ -117,24 +117,24 @@ def test_a_long_tail_is_better_predicted_bent():
 
 
 def test_auto_bends_what_has_a_tail_and_nothing_else():
-    assert EnsembleGPRegressor(warp="auto").fit(X, y).model_.fold.warp != IDENTITY_WARP
+    assert EnsembleGPRegressor(warp="auto").fit(X, y).model_.trained.warp != IDENTITY_WARP
     auto, plain = (EnsembleGPRegressor(warp=warp).fit(X, H) for warp in ("auto", None))
-    assert auto.model_.fold.warp == IDENTITY_WARP
+    assert auto.model_.trained.warp == IDENTITY_WARP
     assert_array_equal(auto.predict(x_new), plain.predict(x_new))
     few = EnsembleGPRegressor(warp="auto").fit(
         X[: MIN_LABELS_FOR_WARP - 1], y[: MIN_LABELS_FOR_WARP - 1]
     )
-    assert few.model_.fold.warp == IDENTITY_WARP
+    assert few.model_.trained.warp == IDENTITY_WARP
 
 
 def test_auto_thinks_again_when_experts_are_settled_anew():
     model = EnsembleGPRegressor(warp="auto").fit(X[:20], y[:20])
     model.partial_fit(X[20:], y[20:])
-    assert model.model_.fold.warp != IDENTITY_WARP
-    settled = model.model_.fold.n_selection_labels
+    assert model.model_.trained.warp != IDENTITY_WARP
+    settled = model.model_.trained.n_selection_labels
     assert refresh_after(settled) > 45  # settled by some of the labels that came later
     given = EnsembleGPRegressor(THREE, warp="auto").fit(X, y)
-    assert given.model_.fold.warp == IDENTITY_WARP
+    assert given.model_.trained.warp == IDENTITY_WARP
 
 
 @pytest.mark.parametrize("warp", ["asinh", "auto"])
@@ -148,9 +148,9 @@ def test_labels_one_by_one_are_labels_together(warp):
 
 def test_labels_are_bent_by_evidence_unless_somebody_says_no():
     assert EnsembleGPRegressor().warp == "auto"
-    assert EnsembleGPRegressor().fit(X, y).model_.fold.warp != IDENTITY_WARP
+    assert EnsembleGPRegressor().fit(X, y).model_.trained.warp != IDENTITY_WARP
     plain = EnsembleGPRegressor(warp=None).fit(X, y)
-    assert plain.model_.fold.warp == IDENTITY_WARP
+    assert plain.model_.trained.warp == IDENTITY_WARP
 
 
 @pytest.mark.parametrize("warp", ["log", True, 3])
@@ -162,7 +162,7 @@ def test_other_warps_are_refused(warp):
 def test_a_bent_model_is_saved_and_learns_on(model, tmp_path):
     model.save(tmp_path / "model")
     again = EnsembleGPRegressor.load(tmp_path / "model")
-    assert again.model_.fold.warp == model.model_.fold.warp
+    assert again.model_.trained.warp == model.model_.trained.warp
     assert_array_equal(again.predict(x_new, True), model.predict(x_new, True))
     assert_array_equal(again.predict_interval(x_new), model.predict_interval(x_new))
     assert_array_equal(again.log_predictive_density(X, y), model.log_predictive_density(X, y))
@@ -201,7 +201,7 @@ def test_a_saved_learner_goes_on_as_the_unbroken_one(tmp_path):
     ours = learner(warp="auto", told=32)
     ours.save(tmp_path / "learner")
     again = ActiveLearner.load(tmp_path / "learner")
-    assert again.model.fold.warp == ours.model.fold.warp != IDENTITY_WARP
+    assert again.model.trained.warp == ours.model.trained.warp != IDENTITY_WARP
     for _ in range(6):
         query = ours.ask()
         assert again.ask() == query

@@ -129,7 +129,7 @@ def errors(t: int, spoil: Callable[[Task], Spoilt], seeds: Sequence[int]) -> str
             best = task.nmse(fitted(task, task.y, outliers=False))
             y, at = spoil(task)
             model = fitted(task, y)
-            wrong = model.model_.fold.outliers.wrong
+            wrong = model.model_.trained.outliers.wrong
             ratios.append(task.nmse(model) / best)
             found, of = found + int(wrong[at].sum()), of + len(at)
             false += int(wrong.sum() - wrong[at].sum())
@@ -149,7 +149,7 @@ def alarms(kind: str, seeds: Sequence[int], sizes: Sequence[int] = SIZES) -> str
             for seed in seeds:
                 task = Task(name, t, 0.0, seed)
                 model = fitted(task, clean(kind, task))
-                aside += int(model.model_.fold.outliers.wrong.sum())
+                aside += int(model.model_.trained.outliers.wrong.sum())
                 named += int((model.outlier_probability_ > 0.5).sum())
                 of += t
     return f"{100.0 * aside / of:.2f} % ({aside} of {of}; {named} likelier wrong than right)"

@@ -67,12 +67,12 @@ class TrackedPoints:
     def predict(self) -> tuple[Array, Array]:
         """Mean and sd (N,) of f, in the user's units."""
         model, mu, var = self._beliefs.predict_tracked(self._state(), self._n)
-        return in_units(model.fold, model.scaling, mu, var)
+        return in_units(model.trained, model.scaling, mu, var)
 
     def log_predictive_density(self, y: Array) -> Array:
         """Log density (N,) of labels y (N,), noise included, in units of y."""
         model, mu, var = self._beliefs.predict_tracked(self._state(), self._n)
-        return log_density_in_units(model.fold, model.scaling, mu, var, y)
+        return log_density_in_units(model.trained, model.scaling, mu, var, y)
 
 
 class LearnerView:

@@ -267,8 +267,8 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         checked = check_sure(sure, len(y))
         scaling = parameters.scaling_of(known, y, checked)
         scaled = scaled_data.scale_data(scaling, X, y, sample_noise)
-        fold = begin(parameters.setting, *scaled, seed, checked, scaled_data.label_zero(scaling))
-        self.model_ = Model(fold, scaling, self._columns())
+        trained = begin(parameters.setting, *scaled, seed, checked, scaled_data.label_zero(scaling))
+        self.model_ = Model(trained, scaling, self._columns())
 
     def parameters(self, d: int, seed: int = 0) -> Parameters:
         """The parameters as a value, checked.
@@ -323,7 +323,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         >>> EnsembleGPRegressor.of(learner.model).n_labels_
         13
         """
-        params = Parameters(model.fold.setting).to_dict()
+        params = Parameters(model.trained.setting).to_dict()
         estimator = cls(**{**params, "random_state": None})
         estimator._hold(model)
         return estimator
@@ -386,8 +386,8 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         X, y = self._check_labels(X, y)
         scaled = scaled_data.scale_data(self.scaling_, X, y, sample_noise)
         checked, zero = check_sure(sure, len(y)), scaled_data.label_zero(self.model_.scaling)
-        fold = train(self.model_.fold, *scaled, checked, zero)
-        self.model_ = replace(self.model_, fold=fold)
+        trained = train(self.model_.trained, *scaled, checked, zero)
+        self.model_ = replace(self.model_, trained=trained)
         return self
 
     @overload

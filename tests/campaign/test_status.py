@@ -71,7 +71,7 @@ def test_coverage_counts_labels_in_their_intervals(one, known):
     inside = [body["low"] <= y <= body["high"] for y, body in bodies if body["low"] is not None]
     assert (known.coverage.inside, known.coverage.n) == (sum(inside), len(inside))
     assert known.coverage.low < known.coverage.inside / known.coverage.n <= known.coverage.high
-    alone = leave_one_out(one.read_model().fold, one.read_model().scaling, 0.9)
+    alone = leave_one_out(one.read_model().trained, one.read_model().scaling, 0.9)
     y = np.array([told.y for told in one.read_ledger().told()])
     assert known.beliefs.left_out_coverage.inside == ((alone.low <= y) & (y <= alone.high)).sum()
 

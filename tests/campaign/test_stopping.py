@@ -97,14 +97,14 @@ def test_drawn_functions_have_the_moments_that_are_predicted(approximation):
     y = np.sin(X[:, 0]) + 0.5 * X[:, 1] + 0.05 * rng.normal(size=14)
     model = EnsembleGPRegressor(random_state=0, approximation=approximation, n_frequencies=40)
     model = model.fit(X, y).model_
-    fold = model.fold
+    trained = model.trained
     at = model.scaling.inputs(rng.normal(size=(6, 2)))
-    ens = fold.ensemble
+    ens = trained.ensemble
     mean, var = ensemble.mixture(
-        ens.w, *ensemble.predict(ens, fold.embedding.points(ens.experts, at))
+        ens.w, *ensemble.predict(ens, trained.embedding.points(ens.experts, at))
     )
     draws, believed = 4000, {}
-    f = np.array([draw(fold, at, rng, believed)[1] for _ in range(draws)])
+    f = np.array([draw(trained, at, rng, believed)[1] for _ in range(draws)])
     sd = np.sqrt(var)
     np.testing.assert_allclose((f.mean(axis=0) - mean) / sd, 0.0, atol=4.0 / np.sqrt(draws))
     np.testing.assert_allclose(f.std(axis=0) / sd, 1.0, atol=0.1)
@@ -119,7 +119,7 @@ def one_input(at):
 
 def compared(at, seed=0):
     model, pool = one_input(at)
-    return beside_random(model.fold, model.scaling, model.scaling.inputs(pool), seed)
+    return beside_random(model.trained, model.scaling, model.scaling.inputs(pool), seed)
 
 
 def test_rows_that_are_spread_beat_random_ones_and_rows_in_a_corner_do_not():
@@ -136,5 +136,5 @@ def test_the_comparison_with_random_choice_is_the_same_every_time():
 
 def test_too_many_labels_are_not_compared():
     model, pool = one_input(np.linspace(0.0, 10.0, 12))
-    fold = replace(model.fold, y=np.zeros(MAX_LABELS + 1))
-    assert beside_random(fold, model.scaling, pool, 0) is None
+    trained = replace(model.trained, y=np.zeros(MAX_LABELS + 1))
+    assert beside_random(trained, model.scaling, pool, 0) is None

@@ -32,21 +32,21 @@ def a_model(**changes):
     return model.fit(X, 50.0 * y, sample_noise=rng.uniform(0.0, 9.0, 17)).model_
 
 
-def without(fold, scale, i, level):
+def without(trained, scale, i, level):
     """Mean, sd and interval of label i by experts that never saw it, folded anew."""
-    rest = np.delete(np.arange(len(fold.y)), i)
-    z, noise = fold.warp.labels(fold.y), fold.warp.variances(fold.noise_var, fold.y)
-    M, d = len(fold.dictionary), fold.X.shape[1]
-    experts = fold.embedding.prior_experts(fold.dictionary, d, M)
-    start = replace(fold.prior, experts=experts)
-    points = fold.embedding.points(experts, fold.X[rest])
-    after = ensemble.fold(start, points, z[rest], noise[rest])
-    at = fold.embedding.points(after.experts, fold.X[i : i + 1])
+    rest = np.delete(np.arange(len(trained.y)), i)
+    z, noise = trained.warp.labels(trained.y), trained.warp.variances(trained.noise_var, trained.y)
+    M, d = len(trained.dictionary), trained.X.shape[1]
+    experts = trained.embedding.prior_experts(trained.dictionary, d, M)
+    start = replace(trained.prior, experts=experts)
+    points = trained.embedding.points(experts, trained.X[rest])
+    after = ensemble.update_many(start, points, z[rest], noise[rest])
+    at = trained.embedding.points(after.experts, trained.X[i : i + 1])
     mu, var = ensemble.predict(after, at)
-    mean, sd = in_units(replace(fold, ensemble=after), scale, mu, var)
+    mean, sd = in_units(replace(trained, ensemble=after), scale, mu, var)
     label = var + (after.magnitude / after.scale.unit * noise[i])[:, None]
     ends = [ensemble.quantile(after, mu, label, 0.5 + side * level) for side in (-0.5, 0.5)]
-    low, high = scale.means(fold.warp.unwarp(np.concatenate(ends)))
+    low, high = scale.means(trained.warp.unwarp(np.concatenate(ends)))
     return mean[0], sd[0], low, high
 
 
@@ -56,12 +56,12 @@ def without(fold, scale, i, level):
 )
 def test_leave_one_out_is_what_the_experts_would_say_without_the_label(changes):
     model = a_model(**changes)
-    found = leave_one_out(model.fold, model.scaling, 0.8)
-    slow = [without(model.fold, model.scaling, i, 0.8) for i in range(model.n_labels_)]
+    found = leave_one_out(model.trained, model.scaling, 0.8)
+    slow = [without(model.trained, model.scaling, i, 0.8) for i in range(model.n_labels_)]
     fast = np.stack([found.mean, found.sd, found.low, found.high], axis=1)
     np.testing.assert_allclose(fast, slow, rtol=1e-5)
-    np.testing.assert_array_equal(leave_one_out_means(model.fold, model.scaling), found.mean)
-    y, levels = model.scaling.means(model.fold.y), leave_one_out_levels(model.fold)
+    np.testing.assert_array_equal(leave_one_out_means(model.trained, model.scaling), found.mean)
+    y, levels = model.scaling.means(model.trained.y), leave_one_out_levels(model.trained)
     np.testing.assert_array_equal(levels < 0.1, y < found.low)
     np.testing.assert_array_equal(levels > 0.9, y > found.high)
 
@@ -82,7 +82,7 @@ def test_the_course_is_that_of_a_learner_told_label_by_label(one):
         if n + 1 in marks:
             _, sd = learner.model.predict(given.X, return_std=True)
             y = np.array([label.y for label in learner.labels])
-            alone = leave_one_out_means(learner.model.fold, learner.model.scaling)
+            alone = leave_one_out_means(learner.model.trained, learner.model.scaling)
             assert marks[n + 1].expected == pytest.approx(np.sqrt((sd**2).mean()))
             assert marks[n + 1].left_out == pytest.approx(np.sqrt(((y - alone) ** 2).mean()))
             assert sum(marks[n + 1].experts.values()) == pytest.approx(1.0)

@@ -11,7 +11,7 @@ from scipy import stats
 from reference import gaussian
 from reference.cases import MAGNITUDE, PRIOR, campaign, campaigns, frozen, kind, of_kernels
 from weal.core.paper import ensemble
-from weal.core.paper.ensemble import fold, log_density, mixture, normalise, predict
+from weal.core.paper.ensemble import log_density, mixture, normalise, predict, update_many
 from weal.core.paper.fixed_magnitude import log_normal
 from weal.core.paper.kernels import Kernel
 
@@ -26,7 +26,7 @@ def start(name, camp, **changes):
 
 def folded(who, ens, camp, rows=slice(None)):
     points = who.embed(ens.experts, camp.X[rows])
-    return fold(ens, points, camp.y[rows], camp.noise_var[rows])
+    return update_many(ens, points, camp.y[rows], camp.noise_var[rows])
 
 
 def updated(who, ens, camp):
@@ -121,7 +121,7 @@ def test_the_unit_of_the_labels_is_irrelevant(name, camp, k):
     ens = folded(who, before, camp)
     _, other = start(name, camp, magnitude=frozen(k**2 * MAGNITUDE))
     points = who.embed(other.experts, camp.X)
-    scaled = fold(other, points, k * camp.y, k**2 * camp.noise_var)
+    scaled = update_many(other, points, k * camp.y, k**2 * camp.noise_var)
     size = 1.0 + np.abs(ens.log_w).max()
     np.testing.assert_allclose(scaled.log_w, ens.log_w, atol=1e-9 * size)
     (mu, var), (mu_k, var_k) = believed(who, ens, camp), believed(who, scaled, camp)
@@ -135,8 +135,8 @@ def test_a_label_twice_is_a_label_of_half_the_noise(name):
     who, before = start(name, camp)
     point = who.embed(before.experts, camp.X[:1])
     twice = who.embed(before.experts, camp.X[[0, 0]])
-    one = fold(before, point, camp.y[:1], frozen([0.0]))
-    pair = fold(before, twice, camp.y[[0, 0]], before.magnitude[0] * before.noise[[0, 0]])
+    one = update_many(before, point, camp.y[:1], frozen([0.0]))
+    pair = update_many(before, twice, camp.y[[0, 0]], before.magnitude[0] * before.noise[[0, 0]])
     # under expert 0 the labels of the pair have twice its noise: together they are one label
     for a, b in zip(believed(who, one, camp), believed(who, pair, camp), strict=True):
         np.testing.assert_allclose(a[0], b[0], rtol=1e-10)
@@ -164,7 +164,7 @@ def test_weights_are_weights_whatever_the_labels(name, labels, ratio, unit):
         who = kind(name, 3)
         X = camp.X if layout == "scattered" else frozen(np.repeat(camp.X[:1], len(y), axis=0))
         ens = who.ensemble(camp.lam, magnitude=frozen(unit * MAGNITUDE))
-        at_once = fold(ens, who.embed(ens.experts, X), y, np.zeros(len(y)))
+        at_once = update_many(ens, who.embed(ens.experts, X), y, np.zeros(len(y)))
         states = [at_once]
         for x, label in zip(X, y, strict=True):
             ens = ensemble.update(ens, who.embed(ens.experts, x[None]), label)
@@ -187,7 +187,7 @@ def test_a_weight_comes_back_from_beyond_the_range_of_floats():
     ens = who.ensemble(noise, magnitude, prior=frozen([0.2, 0.3, 0.5]))
     ens = ensemble.update(ens, who.embed(ens.experts, X[:1]), 4.0)
     assert ens.w.tolist() == [1.0, 0.0, 0.0]
-    ens = fold(ens, who.embed(ens.experts, X[1:]), np.zeros(300), np.zeros(300))
+    ens = update_many(ens, who.embed(ens.experts, X[1:]), np.zeros(300), np.zeros(300))
     assert ens.w[0] < 1e-200
     np.testing.assert_allclose(ens.w[1:], [0.375, 0.625], rtol=1e-2)
 

@@ -28,7 +28,7 @@ def test_exact_experts_are_scikit_learns():
     ens = ensemble.Ensemble(
         experts, frozen(np.log([0.4, 0.3, 0.2, 0.1])), FixedMagnitude(magnitude), lam
     )
-    ens = ensemble.fold(ens, experts.solved_points(camp.X), camp.y, camp.noise_var)
+    ens = ensemble.update_many(ens, experts.solved_points(camp.X), camp.y, camp.noise_var)
     mu, var = ensemble.predict(ens, ens.experts.solved_points(camp.Z))
     for m, (_, theirs) in enumerate(PAIRS):
         noise = magnitude[m] * lam[m] + camp.noise_var

@@ -33,7 +33,9 @@ class Case:
 
     def folded(self, rows):
         points = self.who.embed(self.start.experts, self.camp.X[rows])
-        return ensemble.fold(self.start, points, self.camp.y[rows], self.camp.noise_var[rows])
+        return ensemble.update_many(
+            self.start, points, self.camp.y[rows], self.camp.noise_var[rows]
+        )
 
     def left_out(self):
         known = (self.X, self.camp.y, self.camp.noise_var)

@@ -77,7 +77,7 @@ def test_experts_told_in_turn_or_together_believe_the_same(name):
     who = kind(name, 3, 4)
     start = replace(who.ensemble(camp.lam), scale=ConjugateMagnitude.prior(4))
     y = frozen(np.where(np.arange(9) == 5, 30.0, camp.y))  # one that is far off
-    together = ensemble.fold(start, who.embed(start.experts, camp.X), y, camp.noise_var)
+    together = ensemble.update_many(start, who.embed(start.experts, camp.X), y, camp.noise_var)
     in_turn = start
     for x, label, noise_var in zip(camp.X, y.tolist(), camp.noise_var.tolist(), strict=True):
         in_turn = ensemble.update(in_turn, who.embed(in_turn.experts, x[None]), label, noise_var)
@@ -90,7 +90,7 @@ def test_densities_and_quantiles_of_the_mixture_agree_with_its_probabilities():
     camp = campaign(4, d=3, t=9, ratio=1e-2)
     who = kind("exact", 3, 4)
     start = replace(who.ensemble(camp.lam), scale=ConjugateMagnitude.prior(4))
-    ens = ensemble.fold(start, who.embed(start.experts, camp.X), camp.y, camp.noise_var)
+    ens = ensemble.update_many(start, who.embed(start.experts, camp.X), camp.y, camp.noise_var)
     mu, var = ensemble.predict(ens, who.embed(ens.experts, camp.Z))
     for level in (0.05, 0.7):
         found = ensemble.quantile(ens, mu, var, level)

@@ -46,7 +46,7 @@ def folded(best, X, y, noise_var, temper=1.0):
     experts = ExactExperts.prior(best.kernels, X.shape[1])
     scale = ConjugateMagnitude.prior(len(best.noise), unit=best.unit)
     ens = Ensemble(experts, normalise(best.log_prior), scale, best.noise, temper)
-    return ensemble.fold(ens, experts.solved_points(X), y, noise_var)
+    return ensemble.update_many(ens, experts.solved_points(X), y, noise_var)
 
 
 def log_posts(kernels, ratios, X, y, noise_var, temper):

@@ -192,7 +192,7 @@ def started(name, camp):
 
 def folded(who, ens, camp, rows):
     points = who.embed(ens.experts, camp.X[rows])
-    return ensemble.fold(ens, points, camp.y[rows], camp.noise_var[rows])
+    return ensemble.update_many(ens, points, camp.y[rows], camp.noise_var[rows])
 
 
 @pytest.mark.parametrize("name", ["features", "exact"])

@@ -66,7 +66,7 @@ def test_mv_is_how_much_the_variance_of_the_mixture_falls_when_labels_are_folded
     case = campaign(3, d=3, t=9, ratio=3e-2)
     of = kind(name, case.d)
     ens = of.ensemble(case.lam, MAGNITUDE, frozen([0.3, 0.3, 0.25, 0.15]))
-    ens = ensemble.fold(ens, of.embed(ens.experts, case.X), case.y, np.zeros(9))
+    ens = ensemble.update_many(ens, of.embed(ens.experts, case.X), case.y, np.zeros(9))
     ens = replace(ens, log_w=np.log([0.3, 0.3, 0.25, 0.15]))
     x, R = case.Z[:1], np.random.default_rng(1).standard_normal((11, case.d))
     point, there = of.embed(ens.experts, x), of.embed(ens.experts, R)

@@ -37,7 +37,7 @@ class Case:
         self.X, self.y = camp.X, frozen(scale * camp.y)
         points = self.who.embed(ens.experts, self.X)
         self.lam = frozen(ens.noise[:, None] + noise_var / ens.magnitude[:, None])
-        self.ens = ensemble.fold(ens, points, self.y, noise_var)
+        self.ens = ensemble.update_many(ens, points, self.y, noise_var)
         self.at = frozen(np.concatenate([camp.Z[:2], camp.X[:1]]))  # one is labelled already
         rng = np.random.default_rng([seed, t])
         self.X_judge = frozen(rng.standard_normal((6, d)))
@@ -154,7 +154,7 @@ def test_a_label_that_outweighs_all_others_is_left_out_in_a_finite_way(name):
         case.who.ensemble(case.ens.noise, prior=PRIOR), scale=ConjugateMagnitude.prior(4)
     )
     points = case.who.embed(prior.experts, case.X)
-    case.ens, case.y = ensemble.fold(prior, points, y, np.zeros(7)), frozen(y)
+    case.ens, case.y = ensemble.update_many(prior, points, y, np.zeros(7)), frozen(y)
     case.lam = frozen(np.repeat(case.ens.noise[:, None], 7, axis=1))
     assert np.isfinite(left_out_errors(case.ens, case.labels, case.picks)).all()
 
@@ -201,7 +201,7 @@ def test_losses_are_squares_in_the_unit_of_the_labels(name, errors):
     one, other = Case(name), Case(name, scale=1e4)
     prior = one.who.ensemble(one.ens.noise, frozen(1e8 * one.ens.magnitude), PRIOR)
     noise_var = (one.lam - one.ens.noise[:, None])[0] * one.ens.magnitude[0]
-    ens = ensemble.fold(prior, one.who.embed(prior.experts, one.X), other.y, 1e8 * noise_var)
+    ens = ensemble.update_many(prior, one.who.embed(prior.experts, one.X), other.y, 1e8 * noise_var)
     other.ens = ens
     held = errors is held_out_errors
     losses = [

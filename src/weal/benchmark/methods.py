@@ -51,7 +51,7 @@ Form = tuple[float, float]  # log det C, r'C^-1 r
 
 def joint_log_density(model: Model, X: Array, y: Array) -> float:
     """Log of the joint predictive density of labels y (N,) at X (N, d), in units of y."""
-    ens, scale, warp = model.ensemble_, model.scaling_, model.fold.warp
+    ens, scale, warp = model.ensemble_, model.scaling_, model.trained.warp
     points, scaled = model.points(X), scale.labels(y)
     mu, _ = ens.experts.predict(points)  # (M, N)
     forms = _forms(ens.experts, points, warp.labels(scaled) - mu, ens.noise)

@@ -115,10 +115,15 @@ def _read(body: dict[str, object]) -> Contradiction:
 
 def _fingerprint(model: Model, groups: Groupings, names: list[str]) -> str:
     """A digest of the labels, the model and the groups."""
-    fold, scale = model.fold, model.scaling
-    known = (fold.setting, fold.seed, scale.y_mean, scale.y_sd, fold.dictionary)
+    trained, scale = model.trained, model.scaling
+    known = (trained.setting, trained.seed, scale.y_mean, scale.y_sd, trained.dictionary)
     text = repr((VERSION, *known, groups, names))
     found = blake2b(text.encode(), digest_size=16)
-    for part in (*fold.seen.parts, fold.seen.sure, fold.right, fold.ensemble.log_w):
+    for part in (
+        *trained.all_labels.parts,
+        trained.all_labels.sure,
+        trained.included,
+        trained.ensemble.log_w,
+    ):
         found.update(np.ascontiguousarray(part).tobytes())
     return found.hexdigest()

@@ -217,7 +217,7 @@ def _read_cached_trend(session: Session, X: Array) -> Trend | None:
     except BROKEN:  # of another version, or damaged
         return None
     t, model = found.now.labels, session.model
-    same = t <= len(model.fold.y) and data["of"] == fingerprint(model, X, t)
+    same = t <= len(model.trained.y) and data["of"] == fingerprint(model, X, t)
     return found if same else None
 
 

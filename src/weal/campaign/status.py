@@ -281,14 +281,14 @@ def _asked_coverage(foretold: Sequence[PredictedLabel]) -> Coverage | None:
 
 def _beliefs(session: Session, course: Trend, progress: Progress | None) -> ModelStatus:
     model, state = session.model, session.state
-    t, n_start = len(model.fold.y), state.settings.n_start
+    t, n_start = len(model.trained.y), state.settings.n_start
     X = sample(state, most_candidates(state))
     last = max(MIN_LAST_LABELS, int(LAST_SHARE * t))
     which = averaged_labels(t)
-    inside = np.abs(leave_one_out_levels(model.fold, which) - 0.5) <= 0.5 * INTERVAL_LEVEL
+    inside = np.abs(leave_one_out_levels(model.trained, which) - 0.5) <= 0.5 * INTERVAL_LEVEL
     pool = model.scaling.inputs(state.candidates.sample(state.settings.seed)[1])
     chosen = _count_model_chosen(session.ledger) > 0
-    guessed = baseline(model.scaling.means(model.fold.y))
+    guessed = baseline(model.scaling.means(model.trained.y))
     return ModelStatus(
         baseline=guessed,
         explained=1.0 - (course.now.left_out / guessed) ** 2 if guessed > 0.0 else 0.0,
@@ -303,7 +303,7 @@ def _beliefs(session: Session, course: Trend, progress: Progress | None) -> Mode
         acquisition=state.omega,
         inputs=_inputs(session),
         change=stopping.change_by_last_labels(model, n_start, X, last),
-        random=beside_random(model.fold, model.scaling, pool, state.settings.seed, progress)
+        random=beside_random(model.trained, model.scaling, pool, state.settings.seed, progress)
         if chosen
         else None,
         left_out_over=len(inside),
@@ -332,7 +332,7 @@ def _prequential(course: Trend) -> Estimate | None:
 def _noise(model: Model) -> float:
     """The sd of noise in the user's units, where labels are what they are on average."""
     var = model.noise_[:, None] ** 2
-    _, sd = in_units(model.fold, model.scaling, np.zeros_like(var), var)
+    _, sd = in_units(model.trained, model.scaling, np.zeros_like(var), var)
     return float(sd[0])
 
 

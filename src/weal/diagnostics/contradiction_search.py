@@ -124,12 +124,12 @@ class Search:
     """The search over the labels of a model; labels of a set that is found leave the search."""
 
     def __init__(
-        self, fold: TrainedEnsemble, groups: Sequence[Group], label_zero: float = np.nan
+        self, trained: TrainedEnsemble, groups: Sequence[Group], label_zero: float = np.nan
     ) -> None:
-        self.fold, self.groups, self.label_zero = fold, groups, label_zero
-        self.X, self.y, self.noise_var = fold.seen.parts
+        self.trained, self.groups, self.label_zero = trained, groups, label_zero
+        self.X, self.y, self.noise_var = trained.all_labels.parts
         self.left = np.isfinite(self.noise_var)
-        self.kernels = _kernels(fold)
+        self.kernels = _kernels(trained)
         self._cache: dict[bytes, tuple[Evidence, float]] = {}
 
     def find_all(self) -> Iterator[Found]:
@@ -207,7 +207,7 @@ class Search:
 
     def _find_sure(self) -> Found | None:
         """The sure labels that the others contradict most."""
-        free = self.left & (self.fold.seen.sure > 0.0)
+        free = self.left & (self.trained.all_labels.sure > 0.0)
         if not free.any():
             return None
         rows, labels, _ = self._evidence(self._farthest(free))
@@ -234,7 +234,7 @@ class Search:
 
     def _evidence(self, which: Mask) -> tuple[Rows, Evidence, float]:
         """Rows to judge some labels by, the evidence of the experts for them, and its log Z."""
-        right = self.fold.right
+        right = self.trained.included
         aside = which & ~right
         aside &= aside.sum() >= FEWEST_ASIDE
         rows = sample_rows(self.X, which & self.left, self.left & (right | aside))
@@ -255,12 +255,12 @@ def _likeliest(found: Sequence[Found]) -> Found:
     return next((one for one in found if one.kind == "sure" and one.out[best.out].all()), best)
 
 
-def _kernels(fold: TrainedEnsemble) -> list[Kernel]:
+def _kernels(trained: TrainedEnsemble) -> list[Kernel]:
     """Kernels of the comparison: some of the grid, and those of the model with most weight."""
-    step = FINE if len(fold.seen) <= FINE_LABELS else COARSE
-    order = np.argsort(-fold.ensemble.w, kind="stable").tolist()
-    own = [fold.dictionary[m] for m in order if fold.ensemble.w[m] >= LEAST_WEIGHT]
-    return [*candidate_grid(fold.X.shape[1])[::step], *dict.fromkeys(own[:KERNELS])]
+    step = FINE if len(trained.all_labels) <= FINE_LABELS else COARSE
+    order = np.argsort(-trained.ensemble.w, kind="stable").tolist()
+    own = [trained.dictionary[m] for m in order if trained.ensemble.w[m] >= LEAST_WEIGHT]
+    return [*candidate_grid(trained.X.shape[1])[::step], *dict.fromkeys(own[:KERNELS])]
 
 
 def sample_rows(X: Array, which: Mask, every: Mask) -> Rows:

@@ -95,47 +95,51 @@ def contradictions(
     `groupings` has, for each way to group the labels, the group of each label in the order told;
     its name, such as "told by", comes before that of a group.
     """
-    t = len(model.fold.seen)
-    if not model.fold.dictionary or t < FEWEST_LABELS or np.ptp(model.fold.seen.y) == 0.0:
+    t = len(model.trained.all_labels)
+    if (
+        not model.trained.dictionary
+        or t < FEWEST_LABELS
+        or np.ptp(model.trained.all_labels.y) == 0.0
+    ):
         return []
     groups = groups_of(groupings or {}, t)
-    found = list(Search(model.fold, groups, scaled_data.label_zero(model.scaling)).find_all())
+    found = list(Search(model.trained, groups, scaled_data.label_zero(model.scaling)).find_all())
     names = [label.name for label in state.labels]
     return [_to_contradiction(model, one, names) for one in found]
 
 
 def _to_contradiction(model: Model, one: Found, names: Sequence[Hashable | None]) -> Contradiction:
     """A set of labels in the user's units, with the errors."""
-    fold, scale, at = model.fold, model.scaling, np.flatnonzero(one.out).tolist()
+    trained, scale, at = model.trained, model.scaling, np.flatnonzero(one.out).tolist()
     before = np.zeros_like(one.out) if one.before is None else one.before
     error, without, expected = _errors(model, before, one)
     return Contradiction(
         one.kind,
         tuple(names[n] for n in at),
-        tuple(scale.means(fold.seen.y[at]).tolist()),
+        tuple(scale.means(trained.all_labels.y[at]).tolist()),
         expected if one.kind != "group" else (),
         one.group,
         one.gain,
         error,
         without,
         one.looked_at,
-        len(fold.seen),
+        len(trained.all_labels),
     )
 
 
 def _errors(model: Model, before: Mask, one: Found) -> tuple[float, float, tuple[float, ...]]:
     """Leave-one-out errors of the other labels with a set and without it, and its predictions."""
-    seen, rest = model.fold.seen, ~one.out & ~before
+    labels, rest = model.trained.all_labels, ~one.out & ~before
     rows: Rows = np.flatnonzero(rest)
     if len(rows) > MOST_LABELS:
-        rows = sample_rows(seen.X, one.out, rest | one.out)
+        rows = sample_rows(labels.X, one.out, rest | one.out)
         rows = rows[rest[rows]]
     every = np.sort(np.concatenate([rows, np.flatnonzero(one.out)[:MOST_LABELS]]))
-    own = len(rows) + int(one.out.sum()) == len(seen)
-    whole = model.fold if own else _train_on(model, every)
+    own = len(rows) + int(one.out.sum()) == len(labels)
+    whole = model.trained if own else _train_on(model, every)
     less = _train_on(model, rows)
     kept = np.isin(every, rows)
-    expected = mean_sd(less, model.scaling, seen.X[one.out])[0]
+    expected = mean_sd(less, model.scaling, labels.X[one.out])[0]
     return (
         _left_out_error(model, whole, kept),
         _left_out_error(model, less, np.ones(len(rows), dtype=np.bool_)),
@@ -145,14 +149,14 @@ def _errors(model: Model, before: Mask, one: Found) -> tuple[float, float, tuple
 
 def _train_on(model: Model, rows: Rows) -> TrainedEnsemble:
     """The ensemble trained on some of the labels only, its experts selected with these."""
-    fold, seen = model.fold, model.fold.seen
-    parts = (seen.X[rows], seen.y[rows], seen.noise_var[rows])
+    trained, labels = model.trained, model.trained.all_labels
+    parts = (labels.X[rows], labels.y[rows], labels.noise_var[rows])
     zero = scaled_data.label_zero(model.scaling)
-    return begin(fold.setting, *parts, fold.seed, seen.sure[rows], zero)
+    return begin(trained.setting, *parts, trained.seed, labels.sure[rows], zero)
 
 
-def _left_out_error(model: Model, fold: TrainedEnsemble, kept: Mask) -> float:
+def _left_out_error(model: Model, trained: TrainedEnsemble, kept: Mask) -> float:
     """Leave-one-out root mean square error of the labels in `kept`."""
-    errors = model.scaling.means(fold.y) - leave_one_out_means(fold, model.scaling)
-    counted = errors[kept[fold.right]]
+    errors = model.scaling.means(trained.y) - leave_one_out_means(trained, model.scaling)
+    counted = errors[kept[trained.included]]
     return float(np.sqrt((counted**2).mean())) if len(counted) else np.nan

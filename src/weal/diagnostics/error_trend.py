@@ -174,11 +174,11 @@ def error_trend(
 
     `known` is the course of the same labels up to some time: it goes on from there.
     """
-    fold, scale, t = without_outliers(model.fold), model.scaling, len(model.fold.y)
-    X, y, first = scale.inputs(X), scale.means(fold.y), min(n_start, t)
+    trained, scale, t = without_outliers(model.trained), model.scaling, len(model.trained.y)
+    X, y, first = scale.inputs(X), scale.means(trained.y), min(n_start, t)
     known = known if known and (known.now.labels > MANY) == (t > MANY) else None
-    replayed = _replayed(fold, first)
-    settled = [n for n in _settlings(fold, first, t) if n <= replayed]
+    replayed = _replayed(trained, first)
+    settled = [n for n in _settlings(trained, first, t) if n <= replayed]
     wanted = set(_label_counts(first, t))
     until = min(known.now.labels, replayed) if known else first
     until = (
@@ -189,42 +189,42 @@ def error_trend(
     marks = [one for one in marks if one.labels in wanted]
     surprises = [one for one in known.surprises if one.labels < start] if known else []
     stops = sorted(n for n in {*wanted, *settled, replayed} if n >= start)
-    now = fold
+    now = trained
     for i, end in pairwise([*stops, t]):
         if i == t and (t > MAX_LABELS_RESELECTED or replayed < t):
-            now = fold
+            now = trained
         elif i == replayed < t:
-            now = _told_anew(fold, i)
+            now = _told_anew(trained, i)
         elif i in settled or i == start:
-            now = train_now(fold, i)
+            now = train_now(trained, i)
         now = main_experts(now, COUNTS_FROM) if i > MAX_LABELS_RESELECTED else now
         if i in wanted:
             marks.append(_mark(now, scale, X, y[:i]))
         if i < end:
-            expected, now = sequential_predictions(now, *_rows(fold, i, end))
+            expected, now = sequential_predictions(now, *_rows(trained, i, end))
             surprises += _surprises(expected, scale, y[i:end], i)
         if progress:
             progress("error estimates", i, t)
     return Trend(tuple(marks), tuple(surprises), len(X))
 
 
-def _replayed(fold: TrainedEnsemble, first: int) -> int:
+def _replayed(trained: TrainedEnsemble, first: int) -> int:
     """Labels up to which experts of the past are settled as they were; then they are those of now.
 
     All of them; REPLAYED where there are MANY; none with MANY_INPUTS, whose settling takes long.
     """
-    t, d = fold.X.shape
+    t, d = trained.X.shape
     if d > MANY_INPUTS:
         return first
     return t if t <= MANY else max(REPLAYED, first)
 
 
-def _settlings(fold: TrainedEnsemble, first: int, t: int) -> Iterator[int]:
+def _settlings(trained: TrainedEnsemble, first: int, t: int) -> Iterator[int]:
     """Numbers of labels at which the experts of the past are settled, for t labels."""
     as_it_was = t if t <= MAX_LABELS_RESELECTED else AS_IT_WAS
     while first <= t:
         yield first
-        if not fold.setting.adaptive:
+        if not trained.setting.adaptive:
             return
         first = refresh_after(first) if first < as_it_was else int(RESELECTION_RATIO * first)
 
@@ -234,30 +234,30 @@ def train_on_first(model: Model, n_start: int, k: int) -> TrainedEnsemble:
 
     Where there are more than PAST labels or MANY_INPUTS inputs, its experts are those of now.
     """
-    fold = without_outliers(model.fold)
-    if len(fold.y) > MAX_LABELS_RESELECTED or fold.X.shape[1] > MANY_INPUTS:
-        return _told_anew(fold, k)
-    start = max(_settlings(fold, min(n_start, k), k))
-    return add_labels(train_now(fold, start), *_rows(fold, start, k))
+    trained = without_outliers(model.trained)
+    if len(trained.y) > MAX_LABELS_RESELECTED or trained.X.shape[1] > MANY_INPUTS:
+        return _told_anew(trained, k)
+    start = max(_settlings(trained, min(n_start, k), k))
+    return add_labels(train_now(trained, start), *_rows(trained, start, k))
 
 
-def _told_anew(fold: TrainedEnsemble, k: int) -> TrainedEnsemble:
+def _told_anew(trained: TrainedEnsemble, k: int) -> TrainedEnsemble:
     """The main experts of now after the first k labels alone."""
-    return add_labels(without_labels(main_experts(fold, COUNTS_FROM)), *_rows(fold, 0, k))
+    return add_labels(without_labels(main_experts(trained, COUNTS_FROM)), *_rows(trained, 0, k))
 
 
-def without_outliers(fold: TrainedEnsemble) -> TrainedEnsemble:
+def without_outliers(trained: TrainedEnsemble) -> TrainedEnsemble:
     """The same fold, none of whose labels is doubted: those that were wrong are not in it."""
-    setting = replace(fold.setting, outliers=False)
-    return replace(fold, setting=setting, outliers=NO_OUTLIERS, base=None)
+    setting = replace(trained.setting, outliers=False)
+    return replace(trained, setting=setting, outliers=NO_OUTLIERS, base=None)
 
 
-def train_now(fold: TrainedEnsemble, k: int) -> TrainedEnsemble:
+def train_now(trained: TrainedEnsemble, k: int) -> TrainedEnsemble:
     """The fold of the first k labels, its experts settled by these, or by some of them."""
-    rows = _rows(fold, 0, k)
-    experts = select_experts(fold.setting, *_some(rows), fold.seed)
-    if k > MAX_LABELS_RESELECTED and fold.setting.adaptive:  # picked by some, and then for all
-        experts = select_experts(fold.setting, *rows, fold.seed, selection_labels(experts))
+    rows = _rows(trained, 0, k)
+    experts = select_experts(trained.setting, *_some(rows), trained.seed)
+    if k > MAX_LABELS_RESELECTED and trained.setting.adaptive:  # picked by some, and then for all
+        experts = select_experts(trained.setting, *rows, trained.seed, selection_labels(experts))
     return add_labels(experts, *rows)
 
 
@@ -273,20 +273,20 @@ def _some(rows: Rows) -> Rows:
 
 def fingerprint(model: Model, X: Array, t: int) -> str:
     """What the course of the first t labels depends on."""
-    fold, scale = model.fold, model.scaling
-    text = repr((fold.setting, fold.seed, scale.y_mean, scale.y_sd, X.shape))
+    trained, scale = model.trained, model.scaling
+    text = repr((trained.setting, trained.seed, scale.y_mean, scale.y_sd, X.shape))
     found = blake2b(text.encode(), digest_size=16)
-    for part in (*_rows(fold, 0, t), scale.inputs(X)):
+    for part in (*_rows(trained, 0, t), scale.inputs(X)):
         found.update(np.ascontiguousarray(part).tobytes())
     return found.hexdigest()
 
 
-def kinds(fold: TrainedEnsemble) -> dict[str, float]:
+def kinds(trained: TrainedEnsemble) -> dict[str, float]:
     """Weights of the experts by family, and by whether each input has a lengthscale of its own."""
-    if not fold.dictionary:
+    if not trained.dictionary:
         return {"encoded": 1.0}
     found: dict[str, float] = {}
-    for kernel, w in zip(fold.dictionary, fold.ensemble.w.tolist(), strict=True):
+    for kernel, w in zip(trained.dictionary, trained.ensemble.w.tolist(), strict=True):
         single = isinstance(kernel.length_scale, float)
         name = f"{kernel.family}, {'one lengthscale' if single else 'one for each input'}"
         found[name] = found.get(name, 0.0) + w
@@ -302,16 +302,16 @@ def _label_counts(first: int, t: int) -> Iterator[int]:
     yield t
 
 
-def _rows(fold: TrainedEnsemble, start: int, end: int) -> Rows:
-    return fold.X[start:end], fold.y[start:end], fold.noise_var[start:end]
+def _rows(trained: TrainedEnsemble, start: int, end: int) -> Rows:
+    return trained.X[start:end], trained.y[start:end], trained.noise_var[start:end]
 
 
-def _mark(fold: TrainedEnsemble, scale: Scaling, X: Array, y: Array) -> TrendPoint:
+def _mark(trained: TrainedEnsemble, scale: Scaling, X: Array, y: Array) -> TrendPoint:
     which = averaged_labels(len(y))
-    alone = leave_one_out_means(fold, scale, which)
+    alone = leave_one_out_means(trained, scale, which)
     left_out, error = rms((y if which is None else y[which]) - alone, len(y))
-    _, sd = mean_sd(fold, scale, X)
-    return TrendPoint(len(y), left_out, root_mean_square(sd), kinds(fold), error)
+    _, sd = mean_sd(trained, scale, X)
+    return TrendPoint(len(y), left_out, root_mean_square(sd), kinds(trained), error)
 
 
 def _surprises(

@@ -40,7 +40,7 @@ from weal.model.training import TrainedEnsemble
 class LabelMixtures:
     """Predictive distributions of the experts at N labels, in scaled and warped labels."""
 
-    fold: TrainedEnsemble
+    trained: TrainedEnsemble
     w: Array  # (M, N)
     mu: Array  # (M, N)  means of f
     v: Array  # (M, N)  variances of f, in units of the magnitude
@@ -50,8 +50,8 @@ class LabelMixtures:
     def moments(self, scale: Scaling) -> tuple[Array, Array]:
         """Mean and sd (N,) of f, in the user's units."""
         sig2 = self.scale.variance.reshape(len(self.w), -1)  # (M, N), or (M, 1) where it is fixed
-        noise = sig2 * self.fold.ensemble.noise[:, None]
-        mu, var = self.fold.warp.moments(self.mu, sig2 * self.v, noise)
+        noise = sig2 * self.trained.ensemble.noise[:, None]
+        mu, var = self.trained.warp.moments(self.mu, sig2 * self.v, noise)
         mean = (self.w * mu).sum(axis=0)
         sd = np.sqrt((self.w * (var + (mu - mean) ** 2)).sum(axis=0))
         with np.errstate(over="ignore"):
@@ -60,7 +60,7 @@ class LabelMixtures:
     def interval(self, scale: Scaling, level: float) -> tuple[Array, Array]:
         """Ends (N,), (N,) of intervals that contain a label with that probability; user's units."""
         ends = [self._quantile(0.5 + side * level) for side in (-0.5, 0.5)]
-        low, high = (scale.means(self.fold.warp.unwarp(end)) for end in ends)
+        low, high = (scale.means(self.trained.warp.unwarp(end)) for end in ends)
         return low, high
 
     def levels(self, z: Array) -> Array:  # (N,) -> (N,)
@@ -80,16 +80,16 @@ class LabelMixtures:
         return np.asarray(logsumexp(log_w + self.scale.log_density(z - self.mu, self.s), axis=0))
 
 
-def main_experts(fold: TrainedEnsemble, least: float) -> TrainedEnsemble:
+def main_experts(trained: TrainedEnsemble, least: float) -> TrainedEnsemble:
     """The ensemble with only the experts of at least this weight."""
-    which = np.flatnonzero(fold.ensemble.w >= least).tolist()
-    if len(which) in (0, len(fold.ensemble.log_w)):
-        return fold
-    ens, prior = fold.ensemble, fold.prior
+    which = np.flatnonzero(trained.ensemble.w >= least).tolist()
+    if len(which) in (0, len(trained.ensemble.log_w)):
+        return trained
+    ens, prior = trained.ensemble, trained.prior
     return replace(
-        fold,
-        dictionary=tuple(fold.dictionary[m] for m in which if fold.dictionary),
-        embedding=fold.embedding.take(which),
+        trained,
+        dictionary=tuple(trained.dictionary[m] for m in which if trained.dictionary),
+        embedding=trained.embedding.take(which),
         ensemble=_take_experts(replace(ens, experts=ens.experts.take(which)), which),
         prior=_take_experts(prior, which),
     )
@@ -120,15 +120,15 @@ class LeaveOneOut:
     high: Array  # (t,)
 
 
-def leave_one_out_mixtures(fold: TrainedEnsemble, which: core.Which = None) -> LabelMixtures:
+def leave_one_out_mixtures(trained: TrainedEnsemble, which: core.Which = None) -> LabelMixtures:
     """Predictive distributions of each label, or of some, given all others."""
-    ens, warp = fold.ensemble, fold.warp
-    z, noise_var = warp.labels(fold.y), warp.variances(fold.noise_var, fold.y)
-    e, s, lam = core.left_out(ens, fold.embedding, fold.X, z, noise_var, which)
+    ens, warp = trained.ensemble, trained.warp
+    z, noise_var = warp.labels(trained.y), warp.variances(trained.noise_var, trained.y)
+    e, s, lam = core.left_out(ens, trained.embedding, trained.X, z, noise_var, which)
     z = z if which is None else z[which]
     scale = ens.scale.without(e, s)
     log_w = ens.log_w[:, None] - ens.temper * scale.log_density(e, s)
-    return LabelMixtures(fold, weights(log_w), z - e, np.maximum(s - lam, 0.0), s, scale)
+    return LabelMixtures(trained, weights(log_w), z - e, np.maximum(s - lam, 0.0), s, scale)
 
 
 def averaged_labels(t: int) -> core.Which:
@@ -139,22 +139,22 @@ def averaged_labels(t: int) -> core.Which:
 
 
 def leave_one_out_means(
-    fold: TrainedEnsemble, scale: Scaling, which: core.Which = None
+    trained: TrainedEnsemble, scale: Scaling, which: core.Which = None
 ) -> Array:  # (t,)
     """Leave-one-out mean of each label, or of some."""
-    return leave_one_out_mixtures(fold, which).moments(scale)[0]
+    return leave_one_out_mixtures(trained, which).moments(scale)[0]
 
 
-def leave_one_out(fold: TrainedEnsemble, scale: Scaling, level: float) -> LeaveOneOut:
+def leave_one_out(trained: TrainedEnsemble, scale: Scaling, level: float) -> LeaveOneOut:
     """Leave-one-out mean and sd of f, with intervals that contain a label with that probability."""
-    found = leave_one_out_mixtures(fold)
+    found = leave_one_out_mixtures(trained)
     return LeaveOneOut(*found.moments(scale), *found.interval(scale, level))
 
 
-def leave_one_out_levels(fold: TrainedEnsemble, which: core.Which = None) -> Array:  # (t,)
+def leave_one_out_levels(trained: TrainedEnsemble, which: core.Which = None) -> Array:  # (t,)
     """Leave-one-out probability of values below each label, or each of some."""
-    z = fold.warp.labels(fold.y)
-    return leave_one_out_mixtures(fold, which).levels(z if which is None else z[which])
+    z = trained.warp.labels(trained.y)
+    return leave_one_out_mixtures(trained, which).levels(z if which is None else z[which])
 
 
 def baseline(y: Array) -> float:
@@ -183,29 +183,29 @@ def rms(errors: Array, of: int) -> tuple[float, float | None]:
 
 
 def sequential_predictions(
-    fold: TrainedEnsemble, X: Array, y: Array, noise_var: Array
+    trained: TrainedEnsemble, X: Array, y: Array, noise_var: Array
 ) -> tuple[LabelMixtures, TrainedEnsemble]:
     """Predictions of labels y (N,) at X (N, d), each learnt after it is predicted; and the
     ensemble after all.
 
     Predictions are of a label with the usual noise; `extra` (N,) is the additional noise variance.
     """
-    ens = fold.ensemble
-    z, lam = fold.warp.labels(y), ens.ratios(fold.warp.variances(noise_var, y))
-    points = fold.embedding.points(ens.experts, X)
+    ens = trained.ensemble
+    z, lam = trained.warp.labels(y), ens.ratios(trained.warp.variances(noise_var, y))
+    points = trained.embedding.points(ens.experts, X)
     experts, e, s = ens.experts.absorb(points, z, lam)
     log_w, scales = _sequential_weights(ens, e, s)
     spread = s - (lam - ens.noise[:, None])
     known = (weights(log_w[:, :-1]), z - e, np.maximum(s - lam, 0.0), spread)
-    expected = LabelMixtures(fold, *known, _stack_magnitudes(scales[:-1]))
+    expected = LabelMixtures(trained, *known, _stack_magnitudes(scales[:-1]))
     after = replace(ens, experts=experts, log_w=normalise(log_w[:, -1]), scale=scales[-1])
     return expected, replace(
-        fold,
-        X=np.concatenate([fold.X, X]),
-        y=np.append(fold.y, y),
-        noise_var=np.append(fold.noise_var, noise_var),
+        trained,
+        X=np.concatenate([trained.X, X]),
+        y=np.append(trained.y, y),
+        noise_var=np.append(trained.noise_var, noise_var),
         ensemble=after,
-        seen=fold.seen.append(X, y, noise_var),
+        all_labels=trained.all_labels.append(X, y, noise_var),
     )
 
 

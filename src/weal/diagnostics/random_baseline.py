@@ -49,18 +49,18 @@ class RandomComparison:
 
 
 def beside_random(
-    fold: TrainedEnsemble, scale: Scaling, X: Array, seed: int, progress: Progress | None = None
+    trained: TrainedEnsemble, scale: Scaling, X: Array, seed: int, progress: Progress | None = None
 ) -> RandomComparison | None:
     """The comparison for candidates X (U, d), scaled; None where there are too many labels."""
-    t = len(fold.y)
+    t = len(trained.y)
     if not 1 < t <= MAX_LABELS:
         return None
-    fold = main_experts(fold, TAKES_PART_FROM)
+    trained = main_experts(trained, TAKES_PART_FROM)
     rng = np.random.default_rng([seed, _RANDOM_BASELINE_KEY, t])
     U = len(X)
     test = rng.choice(U, min(MAX_TEST_ROWS, U), replace=False)
     others = rng.choice(U, min(2 * t, U), replace=False)
-    rows = np.concatenate([fold.X, X[others], X[test]])
+    rows = np.concatenate([trained.X, X[others], X[test]])
     where = np.arange(t + len(others), len(rows))
     believed: dict[int, tuple[Array, Array]] = {}  # by expert
     ratios = []
@@ -70,10 +70,11 @@ def beside_random(
         )
     )
     for n in range(draws):
-        m, f = draw(fold, rows, rng, believed)
+        m, f = draw(trained, rows, rng, believed)
         chosen = t + rng.choice(len(others), min(t, len(others)), replace=False)
         errors = [
-            _error(fold, scale, rows, f, m, learnt, where, rng) for learnt in (np.arange(t), chosen)
+            _error(trained, scale, rows, f, m, learnt, where, rng)
+            for learnt in (np.arange(t), chosen)
         ]
         ratios.append(errors[1] / errors[0])
         if progress:
@@ -83,7 +84,7 @@ def beside_random(
 
 
 def draw(
-    fold: TrainedEnsemble,
+    trained: TrainedEnsemble,
     X: Array,
     rng: np.random.Generator,
     believed: dict[int, tuple[Array, Array]],
@@ -91,10 +92,10 @@ def draw(
     """A function that could be, at X (N, d), scaled: its expert, and values (N,) as experts see
     labels. What each expert believes of X is kept in `believed`.
     """
-    ens = fold.ensemble
+    ens = trained.ensemble
     m = int(rng.choice(len(ens.log_w), p=ens.w / ens.w.sum()))
     if m not in believed:
-        believed[m] = _mean_and_root(fold, m, X)
+        believed[m] = _mean_and_root(trained, m, X)
     mean, root = believed[m]
     sig2 = ens.magnitude[m]
     if isinstance(ens.scale, ConjugateMagnitude):  # 1 / sig2 ~ gamma(a, rate b)
@@ -102,34 +103,36 @@ def draw(
     return m, mean + np.sqrt(sig2) * (root @ rng.standard_normal(len(X)))
 
 
-def _mean_and_root(fold: TrainedEnsemble, m: int, X: Array) -> tuple[Array, Array]:
+def _mean_and_root(trained: TrainedEnsemble, m: int, X: Array) -> tuple[Array, Array]:
     """Means of expert m at X, and a root of its covariance in units of the magnitude.
 
     By eigenvectors: rows may coincide, and there is then no Cholesky factor.
     """
-    experts = fold.ensemble.experts.take([m])
-    points = fold.embedding.take([m]).points(experts, X)
+    experts = trained.ensemble.experts.take([m])
+    points = trained.embedding.take([m]).points(experts, X)
     alone = np.diag(experts.remainders(points)[0])
     values, vectors = np.linalg.eigh(experts.covariance(points, points)[0] + alone)
     return experts.predict(points)[0][0], vectors * np.sqrt(np.maximum(values, 0.0))
 
 
 def _error(
-    fold: TrainedEnsemble, scale: Scaling, rows: Array, f: Array, m: int, learnt: Places,
+    trained: TrainedEnsemble, scale: Scaling, rows: Array, f: Array, m: int, learnt: Places,
     test: Places, rng: np.random.Generator,
 ) -> float:  # fmt: skip
     """Root mean square error on the test rows of experts that learn the labels of some rows."""
-    ens = fold.ensemble
+    ens = trained.ensemble
     noise = ens.magnitude[m] * ens.noise[m]
     z = f[learnt] + np.sqrt(noise) * rng.standard_normal(len(learnt))
-    after = _train_on_draw(fold, rows[learnt], z)
-    points = fold.embedding.points(after.experts, rows[test])
-    mean, _ = in_units(replace(fold, ensemble=after), scale, *ensemble.predict(after, points))
-    truth = scale.means(fold.warp.moments(f[test], np.zeros(len(test)), noise)[0])
+    after = _train_on_draw(trained, rows[learnt], z)
+    points = trained.embedding.points(after.experts, rows[test])
+    mean, _ = in_units(replace(trained, ensemble=after), scale, *ensemble.predict(after, points))
+    truth = scale.means(trained.warp.moments(f[test], np.zeros(len(test)), noise)[0])
     return float(max(root_mean_square(mean - truth), MIN_ERROR_SHARE * (np.ptp(truth) or 1.0)))
 
 
-def _train_on_draw(fold: TrainedEnsemble, X: Array, z: Array) -> Ensemble:
-    experts = fold.embedding.prior_experts(fold.dictionary, X.shape[1], len(fold.prior.log_w))
-    start = replace(fold.prior, experts=experts)
-    return ensemble.fold(start, fold.embedding.points(experts, X), z, np.zeros(len(z)))
+def _train_on_draw(trained: TrainedEnsemble, X: Array, z: Array) -> Ensemble:
+    experts = trained.embedding.prior_experts(
+        trained.dictionary, X.shape[1], len(trained.prior.log_w)
+    )
+    start = replace(trained.prior, experts=experts)
+    return ensemble.update_many(start, trained.embedding.points(experts, X), z, np.zeros(len(z)))

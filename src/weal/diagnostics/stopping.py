@@ -71,7 +71,7 @@ class LabelsToGoal:
 
 def change_by_last_labels(model: Model, n_start: int, X: Array, k: int) -> Change | None:
     """What the last k labels changed at candidates X (N, d); None if there was no model before."""
-    t = len(model.fold.y)
+    t = len(model.trained.y)
     if t - k < min(n_start, t) or k < 1:
         return None
     mean, sd = model.predict(X, return_std=True)

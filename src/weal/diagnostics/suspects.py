@@ -52,27 +52,27 @@ class OutlierProbabilities:
 
 def predictions_by_others(model: Model, level: float) -> LeaveOneOut:
     """Predictions of every label, with intervals, from the other labels in the model."""
-    fold, right, scale = model.fold, model.fold.right, model.scaling
+    trained, right, scale = model.trained, model.trained.included, model.scaling
     found = np.empty((4, len(right)))
-    alone = leave_one_out(fold, scale, level)
+    alone = leave_one_out(trained, scale, level)
     found[:, right] = alone.mean, alone.sd, alone.low, alone.high
     if not right.all():
-        found[:, ~right] = summary(fold, scale, fold.seen.X[~right], level)
+        found[:, ~right] = summary(trained, scale, trained.all_labels.X[~right], level)
     return LeaveOneOut(*found)
 
 
 def outlier_probabilities(model: Model) -> OutlierProbabilities:
     """Outlier probability and prediction of every label told to a model."""
-    fold, right = model.fold, model.fold.right
+    trained, right = model.trained, model.trained.included
     expected, sd = np.empty((2, len(right)))
-    alone = leave_one_out_mixtures(fold)
-    own = np.maximum(fold.ensemble.noise, LEAST_RATIO)[:, None]
+    alone = leave_one_out_mixtures(trained)
+    own = np.maximum(trained.ensemble.noise, LEAST_RATIO)[:, None]
     alone = replace(alone, s=alone.v + own)  # as for a label without a noise of its own
     low, high = alone.interval(model.scaling, WITHIN_ONE_SD)
     expected[right], sd[right] = alone.moments(model.scaling)[0], 0.5 * (high - low)
     if not right.all():
-        X = fold.seen.X[~right]
-        expected[~right], _, low, high = summary(fold, model.scaling, X, WITHIN_ONE_SD)
+        X = trained.all_labels.X[~right]
+        expected[~right], _, low, high = summary(trained, model.scaling, X, WITHIN_ONE_SD)
         sd[~right] = 0.5 * (high - low)
     probability = model.outlier_probability_
     with np.errstate(divide="ignore"):
@@ -86,13 +86,13 @@ MAX_BATCH_LABELS = 200  # larger batches have similar labels for any label
 
 def find_swaps(model: Model, together: Sequence[Hashable | None]) -> dict[int, int]:
     """Positions of labels that may have been swapped; `together` has the batch of each label."""
-    fold = model.fold
+    trained = model.trained
     first = max(len(together) - MAX_LABELS_COMPARED, 0)
     pairs, mates = _pairs(together[first:])
-    if not fold.setting.finds_outliers or not len(pairs):
+    if not trained.setting.finds_outliers or not len(pairs):
         return {}
-    pairs = pairs[(fold.seen.sure[first:][pairs] == 0.0).all(axis=1)]
-    now, outlier_prior = _inclusion_state(fold, first)
+    pairs = pairs[(trained.all_labels.sure[first:][pairs] == 0.0).all(axis=1)]
+    now, outlier_prior = _inclusion_state(trained, first)
     gain = gains(now, outlier_prior, pairs)
     doubted = now.wrong[pairs].any(axis=1)
     over = (
@@ -122,19 +122,19 @@ def _pairs(together: Sequence[Hashable | None]) -> tuple[Pairs, Array]:
     return np.array(pairs, dtype=np.intp).reshape(len(pairs), 2), mates
 
 
-def _inclusion_state(fold: TrainedEnsemble, first: int) -> tuple[InclusionState, Array]:
+def _inclusion_state(trained: TrainedEnsemble, first: int) -> tuple[InclusionState, Array]:
     """What experts make of the labels from the first on, and what doubted ones count as (t,)."""
-    ens, seen = fold.ensemble, fold.seen
-    y, noise_var = fold.warp.labels(seen.y[first:]), seen.noise_var[first:]
-    variance = float(fold.prior.scale.variance[0])  # of labels that settled the experts
-    noise_var = fold.warp.variances(noise_var, seen.y[first:]) / variance
+    ens, labels = trained.ensemble, trained.all_labels
+    y, noise_var = trained.warp.labels(labels.y[first:]), labels.noise_var[first:]
+    variance = float(trained.prior.scale.variance[0])  # of labels that settled the experts
+    noise_var = trained.warp.variances(noise_var, labels.y[first:]) / variance
     units = ens.scale.unit / variance
-    players = list(zip(fold.dictionary, ens.noise.tolist(), units.tolist(), strict=True))
-    wrong = ~fold.right[first:]
+    experts = list(zip(trained.dictionary, ens.noise.tolist(), units.tolist(), strict=True))
+    wrong = ~trained.included[first:]
     now = include_all(
-        players, fold.prior.log_w, seen.X[first:], y / np.sqrt(variance), noise_var, wrong
+        experts, trained.prior.log_w, labels.X[first:], y / np.sqrt(variance), noise_var, wrong
     )
-    outlier_prior = fold.outliers.prior
+    outlier_prior = trained.outliers.prior
     if not wrong.any():
         return now, np.zeros(len(y))
     log_prior = outlier_prior.log_prior(y) - outlier_prior.penalty(y)
@@ -214,7 +214,7 @@ def suspects(
     names = [label.name for label in told]
     swaps = find_swaps(model, [(batches or {}).get(name) for name in names])
     p = model.outlier_probability_
-    aside = ~model.fold.right | (p >= MIN_OUTLIER_PROBABILITY)
+    aside = ~model.trained.included | (p >= MIN_OUTLIER_PROBABILITY)
     named = sorted({*np.flatnonzero(aside).tolist(), *swaps})
     if not named:
         return []
@@ -225,10 +225,10 @@ def suspects(
     )
     found = []
     for n in named:
-        seen = (told[n].y, float(others.expected[n]), float(others.sd[n]), float(p[n]))
-        one = Suspect(names[n], *seen, near.get(names[n], ()))
+        values = (told[n].y, float(others.expected[n]), float(others.sd[n]), float(p[n]))
+        one = Suspect(names[n], *values, near.get(names[n], ()))
         swap = names[swaps[n]] if n in swaps else None
-        counted = bool(model.fold.right[n])
+        counted = bool(model.trained.included[n])
         one = replace(one, swap=swap, counted=counted, aside=bool(aside[n]))
         found.append(replace(one, factor=_factor(one)))
     return sorted(found, key=lambda one: -one.surprise)

@@ -51,7 +51,7 @@ _MAGNITUDE_PRIORS: dict[type, ArrayFields[Magnitude]] = {
     ConjugateMagnitude: ArrayFields(ConjugateMagnitude, {"a": "a0", "b": "b0", "unit": "unit"}),
     FixedMagnitude: ArrayFields(FixedMagnitude, {"variance": "magnitude"}),
 }
-_TOLD = ArrayFields(
+_ALL_LABELS = ArrayFields(
     TrainingLabels, {"X": "told_x", "y": "told_y", "noise_var": "told_extra", "sure": "told_sure"}
 )
 _SCALING = ArrayFields(
@@ -134,18 +134,18 @@ def unpack_params(plain: Mapping[str, Any]) -> dict[str, Any]:
 
 def pack(model: Model) -> tuple[Header, Arrays]:
     """Header and arrays of a model; its parameters are kept beside them (`pack_params`)."""
-    fold, ens = model.fold, model.fold.ensemble
-    header, arrays = pack_experts(fold)
+    trained, ens = model.trained, model.trained.ensemble
+    header, arrays = pack_experts(trained)
     arrays |= {
         **scaling_to_arrays(model.scaling),
-        "seen_x": fold.X,
-        "seen_y": fold.y,
-        "seen_extra": fold.noise_var,
-        **_told_to_arrays(fold),
+        "seen_x": trained.X,
+        "seen_y": trained.y,
+        "seen_extra": trained.noise_var,
+        **_told_to_arrays(trained),
         "log_w": ens.log_w,
         **_magnitude_to_arrays(ens.scale),
-        **_KINDS[fold.embedding.tag].posterior.to_arrays(ens.experts),
-        **_base_to_arrays(fold),
+        **_KINDS[trained.embedding.tag].posterior.to_arrays(ens.experts),
+        **_base_to_arrays(trained),
     }
     names = [] if model.columns is None else list(model.columns)
     return {**header, "n_inputs": model.n_features_in_, "input_names": names}, arrays
@@ -155,16 +155,16 @@ def unpack(params: Mapping[str, Any], header: Header, arrays: Arrays) -> Model:
     """The model that `pack` encoded, of a regressor with these parameters."""
     empty = unpack_experts(params, header, arrays)
     names = tuple(str(name) for name in header["input_names"]) or None
-    fold = replace(
+    trained = replace(
         empty,
         X=arrays["seen_x"],
         y=arrays["seen_y"],
         noise_var=arrays["seen_extra"],
-        seen=_told_from_arrays(arrays),
+        all_labels=_told_from_arrays(arrays),
         ensemble=_posterior_from_arrays(empty, arrays),
     )
-    fold = replace(fold, base=_base_from_arrays(fold, with_prefix(_BASE_PREFIX, arrays)))
-    return Model(fold, scaling_from_arrays(arrays), names)
+    trained = replace(trained, base=_base_from_arrays(trained, with_prefix(_BASE_PREFIX, arrays)))
+    return Model(trained, scaling_from_arrays(arrays), names)
 
 
 def unpack_with_params(header: Header, arrays: Arrays) -> tuple[dict[str, Any], Model]:
@@ -179,22 +179,22 @@ def unpack_with_params(header: Header, arrays: Arrays) -> tuple[dict[str, Any], 
         ) from error
 
 
-def pack_experts(fold: TrainedEnsemble) -> tuple[Header, Arrays]:
+def pack_experts(trained: TrainedEnsemble) -> tuple[Header, Arrays]:
     """Header and arrays of the selected experts, before the first label."""
-    prior = fold.prior
+    prior = trained.prior
     header = {
-        "dictionary": [asdict(kernel) for kernel in fold.dictionary],
-        "seed": fold.seed,
-        "settled": fold.n_selection_labels,
-        "bend": asdict(fold.warp),
-        "embedding": fold.embedding.tag,
+        "dictionary": [asdict(kernel) for kernel in trained.dictionary],
+        "seed": trained.seed,
+        "settled": trained.n_selection_labels,
+        "bend": asdict(trained.warp),
+        "embedding": trained.embedding.tag,
     }
     arrays = {
         "prior_log_w": prior.log_w,
         "ratio": prior.noise,
         **_MAGNITUDE_PRIORS[type(prior.scale)].to_arrays(prior.scale),
-        **_KINDS[fold.embedding.tag].embedding_to_arrays(fold.embedding),
-        **_outliers_to_arrays(fold.outliers),
+        **_KINDS[trained.embedding.tag].embedding_to_arrays(trained.embedding),
+        **_outliers_to_arrays(trained.outliers),
     }
     return header, arrays
 
@@ -241,16 +241,16 @@ def scaling_from_arrays(arrays: Arrays) -> Scaling:
     return _SCALING.from_arrays(arrays, y_mean=y_mean, y_sd=y_sd)
 
 
-def _told_to_arrays(fold: TrainedEnsemble) -> Arrays:
+def _told_to_arrays(trained: TrainedEnsemble) -> Arrays:
     """All labels, where they differ from the training labels: some are trusted, or left out."""
-    seen = fold.seen
-    same = np.array_equal(seen.noise_var, fold.noise_var) and not seen.sure.any()
-    return {} if same else _TOLD.to_arrays(seen)
+    labels = trained.all_labels
+    same = np.array_equal(labels.noise_var, trained.noise_var) and not labels.sure.any()
+    return {} if same else _ALL_LABELS.to_arrays(labels)
 
 
 def _told_from_arrays(arrays: Arrays) -> TrainingLabels:
     if "told_y" in arrays:
-        return _TOLD.from_arrays(arrays)
+        return _ALL_LABELS.from_arrays(arrays)
     X, y, noise_var = (arrays[f"seen_{part}"] for part in ("x", "y", "extra"))
     return TrainingLabels(X, y, noise_var, np.zeros(len(y)))
 
@@ -280,39 +280,39 @@ def _magnitude_to_arrays(scale: Magnitude) -> Arrays:
 
 
 def _posterior_from_arrays(
-    fold: TrainedEnsemble, arrays: Arrays, experts: Experts | None = None
+    trained: TrainedEnsemble, arrays: Arrays, experts: Experts | None = None
 ) -> Ensemble:
     """The ensemble after labels; its experts are read too, unless they are given."""
     if experts is None:
-        kind = _KINDS[fold.embedding.tag]
-        experts = kind.posterior.from_arrays(arrays, kernels=fold.dictionary)
-    scale: Any = fold.prior.scale
+        kind = _KINDS[trained.embedding.tag]
+        experts = kind.posterior.from_arrays(arrays, kernels=trained.dictionary)
+    scale: Any = trained.prior.scale
     if hasattr(scale, "a"):
         scale = replace(scale, a=arrays["a"], b=arrays["b"])
-    return replace(fold.prior, experts=experts, log_w=arrays["log_w"], scale=scale)
+    return replace(trained.prior, experts=experts, log_w=arrays["log_w"], scale=scale)
 
 
-def _base_to_arrays(fold: TrainedEnsemble) -> Arrays:
+def _base_to_arrays(trained: TrainedEnsemble) -> Arrays:
     """The posterior at the last selection, where labels have come since.
 
     Exact experts have it in their present one: the first rows of the factor.
     """
-    if fold.base is None:
+    if trained.base is None:
         return {}
-    arrays = {"log_w": fold.base.log_w, **_magnitude_to_arrays(fold.base.scale)}
-    if not fold.embedding.points_grow:
-        arrays |= _KINDS[fold.embedding.tag].posterior.to_arrays(fold.base.experts)
+    arrays = {"log_w": trained.base.log_w, **_magnitude_to_arrays(trained.base.scale)}
+    if not trained.embedding.points_grow:
+        arrays |= _KINDS[trained.embedding.tag].posterior.to_arrays(trained.base.experts)
     return add_prefix(_BASE_PREFIX, arrays)
 
 
-def _base_from_arrays(fold: TrainedEnsemble, arrays: Arrays) -> Ensemble | None:
+def _base_from_arrays(trained: TrainedEnsemble, arrays: Arrays) -> Ensemble | None:
     if "log_w" not in arrays:
         return None
     experts: ExpertsOfKind = None
-    if fold.embedding.points_grow:
-        experts = fold.ensemble.experts
-        experts = experts.after_first(int((~fold.outliers.wrong).sum()))
+    if trained.embedding.points_grow:
+        experts = trained.ensemble.experts
+        experts = experts.after_first(int((~trained.outliers.wrong).sum()))
     elif "theta" not in arrays:  # weal 0.2 left out those of inducing points
-        first = (part[: len(fold.outliers)] for part in fold.seen.parts)
-        experts = add_labels(without_labels(fold), *first).ensemble.experts
-    return _posterior_from_arrays(fold, arrays, experts)
+        first = (part[: len(trained.outliers)] for part in trained.all_labels.parts)
+        experts = add_labels(without_labels(trained), *first).ensemble.experts
+    return _posterior_from_arrays(trained, arrays, experts)

@@ -75,7 +75,7 @@ class CacheEntry:
     @property
     def initial_entry(self) -> "CacheEntry":
         """The model as it began, and nothing else."""
-        model, told = replace(self.model, fold=self.initial), self.told[: self.selection.n_joint]
+        model, told = replace(self.model, trained=self.initial), self.told[: self.selection.n_joint]
         return CacheEntry(self.selection, self.initial, told, model)
 
     def merge(self, late: "CacheEntry") -> "CacheEntry":
@@ -125,7 +125,7 @@ def update(entry: CacheEntry, told: tuple[Label, ...]) -> CacheEntry:
 
 def _after(entry: CacheEntry, label: Label) -> CacheEntry:
     """One label more."""
-    scale, before = entry.model.scaling, entry.model.fold
+    scale, before = entry.model.scaling, entry.model.trained
     x = scale.inputs(label.x)
     y, noise_var = (label.y - scale.y_mean) / scale.y_sd, (label.noise / scale.y_sd) ** 2
     one = (x[None], np.array([y]), np.array([noise_var]), np.array([float(label.sure)]))
@@ -140,7 +140,7 @@ def _after(entry: CacheEntry, label: Label) -> CacheEntry:
         c = told.column(validation.points)
         mu, v = apply_step(validation.mu, validation.v, c, told)
         validation = replace(validation, points=told.extend(validation.points, c), mu=mu, v=v)
-    model = replace(entry.model, fold=after)
+    model = replace(entry.model, trained=after)
     targets = None if entry.targets is None else entry.targets.after(told)
     told_now = (*entry.told, label)
     return replace(entry, told=told_now, model=model, validation=validation, targets=targets)
@@ -188,9 +188,11 @@ class PosteriorCache:
     def posterior(self, state: State) -> PendingPosterior:
         """Ensemble and pool of a state that has a model."""
         pool, model = self._pool(state), self.model(state)
-        fold, units = model.fold, (model.scaling, model.fold.warp)
-        y = fold.warp.labels(fold.y)
-        posterior = PendingPosterior(fold.ensemble, fold.embedding, pool, fold.X, y, units=units)
+        trained, units = model.trained, (model.scaling, model.trained.warp)
+        y = trained.warp.labels(trained.y)
+        posterior = PendingPosterior(
+            trained.ensemble, trained.embedding, pool, trained.X, y, units=units
+        )
         if not state.settings.needs_targets:
             return posterior
         targets, order = self._targets(state)
@@ -234,8 +236,8 @@ class PosteriorCache:
         """The labels that judge pseudo labels: the validation set, or all labels."""
         if state.settings.validation is None:
             model = self.model(state)
-            X, y, _ = (part[model.fold.right] for part in state.labels.arrays())
-            return validation_labels(model, *sample_labels(X, y, model.fold.noise_var))
+            X, y, _ = (part[model.trained.included] for part in state.labels.arrays())
+            return validation_labels(model, *sample_labels(X, y, model.trained.noise_var))
         X, y = state.settings.validation
 
         def start(entry: CacheEntry) -> CacheEntry:
@@ -248,9 +250,9 @@ class PosteriorCache:
     def moments(self, state: State, at: Sequence[int] | NDArray[np.intp]) -> tuple[Array, Array]:
         """Mean and sd (n,) of f at candidates, in the user's units."""
         pool, model = self._pool(state), self.model(state)
-        held, mu, v = pool.predict_kept(at)
-        var = model.magnitude_[held][:, None] * v
-        return in_units(model.fold, model.scaling, mu, var, held)
+        kept, mu, v = pool.predict_kept(at)
+        var = model.magnitude_[kept][:, None] * v
+        return in_units(model.trained, model.scaling, mu, var, kept)
 
     def watch(self, X: Array) -> int:
         """Track other points X (N, d) too; `predict_tracked` gives their posterior."""

@@ -65,12 +65,12 @@ def validation_labels(model: Model, X: Array, y: Array, noise_var: Array) -> Val
     """Points X (V, d) with labels y (V,), and the belief on them.
 
     `extra` (V,) are the variances of their noise with which they are folded in, in scaled labels:
-    larger than was stated where a label is held lightly.
+    larger than was stated for labels with inflated noise.
     """
-    ens, scale, bend = model.ensemble_, model.scaling, model.fold.warp
+    ens, scale, warp = model.ensemble_, model.scaling, model.trained.warp
     points = model.points(X)
     mu, v = ens.experts.predict(points)
     scaled = check_distance("y of validation", scale.labels(y))
     r = ens.experts.remainders(points)  # as good as noise of the labels
-    lam = ens.ratios(bend.variances(noise_var, scaled))
-    return ValidationLabels(points, mu, v - r, bend.labels(scaled), lam + r)
+    lam = ens.ratios(warp.variances(noise_var, scaled))
+    return ValidationLabels(points, mu, v - r, warp.labels(scaled), lam + r)

@@ -149,8 +149,8 @@ def select_with_outliers(
     kept, z, noise = ~outliers.wrong, after.labels(y), after.variances(noise_var, y)
     if after != warp:
         rows, variance = evidence_rows(X, y, noise_var), _variance(z[kept])
-        seen = kept[rows]
-        best = _select_models(setting, X[rows][seen], z[rows][seen], noise[rows][seen], variance)
+        right = kept[rows]
+        best = _select_models(setting, X[rows][right], z[rows][right], noise[rows][right], variance)
         if outliers.prior.s:
             outliers = replace(outliers, prior=prior.outlier_prior(z[kept]))
     best = _refit_selection(setting, best, X[kept], z[kept], noise[kept], variance)

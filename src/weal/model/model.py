@@ -28,50 +28,51 @@ from weal.text import facts_html
 EXACT_ROWS = 5000  # rows of a table whose intervals are solved to the last bit, in seconds
 
 
-def mean_sd(fold: TrainedEnsemble, scale: Scaling, X: Array) -> tuple[Array, Array]:
+def mean_sd(trained: TrainedEnsemble, scale: Scaling, X: Array) -> tuple[Array, Array]:
     """Mean and sd (N,) of f."""
-    parts = [in_units(fold, scale, mu, var) for _, mu, var in fold.beliefs(X)]
+    parts = [in_units(trained, scale, mu, var) for _, mu, var in trained.beliefs(X)]
     mean, sd = np.concatenate(parts, axis=1)
     return mean, sd
 
 
 def in_units(
-    fold: TrainedEnsemble, scale: Scaling, mu: Array, var: Array, held: Index = slice(None)
+    trained: TrainedEnsemble, scale: Scaling, mu: Array, var: Array, kept: Index = slice(None)
 ) -> tuple[Array, Array]:
     """Mean and sd (N,) of f, for means and variances (H, N) of it under some of the experts."""
-    mean, var = moments(fold.ensemble, fold.warp, mu, var, held)
+    mean, var = moments(trained.ensemble, trained.warp, mu, var, kept)
     with np.errstate(over="ignore"):
         return scale.means(mean), scale.y_sd * np.sqrt(var)
 
 
-def log_density(fold: TrainedEnsemble, scale: Scaling, X: Array, y: Array) -> Array:
+def log_density(trained: TrainedEnsemble, scale: Scaling, X: Array, y: Array) -> Array:
     """Log density (N,) of labels y (N,), noise included."""
     parts = [
-        log_density_in_units(fold, scale, mu, var, y[rows]) for rows, mu, var in fold.beliefs(X)
+        log_density_in_units(trained, scale, mu, var, y[rows])
+        for rows, mu, var in trained.beliefs(X)
     ]
     return np.concatenate(parts)
 
 
 def log_density_in_units(
-    fold: TrainedEnsemble, scale: Scaling, mu: Array, var: Array, y: Array
+    trained: TrainedEnsemble, scale: Scaling, mu: Array, var: Array, y: Array
 ) -> Array:
     """The same, for means and variances (M, N) of f under each expert."""
     scaled = scale.labels(y)
-    log_p = ensemble.log_density(fold.ensemble, mu, var, fold.warp.labels(scaled))
-    return log_p + fold.warp.log_slope(scaled) - float(np.log(scale.y_sd))
+    log_p = ensemble.log_density(trained.ensemble, mu, var, trained.warp.labels(scaled))
+    return log_p + trained.warp.log_slope(scaled) - float(np.log(scale.y_sd))
 
 
-def quantiles(fold: TrainedEnsemble, scale: Scaling, X: Array, levels: Array) -> Array:
+def quantiles(trained: TrainedEnsemble, scale: Scaling, X: Array, levels: Array) -> Array:
     """Quantiles (levels, N) of a label, noise included."""
     parts = [
-        [ensemble.quantile(fold.ensemble, mu, var, level) for level in levels.tolist()]
-        for _, mu, var in fold.beliefs(X)
+        [ensemble.quantile(trained.ensemble, mu, var, level) for level in levels.tolist()]
+        for _, mu, var in trained.beliefs(X)
     ]
-    return scale.means(fold.warp.unwarp(np.concatenate(parts, axis=1)))
+    return scale.means(trained.warp.unwarp(np.concatenate(parts, axis=1)))
 
 
 def summary(
-    fold: TrainedEnsemble, scale: Scaling, X: Array, level: float, of: int | None = None
+    trained: TrainedEnsemble, scale: Scaling, X: Array, level: float, of: int | None = None
 ) -> Array:  # (4, N)
     """Mean and sd of f, and the ends of the interval of a label, from one pass over the experts.
 
@@ -79,17 +80,19 @@ def summary(
     1e-8 of the sd of a label (`core.extensions.mixture_quantiles`); of fewer, to the last bit.
     """
     levels, parts = 0.5 + 0.5 * level * np.array([-1.0, 1.0]), []
-    for _, mu, var in fold.beliefs(X):
-        ends = _ends(fold, mu, var, levels, len(X) if of is None else of)
-        parts.append([*in_units(fold, scale, mu, var), *scale.means(fold.warp.unwarp(ends))])
+    for _, mu, var in trained.beliefs(X):
+        ends = _ends(trained, mu, var, levels, len(X) if of is None else of)
+        parts.append([*in_units(trained, scale, mu, var), *scale.means(trained.warp.unwarp(ends))])
     return np.concatenate(parts, axis=1)
 
 
-def _ends(fold: TrainedEnsemble, mu: Array, var: Array, levels: Array, of: int) -> Array:  # (2, N)
+def _ends(
+    trained: TrainedEnsemble, mu: Array, var: Array, levels: Array, of: int
+) -> Array:  # (2, N)
     """Quantiles of labels as experts see them."""
     if of > EXACT_ROWS:
-        return mixture_quantiles.quantiles(fold.ensemble, mu, var, levels)
-    return np.stack([ensemble.quantile(fold.ensemble, mu, var, one) for one in levels.tolist()])
+        return mixture_quantiles.quantiles(trained.ensemble, mu, var, levels)
+    return np.stack([ensemble.quantile(trained.ensemble, mu, var, one) for one in levels.tolist()])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,7 +114,7 @@ class Model:
     True
     """
 
-    fold: TrainedEnsemble
+    trained: TrainedEnsemble
     scaling: Scaling
     columns: tuple[str, ...] | None = None  # of the frame that the labels came with
     plan: TablePlan | None = None  # that makes inputs of such frames; None: their numbers
@@ -126,7 +129,7 @@ class Model:
     def predict(self, X: Any, return_std: bool) -> Array | tuple[Array, Array]: ...
     def predict(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
         """Mean (N,) of f at X, and with `return_std` the sd (N,) of f (not of a noisy label)."""
-        mean, sd = mean_sd(self.fold, self.scaling, self._inputs(X))
+        mean, sd = mean_sd(self.trained, self.scaling, self._inputs(X))
         return (mean, sd) if return_std else mean
 
     def predict_interval(self, X: Any, level: float = 0.9) -> tuple[Array, Array]:
@@ -145,12 +148,12 @@ class Model:
         """
         if not 0.0 < level < 1.0:
             raise ValueError(f"level is {level!r}; it must be a probability between 0 and 1")
-        return summary(self.fold, self.scaling, self._inputs(X), level, of)
+        return summary(self.trained, self.scaling, self._inputs(X), level, of)
 
     def predict_quantiles(self, X: Any, levels: ArrayLike) -> Array:
         """Quantiles (levels, N) of a label at X (N, d), noise included, in units of y."""
         X = self._inputs(X)
-        return quantiles(self.fold, self.scaling, X, check_levels(levels))
+        return quantiles(self.trained, self.scaling, X, check_levels(levels))
 
     def log_predictive_density(self, X: Any, y: ArrayLike) -> Array:
         """Log density (N,) of the labels y (N,) at X (N, d), noise included, in units of y."""
@@ -161,7 +164,7 @@ class Model:
                 f"got shape {labels.shape}"
             )
         scaled_data.labels(self.scaling, labels)
-        return log_density(self.fold, self.scaling, X, labels)
+        return log_density(self.trained, self.scaling, X, labels)
 
     def __repr__(self) -> str:
         counts = (f"{n} {name.removesuffix('s') if n == 1 else name}" for name, n in self._facts())
@@ -184,7 +187,7 @@ class Model:
     @property
     def dictionary_(self) -> tuple[Kernel, ...]:
         """The kernels of the M experts."""
-        return self.fold.dictionary
+        return self.trained.dictionary
 
     @property
     def weights_(self) -> Array:  # (M,)
@@ -204,7 +207,7 @@ class Model:
     @property
     def outlier_probability_(self) -> Array:  # (n_labels_,)
         """The probability of each label told, in the order told, of being wrong."""
-        return probabilities(self.fold)
+        return probabilities(self.trained)
 
     @property
     def scaling_(self) -> Scaling:
@@ -214,7 +217,7 @@ class Model:
     @property
     def n_labels_(self) -> int:
         """Number of labels told."""
-        return len(self.fold.seen)
+        return len(self.trained.all_labels)
 
     @property
     def n_features_in_(self) -> int:
@@ -224,12 +227,12 @@ class Model:
     @property
     def ensemble_(self) -> Ensemble:
         """The state of the core."""
-        return self.fold.ensemble
+        return self.trained.ensemble
 
     @property
     def embedding_(self) -> Embedding:
         """How scaled inputs become points of the core."""
-        return self.fold.embedding
+        return self.trained.embedding
 
     def points(self, X: Array) -> Points:
         """Rows of X (N, d), in the user's units, in the form that the experts of the core take."""

@@ -96,14 +96,14 @@ class TrainedEnsemble:
     ensemble: Ensemble
     n_selection_labels: int  # number of labels that selected the experts
     warp: LabelWarp  # of the labels, as experts see them; selected with the experts
-    seen: TrainingLabels  # all labels told, those that are taken to be wrong included
+    all_labels: TrainingLabels  # all labels told, those that are taken to be wrong included
     outliers: OutlierReport = NO_OUTLIERS  # of the first of them, which selected the experts
     base: Ensemble | None = None  # after those; None: no others were folded in
 
     @property
-    def right(self) -> NDArray[np.bool_]:  # (n,)
+    def included(self) -> NDArray[np.bool_]:  # (n,)
         """Which of the labels told are folded in: all but those that are taken to be wrong."""
-        found = np.ones(len(self.seen), dtype=np.bool_)
+        found = np.ones(len(self.all_labels), dtype=np.bool_)
         wrong = self.outliers.wrong[: len(found)]
         found[: len(wrong)] = ~wrong
         return found
@@ -138,66 +138,68 @@ def select_experts(
     bare = replace(prior.ensemble, experts=NO_EXPERTS)
     nothing = (X[:0], y[:0], noise_var[:0])
     known = (prior.dictionary, prior.embedding)
-    seen, both = TrainingLabels(*nothing, np.zeros(0)), (bare, prior.ensemble)
-    fold = TrainedEnsemble(setting, seed, *nothing, *known, *both, len(y), prior.warp, seen)
-    return replace(fold, outliers=prior.outliers)
+    all_labels, both = TrainingLabels(*nothing, np.zeros(0)), (bare, prior.ensemble)
+    trained = TrainedEnsemble(
+        setting, seed, *nothing, *known, *both, len(y), prior.warp, all_labels
+    )
+    return replace(trained, outliers=prior.outliers)
 
 
 def add_labels(
-    fold: TrainedEnsemble, X: Array, y: Array, noise_var: Array, sure: Array | None = None
+    trained: TrainedEnsemble, X: Array, y: Array, noise_var: Array, sure: Array | None = None
 ) -> TrainedEnsemble:
     """The same experts after the labels y (N,) at X (N, d).
 
     Outliers are left out; a label since the selection that is very surprising has more noise
     (`inflated_noise`).
     """
-    seen, start, n = (
-        fold.seen.append(X, y, noise_var, sure),
-        len(fold.seen),
-        len(fold.outliers),
+    all_labels, start, n = (
+        trained.all_labels.append(X, y, noise_var, sure),
+        len(trained.all_labels),
+        len(trained.outliers),
     )
     if start < n:
-        now = ~fold.outliers.wrong[start : start + len(y)]
-        first = _add_labels(fold, *(part[: n - start][now] for part in (X, y, noise_var)))
+        now = ~trained.outliers.wrong[start : start + len(y)]
+        first = _add_labels(trained, *(part[: n - start][now] for part in (X, y, noise_var)))
         if start + len(y) <= n:
-            return replace(first, seen=seen)
+            return replace(first, all_labels=all_labels)
         X, y, noise_var = (part[n - start :] for part in (X, y, noise_var))
-        sure, fold = None if sure is None else sure[n - start :], first
+        sure, trained = None if sure is None else sure[n - start :], first
     if not n:
-        return replace(_add_labels(fold, X, y, noise_var), seen=seen)
-    base = fold.ensemble if fold.base is None else fold.base
-    noise = inflated_noise(replace(fold, base=base), X, y, noise_var, sure)
-    return replace(_add_labels(fold, X, y, noise), seen=seen, base=base)
+        return replace(_add_labels(trained, X, y, noise_var), all_labels=all_labels)
+    base = trained.ensemble if trained.base is None else trained.base
+    noise = inflated_noise(replace(trained, base=base), X, y, noise_var, sure)
+    return replace(_add_labels(trained, X, y, noise), all_labels=all_labels, base=base)
 
 
-def _add_labels(fold: TrainedEnsemble, X: Array, y: Array, noise_var: Array) -> TrainedEnsemble:
+def _add_labels(trained: TrainedEnsemble, X: Array, y: Array, noise_var: Array) -> TrainedEnsemble:
     """The same experts after all of these labels."""
     state, z, noise = (
-        fold.ensemble,
-        fold.warp.labels(y),
-        fold.warp.variances(noise_var, y),
+        trained.ensemble,
+        trained.warp.labels(y),
+        trained.warp.variances(noise_var, y),
     )
-    for rows in fold.blocks(len(X)):
-        points = fold.embedding.points(state.experts, X[rows])
-        state = ensemble.fold(state, points, z[rows], noise[rows])
-    X, y, noise_var = _concat_labels(fold, X, y, noise_var)
-    return replace(fold, X=X, y=y, noise_var=noise_var, ensemble=state)
+    for rows in trained.blocks(len(X)):
+        points = trained.embedding.points(state.experts, X[rows])
+        state = ensemble.update_many(state, points, z[rows], noise[rows])
+    X, y, noise_var = _concat_labels(trained, X, y, noise_var)
+    return replace(trained, X=X, y=y, noise_var=noise_var, ensemble=state)
 
 
 def outlier_log_odds_since_selection(
-    fold: TrainedEnsemble, X: Array, y: Array, noise_var: Array
+    trained: TrainedEnsemble, X: Array, y: Array, noise_var: Array
 ) -> tuple[Array, Array]:
     """Log odds (N,) of being wrong of labels since the last selection, under the posterior of
     that time; and how far they were from what was expected, as experts see labels.
     """
-    base = fold.ensemble if fold.base is None else fold.base
-    mu, v = base.experts.predict(fold.embedding.points(base.experts, X))
-    z, noise = fold.warp.labels(y), fold.warp.variances(noise_var, y)
-    return new_labels.log_odds_threshold(base, fold.outliers.prior, mu, v, z, noise)
+    base = trained.ensemble if trained.base is None else trained.base
+    mu, v = base.experts.predict(trained.embedding.points(base.experts, X))
+    z, noise = trained.warp.labels(y), trained.warp.variances(noise_var, y)
+    return new_labels.log_odds_threshold(base, trained.outliers.prior, mu, v, z, noise)
 
 
 def inflated_noise(
-    fold: TrainedEnsemble, X: Array, y: Array, noise_var: Array, sure: Array | None = None
+    trained: TrainedEnsemble, X: Array, y: Array, noise_var: Array, sure: Array | None = None
 ) -> Array:
     """Noise variances (N,) of labels that came since the selection of experts.
 
@@ -205,26 +207,28 @@ def inflated_noise(
     its surprise. That depends on the selection and on the label alone, so that order does not
     matter.
     """
-    if not len(fold.outliers) or fold.outliers.prior.s == 0.0:
+    if not len(trained.outliers) or trained.outliers.prior.s == 0.0:
         return noise_var
-    odds, e = outlier_log_odds_since_selection(fold, X, y, noise_var)
+    odds, e = outlier_log_odds_since_selection(trained, X, y, noise_var)
     light = odds > 0.0
     light &= np.zeros(len(y)) == (0.0 if sure is None else sure)
     if not light.any():
         return noise_var
-    slope = np.exp(2.0 * fold.warp.log_slope(y))
+    slope = np.exp(2.0 * trained.warp.log_slope(y))
     return np.where(light, noise_var + e * e / slope, noise_var)
 
 
-def probabilities(fold: TrainedEnsemble) -> Array:  # (n,)
+def probabilities(trained: TrainedEnsemble) -> Array:  # (n,)
     """The probability of each label told, in the order told, of being wrong."""
-    n, seen = len(fold.outliers), fold.seen
-    found = np.zeros(len(seen))
-    found[:n] = fold.outliers.probability[: len(seen)]
-    if 0 < n < len(seen) and fold.outliers.prior.s > 0.0:
-        odds, _ = outlier_log_odds_since_selection(fold, seen.X[n:], seen.y[n:], seen.noise_var[n:])
+    n, all_labels = len(trained.outliers), trained.all_labels
+    found = np.zeros(len(all_labels))
+    found[:n] = trained.outliers.probability[: len(all_labels)]
+    if 0 < n < len(all_labels) and trained.outliers.prior.s > 0.0:
+        odds, _ = outlier_log_odds_since_selection(
+            trained, all_labels.X[n:], all_labels.y[n:], all_labels.noise_var[n:]
+        )
         found[n:] = expit(odds)
-    return np.where(seen.sure > 0.0, 0.0, found)
+    return np.where(all_labels.sure > 0.0, 0.0, found)
 
 
 def begin(
@@ -236,30 +240,32 @@ def begin(
     return add_labels(before, X, y, noise_var, sure)
 
 
-def step(fold: TrainedEnsemble, x: Array, y: float, noise_var: float) -> StepOfKind:
+def step(trained: TrainedEnsemble, x: Array, y: float, noise_var: float) -> StepOfKind:
     """What the label y of x (d,) tells the experts (`core.paper.feature_gp.Step`)."""
-    point = fold.embedding.points(fold.ensemble.experts, x[None])
-    return ensemble.step(fold.ensemble, point, *fold.warp.one(y, noise_var))
+    point = trained.embedding.points(trained.ensemble.experts, x[None])
+    return ensemble.step(trained.ensemble, point, *trained.warp.one(y, noise_var))
 
 
 def advance(
-    fold: TrainedEnsemble, told: StepOfKind, x: Array, y: float, noise_var: float,
+    trained: TrainedEnsemble, told: StepOfKind, x: Array, y: float, noise_var: float,
     stated: float | None = None, sure: bool = False,
 ) -> TrainedEnsemble:  # fmt: skip
     """The same experts after the label y of x (d,), whose step is `told`.
 
     `stated` is what is known of its noise, where it was `inflated_noise` with more.
     """
-    X, labels, noise = _concat_labels(fold, x[None], y, noise_var)
-    after = ensemble.advance(fold.ensemble, told)
+    X, labels, noise = _concat_labels(trained, x[None], y, noise_var)
+    after = ensemble.advance(trained.ensemble, told)
     known = np.array([noise_var if stated is None else stated])
-    seen = fold.seen.append(x[None], np.array([y]), known, np.array([float(sure)]))
-    base = fold.base or (fold.ensemble if len(fold.outliers) else None)
-    return replace(fold, X=X, y=labels, noise_var=noise, ensemble=after, seen=seen, base=base)
+    all_labels = trained.all_labels.append(x[None], np.array([y]), known, np.array([float(sure)]))
+    base = trained.base or (trained.ensemble if len(trained.outliers) else None)
+    return replace(
+        trained, X=X, y=labels, noise_var=noise, ensemble=after, all_labels=all_labels, base=base
+    )
 
 
 def train(
-    fold: TrainedEnsemble,
+    trained: TrainedEnsemble,
     X: Array,
     y: Array,
     noise_var: Array,
@@ -267,39 +273,45 @@ def train(
     label_zero: float = np.nan,
 ) -> TrainedEnsemble:
     """The ensemble after more labels, as if one by one; experts are selected when due."""
-    t, sure = len(fold.seen), np.zeros(len(y)) if sure is None else sure
-    before = fold.n_selection_labels
-    due = last_selection(before, t + len(y)) if fold.setting.adaptive else before
+    t, sure = len(trained.all_labels), np.zeros(len(y)) if sure is None else sure
+    before = trained.n_selection_labels
+    due = last_selection(before, t + len(y)) if trained.setting.adaptive else before
     if due == before:
-        return add_labels(fold, X, y, noise_var, sure)
+        return add_labels(trained, X, y, noise_var, sure)
     new = max(due - t, 0)  # only the last selection leaves a trace
-    until = fold.seen.append(X[:new], y[:new], noise_var[:new], sure[:new])
-    begun = begin(fold.setting, *until.parts, fold.seed, until.sure, label_zero)
+    until = trained.all_labels.append(X[:new], y[:new], noise_var[:new], sure[:new])
+    begun = begin(trained.setting, *until.parts, trained.seed, until.sure, label_zero)
     return add_labels(begun, X[new:], y[new:], noise_var[new:], sure[new:])
 
 
-def without_labels(fold: TrainedEnsemble) -> TrainedEnsemble:
+def without_labels(trained: TrainedEnsemble) -> TrainedEnsemble:
     """The same experts before the first label."""
-    M, d = len(fold.prior.log_w), fold.X.shape[1]
-    experts = fold.embedding.prior_experts(fold.dictionary, d, M)
-    before = replace(fold.prior, experts=experts)
-    nothing = (fold.X[:0], fold.y[:0], fold.noise_var[:0])
+    M, d = len(trained.prior.log_w), trained.X.shape[1]
+    experts = trained.embedding.prior_experts(trained.dictionary, d, M)
+    before = replace(trained.prior, experts=experts)
+    nothing = (trained.X[:0], trained.y[:0], trained.noise_var[:0])
     X, y, noise_var = nothing
-    seen = TrainingLabels(*nothing, np.zeros(0))
-    return replace(fold, X=X, y=y, noise_var=noise_var, ensemble=before, seen=seen, base=None)
+    all_labels = TrainingLabels(*nothing, np.zeros(0))
+    return replace(
+        trained, X=X, y=y, noise_var=noise_var, ensemble=before, all_labels=all_labels, base=None
+    )
 
 
-def selection_labels(fold: TrainedEnsemble) -> ExpertSelection:
+def selection_labels(trained: TrainedEnsemble) -> ExpertSelection:
     """The selected experts; only where their magnitude is integrated out."""
-    prior, scale = fold.prior, fold.prior.scale
+    prior, scale = trained.prior, trained.prior.scale
     variance = float(scale.variance[0])
     return ExpertSelection(
-        fold.dictionary, prior.noise, prior.log_w, variance, fold.warp, scale.unit
+        trained.dictionary, prior.noise, prior.log_w, variance, trained.warp, scale.unit
     )
 
 
 def _concat_labels(
-    fold: TrainedEnsemble, X: Array, y: ArrayLike, noise_var: ArrayLike
+    trained: TrainedEnsemble, X: Array, y: ArrayLike, noise_var: ArrayLike
 ) -> tuple[Array, Array, Array]:
     """The labels of the fold, and more."""
-    return np.concatenate([fold.X, X]), np.append(fold.y, y), np.append(fold.noise_var, noise_var)
+    return (
+        np.concatenate([trained.X, X]),
+        np.append(trained.y, y),
+        np.append(trained.noise_var, noise_var),
+    )

@@ -120,7 +120,7 @@ class Plots:
     def learning_curve(self, *, ax: Axes | None = None, progress: Progress | None = None) -> Axes:
         """Three error estimates against labels, the error of guessing the mean, and the goal."""
         view = self._view()
-        y = view.model.scaling.means(view.model.fold.y)
+        y = view.model.scaling.means(view.model.trained.y)
         given = (view.course(progress), view.goal, view.check, view.title)
         with style_for(ax):
             return learner_figures.learning_curve(
@@ -132,7 +132,7 @@ class Plots:
         view = self._view()
         model = view.model
         y, alone = (
-            model.scaling.means(model.fold.seen.y),
+            model.scaling.means(model.trained.all_labels.y),
             predictions_by_others(model, INTERVAL_LEVEL),
         )
         with style_for(ax):

@@ -68,7 +68,7 @@ def predicted_against_measured(
     if session.state.has_model:
         model = session.model
         alone = predictions_by_others(model, INTERVAL_LEVEL)
-        y = model.scaling.means(model.fold.seen.y)
+        y = model.scaling.means(model.trained.all_labels.y)
         names = [label.name for label in session.state.labels.told]
         rows = np.unique(np.linspace(0, len(y) - 1, min(len(y), MAX_POINTS)).astype(int)).tolist()
         points: list[MeasuredPoint] = [

@@ -156,7 +156,7 @@ def group_gain(labels: Evidence, group: Mask, log_z: float) -> float:
 
 
 def run_gain(labels: Evidence, run: Mask, bound: int = 0) -> float:
-    """Log evidence ratio, in nats, of a stuck value against right labels, for a run of equal labels.
+    """Log evidence ratio, in nats, of a stuck value against right labels, for a run.
 
     `bound` is 1 where no label is larger than the run, -1 where none is smaller.
     """

@@ -104,10 +104,10 @@ def fit_warp(y: Array, least: float = LEAST_SPREAD) -> LabelWarp:
 
 
 def moments(
-    ens: Ensemble, warp: LabelWarp, mu: Array, var: Array, held: Index = slice(None)
+    ens: Ensemble, warp: LabelWarp, mu: Array, var: Array, kept: Index = slice(None)
 ) -> tuple[Array, Array]:
     """Mean and variance (N,) of f unbent, for `predict`'s means and variances of
-    experts held.
+    experts kept.
     """
-    noise = (ens.magnitude * ens.noise)[held]
-    return mixture(ens.w[held], *warp.moments(mu, var, noise[:, None]))
+    noise = (ens.magnitude * ens.noise)[kept]
+    return mixture(ens.w[kept], *warp.moments(mu, var, noise[:, None]))

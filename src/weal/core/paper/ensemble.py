@@ -79,7 +79,7 @@ def update(ens: Ensemble, point: Points, y: float, noise_var: float = 0.0) -> En
     return advance(ens, step(ens, point, y, noise_var))
 
 
-def fold(ens: Ensemble, points: Points, y: Array, noise_var: Array) -> Ensemble:
+def update_many(ens: Ensemble, points: Points, y: Array, noise_var: Array) -> Ensemble:
     """The ensemble after the labels y (N,) of the points, with extra noise variances (N,)."""
     # [1, alg:1 line 3, alg:2 line 4]
     return _after(ens, *ens.experts.absorb(points, y, ens.ratios(noise_var)))

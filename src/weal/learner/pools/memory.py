@@ -68,7 +68,7 @@ def points_of(
     return np.stack([cast(Array, group.points)[n, at] for group, n in found])
 
 
-# candidates that decide who is held: the largest score of some is below that of all
+# candidates that decide which experts are kept: the largest score of some is below that of all
 PRUNING_SAMPLE = 256
 MIN_FLOAT32_CANDIDATES = 20_000  # candidates from which features are float32
 MIN_CANDIDATES_FOR_OWN_GROUP = 4_000  # candidates from which each expert is a group of its own
@@ -204,22 +204,22 @@ class MemoryPool:
 
     def score(self, asked: ScorePass) -> MemoryScores:
         """Every function on every candidate."""
-        held = self.members
-        which: Any = slice(None) if len(held) == len(self.mu) else held
+        kept = self.members
+        which: Any = slice(None) if len(kept) == len(self.mu) else kept
         q = None if self.q is None else self.q[which]
         belief = belief_of(asked, which, self.mu[which], self.v[which], q, self.X)
-        return score(asked, held, belief, partial(self._covariances, asked))
+        return score(asked, kept, belief, partial(self._covariances, asked))
 
     def _covariances(
         self, asked: ScorePass, members: NDArray[np.intp], at: NDArray[np.intp]
     ) -> Array:  # (H, n, R)
-        """Covariances of candidates with the targets of a pass, under some of the experts held."""
+        """Covariances of candidates with the targets of a pass, under some of the kept experts."""
         assert asked.targets is not None
         points = self._points_of(asked.ens, members, at)
         return asked.targets.covariance(asked.ens.experts, members, points)
 
     def _points_of(self, ens: Ensemble, members: NDArray[np.intp], at: NDArray[np.intp]) -> Points:
-        """Candidates in the form of some of the experts held, in float64: kept, or made anew."""
+        """Candidates in the form of some of the kept experts, in float64: kept, or made anew."""
         if not self.cached or self.dtype != np.float64:
             experts: Any = ens.experts.take(members)
             return self.embedding.take(members).pool_points(experts, self.X[at])

@@ -69,7 +69,7 @@ class PoolSnapshot:
     """The posterior of a pool after the first n labels."""
 
     n: int
-    members: NDArray[np.intp]  # (H,)  experts held
+    members: NDArray[np.intp]  # (H,)  kept experts
     mu: Array  # (H, U)
     v: Array  # (H, U)
 
@@ -165,8 +165,8 @@ class PendingPosterior:
 
     def means(self, at: Sequence[int]) -> Array:  # (n,)
         """Predicted means of the candidates `at`, as experts see labels."""
-        held, mu, _ = self.pool.predict_kept(at)
-        w, each = self.ens.w[held], np.ascontiguousarray(mu.T)
+        kept, mu, _ = self.pool.predict_kept(at)
+        w, each = self.ens.w[kept], np.ascontiguousarray(mu.T)
         return np.array([w @ row for row in each])  # in turn: the same bits for one and for many
 
 

@@ -108,9 +108,9 @@ Covariances = Callable[[NDArray[np.intp], NDArray[np.intp]], Array]
 
 
 def score(
-    asked: ScorePass, held: NDArray[np.intp], belief: Belief, covary: Covariances
+    asked: ScorePass, kept: NDArray[np.intp], belief: Belief, covary: Covariances
 ) -> MemoryScores:
-    """All functions on all candidates, for what the experts held believe of them.
+    """All functions on all candidates, for what the kept experts believe of them.
 
     A function that chooses alone may give -inf to what it never wants.
     """
@@ -119,7 +119,7 @@ def score(
     if asked.targets is not None:
         listed = shortlist(asked, partial(gpm_var, belief))
         some = _with_target_covariance(
-            asked, held, _part(belief, listed), lambda members: covary(members, listed)
+            asked, kept, _part(belief, listed), lambda members: covary(members, listed)
         )
     scores = np.zeros((len(functions), belief.mu.shape[1]))
     for row, function in zip(scores, functions, strict=True):
@@ -149,13 +149,13 @@ def belief_of(
 
 def _with_target_covariance(
     asked: ScorePass,
-    held: NDArray[np.intp],
+    kept: NDArray[np.intp],
     belief: Belief,
     covary: Callable[[NDArray[np.intp]], Array],
 ) -> Belief:
     """The belief with what its weightier experts believe of the targets, too."""
     ens, which = asked.ens, experts_in_reduction(belief.w)
-    members = held[which]
+    members = kept[which]
     assert asked.targets is not None
     cov = covary(members)
     cov *= ens.magnitude[members, None, None]

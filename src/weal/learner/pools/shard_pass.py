@@ -121,7 +121,7 @@ class ShardScoring:
     """What the scores of a pass follow from, besides the rows."""
 
     key: str  # number of labels and hash of the state that the scores belong to
-    asked: ScorePass  # with the experts held alone, functions that score in a pass, no candidates
+    asked: ScorePass  # with the kept experts alone, functions that score in a pass, no candidates
     lists: bool  # whether candidates are listed for functions that look at targets
     embedding: Embedding
     reference: Reference | None

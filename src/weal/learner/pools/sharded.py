@@ -36,7 +36,7 @@ from weal.learner.pools.shard_pass import (
     merge_summaries,
 )
 
-PRUNING_SAMPLE = 256  # candidates that decide who is held
+PRUNING_SAMPLE = 256  # candidates that decide which experts are kept
 PROGRESS_TEXT = "scoring"
 MAX_CACHED_PASSES = 4  # summaries of passes that are kept
 
