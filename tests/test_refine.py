@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 import weal
 from learning import POOL, a_learner, measure
 from weal import ActiveLearner
-from weal.core.extensions.acquisition_registry import ACQUISITIONS, is_amount
+from weal.core.extensions.acquisition_registry import ACQUISITIONS, takes_cost
 from weal.core.paper.acquisition import wvar
 from weal.learner.pools.protocol import ScorePass
 
@@ -164,12 +164,20 @@ def test_a_cost_divides_amounts_of_variance():
 
 def test_what_is_no_amount_of_variance_refuses_a_cost():
     for name in ("multi", "went", "gpm-ent", "bald", "igs", "random", ["wvar", "igs"]):
-        with pytest.raises(
-            ValueError, match=r"cost divides amounts of variance, and .* gives none"
-        ):
+        with pytest.raises(ValueError, match=r"cost divides amounts, and .* gives none"):
             a_learner(name, cost=lambda x: 1.0)
-    amounts = {name for name, function in ACQUISITIONS.items() if is_amount(function)}
-    assert amounts == {"wvar", "qbc", "gpm-var", "ivr", "mvr", "mvr-var", "mvr-var-igs"}
+    amounts = {name for name, function in ACQUISITIONS.items() if takes_cost(function)}
+    assert amounts == {
+        "ei",
+        "ei-min",
+        "wvar",
+        "qbc",
+        "gpm-var",
+        "ivr",
+        "mvr",
+        "mvr-var",
+        "mvr-var-igs",
+    }
 
     def own(belief):
         return wvar(belief)

@@ -12,7 +12,7 @@ from weal.core.extensions.acquisition_registry import (
     ACQUISITIONS,
     acquisition_names,
     find_acquisition,
-    is_amount,
+    takes_cost,
 )
 from weal.core.paper.acquisition import PAPER, Acquisition
 from weal.core.paper.adaptive_acquisition import SCALINGS
@@ -52,12 +52,13 @@ def resolve_acquisition(acquisition: Any) -> dict[str, Acquisition]:
 
 def check_amounts(functions: dict[str, Acquisition]) -> dict[str, Acquisition]:
     """The functions; ValueError where a cost cannot divide one of them."""
-    others = [name for name, function in functions.items() if not is_amount(function)]
+    others = [name for name, function in functions.items() if not takes_cost(function)]
     if others:
-        ours = [name for name, function in ACQUISITIONS.items() if is_amount(function)]
+        ours = [name for name, function in ACQUISITIONS.items() if takes_cost(function)]
+        ours.remove(DEFAULT_ACQUISITION)
         raise ValueError(
-            f"cost divides amounts of variance, and {', '.join(others)} gives none: choose "
-            f"the acquisition {ours[-1]} (or {', '.join(ours[:-1])}), or leave the cost out"
+            f"cost divides amounts, and {', '.join(others)} gives none: choose the acquisition "
+            f"{DEFAULT_ACQUISITION} (or {', '.join(ours)}), or leave the cost out"
         )
     return functions
 

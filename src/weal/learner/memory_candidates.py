@@ -5,8 +5,8 @@ A frame may hold numbers, text, categories, dates and missing values; a plan enc
 0, 1, 2, ...
 
 The cost of a label comes from a column, a function of the row, or one number for each candidate.
-It divides scores that are amounts of variance (`acquisition_registry.is_amount`), so only
-ratios of costs matter.
+It divides scores that are amounts (`acquisition_registry.takes_cost`), so only ratios of costs
+matter.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence

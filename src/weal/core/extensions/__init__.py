@@ -16,7 +16,10 @@ contradiction_evidence  evidence that a set of labels is in error
 variance_reduction    expected variance reduction of the mixture
 target_covariance     covariances of candidates with target points
 reference_variance    variance reduction at reference points
-more_acquisitions     further acquisition functions, and the table of all
+more_acquisitions     further acquisition functions for a small error everywhere
+level_probability     the probability of a row to be above a level, and the level of k rows
+goal_acquisitions     acquisition functions for the highest rows, and for levels
+acquisition_registry  acquisition functions by name
 expert_pruning        experts that can be dropped from pool scoring with a bounded error
 leave_one_out         every label predicted from all the others
 """

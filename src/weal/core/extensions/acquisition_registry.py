@@ -15,6 +15,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import cast
 
+from weal.core.extensions.goal_acquisitions import best, ei, ei_min, lcb, lowest, straddle, ucb
 from weal.core.extensions.more_acquisitions import (
     bald,
     igs,
@@ -22,8 +23,6 @@ from weal.core.extensions.more_acquisitions import (
     mvr,
     mvr_var,
     mvr_var_igs,
-    straddle,
-    ucb,
 )
 from weal.core.paper.acquisition import (
     Acquisition,
@@ -50,8 +49,16 @@ ACQUISITIONS: dict[str, Acquisition] = {
     "mvr-var-igs": mvr_var_igs,
     "bald": bald,
     "igs": igs,
+    "ei": ei,
+    "ei-min": ei_min,
 }
-FACTORIES: dict[str, Factory] = {"ucb": ucb, "straddle": straddle}
+FACTORIES: dict[str, Factory] = {
+    "best": best,
+    "lowest": lowest,
+    "ucb": ucb,
+    "lcb": lcb,
+    "straddle": straddle,
+}
 _NAME = re.compile(r"[A-Za-z][\w.-]*")
 _CALL = re.compile(rf"({_NAME.pattern})\s*\(([^()]*)\)")
 
@@ -152,6 +159,16 @@ def is_pointwise(acquisition: Acquisition) -> bool:
     return bool(getattr(acquisition, "pointwise", False))
 
 
+def takes_cost(acquisition: Acquisition) -> bool:
+    """Whether the cost of a label may enter the score: an amount, or the log of one."""
+    return is_amount(acquisition) or is_log_amount(acquisition)
+
+
 def is_amount(acquisition: Acquisition) -> bool:
-    """Whether the score is an amount of variance, which the cost of a label may divide."""
+    """Whether the score is an amount, which the cost of a label may divide."""
     return bool(getattr(acquisition, "amount", False))
+
+
+def is_log_amount(acquisition: Acquisition) -> bool:
+    """Whether the score is the log of an amount: the log of the cost is subtracted."""
+    return bool(getattr(acquisition, "log_amount", False))

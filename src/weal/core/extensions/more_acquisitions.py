@@ -19,12 +19,9 @@
               helps where the model is wrong about itself.
     igs       min_i |x - x_i| |mean(x) - y_i| over the labels i: far in input and in output.
               [4] Wu, Lin, Huang: Active learning for regression using greedy sampling, 2019.
-    ucb(b)    mean + b sd of the mixture: rows that are large, or may be.
-    straddle(h)  1.96 sd - |mean - h|, for a level h in the user's units: rows that may lie on
-              either side of h. [5] Bryan et al.: Active learning for identifying function threshold
-              boundaries, 2005.
 
-A user's own function takes the same `Belief` and returns one score for each candidate.
+Those of goals (best, ei, ucb, straddle) are in `goal_acquisitions`. A user's own function takes the
+same `Belief` and returns one score for each candidate.
 """
 
 import numpy as np
@@ -38,7 +35,6 @@ from weal.core.paper.acquisition import (
     MAX_STANDARDISED_DISTANCE,
     NEGLIGIBLE_WEIGHT,
     VAR_FLOOR,
-    Acquisition,
     Belief,
     gpm_var,
     non_negligible,
@@ -103,26 +99,6 @@ def igs(belief: Belief) -> Array:
         dy = mean[rows, None] - y
         scores[rows] = np.abs(np.multiply(dx, dy, out=dy), out=dy).min(axis=1)
     return scores
-
-
-def ucb(b: float = 2.0) -> Acquisition:
-    """The upper confidence bound, mean + b sd of the mixture."""
-
-    @score_traits(pointwise=True)
-    def score(belief: Belief) -> Array:
-        return belief.mean + b * np.sqrt(gpm_var(belief))
-
-    return score
-
-
-def straddle(h: float) -> Acquisition:
-    """1.96 sd - |mean - h| for a level h in the user's units."""
-
-    @score_traits(pointwise=True)
-    def score(belief: Belief) -> Array:
-        return 1.96 * np.sqrt(gpm_var(belief)) - np.abs(belief.mean - belief.scaled(h))
-
-    return score
 
 
 def _divergences(w: Array, mu: Array, sd: Array) -> Array:

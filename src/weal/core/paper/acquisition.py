@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weal.core.arrays import Array
 
@@ -63,6 +64,8 @@ class Belief:
     target_belief: "TargetBelief | None" = None
     # What turns labels in the user's units into those of `y_labelled`, in this order.
     units: "tuple[LabelUnits, ...]" = ()
+    dof: Array | None = None  # (M,)  of the Student-t that f has; None: f is normal
+    present: NDArray[np.bool_] | None = None  # (N,)  rows that the pool still has; None: all
 
     @property
     def mean(self) -> Array:  # (N,)
@@ -92,7 +95,10 @@ def score_traits(**traits: bool) -> Callable[[Score], Score]:
 
         pointwise        the score of a candidate depends on no other, so that a pool may be scored
                          in blocks
-        amount           the score is an amount of variance, which the cost of a label may divide
+        amount           the score is an amount, such as of variance, which the cost of a label may
+                         divide
+        log_amount       the score is the log of an amount or a probability: the log of the cost is
+                         subtracted
         needs_reduction  it reads `Belief.reduction`, at the cost of a second column a label
         needs_targets    it reads `Belief.target_belief`, covariances with the target points
         by_key           it reads `Belief.key` alone

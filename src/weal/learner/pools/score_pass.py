@@ -20,7 +20,12 @@ from numpy.typing import NDArray
 
 from weal.core.arrays import Array
 from weal.core.constants import SHORTLIST_CANDIDATES
-from weal.core.extensions.acquisition_registry import is_pointwise, is_registered, needs_targets
+from weal.core.extensions.acquisition_registry import (
+    is_log_amount,
+    is_pointwise,
+    is_registered,
+    needs_targets,
+)
 from weal.core.extensions.variance_reduction import TargetBelief, experts_in_reduction
 from weal.core.paper.acquisition import Acquisition, Belief, gpm_var
 from weal.core.tie_breaking import BestCandidates, best_candidates, merge
@@ -132,7 +137,16 @@ def score(
     for (name, function), row in zip(asked.functions.items(), scores, strict=True):
         if not is_registered(name, function):
             _check_scores(name, row[asked.free], alone=len(scores) == 1)
-    return MemoryScores(asked, scores if asked.cost is None else scores / asked.cost)
+    return MemoryScores(asked, scores if asked.cost is None else _per_cost(asked, scores))
+
+
+def _per_cost(asked: ScorePass, scores: Array) -> Array:  # (K, U) -> (K, U)
+    """Scores for the cost of a label: of equal scores the cheaper one is larger."""
+    cost = np.asarray(asked.cost)
+    found: Array = np.where(scores > 0.0, scores / cost, scores * cost)
+    logs = [is_log_amount(function) for function in asked.functions.values()]
+    found[logs] = scores[logs] - np.log(cost)
+    return found
 
 
 def belief_of(
@@ -144,7 +158,10 @@ def belief_of(
     reduction = None if q is None else sig2 * q / (v + lam)
     noise = (sig2 * lam)[:, 0]
     known = (X, asked.X, asked.y, asked.key)
-    return Belief(ens.w[which], mu, sig2 * v, noise, *known, reduction, units=asked.units)
+    return Belief(
+        ens.w[which], mu, sig2 * v, noise, *known, reduction,
+        units=asked.units, dof=ens.scale.freedom[which],
+    )  # fmt: skip
 
 
 def _with_target_covariance(
