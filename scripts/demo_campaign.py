@@ -97,7 +97,7 @@ def other_round(folder: Path, n: int, how: str, by: str) -> None:
         )
 
 
-def beside_random(folder: Path) -> str:
+def compare_with_random(folder: Path) -> str:
     """The true error of the chosen rows, beside that of as many rows drawn at random."""
     with open_campaign("reactions", f"sqlite:///{folder}/weal.db") as campaign:
         session = campaign.read_session()
@@ -141,7 +141,7 @@ def story(folder: Path) -> None:
     weal("plot reactions --to pictures", folder)
     weal("export reactions --what predictions --to predictions.csv", folder)
     weal("doctor --store sqlite:///weal.db", folder)
-    print(f"\nCompared with the true yields of the simulation. {beside_random(folder)}")
+    print(f"\nCompared with the true yields of the simulation. {compare_with_random(folder)}")
     print(f"\nThe campaign and its files are in {folder}. To continue: {go_on(folder)}")
 
 

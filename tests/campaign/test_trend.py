@@ -143,7 +143,7 @@ def test_beyond_some_labels_the_past_is_settled_less_often_and_the_last_is_the_m
         mark.labels: mark
         for mark in error_trend(one.read_model(), 5, one.read_session().pool.X).marks
     }
-    constants(error_trend_module, MAX_LABELS_RESELECTED=15, AS_IT_WAS=10, SETTLED_BY=14)
+    constants(error_trend_module, MAX_LABELS_RESELECTED=15, AS_IT_WAS=10, RESELECTION_LABELS=14)
     rough = {
         mark.labels: mark
         for mark in error_trend(one.read_model(), 5, one.read_session().pool.X).marks

@@ -32,7 +32,7 @@ from weal.diagnostics.error_trend import (
     Trend,
     TrendPoint,
     error_trend,
-    expected_over,
+    expected_error_inputs,
     fingerprint,
 )
 from weal.errors import WealError
@@ -192,7 +192,7 @@ def trend(session: Session, progress: Progress | None = None) -> Trend | None:
     t = len(state.labels)
     if not state.has_model or not t:
         return None
-    model, X = session.model, expected_over(state)
+    model, X = session.model, expected_error_inputs(state)
     known = _read_cached_trend(session, X)
     if known is not None and known.now.labels == t:
         return known

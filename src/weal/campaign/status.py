@@ -34,12 +34,12 @@ from weal.diagnostics.error_trend import (
     Coverage,
     Trend,
     coverage,
-    expected_over,
-    most_candidates,
+    expected_error_inputs,
+    expected_error_size,
 )
 from weal.diagnostics.explanation import sample
 from weal.diagnostics.leave_one_out import averaged_labels, baseline, leave_one_out_levels, rms
-from weal.diagnostics.random_baseline import RandomComparison, beside_random
+from weal.diagnostics.random_baseline import RandomComparison, compare_with_random
 from weal.diagnostics.stopping import Change, LabelsToGoal
 from weal.diagnostics.suspects import OtherUnit, Suspect, other_units, suspects
 from weal.goals.learn import Learn, more_labels
@@ -282,7 +282,7 @@ def _asked_coverage(foretold: Sequence[PredictedLabel]) -> Coverage | None:
 def _beliefs(session: Session, course: Trend, progress: Progress | None) -> ModelStatus:
     model, state = session.model, session.state
     t, n_start = len(model.trained.y), state.settings.n_start
-    X = sample(state, most_candidates(state))
+    X = sample(state, expected_error_size(state))
     last = max(MIN_LAST_LABELS, int(LAST_SHARE * t))
     which = averaged_labels(t)
     inside = np.abs(leave_one_out_levels(model.trained, which) - 0.5) <= 0.5 * INTERVAL_LEVEL
@@ -303,7 +303,9 @@ def _beliefs(session: Session, course: Trend, progress: Progress | None) -> Mode
         acquisition=state.omega,
         inputs=_inputs(session),
         change=stopping.change_by_last_labels(model, n_start, X, last),
-        random=beside_random(model.trained, model.scaling, pool, state.settings.seed, progress)
+        random=compare_with_random(
+            model.trained, model.scaling, pool, state.settings.seed, progress
+        )
         if chosen
         else None,
         left_out_over=len(inside),
@@ -314,7 +316,7 @@ def _beliefs(session: Session, course: Trend, progress: Progress | None) -> Mode
 
 def _expected_error(session: Session) -> float | None:
     """The standard error of the expected error, where some candidates stand for all."""
-    _, sd = session.model.predict(expected_over(session.state), return_std=True)
+    _, sd = session.model.predict(expected_error_inputs(session.state), return_std=True)
     return rms(sd, session.ledger.rows)[1]
 
 

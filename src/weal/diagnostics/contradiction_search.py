@@ -109,8 +109,8 @@ FINE_LABELS, FINE, COARSE = 60, 2, 4  # every second kernel of the grid, or ever
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
-    """A set of labels, by their order."""
+class FoundSet:
+    """A set of labels that the others contradict, as a mask."""
 
     kind: str
     out: Mask  # (t,)
@@ -132,8 +132,8 @@ class Search:
         self.kernels = _kernels(trained)
         self._cache: dict[bytes, tuple[Evidence, float]] = {}
 
-    def find_all(self) -> Iterator[Found]:
-        """Sets in turn: runs, and then groups and sure labels, the likeliest first."""
+    def find_all(self) -> Iterator[FoundSet]:
+        """All sets: first runs, then groups and sure labels, the likeliest first."""
         for kinds in ((self._find_run,), (self._find_group, self._find_sure)):
             for _ in range(MOST_FOUND):
                 every = [one for kind in kinds if (one := kind()) is not None]
@@ -143,20 +143,20 @@ class Search:
                 yield replace(best, before=~self.left)
                 self.left &= ~best.out
 
-    def _find_run(self) -> Found | None:
+    def _find_run(self) -> FoundSet | None:
         """The run of equal labels with the largest gain."""
         runs = equal_runs(self.X, self.y, self.groups)
         runs = [one for one in runs if self.left[one.which].all()]
         found = [self._score_run(one) for one in runs]
         return _best_above(found, RUN_GAIN + np.log(max(len(runs), 1)))
 
-    def _score_run(self, one: Group) -> Found:
+    def _score_run(self, one: Group) -> FoundSet:
         rows, labels, _ = self._evidence(one.which)
         y, v = self.y[self.left], self.y[one.which][0]
         bound = int(v == y.max()) - int(v == y.min())
         gain = run_gain(labels, one.which[rows], bound)
         ties = int(one.which.sum()) - 1 if not bound and self._is_scattered(one.which) else 0
-        return Found("run", one.which, gain + TIE_GAIN * ties, len(rows), one.names)
+        return FoundSet("run", one.which, gain + TIE_GAIN * ties, len(rows), one.names)
 
     def _is_scattered(self, run: Mask) -> bool:
         """Whether only the labels of a run are equal, and its rows are not neighbours."""
@@ -167,7 +167,7 @@ class Search:
         near = run[rows[r2.argmin(axis=1)]]
         return len(np.unique(others)) == len(others) and float(near.mean()) < PLATEAU
 
-    def _find_group(self) -> Found | None:
+    def _find_group(self) -> FoundSet | None:
         """The group that differs most from the rest."""
         half = 0.5 * int(self.left.sum())
         sets = [replace(one, which=one.which & self.left) for one in self.groups]
@@ -178,18 +178,18 @@ class Search:
         found = [one for one in found if not (self._is_region(one) or self._is_jump(one, least))]
         return _best_above(found, least)
 
-    def _score_group(self, one: Group) -> Found:
+    def _score_group(self, one: Group) -> FoundSet:
         rows, labels, log_z = self._evidence(one.which)
         gain = group_gain(labels, one.which[rows], log_z)
-        return Found("group", one.which, gain, len(rows), one.names)
+        return FoundSet("group", one.which, gain, len(rows), one.names)
 
-    def _is_region(self, one: Found) -> bool:
+    def _is_region(self, one: FoundSet) -> bool:
         """Whether a region of the inputs explains the difference about as well."""
         rows, labels, log_z = self._evidence(one.out)
         near = regions(self.X[rows], one.out[rows])
         return any(group_gain(labels, r, log_z) > one.gain - REGION_GAIN for r in near)
 
-    def _is_jump(self, one: Found, least: float) -> bool:
+    def _is_jump(self, one: FoundSet, least: float) -> bool:
         """Whether the STEEPEST pairs of labels decide alone: the function may jump between them."""
         rows, labels, _ = self._evidence(one.out)
         X, y, group = self.X[rows], self.y[rows], one.out[rows]
@@ -205,7 +205,7 @@ class Search:
         less = labels.some(kept)
         return group_gain(less, group[kept], less.log_z()) < least
 
-    def _find_sure(self) -> Found | None:
+    def _find_sure(self) -> FoundSet | None:
         """The sure labels that the others contradict most."""
         free = self.left & (self.trained.all_labels.sure > 0.0)
         if not free.any():
@@ -217,7 +217,7 @@ class Search:
         wrong = np.zeros_like(free)
         slipped = _find_decimal_slip(labels, inside, self._standard_zero(rows, labels))
         wrong[rows[_off_peak(self.X[rows], labels, inside) | slipped]] = True
-        return Found("sure", wrong, gain, len(rows)) if wrong.any() else None
+        return FoundSet("sure", wrong, gain, len(rows)) if wrong.any() else None
 
     def _standard_zero(self, rows: Rows, labels: Evidence) -> float:
         """The zero of the labels on the standardised scale."""
@@ -233,7 +233,7 @@ class Search:
         return np.asarray(free & (away >= most))
 
     def _evidence(self, which: Mask) -> tuple[Rows, Evidence, float]:
-        """Rows to judge some labels by, the evidence of the experts for them, and its log Z."""
+        """Rows to compare some labels with, the evidence of the experts for them, and its log Z."""
         right = self.trained.included
         aside = which & ~right
         aside &= aside.sum() >= FEWEST_ASIDE
@@ -246,7 +246,7 @@ class Search:
         return rows, *self._cache[key]
 
 
-def _likeliest(found: Sequence[Found]) -> Found:
+def _likeliest(found: Sequence[FoundSet]) -> FoundSet:
     """The set with the largest gain; for a group inside a set of sure labels, that set.
 
     A person who confirmed wrong labels need not differ in anything else.
@@ -264,7 +264,7 @@ def _kernels(trained: TrainedEnsemble) -> list[Kernel]:
 
 
 def sample_rows(X: Array, which: Mask, every: Mask) -> Rows:
-    """Rows to judge `which` by: all, or these, the nearest and some evenly spread."""
+    """Rows to compare `which` with: all, or these, the nearest and some evenly spread."""
     rows = np.flatnonzero(every)
     if len(rows) <= MOST_LABELS:
         return rows
@@ -282,7 +282,7 @@ def _evenly_spread(rows: Rows, most: int) -> Rows:
     return np.asarray(rows[at])
 
 
-def _best_above(found: Sequence[Found], least: float) -> Found | None:
+def _best_above(found: Sequence[FoundSet], least: float) -> FoundSet | None:
     """The set with the largest gain, if it is at least `least`."""
     best = max(found, key=lambda one: one.gain, default=None)
     return best if best is not None and best.gain >= least else None

@@ -1,4 +1,4 @@
-"""Labels that count although the other labels contradict them: trusted ones, runs, groups.
+"""Contradictions: sets of labels in use (trusted, runs, groups) that the other labels contradict.
 
 The model sets single labels aside that look wrong (`suspects`), but not labels told as sure, and
 not a third of all labels. So three kinds of sets are compared by evidence, each with being right
@@ -29,7 +29,7 @@ import numpy as np
 from weal.core.extensions.outliers.prior import Mask
 from weal.diagnostics.contradiction_search import (
     MOST_LABELS,
-    Found,
+    FoundSet,
     Rows,
     Search,
     groups_of,
@@ -47,7 +47,7 @@ FEWEST_LABELS = 10  # for any contradiction
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """Labels that the others contradict, and that count nevertheless."""
+    """A set of labels in use that the other labels contradict."""
 
     kind: str  # "sure", "run" or "group"
     ids: tuple[Hashable, ...]
@@ -108,7 +108,9 @@ def contradictions(
     return [_to_contradiction(model, one, names) for one in found]
 
 
-def _to_contradiction(model: Model, one: Found, names: Sequence[Hashable | None]) -> Contradiction:
+def _to_contradiction(
+    model: Model, one: FoundSet, names: Sequence[Hashable | None]
+) -> Contradiction:
     """A set of labels in the user's units, with the errors."""
     trained, scale, at = model.trained, model.scaling, np.flatnonzero(one.out).tolist()
     before = np.zeros_like(one.out) if one.before is None else one.before
@@ -127,7 +129,7 @@ def _to_contradiction(model: Model, one: Found, names: Sequence[Hashable | None]
     )
 
 
-def _errors(model: Model, before: Mask, one: Found) -> tuple[float, float, tuple[float, ...]]:
+def _errors(model: Model, before: Mask, one: FoundSet) -> tuple[float, float, tuple[float, ...]]:
     """Leave-one-out errors of the other labels with a set and without it, and its predictions."""
     labels, rest = model.trained.all_labels, ~one.out & ~before
     rows: Rows = np.flatnonzero(rest)

@@ -1,4 +1,4 @@
-"""Effects of inputs (partial dependence), and which inputs matter.
+"""Partial dependence on inputs, and importance of inputs.
 
 Partial dependence: the input is set to each of some values in a sample of candidates, all else
 unchanged, and the predictions are averaged. The sd is averaged too: the sd of a mean of f is at
@@ -175,7 +175,7 @@ def column_importance(model: Model, columns: Mapping[str, Sequence[int]]) -> dic
 
 
 def has_input_importance(model: Model) -> bool:
-    """Whether the labels show which inputs matter.
+    """Whether the importance of inputs can be estimated from the labels.
 
     They do if experts with unequal lengthscales have some weight, or if there is one input.
     """

@@ -1,37 +1,34 @@
-"""How wrong the model is, by three estimates, and how that went as labels came.
+"""Three error estimates of a model against the number of labels, and the coverage of intervals.
 
-    left out      root mean square of label minus its prediction from all the others (`left_out`).
-                  Optimistic or pessimistic: the labelled rows were picked for being uncertain, and
-                  the experts have seen all labels.
-    prequential   each label predicted from those before it, over the last WINDOW labels. Nothing
-                  is seen twice; rows picked for being uncertain are harder than most.
-    expected      root mean square, over the candidates, of the sd of f: what the model itself says
+    left out      leave-one-out root mean square error (`leave_one_out`). Optimistic, since all
+                  labels selected the experts, or pessimistic, since uncertain rows were chosen.
+    prequential   each label predicted from the labels before it, over the last
+                  SEQUENTIAL_WINDOW_LABELS labels. No label is used twice; the chosen rows are
+                  harder to predict than most.
+    expected      root mean square of the sd of f over the candidates, by the model itself
 
 The first two include the noise of the labels; the third does not. The past of a model is a function
-of its labels in their order: they are folded once more from the beginning, experts settled anew
-when the learner would (`model.fold`). Each label is predicted on the way; the other two estimates
-are taken after every label at first, later after every twentieth part more, and after the last.
-From FINE labels on, and where there are more than MANY, the steps are longer; not every label is
-kept.
+of its labels in their order: the model is trained again from the beginning, and experts are
+selected when the learner would have selected them (`model.training`). Each label is predicted
+before it is added; the other two estimates are taken after every label at first, later after every
+twentieth part more, and after the last label. From MAX_LABELS_WITH_EVERY_MARK labels on, and if
+there are more than MANY, the steps are longer, and not every label is kept.
 
-Settling costs t^3, and the learner settles some five times while labels double. So where there are
-more than PAST labels, experts of the past are, from AS_IT_WAS labels on, settled each time that
-half as many have come, by at most SETTLED_BY of them, evenly spread. These are somewhat coarser
-than those that the learner had then: on three functions, 400 labels each, estimates of the past
-came out 0 to 4 % too high in the middle, a few by up to 37 %. The last estimate is that of the
-model itself.
+A selection costs t^3, and the learner makes about five of them while labels double. So with more
+than MAX_LABELS_RESELECTED labels, past experts are selected, from AS_IT_WAS labels on, each time
+that half as many labels have come, by at most RESELECTION_LABELS of them, evenly spread. These
+experts are coarser than those that the learner had: on three functions, 400 labels each, past
+estimates were 0 to 4 % too high in the middle, a few by up to 37 %. The last estimate is that of
+the model itself.
 
-Where there are more than MANY labels, the past beyond REPLAYED of them is that of the experts of
-now, told these labels in the same order: one pass over the labels, whose work is bounded
-(`model.approximation`). With more than MANY_INPUTS inputs that is so for all of the past.
-Lengthscales and noise are then those that all labels settled, so that estimates of the past are
-somewhat lower than they were then. Left-out errors are taken over some of the labels
-(`leave_one_out.averaged_labels`), and have a standard error.
+With more than MANY labels, the past beyond REPLAYED of them uses the present experts, trained on
+these labels in the same order: one pass over the labels, with bounded work (`model.expert_kind`).
+With more than MANY_INPUTS inputs all of the past does. Lengthscales and noise are then those
+selected with all labels, so past estimates are somewhat too low. Leave-one-out errors are averaged
+over some of the labels (`leave_one_out.averaged_labels`), and have a standard error.
 
-Who keeps the course, with the fingerprint of all that it depends on, need not start from the
-beginning: it goes on from the last time that experts were settled.
-
-How many labels were in their intervals, and what that says of the share that will be.
+A caller that keeps the trend, with the fingerprint of all that it depends on, does not start from
+the beginning: the trend is continued from the last selection of experts.
 """
 
 from collections.abc import Iterator
@@ -72,7 +69,7 @@ COVERAGE_CONFIDENCE = 0.95  # of the interval for the share
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How many labels were in their intervals; `low` and `high` bound the share that will be."""
+    """Count of labels inside their intervals, and a confidence interval of the coverage."""
 
     inside: int
     n: int
@@ -82,7 +79,7 @@ class Coverage:
 
 
 def coverage(inside: int, n: int) -> Coverage:
-    """So many of n inside their intervals, with the shares that go with that (Jeffreys).
+    """Coverage of n intervals that contain `inside` labels, with the Jeffreys interval.
 
     >>> found = coverage(9, 10)
     >>> round(found.low, 2), round(found.high, 2)
@@ -93,17 +90,20 @@ def coverage(inside: int, n: int) -> Coverage:
     return Coverage(inside, n, INTERVAL_LEVEL, low if inside else 0.0, high if inside < n else 1.0)
 
 
-SEQUENTIAL_WINDOW_LABELS = 10  # labels that the prequential error looks back on
+SEQUENTIAL_WINDOW_LABELS = 10  # labels in the window of the prequential error
 MARK_SHARE, LONG_STEP = 0.05, 0.15  # shares of the labels after which estimates are taken again
 # labels up to which each is kept; of twice as many every second, and so on
 MAX_LABELS_WITH_EVERY_MARK = 400
-# labels up to which the past is settled as it was, and all experts count
+# labels up to which past experts are selected as they were, and all of them are kept
 MAX_LABELS_RESELECTED = 120
-# beyond: settled as it was up to so many; then ratio of labels between
+# beyond: selected as they were up to so many labels; then the ratio between selections
 AS_IT_WAS, RESELECTION_RATIO = 40, 1.5
-SETTLED_BY, COUNTS_FROM = 120, 1e-4  # and labels that settle, weight of an expert that counts
-MANY, REPLAYED = 2000, 400  # labels: beyond MANY, the past from REPLAYED on is of experts of now
-MANY_INPUTS = 100  # from which a settling takes seconds, and all of the past is of experts of now
+RESELECTION_LABELS, MIN_EXPERT_WEIGHT = 120, 1e-4  # labels of a selection, least weight kept
+MANY, REPLAYED = (
+    2000,
+    400,
+)  # labels: beyond MANY, present experts serve from REPLAYED on
+MANY_INPUTS = 100  # beyond it a selection takes seconds, and present experts serve throughout
 MAX_CANDIDATES = 500  # candidates, at most, that the expected error is taken over
 POOL_NUMBERS, FEWEST_POOL = 50_000, 100  # inputs of them all, and candidates at the least
 _TREND_SAMPLE_KEY = 11  # part of the random key of these candidates
@@ -113,7 +113,7 @@ _NORMAL = 1.6449  # half the width of the interval at LEVEL, in sds of a normal
 
 @dataclass(frozen=True, slots=True)
 class TrendPoint:
-    """Estimates after so many labels."""
+    """Error estimates after a number of labels."""
 
     labels: int
     left_out: float
@@ -124,17 +124,17 @@ class TrendPoint:
 
 @dataclass(frozen=True, slots=True)
 class SequentialError:
-    """A label beside what those before it made the model expect."""
+    """The error of one label, predicted from the labels before it."""
 
     labels: int  # how many came before
-    error: float  # label minus expectation
+    error: float  # label minus prediction
     sd: float  # of a label, as expected: half the width of its interval over that of a normal
     inside: bool  # whether the label was in its interval
 
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """The course of the estimates."""
+    """Error estimates against the number of labels."""
 
     marks: tuple[TrendPoint, ...]
     surprises: tuple[SequentialError, ...]
@@ -142,23 +142,23 @@ class Trend:
 
     @property
     def now(self) -> TrendPoint:
-        """Estimates after the last label."""
+        """Error estimates after the last label."""
         return self.marks[-1]
 
     def prequential(self, labels: int | None = None) -> float | None:
-        """The prequential error after so many labels, or after all."""
+        """The prequential error after this number of labels, or after all."""
         before = [one for one in self.surprises if labels is None or one.labels < labels]
         errors = np.array([one.error for one in before[-SEQUENTIAL_WINDOW_LABELS:]])
         return root_mean_square(errors) if len(errors) else None
 
 
-def expected_over(state: State) -> Array:  # (N, d)
-    """The candidates that the expected error of a learner is taken over; fewer of many inputs."""
-    return sample(state, most_candidates(state), _TREND_SAMPLE_KEY)
+def expected_error_inputs(state: State) -> Array:  # (N, d)
+    """Inputs of the candidates over which the expected error is averaged."""
+    return sample(state, expected_error_size(state), _TREND_SAMPLE_KEY)
 
 
-def most_candidates(state: State) -> int:
-    """How many candidates stand for all in error estimates."""
+def expected_error_size(state: State) -> int:
+    """Number of candidates in the average of the expected error; fewer with many inputs."""
     d = state.candidates.n_inputs
     return max(FEWEST_POOL, min(MAX_CANDIDATES, POOL_NUMBERS // d))
 
@@ -170,34 +170,34 @@ def error_trend(
     known: Trend | None = None,
     progress: Progress | None = None,
 ) -> Trend:
-    """The course of a model's estimates; the expected error over candidates X (N, d).
+    """Error estimates of a model against the number of labels, for candidates X (N, d).
 
-    `known` is the course of the same labels up to some time: it goes on from there.
+    `known` is the trend of the first of these labels; it is continued.
     """
     trained, scale, t = without_outliers(model.trained), model.scaling, len(model.trained.y)
     X, y, first = scale.inputs(X), scale.means(trained.y), min(n_start, t)
     known = known if known and (known.now.labels > MANY) == (t > MANY) else None
-    replayed = _replayed(trained, first)
-    settled = [n for n in _settlings(trained, first, t) if n <= replayed]
+    replayed = _reselected_count(trained, first)
+    selections = [n for n in _selection_counts(trained, first, t) if n <= replayed]
     wanted = set(_label_counts(first, t))
     until = min(known.now.labels, replayed) if known else first
     until = (
         min(until, AS_IT_WAS) if until <= MAX_LABELS_RESELECTED < t else until
-    )  # it was settled otherwise since
-    start = max((n for n in settled if n <= until), default=first)
+    )  # selected in another way since
+    start = max((n for n in selections if n <= until), default=first)
     marks = [one for one in known.marks if one.labels < start] if known else []
     marks = [one for one in marks if one.labels in wanted]
     surprises = [one for one in known.surprises if one.labels < start] if known else []
-    stops = sorted(n for n in {*wanted, *settled, replayed} if n >= start)
+    stops = sorted(n for n in {*wanted, *selections, replayed} if n >= start)
     now = trained
     for i, end in pairwise([*stops, t]):
         if i == t and (t > MAX_LABELS_RESELECTED or replayed < t):
             now = trained
         elif i == replayed < t:
-            now = _told_anew(trained, i)
-        elif i in settled or i == start:
-            now = train_now(trained, i)
-        now = main_experts(now, COUNTS_FROM) if i > MAX_LABELS_RESELECTED else now
+            now = _train_present_experts(trained, i)
+        elif i in selections or i == start:
+            now = select_and_train(trained, i)
+        now = main_experts(now, MIN_EXPERT_WEIGHT) if i > MAX_LABELS_RESELECTED else now
         if i in wanted:
             marks.append(_mark(now, scale, X, y[:i]))
         if i < end:
@@ -208,10 +208,10 @@ def error_trend(
     return Trend(tuple(marks), tuple(surprises), len(X))
 
 
-def _replayed(trained: TrainedEnsemble, first: int) -> int:
-    """Labels up to which experts of the past are settled as they were; then they are those of now.
+def _reselected_count(trained: TrainedEnsemble, first: int) -> int:
+    """Number of labels up to which past experts are selected again; then the present ones serve.
 
-    All of them; REPLAYED where there are MANY; none with MANY_INPUTS, whose settling takes long.
+    All labels; REPLAYED if there are MANY; none with MANY_INPUTS, where a selection takes long.
     """
     t, d = trained.X.shape
     if d > MANY_INPUTS:
@@ -219,8 +219,8 @@ def _replayed(trained: TrainedEnsemble, first: int) -> int:
     return t if t <= MANY else max(REPLAYED, first)
 
 
-def _settlings(trained: TrainedEnsemble, first: int, t: int) -> Iterator[int]:
-    """Numbers of labels at which the experts of the past are settled, for t labels."""
+def _selection_counts(trained: TrainedEnsemble, first: int, t: int) -> Iterator[int]:
+    """Numbers of labels at which past experts are selected, for t labels."""
     as_it_was = t if t <= MAX_LABELS_RESELECTED else AS_IT_WAS
     while first <= t:
         yield first
@@ -230,49 +230,51 @@ def _settlings(trained: TrainedEnsemble, first: int, t: int) -> Iterator[int]:
 
 
 def train_on_first(model: Model, n_start: int, k: int) -> TrainedEnsemble:
-    """The fold of the first k labels, its experts settled when they would have been.
+    """The ensemble trained on the first k labels, with experts selected when they would have been.
 
-    Where there are more than PAST labels or MANY_INPUTS inputs, its experts are those of now.
+    With more than MAX_LABELS_RESELECTED labels or MANY_INPUTS inputs, the present experts serve.
     """
     trained = without_outliers(model.trained)
     if len(trained.y) > MAX_LABELS_RESELECTED or trained.X.shape[1] > MANY_INPUTS:
-        return _told_anew(trained, k)
-    start = max(_settlings(trained, min(n_start, k), k))
-    return add_labels(train_now(trained, start), *_rows(trained, start, k))
+        return _train_present_experts(trained, k)
+    start = max(_selection_counts(trained, min(n_start, k), k))
+    return add_labels(select_and_train(trained, start), *_rows(trained, start, k))
 
 
-def _told_anew(trained: TrainedEnsemble, k: int) -> TrainedEnsemble:
-    """The main experts of now after the first k labels alone."""
-    return add_labels(without_labels(main_experts(trained, COUNTS_FROM)), *_rows(trained, 0, k))
+def _train_present_experts(trained: TrainedEnsemble, k: int) -> TrainedEnsemble:
+    """The present main experts, trained on the first k labels only."""
+    return add_labels(
+        without_labels(main_experts(trained, MIN_EXPERT_WEIGHT)), *_rows(trained, 0, k)
+    )
 
 
 def without_outliers(trained: TrainedEnsemble) -> TrainedEnsemble:
-    """The same fold, none of whose labels is doubted: those that were wrong are not in it."""
+    """The same training labels without outlier search: outliers are not among them."""
     setting = replace(trained.setting, outliers=False)
     return replace(trained, setting=setting, outliers=NO_OUTLIERS, base=None)
 
 
-def train_now(trained: TrainedEnsemble, k: int) -> TrainedEnsemble:
-    """The fold of the first k labels, its experts settled by these, or by some of them."""
+def select_and_train(trained: TrainedEnsemble, k: int) -> TrainedEnsemble:
+    """The ensemble trained on the first k labels, with experts selected by (some of) them."""
     rows = _rows(trained, 0, k)
     experts = select_experts(trained.setting, *_some(rows), trained.seed)
-    if k > MAX_LABELS_RESELECTED and trained.setting.adaptive:  # picked by some, and then for all
+    if k > MAX_LABELS_RESELECTED and trained.setting.adaptive:  # selected by some
         experts = select_experts(trained.setting, *rows, trained.seed, selection_labels(experts))
     return add_labels(experts, *rows)
 
 
 def _some(rows: Rows) -> Rows:
-    """SETTLED_BY of the labels, evenly spread, where there are more than PAST."""
+    """RESELECTION_LABELS labels, evenly spread, if there are more than MAX_LABELS_RESELECTED."""
     t = len(rows[1])
     if t <= MAX_LABELS_RESELECTED:
         return rows
-    at = np.linspace(0, t - 1, SETTLED_BY).round().astype(int)
+    at = np.linspace(0, t - 1, RESELECTION_LABELS).round().astype(int)
     X, y, noise_var = rows
     return X[at], y[at], noise_var[at]
 
 
 def fingerprint(model: Model, X: Array, t: int) -> str:
-    """What the course of the first t labels depends on."""
+    """A hash of everything that the trend of the first t labels depends on."""
     trained, scale = model.trained, model.scaling
     text = repr((trained.setting, trained.seed, scale.y_mean, scale.y_sd, X.shape))
     found = blake2b(text.encode(), digest_size=16)
@@ -282,7 +284,7 @@ def fingerprint(model: Model, X: Array, t: int) -> str:
 
 
 def kinds(trained: TrainedEnsemble) -> dict[str, float]:
-    """Weights of the experts by family, and by whether each input has a lengthscale of its own."""
+    """Weights of the experts by kernel family, and by one lengthscale or one for each input."""
     if not trained.dictionary:
         return {"encoded": 1.0}
     found: dict[str, float] = {}
@@ -294,7 +296,7 @@ def kinds(trained: TrainedEnsemble) -> dict[str, float]:
 
 
 def _label_counts(first: int, t: int) -> Iterator[int]:
-    """Numbers of labels after which estimates are taken."""
+    """Numbers of labels after which errors are estimated."""
     while first < t:
         yield first
         step = MARK_SHARE if first < MAX_LABELS_WITH_EVERY_MARK and t <= MANY else LONG_STEP
@@ -317,7 +319,7 @@ def _mark(trained: TrainedEnsemble, scale: Scaling, X: Array, y: Array) -> Trend
 def _surprises(
     expected: LabelMixtures, scale: Scaling, y: Array, before: int
 ) -> list[SequentialError]:
-    """Labels y (N,) that came after so many, beside what was expected; those that are kept."""
+    """Errors of labels y (N,) that came after `before` others; thinned if there are many."""
     errors = y - expected.moments(scale)[0]
     low, high = expected.interval(scale, INTERVAL_LEVEL)
     sd, inside = (high - low) / (2.0 * _NORMAL), (low <= y) & (y <= high)

@@ -1,4 +1,4 @@
-"""Why a candidate was asked: its prediction, the acquisition function, and labels nearby.
+"""Explain why a candidate was asked: prediction, acquisition function, and labels nearby.
 
 Prediction, scores and shares are those at the time of the question (`learner.events`). Neighbours
 are the rows labelled now, by the distance of the present model (`effects`).
@@ -34,7 +34,7 @@ def sentences(
     how: str, mean: float | None, sd: float | None, shares: Mapping[str, float],
     near: Sequence[Neighbour], usual: float | None,
 ) -> list[str]:  # fmt: skip
-    """Why a candidate was asked, in words.
+    """Sentences that explain why a candidate was asked.
 
     `how` is "check" (drawn at random), "by hand" (asked for by name), "start" (before the first
     model) or "chosen", by functions with these shares; mean and sd are the prediction at that time,
@@ -52,7 +52,7 @@ def sentences(
 
 
 def brief(how: str, near: Sequence[Neighbour], sd: float | None, usual: float | None) -> str:
-    """Why a candidate was asked, in one short sentence.
+    """One short sentence that explains why a candidate was asked.
 
     >>> brief("chosen", [Neighbour("A-7", 302.0, 0.4, "close")], 30.0, 10.0)
     '3 times the usual uncertainty; closest measured: A-7 with 302 (close).'
@@ -129,7 +129,7 @@ def usual_sd(state: State, model: Model | None) -> float | None:
 
 
 def sample(state: State, most: int, purpose: int = 0) -> Array:
-    """Inputs of some candidates, drawn by the learner's seed; of all where that will do.
+    """Inputs of a random sample of the candidates, by the learner's seed; of all if they are few.
 
     Of a large pool they are drawn from the sample that stands for it (`learner.candidates`).
     """

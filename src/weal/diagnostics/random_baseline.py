@@ -1,15 +1,15 @@
-"""What random choice would probably have given: both strategies on functions drawn from the model.
+"""The error of random choice, by simulation: both strategies on functions drawn from the model.
 
-A function is drawn from what is believed now: an expert by its weight, its magnitude, then values
-jointly at the labelled rows, at others that chance may pick, and at rows for a test (all drawn from
-the candidates; they may coincide). On each function labels with noise are drawn, and the experts
-as they are, from their prior weights on, learn
+A function is drawn from the present posterior: an expert by its weight, its magnitude, then joint
+values at the labelled rows, at rows for random choice, and at test rows (all drawn from the
+candidates; they may coincide). On each function noisy labels are drawn, and the present experts,
+with their prior weights, are trained on
 
-    the labelled rows, as they are      and      as many rows picked at random
+    the labelled rows, as they are      and      as many rows chosen at random
 
-The ratio of their root mean square errors on the test rows says what choosing was worth. It is an
-estimate: both are given the experts that the labels have settled, and the functions are those that
-the model believes in.
+The ratio of their root mean square errors on the test rows is the gain of choosing. It is an
+estimate: both strategies use the experts selected with the labels, and the functions are draws of
+the model.
 """
 
 from dataclasses import dataclass, replace
@@ -39,7 +39,7 @@ _RANDOM_BASELINE_KEY = 13  # part of the random key
 
 @dataclass(frozen=True, slots=True)
 class RandomComparison:
-    """Error of random choice over that of the rows labelled: median, and 80 % of the draws."""
+    """Error of random choice over the error of the labelled rows: median and 80 % interval."""
 
     ratio: float
     low: float
@@ -48,10 +48,13 @@ class RandomComparison:
     labels: int
 
 
-def beside_random(
+def compare_with_random(
     trained: TrainedEnsemble, scale: Scaling, X: Array, seed: int, progress: Progress | None = None
 ) -> RandomComparison | None:
-    """The comparison for candidates X (U, d), scaled; None where there are too many labels."""
+    """Compare the labelled rows with random choice among scaled candidates X (U, d).
+
+    None with fewer than two labels, or more than MAX_LABELS.
+    """
     t = len(trained.y)
     if not 1 < t <= MAX_LABELS:
         return None

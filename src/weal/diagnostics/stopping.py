@@ -1,4 +1,4 @@
-"""What the last labels changed, and how many labels a limit on the error needs.
+"""Change by the last labels, and a forecast of the labels that an error limit needs.
 
 Labels needed. The error that the model expects over the candidates falls about as a power of the
 number n of labels. Over the later part of its course
@@ -42,7 +42,7 @@ _STOPPING_KEY = 17  # part of the random key
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What the last labels changed."""
+    """Change of predictions and of the expected error by the last labels."""
 
     labels: int  # how many
     moved: float  # root mean square change of predictions, in units of the sd before
@@ -51,13 +51,13 @@ class Change:
 
     @property
     def gained(self) -> float:
-        """Share of the expected error that they took away."""
+        """Relative reduction of the expected error."""
         return 1.0 - self.now / self.before if self.before > 0.0 else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class LabelsToGoal:
-    """Labels on top of those at hand that a goal needs; None: more than the limit."""
+    """Forecast of the further labels that a goal needs; None: more than the limit."""
 
     goal: float
     error: float  # expected now, by how surprising labels were
@@ -70,7 +70,7 @@ class LabelsToGoal:
 
 
 def change_by_last_labels(model: Model, n_start: int, X: Array, k: int) -> Change | None:
-    """What the last k labels changed at candidates X (N, d); None if there was no model before."""
+    """Change by the last k labels at candidates X (N, d); None without a model before them."""
     t = len(model.trained.y)
     if t - k < min(n_start, t) or k < 1:
         return None
@@ -82,7 +82,7 @@ def change_by_last_labels(model: Model, n_start: int, X: Array, k: int) -> Chang
 
 
 def labels_to_goal(trend: Trend, goal: float, left: int, seed: int) -> LabelsToGoal:
-    """Labels that the goal needs, where `left` candidates have none."""
+    """Forecast of the further labels that a goal needs, with `left` unlabelled candidates."""
     marks, now = _select_marks(trend.marks), trend.now
     limit = min(left, FARTHEST_AHEAD * now.labels)
     known = len(marks) >= FEWEST_MARKS and marks[-1].labels >= MIN_LABEL_RATIO * marks[0].labels
@@ -116,7 +116,7 @@ def _in_words(
 
 
 def _select_marks(marks: Sequence[TrendPoint]) -> list[TrendPoint]:
-    """Marks of the later course that are a tenth apart, the last among them."""
+    """Later marks of the trend, at least a tenth apart, the last included."""
     found: list[TrendPoint] = []
     for mark in reversed(marks):
         near = bool(found) and found[-1].labels < MARKS_APART * mark.labels
@@ -126,7 +126,7 @@ def _select_marks(marks: Sequence[TrendPoint]) -> list[TrendPoint]:
 
 
 def _draws(marks: Sequence[TrendPoint], t: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Draws of alpha, and of the rate from now on."""
+    """Draws of alpha and of the future decay rate."""
     x = np.log([mark.labels / t for mark in marks])
     y = np.log([mark.expected for mark in marks])
     A = np.stack([np.ones_like(x), -x], axis=1)
@@ -151,7 +151,7 @@ def _draws(marks: Sequence[TrendPoint], t: int, rng: np.random.Generator) -> tup
 
 
 def _log_widening(surprises: Sequence[SequentialError], rng: np.random.Generator) -> Array:
-    """Draws of log c."""
+    """Draws of log c, the correction for surprising labels."""
     last = surprises[-N_RECENT_ERRORS:]
     z2 = np.array([min((one.error / one.sd) ** 2, 16.0) if one.sd > 0 else 1.0 for one in last])
     n = PRIOR_UNIT_ERRORS + len(z2)

@@ -42,7 +42,7 @@ WITHIN_ONE_SD = 0.6827  # probability of a normal
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OutlierProbabilities:
-    """Labels in the order told, in the user's units."""
+    """Outlier probabilities and predictions of the labels, in the order told; user's units."""
 
     probability: Array  # (n,)  of being wrong
     expected: Array  # (n,)  mean of f given the other labels
@@ -123,7 +123,7 @@ def _pairs(together: Sequence[Hashable | None]) -> tuple[Pairs, Array]:
 
 
 def _inclusion_state(trained: TrainedEnsemble, first: int) -> tuple[InclusionState, Array]:
-    """What experts make of the labels from the first on, and what doubted ones count as (t,)."""
+    """Inclusion state of the labels from number `first` on, and their log outlier prior (t,)."""
     ens, labels = trained.ensemble, trained.all_labels
     y, noise_var = trained.warp.labels(labels.y[first:]), labels.noise_var[first:]
     variance = float(trained.prior.scale.variance[0])  # of labels that settled the experts

@@ -1,4 +1,4 @@
-"""The model: from labels to predictions, in the user's units.
+"""The model: training on labels, and predictions in the user's units.
 
 parameters         parameters of the estimator, and the kernels that follow from them
 checks             checks of arguments

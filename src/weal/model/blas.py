@@ -25,7 +25,7 @@ def _libraries() -> Any:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """One BLAS thread in this process until all that want it so are done."""
+    """A context with one BLAS thread in this process, until the last such context ends."""
     with _guard:
         _limits.append(_libraries().limit(limits=1))
     try:

@@ -17,7 +17,7 @@ MAX_ABS_VALUE = 1e100
 
 
 def check_dictionary(kernels: Sequence[Kernel], d: int) -> tuple[Kernel, ...]:
-    """Refuse an empty dictionary, strangers in it, and lengthscales for other than d inputs."""
+    """Refuse a dictionary that is empty, holds no kernels, or has not d lengthscales."""
     if isinstance(kernels, str) or not isinstance(kernels, Iterable):
         raise TypeError(f"kernels is {kernels!r}; it needs a list of weal.Kernel objects, or None")
     found = tuple(kernels)
@@ -36,7 +36,7 @@ def check_dictionary(kernels: Sequence[Kernel], d: int) -> tuple[Kernel, ...]:
 
 
 def check_scaling(scaling: Scaling | None, d: int) -> Scaling | None:
-    """Refuse what is no Scaling, a scale that is not positive, and scales for other than d."""
+    """Refuse a scaling of another type, for another number of inputs, or not positive."""
     if scaling is None:
         return None
     if not isinstance(scaling, Scaling):
@@ -67,13 +67,13 @@ def _check_input_warp(scaling: Scaling, d: int) -> None:
 
 
 def check_outliers(outliers: bool) -> None:
-    """Refuse what is neither on nor off."""
+    """Refuse a value of `outliers` that is not a boolean."""
     if not isinstance(outliers, bool | np.bool_):
         raise ValueError(f"outliers is {outliers!r}; it must be True or False")
 
 
 def check_sure(sure: ArrayLike | None, t: int) -> Array:
-    """Which labels (t,) are sure, as 1 and 0; none where nothing is said."""
+    """1 for labels (t,) that are sure and 0 for others; all 0 by default."""
     if sure is None:
         return np.zeros(t)
     found = np.asarray(sure)
@@ -86,13 +86,13 @@ def check_sure(sure: ArrayLike | None, t: int) -> Array:
 
 
 def check_warp(warp: str | None) -> None:
-    """Refuse a warp that there is not."""
+    """Refuse an unknown value of `warp`."""
     if warp not in (None, "asinh", "auto"):
         raise ValueError(f"warp is {warp!r}; it must be 'auto', 'asinh' or None")
 
 
 def check_no_gaps(y: ArrayLike) -> Array:
-    """Labels as floats; scikit-learn lets None through, which is then NaN."""
+    """Labels as floats; ValueError for None or NaN, which scikit-learn lets through."""
     labels = np.asarray(y, dtype=np.float64)
     if np.isnan(labels).any():
         raise ValueError("y has None among its labels; leave out the rows without a label")
@@ -113,7 +113,7 @@ APPROXIMATIONS = ("auto", "exact", "features", "inducing", "encoded")
 
 
 def check_kind(approximation: str) -> None:
-    """Refuse a kind of expert that there is not."""
+    """Refuse an unknown value of `approximation`."""
     if approximation not in APPROXIMATIONS:
         raise ValueError(f"approximation is {approximation!r}; it must be one of {APPROXIMATIONS}")
 
@@ -157,7 +157,7 @@ def check_temper(temper: float) -> None:
 
 
 def check_levels(levels: ArrayLike) -> Array:
-    """Probabilities between 0 and 1, one at the least."""
+    """Levels as an array; ValueError unless each is between 0 and 1, and there is one."""
     given = np.asarray(levels, dtype=np.float64)
     if given.ndim != 1 or not len(given) or not ((given > 0.0) & (given < 1.0)).all():
         raise ValueError(f"levels is {levels!r}; it must be probabilities between 0 and 1")
@@ -165,21 +165,21 @@ def check_levels(levels: ArrayLike) -> Array:
 
 
 def check_count(n: int) -> int:
-    """Refuse what is not a whole number from 1 on."""
+    """Refuse a value that is not a positive integer."""
     if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
         raise ValueError(f"{n!r} is not a number of points; it must be a whole number from 1 on")
     return int(n)
 
 
 def check_seed(seed: int) -> int:
-    """Refuse what is not a seed of every generator that we use."""
+    """Refuse a value that is not a seed of every random generator in use."""
     if not isinstance(seed, Integral) or isinstance(seed, bool) or not 0 <= seed < 2**32:
         raise ValueError(f"seed is {seed!r}; it must be a whole number from 0 to 2**32 - 1")
     return int(seed)
 
 
 def check_validation(given: Any, like: Callable[[Any], Array]) -> tuple[Array, Array] | None:
-    """Validation points (V, d), read by `like`, and their labels (V,), all finite."""
+    """Validation points (V, d), read by `like`, and their finite labels (V,)."""
     if given is None:
         return None
     if not isinstance(given, tuple | list) or len(given) != 2:

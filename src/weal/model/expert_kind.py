@@ -46,7 +46,7 @@ MAX_PIVOT_CANDIDATES = 8000
 
 
 def most_exact(M: int) -> int:
-    """Labels up to which M experts may be exact ones."""
+    """Largest number of labels for which M exact experts fit the memory."""
     return max(MAX_LABELS_ALWAYS_EXACT, min(MOST_EXACT, int((MAX_FACTOR_BYTES / (8 * M)) ** 0.5)))
 
 
@@ -59,14 +59,14 @@ def most_points(M: int, t: int = 0) -> int:
 
 
 def most_experts(t: int) -> int:
-    """Experts that may be exact ones for t labels; one at the least."""
+    """Largest number of exact experts for t labels; at least one."""
     return max(1, MAX_FACTOR_BYTES // (8 * max(t, MAX_LABELS_ALWAYS_EXACT) ** 2))
 
 
 def choose_kind(
     approximation: str, dictionary: tuple[Kernel, ...], noise: Array, X: Array
 ) -> RawInputs | InducingFeatures:
-    """For experts with noise ratios (M,) and labelled inputs X (t, d); not for "features"."""
+    """The kind of expert for noise ratios (M,) and labelled inputs X (t, d); not for "features"."""
     t, M = len(X), len(dictionary)
     if approximation == "exact" or (approximation == "auto" and t <= MAX_LABELS_ALWAYS_EXACT):
         return RawInputs()
@@ -85,7 +85,7 @@ def choose_kind(
 def _inducing(
     dictionary: tuple[Kernel, ...], noise: Array, X: Array, most: int, whole: bool = False
 ) -> InducingFeatures | None:
-    """Experts with at most so many points; None if that is not enough, where it has to be."""
+    """Experts on at most `most` inducing points; None if these do not suffice."""
     X = np.unique(X, axis=0)
     X = X[np.linspace(0, len(X) - 1, min(len(X), MAX_PIVOT_CANDIDATES)).round().astype(np.intp)]
     Z = []
@@ -99,7 +99,7 @@ def _inducing(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SelectedPrior:
-    """Selected experts before the first label."""
+    """The selected experts as a prior: before the first label."""
 
     dictionary: tuple[Kernel, ...]  # M; empty where the kernels are not ours to know
     embedding: Embedding
@@ -111,7 +111,7 @@ class SelectedPrior:
 def _embedding(
     setting: ModelParameters, dictionary: tuple[Kernel, ...], noise: Array, X: Array, seed: int
 ) -> Embedding:
-    """How inputs become points of the experts, for noise ratios (M,) and labelled inputs X."""
+    """The embedding of inputs for these experts, noise ratios (M,) and labelled inputs X."""
     if setting.approximation == "encoded":
         return EncodedFeatures.of(encoded_experts(setting, X.shape[1]), len(noise))
     if setting.approximation != "features":
@@ -125,7 +125,7 @@ def _embedding(
 
 
 def _correlations(dictionary: tuple[Kernel, ...], X: Array, M: int) -> Array:
-    """Correlations (M, t, t): the kernels' own, or those of the features that came encoded."""
+    """Correlations (M, t, t) of the kernels, or of encoded features."""
     if dictionary:
         return np.stack([kernels.correlation(kernel, X, X) for kernel in dictionary])
     Phi = EncodedFeatures(M).points(None, X)

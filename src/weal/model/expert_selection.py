@@ -61,7 +61,7 @@ def choose_warp(mode: str | None, X: Array, y: Array, noise_var: Array) -> Label
 
 
 def _log_evidence(warp: LabelWarp, X: Array, y: Array, noise_var: Array) -> float:
-    """Log density of the labels y (t,), up to what both have in common."""
+    """Log density of labels y (t,), up to a constant that both warps share."""
     z, noise = warp.labels(y), warp.variances(noise_var, y)
     kernels, ratios = model_selection.candidate_grid(X.shape[1])[::2], NOISE_RATIO_GRID[::2]
     unit = float(np.var(z)) or 1.0
@@ -78,7 +78,7 @@ EVIDENCE_LABELS, REFINED_LABELS = 300, 1000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExpertSelection:
-    """Experts with their magnitude integrated out, before the first label."""
+    """Selected experts with the magnitude integrated out, before the first label."""
 
     dictionary: tuple[Kernel, ...]  # M
     noise: Array  # (M,)  lam
@@ -93,7 +93,7 @@ def select(
     setting: ModelParameters, X: Array, y: Array, noise_var: Array, sure: Array | None = None,
     label_zero: float = np.nan,
 ) -> ExpertSelection:  # fmt: skip
-    """The experts: all of the user's, or a selection for these labels."""
+    """The experts: all kernels of the user, or a selection by these labels."""
     if setting.finds_outliers:
         return select_with_outliers(
             setting, X, y, noise_var, np.zeros(len(y)) if sure is None else sure, label_zero
@@ -115,7 +115,7 @@ def select(
 
 
 def _units_before(setting: ModelParameters, found: tuple[Kernel, ...], X: Array) -> Array:
-    """Units (experts, ratios) before any label, of kernels or of the features that X holds."""
+    """Units (experts, ratios) before any label, of kernels or of encoded features X."""
     if found:
         varied = [prior_variance_of_difference(kernel, X.shape[1]) for kernel in found]
     else:
@@ -132,7 +132,7 @@ def select_with_outliers(
     sure: Array,
     label_zero: float = np.nan,
 ) -> ExpertSelection:
-    """The same where labels may be wrong: outliers influence nothing.
+    """The selection by labels that may be wrong: outliers have no influence.
 
     The included labels decide on a warp, or a few wrong ones would pass for a long tail; where none
     is wrong, outliers are sought again among the warped labels.
@@ -227,14 +227,14 @@ def _to_selection(
 
 
 def select_warp(setting: ModelParameters, X: Array, y: Array, noise_var: Array) -> LabelWarp:
-    """The warp of labels; by evidence only where experts are selected again."""
+    """The warp of labels: by evidence if experts are selected, else as given."""
     mode = None if setting.warp == "auto" and not setting.adaptive else setting.warp
     rows = evidence_rows(X, y, noise_var)
     return choose_warp(mode, X[rows], y[rows], noise_var[rows])
 
 
 def _variance(y: Array) -> float:
-    """Variance of labels, by which the prior of the magnitudes is measured; 1 if they are equal.
+    """Variance of labels, the unit of the prior of magnitudes; 1 if they are equal.
 
     Those of the first fit have 1, but may have been one label, or all the same by chance.
     """
@@ -243,7 +243,7 @@ def _variance(y: Array) -> float:
 
 
 def evidence_rows(*parts: Array, most: int | None = None) -> Any:
-    """The rows of inputs, labels, .. that evidence looks at: all, or those with the least hashes.
+    """The rows that evidence is computed on: all, or a sample by hash of their content.
 
     A hash of what is in a row, so that they depend on the set of labels and not on their order.
     """
@@ -261,7 +261,7 @@ def make_prior(
     setting: ModelParameters, X: Array, y: Array, noise_var: Array, seed: int,
     sure: Array | None = None, label_zero: float = np.nan,
 ) -> SelectedPrior:  # fmt: skip
-    """The prior for labels y (t,) of scaled inputs X (t, d), with noise variances extra (t,).
+    """The prior for labels y (t,) at scaled inputs X (t, d), with noise variances noise_var (t,).
 
     Labels that are `sure` (t,) are believed; others may turn out to be wrong.
     """
@@ -296,7 +296,7 @@ def make_prior(
 def select_models(
     setting: ModelParameters, selection: ExpertSelection, X: Array, seed: int
 ) -> SelectedPrior:
-    """The prior of experts that were picked for labels at X (t, d)."""
+    """The prior of the selected experts, for labels at X (t, d)."""
     M, d = len(selection.noise), X.shape[1]
     embedding = _embedding(setting, selection.dictionary, selection.noise, X, seed)
     experts = embedding.prior_experts(selection.dictionary, d, M)
@@ -316,7 +316,7 @@ def _with_fitted_lengths(
     setting: ModelParameters, dictionary: tuple[Kernel, ...], magnitude: Array | None,
     noise: Array | None, X: Array, y: Array, noise_var: Array,
 ) -> tuple[Kernel, ...]:  # fmt: skip
-    """The kernels, each with its likeliest lengthscale; given values are fixed."""
+    """The kernels, each with its maximum-likelihood lengthscale; given values are fixed."""
     fitted = []
     for m, kernel in enumerate(dictionary):
         magnitudes = setting.magnitude_bounds if magnitude is None else (magnitude[m],) * 2

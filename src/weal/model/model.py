@@ -38,7 +38,7 @@ def mean_sd(trained: TrainedEnsemble, scale: Scaling, X: Array) -> tuple[Array, 
 def in_units(
     trained: TrainedEnsemble, scale: Scaling, mu: Array, var: Array, kept: Index = slice(None)
 ) -> tuple[Array, Array]:
-    """Mean and sd (N,) of f, for means and variances (H, N) of it under some of the experts."""
+    """Mean and sd (N,) of f in the user's units, from its moments (H, N) under some experts."""
     mean, var = moments(trained.ensemble, trained.warp, mu, var, kept)
     with np.errstate(over="ignore"):
         return scale.means(mean), scale.y_sd * np.sqrt(var)
@@ -56,7 +56,7 @@ def log_density(trained: TrainedEnsemble, scale: Scaling, X: Array, y: Array) ->
 def log_density_in_units(
     trained: TrainedEnsemble, scale: Scaling, mu: Array, var: Array, y: Array
 ) -> Array:
-    """The same, for means and variances (M, N) of f under each expert."""
+    """Log density (N,) of labels y (N,), from moments (M, N) of f under each expert."""
     scaled = scale.labels(y)
     log_p = ensemble.log_density(trained.ensemble, mu, var, trained.warp.labels(scaled))
     return log_p + trained.warp.log_slope(scaled) - float(np.log(scale.y_sd))
@@ -89,7 +89,7 @@ def summary(
 def _ends(
     trained: TrainedEnsemble, mu: Array, var: Array, levels: Array, of: int
 ) -> Array:  # (2, N)
-    """Quantiles of labels as experts see them."""
+    """Quantiles of warped labels."""
     if of > EXACT_ROWS:
         return mixture_quantiles.quantiles(trained.ensemble, mu, var, levels)
     return np.stack([ensemble.quantile(trained.ensemble, mu, var, one) for one in levels.tolist()])
@@ -97,7 +97,7 @@ def _ends(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """An ensemble of Gaussian processes that has seen some labels.
+    """An ensemble of Gaussian processes trained on some labels.
 
     Points are arrays (N, d), or frames, whose columns are then found by name where the labels came
     with names too, and read by the plan of the pool where that had text, dates or gaps.
@@ -133,7 +133,7 @@ class Model:
         return (mean, sd) if return_std else mean
 
     def predict_interval(self, X: Any, level: float = 0.9) -> tuple[Array, Array]:
-        """Ends (N,), (N,) of intervals that hold a label at X with that probability."""
+        """Ends (N,), (N,) of intervals that contain a label at X with this probability."""
         if not 0.0 < level < 1.0:
             raise ValueError(f"level is {level!r}; it must be a probability between 0 and 1")
         low, high = self.predict_quantiles(X, [0.5 - 0.5 * level, 0.5 + 0.5 * level])
@@ -180,7 +180,7 @@ class Model:
         return [("labels", t), ("inputs", d), ("experts", M)]
 
     def _heaviest(self) -> list[tuple[int, float]]:
-        """The experts that weigh most, with their weights."""
+        """The experts with the largest weights, and their weights."""
         best = np.argsort(-self.weights_, kind="stable")[:3].tolist()
         return [(m, float(self.weights_[m])) for m in best]
 
@@ -206,7 +206,7 @@ class Model:
 
     @property
     def outlier_probability_(self) -> Array:  # (n_labels_,)
-        """The probability of each label told, in the order told, of being wrong."""
+        """Outlier probability of each label, in the order told."""
         return probabilities(self.trained)
 
     @property
@@ -226,16 +226,16 @@ class Model:
 
     @property
     def ensemble_(self) -> Ensemble:
-        """The state of the core."""
+        """The trained ensemble of the core."""
         return self.trained.ensemble
 
     @property
     def embedding_(self) -> Embedding:
-        """How scaled inputs become points of the core."""
+        """The embedding of scaled inputs."""
         return self.trained.embedding
 
     def points(self, X: Array) -> Points:
-        """Rows of X (N, d), in the user's units, in the form that the experts of the core take."""
+        """Rows of X (N, d), in the user's units, as points of the experts."""
         return self.embedding_.points(self.ensemble_.experts, scaled_data.inputs(self.scaling, X))
 
     def _inputs(self, X: Any) -> Array:

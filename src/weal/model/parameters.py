@@ -81,19 +81,19 @@ class ModelParameters:
 
     @property
     def adaptive(self) -> bool:
-        """Whether the experts themselves follow the labels; encoded ones are what they are."""
+        """Whether experts are selected by the labels; encoded features are fixed."""
         return (
             self.integrates_magnitude and self.kernels is None and self.approximation != "encoded"
         )
 
     @property
     def finds_outliers(self) -> bool:
-        """Whether labels may be taken for outliers: where experts follow the labels."""
+        """Whether outliers are searched: only if experts are selected by the labels."""
         return self.outliers and self.adaptive
 
     @property
     def noise_variance_bounds(self) -> tuple[float, float]:
-        """Bounds of the noise as evidence sees it, a variance."""
+        """Bounds of the noise variance."""
         low, high = self.noise_bounds
         return low**2, high**2
 
@@ -104,7 +104,7 @@ def given_magnitudes(setting: ModelParameters) -> ArrayLike | None:
 
 
 def kernels_of(setting: ModelParameters, d: int) -> tuple[Kernel, ...]:
-    """The kernels that experts may have for d inputs; none where the inputs come encoded."""
+    """The candidate kernels for d inputs; none for encoded inputs."""
     if setting.approximation == "encoded":
         return ()
     if setting.kernels is not None:
@@ -117,7 +117,7 @@ def kernels_of(setting: ModelParameters, d: int) -> tuple[Kernel, ...]:
 
 
 def encoded_experts(setting: ModelParameters, d: int) -> int:
-    """Experts that rows of d columns hold the features of."""
+    """Number of experts whose encoded features have d columns in total."""
     F = 2 * setting.n_frequencies
     if d % F:
         raise ValueError(
@@ -128,7 +128,7 @@ def encoded_experts(setting: ModelParameters, d: int) -> int:
 
 
 def check(setting: ModelParameters, d: int) -> None:
-    """Refuse parameters that contradict one another or d inputs."""
+    """Refuse parameters that contradict one another or the number of inputs d."""
     M = len(kernels_of(setting, d)) or encoded_experts(setting, d)
     if setting.integrates_magnitude:
         M *= len(setting.noise_ratios)
@@ -145,7 +145,7 @@ _OTHER_PARAMETERS = ("condition", "scaling", "random_state")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parameters:
-    """The setting of the experts, how data are scaled, and the seed of what is random."""
+    """The parameters of the experts, the scaling, and the seed."""
 
     setting: ModelParameters
     condition: bool = True  # warp input columns with heavy tails
@@ -154,11 +154,11 @@ class Parameters:
 
     @property
     def seed(self) -> int:
-        """Seed of the random features: what scikit-learn would draw from that random_state."""
+        """Seed of the random features, drawn from random_state as scikit-learn does."""
         return int(np.random.RandomState(self.random_state).randint(2**31 - 1))
 
     def scaling_of(self, X: Array, y: Array, sure: Array | None = None) -> Scaling:
-        """The scaling given, or that of inputs X (N, d), all that are known, and labels y (t,).
+        """The given scaling, or the scaling of inputs X (N, d) and labels y (t,).
 
         Where labels may be wrong, those far from all others have no say unless they are `sure`.
         """
@@ -169,21 +169,21 @@ class Parameters:
         return scaled_data.find_scaling(X, y, self.scaling, self.condition, encoded)
 
     def to_dict(self) -> dict[str, Any]:
-        """The parameters by the names that the estimator gives them."""
+        """The parameters by their names in the estimator."""
         setting = {name: getattr(self.setting, name) for name in _SETTING_NAMES}
         others = {"condition": self.condition, "scaling": self.scaling}
         return {**setting, **others, "random_state": self.random_state}
 
 
 def setting_of(given: Mapping[str, Any]) -> ModelParameters:
-    """The setting in parameters by their names in the estimator; what is not given is default."""
+    """The model parameters from a dict by estimator names, with defaults."""
     if unknown := sorted(given.keys() - {*_SETTING_NAMES, *_OTHER_PARAMETERS}):
         raise TypeError(f"there is no parameter {unknown[0]!r}")
     return ModelParameters(**{name: given[name] for name in _SETTING_NAMES if name in given})
 
 
 def parameters_of(given: Mapping[str, Any], d: int) -> Parameters:
-    """Parameters by their names in the estimator, refused where `fit` on d inputs would refuse."""
+    """Parameters from a dict by estimator names; ValueError where `fit` on d inputs would raise."""
     setting = setting_of(given)
     check(setting, d)
     scaling = check_scaling(given.get("scaling"), d)

@@ -1,4 +1,4 @@
-"""Data in scaled units: the scaling of a fit, and inputs, labels and noise checked on the way."""
+"""Checked data in scaled units: inputs, labels and noise variances, and the scaling of a fit."""
 
 from dataclasses import replace
 
@@ -24,22 +24,22 @@ def find_scaling(X: Array, y: Array, given: Scaling | None, warp: bool, encoded:
 
 
 def inputs(scale: Scaling, X: Array) -> Array:
-    """Scaled inputs (N, d), none of them too far away."""
+    """Scaled inputs (N, d); ValueError for values too far from the data of the first fit."""
     return check_distance("X", scale.inputs(X))
 
 
 def labels(scale: Scaling, y: Array) -> Array:
-    """Scaled labels (N,), none of them too far away."""
+    """Scaled labels (N,); ValueError for values too far from the data of the first fit."""
     return check_distance("y", scale.labels(y))
 
 
 def label_zero(scale: Scaling) -> float:
-    """Where a label of 0 lies, scaled."""
+    """The scaled value of a label of 0."""
     return -scale.y_mean / scale.y_sd
 
 
 def noise_variances(scale: Scaling, sample_noise: ArrayLike | None, t: int) -> Array:
-    """Scaled variances (t,) of what is known of the noise of t labels."""
+    """Scaled noise variances (t,), from known noise sds of t labels."""
     sd = check_sample_noise(sample_noise, t)
     return check_distance("sample_noise", sd / scale.y_sd) ** 2
 
@@ -47,5 +47,5 @@ def noise_variances(scale: Scaling, sample_noise: ArrayLike | None, t: int) -> A
 def scale_data(
     scale: Scaling, X: Array, y: Array, sample_noise: ArrayLike | None
 ) -> tuple[Array, Array, Array]:
-    """Inputs, labels and noise variances, all three."""
+    """Scaled inputs, labels and noise variances."""
     return inputs(scale, X), labels(scale, y), noise_variances(scale, sample_noise, len(y))

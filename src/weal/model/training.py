@@ -1,4 +1,4 @@
-"""Train an ensemble on labels: a value with the selected experts and their posterior.
+"""Train an ensemble on labels: select its experts, condition them, and search outliers.
 
     select_experts   the experts for some labels, before the first label
     add_labels       condition the same experts on labels
@@ -40,12 +40,12 @@ NO_EXPERTS: Any = None  # of the prior, weights, scale and noise are kept and it
 
 
 def refresh_after(t: int) -> int:
-    """Number of labels at which experts selected by t labels are selected again."""
+    """Number of labels at which the experts selected with t labels are due for reselection."""
     return t + max(REFRESH_LEAST, int(REFRESH_SHARE * t))
 
 
 def last_selection(n: int, t: int) -> int:
-    """Number of labels of the last selection of experts, from one by n labels, once there are t."""
+    """Number of labels at the last selection that is due by t labels, after one with n labels."""
     while (later := refresh_after(n)) <= t:
         n = later
     return n
@@ -71,7 +71,7 @@ class TrainingLabels:
     def append(
         self, X: Array, y: Array, noise_var: Array, sure: Array | None = None
     ) -> "TrainingLabels":
-        """These, and more."""
+        """The labels with more appended."""
         more = np.zeros(len(y)) if sure is None else sure
         return TrainingLabels(
             np.concatenate([self.X, X]),
@@ -102,14 +102,14 @@ class TrainedEnsemble:
 
     @property
     def included(self) -> NDArray[np.bool_]:  # (n,)
-        """Which of the labels told are folded in: all but those that are taken to be wrong."""
+        """Mask of the labels that the ensemble is trained on: all but the outliers."""
         found = np.ones(len(self.all_labels), dtype=np.bool_)
         wrong = self.outliers.wrong[: len(found)]
         found[: len(wrong)] = ~wrong
         return found
 
     def blocks(self, N: int) -> Iterator[slice]:
-        """N points in blocks whose points fit the memory for one."""
+        """Slices of N points that fit the memory of a block."""
         width = self.embedding.width(self.ensemble.experts)
         return random_features.blocks(N, 2 * 8 * len(self.ensemble.log_w) * width)
 
@@ -124,7 +124,7 @@ def select_experts(
     setting: ModelParameters, X: Array, y: Array, noise_var: Array, seed: int,
     selection: ExpertSelection | None = None, sure: Array | None = None, label_zero: float = np.nan,
 ) -> TrainedEnsemble:  # fmt: skip
-    """Experts for the labels y (t,) at X (t, d), none of which is folded in yet.
+    """An untrained ensemble with experts selected for labels y (t,) at X (t, d).
 
     `picked` are the experts, where it is known already which they will be; `sure` (t,) are labels
     that are trusted, as 1 and 0; `label_zero` is where the zero of the labels is, in the user's
@@ -148,7 +148,7 @@ def select_experts(
 def add_labels(
     trained: TrainedEnsemble, X: Array, y: Array, noise_var: Array, sure: Array | None = None
 ) -> TrainedEnsemble:
-    """The same experts after the labels y (N,) at X (N, d).
+    """The ensemble with the same experts, trained on more labels y (N,) at X (N, d).
 
     Outliers are left out; a label since the selection that is very surprising has more noise
     (`inflated_noise`).
@@ -173,7 +173,7 @@ def add_labels(
 
 
 def _add_labels(trained: TrainedEnsemble, X: Array, y: Array, noise_var: Array) -> TrainedEnsemble:
-    """The same experts after all of these labels."""
+    """The ensemble with the same experts, trained on all of these labels."""
     state, z, noise = (
         trained.ensemble,
         trained.warp.labels(y),
@@ -189,7 +189,7 @@ def _add_labels(trained: TrainedEnsemble, X: Array, y: Array, noise_var: Array) 
 def outlier_log_odds_since_selection(
     trained: TrainedEnsemble, X: Array, y: Array, noise_var: Array
 ) -> tuple[Array, Array]:
-    """Log odds (N,) of being wrong of labels since the last selection, under the posterior of
+    """Outlier log odds (N,) of labels since the last selection, under the posterior of
     that time; and how far they were from what was expected, as experts see labels.
     """
     base = trained.ensemble if trained.base is None else trained.base
@@ -219,7 +219,7 @@ def inflated_noise(
 
 
 def probabilities(trained: TrainedEnsemble) -> Array:  # (n,)
-    """The probability of each label told, in the order told, of being wrong."""
+    """Outlier probability of each label, in the order told."""
     n, all_labels = len(trained.outliers), trained.all_labels
     found = np.zeros(len(all_labels))
     found[:n] = trained.outliers.probability[: len(all_labels)]
@@ -241,7 +241,7 @@ def begin(
 
 
 def step(trained: TrainedEnsemble, x: Array, y: float, noise_var: float) -> StepOfKind:
-    """What the label y of x (d,) tells the experts (`core.paper.feature_gp.Step`)."""
+    """The update of the experts by the label y of x (d,) (`core.protocols.Step`)."""
     point = trained.embedding.points(trained.ensemble.experts, x[None])
     return ensemble.step(trained.ensemble, point, *trained.warp.one(y, noise_var))
 
@@ -250,7 +250,7 @@ def advance(
     trained: TrainedEnsemble, told: StepOfKind, x: Array, y: float, noise_var: float,
     stated: float | None = None, sure: bool = False,
 ) -> TrainedEnsemble:  # fmt: skip
-    """The same experts after the label y of x (d,), whose step is `told`.
+    """The ensemble after the label y of x (d,), whose update is `told`.
 
     `stated` is what is known of its noise, where it was `inflated_noise` with more.
     """
@@ -272,7 +272,7 @@ def train(
     sure: Array | None = None,
     label_zero: float = np.nan,
 ) -> TrainedEnsemble:
-    """The ensemble after more labels, as if one by one; experts are selected when due."""
+    """The ensemble trained on more labels, as if one by one; experts are reselected when due."""
     t, sure = len(trained.all_labels), np.zeros(len(y)) if sure is None else sure
     before = trained.n_selection_labels
     due = last_selection(before, t + len(y)) if trained.setting.adaptive else before
@@ -285,7 +285,7 @@ def train(
 
 
 def without_labels(trained: TrainedEnsemble) -> TrainedEnsemble:
-    """The same experts before the first label."""
+    """The ensemble with the same experts, without labels."""
     M, d = len(trained.prior.log_w), trained.X.shape[1]
     experts = trained.embedding.prior_experts(trained.dictionary, d, M)
     before = replace(trained.prior, experts=experts)
@@ -298,7 +298,7 @@ def without_labels(trained: TrainedEnsemble) -> TrainedEnsemble:
 
 
 def selection_labels(trained: TrainedEnsemble) -> ExpertSelection:
-    """The selected experts; only where their magnitude is integrated out."""
+    """The selection of experts of an ensemble with integrated magnitude."""
     prior, scale = trained.prior, trained.prior.scale
     variance = float(scale.variance[0])
     return ExpertSelection(
@@ -309,7 +309,7 @@ def selection_labels(trained: TrainedEnsemble) -> ExpertSelection:
 def _concat_labels(
     trained: TrainedEnsemble, X: Array, y: ArrayLike, noise_var: ArrayLike
 ) -> tuple[Array, Array, Array]:
-    """The labels of the fold, and more."""
+    """Training inputs, labels and noise variances with more appended."""
     return (
         np.concatenate([trained.X, X]),
         np.append(trained.y, y),

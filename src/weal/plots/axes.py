@@ -18,7 +18,7 @@ from matplotlib.axes import Axes
 from weal.core.arrays import Array
 from weal.core.constants import INTERVAL_LEVEL
 from weal.diagnostics import effects
-from weal.diagnostics.error_trend import Trend, error_trend, expected_over
+from weal.diagnostics.error_trend import Trend, error_trend, expected_error_inputs
 from weal.diagnostics.explanation import sample
 from weal.diagnostics.leave_one_out import baseline
 from weal.diagnostics.suspects import predictions_by_others
@@ -65,7 +65,7 @@ def plot_data(state: State, beliefs: PosteriorCache) -> PlotData:
     @cache  # two figures show it
     def compute_trend(progress: Progress | None) -> Trend:
         n_start = state.settings.n_start
-        return error_trend(model, n_start, expected_over(state), progress=progress)
+        return error_trend(model, n_start, expected_error_inputs(state), progress=progress)
 
     return PlotData(
         state,

@@ -2,27 +2,27 @@
 
 A label that brings a noise variance x along has the variance sig2 (k + lam) + x. With sig2
 integrated out (`conjugate_magnitude`) that has no closed form, unless x is measured by a `unit` and
-counts as sig2 x / unit. Where labels settle an expert, its unit is the magnitude that they speak
-for: where
+counts as sig2 x / unit. If labels select an expert, its unit is the magnitude at the
+maximum of
 
     sig2^-A0 exp(-B0 / sig2) N(y; 0, sig2 C + diag(x)),      C = K + lam I
 
-is largest, what is believed of log sig2; without stated noise that is b / a. One
+the posterior mode of log sig2; without stated noise that is b / a. One
 decomposition serves every sig2. With L L' = C, L^-1 diag(x) L^-T = Q diag(g) Q' and
 q = (Q'L^-1 y)^2, direction i has variance sig2 + g_i, of which a share h_i = sig2 / (sig2 + g_i) is
 signal, and the maximum is where
 
     sig2 = (B0 + 1/2 sum_i h_i^2 q_i) / (A0 + 1/2 sum_i h_i)
 
-each direction counting as much as it tells of the signal. Iterated from where the prior peaks, this
+each direction weighted by its share of signal. Iterated from where the prior peaks, this
 is MacKay's rule. [2] MacKay: Bayesian interpolation, 1992. It depends on the set of labels alone.
 
-Experts that no label settles have the unit that makes labels vary by 1, as scaled ones do. Two
+Experts that no label has selected have the unit that makes labels vary by 1, as scaled ones do. Two
 standardised points are 2 d apart, squared, so that the variance around a constant is
 sig2 (1 - k + lam), with k the correlation at r2 = 2 sum_i 1 / l_i^2.
 
-Without stated noise every label tells of sig2, by its noise if nothing else, and the prior of sig2
-hardly counts. With it only the few directions do that a smooth function varies in, and the prior
+Without stated noise every label informs about sig2, if only by its noise, and the prior of sig2
+hardly matters. With it only the few directions do that a smooth function varies in, and the prior
 would speak against long lengthscales, whose magnitudes are large: the errors of a line were 9 %
 larger with the truth stated than without. So when experts are compared, each is given back what
 the prior of log sig2 took, its height at the unit (`prior_height`); as if it were flat.

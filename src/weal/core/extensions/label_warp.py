@@ -106,7 +106,7 @@ def fit_warp(y: Array, least: float = LEAST_SPREAD) -> LabelWarp:
 def moments(
     ens: Ensemble, warp: LabelWarp, mu: Array, var: Array, kept: Index = slice(None)
 ) -> tuple[Array, Array]:
-    """Mean and variance (N,) of f unbent, for `predict`'s means and variances of
+    """Mean and variance (N,) of unwarped f, from means and variances of
     experts kept.
     """
     noise = (ens.magnitude * ens.noise)[kept]

@@ -8,7 +8,7 @@ all the others, and its variance, are
 
 The magnitude of the expert would be known from the others alone: b without e^2 / (2 s), a without
 1/2 (`conjugate_magnitude`); and its weight would have been w_m / p_m(y_i | the others), normalised.
-No expert is settled anew: lengthscales and noise ratios are those that all labels settled, which is
+No expert is selected again: lengthscales and noise ratios are those of all labels, which is
 slightly optimistic. A row that was labelled twice keeps its other label.
 
 There are two ways to a and A_ii. By a Cholesky factor L L' = C, with R = L^-1:
@@ -77,8 +77,9 @@ def by_root(R: Array, y: Array) -> tuple[Array, Array]:
 def left_out(
     ens: Ensemble, embedding: Embedding, X: Array, y: Array, noise_var: Array, which: Which = None
 ) -> tuple[Array, Array, Array]:
-    """Innovations e, variances s and noise ratios lam (M, t) of the labels y (t,) at X (t, d), each
-    left out of the others; `noise_var` (t,) has known noise variances. Of some of the labels, all
+    """Leave-one-out innovations e, variances s and noise ratios lam (M, t) of labels y (t,).
+
+    `noise_var` (t,) has known noise variances. Of some of the labels, all
     others count, where `which` has their positions.
     """
     lam = np.maximum(ens.ratios(noise_var), LEAST_RATIO)
@@ -125,16 +126,14 @@ def _by_weights(
 def without(ens: Ensemble, e: Array, s: Array) -> Ensemble:
     """Weights and magnitudes as if a label that is left out with e and s (M,) had not come.
 
-    Its experts still know the label: what they believe of its point without it is e and s.
+    Its experts are still conditioned on the label: the prediction of its point without it is e, s.
     """
     scale, added = remove_label(ens, ens.scale, e, s)
     return replace(ens, log_w=normalise(ens.log_w - added), scale=scale)
 
 
 def remove_label(ens: Ensemble, scale: Magnitude, e: Array, s: Array) -> tuple[Magnitude, Array]:
-    """The magnitudes without each of the labels that are left out with e and s (M, ...), and what
-    these labels have added to the log weights (M, ...).
-    """
+    """The magnitudes without each label of e and s (M, ...), and its share of the log weights."""
     less = scale.without(e, s)
     return less, ens.temper * less.log_density(e, s)
 

@@ -5,7 +5,7 @@ weight of each expert by the density that the expert gave to y [1, eq:w_update],
 
     log w_m += log N(y; mu_m(x*), sig2_m s_m),      s_m = v_m(x*) + lam_m
 
-(a Student-t where sig2 is integrated out: `fixed_magnitude`; what a label tells is decided in
+(a Student-t where sig2 is integrated out: `fixed_magnitude`; the update by a label is in
 `gaussian_likelihood`) and conditions the expert on it (`feature_gp`). So w_m is the probability of
 expert m given the labels: prior times exact model evidence, whatever the order of the labels. All
 in logs: a weight may fall to exp(-1e300) and come back. `temper` < 1 raises each density to that
@@ -65,7 +65,7 @@ def normalise(log_w: Array) -> Array:
 
 
 def step(ens: Ensemble, point: Points, y: float, noise_var: float = 0.0) -> StepOfKind:
-    """What the label y of one point tells; `extra` is noise variance of this label alone."""
+    """The update of the experts by the label y of one point, with known noise variance."""
     return ens.experts.step(point, y, ens.ratios(np.array([noise_var]))[:, 0])
 
 
@@ -80,13 +80,13 @@ def update(ens: Ensemble, point: Points, y: float, noise_var: float = 0.0) -> En
 
 
 def update_many(ens: Ensemble, points: Points, y: Array, noise_var: Array) -> Ensemble:
-    """The ensemble after the labels y (N,) of the points, with extra noise variances (N,)."""
+    """The ensemble after the labels y (N,) of the points, with known noise variances (N,)."""
     # [1, alg:1 line 3, alg:2 line 4]
     return _after(ens, *ens.experts.absorb(points, y, ens.ratios(noise_var)))
 
 
 def _after(ens: Ensemble, experts: Experts, e: Array, s: Array) -> Ensemble:
-    """The ensemble with experts that have met innovations e (M, N) of variances s."""
+    """The ensemble with these experts, after innovations e (M, N) of variances s."""
     log_p, scale = ens.scale.after(e, s)
     log_w = normalise(ens.log_w + ens.temper * log_p)  # [1, eq:w_update]
     return replace(ens, experts=experts, log_w=log_w, scale=scale)
@@ -104,31 +104,27 @@ def mixture(w: Array, mu: Array, var: Array) -> tuple[Array, Array]:
     return mean, w @ (var + (mu - mean) ** 2)  # [1, eq:var-GPM]
 
 
-def _to_come(ens: Ensemble, mu: Array, var: Array, y: Array) -> tuple[Array, Array]:
-    """Innovations e and variances s (M, N) of labels y (N,) to come, given
-    `predict`'s beliefs.
-    """
+def _innovation_of_new(ens: Ensemble, mu: Array, var: Array, y: Array) -> tuple[Array, Array]:
+    """Innovations e and variances s (M, N) of new labels y (N,), from means and variances of f."""
     v = var / ens.magnitude[:, None]
     return innovation(y, mu, v, ens.noise[:, None])
 
 
 def label_spread(ens: Ensemble, var: Array) -> Array:
-    """s (M, N) of a label to come, given `predict`'s variances of f."""
-    return _to_come(ens, np.zeros_like(var), var, np.zeros(var.shape[1]))[1]
+    """Variances s (M, N) of a new label, from the variances (M, N) of f."""
+    return _innovation_of_new(ens, np.zeros_like(var), var, np.zeros(var.shape[1]))[1]
 
 
 def log_density(ens: Ensemble, mu: Array, var: Array, y: Array) -> Array:
-    """Log predictive density (N,) of labels y (N,), given `predict`'s means and
-    variances.
-    """
-    log_p = ens.scale.log_density(*_to_come(ens, mu, var, y))
+    """Log predictive density (N,) of labels y (N,), from means and variances (M, N) of f."""
+    log_p = ens.scale.log_density(*_innovation_of_new(ens, mu, var, y))
     parts = ens.log_w[:, None] + log_p  # (M, N) [1, eq:EGP_post]
     largest = parts.max(axis=0)
     return np.asarray(largest + np.log(np.exp(parts - largest).sum(axis=0)))
 
 
 def quantile(ens: Ensemble, mu: Array, var: Array, level: float) -> Array:
-    """Labels (N,) that the mixture expects to exceed with probability 1 - level."""
+    """Quantiles (N,) of a label at this level, from means and variances (M, N) of f."""
     return solve_quantile(
         lambda y: cdf(ens, mu, var, y),
         lambda y: log_density(ens, mu, var, y),
@@ -140,7 +136,7 @@ def quantile(ens: Ensemble, mu: Array, var: Array, level: float) -> Array:
 def solve_quantile(
     cdf: Callable[[Array], Array], log_density: Callable[[Array], Array], ends: Array, level: float
 ) -> Array:
-    """Labels y (N,) with cdf(y) = level; those of the components are `ends` (M, N).
+    """Solve cdf(y) = level for y (N,), between the quantiles `ends` (M, N) of the components.
 
     Newton's steps where they stay within the bounds, and bisection every third time: some 8 steps
     in place of 60, in nearly all the time that intervals take.
@@ -162,7 +158,5 @@ def solve_quantile(
 
 
 def cdf(ens: Ensemble, mu: Array, var: Array, y: Array) -> Array:
-    """Probability (N,) of labels below y (N,), given `predict`'s means and
-    variances.
-    """
-    return ens.w @ ens.scale.cdf(*_to_come(ens, mu, var, y))
+    """Probability (N,) of labels below y (N,), from means and variances (M, N) of f."""
+    return ens.w @ ens.scale.cdf(*_innovation_of_new(ens, mu, var, y))

@@ -94,7 +94,7 @@ def fit_hyperparameters(
 ) -> MaximumLikelihood:
     """Magnitude and noise (M,) for each of K (M, t, t); a given one stays fixed.
 
-    `extra` (t,) are noise variances that the labels bring along.
+    `noise_var` (t,) has known noise variances of the labels.
     """
     fit = partial(fit_known_noise, noise_var=noise_var) if noise_var.any() else fit_magnitude_noise
     if magnitude is None and noise is None:
@@ -143,7 +143,7 @@ def fit_length_scale(
 ) -> Kernel:
     """The kernel with the maximum-likelihood lengthscale for labels y (t,) at X (t, d).
 
-    Two equal bounds hold a magnitude or noise. Noise variances extra (t,) of the labels count as
+    Two equal bounds fix a magnitude or noise. Known noise variances (t,) of the labels count as
     their median at first; where they differ, the best within a factor of REFINED is sought anew.
     """
     known = np.zeros(len(y)) if noise_var is None else noise_var
@@ -205,7 +205,7 @@ def _highest_peak(
 def _negative_log_likelihood(
     log_parameters: Array, K: Array, y: Array, noise_var: Array
 ) -> tuple[float, Array]:
-    """-log p(y) and its gradient by (log sig2, log noise), for C = sig2 K + diag(noise + extra)."""
+    """-log p(y) and its gradient by (log sig2, log noise), for C = sig2 K + diag(noise + noise_var)."""
     sig2, noise = np.exp(log_parameters)
     ratio = (noise + noise_var) / sig2
     R = K + np.diag(np.maximum(ratio, SINGULAR_RATIO))

@@ -84,7 +84,7 @@ class OutlierDecision:
 
     outliers: OutlierReport
     selection: ModelSelection
-    variance: float  # of the labels believed
+    variance: float  # of the included labels
 
 
 # Labels to include (t,), and their warp -> the selected experts, and the variance of the labels.
@@ -101,7 +101,7 @@ def find_outliers(
 ) -> OutlierDecision:
     """Find the outliers among labels y (t,) at X (t, d), and select experts with the others.
 
-    `extra` (t,) are noise variances of their own; those called `sure` (t,) are believed.
+    `noise_var` (t,) has known noise variances; labels that are `sure` (t,) are no outliers.
     `zero` is where the zero of the labels is as they were told, if that is known
     (`slips_and_swaps`).
     """
@@ -203,8 +203,8 @@ class LabelSet:
     ) -> OutlierDecision:
         """Search outliers from `none`, the state that includes all labels.
 
-        Experts that were settled with a wrong label have made room for it: where its decimal point
-        has likelier slipped than not, but for the charge, they are settled without it as well.
+        Experts selected with a wrong label have adapted to it: if its decimal point has probably
+        slipped, penalties aside, experts are selected without it as well.
         """
         order = np.lexsort((*self.X.T, self.y))  # decisions do not hang on rounding
         back = np.argsort(order)
@@ -279,7 +279,7 @@ class LabelSet:
     ) -> float:
         """Log evidence ratio of some outliers against a skewed distribution, in nats.
 
-        `log_z` is their log evidence with these wrong. Experts are settled by bent labels only
+        `log_z` is their log evidence with these wrong. Experts are selected by warped labels only
         where a coarse grid of them leaves it open.
         """
         everyone = np.ones_like(right)

@@ -30,8 +30,8 @@ class InclusionState:
     lam: Array  # (m, t)
     y: Array  # (t,)
     log_prior: Array  # (m,)
-    A: Array  # (m, t, t)  inverse over the labels believed, 0 elsewhere
-    log_det: Array  # (m,)  of C over the labels believed
+    A: Array  # (m, t, t)  inverse over the included labels, 0 elsewhere
+    log_det: Array  # (m,)  of C over the included labels
     wrong: Mask  # (t,)
 
     @classmethod

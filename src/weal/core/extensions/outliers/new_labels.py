@@ -22,8 +22,8 @@ def new_label_log_odds(
 ) -> Array:  # fmt: skip
     """Outlier log odds (N,) of labels that were not part of the search.
 
-    `rows` and `every` are inputs, labels and noise variances: of those judged, and of all;
-    `zero` is that of `judge`.
+    `rows` and `every` are inputs, labels and noise variances: of the labels in the search, and of all;
+    `label_zero` is the value of 0 in these units.
     """
     (X, y, noise_var), (others, labels, noise) = rows, (part[which] for part in every)
     root, selection = float(np.sqrt(found.variance)), found.selection

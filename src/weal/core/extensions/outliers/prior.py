@@ -26,14 +26,14 @@ class OutlierPrior:
 
     median: float
     s: float  # robust sd
-    low: float  # the least and the largest label believed
+    low: float  # the least and the largest included label
     high: float
 
     def log_prior(self, y: Array) -> Array:  # (N,) -> (N,)
         """Log of the density of outliers times their prior odds, at labels y.
 
-        Where s is small beside the range of those believed, as with a sharp peak, it is no reason
-        to doubt labels in between that they are close to the median. Where s is 0, none is doubted.
+        If s is small beside the range of the included labels, as with a sharp peak, labels in
+        between are no more suspicious for being close to the median. If s is 0, none is.
         """
         if self.s == 0.0:
             return np.full(np.shape(y), -np.inf)

@@ -13,16 +13,16 @@ plain of zeros is no slip. So zero itself has to be out of the question: what co
 
     10^-k (p(v_k | others) - e^ZERO_OUT p(o | others)),  or nothing where that is below 0
 
-Labels that were exchanged: how much likelier all labels are with two of them put back.
+Swaps: the gain in evidence from exchanging two labels.
 
-With A = C^-1 over the labels believed (`inclusion.InclusionState`), exchanging labels i and j,
+With A = C^-1 over the included labels (`inclusion.InclusionState`), exchanging labels i and j,
 d = y_j - y_i, changes the square that an expert has of them, in closed form,
 
     y'A y  +=  2 d ((A y)_i - (A y)_j) + d^2 (A_ii + A_jj - 2 A_ij)
 
 and so its evidence, magnitude integrated out; the mean over experts, by their posterior, is how
-much likelier the two labels are exchanged than as told, given all others. Of labels that are
-doubted, both stories are told in full: they were exchanged, or they tell nothing (`OutlierPrior`).
+much likelier the two labels are exchanged than as told, given all others. Excluded
+labels are included for the swap, at the price of their outlier prior (`OutlierPrior`).
 
 A label is as likely exchanged as wrong before anything is known of it, with any other label alike:
 the log odds of a pair are the gain, with log(p / (1 - p)) - log(t - 1).
@@ -48,7 +48,7 @@ LOG_10, LOG_SLIPPED = float(np.log(10.0)), float(logit(PRIOR_SLIPPED))
 def log_prior(expected: MixturePrediction, y: Array, label_zero: float) -> Array:  # (N,)
     """Log of the density of labels y (N,) with slipped decimal points, times its prior odds.
 
-    `zero` is where the zero of the labels is; nan: nobody knows, and none has slipped.
+    `label_zero` is the zero of the labels; with nan no label counts as slipped.
     """
     if not np.isfinite(label_zero):
         return np.full(len(y), -np.inf)
@@ -72,17 +72,17 @@ def gains(now: InclusionState, prior: Array, pairs: Pairs) -> Array:  # (P,)
     """
     found, whole = np.empty(len(pairs)), now.log_z()
     off = [tuple(one for one in pair if now.wrong[one]) for pair in pairs.tolist()]
-    for doubted in dict.fromkeys(off):
+    for excluded in dict.fromkeys(off):
         believed = now
-        for i in doubted:
+        for i in excluded:
             believed = believed.toggle(i)
-        mine = np.array([one == doubted for one in off])
-        more = believed.log_z() - whole - float(prior[list(doubted)].sum()) if doubted else 0.0
-        found[mine] = log_odds_of_trusted_pairs(believed, pairs[mine]) + more
+        mine = np.array([one == excluded for one in off])
+        more = believed.log_z() - whole - float(prior[list(excluded)].sum()) if excluded else 0.0
+        found[mine] = gains_of_included_pairs(believed, pairs[mine]) + more
     return found
 
 
-def log_odds_of_trusted_pairs(now: InclusionState, pairs: Pairs) -> Array:  # (P,)
+def gains_of_included_pairs(now: InclusionState, pairs: Pairs) -> Array:  # (P,)
     """Gain in log evidence from swapping each of the pairs of included labels."""
     log_z, scale, Ay = now.weigh()
     i, j = pairs.T
@@ -106,7 +106,7 @@ def log_odds(now: InclusionState, sure: Array) -> Array:  # (t,)
     if len(free) < 2:
         return found
     i, j = (free[n] for n in np.triu_indices(len(free), 1))
-    gain = log_odds_of_trusted_pairs(now, np.column_stack([i, j]))
+    gain = gains_of_included_pairs(now, np.column_stack([i, j]))
     np.maximum.at(found, i, gain)
     np.maximum.at(found, j, gain)
     return np.asarray(
