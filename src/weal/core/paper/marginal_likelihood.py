@@ -205,7 +205,7 @@ def _highest_peak(
 def _negative_log_likelihood(
     log_parameters: Array, K: Array, y: Array, noise_var: Array
 ) -> tuple[float, Array]:
-    """-log p(y) and its gradient by (log sig2, log noise), for C = sig2 K + diag(noise + noise_var)."""
+    """-log p(y) and its gradient, for C = sig2 K + diag(noise + noise_var)."""
     sig2, noise = np.exp(log_parameters)
     ratio = (noise + noise_var) / sig2
     R = K + np.diag(np.maximum(ratio, SINGULAR_RATIO))

@@ -22,7 +22,7 @@ def new_label_log_odds(
 ) -> Array:  # fmt: skip
     """Outlier log odds (N,) of labels that were not part of the search.
 
-    `rows` and `every` are inputs, labels and noise variances: of the labels in the search, and of all;
+    `rows` and `every` are inputs, labels and noise variances, in the search and of all labels;
     `label_zero` is the value of 0 in these units.
     """
     (X, y, noise_var), (others, labels, noise) = rows, (part[which] for part in every)
