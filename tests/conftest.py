@@ -11,6 +11,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import soak
+from campaign.fixtures import (  # noqa: F401, fixtures
+    alloys,
+    bare,
+    in_a_folder,
+    small_disk,
+    steel,
+)
 from constants import changed_constants, set_constants
 from stores import (  # noqa: F401, fixtures
     journal,

@@ -15,7 +15,7 @@ from openpyxl.styles import Font
 
 from shell import typed
 from tables import hostile
-from tables.test_plain_sheet import SHEET, rewritten
+from tables.test_excel_reader import SHEET, rewritten
 from weal.errors import TooLarge
 from weal.limits import Limits, read_limits, variable
 from weal.shards.parquet_file import convert

@@ -22,7 +22,7 @@ from shell import typed
 from weal.store.urls import read_name
 from weal.web.server_folder import server_folder
 from weal.web.token import get_or_create_token
-from web.test_sizes import shown
+from web.test_request_sizes import shown
 from web.visiting import Visitor, token_of
 
 SECRETS = (postgres_server.PASSWORD, unquote(postgres_server.PASSWORD))

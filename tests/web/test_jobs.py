@@ -22,7 +22,7 @@ from weal.web.job_runners import ChildProcessRunner
 from weal.web.job_worker import TITLES, Cancelled, TooManyJobs, Worker
 from web.browser import DESKTOP, PHONE, chromium, visit
 from web.conftest import begin
-from web.test_sizes import MOST_MEMORY, memory, shown, upload
+from web.test_request_sizes import MOST_MEMORY, memory, shown, upload
 from web.visiting import PATIENCE, Visitor, plain
 
 

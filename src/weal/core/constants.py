@@ -24,8 +24,9 @@ OFFSET_VARIANCE = 10.0
 # The classes with one lengthscale for each input (`model_selection`). That of anova has so much of
 # what is left with every input after the first, 0.48 with five: functions of many inputs in which
 # all interact are rare. Together they misled in 2.3 % of 300 isotropic functions of two inputs, 2.7
-# % of 150 of five; FITTED_SHARE = 0.5 and 0.3 for anova in 12 and 6 % (tests/core/test_lineup.py
-# measures it). At noise of 30 % log10 NMSE was lower by 0.01 with 0.5 for anova than with 0.3.
+# % of 150 of five; FITTED_SHARE = 0.5 and 0.3 for anova in 12 and 6 %
+# (tests/core/test_model_selection.py measures it). At noise of 30 % log10 NMSE was lower by 0.01
+# with 0.5 for anova than with 0.3.
 FITTED_SHARE = 0.15
 ANOVA_SHARE = 0.15
 POSTERIOR_POINT_PAIRS = (

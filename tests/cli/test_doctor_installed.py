@@ -12,7 +12,7 @@ import pytest
 from shell import alone_in, typed
 from weal.cli.commands import doctor
 
-PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
+PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 
 
 @pytest.fixture(autouse=True)

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from learner.test_memory_pool import check, replace_told
 from reference.pools import Told, world
-from test_pool import check, replace_told
 from weal.learner.pools.protocol import MIN_PENDING_FOR_JOINT_UPDATE, with_pseudo_labels
 
 KINDS = ("features", "encoded", "exact")

@@ -15,7 +15,7 @@ from weal.errors import WealError
 from weal.store import sqlite_file, statements
 from weal.store.protocol import open_store
 
-KEPT = Path(__file__).parent / "kept"
+KEPT = Path(__file__).parent / "schemas"
 
 
 @pytest.fixture

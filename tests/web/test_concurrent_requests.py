@@ -11,7 +11,7 @@ from weal.web import candidate_search, jobs
 from weal.web.job_context import JobContext
 from weal.web.job_worker import Worker
 from web.conftest import begin
-from web.test_sizes import shown, upload
+from web.test_request_sizes import shown, upload
 from web.visiting import Visitor, plain
 
 LABELS = 14

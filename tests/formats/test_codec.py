@@ -12,7 +12,7 @@ from weal.formats import archive, codec
 from weal.formats.codec import ArrayFields
 from weal.formats.model_file import MODEL_KIND
 
-GOLDEN = Path(__file__).parent / "golden_0_2"
+GOLDEN = Path(__file__).parents[1] / "golden_0_2"
 MODELS = sorted(path.name for path in GOLDEN.glob("model-*.weal-0.2"))
 
 

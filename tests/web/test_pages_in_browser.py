@@ -8,7 +8,7 @@ import pytest
 import weal
 from weal.store.protocol import open_store
 from web.browser import DESKTOP, PHONE, chromium, visit
-from web.test_sizes import shown, upload
+from web.test_request_sizes import shown, upload
 from web.visiting import Visitor
 
 RUN = "alert(1)"
