@@ -158,6 +158,8 @@ def test_what_the_benchmark_prints_obeys_the_schemas(validated, monkeypatch):
     validated("bench", "tasks")
     validated("bench", "methods")
     methods = ["--methods", "weal-random,weal-auto"]
+    pools = ["--tasks", "needle,california-pool", "--methods", "weal-best,weal-auto"]
+    assert validated("bench", "goals", *pools, *tiny)["skipped"]
     validated("bench", "run", "--tasks", "gramacy,malaria-standin", *methods, *tiny)
     write_pool("table.csv", n=80, told=80)
     validated("simulate", "table.csv", "--target", "hardness", *methods, *tiny)

@@ -19,6 +19,8 @@ NOT_RUN = {  # examples that are shown in the page, and not run there
     "weal bench choice --realisations 20",  # hours
     "weal bench paper --out paper",
     "weal bench peers",
+    "weal bench goals",  # minutes
+    "weal bench goals --tasks all --methods all",
     "weal bench get california",  # needs the network
     'eval "$(weal completion zsh)"',  # other shells
     "weal completion fish | source",

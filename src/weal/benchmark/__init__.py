@@ -21,6 +21,11 @@ Read in this order:
     report_tables   tables of the report, and the blocks of its HTML page
     report_figures  figures of the report
     report          the folder of a finished benchmark
+    goal_tasks      pools to search: formulas and tables
+    goal_metrics    share of the best rows found, regret, F1
+    goal_methods    weal with a goal, and searches with models of other packages
+    goal_summary    ours beside each other method, with intervals
+    goal_report     the folder of a finished `weal bench goals`
 
 `weal.benchmark.run` is imported on first use.
 """

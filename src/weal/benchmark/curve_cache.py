@@ -12,9 +12,10 @@ The key of a curve is a hash of everything that decides its numbers:
 If one of them changes, old curves are not found and are not mixed with new ones. Files and global
 variables that a user's function reads are not part of the key: give it another name.
 
-    curve      key, task, method, realisation; names: of the weights, as JSON;
+    curve      key, task, method, realisation; names: of the weights and of the metrics of the
+               goals, as JSON;
                numbers: .npy of (5 + names, T + 1), rows labels, nmse, npll, joint, seconds,
-               weights;
+               weights, metrics of the goals;
                check: hash of all that; sitting: the call of `run` that computed it
     sitting    a call of `run`: its command, its start, and its seconds up to its last curve
 
@@ -48,7 +49,7 @@ from weal.files import MARK, write_files
 
 # Rooms that cannot change a curve, except for these modules and those of a method's functions.
 _ROOMS_WITHOUT_EFFECT = {"cli", "campaign", "store", "plots", "web", "benchmark"}
-_MODULES_WITH_EFFECT = ("methods.py", "protocol.py")
+_MODULES_WITH_EFFECT = ("goal_metrics.py", "methods.py", "protocol.py")
 JsonLike = str | int | Sequence["JsonLike"] | Mapping[str, "JsonLike"]
 _PACKAGES = ("numpy", "scipy", "scikit-learn")
 _PEER_PACKAGES = ("torch", "gpytorch", "linear_operator", "botorch", "scikit-activeml")
@@ -328,25 +329,22 @@ def _damage_message(where: str, why: object) -> str:
 
 
 def _to_row(curve: Curve) -> Row:
-    weights = [*curve.experts.values(), *curve.acquisitions.values()]
-    rows = [curve.labels, curve.nmse, curve.npll, curve.joint, curve.seconds, *weights]
+    named = (curve.experts, curve.acquisitions, curve.goals)
+    series = [one for kind in named for one in kind.values()]
+    rows = [curve.labels, curve.nmse, curve.npll, curve.joint, curve.seconds, *series]
     numbers = io.BytesIO()
     np.save(numbers, np.array(rows, dtype="<f8"), allow_pickle=False)
-    names = json.dumps([list(curve.experts), list(curve.acquisitions)])
+    names = json.dumps([list(kind) for kind in named])
     return curve.task, curve.method, curve.realisation, names, numbers.getvalue()
 
 
 def _from_row(row: Row) -> Curve:
     task, method, realisation, names, blob = row
     numbers = np.load(io.BytesIO(blob), allow_pickle=False)
-    experts, acquisitions = json.loads(names)
-    labels, nmse, npll, joint, seconds, *weights = numbers
-    series = [row.tolist() for row in weights]
-    return Curve(
-        *(task, method, realisation, labels, nmse, npll, joint, seconds),
-        experts=dict(zip(experts, series[: len(experts)], strict=True)),
-        acquisitions=dict(zip(acquisitions, series[len(experts) :], strict=True)),
-    )
+    labels, nmse, npll, joint, seconds, *rest = numbers
+    series = iter(row.tolist() for row in rest)
+    named = [{name: next(series) for name in kind} for kind in json.loads(names)]
+    return Curve(task, method, realisation, labels, nmse, npll, joint, seconds, *named)
 
 
 def _check(key: str, row: Row) -> str:

@@ -109,6 +109,8 @@ METHOD_STYLES = {
     "egp-gpm-ent": MethodStyle(PURPLE, (0, (4, 1, 1, 1)), "P"),
     "egp-multiafs": MethodStyle(RED, "-", "*", linewidth=1.6),
     "egp-multiafs-range": MethodStyle(RED, (0, (3, 1)), "*", hollow=True),
+    **dict.fromkeys(("weal-best", "weal-fifth", "weal-twentieth"), MethodStyle(RED, "-", "*")),
+    **dict.fromkeys(("sklearn-ei", "sklearn-fifth", "sklearn-twentieth"), MethodStyle(BLUE, "--")),
 }
 _LINE_STYLES: tuple[LineStyleType, ...] = ("-", "--", "-.", ":")
 _OTHER_STYLES = [

@@ -106,6 +106,7 @@ class Reading:
     experts: dict[str, float]  # weights of the experts, if any
     acquisitions: dict[str, float]  # weights of the acquisition functions
     joint: float = float("nan")  # log density of all test labels at once; NaN if not computed
+    asked: int = -1  # the candidate whose label came last; -1 before the first query
 
 
 MethodFunction = Callable[[Split, float, int, int], Iterator[Reading]]  # split, eta, seed, T
@@ -152,6 +153,7 @@ def with_learner(
     learner.tell_points(split.X0, split.y0)  # [1, alg:1 line 1]
     test = learner.watch(split.Xt)
     spent = len(split.y0) + (len(split.yv) if validate else 0)
+    query = -1
     for t in range(T + 1):  # [1, alg:1 line 2, alg:2 line 3]
         if t:
             query = learner.ask()
@@ -166,6 +168,7 @@ def with_learner(
             _by_kernel(learner.model),
             learner.acquisition_weights,
             joint_log_density(learner.model, split.Xt, split.yt) if together else float("nan"),
+            query,
         )
 
 

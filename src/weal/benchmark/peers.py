@@ -117,20 +117,22 @@ def run_peer(
     for t in range(1, T + 1):
         known = PeerData(X, y, Xu[left], np.random.default_rng([seed, t, ASK_RNG_KEY]))
         best = int(np.argmax(score(model, known)))
-        X, y = np.vstack([X, Xu[left[best]]]), np.append(y, yu[left[best]])
-        left = np.delete(left, best)
+        row = int(left[best])
+        X, y, left = np.vstack([X, Xu[row]]), np.append(y, yu[row]), np.delete(left, best)
         if t % every == 0:
             model = fit(X, y, np.random.default_rng([seed, t, FIT_RNG_KEY]))
         else:
             model = model.condition(X, y)
-        yield _reading(model, scaling, split, len(y))
+        yield _reading(model, scaling, split, len(y), row)
 
 
-def _reading(model: PeerModel, scaling: Scaling, split: Split, labels: int) -> Reading:
+def _reading(
+    model: PeerModel, scaling: Scaling, split: Split, labels: int, asked: int = -1
+) -> Reading:
     mean, v = model.predict(scaling.inputs(split.Xt))
     e = scaling.labels(split.yt) - mean
     log_density = -0.5 * (np.log(2 * np.pi * v) + e**2 / v) - np.log(scaling.y_sd)
-    return Reading(labels, scaling.means(mean), log_density, {}, {})
+    return Reading(labels, scaling.means(mean), log_density, {}, {}, asked=asked)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,31 +143,31 @@ class BotorchModel:
 
     def predict(self, X: Array) -> tuple[Array, Array]:
         """Mean and variance of a label."""
-        with _torch_settings():
-            posterior = self.gp.posterior(_tensor(X), observation_noise=True)
-            return _numpy(posterior.mean[:, 0]), _numpy(posterior.variance[:, 0])
+        with torch_settings():
+            posterior = self.gp.posterior(to_tensor(X), observation_noise=True)
+            return to_numpy(posterior.mean[:, 0]), to_numpy(posterior.variance[:, 0])
 
     def covariance(self, X: Array) -> Array:  # (N, N)
         """Posterior covariance of f at the rows of X."""
-        with _torch_settings():
-            return _numpy(self.gp.posterior(_tensor(X)).distribution.covariance_matrix)
+        with torch_settings():
+            return to_numpy(self.gp.posterior(to_tensor(X)).distribution.covariance_matrix)
 
     def condition(self, X: Array, y: Array) -> Self:
         """The same hyperparameters with all the labels so far."""
         had = len(self.gp.train_targets)
-        with _torch_settings():
-            new = _tensor(X[had:]), _tensor(y[had:, None])
+        with torch_settings():
+            new = to_tensor(X[had:]), to_tensor(y[had:, None])
             return type(self)(self.gp.condition_on_observations(*new))
 
 
 def fit_botorch(X: Array, y: Array, rng: np.random.Generator) -> BotorchModel:
     """SingleTaskGP fitted as BoTorch fits it."""
-    with _torch_settings(int(rng.integers(2**31 - 1)), grad=True):
+    with torch_settings(int(rng.integers(2**31 - 1)), grad=True):
         from botorch.fit import fit_gpytorch_mll
         from botorch.models import SingleTaskGP
         from gpytorch.mlls import ExactMarginalLogLikelihood
 
-        gp = SingleTaskGP(_tensor(X), _tensor(y[:, None]))
+        gp = SingleTaskGP(to_tensor(X), to_tensor(y[:, None]))
         fit_gpytorch_mll(ExactMarginalLogLikelihood(gp.likelihood, gp))
         return BotorchModel(gp)
 
@@ -179,7 +181,7 @@ def ivr(model: BotorchModel, known: PeerData) -> Array:  # (U,)
 
 
 @contextmanager
-def _torch_settings(seed: int = 0, *, grad: bool = False) -> Iterator[None]:
+def torch_settings(seed: int = 0, *, grad: bool = False) -> Iterator[None]:
     """Run torch with one thread, this seed and its known warnings off; restore all afterwards."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*torch.jit", DeprecationWarning)  # at import
@@ -199,13 +201,15 @@ def _torch_settings(seed: int = 0, *, grad: bool = False) -> Iterator[None]:
             torch.set_num_threads(threads)
 
 
-def _tensor(A: Array) -> Any:
+def to_tensor(A: Array) -> Any:
+    """The array as a torch tensor of float64."""
     import torch
 
     return torch.tensor(A, dtype=torch.float64)
 
 
-def _numpy(A: Any) -> Array:
+def to_numpy(A: Any) -> Array:
+    """The tensor as an array."""
     return np.asarray(A.numpy(), dtype=np.float64)
 
 

@@ -23,6 +23,7 @@ numbers are errors before anything is computed.
 Tables have one row for each reading, or one for each weight:
 
     results    task, method, realisation, t, labels, nmse, npll, joint, seconds
+    goals      task, method, realisation, t, labels, and the columns of `goal_metrics`
     weights    task, method, realisation, t, kind ("expert" or "acquisition"), name, weight
 
 t counts queries, 0 is before the first; labels counts all labels used, validation included; joint
@@ -33,7 +34,7 @@ import difflib
 import operator
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypedDict, TypeVar
 
 import numpy as np
@@ -42,6 +43,7 @@ import pandas as pd
 
 from weal.benchmark import peers
 from weal.benchmark.data_folders import Folder, NotAvailable, data_folders
+from weal.benchmark.goal_metrics import goal_metrics
 from weal.benchmark.methods import METHODS, Method, Reading
 from weal.benchmark.tasks import TASKS, Split, Task, availability, draw
 from weal.core.arrays import Array
@@ -61,6 +63,7 @@ class Curve:
     seconds: Array  # (T + 1,)  processor time so far, metrics included
     experts: dict[str, list[float]]  # weight of each expert over time
     acquisitions: dict[str, list[float]]  # weight of each acquisition function over time
+    goals: dict[str, list[float]] = field(default_factory=dict)  # `goal_metrics`, if it has any
 
 
 def run_method(
@@ -71,13 +74,12 @@ def run_method(
     key = int(np.random.default_rng([seed, task.number, realisation, 1]).integers(2**31 - 1))
     T = min(T, len(split.yu))
     start = time.process_time()
-    rows, experts, acquisitions = [], [], []
+    rows, readings = [], []
     for reading in method.run(split, task.eta, key, T):
         nmse = np.mean((reading.mean - split.yt) ** 2) / np.var(split.yt)  # [1, metric:nmse]
         npll = -np.mean(reading.log_density) - np.log(np.std(split.yt))  # [1, metric:npll]
         rows.append((reading.labels, nmse, npll, -reading.joint, time.process_time() - start))
-        experts.append(reading.experts)
-        acquisitions.append(reading.acquisitions)
+        readings.append(reading)
     labels, nmses, nplls, joints, seconds = np.array(rows, dtype=np.float64).T
     return Curve(
         task.name,
@@ -88,8 +90,9 @@ def run_method(
         nplls,
         joints,
         seconds,
-        _over_time(experts),
-        _over_time(acquisitions),
+        _over_time([reading.experts for reading in readings]),
+        _over_time([reading.acquisitions for reading in readings]),
+        goal_metrics(split, readings) if task.group == "goals" else {},
     )
 
 
@@ -171,7 +174,7 @@ def choose_tasks(given: Tasks) -> tuple[Task, ...]:
     >>> [task.name for task in choose_tasks(["higdon", "robot"])]
     ['higdon', 'robot3d', 'robot4d']
     """
-    return _choose("task", [given] if isinstance(given, str | Task) else given, TASKS)
+    return choose_items("task", [given] if isinstance(given, str | Task) else given, TASKS)
 
 
 def choose_methods(given: Methods) -> tuple[Method, ...]:
@@ -180,7 +183,9 @@ def choose_methods(given: Methods) -> tuple[Method, ...]:
     >>> [method.name for method in choose_methods("random")]
     ['random']
     """
-    return _choose("method", [given] if isinstance(given, str | Method) else given, all_methods())
+    return choose_items(
+        "method", [given] if isinstance(given, str | Method) else given, all_methods()
+    )
 
 
 def all_methods() -> dict[str, Method]:
@@ -195,7 +200,10 @@ def _raise_not_installed(split: Split, eta: float, seed: int, T: int) -> Iterato
     raise NotAvailable("the package of this method is not installed")
 
 
-def _choose(what: str, given: Iterable[str | Item], table: Mapping[str, Item]) -> tuple[Item, ...]:
+def choose_items(
+    what: str, given: Iterable[str | Item], table: Mapping[str, Item]
+) -> tuple[Item, ...]:
+    """The items of these names and groups, in the order given, each once."""
     chosen: dict[str, Item] = {}
     for entry in given:
         for item in _items_by_name(what, entry, table) if isinstance(entry, str) else [entry]:
@@ -246,6 +254,18 @@ def results_table(curves: Iterable[Curve]) -> pd.DataFrame:
 def weights_table(curves: Iterable[Curve]) -> pd.DataFrame:
     """The weights of some curves as a table, in their order."""
     return _concat_parts(WEIGHTS, (part for curve in curves for part in _weights(curve)))
+
+
+def goals_table(curves: Iterable[Curve]) -> pd.DataFrame:
+    """The metrics of the goals of some curves as a table, in their order; empty if none has any."""
+    known = [curve for curve in curves if curve.goals]
+    names = list(known[0].goals) if known else []
+    return _concat_parts((*_RUN_COLUMNS, "t", "labels", *names), map(_goals, known))
+
+
+def _goals(curve: Curve) -> Cells:
+    t, labels = np.arange(len(curve.labels)), np.rint(curve.labels).astype(np.int64)
+    return {**_run(curve), "t": t, "labels": labels, **curve.goals}
 
 
 def _readings(curve: Curve) -> Cells:

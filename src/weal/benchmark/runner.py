@@ -164,6 +164,7 @@ class Outcome:
 
     results: "pd.DataFrame"
     weights: "pd.DataFrame"
+    goals: "pd.DataFrame"  # metrics of the goals; empty unless a task has them
     setting: RunSetting
 
 
@@ -300,7 +301,7 @@ def _fill(
 def _outcome(
     plan: BenchmarkPlan, store: CurveStore, wanted: list[CurveJob], command: str
 ) -> Outcome:
-    from weal.benchmark.protocol import results_table, weights_table
+    from weal.benchmark.protocol import goals_table, results_table, weights_table
 
     curves = [store.get(job.key) for job in sorted(wanted, key=_sort_key(plan))]
     setting: RunSetting = {
@@ -312,7 +313,7 @@ def _outcome(
         "command": command,
         "skipped": dict(plan.skipped),
     }
-    return Outcome(results_table(curves), weights_table(curves), setting)
+    return Outcome(results_table(curves), weights_table(curves), goals_table(curves), setting)
 
 
 def _sort_key(plan: BenchmarkPlan) -> Callable[[CurveJob], tuple[int, int, int]]:

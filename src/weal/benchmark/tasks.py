@@ -113,7 +113,7 @@ FUNCTIONS = {
     "higdon": Function(higdon, (0.0,), (10.0,)),
 }
 
-Group = Literal["synthetic", "real", "robot", "own"]
+Group = Literal["synthetic", "real", "robot", "own", "goals"]
 
 
 class Points(Protocol):

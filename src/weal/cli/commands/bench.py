@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 import click
 
 from weal.cli import interrupts
-from weal.cli.commands.bench_screen import show_outcome, show_rows, show_run_progress
+from weal.cli.commands.bench_screen import show_goals, show_outcome, show_rows, show_run_progress
 from weal.cli.options import Function, examples
 from weal.cli.screen import say
 
@@ -49,6 +49,13 @@ class RunOptions(TypedDict):
 _data = click.option(
     "--data", type=click.Path(path_type=Path), help="Folder of the data files [default: WEAL_DATA]."
 )
+_bands = click.option(
+    "--bands",
+    type=click.Choice(["few", "all"]),
+    default="few",
+    show_default=True,
+    help="Draw the standard deviation of two methods, or of all.",
+)
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
 
@@ -60,8 +67,10 @@ def _check_address_option(_: click.Context, __: click.Parameter, given: str | No
     return given
 
 
-def _run_options(realisations: int, queries: int) -> Callable[[Function], Function]:
-    """The options of a run, with these defaults."""
+def _run_options(
+    realisations: int, queries: int, bands: bool = True
+) -> Callable[[Function], Function]:
+    """The options of a run, with these defaults; `bands` adds the option of its figures."""
     count = click.IntRange(min=1)
     folder = click.Path(path_type=Path)
     options = (
@@ -95,18 +104,11 @@ def _run_options(realisations: int, queries: int) -> Callable[[Function], Functi
             callback=_check_address_option,
             help="Dask cluster, such as tcp://host:8786.",
         ),
-        click.option(
-            "--bands",
-            type=click.Choice(["few", "all"]),
-            default="few",
-            show_default=True,
-            help="Draw the standard deviation of two methods, or of all.",
-        ),
         _json,
     )
 
     def add(function: Function) -> Function:
-        for option in reversed(options):
+        for option in reversed((*options, _bands) if bands else options):
             function = option(function)
         return function
 
@@ -147,6 +149,37 @@ def choice(**options: Unpack[RunOptions]) -> None:
 def peers(**options: Unpack[RunOptions]) -> None:
     """Compare with methods of other packages (pip install "weal[peers]")."""
     _bench("peers", "all", [*BESIDE_PEERS, "peers"], options)
+
+
+@bench.command(epilog=examples("weal bench goals", "weal bench goals --tasks all --methods all"))
+@click.option("--tasks", default="all", help="Pools, separated by commas: branin-pool,needle.")
+@click.option("--methods", help="Names, separated by commas, or all [default: all but the forest].")
+@_run_options(2, 50, bands=False)
+def goals(tasks: str, methods: str | None, **options: Unpack[RunOptions]) -> None:
+    """Search pools for their best rows, and for all rows above a level.
+
+    Compare weal with a goal, weal without one, random choice, scikit-learn and BoTorch (pip install
+    "weal[peers]") on formulas and tables: the share of the ten best rows among the first labels,
+    labels to a row of the best hundredth, regret, and F1.
+    """
+    from weal.benchmark import goal_report
+    from weal.benchmark.goal_methods import QUICK_METHODS, make_goal_plan
+
+    plan = make_goal_plan(
+        _names(tasks),
+        _names(methods) if methods else QUICK_METHODS,
+        realisations=options["realisations"],
+        T=options["queries"],
+        seed=options["seed"],
+        data=options["data"],
+    )
+    folder = options["out"] or _HOME / "goals"
+    goal_report.check_place(folder)
+    _announce(plan, folder)
+    outcome = _run(plan, folder, options)
+    say("writing the report")
+    goal_report.write(folder, outcome.goals, outcome.setting)
+    show_goals(folder, outcome, options["as_json"])
 
 
 @bench.command("run", epilog=examples(_RUN_EXAMPLE))

@@ -58,6 +58,28 @@ def show_outcome(folder: Path, outcome: "Outcome", as_json: bool, answers: bool 
         click.echo(path)
 
 
+def show_goals(folder: Path, outcome: "Outcome", as_json: bool) -> None:
+    """Print a table for each question of `weal bench goals`, and the path of the report."""
+    from weal.benchmark.goal_report import NOTE, table_of
+    from weal.benchmark.goal_summary import QUESTIONS, as_frame, by_run, compare
+
+    found = compare(by_run(outcome.goals))
+    if as_json:
+        rows = _records(as_frame(found))
+        click.echo(
+            json.dumps({"folder": str(folder), **outcome.setting, "comparisons": rows}, indent=1)
+        )
+        return
+    for question in QUESTIONS:
+        header, rows = table_of(question, found)
+        if rows:
+            show_table(header, rows)
+            click.echo()
+    say(NOTE)
+    for path in (folder / "report.html", folder / "figures" / "goals.png"):
+        click.echo(path)
+
+
 def _answers(outcome: "Outcome", as_json: bool) -> list[object]:
     """The labels that each method saved against random choice: sentences, or JSON."""
     from weal.benchmark.labels_saved import labels_saved_on_task
