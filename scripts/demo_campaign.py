@@ -137,7 +137,7 @@ def story(folder: Path) -> None:
         other_round(folder, n, f"-n {BATCH}", "ann" if n % 2 else "bo")
     print(f"\nAnd {CHECKS} rows drawn at random for an honest test (weal ask --check {CHECKS}):")
     other_round(folder, ROUNDS + 2, f"--check {CHECKS}", "bo")
-    weal("status reactions --goal 6", folder)
+    weal("status reactions --until 'error < 6'", folder)
     weal("plot reactions --to pictures", folder)
     weal("export reactions --what predictions --to predictions.csv", folder)
     weal("doctor --store sqlite:///weal.db", folder)

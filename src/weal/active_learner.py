@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from weal.core.arrays import Array
+from weal.goals.until import Until
 from weal.learner import frames, local_candidates, run
 from weal.learner.candidate_sample import comparison_size
 from weal.learner.candidates import Candidates
@@ -913,6 +914,7 @@ class ActiveLearner(LearnerView):
         by_id: bool = False,
         on_failure: str = "raise",
         callback: Callable[[Any, Hashable, float], object] | None = None,
+        until: Until | str | None = None,
         target_error: float | None = None,
         patience: int | None = None,
         least_gain: float = 0.01,
@@ -939,8 +941,11 @@ class ActiveLearner(LearnerView):
             a batch that raises, all are).
         callback : function or None
             Called with learner, id and label after every label.
+        until : Until, str or None
+            The run ends when this is met: "error < 6" (predicted, in units of the labels),
+            "labels = 80" or "best > 90".
         target_error : float or None
-            The run ends when the predicted error falls below this, in units of the labels.
+            The same as until="error < ...".
         patience : int or None
             The run ends when the predicted error fell by less than `least_gain` of itself over so
             many labels.
@@ -965,12 +970,12 @@ class ActiveLearner(LearnerView):
         >>> import numpy as np
         >>> from weal import ActiveLearner
         >>> learner = ActiveLearner(np.linspace(0, 6, 61)[:, None])
-        >>> run = learner.run(lambda x: np.sin(x[0]), 40, target_error=0.01)
+        >>> run = learner.run(lambda x: np.sin(x[0]), 40, until="error < 0.01")
         >>> run.reason, run.labels < 40
         ('target', True)
         """
         measures = run.Oracle(oracle, by_id, batch, on_failure)
-        limits = run.Limits(target_error, patience, least_gain)
+        limits = run.Limits(run.stop_condition(until, target_error), patience, least_gain)
         return run.run(self, measures, n, callback, limits, progress)
 
     @classmethod

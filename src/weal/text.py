@@ -49,6 +49,16 @@ def number(value: float, digits: int = SIGNIFICANT_DIGITS) -> str:
     return f"{value:.{max(places, 0)}f}".rstrip("0").rstrip(".") if places > 0 else f"{value:.0f}"
 
 
+def exact(value: float) -> str:
+    """A number in few characters, none of its digits lost.
+
+    >>> exact(6.0), exact(0.1 + 0.2), exact(1e300)
+    ('6', '0.30000000000000004', '1e+300')
+    """
+    short = f"{value:g}"
+    return short if float(short) == value else repr(float(value))
+
+
 def plus_minus(mean: float, sd: float) -> str:
     """A value and its uncertainty, with the digits that the uncertainty justifies.
 

@@ -42,7 +42,14 @@ def test_a_status_is_plain_json_and_short_plain_lines(known):
     lines = known.lines()
     assert len(lines) < 40
     assert all(line.isascii() and "\n" not in line and len(line) < 160 for line in lines)
-    for word in ("leave-one-out", "prequential", "expected", "honest test", "random", "goal"):
+    for word in (
+        "leave-one-out",
+        "prequential",
+        "expected",
+        "honest test",
+        "random",
+        "until error < 0.02",
+    ):
         assert any(word in line for line in lines), word
 
 
@@ -120,11 +127,22 @@ def test_the_model_is_told_in_words(known):
 
 def test_the_goal_is_that_of_the_settings_unless_one_is_given():
     one = taught(9, goal=0.3)
-    assert one.status().goal == 0.3
+    assert (one.status().goal, one.status().until) == ("learn", "error < 0.3")
     assert one.status(goal=0.1).needed.goal == 0.1
+    assert one.status(until="error < 0.1") == one.status(goal=0.1)
+    assert one.status(until="never").needed is None
     for bad in (0.0, -1.0, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="above 0"):
             one.status(goal=bad)
+
+
+def test_labels_that_were_planned_and_a_label_that_is_good_enough_end_a_campaign():
+    one = taught(9)
+    highest = max(label.y for several in one.read_ledger().labels.values() for label in several)
+    assert one.status(until="labels = 9").advice.startswith("Stop: there are 9 labels")
+    assert one.status(until="labels = 12").stopping[0] == "until labels = 12: 3 to come"
+    assert one.status(until=f"best > {highest - 1e-6}").advice.startswith("Stop: the label")
+    assert "the highest label is" in one.status(until=f"best > {highest}").stopping[0]
 
 
 def test_a_pool_that_is_all_labelled_has_nothing_to_ask():

@@ -221,7 +221,9 @@ def test_settings_are_shown_and_changed(bare):
     assert "lease" in done.err
     assert re.search(r"^lease +12h$", done.out, re.MULTILINE)
     found = json.loads(typed("settings", "bare", "--json").out)
-    assert (found["goal"], found["acquisition"]) == (5.0, ["ivr", "qbc"])
+    assert found["acquisition"] == ["ivr", "qbc"]
+    assert (found["goal"]["text"], found["until"]["text"]) == ("learn", "error < 5")
+    assert "--goal 5 is an error at which to stop: write --until 'error < 5'" in done.err
     assert typed("settings", "bare", "--lease", "soon").code == 2
     assert typed("settings", "bare", "--acquisition", "crystal-ball").code == 2
 

@@ -81,10 +81,14 @@ def test_a_terminal_sees_a_rich_table_without_colour_where_none_is_wanted(bare):
 def test_the_status_is_lines_or_json(alloys):
     done = typed("status", "alloys", "--goal", "5")
     assert done.code == 0
+    assert "--until 'error < 5'" in done.err
+    assert typed("status", "alloys", "--until", "error < 5").out == done.out
     assert done.out.startswith("alloys: 12 labels, 40 candidates")
     found = json.loads(typed("status", "alloys", "--json").out, parse_constant=pytest.fail)
     assert found["labels"] == TOLD
     assert typed("status", "alloys", "--goal", "-1").code == 2
+    wrong = typed("status", "alloys", "--until", "error < 5,5")
+    assert (wrong.code, "write the number with a point: 5.5" in wrong.err) == (2, True)
 
 
 def test_the_status_before_there_is_a_model(bare):

@@ -9,8 +9,8 @@ from weal.core.paper import ensemble
 from weal.diagnostics.error_trend import SequentialError, Trend, TrendPoint
 from weal.diagnostics.random_baseline import MAX_LABELS, compare_with_random, draw
 from weal.diagnostics.stopping import change_by_last_labels, labels_to_goal
-from weal.goals.learn import Learn
 from weal.goals.protocol import GoalProgress
+from weal.goals.until import until_error
 
 
 def a_trend(error, labels=100, first=10, surprise=1.0):
@@ -50,7 +50,7 @@ def test_a_goal_that_is_reached_is_said_so():
     found = labels_to_goal(a_trend(lambda n: 2.0 * n**-0.5), 0.4, 5000, 0)
     assert found.reached > 0.95
     assert "reached" in found.text
-    assert "probably reached" in Learn(0.4).advice(GoalProgress(0, needed=found))
+    assert "probably reached" in until_error(0.4).advice(GoalProgress(0, needed=found))
 
 
 def test_few_labels_tell_nothing_of_how_many_are_needed():

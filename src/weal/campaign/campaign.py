@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from weal.campaign.suggestions import LeasedRow
     from weal.diagnostics.contradictions import Contradiction
     from weal.diagnostics.suspects import Suspect
+    from weal.goals.protocol import Goal
+    from weal.goals.until import Until
     from weal.plots.axes import Plots
 
 
@@ -202,13 +204,23 @@ class Campaign(CampaignLog):
         candidates, seed = session.state.candidates, session.state.settings.seed
         return candidates.inputs_at(candidates.summary_positions(seed))
 
-    def status(self, *, goal: float | None = None, progress: Progress | None = None) -> "Status":
-        """How far the campaign is: error estimates and their trend, and whether to go on.
+    def status(
+        self,
+        *,
+        goal: "Goal | str | float | None" = None,
+        until: "Until | str | None" = None,
+        progress: Progress | None = None,
+    ) -> "Status":
+        """How far the campaign is, in the words of its goal, and whether to go on.
 
         Parameters
         ----------
-        goal : float or None
-            Error at which to stop, in units of the label; None: that of the settings.
+        goal : Goal, str, float or None
+            What the labels are for, in place of the goal in the settings; a number is an error at
+            which to stop, in units of the label.
+        until : Until, str or None
+            When to stop, such as "error < 6" or "labels = 80", in place of that in the settings;
+            "never": no condition.
         progress : function or None
             Called with what is being done, how far it is, and of how much.
 
@@ -232,13 +244,13 @@ class Campaign(CampaignLog):
         from weal.campaign.status import status
 
         now, ledger = self.store.now(), self.read_ledger()
-        if (kept := status_cache.read(self.store, ledger, goal, now)) is not None:
+        if (kept := status_cache.read(self.store, ledger, goal, until, now)) is not None:
             return kept
         session = self.replay_session()
-        found = status(session, goal, now, progress)
+        found = status(session, goal, until, now, progress)
         with suppress(WealError):  # advice for next time may fail
             session.keep()
-        status_cache.keep(self.store, session.ledger, goal, found)
+        status_cache.keep(self.store, session.ledger, goal, until, found)
         return found
 
     def suspects(self) -> "list[Suspect]":
@@ -951,8 +963,9 @@ class Campaign(CampaignLog):
         by : str or None
             Who is at work; None: who opened the campaign.
         **settings
-            acquisition (a name, or a list of names), goal (error at which to stop, or None), lease
-            ("3d"), warp (None, "auto" or "asinh"), outliers (whether labels may be wrong).
+            acquisition (a name, or a list of names), goal ("learn"), until ("error < 6", or
+            None), lease ("3d"), warp (None, "auto" or "asinh"), outliers (whether labels may be
+            wrong).
 
         Raises
         ------
@@ -965,9 +978,9 @@ class Campaign(CampaignLog):
         >>> import pandas as pd, weal
         >>> pool = pd.DataFrame({"temp": [20, 80, 140, 200]}, index=["a", "b", "c", "d"])
         >>> campaign = weal.open_campaign("demo", "memory:", pool=pool, by="ann")
-        >>> campaign.change(goal=5.0, lease="3d")
-        >>> campaign.read_ledger().settings["goal"]
-        5.0
+        >>> campaign.change(until="error < 5", lease="3d")
+        >>> campaign.read_ledger().settings["until"]
+        'error < 5'
         """
         changes = check_changes(settings)
         check_together({**self.read_ledger().settings, **changes})
@@ -1024,8 +1037,8 @@ def open_campaign(
     progress : function or None
         Called with what is being done, how many rows are done, and of how many.
     **settings
-        Of a new campaign: acquisition, lease ("7d"), goal (error at which to stop), n_start, seed,
-        warp, outliers, cost (a column: what is gained by a label is divided by it).
+        Of a new campaign: acquisition, lease ("7d"), goal ("learn"), until ("error < 6"), n_start,
+        seed, warp, outliers, cost (a column: what is gained by a label is divided by it).
 
     Returns
     -------

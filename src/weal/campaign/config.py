@@ -6,21 +6,23 @@ from datetime import timedelta
 from numbers import Integral, Real
 from typing import Any, TypeGuard
 
+from weal.text import exact
+
 WEEK_SECONDS = 7 * 24 * 3600.0
 DEFAULTS: dict[str, Any] = {
     "acquisition": "auto",  # a name, or a list of names
     "cost": None,  # column with what a label costs: scores are divided by it
-    "goal": None,  # error, in units of the label, at which to stop
+    "goal": "learn",  # what the labels are for, as text
     "lease": WEEK_SECONDS,  # seconds for which a row is out with who asked for it
     "outliers": True,  # whether labels may be wrong; False: every label is believed
     "n_start": None,  # labels before there is a model
     "seed": 0,  # decides all that is random
+    "until": None,  # when to stop, as text
     "warp": "auto",  # whether the model bends skewed labels: "auto", "asinh" or None
 }
 FIXED_SETTINGS = ("seed", "n_start", "cost")  # what was asked so far follows from these
 SEED_LIMIT = 2**32  # scikit-learn takes no others
 MAX_N_START = 10**6  # before there is a model: more than any campaign has
-LARGEST_GOAL = 1e300  # of an error
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 24 * 3600.0, "w": WEEK_SECONDS}
 
 
@@ -28,7 +30,41 @@ def check_settings(given: Mapping[str, object]) -> dict[str, object]:
     """Check settings; ValueError if one is unknown or wrong."""
     if unknown := [name for name in given if name not in DEFAULTS]:
         raise ValueError(f"no setting {', '.join(unknown)}; there are {', '.join(DEFAULTS)}")
+    given = {**given, **_goal(given)} if "goal" in given else given
     return {name: _CHECKS[name](value) for name, value in given.items()}
+
+
+def _goal(given: Mapping[str, object]) -> dict[str, object]:
+    """Goal and stop condition; a number, or None, in place of a goal is that of 0.2."""
+    from weal.goals.grammar import goal_and_until
+
+    goal, until = goal_and_until(given["goal"], given.get("until"))
+    found: dict[str, object] = {"goal": goal.text if goal else "learn"}
+    if goal is None or until is not None or "until" in given:
+        found["until"] = until.text if until else None
+    return found
+
+
+def current_settings(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of an event in today's terms: the number under "goal" of 0.2 is an error.
+
+    >>> current_settings({"goal": 6.0, "seed": 1})
+    {'goal': 'learn', 'seed': 1, 'until': 'error < 6'}
+    """
+    goal = stored.get("goal", "")
+    if isinstance(goal, str):
+        return dict(stored)
+    until = None if goal is None else f"error < {exact(goal)}"
+    return {**stored, "goal": "learn", "until": until}
+
+
+def settings_to_json(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with the goal and the stop condition as objects."""
+    from weal.goals.grammar import parse_goal, parse_until
+
+    goal, until = parse_goal(settings["goal"]), parse_until(settings["until"])
+    objects = {"goal": goal.to_dict(), "until": until.to_dict() if until else None}
+    return {**settings, **objects}
 
 
 def check_changes(given: Mapping[str, object]) -> dict[str, object]:
@@ -98,12 +134,15 @@ def _cost(value: object) -> str | None:
     return value
 
 
-def _goal(value: object) -> float | None:
-    if value is None:
-        return None
-    if not _is_positive(value, LARGEST_GOAL):
-        raise ValueError(f"goal is {value!r}; it needs an error above 0, in units of the label")
-    return float(value)
+def _until(value: object) -> str | None:
+    from weal.goals.grammar import parse_until
+
+    found = parse_until(value)
+    return found.text if found else None
+
+
+def _as_it_is(value: object) -> object:
+    return value
 
 
 def _seed(value: object) -> int:
@@ -157,10 +196,11 @@ def _outliers(value: object) -> bool:
 _CHECKS = {
     "acquisition": _acquisition,
     "cost": _cost,
-    "goal": _goal,
+    "goal": _as_it_is,  # `_goal` has checked it
     "lease": seconds,
     "outliers": _outliers,
     "n_start": _n_start,
     "seed": _seed,
+    "until": _until,
     "warp": _warp,
 }

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from weal.campaign.config import current_settings
 from weal.campaign.events import AskedBody, LedgerLabel, change_of_labels
 from weal.store.events import Event
 
@@ -100,7 +101,7 @@ def _apply_created(ledger: Ledger, event: Event) -> Ledger:
     body = event.body
     return replace(
         ledger,
-        settings=body["settings"],
+        settings={"until": None, **current_settings(body["settings"])},
         plan=body["plan"],
         target=body["target"],
         id_column=body["id"],
@@ -109,7 +110,8 @@ def _apply_created(ledger: Ledger, event: Event) -> Ledger:
 
 
 def _apply_settings(ledger: Ledger, event: Event) -> Ledger:
-    return replace(ledger, settings={**ledger.settings, **event.body["changes"]})
+    changes = current_settings(event.body["changes"])
+    return replace(ledger, settings={**ledger.settings, **changes})
 
 
 def _apply_added(ledger: Ledger, event: Event) -> Ledger:

@@ -1,6 +1,6 @@
 """Figures of a campaign: `campaign.plot.predicted()`, or all figures in one folder.
 
-    learning-curve.png     the three error estimates over the labels, and the goal
+    learning-curve.png     the series of the goal over the labels, and where to stop
     predicted.png          labels against their predictions
     experts.png            weights of the kinds of experts over the labels
     inputs.png             importance of the inputs
@@ -14,7 +14,7 @@ import numpy as np
 
 from weal.campaign.ledger import Ledger
 from weal.campaign.session import Session, trend
-from weal.campaign.status import honest_test
+from weal.campaign.status import goal_in_force, honest_test
 from weal.core.arrays import Array
 from weal.diagnostics.error_trend import Trend
 from weal.errors import WealError
@@ -30,6 +30,7 @@ def plots(session: Callable[[], Session]) -> Plots:
 def view_of(session: Session) -> PlotData:
     """The data of the figures; WealError before there is a model."""
     ledger, check, plan = session.ledger, honest_test(session.ledger), session.pool.plan
+    goal, until = goal_in_force(ledger)
     asked, checked = (_when_asked(ledger, check=drawn) for drawn in (False, True))
 
     def course(progress: Progress | None) -> Trend:
@@ -46,7 +47,8 @@ def view_of(session: Session) -> PlotData:
         plan,
         ledger.target,
         title=ledger.name,
-        goal=ledger.settings["goal"],
+        goal=goal,
+        until=until,
         check=(check.rmse, check.error) if check else None,
         asked=asked,
         checked=checked,

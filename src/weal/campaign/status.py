@@ -42,8 +42,10 @@ from weal.diagnostics.leave_one_out import averaged_labels, baseline, leave_one_
 from weal.diagnostics.random_baseline import RandomComparison, compare_with_random
 from weal.diagnostics.stopping import Change, LabelsToGoal
 from weal.diagnostics.suspects import OtherUnit, Suspect, other_units, suspects
-from weal.goals.learn import Learn, more_labels
-from weal.goals.protocol import Goal, GoalProgress
+from weal.goals.grammar import goal_and_until, parse_goal, parse_until
+from weal.goals.learn import more_labels
+from weal.goals.protocol import Goal, GoalProgress, SetProgress
+from weal.goals.until import Until
 from weal.learner.candidate_sample import best_share, comparison_size
 from weal.learner.candidates import MAX_CANDIDATES_WITHOUT_SAMPLE, SAMPLE_CANDIDATES
 from weal.learner.config import NOW_AUTO
@@ -167,10 +169,12 @@ class Status:
     missing: int  # labels before there is a model
     check: RandomTest | None
     coverage: Coverage | None  # of the intervals given when rows were asked
-    goal: float | None
+    goal: str  # the canonical text; an object in JSON
+    until: str | None  # when to stop; the same
     needed: LabelsToGoal | None
     beliefs: ModelStatus | None
     advice: str
+    stopping: tuple[str, ...]  # lines behind the advice: how far, and beside random choice
     choice: str = ""  # what changed in how rows are chosen, if anything did
     suspects: tuple[Suspect, ...] = ()  # labels to look at again
     other_units: tuple[OtherUnit, ...] = ()
@@ -179,6 +183,9 @@ class Status:
     compared: int | None = None  # candidates that one ask compares; None: all
     best_share: float | None = None  # of all, that the row asked is then among (99 %)
     contradictions: tuple[Contradiction, ...] = ()  # labels that count, and the others contradict
+    members: SetProgress | None = None  # rows of the goal's set; None: it has none, or no model
+    goal_lines: tuple[str, ...] = ()  # the same in words, with a heading
+    curve: Estimate | None = None  # the goal's own series; None: the error estimates
 
     def to_dict(self) -> dict[str, Any]:
         """As what JSON can say; labels that no model can take are "aside" there."""
@@ -189,6 +196,9 @@ class Status:
             body["words"] = unit.words
         for body, found in zip(plain["contradictions"], self.contradictions, strict=True):
             body["words"] = found.words
+        until = parse_until(self.until)
+        plain["goal"] = parse_goal(self.goal).to_dict()
+        plain["until"] = until.to_dict() if until else None
         return {"aside" if name == "unusable" else name: one for name, one in plain.items()}
 
     def lines(self) -> list[str]:
@@ -203,19 +213,22 @@ class Status:
 
 
 def status(
-    session: Session, goal: float | None, now: datetime, progress: Progress | None = None
+    session: Session, goal: object, until: object, now: datetime, progress: Progress | None = None
 ) -> Status:
-    """Where the campaign stands; `goal` in place of the one in its settings."""
+    """Where the campaign stands; `goal` and `until` in place of those in its settings."""
     ledger, state = session.ledger, session.state
-    aim = Learn(ledger.settings["goal"] if goal is None else float(goal))
+    aim, stop = goal_in_force(ledger, goal, until)
     course = trend(session, progress)
     missing = 0 if course else max(state.settings.n_start - len(state.labels), 1)
     beliefs = _beliefs(session, course, progress) if course else None
     left = ledger.rows - len(ledger.labels)
-    seed = state.settings.seed
+    error = stop.error if stop else None
     needed = (
-        stopping.labels_to_goal(course, aim.limit, left, seed) if course and aim.limit else None
+        stopping.labels_to_goal(course, error, left, state.settings.seed)
+        if course and error
+        else None
     )
+    known = _progress(ledger, course, beliefs, needed, missing)
     out, lapsed = rows_out(ledger, now)
     doubted = find_suspects(session) if course else SuspectReport()
     n = comparison_size(state, session.model) if course else None
@@ -232,19 +245,60 @@ def status(
         missing=missing,
         check=honest_test(ledger),
         coverage=_asked_coverage(ledger.foretold),
-        goal=aim.limit,
+        goal=aim.text,
+        until=stop.text if stop else None,
         needed=needed,
         beliefs=beliefs,
         sampled=SAMPLE_CANDIDATES if ledger.rows > MAX_CANDIDATES_WITHOUT_SAMPLE else None,
         choice=NOW_AUTO if session.replay.other_auto else "",
-        advice=_advice(aim, course, beliefs, needed, missing, left, ledger),
+        advice=_advice(aim, stop, known, left, ledger),
+        stopping=_stopping_lines(aim, stop, known, beliefs),
         suspects=doubted.labels,
         other_units=doubted.units,
         chosen=_count_model_chosen(ledger),
         compared=n,
         best_share=None if n is None else best_share(n),
         contradictions=find_contradictions(session) if course else (),
+        members=known.members,
+        goal_lines=tuple(aim.lines(known.members)) if known.members else (),
     )
+
+
+def goal_in_force(
+    ledger: Ledger, goal: object = None, until: object = None
+) -> tuple[Goal, Until | None]:
+    """The goal and the stop condition: those given, else those of the settings."""
+    aim, stop = goal_and_until(goal, until)
+    return (
+        aim or parse_goal(ledger.settings["goal"]),
+        stop or (None if until is not None else parse_until(ledger.settings["until"])),
+    )
+
+
+def _progress(
+    ledger: Ledger, course: Trend | None, beliefs: ModelStatus | None,
+    needed: LabelsToGoal | None, missing: int,
+) -> GoalProgress:  # fmt: skip
+    """The numbers that the words of a goal follow from."""
+    values = [label.y for several in ledger.labels.values() for label in several]
+    return GoalProgress(
+        missing,
+        beliefs.change if beliefs else None,
+        needed,
+        course.now.left_out if course else None,
+        beliefs.baseline if beliefs else None,
+        ledger.n_labels,
+        min(values, default=None),
+        max(values, default=None),
+    )
+
+
+def _stopping_lines(
+    goal: Goal, until: Until | None, known: GoalProgress, beliefs: ModelStatus | None
+) -> tuple[str, ...]:
+    """How far the stop condition is away, and what random choice would have given."""
+    first = until.lines(known) if until else []
+    return (*first, *goal.random_lines(beliefs.random if beliefs else None, known))
 
 
 def rows_out(ledger: Ledger, now: datetime) -> tuple[tuple[LeasedId, ...], tuple[LeasedId, ...]]:
@@ -358,23 +412,19 @@ def _experts(model: Model) -> tuple[Expert, ...]:
     )
 
 
-def _advice(
-    goal: Goal, course: Trend | None, beliefs: ModelStatus | None, needed: LabelsToGoal | None,
-    missing: int, left: int, ledger: Ledger,
-) -> str:  # fmt: skip
+def _advice(goal: Goal, until: Until | None, known: GoalProgress, left: int, ledger: Ledger) -> str:
+    missing = known.missing
     if left <= 0:
         return "All candidates are labelled: there is nothing left to ask."
-    if course is None and missing > left:
+    if missing > left:
         without = "1 row is" if left == 1 else f"{left} rows are"
         return (
             f"There are {ledger.rows} candidates, and {more_labels(missing)} needed before there "
             f"is a model, but {without} without one: add candidates "
             f"(`weal add {quote(ledger.name)} FILE`)."
         )
-    if beliefs is None or course is None:
-        return goal.advice(GoalProgress(missing, needed=needed))
-    error = course.now.left_out
-    return goal.advice(GoalProgress(0, beliefs.change, needed, error, beliefs.baseline))
+    met = until.advice(known) if until else None
+    return met or goal.advice(known)
 
 
 def _plain(value: Any) -> Any:

@@ -1,9 +1,9 @@
 """The last status of a campaign, kept in its store: without new events it is read, not computed.
 
-A status depends on the events, the goal, and, for leased rows, on the clock. The snapshot carries
-the hash of the last event, the goal and the versions of the programs; one that does not match is
-ignored. Leased rows are counted anew. Campaigns in files keep no status, since the files are not
-among the events, and campaigns of fewer than KEPT_FROM labels need none.
+A status depends on the events, the goal and the stop condition, and, for leased rows, on the clock.
+The snapshot carries the hash of the last event, both texts and the versions of the programs; one
+that does not match is ignored. Leased rows are counted anew. Campaigns in files keep no status,
+since the files are not among the events, and campaigns of fewer than KEPT_FROM labels need none.
 """
 
 import json
@@ -20,23 +20,23 @@ import scipy
 
 from weal import __version__
 from weal.campaign.ledger import Ledger
-from weal.campaign.status import Status, rows_out
+from weal.campaign.status import Status, goal_in_force, rows_out
 from weal.errors import WealError
 from weal.formats.codec import BROKEN
 from weal.store.protocol import Store
 
-KIND, VERSION = "status", 1  # of the snapshot in the store
+KIND, VERSION = "status", 2  # of the snapshot in the store
 KEPT_FROM = 200  # labels
 
 
-def read(store: Store, ledger: Ledger, goal: float | None, now: datetime) -> Status | None:
+def read(store: Store, ledger: Ledger, goal: object, until: object, now: datetime) -> Status | None:
     """The status in the store, if it belongs to the last event."""
     kept = store.read_snapshot(ledger.name, KIND) if serves(ledger) else None
     if kept is None or kept[:2] != (ledger.seq, ledger.hash):
         return None
     try:
         data = json.loads(kept[2])
-        if data["of"] != _key(goal):
+        if data["of"] != _key(ledger, goal, until):
             return None
         found: Status = from_plain(Status, data["status"])
     except (*BROKEN, StopIteration):  # of another version, or damaged
@@ -45,12 +45,12 @@ def read(store: Store, ledger: Ledger, goal: float | None, now: datetime) -> Sta
     return replace(found, out=out, lapsed=lapsed)
 
 
-def keep(store: Store, ledger: Ledger, goal: float | None, found: Status) -> None:
+def keep(store: Store, ledger: Ledger, goal: object, until: object, found: Status) -> None:
     """Write a status that survives JSON; a failure is ignored."""
     if not serves(ledger):
         return
     with suppress(WealError, TypeError):
-        text = json.dumps({"of": _key(goal), "status": asdict(found)}, default=_iso)
+        text = json.dumps({"of": _key(ledger, goal, until), "status": asdict(found)}, default=_iso)
         if from_plain(Status, json.loads(text)["status"]) == found:
             store.write_snapshot(ledger.name, KIND, ledger.seq, ledger.hash, text.encode())
 
@@ -60,9 +60,10 @@ def serves(ledger: Ledger) -> bool:
     return ledger.n_labels >= KEPT_FROM and not ledger.shards
 
 
-def _key(goal: float | None) -> list[Any]:
+def _key(ledger: Ledger, goal: object, until: object) -> list[Any]:
+    aim, stop = goal_in_force(ledger, goal, until)
     versions = [__version__, np.__version__, scipy.__version__, platform.python_version()]
-    return [VERSION, *versions, platform.machine(), goal]
+    return [VERSION, *versions, platform.machine(), aim.text, stop.text if stop else None]
 
 
 def _iso(value: Any) -> str:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from weal.campaign.plausibility import correction_command
 from weal.errors import WealError
-from weal.goals.learn import Learn
 from weal.text import REASONS, facts_html, number, percent, shorten_distinctly, some
 
 if TYPE_CHECKING:
@@ -33,6 +32,9 @@ CLEAR_WEIGHT_RATIO = 1.2  # times an even weight: what weighs more stands out
 def lines(status: "Status") -> list[str]:
     """The status, section by section."""
     found = [*_progress_lines(status)]
+    if status.goal_lines:
+        heading, *rest = status.goal_lines
+        found += ["", heading, *(f"  {line}" for line in rest)]
     if status.beliefs:
         found += ["", *_errors(status, status.beliefs), "", *_model(status.beliefs, status.chosen)]
     if status.suspects:
@@ -223,13 +225,7 @@ def _expert(expert: "Expert") -> str:
 
 
 def _stopping(status: "Status") -> list[str]:
-    goal = Learn(status.goal)
-    found = [status.advice]
-    if status.needed:
-        found += goal.needed_lines(status.needed)
-    if status.beliefs and status.beliefs.random:
-        found += goal.random_lines(status.beliefs.random)
-    return ["Stopping", *(f"  {line}" for line in found)]
+    return ["Stopping", *(f"  {line}" for line in (status.advice, *status.stopping))]
 
 
 def _plural(n: int, word: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import click
 
-from weal.cli.screen import show_row_progress
+from weal.cli.screen import say, show_row_progress
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
@@ -28,7 +28,8 @@ class Settings(TypedDict, total=False):
 
     lease: str | None
     acquisition: str | None
-    goal: float | None
+    goal: str | None
+    until: str | None
     cost: str | None
     outliers: bool | None
     warp: str | None
@@ -131,8 +132,11 @@ header = click.option(
     metavar="LINE",
     help="Line of the column names in CSV or Excel [default: detected].",
 )
-goal = click.option(
-    "--goal", type=float, metavar="ERROR", help="Prediction error at which to stop."
+goal = click.option("--goal", metavar="GOAL", help="What the labels are for: learn.")
+until = click.option(
+    "--until",
+    metavar="CONDITION",
+    help="When to stop: 'error < 6', 'labels = 80', 'best > 90'; never [default].",
 )
 
 
@@ -180,10 +184,22 @@ def given_settings(**options: Unpack[Settings]) -> dict[str, Any]:
     """The settings that were given; several acquisition functions are a list."""
     from weal.campaign.config import split_names
 
+    note_error_goal(options.get("goal"))
     acquisition = options.get("acquisition")
     names = split_names(acquisition or "")
     given = {**options, "acquisition": names if len(names) > 1 else acquisition}
     return {key: value for key, value in given.items() if value is not None}
+
+
+def note_error_goal(goal: str | None) -> None:
+    """Say that a number in place of a goal is a stop condition, and how to write it."""
+    from weal.goals.grammar import goal_and_until
+
+    if goal is None:
+        return
+    found, until = goal_and_until(goal, None)
+    if found is not None and until is not None:
+        say(f"--goal {goal} is an error at which to stop: write --until '{until.text}'")
 
 
 def plural(n: int, one: str, many: str | None = None) -> str:

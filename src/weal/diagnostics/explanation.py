@@ -32,13 +32,13 @@ class Neighbour:
 
 def sentences(
     how: str, mean: float | None, sd: float | None, shares: Mapping[str, float],
-    near: Sequence[Neighbour], usual: float | None,
+    near: Sequence[Neighbour], usual: float | None, because: str | None = None,
 ) -> list[str]:  # fmt: skip
     """Sentences that explain why a candidate was asked.
 
     `how` is "check" (drawn at random), "by hand" (asked for by name), "start" (before the first
     model) or "chosen", by functions with these shares; mean and sd are the prediction at that time,
-    `usual` the median sd of candidates.
+    `usual` the median sd of candidates; `because` is the reason of the goal, if it has one.
     """
     known = [] if mean is None or sd is None else [_expectation_sentence(mean, sd, usual)]
     around = [_around(near)] if near else []
@@ -48,17 +48,22 @@ def sentences(
         return [text.BY_HAND, *known, *around]
     if how == "start":
         return [text.START, *around]
-    return [*known, *around, f"Chosen because {text.reasons(shares)}."]
+    return [*known, *around, f"Chosen because {because or text.reasons(shares)}."]
 
 
-def brief(how: str, near: Sequence[Neighbour], sd: float | None, usual: float | None) -> str:
-    """One short sentence that explains why a candidate was asked.
+def brief(
+    how: str, near: Sequence[Neighbour], sd: float | None, usual: float | None,
+    because: str | None = None,
+) -> str:  # fmt: skip
+    """One short sentence that explains why a candidate was asked; `because` as for `sentences`.
 
     >>> brief("chosen", [Neighbour("A-7", 302.0, 0.4, "close")], 30.0, 10.0)
     '3 times the usual uncertainty; closest measured: A-7 with 302 (close).'
     """
     if how == "check":
         first = text.CHECK.rstrip(".")
+    elif how == "chosen" and because:
+        first = because
     elif how == "start" or sd is None or not usual:
         first = text.START.rstrip(".")
     else:

@@ -1,9 +1,11 @@
 """Goals: what the labels of a campaign are for.
 
-protocol   what every goal decides: its acquisition, its words, when to stop
+protocol   what every goal decides: its acquisition, its words, its learning curve
 learn      a small prediction error everywhere
 best       the highest rows, or the lowest
 threshold  all rows above a level, below it, or between two
+until      when to stop: at an error, a number of labels, or a label that is good enough
+grammar    texts of goals and stop conditions
 """
 
 from weal.goals.best import Best, Maximise, Minimise

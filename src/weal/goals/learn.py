@@ -2,25 +2,22 @@
 
 Advice follows from what the last labels changed. More labels gain little once the last of them
 neither moved predictions (by LITTLE_MOVED of their uncertainty) nor cut the expected error (by
-LITTLE_GAINED of it). A limit on the error, if there is one, is reached when the model says so with
-a probability of at least one half.
+LITTLE_GAINED of it).
 """
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from weal.goals.protocol import GoalProgress
+from weal.goals.protocol import CurveKind, GoalProgress, SetProgress
 from weal.text import number, percent
 
 if TYPE_CHECKING:
     from weal.diagnostics.random_baseline import RandomComparison
-    from weal.diagnostics.stopping import Change, LabelsToGoal
+    from weal.diagnostics.stopping import Change
 
 DEFAULT_ACQUISITION = "mvr-var-igs"
 LITTLE_MOVED = 0.25  # of the predictions' sds, by the last labels
 LITTLE_GAINED = 0.05  # of the expected error, by the last labels
-REACHED, PROBABLY_REACHED = 0.5, 0.8  # probabilities that the limit is reached
 # Times the error of guessing the mean: above it, hardly anything was learnt.
 LEARNT_NOTHING_RATIO = 0.9
 NOTHING_LEARNT = (
@@ -32,35 +29,44 @@ NOTHING_LEARNT = (
 
 @dataclass(frozen=True, slots=True)
 class Learn:
-    """Predict well everywhere; stop at an error of `limit`, in units of the label, if given."""
+    """Predict well everywhere.
 
-    limit: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.limit is not None and not (math.isfinite(self.limit) and self.limit > 0.0):
-            raise ValueError(
-                f"goal is {self.limit!r}; it needs an error above 0, in units of the label"
-            )
+    >>> Learn().text
+    'learn'
+    """
 
     @property
-    def name(self) -> str:
-        """The word by which users give the goal."""
+    def text(self) -> str:
+        """The canonical text, which `grammar.parse_goal` reads."""
         return "learn"
 
-    @property
-    def acquisition(self) -> str:
+    def to_dict(self) -> dict[str, object]:
+        """The goal as JSON: kind, text, and its numbers."""
+        return {"kind": "learn", "text": self.text}
+
+    def acquisition(self, in_shards: bool) -> str:
         """The acquisition function that "auto" stands for."""
         return DEFAULT_ACQUISITION
 
+    @property
+    def set_text(self) -> str | None:
+        """No set: all rows count alike."""
+        return None
+
+    @property
+    def curve(self) -> CurveKind:
+        """The error estimates."""
+        return "errors"
+
+    def curve_label(self, target: str | None) -> str:
+        """The label of the axis of the learning curve."""
+        return f"error, in units of {target or 'the label'}"
+
     def advice(self, progress: GoalProgress) -> str:
         """One or two sentences: keep going, or stop, and why."""
-        change, needed = progress.change, progress.needed
+        change = progress.change
         if progress.missing:
-            return (
-                f"Too early to say: {more_labels(progress.missing)} needed before there is a model."
-            )
-        if needed is not None and needed.reached >= REACHED:
-            return _limit_reached(needed)
+            return too_early(progress.missing)
         if change is None:
             return "Too early to say: the model is new, and its error estimate is still uncertain."
         if change.moved >= LITTLE_MOVED or change.gained >= LITTLE_GAINED:
@@ -70,17 +76,14 @@ class Learn:
             return NOTHING_LEARNT
         return f"More labels gain little: {_effect(change)}."
 
-    def needed_lines(self, needed: "LabelsToGoal") -> list[str]:
-        """How many labels the limit probably needs; nothing once it is reached."""
-        if needed.reached >= REACHED:
-            return []
-        found = [f"goal {number(needed.goal)}: {needed.text}"]
-        if needed.low is not None or needed.median is not None:
-            found.append("(the trend of the expected error, continued; not a promise)")
-        return found
+    def lines(self, members: SetProgress) -> list[str]:
+        """No section: the error estimates say it."""
+        return []
 
-    def random_lines(self, found: "RandomComparison") -> list[str]:
+    def random_lines(self, found: "RandomComparison | None", progress: GoalProgress) -> list[str]:
         """The error that random choice would probably have given."""
+        if found is None:
+            return []
         ends = f"80 %: {number(found.low, 2)} to {number(found.high, 2)}"
         ratio = number(found.ratio, 2)
         did = "have done as well" if ratio == "1" else f"have given {ratio} times the error"
@@ -88,6 +91,15 @@ class Learn:
             f"{found.labels} rows picked at random would probably {did} ({ends})",
             f"(both replayed on {found.draws} functions drawn from the model)",
         ]
+
+    def reason(self, probability: float | None) -> str | None:
+        """The acquisition function says why a row was chosen."""
+        return None
+
+
+def too_early(missing: int) -> str:
+    """The advice before there is a model."""
+    return f"Too early to say: {more_labels(missing)} needed before there is a model."
 
 
 def more_labels(missing: int) -> str:
@@ -108,11 +120,3 @@ def _effect(change: "Change") -> str:
         return f"{last} left the expected error as it was"
     did = "cut" if change.gained > 0.0 else "raised"
     return f"{last} {did} the expected error by {percent(abs(change.gained))}"
-
-
-def _limit_reached(needed: "LabelsToGoal") -> str:
-    sure = "probably" if needed.reached >= PROBABLY_REACHED else "perhaps"
-    return (
-        f"The goal of {number(needed.goal)} is {sure} reached ({percent(needed.reached)} by the "
-        "model's own estimate). Labels of rows drawn at random (--check) would confirm it."
-    )

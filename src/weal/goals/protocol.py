@@ -1,17 +1,43 @@
 """The seam of goals: what the labels are for, and everything that follows from it.
 
 A goal chooses the acquisition function, says in words how far the campaign is, advises when to
-stop, and says what a comparison with random choice compares. No other module assumes that labels
-serve a small error everywhere. A goal is a frozen value, works on plain numbers, and reads no
-store, model or pool.
+stop, explains why a row was chosen, names the series of the learning curve, and says what a
+comparison with random choice compares. No other module assumes that labels serve a small error
+everywhere. A goal is a frozen value, works on plain numbers, and reads no store, model or pool.
+When to stop is apart from it (`until`).
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from weal.diagnostics.random_baseline import RandomComparison
     from weal.diagnostics.stopping import Change, LabelsToGoal
+
+CurveKind = Literal["errors", "best", "f1"]
+
+
+@dataclass(frozen=True, slots=True)
+class SetProgress:
+    """What the model says of the rows of a goal's set, in plain numbers."""
+
+    rows: int  # candidates, all of them
+    measured_rows: int
+    measured: float  # expected number of measured rows in the set, and
+    unmeasured: float  # of the others
+    wrong: float  # expected number of rows on the wrong side, if each goes to the likelier one
+    f1: float  # expected, of the rows that probably are in the set
+    label_sd: float  # of the labels
+    best_id: str | None = None  # the measured row that comes first, and
+    best: float | None = None  # its label
+    gain: float | None = None  # largest expected improvement on it by one more label, and
+    gain_before: float | None = None  # the same before the last label
+    doubted: tuple[str, ...] = ()  # ids of labels treated as wrong that would change the set
+
+    @property
+    def by_chance(self) -> float:
+        """Expected number of rows of the set among as many measured rows drawn at random."""
+        return (self.measured + self.unmeasured) * self.measured_rows / max(self.rows, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,31 +46,47 @@ class GoalProgress:
 
     missing: int  # labels to come before there is a model; 0: there is one
     change: "Change | None" = None  # by the last labels; None: the model is new
-    needed: "LabelsToGoal | None" = None  # to reach the limit of the goal, if it has one
+    needed: "LabelsToGoal | None" = None  # to reach an error at which to stop, if there is one
     error: float | None = None  # leave-one-out, in units of the label
     baseline: float | None = None  # the error of guessing the mean
+    labels: int = 0
+    lowest: float | None = None  # of the labels that count, and
+    highest: float | None = None
+    members: SetProgress | None = None  # None for a goal without a set, or without a model
 
 
 class Goal(Protocol):
     """What the labels are for."""
 
     @property
-    def name(self) -> str:
-        """The word by which users give the goal."""
+    def text(self) -> str:
+        """The canonical text, which `grammar.parse_goal` reads."""
 
-    @property
-    def limit(self) -> float | None:
-        """The value at which the campaign may stop, in units of the label; None: there is none."""
+    def to_dict(self) -> dict[str, object]:
+        """The goal as JSON: kind, text, and its numbers."""
 
-    @property
-    def acquisition(self) -> str:
+    def acquisition(self, in_shards: bool) -> str:
         """The acquisition function that "auto" stands for."""
 
+    @property
+    def set_text(self) -> str | None:
+        """The goal's set behind "it is", such as "among the 10 best"; None: there is no set."""
+
+    @property
+    def curve(self) -> CurveKind:
+        """The series of the learning curve."""
+
+    def curve_label(self, target: str | None) -> str:
+        """The label of its axis."""
+
     def advice(self, progress: GoalProgress) -> str:
-        """One or two sentences: keep going, or stop, and why."""
+        """One to three sentences: keep going, or stop, and why."""
 
-    def needed_lines(self, needed: "LabelsToGoal") -> list[str]:
-        """How many labels the limit probably needs, in lines for `weal status`."""
+    def lines(self, members: SetProgress) -> list[str]:
+        """The goal's section in `weal status`, its heading first; empty for a goal without one."""
 
-    def random_lines(self, found: "RandomComparison") -> list[str]:
+    def random_lines(self, found: "RandomComparison | None", progress: GoalProgress) -> list[str]:
         """What random choice would probably have given, in lines for `weal status`."""
+
+    def reason(self, probability: float | None) -> str | None:
+        """Why a row was chosen, behind "because"; None: the acquisition function says it."""

@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 
 from weal.errors import Exhausted
+from weal.goals.grammar import parse_until
+from weal.goals.until import Until
 from weal.model.checks import check_count
 from weal.progress import progress_bar
 
@@ -34,7 +36,10 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """How a run ended: "budget", "target", "no gain", "exhausted" or "interrupted"."""
+    """How a run ended: "budget", "target", "no gain", "exhausted" or "interrupted".
+
+    "target" is the stop condition: an error, a number of labels, or a label that is good enough.
+    """
 
     reason: str
     labels: int  # told in this run
@@ -46,9 +51,21 @@ class Run:
 class Limits:
     """When a run ends early; see `weal.ActiveLearner.run`."""
 
-    target_error: float | None = None
+    until: Until | None = None
     patience: int | None = None
     least_gain: float = 0.01
+
+
+def stop_condition(until: object, target_error: float | None) -> Until | None:
+    """The condition of `until`, or the error `target_error`."""
+    if target_error is None:
+        return parse_until(until)
+    if until is not None:
+        raise ValueError(
+            f"target_error is {target_error!r} and until is {until!r}: give until alone, as in "
+            "'error < 6'"
+        )
+    return Until("error", "<", float(target_error))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +128,7 @@ def run(
                         advance(errors[-1])
                         if callback is not None:
                             callback(learner, name, label)
-                        reason = reason or _reason(errors, limits)
+                        reason = reason or _reason(learner, errors, limits)
                 if len(errors) + len(failures) >= budget:
                     reason = reason or "budget"
         except Exhausted:
@@ -200,9 +217,11 @@ def _budget(n: int, patience: int | None) -> int:
     return 0 if isinstance(n, Integral) and n == 0 else check_count(n)
 
 
-def _reason(errors: list[float], limits: Limits) -> str:
-    if limits.target_error is not None and errors[-1] < limits.target_error:
-        return "target"
+def _reason(learner: Any, errors: list[float], limits: Limits) -> str:
+    if limits.until is not None:
+        y = learner.labels.arrays()[1]
+        if limits.until.is_met(len(y), errors[-1], float(y.min()), float(y.max())):
+            return "target"
     if limits.patience is not None and len(errors) > limits.patience:
         before = errors[-1 - limits.patience]
         if before < float("inf") and errors[-1] > (1.0 - limits.least_gain) * before:

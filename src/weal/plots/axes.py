@@ -24,6 +24,9 @@ from weal.diagnostics.leave_one_out import baseline
 from weal.diagnostics.suspects import predictions_by_others
 from weal.errors import WealError
 from weal.files import check_files, write_files
+from weal.goals.learn import Learn
+from weal.goals.protocol import CurveKind, Goal
+from weal.goals.until import Until
 from weal.learner.posterior_cache import PosteriorCache
 from weal.learner.state import State
 from weal.model.model import Model
@@ -46,7 +49,8 @@ class PlotData:
     plan: TablePlan | None
     target: str | None
     title: str = ""
-    goal: float | None = None
+    goal: Goal = field(default_factory=Learn)
+    until: Until | None = None
     check: tuple[float, float | None] | None = None  # error on check rows, and its sd
     asked: Array = field(default_factory=lambda: NO_POINTS)  # (n, 2)  label, prediction
     checked: Array = field(default_factory=lambda: NO_POINTS)  # (n, 2)  the same, random rows
@@ -118,14 +122,10 @@ class Plots:
         return f"<Plots: {', '.join(PLOT_NAMES)}, effect, map; save>"
 
     def learning_curve(self, *, ax: Axes | None = None, progress: Progress | None = None) -> Axes:
-        """Three error estimates against labels, the error of guessing the mean, and the goal."""
+        """The series of the goal against labels: error estimates, or the best so far."""
         view = self._view()
-        y = view.model.scaling.means(view.model.trained.y)
-        given = (view.course(progress), view.goal, view.check, view.title)
         with style_for(ax):
-            return learner_figures.learning_curve(
-                *given, target=view.target, guessing=baseline(y), ax=ax
-            )
+            return _CURVES[view.goal.curve](view, ax, progress)
 
     def predicted(self, *, ax: Axes | None = None) -> Axes:
         """Labels against their predictions, with the ids of the largest deviations."""
@@ -205,6 +205,29 @@ class Plots:
         return [place / name for name in files]
 
 
+def _error_curve(view: PlotData, ax: Axes | None, progress: Progress | None) -> Axes:
+    y = view.model.scaling.means(view.model.trained.y)
+    stop = view.until.error if view.until else None
+    return learner_figures.learning_curve(
+        *(view.course(progress), stop, view.check, view.title),
+        target=view.target,
+        guessing=baseline(y),
+        ax=ax,
+    )
+
+
+def _best_curve(view: PlotData, ax: Axes | None, progress: Progress | None) -> Axes:
+    y, until = np.array([label.y for label in view.state.labels]), view.until
+    lowest = getattr(view.goal, "lowest", False)
+    stop = until.value if until and until.watched == "best" else None
+    label = view.goal.curve_label(view.target)
+    return learner_figures.best_curve(y, lowest, stop, view.title, label=label, ax=ax)
+
+
+_CURVES: dict[CurveKind, Callable[[PlotData, Axes | None, Progress | None], Axes]] = {
+    "errors": _error_curve,
+    "best": _best_curve,
+}
 PLOT_NAMES = ("learning_curve", "predicted", "experts", "inputs")
 
 

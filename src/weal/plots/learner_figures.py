@@ -1,6 +1,7 @@
 """Figures of a learner, each from plain values.
 
-    learning_curve   three error estimates against the number of labels, and the goal
+    learning_curve   three error estimates against the number of labels, and where to stop
+    best_curve       labels in their order, and the best of them so far
     draw_predicted   labels against their predictions: leave-one-out, with intervals, and at the
                      time of the question; ids of labels outside their intervals
     experts          weights of the kinds of experts against the number of labels
@@ -61,7 +62,7 @@ _ERROR_KINDS = {
 
 def learning_curve(
     course: Trend,
-    goal: float | None,
+    stop: float | None,
     check: tuple[float, float | None] | None,
     name: str,
     *,
@@ -71,8 +72,8 @@ def learning_curve(
 ) -> Axes:
     """The three error estimates against the number of labels.
 
-    `check` is the error on random check rows and its standard error; `guessing` is the error of
-    the mean of the labels.
+    `stop` is the error at which to stop; `check` is the error on random check rows and its
+    standard error; `guessing` is the error of the mean of the labels.
     """
     ax = axes(3.2, ax)
     at = [mark.labels for mark in course.marks]
@@ -100,9 +101,9 @@ def learning_curve(
             guessing, color=PURPLE, linestyle=(0, (5, 2)), linewidth=0.9
         )
         values.append(np.array([guessing]))
-    if goal:
-        handles[f"goal {number(goal)}"] = ax.axhline(goal, color=GREY, linestyle=":", linewidth=1)
-        values.append(np.array([goal]))
+    if stop:
+        handles[f"until error < {number(stop)}"] = _stop_line(ax, stop)
+        values.append(np.array([stop]))
     _error_axis(ax, np.concatenate(values))
     _few_labels(ax, course)
     ax.set_xlabel("labels", **TEXT_STYLE)
@@ -111,6 +112,39 @@ def learning_curve(
         ax.set_title(plain(shorten(name, 60)), fontsize=8)
     legend_of(ax, list(handles.values()), list(handles))
     return ax
+
+
+def best_curve(
+    y: Array,
+    lowest: bool,
+    stop: float | None,
+    name: str,
+    *,
+    label: str,
+    ax: Axes | None = None,
+) -> Axes:
+    """Labels y (t,) in their order, and the best of them so far; `stop` is good enough."""
+    ax = axes(3.2, ax)
+    at, best = np.arange(1, len(y) + 1), (np.minimum if lowest else np.maximum).accumulate(y)
+    dots: dict[str, Any] = {"color": GREY, "marker": "o", "markersize": 3, "linestyle": ""}
+    line: dict[str, Any] = {"color": BLUE, "linewidth": 1.4}
+    ax.plot(at, y, **dots)
+    ax.step(at, best, where="post", **line)
+    handles = {"label": Line2D([], [], **dots), "best so far": Line2D([], [], **line)}
+    if stop is not None:
+        handles[f"until best {'<' if lowest else '>'} {number(stop)}"] = _stop_line(ax, stop)
+    if len(y) == 1:  # there is no half label
+        ax.set_xticks([1])
+    ax.set_xlabel("labels", **TEXT_STYLE)
+    ax.set_ylabel(plain(shorten(label, 2 * NAME_LETTERS)), **TEXT_STYLE)
+    if name:
+        ax.set_title(plain(shorten(name, 60)), fontsize=8)
+    legend_of(ax, list(handles.values()), list(handles))
+    return ax
+
+
+def _stop_line(ax: Axes, value: float) -> Line2D:
+    return ax.axhline(value, color=GREY, linestyle=":", linewidth=1)
 
 
 def _few_labels(ax: Axes, course: Trend) -> None:

@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     line.lease,
     line.acquisition,
     line.goal,
+    line.until,
     click.option(
         "--cost",
         metavar="COLUMN",
@@ -177,13 +178,15 @@ def _notes(campaign: "Campaign", table: "Table") -> list[str]:
 
 
 def _show_new(campaign: "Campaign", as_json: bool) -> None:
+    from weal.campaign.config import settings_to_json
     from weal.tables.plan import TablePlan
 
     ledger = campaign.read_ledger()
     plan = TablePlan.from_json(ledger.plan)
     if as_json:
         counts = {"candidates": ledger.rows, "labels": ledger.n_labels}
-        show_json({"name": ledger.name, **counts, "plan": ledger.plan, "settings": ledger.settings})
+        settings = settings_to_json(ledger.settings)
+        show_json({"name": ledger.name, **counts, "plan": ledger.plan, "settings": settings})
         return
     for words in plan.lines():
         say(f"  {words}")

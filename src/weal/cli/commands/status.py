@@ -13,6 +13,7 @@ from weal.cli.options import (
     Settings,
     command,
     given_settings,
+    note_error_goal,
     open_for_command,
     open_store_url,
     plural,
@@ -24,14 +25,18 @@ MAX_FUTURE_EVENTS_SHOWN = 5
 EXPORT_TABLES = ("labels", "predictions", "candidates", "events")
 
 
-@command("Show the progress, and whether to continue.", "weal status alloys --goal 5")
-@with_parameters(line.name, line.goal)
-def status(name: str, goal: float | None, store: str | None, as_json: bool) -> None:
-    """Show labels, error estimates and their trend, calibration, and advice on stopping."""
+@command("Show the progress, and whether to continue.", "weal status alloys --until 'error < 5'")
+@with_parameters(line.name, line.goal, line.until)
+def status(
+    name: str, goal: str | None, until: str | None, store: str | None, as_json: bool
+) -> None:
+    """Show labels, progress towards the goal, calibration, and advice on stopping."""
     from weal.store.events import from_the_future
 
+    note_error_goal(goal)
+
     with open_for_command(name, store) as campaign, show_count() as progress:
-        found = campaign.status(goal=goal, progress=progress)
+        found = campaign.status(goal=goal, until=until, progress=progress)
         future = from_the_future(campaign.events(), campaign.store.now())
     if as_json:
         show_json({**found.to_dict(), "future": [event.seq for event in future]})
@@ -113,12 +118,15 @@ def export(
 
 @command("Show or change its settings.", "weal settings alloys --lease 3d")
 @with_parameters(
-    line.name, line.lease, line.acquisition, line.goal, line.outliers, line.warp, line.by
+    *(line.name, line.lease, line.acquisition, line.goal, line.until),
+    *(line.outliers, line.warp, line.by),
 )
 def settings(
     name: str, by: str | None, store: str | None, as_json: bool, **changes: Unpack[Settings]
 ) -> None:
     """Show the settings, or change some of them."""
+    from weal.campaign.config import settings_to_json
+
     given = given_settings(**changes)
     with open_for_command(name, store, by) as campaign:
         if given:
@@ -127,7 +135,7 @@ def settings(
         found = dict(campaign.read_ledger().settings)
         found.pop("hidden", None)
     if as_json:
-        show_json(found)
+        show_json(settings_to_json(found))
     else:
         show_table(["setting", "value"], [[key, _format_setting(key, found[key])] for key in found])
 

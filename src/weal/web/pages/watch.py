@@ -1,9 +1,12 @@
 """The page Watch: learning curve, advice, intervals, inputs, labels to check, last events."""
 
-from typing import Any
+from typing import Any, TypedDict
 
 from fastapi import APIRouter, Response
 
+from weal.campaign.status import goal_in_force
+from weal.goals.learn import Learn
+from weal.goals.until import Until
 from weal.store.events import Event
 from weal.web.request import CampaignRead, CampaignRequest
 from weal.web.svg_axes import SvgAxis, axis
@@ -12,6 +15,9 @@ router = APIRouter()
 MAX_EVENTS_SHOWN = 12
 SCATTER_WIDTH, SCATTER_HEIGHT, SCATTER_LEFT, SCATTER_BOTTOM = 460, 380, 56, 44
 MAX_INPUT_BARS = 12
+ERROR_SERIES = {
+    "left_out": "leave-one-out", "prequential": "prequential", "expected": "expected"
+}  # fmt: skip
 MAX_ROWS_SHOWN = 10  # of a group of contradicted labels
 
 
@@ -26,6 +32,9 @@ def watch(context: CampaignRead) -> Response:
         behind=status is not None and status.seq != context.ledger.seq,
         failure=context.job_failure("status"),
         measured=_scatter_geometry(measured.data) if measured and measured.data["points"] else None,
+        stopping=status.data.get("stopping", []) if status else [],
+        goal_lines=status.data.get("goal_lines", []) if status else [],
+        baseline=_baseline(status.data, measured) if status else None,
         curve=_curve(context, status.data, measured) if status else None,
         lately=[(one, event_text(one)) for one in context.events(MAX_EVENTS_SHOWN)],
         suspects=_suspects(status.data if status else None),
@@ -70,26 +79,57 @@ def _inputs(column: dict[str, Any]) -> list[str]:
     return [name, *(f"{name}={one}" for one in levels), f"{name} missing"]
 
 
-def _curve(
-    context: CampaignRequest, status: dict[str, Any], measured: Any
-) -> dict[str, Any] | None:
+class CurveData(TypedDict):
+    """The learning curve as charts.js draws it."""
+
+    labels: list[int]
+    lines: list[tuple[str, list[float | None]]]  # name, and a value for each number of labels
+    levels: list[tuple[str, float]]  # name and value of horizontal lines
+    axis: str
+    zero: bool  # whether the axis begins at 0
+
+
+def _curve(context: CampaignRequest, status: dict[str, Any], measured: Any) -> CurveData | None:
     """The data of the learning curve; None before there is a model."""
     if not status["beliefs"]:
         return None
-    course = {kind: status["beliefs"][kind] for kind in ("left_out", "prequential", "expected")}
+    goal, until = goal_in_force(context.ledger)
+    axis_label, stop = goal.curve_label(context.ledger.target), until.value if until else None
+    if own := status.get("curve"):
+        at = [labels for labels, _ in own["course"]]
+        values = [value for _, value in own["course"]]
+        level = [(until.text, stop)] if until and stop and until.watched == "best" else []
+        name = "best so far" if goal.curve == "best" else "expected F1"
+        return {"labels": at, "lines": [(name, values)], "levels": level, "axis": axis_label,
+                "zero": goal.curve != "best"}  # fmt: skip
+    course = {kind: status["beliefs"][kind] for kind in ERROR_SERIES}
     lines = {kind: one["course"] if one else [] for kind, one in course.items()}
     at = sorted({labels for line in lines.values() for labels, _ in line})
-    series = [_values_at(at, dict(map(tuple, lines[kind]))) for kind in lines]
-    # Results that 0.2 left in the server's folder have the baseline only there.
-    older = measured.data.get("baseline") if measured else None
-    baseline = status["beliefs"].get("baseline", older)
+    series = [(ERROR_SERIES[kind], _values_at(at, dict(lines[kind]))) for kind in lines]
     return {
         "labels": at,
-        "series": series,
-        "baseline": baseline,
-        "goal": status["goal"],
-        "unit": context.ledger.target or "the label",
+        "lines": series,
+        "levels": _error_levels(status, measured, until),
+        "axis": Learn().curve_label(context.ledger.target),
+        "zero": True,
     }
+
+
+def _error_levels(
+    status: dict[str, Any], measured: Any, until: Until | None
+) -> list[tuple[str, float]]:
+    """The error of guessing the mean, and that at which to stop."""
+    found = [("mean only", _baseline(status, measured))]
+    if until and until.error is not None:
+        found.append((f"until {until.text}", until.error))
+    return [(name, value) for name, value in found if value is not None]
+
+
+def _baseline(status: dict[str, Any], measured: Any) -> float | None:
+    """The error of guessing the mean; results of 0.2 in the server's folder have it elsewhere."""
+    older = measured.data.get("baseline") if measured else None
+    found: float | None = (status["beliefs"] or {}).get("baseline", older)
+    return found
 
 
 def _values_at(at: list[int], line: dict[int, float | None]) -> list[float | None]:
