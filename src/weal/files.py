@@ -28,6 +28,8 @@ from typing import TypedDict
 
 from weal.errors import ForeignFile
 
+FilePath = str | os.PathLike[str]
+
 MARK = ".weal-folder"
 MARK_VERSION = 1
 OUTPUT = "output"  # kind of a folder that `write_files` writes to

@@ -12,11 +12,14 @@ no model and no numerics: `weal tell` starts quickly.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weal.campaign.config import current_settings
 from weal.campaign.events import AskedBody, LedgerLabel, change_of_labels
 from weal.store.events import Event
+
+if TYPE_CHECKING:
+    from weal.shards.dataset import DatasetBody
 
 LARGEST_LABEL = 1e300  # beyond, sums, differences and intervals overflow a float
 
@@ -54,7 +57,7 @@ class Ledger:
     id_column: str = ""
     numbered: bool = False  # whether ids are the numbers of rows
     rows: int = 0  # candidates
-    shards: tuple[dict[str, Any], ...] = ()  # candidates that stay in their files, as added
+    shards: tuple["DatasetBody", ...] = ()  # candidates that stay in their files, as added
     labels: dict[str, tuple[LedgerLabel, ...]] = field(default_factory=dict)
     leases: dict[str, Lease] = field(default_factory=dict)
     skipped: dict[str, str | None] = field(default_factory=dict)  # id -> note

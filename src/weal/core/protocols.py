@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 Points = Any
 ExpertsOfKind = Any  # the Experts that an embedding, its targets and its reference points belong to
 StepOfKind = Any  # a Step of those experts
+EmbeddingOfKind = Any  # an Embedding of that kind
 
 
 class Step(Protocol):

@@ -11,19 +11,19 @@ cover every byte. Writing is atomic and replaces only files of weal (`weal.files
 
 import json
 import math
-import os
 import re
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
 from weal import __version__
 from weal.core.arrays import Array
 from weal.errors import UnreadableFile
-from weal.files import atomic_file, is_plain_file
+from weal.files import FilePath, atomic_file, is_plain_file
+from weal.formats.codec import Arrays, Header
 
 FORMAT_VERSION = 2
 OLDEST_FORMAT = 2  # format 1 was that of weal 0.1, which was never released
@@ -37,9 +37,9 @@ _NPY_HEADER = re.compile(
 
 
 def write(
-    path: str | os.PathLike[str],
+    path: FilePath,
     kind: str,
-    header: Mapping[str, Any],
+    header: Mapping[str, object],
     arrays: Mapping[str, Array],
     replaces_any_file: bool = False,
 ) -> None:
@@ -69,7 +69,7 @@ def may_replace(path: Path) -> bool:
     return not start or (start[:4] == b"PK\3\4" and start[30:] == _HEADER_FILE.encode())
 
 
-def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, Array]]:
+def read(path: FilePath, kind: str) -> tuple[Header, Arrays]:
     """Header and arrays of a file of that kind; UnreadableFile when it is anything else."""
     with open(path, "rb") as file:  # a path that is missing or not for us raises its own error
         try:
@@ -84,9 +84,7 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
             ) from error
 
 
-def _read_bundle(
-    path: Any, bundle: zipfile.ZipFile, kind: str
-) -> tuple[dict[str, Any], dict[str, Array]]:
+def _read_bundle(path: FilePath, bundle: zipfile.ZipFile, kind: str) -> tuple[Header, Arrays]:
     members = {info.filename: info for info in bundle.infolist()}
     header = _read_header(path, bundle, members, kind)
     arrays = {
@@ -103,8 +101,8 @@ def _read_bundle(
 
 
 def _read_header(
-    path: Any, bundle: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo], kind: str
-) -> dict[str, Any]:
+    path: FilePath, bundle: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo], kind: str
+) -> Header:
     if _HEADER_FILE not in members:
         raise UnreadableFile(
             f"{path} is a zip file, but weal did not write it: no {_HEADER_FILE} in it"
@@ -132,7 +130,7 @@ def _read_header(
     return header
 
 
-def _read_array(path: Any, bundle: zipfile.ZipFile, info: zipfile.ZipInfo) -> Array:
+def _read_array(path: FilePath, bundle: zipfile.ZipFile, info: zipfile.ZipInfo) -> Array:
     _refuse_compressed(path, info)
     with bundle.open(info) as member:
         try:
@@ -146,7 +144,7 @@ def _read_array(path: Any, bundle: zipfile.ZipFile, info: zipfile.ZipInfo) -> Ar
             raise UnreadableFile(f"{path} has an array {info.filename!r}, but {error}") from error
 
 
-def _read_npy_header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+def _read_npy_header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[np.generic]]:
     magic = member.read(len(_NPY_MAGIC))
     text = member.read(int.from_bytes(member.read(2), "little")).decode("latin1")
     found = _NPY_HEADER.fullmatch(text)
@@ -156,6 +154,6 @@ def _read_npy_header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype
     return shape, found[2] == "True", np.dtype(found[1])
 
 
-def _refuse_compressed(path: Any, info: zipfile.ZipInfo) -> None:
+def _refuse_compressed(path: FilePath, info: zipfile.ZipInfo) -> None:
     if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
         raise UnreadableFile(f"{path} has a compressed {info.filename!r}: weal wrote no such file")

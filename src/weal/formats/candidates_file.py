@@ -10,16 +10,15 @@ bytes and durations are no inputs and are not kept. The plan is kept, so that a 
 frames as before. A function that computes costs cannot be kept: its numbers are.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
 import numpy as np
 
 from weal.core.arrays import Array
-from weal.formats.codec import Arrays, Header, id_from_json, id_to_json
+from weal.formats.codec import Arrays, Header, Json, id_from_json, id_to_json
 from weal.learner.candidates import Candidates
 from weal.learner.memory_candidates import MemoryCandidates, of_inputs
 from weal.learner.sharded_candidates import ShardedCandidates, read_shards
@@ -34,6 +33,12 @@ from weal.tables.frames import as_frame, plain_id
 from weal.tables.inputs import Inputs, frame_ids, inputs_of
 from weal.tables.plan import TablePlan
 
+if TYPE_CHECKING:
+    import narwhals as nw
+    import pandas as pd
+
+    from weal.tables.frames import Series
+
 _PLAIN_DTYPES = (
     "String",
     "Object",
@@ -46,26 +51,41 @@ _PLAIN_DTYPES = (
 )
 
 
-def pack_column(series: Any) -> dict[str, Any]:
+CandidatesOfKind = Any  # those of one `file_tag`
+
+
+class PackedColumn(TypedDict):
+    """A column of cells in the header."""
+
+    kind: str  # the type in narwhals
+    cells: list[Json]
+    levels: NotRequired[list[Json]]  # of a category
+    unit: NotRequired[Literal["ns", "us", "ms", "s"]]  # of a datetime
+    zone: NotRequired[str | None]
+
+
+def pack_column(series: "Series") -> PackedColumn:
     """The column as JSON; ValueError where a file cannot keep it."""
+    import narwhals as nw
+
     kind = type(series.dtype).__name__
     if not (series.dtype.is_numeric() or kind in _PLAIN_DTYPES):
         raise _unsupported_error(series)
     cells = [_pack_cell(cell, series) for cell in series.to_list()]
-    kept: dict[str, Any] = {"kind": kind, "cells": cells}
+    kept: PackedColumn = {"kind": kind, "cells": cells}
     if kind in ("Categorical", "Enum") and (levels := _levels(series)):
         kept["levels"] = [_pack_cell(one, series) for one in levels]
-    if kind == "Datetime":
+    if isinstance(series.dtype, nw.Datetime):
         kept |= {"unit": series.dtype.time_unit, "zone": series.dtype.time_zone}
     return kept
 
 
-def unpack_column(kept: dict[str, Any]) -> list[Any]:
+def unpack_column(kept: PackedColumn) -> list[Json]:
     """The cells as Python's own values."""
     return [_unpack_cell(cell) for cell in kept["cells"]]
 
 
-def column_kind(kept: dict[str, Any]) -> Any:
+def column_kind(kept: PackedColumn) -> "nw.dtypes.DType":
     """The type of the column, as narwhals has it."""
     import narwhals as nw
 
@@ -73,17 +93,18 @@ def column_kind(kept: dict[str, Any]) -> Any:
         return nw.Datetime(kept["unit"], kept["zone"])
     if kept["kind"] == "Enum":
         return nw.Enum(kept["levels"])
-    return getattr(nw, kept["kind"])
+    found: nw.dtypes.DType = getattr(nw, kept["kind"])()
+    return found
 
 
-def _levels(series: Any) -> list[Any]:
+def _levels(series: "Series") -> list[object]:
     """All levels of a category, in their order, where it has one."""
     if series.implementation.is_pandas():
         return list(series.to_native().cat.categories.tolist())
     return list(getattr(series.dtype, "categories", ()))
 
 
-def _pack_cell(cell: Any, series: Any) -> Any:
+def _pack_cell(cell: object, series: "Series") -> Json:
     cell = plain_id(cell)
     if cell is None or type(cell).__name__ in ("NAType", "NaTType") or cell != cell:
         return None
@@ -94,7 +115,7 @@ def _pack_cell(cell: Any, series: Any) -> Any:
     raise _unsupported_error(series)
 
 
-def _unpack_cell(cell: Any) -> Any:
+def _unpack_cell(cell: Json) -> Json:
     if not isinstance(cell, dict):
         return cell
     return (
@@ -102,7 +123,7 @@ def _unpack_cell(cell: Any) -> Any:
     )
 
 
-def _unsupported_error(series: Any) -> ValueError:
+def _unsupported_error(series: "Series") -> ValueError:
     return ValueError(
         f"the column {series.name!r} is {series.dtype}; a file keeps columns of text, categories, "
         "dates, numbers and truth values: cast or drop it first"
@@ -130,17 +151,17 @@ def _pack_memory(pool: MemoryCandidates) -> tuple[Header, Arrays]:
 
 
 def _pack_shards(pool: ShardedCandidates) -> tuple[Header, Arrays]:
-    left: dict[str, Any] = {"closed": sorted(pool.closed)}
-    arrays: dict[str, Any] = {"removed": pool.removed}
+    left: Header = {"closed": sorted(pool.closed)}
+    arrays: Arrays = {"removed": pool.removed}
     if pool.dataset.in_memory:
         arrays["X"] = pool.dataset.memory_rows()
         names = [id_to_json(name) for name in pool.ids[:]]
         return {"shards": None, "ids": names, **left}, arrays
-    own = encoder_to_json(pool.encoder)
-    return {"shards": dataset_to_json(pool.dataset), **own, **left}, arrays
+    plan = encoder_to_json(pool.encoder)
+    return {"shards": dataset_to_json(pool.dataset), "plan": plan, **left}, arrays
 
 
-_PACK: dict[str, Callable[[Any], tuple[Header, Arrays]]] = {
+_PACK: dict[str, Callable[[CandidatesOfKind], tuple[Header, Arrays]]] = {
     MemoryCandidates.file_tag: _pack_memory,
     ShardedCandidates.file_tag: _pack_shards,
 }
@@ -152,7 +173,7 @@ def _unpack_shards(header: Header, arrays: Arrays) -> ShardedCandidates:
         found = read_shards(open_pool(arrays["X"], ids=own), 0)
     else:
         shards = dataset_from_json(header["shards"])
-        found = read_shards(shards, 0, encoder=encoder_from_json(header, shards))
+        found = read_shards(shards, 0, encoder=encoder_from_json(header["plan"], shards))
     removed = arrays["removed"].astype(np.int64)
     return replace(found, removed=removed, closed=frozenset(map(int, header["closed"])))
 
@@ -173,7 +194,7 @@ def unpack_candidates(header: Header, arrays: Arrays) -> Candidates:
     return replace(pool, present=present, target=target, cost=cost, cost_by=by)
 
 
-def _inputs(header: Header, table: Any) -> Inputs:
+def _inputs(header: Header, table: object) -> Inputs:
     frame, kept = as_frame(table), header.get("plan")
     plan = None if kept is None else TablePlan.from_json(kept)
     if frame is None:
@@ -185,14 +206,14 @@ def _inputs(header: Header, table: Any) -> Inputs:
     return Inputs(frame, columns, inputs_of(table, columns, plan), own, plan)
 
 
-def _header(pool: MemoryCandidates) -> dict[str, Any]:
+def _header(pool: MemoryCandidates) -> Header:
     ids = [id_to_json(name) for name in pool.ids]
     if pool.frame is None:
         return {"ids": ids, "id_column": None, "frame": None}
     import narwhals as nw
 
     frame, native = pool.frame, pool.frame.to_native()
-    kind = str(frame.schema.get(pool.id_column, nw.String))
+    kind = str(frame.schema.get(pool.id_column or "", nw.String))
     if not (frame.implementation.is_pandas() or hasattr(nw, kind)):
         raise ValueError(
             f"the ids are {kind}, which a file cannot keep: turn the column into text first"
@@ -217,12 +238,12 @@ def _header(pool: MemoryCandidates) -> dict[str, Any]:
     }
 
 
-def _arrays(pool: MemoryCandidates) -> tuple[dict[str, Array], dict[str, Any]]:
+def _arrays(pool: MemoryCandidates) -> tuple[Arrays, dict[str, PackedColumn]]:
     """Columns as arrays, and those that are lists of cells, by their number."""
     if pool.frame is None:
         return {"X": pool.X}, {}
-    arrays: dict[str, Any] = {}
-    texts: dict[str, Any] = {}
+    arrays: Arrays = {}
+    texts: dict[str, PackedColumn] = {}
     for n, name in enumerate(pool.frame.columns):
         if name == pool.id_column:
             continue
@@ -234,7 +255,7 @@ def _arrays(pool: MemoryCandidates) -> tuple[dict[str, Array], dict[str, Any]]:
     return arrays, texts
 
 
-def _numbers(series: Any) -> Array | None:
+def _numbers(series: "Series") -> Array | None:
     """A column as an array; None where it holds something else, or a gap that is no NaN."""
     import narwhals as nw
 
@@ -248,7 +269,7 @@ def _numbers(series: Any) -> Array | None:
     return column if column.dtype.kind in "biuf" else None
 
 
-def _table(header: Header, arrays: Arrays) -> Any:
+def _table(header: Header, arrays: Arrays) -> object:
     """The pool as the kind of table that it was."""
     if header["frame"] is None:
         return arrays["X"]
@@ -272,30 +293,37 @@ def _table(header: Header, arrays: Arrays) -> Any:
     return frame.with_columns(nw.col(name).cast(kind) for name, kind in known).to_native()
 
 
-def _column(n: int, texts: dict[int, Any], arrays: dict[str, Array]) -> Any:
+def _column(n: int, texts: dict[int, PackedColumn], arrays: Arrays) -> list[Json] | Array:
     return unpack_column(texts[n]) if n in texts else arrays[f"column_{n}"]
 
 
-def _pandas(header: Header, columns: dict[Any, Any], ids: list[Any]) -> Any:
-    pandas = import_module("pandas")
+def _pandas(
+    header: Header, columns: Mapping[Hashable, Sequence[Json] | Array], ids: Sequence[Hashable]
+) -> "pd.DataFrame":
+    import pandas as pd
+
     kept = header["index"]
-    index = pandas.Index(ids if kept is None else [id_from_json(name) for name in kept])
+    index = pd.Index(ids if kept is None else [id_from_json(name) for name in kept])
     kinds = header["index_dtypes"]
     if len(kinds) > 1:
         levels = [index.get_level_values(n).astype(kind) for n, kind in enumerate(kinds)]
-        index = pandas.MultiIndex.from_arrays(levels)
+        index = pd.MultiIndex.from_arrays(levels)
     else:
         index = index.astype(kinds[0])
     index.names = header["index_names"]
     known = {int(n): one.get("levels") for n, one in header.get("cells", {}).items()}
     series = [
-        _series(pandas, values, index, kind, known.get(n))
+        _series(values, index, kind, known.get(n))
         for n, (values, kind) in enumerate(zip(columns.values(), header["dtypes"], strict=True))
     ]
-    return pandas.concat(series, axis=1, keys=list(columns))
+    return pd.concat(series, axis=1, keys=list(columns))
 
 
-def _series(pandas: Any, values: Any, index: Any, kind: str, levels: list[Any] | None) -> Any:
+def _series(
+    values: Sequence[Json] | Array, index: "pd.Index", kind: str, levels: list[Json] | None
+) -> "pd.Series":
     """A column of pandas; a category with its levels."""
-    dtype = kind if levels is None else pandas.CategoricalDtype(levels)
-    return pandas.Series(values, index=index, dtype=dtype)
+    import pandas as pd
+
+    dtype = kind if levels is None else pd.CategoricalDtype(levels)
+    return pd.Series(values, index=index, dtype=dtype)

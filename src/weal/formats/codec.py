@@ -16,14 +16,15 @@ from dataclasses import asdict, dataclass
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weal.core.arrays import Array
 from weal.core.paper.kernels import Kernel
 from weal.core.scaling import Scaling
 
-Json = Any  # a value of `json.loads`
+Json = Any  # a value of `json.loads`, and a parameter that was made of one
 Header = dict[str, Json]
-Arrays = dict[str, Array]
+Arrays = dict[str, NDArray[Any]]  # numbers of any type
 # from an incomplete or a foreign file: int(Infinity) overflows, and nested JSON recurses
 BROKEN = (
     KeyError, TypeError, IndexError, AttributeError, ValueError, OverflowError, RecursionError
@@ -81,19 +82,19 @@ def value_to_json(value: object) -> Json:
     return value
 
 
-def value_from_json(plain: Json) -> Any:
+def value_from_json(plain: Json) -> Json:
     """The parameter that `value_to_json` encoded; a list becomes a tuple."""
     if isinstance(plain, list):
         return tuple(value_from_json(part) for part in plain)
     if isinstance(plain, dict) and "Kernel" in plain:
         return kernel_from_json(plain["Kernel"])
     if isinstance(plain, dict) and "Scaling" in plain:
-        parts: dict[str, Any] = plain["Scaling"]
-        return Scaling(**{name: _list_to_array(part) for name, part in parts.items()})
+        parts = plain["Scaling"].items()
+        return Scaling(**{name: _list_to_array(part) for name, part in parts})
     return plain
 
 
-def _list_to_array(part: Json) -> Any:
+def _list_to_array(part: Json) -> Json:
     return np.array(part) if isinstance(part, list) else part
 
 
@@ -114,7 +115,7 @@ def id_to_json(name: Hashable) -> Json:
     )
 
 
-def id_from_json(plain: Json) -> Any:
+def id_from_json(plain: Json) -> Json:
     """The id that `id_to_json` encoded."""
     return tuple(id_from_json(part) for part in plain) if isinstance(plain, list) else plain
 

@@ -8,26 +8,27 @@ continues with the present default and warns, unless they are given again.
 
 import dataclasses
 import math
-import os
 import warnings
-from typing import Any
 
 import numpy as np
 
 from weal.core.arrays import Array
-from weal.core.extensions.acquisition_registry import is_registered
+from weal.core.extensions.acquisition_registry import AcquisitionArgument, is_registered
 from weal.errors import UnreadableFile
+from weal.files import FilePath
 from weal.formats import archive, candidates_file, model_file
 from weal.formats.codec import (
     BROKEN,
     Arrays,
     Header,
+    Json,
     add_prefix,
     id_from_json,
     id_to_json,
     with_prefix,
 )
 from weal.goals.learn import DEFAULT_ACQUISITION
+from weal.learner.candidates import CostFunction
 from weal.learner.config import (
     EARLIER_AUTO,
     NOW_AUTO,
@@ -44,7 +45,7 @@ _TRUSTED_ARRAY = "settled_sure"  # the trusted ones; no array: none
 _SETTINGS = ("eta", "score_scaling", "n_start", "seed")
 
 
-def save(state: State, memory: int, path: str | os.PathLike[str]) -> None:
+def save(state: State, memory: int, path: FilePath) -> None:
     """Write the state."""
     settings = state.settings
     pool, arrays = candidates_file.pack_candidates(state.candidates)
@@ -103,13 +104,15 @@ def _pack_selection(selection: SelectionPoint | None, d: int) -> tuple[Header | 
 
 
 def load(
-    path: str | os.PathLike[str], acquisition: Any = None, cost: Any = None
+    path: FilePath,
+    acquisition: AcquisitionArgument | None = None,
+    cost: CostFunction | None = None,
 ) -> tuple[State, int]:
     """The state that `save` wrote, and the memory that its learner was given."""
     header, arrays = archive.read(path, LEARNER_KIND)
     if _has_earlier_auto(header, acquisition):
         header, arrays = _with_auto(header, arrays, path)
-    chosen = _resolve_acquisition(header.get("acquisition"), header.get("own"), acquisition)
+    chosen = _resolve_acquisition(header.get("acquisition", []), header.get("own", []), acquisition)
     try:
         return _with_cost(_state(header, arrays, chosen), cost), int(header["memory"])
     except UnreadableFile:
@@ -121,23 +124,23 @@ def load(
         ) from error
 
 
-def _has_earlier_auto(header: Header, acquisition: Any) -> bool:
+def _has_earlier_auto(header: Header, acquisition: AcquisitionArgument | None) -> bool:
     """Whether a file was kept with an earlier "auto", and nobody asks for its functions by name."""
     six = list(EARLIER_AUTO)
     wanted = acquisition is not None and list(resolve_acquisition(acquisition)) == six
     return "auto" not in header and header.get("acquisition") == six and not wanted
 
 
-def _with_auto(
-    header: Header, arrays: Arrays, path: str | os.PathLike[str]
-) -> tuple[Header, Arrays]:
+def _with_auto(header: Header, arrays: Arrays, path: FilePath) -> tuple[Header, Arrays]:
     """The file of a learner with an earlier "auto", as one with that of now."""
     warnings.warn(f"{path}: {NOW_AUTO}", stacklevel=4)
     changed = {"acquisition": list(resolve_acquisition("auto")), "own": []}
     return {**header, **changed}, {**arrays, "log_omega": np.zeros(1)}
 
 
-def _resolve_acquisition(names: Any, own: Any, acquisition: Any) -> Any:
+def _resolve_acquisition(
+    names: list[str], own: list[str], acquisition: AcquisitionArgument | None
+) -> AcquisitionArgument:
     """The acquisition functions of a file, or those that were given again."""
     if acquisition is None and own:
         raise ValueError(
@@ -152,7 +155,7 @@ def _resolve_acquisition(names: Any, own: Any, acquisition: Any) -> Any:
     return names if acquisition is None else acquisition
 
 
-def _state(header: Header, arrays: Arrays, acquisition: Any) -> State:
+def _state(header: Header, arrays: Arrays, acquisition: AcquisitionArgument) -> State:
     candidates = candidates_file.unpack_candidates(header["pool"], arrays)
     params = model_file.unpack_params(header["params"])
     validation = None
@@ -178,7 +181,7 @@ def _state(header: Header, arrays: Arrays, acquisition: Any) -> State:
     return state
 
 
-def _truth(value: Any) -> bool:
+def _truth(value: object) -> bool:
     if not isinstance(value, bool):
         raise TypeError(f"{value!r} is neither true nor false")
     return value
@@ -190,7 +193,7 @@ def _weights(settings: LearnerConfig, log_omega: Array) -> Array:
     return log_omega
 
 
-def _labels(ids: list[Any], arrays: Arrays) -> Labels:
+def _labels(ids: list[Json], arrays: Arrays) -> Labels:
     columns = [arrays[name] for name in ("label_x", "label_y", "label_noise")]
     if not all(np.isfinite(column).all() for column in columns) or (columns[2] < 0.0).any():
         raise ValueError("a label, its inputs or its noise is not a finite number")
@@ -202,7 +205,7 @@ def _labels(ids: list[Any], arrays: Arrays) -> Labels:
     return Labels().after([], told)
 
 
-def _unpack_selection(kept: Any, params: dict[str, Any], arrays: Arrays) -> SelectionPoint | None:
+def _unpack_selection(kept: Header | None, params: Header, arrays: Arrays) -> SelectionPoint | None:
     if kept is None:
         return None
     X, y, noise = (arrays[name] for name in _SELECTION_ARRAYS)
@@ -231,19 +234,19 @@ def _check(state: State) -> None:
         raise ValueError(f"{folded} labels were folded in together, of {len(state.labels)}")
 
 
-def _finite(row: dict[str, Any]) -> dict[str, Any]:
+def _finite(row: Header) -> Header:
     """JSON has no NaN: it is kept as "nan"."""
     return {name: "nan" if value != value else value for name, value in row.items()}
 
 
-def _unfinite(row: dict[str, Any]) -> dict[str, Any]:
+def _unfinite(row: Header) -> Header:
     numbers = {name: math.nan for name in ("score", "mean", "std") if row[name] == "nan"}
     weights = row["expert_weights"]
     weights = None if weights is None else tuple(weights)
     return {**row, **numbers, "id": id_from_json(row["id"]), "expert_weights": weights}
 
 
-def _with_cost(state: State, cost: Any) -> State:
+def _with_cost(state: State, cost: CostFunction | None) -> State:
     """The state with the function that finds costs, which was given again."""
     if cost is None:
         return state

@@ -6,7 +6,6 @@ state: scaling, experts before the first label, training labels and posterior.
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, astuple, dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from weal.core.paper.exact_gp import ExactExperts
 from weal.core.paper.feature_gp import FeatureExperts
 from weal.core.paper.fixed_magnitude import FixedMagnitude
 from weal.core.paper.kernels import Kernel
-from weal.core.protocols import Embedding, Experts, ExpertsOfKind, Magnitude
+from weal.core.protocols import Embedding, EmbeddingOfKind, Experts, ExpertsOfKind, Magnitude
 from weal.core.scaling import Scaling
 from weal.errors import UnreadableFile
 from weal.formats.codec import (
@@ -66,7 +65,7 @@ _FEATURES = ArrayFields(RandomFeatures, {"zeta": "zeta", "offset": "offset"}, fr
 class KindFormat:
     """The arrays of one kind of expert."""
 
-    embedding_to_arrays: Callable[[Any], Arrays]
+    embedding_to_arrays: Callable[[EmbeddingOfKind], Arrays]
     embedding_from_arrays: Callable[[ModelParameters, int, tuple[Kernel, ...], Arrays], Embedding]
     posterior: ArrayFields[ExpertsOfKind]  # made with `kernels`
 
@@ -127,7 +126,7 @@ def pack_params(params: Mapping[str, object]) -> Header:
     return {name: value_to_json(value) for name, value in params.items()}
 
 
-def unpack_params(plain: Mapping[str, Any]) -> dict[str, Any]:
+def unpack_params(plain: Header) -> Header:
     """The parameters that `pack_params` encoded."""
     return {name: value_from_json(value) for name, value in plain.items()}
 
@@ -151,7 +150,7 @@ def pack(model: Model) -> tuple[Header, Arrays]:
     return {**header, "n_inputs": model.n_features_in_, "input_names": names}, arrays
 
 
-def unpack(params: Mapping[str, Any], header: Header, arrays: Arrays) -> Model:
+def unpack(params: Header, header: Header, arrays: Arrays) -> Model:
     """The model that `pack` encoded, of a regressor with these parameters."""
     empty = unpack_experts(params, header, arrays)
     names = tuple(str(name) for name in header["input_names"]) or None
@@ -167,7 +166,7 @@ def unpack(params: Mapping[str, Any], header: Header, arrays: Arrays) -> Model:
     return Model(trained, scaling_from_arrays(arrays), names)
 
 
-def unpack_with_params(header: Header, arrays: Arrays) -> tuple[dict[str, Any], Model]:
+def unpack_with_params(header: Header, arrays: Arrays) -> tuple[Header, Model]:
     """Parameters and model of a file; UnreadableFile where it is incomplete."""
     try:
         params = unpack_params(header["params"])
@@ -199,7 +198,7 @@ def pack_experts(trained: TrainedEnsemble) -> tuple[Header, Arrays]:
     return header, arrays
 
 
-def unpack_experts(params: Mapping[str, Any], header: Header, arrays: Arrays) -> TrainedEnsemble:
+def unpack_experts(params: Header, header: Header, arrays: Arrays) -> TrainedEnsemble:
     """The experts that `pack_experts` encoded, before the first label."""
     setting = setting_of(params)
     dictionary = tuple(kernel_from_json(plain) for plain in header["dictionary"])
@@ -286,8 +285,8 @@ def _posterior_from_arrays(
     if experts is None:
         kind = _KINDS[trained.embedding.tag]
         experts = kind.posterior.from_arrays(arrays, kernels=trained.dictionary)
-    scale: Any = trained.prior.scale
-    if hasattr(scale, "a"):
+    scale = trained.prior.scale
+    if isinstance(scale, ConjugateMagnitude):
         scale = replace(scale, a=arrays["a"], b=arrays["b"])
     return replace(trained.prior, experts=experts, log_w=arrays["log_w"], scale=scale)
 

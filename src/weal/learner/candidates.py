@@ -14,7 +14,7 @@ order of the rows nor on where they are stored.
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from numbers import Real
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +27,15 @@ from weal.progress import Progress
 from weal.shards.executors import Executor
 from weal.tables.plan import TablePlan
 
+if TYPE_CHECKING:
+    from weal.tables.frames import Frame
+
 MAX_CANDIDATES_WITHOUT_SAMPLE = 100_000  # candidates; larger pools are summarised by a sample
 SAMPLE_CANDIDATES = 16_384  # candidates in the sample of a large pool
 
-Cost = str | Callable[[Any], float] | None  # how costs are found; None: none, or given as numbers
+CostFunction = Callable[[Any], float]  # of a row: inputs (d,), or a dict by column
+Cost = str | CostFunction | None  # how costs are found; None: none, or given as numbers
+CostArgument = Cost | Iterable[object]  # as a user gives it
 Positions = NDArray[np.intp]
 Sample = tuple[Positions, Array]  # positions (S,), ascending, and inputs (S, d)
 
@@ -59,7 +64,7 @@ class Candidates(Protocol):
         """The plan that encodes columns as inputs; None: numbers are used as they are."""
 
     @property
-    def frame(self) -> Any | None:
+    def frame(self) -> "Frame | None":
         """The narwhals frame that the candidates came in, where they came in one."""
 
     @property
@@ -111,7 +116,7 @@ class Candidates(Protocol):
     def rows(self, names: Sequence[Hashable]) -> Any:
         """The rows of these ids, in this order, as the kind of table that the pool was."""
 
-    def frame_rows(self, names: Sequence[Hashable]) -> Any:
+    def frame_rows(self, names: Sequence[Hashable]) -> "Frame | None":
         """The same rows as a narwhals frame; None where the pool is no frame."""
 
     def inputs(self, names: Sequence[Hashable]) -> Array:  # (n, d)
@@ -157,7 +162,7 @@ class Candidates(Protocol):
         """The candidates at these positions, in memory."""
 
     def with_more(
-        self, pool: Any, ids: Iterable[Hashable] | None = None, cost: Any = None
+        self, pool: object, ids: Iterable[Hashable] | None = None, cost: CostArgument = None
     ) -> "Candidates":
         """The candidates with those of another pool below."""
 
@@ -185,7 +190,7 @@ def unknown_id(name: Hashable, examples: Sequence[Hashable]) -> UnknownId:
 
 
 def read_costs(
-    cost: Any, frame: Any | None, rows: Iterable[Any], ids: Sequence[Hashable]
+    cost: CostArgument, frame: "Frame | None", rows: Iterable[object], ids: Sequence[Hashable]
 ) -> Array | None:  # (N,)
     """The cost of each candidate; a cost function gets each of `rows`."""
     if cost is None:
@@ -203,7 +208,7 @@ def read_costs(
     return np.array([_positive(value, name) for value, name in zip(values, ids, strict=True)])
 
 
-def _column(name: str, frame: Any | None) -> list[object]:
+def _column(name: str, frame: "Frame | None") -> list[object]:
     if frame is None:
         raise ValueError(
             f"cost is {name!r}, which names a column of a frame; for an array give a function of "
@@ -214,16 +219,15 @@ def _column(name: str, frame: Any | None) -> list[object]:
     return list(frame.get_column(name).to_list())
 
 
-def _call_cost(cost: Callable[[Any], float], row: Any, name: Hashable) -> object:
+def _call_cost(cost: CostFunction, row: object, name: Hashable) -> object:
     try:
         return cost(row)
     except Exception as error:
         raise ValueError(f"cost raised {error!r} for {name!r}") from error
 
 
-def _positive(value: Any, name: Hashable) -> float:
+def _positive(value: object, name: Hashable) -> float:
     plain = value.item() if isinstance(value, np.generic | np.ndarray) and not value.ndim else value
-    real = isinstance(plain, Real) and not isinstance(plain, bool)
-    if not (real and 0.0 < plain < np.inf):
+    if not isinstance(plain, Real) or isinstance(plain, bool) or not 0.0 < float(plain) < np.inf:
         raise ValueError(f"the cost of {name!r} is {plain!r}; a cost is a number above 0")
     return float(plain)

@@ -4,12 +4,12 @@
 six functions by Algorithm 2 (`EARLIER_AUTO`); a learner from such a file continues with the one.
 """
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from weal.core.extensions.acquisition_registry import (
     ACQUISITIONS,
+    AcquisitionArgument,
     acquisition_names,
     find_acquisition,
     takes_cost,
@@ -33,7 +33,7 @@ NOW_AUTO = (
 )
 
 
-def resolve_acquisition(acquisition: Any) -> dict[str, Acquisition]:
+def resolve_acquisition(acquisition: AcquisitionArgument) -> dict[str, Acquisition]:
     """Acquisition functions by name, for a name, a function, or a list of both."""
     if isinstance(acquisition, str) and acquisition in ACQUISITION_GROUPS:
         return {name: ACQUISITIONS[name] for name in ACQUISITION_GROUPS[acquisition]}
@@ -78,8 +78,8 @@ def _one(acquisition: str | Acquisition) -> tuple[str, Acquisition]:
 
 
 def settings_of(
-    candidates: Candidates, model: Any, acquisition: Any, eta: float, score_scaling: str,
-    n_start: int | None, seed: int, validation: Any,
+    candidates: Candidates, model: object, acquisition: AcquisitionArgument, eta: float,
+    score_scaling: str, n_start: int | None, seed: int, validation: tuple[object, ArrayLike] | None,
 ) -> LearnerConfig:  # fmt: skip
     """Settings for these candidates; `weal.ActiveLearner` documents each."""
     if score_scaling not in SCALINGS:
@@ -99,13 +99,13 @@ def settings_of(
     )
 
 
-def _functions(acquisition: Any, costs: bool) -> dict[str, Acquisition]:
+def _functions(acquisition: AcquisitionArgument, costs: bool) -> dict[str, Acquisition]:
     """The functions, checked where labels have costs."""
     functions = resolve_acquisition(acquisition)
     return check_amounts(functions) if costs else functions
 
 
-def _parameters(model: Any, d: int, seed: int) -> Parameters:
+def _parameters(model: object, d: int, seed: int) -> Parameters:
     """Model parameters for d inputs: of an estimator, of a dict, or the defaults."""
     if model is None:
         return parameters_of({"random_state": seed}, d)

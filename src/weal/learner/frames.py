@@ -12,10 +12,11 @@ history       queries, reasons and labels (`history`)
 frame, [[20.0, 3.0]]     rows: a frame, or anything of two dimensions
 """
 
-from collections.abc import Hashable, Iterable
-from typing import Any
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weal.core.arrays import Array
 from weal.errors import UnknownId
@@ -26,12 +27,16 @@ from weal.learner.state import State
 from weal.tables.frames import as_frame, plain_id
 from weal.text import facts_html
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+IdCells = list[Hashable] | NDArray[np.object_]  # the ids of a table
 LEARNER_TABLES = ("labels", "predictions", "candidates", "history")
 INTERVAL_LEVEL = 0.9  # of the intervals
 PREDICTION_BLOCK_ROWS = 20_000  # candidates that are predicted at a time
 
 
-def frame(state: State, beliefs: PosteriorCache, what: str = "labels") -> Any:
+def frame(state: State, beliefs: PosteriorCache, what: str = "labels") -> "pd.DataFrame":
     """One of LEARNER_TABLES as a pandas frame."""
     if what not in LEARNER_TABLES:
         raise ValueError(f"there is no table of {what!r}; there are {', '.join(LEARNER_TABLES)}")
@@ -55,7 +60,7 @@ def _refuse_many(state: State, what: str) -> None:
         )
 
 
-def _labels(state: State) -> dict[str, Any]:
+def _labels(state: State) -> dict[str, IdCells | Array]:
     return {
         "id": _cells([label.name for label in state.labels]),
         "label": np.array([label.y for label in state.labels]),
@@ -63,7 +68,9 @@ def _labels(state: State) -> dict[str, Any]:
     }
 
 
-def _predictions(state: State, beliefs: PosteriorCache) -> dict[str, Any]:
+def _predictions(
+    state: State, beliefs: PosteriorCache
+) -> dict[str, IdCells | Array | NDArray[np.bool_]]:
     pool, model = state.candidates, beliefs.model(state)
     at = np.flatnonzero(pool.present)
     parts = [
@@ -87,17 +94,16 @@ def _predictions(state: State, beliefs: PosteriorCache) -> dict[str, Any]:
     }
 
 
-def _candidates(state: State) -> Any:
+def _candidates(state: State) -> "pd.DataFrame":
     pool = state.candidates
     ids = [name for name, there in zip(pool.ids, pool.present, strict=True) if there]
-    rows = pool.rows(ids)
-    if pool.frame is not None:
-        return rows if pool.frame.implementation.is_pandas() else pool.frame_rows(ids).to_pandas()
+    if (frame := pool.frame_rows(ids)) is not None:
+        return frame.to_pandas()
     index = pandas().Index(ids, name="id", tupleize_cols=False)
-    return pandas().DataFrame(rows, index=index, columns=pool.input_names)
+    return pandas().DataFrame(pool.rows(ids), index=index, columns=pool.input_names)
 
 
-def _cells(ids: list[Any]) -> Any:
+def _cells(ids: list[Hashable]) -> IdCells:
     """Ids as a column; tuples stay tuples."""
     if not any(isinstance(name, tuple) or name is None for name in ids):
         return ids
@@ -133,7 +139,7 @@ def page(state: State) -> str:
     return facts_html(title, {name: one for name, one in facts(state).items() if one != 0})
 
 
-def facts(state: State) -> dict[str, Any]:
+def facts(state: State) -> dict[str, str | int]:
     """The facts of a learner, by name."""
     pool, settings = state.candidates, state.settings
     shown = ", ".join(pool.input_names[:20])
@@ -176,7 +182,7 @@ def inputs_at(pool: Candidates, where: object) -> tuple[Array, bool]:
     return _of_ids(pool, every), False
 
 
-def _of_array(pool: Candidates, where: np.ndarray[Any, Any]) -> tuple[Array, bool]:
+def _of_array(pool: Candidates, where: NDArray[np.generic]) -> tuple[Array, bool]:
     if where.ndim == 0:
         return pool.x(where.item())[None], True
     if where.ndim == 1:
@@ -184,7 +190,7 @@ def _of_array(pool: Candidates, where: np.ndarray[Any, Any]) -> tuple[Array, boo
     return pool.like(where), False
 
 
-def _of_ids(pool: Candidates, ids: list[Any]) -> Array:
+def _of_ids(pool: Candidates, ids: Sequence[Hashable]) -> Array:
     try:
         return pool.inputs(ids)
     except UnknownId as error:

@@ -18,9 +18,14 @@ Rows are values: a label replaces its row.
 """
 
 from collections.abc import Hashable, Mapping
-from typing import Any
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from weal.learner.events import LabelsTold, Reason, Row
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 NOT_ASKED = Reason("told")
 _SPREAD = {"scores": "score", "shares": "share", "acquisition_weights": "weight"}
@@ -29,7 +34,7 @@ _SPREAD = {"scores": "score", "shares": "share", "acquisition_weights": "weight"
 class History(list[Row]):
     """A list of history rows, with `to_frame`."""
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> "pd.DataFrame":
         """A pandas frame: one row a query or label; "score igs", "share igs", "weight igs", ...
 
         >>> from weal import ActiveLearner
@@ -51,13 +56,13 @@ class History(list[Row]):
         return frame.astype({"label": "float64"}) if rows else frame
 
 
-def pandas() -> Any:
+def pandas() -> ModuleType:
     """The pandas module; ValueError where it is not installed."""
     try:
-        import pandas
+        found: ModuleType = import_module("pandas")
     except ModuleNotFoundError as error:
         raise ValueError('tables need pandas: pip install "weal[frames]"') from error
-    return pandas
+    return found
 
 
 def _flat(row: Row) -> Row:

@@ -11,7 +11,7 @@ matter.
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from weal.learner.candidates import (
     MAX_CANDIDATES_WITHOUT_SAMPLE,
     SAMPLE_CANDIDATES,
     Cost,
+    CostArgument,
     Positions,
     Sample,
     read_costs,
@@ -36,6 +37,9 @@ from weal.tables.frames import as_frame, plain_id
 from weal.tables.inputs import Inputs, frame_ids, frame_labels, inputs_of, read_inputs
 from weal.tables.plan import TablePlan
 
+if TYPE_CHECKING:
+    from weal.tables.frames import Frame
+
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class MemoryCandidates:
@@ -46,7 +50,7 @@ class MemoryCandidates:
     index: Mapping[Hashable, int]  # position of an id
     present: NDArray[np.bool_]  # (U,)  False: removed
     columns: tuple[str, ...] | None = None  # input columns of a frame
-    frame: Any | None = None  # the narwhals frame that the candidates came in
+    frame: "Frame | None" = None  # the narwhals frame that the candidates came in
     id_column: str | None = None
     plan: TablePlan | None = None  # encodes a frame as inputs; None: numbers as they are
     target: str | None = None  # name of the measured column
@@ -105,9 +109,9 @@ class MemoryCandidates:
         """The rows of these ids, in this order, as the kind of table that the pool was."""
         if self.frame is None:
             return self.X[[self.position(name) for name in names]].copy()
-        return self.frame_rows(names).to_native()
+        return self.frame[[self.position(name) for name in names]].to_native()
 
-    def frame_rows(self, names: Sequence[Hashable]) -> Any:
+    def frame_rows(self, names: Sequence[Hashable]) -> "Frame | None":
         """The same rows as a narwhals frame; None where the pool is no frame."""
         return None if self.frame is None else self.frame[[self.position(name) for name in names]]
 
@@ -180,7 +184,7 @@ class MemoryCandidates:
         return X
 
     def with_more(
-        self, pool: Any, ids: Iterable[Hashable] | None = None, cost: Any = None
+        self, pool: object, ids: Iterable[Hashable] | None = None, cost: CostArgument = None
     ) -> "MemoryCandidates":
         """The candidates with those of another table below."""
         before = len(self)
@@ -214,7 +218,7 @@ class MemoryCandidates:
         own = own if frame is None else frame_ids(frame, self.id_column)
         return Inputs(frame, self.columns, X, own, self.plan)
 
-    def _costs(self, read: Inputs, names: Sequence[Hashable], given: Any) -> Array | None:
+    def _costs(self, read: Inputs, names: Sequence[Hashable], given: CostArgument) -> Array | None:
         """The costs of all candidates, the new ones last."""
         if self.cost is None:
             if given is not None:
@@ -269,14 +273,14 @@ class MemoryCandidates:
 
 
 def read_candidates(
-    pool: Any,
+    pool: object,
     ids: Iterable[Hashable] | None = None,
     id_column: str | None = None,
     *,
     target: str | None = None,
     features: str | Sequence[str] = "auto",
     types: Mapping[str, str] | None = None,
-    cost: Any = None,
+    cost: CostArgument = None,
 ) -> MemoryCandidates:
     """The candidates of a table, checked; `weal.ActiveLearner` documents the arguments."""
     if pool is None:
@@ -301,7 +305,7 @@ def of_inputs(
     return MemoryCandidates(tuple(names), read.X, index, present, *kept)
 
 
-def _read_costs(cost: Any, read: Inputs, names: Sequence[Hashable]) -> Array:
+def _read_costs(cost: CostArgument, read: Inputs, names: Sequence[Hashable]) -> Array:
     rows = read.X.copy() if read.frame is None else read.frame.iter_rows(named=True)
     found = read_costs(cost, read.frame, rows, names)
     assert found is not None
@@ -326,24 +330,27 @@ def _is_id(name: object) -> bool:
         return False
 
 
-def _below(pool: Any, more: Any) -> Any | None:
+def _below(pool: "Frame | None", more: "Frame | None") -> "Frame | None":
     """A frame with another below it; None for arrays."""
-    if pool is None:
+    if pool is None or more is None:
         return None
     import narwhals as nw
 
     return nw.concat([pool, more], how="vertical")
 
 
-def _refuse_other_kind(pool: Any, more: Any) -> None:
+def _refuse_other_kind(pool: "Frame | None", more: "Frame | None") -> None:
     """Refuse a frame (or None, for an array) that cannot be put below the pool's."""
     if pool is None and more is None:
         return
-    kinds = [None if frame is None else frame.implementation for frame in (pool, more)]
-    names = [None if frame is None else list(frame.columns) for frame in (pool, more)]
-    if kinds[0] != kinds[1] or names[0] != names[1]:
+    if pool is None or more is None:
         raise ValueError(
-            f"the pool has the columns {names[0]}, and what was to be added {names[1]}; "
+            "the pool and the added rows are an array and a frame with columns: add the same kind "
+            "of table"
+        )
+    if pool.implementation != more.implementation or pool.columns != more.columns:
+        raise ValueError(
+            f"the pool has the columns {pool.columns}, and what was to be added {more.columns}; "
             "add the same kind of table with the same columns in the same order"
         )
     others = {name: kind for name, kind in more.schema.items() if kind != pool.schema[name]}

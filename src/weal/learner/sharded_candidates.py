@@ -7,7 +7,7 @@ import os
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from weal.learner.candidates import (
     SAMPLE_CANDIDATES,
     Candidates,
     Cost,
+    CostArgument,
     Positions,
     Sample,
     unknown_id,
@@ -39,6 +40,9 @@ from weal.shards.shard import Shard
 from weal.tables.frames import as_frame, plain_id
 from weal.tables.plan import TablePlan, encode, make_plan
 from weal.tables.table import read_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -217,7 +221,7 @@ class ShardedCandidates:
         """The ids at these positions."""
         return self.ids.at(at)
 
-    def cells(self, at: NDArray[np.int64]) -> Any:
+    def cells(self, at: NDArray[np.int64]) -> "pa.Table":
         """The rows at these positions as they are in their files, as a table of arrow."""
         arrow, _ = pyarrow()
         columns = [*([self.id_column] if self.id_column else []), *self.dataset.columns]
@@ -235,19 +239,21 @@ class ShardedCandidates:
         like = read_candidates(np.zeros((1, self.n_inputs)))
         return replace(like, columns=self.columns).like(points)
 
-    def frame_rows(self, names: Sequence[Hashable]) -> Any:
+    def frame_rows(self, names: Sequence[Hashable]) -> None:
         """None: the pool is no frame."""
-        return None
 
     def labels_in_table(self, start: int = 0) -> dict[Hashable, float]:
         """No labels: the target column of files is not read."""
         return {}
 
-    def with_more(self, pool: Any, ids: Any = None, cost: Any = None) -> "ShardedCandidates":
+    def with_more(
+        self, pool: object, ids: Iterable[Hashable] | None = None, cost: CostArgument = None
+    ) -> "ShardedCandidates":
         """The candidates with the shards of another pool below."""
         if cost is not None:
             raise ValueError("candidates in shards have no costs")
-        more = open_pool(pool, id_column=self.id_column, columns=self.dataset.columns, ids=ids)
+        names = None if ids is None else list(ids)
+        more = open_pool(pool, id_column=self.id_column, columns=self.dataset.columns, ids=names)
         return _build(
             self.dataset.with_more(more), self.encoder, ThreadExecutor(), None, None, self
         )

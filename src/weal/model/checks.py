@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -178,7 +177,9 @@ def check_seed(seed: int) -> int:
     return int(seed)
 
 
-def check_validation(given: Any, like: Callable[[Any], Array]) -> tuple[Array, Array] | None:
+def check_validation(
+    given: tuple[object, ArrayLike] | None, like: Callable[[object], Array]
+) -> tuple[Array, Array] | None:
     """Validation points (V, d), read by `like`, and their finite labels (V,)."""
     if given is None:
         return None

@@ -15,9 +15,11 @@ import os
 from asyncio import CancelledError as LoopCancelled
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import reduce
-from typing import Any
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Generic
 
 from weal import __version__
 from weal.errors import UnreadableShard, WealError, WorkerLost
@@ -35,6 +37,9 @@ from weal.shards.executors import (
     processors,
 )
 
+if TYPE_CHECKING:
+    import distributed
+
 TASKS_PER_WORKER = 8  # waves that each worker gets in a pass, where there are shards enough
 MAX_TASK_ROWS = 1_000_000  # rows of a wave
 MAX_TASK_RETRIES = 3  # times that a lost wave is sent again
@@ -51,8 +56,8 @@ class DaskExecutor:
         check_scheduler(scheduler)
         self.scheduler = scheduler
         self.spread = spread  # whether tasks go one by one to any worker
-        self._client: Any = None
-        self._own: list[Any] = []  # to close
+        self._client: distributed.Client | None = None
+        self._own: list[distributed.Client | distributed.LocalCluster] = []  # to close
         self._had: dict[str, str] = {}  # name of a task -> address of the worker that ran it
 
     def each(
@@ -69,7 +74,7 @@ class DaskExecutor:
         """
         return _DaskPass(self, work, tasks, RowCounter(what, tasks, progress), merge).run()
 
-    def connect(self) -> Any:
+    def connect(self) -> "distributed.Client":
         """The client, connected on the first call; WorkerLost where no scheduler answers."""
         if self._client is None:
             self._client = self._open_client()
@@ -98,7 +103,7 @@ class DaskExecutor:
         address = getattr(getattr(self.scheduler, "scheduler", None), "address", None)
         return str(address or self.scheduler)
 
-    def _open_client(self) -> Any:
+    def _open_client(self) -> "distributed.Client":
         distributed = _distributed()
         if isinstance(self.scheduler, distributed.Client):
             return self.scheduler
@@ -116,7 +121,7 @@ class DaskExecutor:
         self._own.append(client)
         return client
 
-    def _local(self, name: str) -> Any:
+    def _local(self, name: str) -> "distributed.LocalCluster":
         _, _, number = name.partition(":")
         with _keep_freed_memory():
             cluster = _distributed().LocalCluster(
@@ -138,7 +143,7 @@ class DaskExecutor:
         if not self.spread:
             self.workers()
         try:
-            found = self._client.run(version)
+            found = self.connect().run(version)
         except Exception as error:
             self.close()
             why = (str(error).strip().splitlines() or [type(error).__name__])[-1]
@@ -149,18 +154,22 @@ class DaskExecutor:
             raise WorkerLost(_other_version(sorted(other)[0], place))
 
 
-class _DaskPass:
+class _DaskPass(Generic[AnyTask, Result]):
     """One pass over tasks on a cluster."""
 
     def __init__(
-        self, executor: DaskExecutor, work: Any, tasks: Sequence[Task], count: RowCounter,
-        merge: Any,
-    ) -> None:  # fmt: skip
+        self,
+        executor: DaskExecutor,
+        work: Callable[[AnyTask], Result],
+        tasks: Sequence[AnyTask],
+        count: RowCounter,
+        merge: Merge[Result] | None,
+    ) -> None:
         self.executor, self.work, self.tasks, self.count = executor, work, tasks, count
         self.merge = merge
-        self.out: dict[Any, tuple[str, list[int], int]] = {}  # future -> worker, tasks, tries
+        self.out: dict[distributed.Future, tuple[str, list[int], int]] = {}  # worker, tasks, tries
 
-    def run(self) -> Iterator[tuple[int, Any]]:
+    def run(self) -> Iterator[tuple[int, Result]]:
         """The results, as they come."""
         if not self.tasks:
             return
@@ -192,7 +201,7 @@ class _DaskPass:
             with suppress(Exception):  # Ctrl-C, or a cluster that is gone
                 client.cancel(list(self.out), force=True)
 
-    def _send_work(self) -> Any:
+    def _send_work(self) -> "distributed.Future":
         """The work as the result of a task, which Dask computes again where a worker lost it.
 
         (Data that `scatter` sends is gone with the last worker that has it.)
@@ -200,29 +209,38 @@ class _DaskPass:
         data = _distributed().protocol.pickle.dumps(self.work)
         return self.executor.connect().submit(unpack_once, data, pure=False)
 
-    def _submit_next(self, done: Any, worker: str, left: dict[str, list[list[int]]]) -> None:
+    def _submit_next(
+        self, done: "distributed.as_completed", worker: str, left: dict[str, list[list[int]]]
+    ) -> None:
         """Send the worker its next wave, or one of the worker that has most left."""
         mine = left.get(worker) or max(left.values(), key=len, default=[])
         if mine:
             self._submit(done, worker, mine.pop(0), 0)
 
-    def _submit(self, done: Any, worker: str, numbers: list[int], tries: int) -> None:
+    def _submit(
+        self, done: "distributed.as_completed", worker: str, numbers: list[int], tries: int
+    ) -> None:
         tasks = [self.tasks[n] for n in numbers]
-        where: dict[str, Any] = {"workers": [worker], "allow_other_workers": True}
+        anywhere = worker == ANY_WORKER
         future = self.executor.connect().submit(
             wave, __version__, self.sent, tasks, self.merge, pure=False,
-            **({} if worker == ANY_WORKER else where),
+            workers=None if anywhere else [worker], allow_other_workers=not anywhere,
         )  # fmt: skip
         self.out[future] = (worker, numbers, tries)
         done.add(future)
 
     def _result(
-        self, future: Any, numbers: list[int], tries: int, done: Any, worker: str
-    ) -> tuple[str, list[Any]] | None:
+        self,
+        future: "distributed.Future",
+        numbers: list[int],
+        tries: int,
+        done: "distributed.as_completed",
+        worker: str,
+    ) -> tuple[str, list[Result]] | None:
         """Worker and results; None where all workers with `work` were lost: it is sent again."""
         names = ", ".join(self.tasks[n].name for n in numbers[:3])
         try:
-            found: tuple[str, list[Any]] = future.result()
+            found: tuple[str, list[Result]] = future.result()
             return found
         except (CancelledError, LoopCancelled) as error:
             if tries >= MAX_TASK_RETRIES:
@@ -238,14 +256,18 @@ class _DaskPass:
             ) from error
 
 
-def unpack_once(data: bytes) -> Any:
+def unpack_once(data: bytes) -> Callable[..., object]:
     """The unpickled work, once for each worker."""
-    return _distributed().protocol.pickle.loads(data)  # of the client that the user trusts
+    work: Callable[..., object] = _distributed().protocol.pickle.loads(data)
+    return work  # of the client that the user trusts
 
 
 def wave(
-    client_version: str, work: Callable[[Any], Any], tasks: list[Any], merge: Any = None
-) -> tuple[str, list[Any]]:
+    client_version: str,
+    work: Callable[[AnyTask], Result],
+    tasks: list[AnyTask],
+    merge: Merge[Result] | None = None,
+) -> tuple[str, list[Result]]:
     """Run on a worker: its address, and the results of these tasks, or their merged result."""
     from weal.model.blas import one_thread
 
@@ -257,7 +279,7 @@ def wave(
         return worker, list(each) if merge is None else [reduce(merge, each)]
 
 
-def _run_task(work: Callable[[Any], Any], task: Task) -> Any:
+def _run_task(work: Callable[[AnyTask], Result], task: AnyTask) -> Result:
     try:
         return work(task)
     except MemoryError as error:
@@ -306,7 +328,7 @@ def _other_version(theirs: str, place: str, ours: str | None = None) -> str:
     )
 
 
-def _keep_freed_memory() -> Any:
+def _keep_freed_memory() -> AbstractContextManager[object]:
     """Dask tells its processes to give every freed block back to the system; blocks of a pass are
     made and freed thousands of times, and asking for them anew took 1.3 s of the system for 2.9 s
     of arithmetic (120,000 rows, 24 labels, one worker; 0.3 s with this; one run each).
@@ -314,15 +336,17 @@ def _keep_freed_memory() -> Any:
     import dask
 
     where = "distributed.nanny.pre-spawn-environ"
-    return dask.config.set({where: {**dask.config.get(where, {}), **KEPT_MALLOC_BYTES}})
+    kept = {**dask.config.get(where, {}), **KEPT_MALLOC_BYTES}
+    changed: AbstractContextManager[object] = dask.config.set({where: kept})
+    return changed
 
 
-def _distributed() -> Any:
+def _distributed() -> ModuleType:
     try:
-        import distributed
+        found = import_module("distributed")
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError('a scheduler needs Dask: pip install "weal[cluster]"') from error
-    return distributed
+    return found
 
 
 def choose_executor(scheduler: object = None, threads: int | None = None) -> Executor:

@@ -19,18 +19,22 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, NotRequired, TypedDict, TypeGuard
 
 import numpy as np
 
 from weal.core.arrays import Array
 from weal.errors import UnreadableFile
+from weal.files import FilePath
 from weal.shards.encoding import InputEncoder, NumericEncoder, PlanEncoder, holds_numbers
 from weal.shards.parquet_file import ParquetFile, Sums, find_files, inspect_file
 from weal.shards.row_groups import hashed_if_new, sums_from_json, sums_to_json
 from weal.shards.shard import ArrayShard, FileShard, Shard
 from weal.tables.frames import read_numbers
-from weal.tables.plan import TablePlan
+from weal.tables.plan import PlanBody, TablePlan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MIN_SHARD_ROWS = 131_072  # of a shard, at least, where a file has more than one row group
 MEMORY_SHARD_ROWS = 65_536  # rows of a shard in memory
@@ -119,7 +123,7 @@ class Dataset:
         if again := [file.path for file in other.files if file.path in there]:
             raise ValueError(f"{again[0]} is a shard of the pool already")
         before = len(self)
-        moved = (_at_offset(part, part.start + before) for part in other.parts)
+        moved = (part.shift(before) for part in other.parts)
         return replace(self, parts=(*self.parts, *moved))
 
     @property
@@ -137,7 +141,7 @@ class Dataset:
 
 
 def open_pool(
-    source: Any,
+    source: object,
     *,
     id_column: str | None = None,
     columns: Sequence[str] | None = None,
@@ -209,7 +213,7 @@ def is_opened_files(source: object) -> bool:
     return isinstance(source, Dataset) and not source.in_memory
 
 
-def _names_files(source: object) -> bool:
+def _names_files(source: object) -> TypeGuard[FilePath | list[FilePath]]:
     one = source[0] if isinstance(source, list | tuple) and source else source
     return isinstance(one, str | os.PathLike)
 
@@ -233,7 +237,12 @@ def _columns(
 
 
 def _check_schema(
-    path: Path, schema: Any, first_path: Path, first: Any, names: Sequence[str], id_column: Any
+    path: Path,
+    schema: "pa.Schema",
+    first_path: Path,
+    first: "pa.Schema",
+    names: Sequence[str],
+    id_column: str | None,
 ) -> None:
     for name in [*names, *([id_column] if id_column is not None else [])]:
         if name not in schema.names:
@@ -264,7 +273,10 @@ def parts_of(files: Iterable[ParquetFile], id_column: str | None) -> tuple[FileS
 
 
 def _in_memory(
-    source: Any, id_column: str | None, columns: Sequence[str] | None, ids: Any
+    source: object,
+    id_column: str | None,
+    columns: Sequence[str] | None,
+    ids: Sequence[Hashable] | None,
 ) -> Dataset:
     if isinstance(source, np.ndarray) and source.dtype == np.float32 and source.ndim == 2:
         X, own, names = source, None, None  # as it is: half the memory
@@ -296,10 +308,6 @@ def _in_memory(
     return Dataset(parts, names, id_column, kinds, numbers=True, in_memory=True)
 
 
-def _at_offset(part: Any, start: int) -> Any:
-    return replace(part, start=start)
-
-
 def _describe_source(pool: Dataset) -> str:
     return ", ".join(f"{a} ({b})" for a, b in zip(pool.columns, pool.kinds, strict=True))
 
@@ -307,7 +315,29 @@ def _describe_source(pool: Dataset) -> str:
 DESCRIPTION_VERSION = 1
 
 
-def dataset_to_json(pool: Dataset) -> dict[str, Any]:
+class FileBody(TypedDict):
+    """A file of a pool as JSON."""
+
+    path: str
+    size: int
+    footer: str  # its hash
+    groups: list[int]  # rows of each row group
+    sums: NotRequired[dict[str, str] | None]  # weal 0.2 wrote none
+
+
+class DatasetBody(TypedDict):
+    """A pool as JSON."""
+
+    version: int
+    files: list[FileBody]
+    id: str | None
+    columns: list[str]
+    kinds: list[str]
+    numbers: bool
+    texts: bool  # whether ids are texts whatever the column holds
+
+
+def dataset_to_json(pool: Dataset) -> DatasetBody:
     """The pool as JSON."""
     return {
         "version": DESCRIPTION_VERSION,
@@ -329,7 +359,7 @@ def dataset_to_json(pool: Dataset) -> dict[str, Any]:
     }
 
 
-def dataset_from_json(given: Mapping[str, Any]) -> Dataset:
+def dataset_from_json(given: DatasetBody) -> Dataset:
     """The pool that `dataset_to_json` wrote down."""
     if given.get("version") != DESCRIPTION_VERSION:
         raise ValueError(
@@ -342,7 +372,7 @@ def dataset_from_json(given: Mapping[str, Any]) -> Dataset:
             int(one["size"]),
             str(one["footer"]),
             tuple(one["groups"]),
-            sums=sums_from_json(one.get("sums")),  # weal 0.2 wrote none
+            sums=sums_from_json(one.get("sums")),
         )
         for one in given["files"]
     ]
@@ -351,12 +381,11 @@ def dataset_from_json(given: Mapping[str, Any]) -> Dataset:
     return pool.as_text() if given["texts"] else pool
 
 
-def encoder_to_json(encoder: InputEncoder) -> dict[str, Any]:
-    """How columns become inputs, as JSON."""
-    return {"plan": encoder.plan.to_json() if isinstance(encoder, PlanEncoder) else None}
+def encoder_to_json(encoder: InputEncoder) -> PlanBody | None:
+    """The plan by which columns become inputs; None: numbers are used as they are."""
+    return encoder.plan.to_json() if isinstance(encoder, PlanEncoder) else None
 
 
-def encoder_from_json(given: Mapping[str, Any], pool: Dataset) -> InputEncoder:
+def encoder_from_json(plan: PlanBody | None, pool: Dataset) -> InputEncoder:
     """How columns of this pool become inputs."""
-    plan = given["plan"]
     return NumericEncoder(pool.columns) if plan is None else PlanEncoder(TablePlan.from_json(plan))

@@ -10,7 +10,7 @@ unknown category is encoded as none of the known ones, a missing number as the m
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from weal.tables.columns import level
 from weal.tables.plan import TablePlan
 from weal.tables.plan_columns import PlanColumn, encode_column
 from weal.tables.table import Table, read_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Later = Counter[str]  # what came up after the plan was made -> how often
 
@@ -35,7 +38,7 @@ class InputEncoder(Protocol):
     def names(self) -> tuple[str, ...]:
         """Names of the inputs (d)."""
 
-    def encode_batch(self, batch: Any, later: Later) -> Array:
+    def encode_batch(self, batch: "pa.RecordBatch", later: Later) -> Array:
         """Inputs (n, d) of a pyarrow record batch; values that a plan does not know are counted."""
 
 
@@ -50,7 +53,7 @@ class NumericEncoder:
         """The columns."""
         return self.columns
 
-    def encode_batch(self, batch: Any, later: Later) -> Array:
+    def encode_batch(self, batch: "pa.RecordBatch", later: Later) -> Array:
         """The numbers; NaN for a missing cell, which the shard refuses."""
         X = np.empty((batch.num_rows, len(self.columns)))
         for k, name in enumerate(self.columns):
@@ -74,7 +77,7 @@ class PlanEncoder:
         """Names of the inputs."""
         return tuple(self.plan.names)
 
-    def encode_batch(self, batch: Any, later: Later) -> Array:
+    def encode_batch(self, batch: "pa.RecordBatch", later: Later) -> Array:
         """The inputs of the rows."""
         parts = [_encode_column(column, batch, later) for column in self._input_columns()]
         return np.concatenate(parts, axis=1)
@@ -83,7 +86,7 @@ class PlanEncoder:
         return [column for column in self.plan.columns if column.kind != "dropped"]
 
 
-def numbers(cells: Any) -> Array:  # (n,)
+def numbers(cells: "pa.Array") -> Array:  # (n,)
     """An arrow array of numbers or truth values, NaN where missing."""
     arrow, _ = pyarrow()
     if arrow.types.is_boolean(cells.type):
@@ -93,20 +96,20 @@ def numbers(cells: Any) -> Array:  # (n,)
     return np.asarray(cells.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
-def holds_numbers(kind: Any) -> bool:
+def holds_numbers(kind: "pa.DataType") -> bool:
     """Whether an arrow type is one of numbers or truth values."""
     types = pyarrow()[0].types
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
 
 
-def rows_as_table(batch: Any, text: Sequence[str] = ()) -> Table:
+def rows_as_table(batch: "pa.RecordBatch | pa.Table", text: Sequence[str] = ()) -> Table:
     """Rows as a table of cells, as `weal.tables` reads a frame of arrow."""
     arrow, _ = pyarrow()
     table = batch if isinstance(batch, arrow.Table) else arrow.Table.from_batches([batch])
     return read_table(table, text=text)
 
 
-def _encode_column(column: PlanColumn, batch: Any, later: Later) -> Array:  # (n, k)
+def _encode_column(column: PlanColumn, batch: "pa.RecordBatch", later: Later) -> Array:  # (n, k)
     cells = batch.column(column.name)
     if column.kind == "number" and holds_numbers(cells.type):
         return _numbers(column, numbers(cells), later)
@@ -126,7 +129,7 @@ def _numbers(column: PlanColumn, x: Array, later: Later) -> Array:
     return np.column_stack([x, missing]) if column.gaps else x[:, None]
 
 
-def _categories(column: PlanColumn, cells: Any, later: Later) -> Array:
+def _categories(column: PlanColumn, cells: "pa.Array", later: Later) -> Array:
     """One input for each level."""
     arrow, _ = pyarrow()
     coded = cells if arrow.types.is_dictionary(cells.type) else cells.dictionary_encode()

@@ -23,14 +23,17 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from itertools import islice
 from multiprocessing import resource_tracker
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from weal.errors import WorkerLost
 from weal.progress import Progress
+
+if TYPE_CHECKING:
+    from joblib.externals.loky import ProcessPoolExecutor
 
 INTERRUPT_POLL_SECONDS = 0.5  # longest wait before Ctrl-C is handled
 PARENT_CHECK_SECONDS = 1.0  # a worker process looks this often whether its parent is alive
@@ -124,8 +127,10 @@ class ThreadExecutor:
 
         stop = threading.Event()
 
-        def run(n: int) -> Result | None:
-            return None if stop.is_set() else work(tasks[n])
+        def run(n: int) -> Result:
+            if stop.is_set():
+                raise CancelledError
+            return work(tasks[n])
 
         with one_thread(), ThreadPoolExecutor(self.n, "weal-shards") as pool:
             count = RowCounter(what, tasks, progress)
@@ -146,7 +151,7 @@ class ProcessExecutor:
 
     def __init__(self, n: int) -> None:
         self.n = n
-        self._pool: Any = None
+        self._pool: ProcessPoolExecutor | None = None
 
     def each(
         self,
@@ -173,7 +178,7 @@ class ProcessExecutor:
             why = str(error.__cause__ or error).strip().splitlines()[-1].strip(' "')
             raise WorkerLost(f"a worker process cannot work: {why}") from error
 
-    def _start(self) -> Any:
+    def _start(self) -> "ProcessPoolExecutor":
         from joblib.externals.loky import ProcessPoolExecutor
 
         if self._pool is None:
@@ -197,14 +202,14 @@ class ProcessExecutor:
 
 
 def _stream(
-    submit: Callable[[int], "Future[Any]"],
+    submit: Callable[[int], "Future[Result]"],
     tasks: Sequence[AnyTask],
     in_flight: int,
     count: "RowCounter",
-) -> Iterator[tuple[int, Any]]:
+) -> Iterator[tuple[int, Result]]:
     """The number and the result of every task, with only a few submitted at a time."""
     left = iter(range(len(tasks)))
-    waiting: dict[Future[Any], int] = {}
+    waiting: dict[Future[Result], int] = {}
     try:
         while True:
             for n in islice(left, in_flight - len(waiting)):
@@ -239,7 +244,7 @@ def _delay_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _drop_queued_jobs(pool: Any) -> None:
+def _drop_queued_jobs(pool: "ProcessPoolExecutor") -> None:
     """Empty loky's queue of jobs: its thread fails on jobs that were dropped before."""
     line = getattr(pool, "_work_ids", None)
     while line is not None and not line.empty():

@@ -9,10 +9,10 @@ digest of the pool, with checksums: a damaged index is made again, with a warnin
 import json
 import re
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,14 @@ from weal.shards.dataset import Dataset
 from weal.shards.parquet_file import ParquetFile, Sums
 from weal.shards.row_groups import merged_sums, sums_from_json, sums_to_json
 from weal.shards.shard import FileShard, Shard
+
+
+class IndexedFile(TypedDict):
+    """What the index keeps of a file."""
+
+    stamp: list[int] | None
+    sums: dict[str, str] | None
+
 
 INDEX_VERSION = 2  # 1: weal 0.2, without checksums
 MAX_IDS_IN_MESSAGE = 5  # ids in a message
@@ -202,7 +210,7 @@ def _is_there(place: Path) -> bool:
         return True
 
 
-def _valid_sums(file: ParquetFile, kept: Mapping[str, Any]) -> Sums | None:
+def _valid_sums(file: ParquetFile, kept: IndexedFile) -> Sums | None:
     """The sums that the index keeps of a file, if they belong to its content.
 
     A file that a store describes without its sums (weal 0.2) has those that were kept first: its

@@ -31,11 +31,13 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, BinaryIO
 
 from weal.errors import ChangedShard, UnreadableFile
 from weal.files import (
     MARK,
+    FilePath,
     FolderKind,
     atomic_folder,
     changed_file,
@@ -46,6 +48,10 @@ from weal.files import (
 )
 from weal.tables.cells import read_numbers, replace_missing_markers
 from weal.tables.csv_reader import CsvFile, open_csv
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
 PARQUET_MAGIC = b"PAR1"
 MAX_FOOTER_BYTES = 256 * 2**20  # bytes; more is no footer
@@ -114,15 +120,15 @@ def is_settled(file: ParquetFile) -> bool:
     return file.stamp is not None and file.stamp[1] < (time.time() - SETTLED_SECONDS) * 1e9
 
 
-def inspect_file(path: Path) -> tuple[ParquetFile, Any]:
-    """The file and its schema (of arrow); UnreadableFile where it is not Parquet."""
+def inspect_file(path: Path) -> tuple[ParquetFile, "pa.Schema"]:
+    """The file and its schema; UnreadableFile where it is not Parquet."""
     size, footer = _identity(path)
     stamp, found = stamp_of(path), metadata(path)
     groups = tuple(found.row_group(n).num_rows for n in range(found.num_row_groups))
     return ParquetFile(str(path), size, footer, groups, stamp), found.schema.to_arrow_schema()
 
 
-def metadata(path: Path) -> Any:
+def metadata(path: Path) -> "pq.FileMetaData":
     """The metadata in the footer, as pyarrow reads it."""
     arrow, parquet = pyarrow()
     try:
@@ -131,7 +137,7 @@ def metadata(path: Path) -> Any:
         raise UnreadableFile(f"{path} is damaged: {_first_line(error)}") from error
 
 
-def pyarrow() -> tuple[Any, Any]:
+def pyarrow() -> tuple[ModuleType, ModuleType]:
     """Pyarrow and its module for Parquet."""
     try:
         import pyarrow
@@ -163,7 +169,7 @@ def check_is_file(path: Path) -> None:
         raise UnreadableFile(f"{path} is {kind_of_path(path).rstrip(',')}, and not a file")
 
 
-def read_tail(file: Any, path: Any) -> tuple[int, bytes]:
+def read_tail(file: BinaryIO, path: FilePath) -> tuple[int, bytes]:
     """Size of an open Parquet file, and its end: the footer, its length and the magic bytes."""
     size = os.fstat(file.fileno()).st_size
     if size < 12:
@@ -275,14 +281,14 @@ def _kind(cells: Sequence[str], file: CsvFile) -> str:
     return "whole" if whole else "number"
 
 
-def _numbers(cells: Sequence[str], file: CsvFile) -> list[Any] | None:
+def _numbers(cells: Sequence[str], file: CsvFile) -> list[float | None] | None:
     return read_numbers(replace_missing_markers(cells), decimal_comma=file.decimal_comma)
 
 
 def _write(path: Path, file: CsvFile, rows: list[list[str]], kinds: list[str]) -> None:
     arrow, parquet = pyarrow()
     types = {"whole": arrow.int64(), "number": arrow.float64(), "text": arrow.string()}
-    columns: dict[str, Any] = {}
+    columns: dict[str, pa.Array] = {}
     for name, cells, kind in zip(file.names, zip(*rows, strict=True), kinds, strict=True):
         values = [one or None for one in cells] if kind == "text" else _numbers(cells, file)
         columns[name] = arrow.array(values, type=types[kind])
@@ -293,7 +299,7 @@ PARQUET = (".parquet", ".pq")
 CONVERTED = (".csv", ".tsv", ".txt")
 
 
-def find_files(source: Any) -> list[Path]:
+def find_files(source: FilePath | list[FilePath] | tuple[FilePath, ...]) -> list[Path]:
     """The files that a pattern, a folder, a path or a list of these means, in order."""
     if isinstance(source, list | tuple):
         found = [path for one in source for path in find_files(one)]

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from weal.errors import UnreadableFile
 from weal.shards.parquet_file import (
@@ -26,6 +26,9 @@ from weal.shards.parquet_file import (
     pyarrow,
     read_tail,
 )
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 DIGEST_LETTERS = 16  # of a hash: 64 bits
 
@@ -57,7 +60,9 @@ class Reader(io.RawIOBase):
             raise UnreadableFile(f"{self.file.path} ends within a column")
         return b"".join(parts)
 
-    def load(self, layout: Any, groups: Iterable[int], columns: Sequence[str] | None) -> str | None:
+    def load(
+        self, layout: "pq.FileMetaData", groups: Iterable[int], columns: Sequence[str] | None
+    ) -> str | None:
         """Load row groups; the name of the first column that has changed, if any."""
         wrong = None
         for group in groups:
@@ -114,7 +119,7 @@ class Reader(io.RawIOBase):
 
 
 def chunks(
-    layout: Any, group: int, columns: Sequence[str] | None
+    layout: "pq.FileMetaData", group: int, columns: Sequence[str] | None
 ) -> dict[str, list[tuple[int, int]]]:
     """Places (start, length) of the column chunks of a row group, by the name of the column."""
     found: dict[str, list[tuple[int, int]]] = {}
@@ -140,7 +145,7 @@ def digest(parts: Iterable[bytes]) -> str:
 
 
 @contextmanager
-def open_checked(file: ParquetFile) -> Iterator[tuple[Reader, Any]]:
+def open_checked(file: ParquetFile) -> Iterator[tuple[Reader, "pq.ParquetFile"]]:
     """The file to load row groups from, and as pyarrow reads it; ChangedShard by its footer."""
     _, parquet = pyarrow()
     with Reader(file) as reader, parquet.ParquetFile(reader, pre_buffer=False) as found:

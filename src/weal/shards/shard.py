@@ -7,8 +7,8 @@ compared with them when it is read.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from weal.shards.encoding import InputEncoder, Later
 from weal.shards.parquet_file import ParquetFile, Sums, changed_error, pyarrow
 from weal.shards.row_groups import hash_row_groups, open_checked
 from weal.tables.cells import cell_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MAX_BLOCK_ROWS = 32_768  # rows of a block, at most
 
@@ -45,6 +48,9 @@ class Shard(Protocol):
     def path(self) -> str | None:
         """The file that it is part of; None for rows in memory."""
 
+    def shift(self, by: int) -> Self:
+        """The same rows, further on in the pool."""
+
     def check(self) -> None:
         """ChangedShard unless it is what it was when the pool was opened."""
 
@@ -57,7 +63,7 @@ class Shard(Protocol):
     def ids(self, rows: Rows) -> list[Hashable]:
         """The ids of some rows."""
 
-    def table(self, rows: Rows, columns: Sequence[str]) -> Any:
+    def table(self, rows: Rows, columns: Sequence[str]) -> "pa.Table":
         """Some rows with these columns, as a pyarrow table."""
 
     def hashes(self) -> Hashes:
@@ -83,6 +89,10 @@ class ArrayShard:
         """Its rows."""
         return f"rows {self.start:,} to {self.start + self.rows - 1:,}"
 
+    def shift(self, by: int) -> Self:
+        """The same rows, further on in the pool."""
+        return replace(self, start=self.start + by)
+
     def check(self) -> None:
         """Rows in memory do not change."""
 
@@ -100,7 +110,7 @@ class ArrayShard:
         names = self.names
         return [self.start + n if names is None else names[n] for n in rows.tolist()]
 
-    def table(self, rows: Rows, columns: Sequence[str]) -> Any:
+    def table(self, rows: Rows, columns: Sequence[str]) -> "pa.Table":
         """Some rows as a pyarrow table; `columns` names the inputs."""
         arrow, _ = pyarrow()
         return arrow.table({name: self.X[rows, n] for n, name in enumerate(columns)})
@@ -141,6 +151,10 @@ class FileShard:
         """The path of the file."""
         return self.file.path
 
+    def shift(self, by: int) -> Self:
+        """The same rows, further on in the pool."""
+        return replace(self, start=self.start + by)
+
     def check(self) -> None:
         """ChangedShard unless the file is what it was."""
         self.file.check()
@@ -169,7 +183,7 @@ class FileShard:
                 found[n] = cell_text(cell) if self.as_text and cell is not None else cell
         return found
 
-    def table(self, rows: Rows, columns: Sequence[str]) -> Any:
+    def table(self, rows: Rows, columns: Sequence[str]) -> "pa.Table":
         """Some rows as they are in the file, as a pyarrow table."""
         arrow, _ = pyarrow()
         order, parts = [], []
@@ -192,20 +206,20 @@ class FileShard:
 
     def batches(
         self, columns: Sequence[str] | None, groups: Sequence[int] | None = None
-    ) -> Iterator[Any]:
+    ) -> Iterator["pa.RecordBatch"]:
         """Record batches of these columns; ChangedShard where one is not what it was."""
         arrow, _ = pyarrow()
         wanted = list(self.groups if groups is None else groups)
         names = None if columns is None else list(columns)
-        how: dict[str, Any] = {"row_groups": wanted, "columns": names, "use_threads": False}
         try:
             with open_checked(self.file) as (reader, file):
                 wrong = reader.load(file.metadata, wanted, names)
+                batches = file.iter_batches(MAX_BLOCK_ROWS, wanted, names, use_threads=False)
                 if wrong is not None:
-                    for _ in file.iter_batches(MAX_BLOCK_ROWS, **how):  # damaged, if this fails
+                    for _ in batches:  # damaged, if this fails
                         pass
                     raise changed_error(self.name, f"it has other values in the column {wrong!r}")
-                yield from file.iter_batches(MAX_BLOCK_ROWS, **how)
+                yield from batches
         except (arrow.ArrowException, OSError, ValueError) as error:
             why = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise UnreadableShard(f"{self.name} cannot be read: {why}") from error
@@ -217,7 +231,9 @@ class FileShard:
         except (OSError, UnreadableFile) as error:
             raise UnreadableShard(f"{self.name} cannot be read: {error}") from error
 
-    def _read_rows(self, columns: Sequence[str] | None, rows: Rows) -> Iterator[tuple[Rows, Any]]:
+    def _read_rows(
+        self, columns: Sequence[str] | None, rows: Rows
+    ) -> Iterator[tuple[Rows, "pa.RecordBatch"]]:
         """Parts of the rows: which they are (places in `rows`), and their cells."""
         arrow, _ = pyarrow()
         ends = np.cumsum([self.file.groups[n] for n in self.groups])
@@ -244,7 +260,7 @@ class FileShard:
         )
 
 
-def _hashes(cells: Any, shard: FileShard) -> Hashes:
+def _hashes(cells: "pa.Array", shard: FileShard) -> Hashes:
     """Hashes of a column of ids."""
     arrow, _ = pyarrow()
     if cells.null_count:

@@ -25,7 +25,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeGuard
+from typing import Any, TypedDict, TypeGuard
 
 import numpy as np
 
@@ -64,6 +64,15 @@ _LEVELS_SHOWN = 6
 MIN_TARGET_GAPS = 0.8  # share of missing cells that makes a column a likely target
 
 
+class PlanBody(TypedDict):
+    """A plan as JSON."""
+
+    v: int
+    id: str
+    target: str | None
+    columns: list[dict[str, object]]
+
+
 @dataclass(frozen=True, slots=True)
 class TablePlan:
     """The encoding of each column; plain JSON."""
@@ -99,7 +108,7 @@ class TablePlan:
         """One line for each column."""
         return [f"{column.name}: {_column_text(column)}" for column in self.columns]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> PlanBody:
         """The plan as a JSON object."""
         columns = [
             {"name": one.name, "kind": one.kind}

@@ -10,7 +10,7 @@ function of a `Belief`, or a factory with the attribute `makes_acquisition`, whi
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.metadata import entry_points
 from typing import cast
@@ -36,6 +36,7 @@ from weal.core.paper.acquisition import (
 
 ENTRY_POINT_GROUP = "weal.acquisitions"
 Factory = Callable[..., Acquisition]
+AcquisitionArgument = str | Acquisition | Sequence[str | Acquisition]  # as a user gives it
 ACQUISITIONS: dict[str, Acquisition] = {
     "random": random,
     "wvar": wvar,
