@@ -36,7 +36,7 @@ def experts_held(learner: weal.ActiveLearner) -> tuple[list[Expert], Any]:
     """The experts held on the pool, and the labelled points (t, d)."""
     ens = learner.model.ensemble_
     experts: Any = ens.experts
-    members = learner._beliefs._pool(learner.state).predict_kept([0])[0].tolist()
+    members = learner._beliefs._pool(learner.state.view()).predict_kept([0])[0].tolist()
     found = [
         Expert(experts.kernels[m], experts.L[m], experts.z[m], ens.w[m], ens.magnitude[m])
         for m in members

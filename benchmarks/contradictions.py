@@ -124,7 +124,7 @@ class Campaign:
         """What is reported."""
         learner = ActiveLearner(self.X, seed=0)
         learner.tell(range(len(self.y)), self.y, sure=self.sure)
-        return contradictions(learner.state, learner.model, self.groups)
+        return contradictions(learner.state.view(), learner.model, self.groups)
 
 
 def planted(kind: str, seed: int) -> tuple[Campaign, set[int]]:

@@ -34,7 +34,7 @@ class Line:
 def costs(learner: weal.ActiveLearner) -> Iterator[tuple[int, float]]:
     """For 1, 4, ... of the experts held, how many there are and the microseconds of CPU a row."""
     state = learner.state
-    held = len(learner._beliefs._pool(state).predict_kept([0])[0])
+    held = len(learner._beliefs._pool(state.view()).predict_kept([0])[0])
     with threadpool_limits(1):
         for k in sorted({min(1, held), min(4, held), held}):
             with by(k):
@@ -77,7 +77,7 @@ def fewer(seeds: int) -> Iterator[Line]:
                 state = learner.state
                 names = learner.ask(BATCH)
                 if n:  # the first is chosen before there is a model
-                    held.append(len(learner._beliefs._pool(state).predict_kept([0])[0]))
+                    held.append(len(learner._beliefs._pool(state.view()).predict_kept([0])[0]))
                     for k in FEW:
                         with by(k):
                             other = weal.ActiveLearner.of(state, learner._beliefs)

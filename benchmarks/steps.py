@@ -29,7 +29,7 @@ from benchmarks import record
 
 from weal import ActiveLearner
 from weal.core.arrays import Array
-from weal.learner.state import State
+from weal.learner.state import QuantityView
 from weal.model import scaled_data, training
 
 INPUTS = 8
@@ -47,9 +47,9 @@ def truth(X: Array, rng: np.random.Generator) -> Array:
     return np.asarray(f + 0.05 * rng.standard_normal(len(X)))
 
 
-def bare(state: State) -> float:
+def bare(view: QuantityView) -> float:
     """Seconds of settling the experts of the state anew, and of one pass over its candidates."""
-    selection, parameters = state.selection, state.settings.parameters
+    selection, parameters = view.selection, view.settings.parameters
     assert selection is not None
     scale = selection.scaling
     by = scaled_data.scale_data(scale, *selection.labels)
@@ -57,7 +57,7 @@ def bare(state: State) -> float:
     settling = seconds(
         lambda: found.append(training.begin(parameters.setting, *by, parameters.seed))
     )
-    X = scale.inputs(state.candidates.inputs_at(slice(None)))
+    X = scale.inputs(view.candidates.inputs_at(slice(None)))
     return settling + seconds(lambda: [len(rows[1]) for rows in found[0].beliefs(X)])
 
 
@@ -77,13 +77,13 @@ def main() -> None:
     learner.ask()
     tells, plain, settled = [], [], []
     for _ in range(given.steps):
-        query, before = learner.ask(), learner.state.selection
+        query, before = learner.ask(), learner.state.view().selection
         tells.append(seconds(lambda: learner.tell(query, float(y[query]))))  # noqa: B023
         took = seconds(learner.ask)
-        if learner.state.selection is before:
+        if learner.state.view().selection is before:
             plain.append(took)
         else:
-            settled.append((took, bare(learner.state)))
+            settled.append((took, bare(learner.state.view())))
     middle = statistics.median(plain)
     print(f"{given.labels:,} labels, {given.candidates:,} candidates, {given.steps} steps")
     print(f"tell                 median {1e3 * statistics.median(tells):8.2f} ms")

@@ -25,6 +25,7 @@ from weal.learner.labels import Label
 from weal.learner.memory_candidates import read_candidates
 from weal.learner.state import begin
 from weal.learner.transitions import apply
+from weal.quantities.kinds import UNNAMED
 
 HELD_OUT = OUTSIDE[:5], measure(OUTSIDE[:5])
 EXTRA = points(200, seed=8)
@@ -50,7 +51,7 @@ def label(state, n, shift=0.0, noise=0.0):
 
 def told(state, at, **known):
     """The event of labels of the candidates `at`, told together."""
-    return LabelsTold(tuple(label(state, n, **known) for n in at))
+    return LabelsTold(UNNAMED, tuple(label(state, n, **known) for n in at))
 
 
 def _asked(state, n, beliefs):
@@ -75,20 +76,20 @@ def _told(state, n, beliefs):
 
 def _outside(state, n, beliefs):
     x = OUTSIDE[n % len(OUTSIDE)]
-    return LabelsTold((Label(None, x, float(measure(x)), 20.0 * (n % 2)),))
+    return LabelsTold(UNNAMED, (Label(None, x, float(measure(x)), 20.0 * (n % 2)),))
 
 
 def _replaced(state, n, beliefs):
-    names = [*state.labels.by_name]
+    names = state.labelled
     if not names:
         return None
     name = names[n % len(names)]
     new = label(state, state.candidates.index[name], shift=float(n))
-    return LabelsTold((new,) if n % 3 else (), (name,))
+    return LabelsTold(UNNAMED, (new,) if n % 3 else (), (name,))
 
 
 def _repeated(state, n, beliefs):
-    names = [*state.labels.by_name]
+    names = state.labelled
     if not names:
         return None
     return told(state, [state.candidates.index[names[n % len(names)]]], shift=5.0)
@@ -170,8 +171,9 @@ def plain(value):
     return repr(value)
 
 
-def picture(beliefs, now, watched=None):
+def picture(beliefs, state, watched=None):
     """Everything that is believed in a state, to the last bit."""
+    now = state.view()
     if not now.has_model:
         return None
     outlook, ahead = beliefs.posterior(now), beliefs.pending_posterior(now)

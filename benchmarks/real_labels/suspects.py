@@ -66,14 +66,14 @@ def one(name: str, seed: int, kind: str) -> Row:
     told = expected = 0
     for n in range(int(rng.integers(6, 12))):
         ids = learner.ask(BATCH)
-        if learner.state.has_model:
+        if learner.fitted:
             mean, half = expectation(learner, X[ids])
             told += int((np.abs(y[ids] - mean) > TOLD_FROM * half).sum())
             expected += len(ids)
         learner.tell(ids, y[ids])
         batches |= dict.fromkeys(ids, n)
     clean = Row(
-        name, seed, len(batches), len(suspects(learner.state, learner.model, batches)), told,
+        name, seed, len(batches), len(suspects(learner.state.view(), learner.model, batches)), told,
         expected,
     )  # fmt: skip
     return planted(clean, kind, learner, y, X, batches, rng)
@@ -103,7 +103,7 @@ def planted(
     if abs(wrong[victim] - mean[0]) <= FAR * half[0] / NORMAL:
         return row
     learner.tell(list(wrong), list(wrong.values()))
-    named = {one.id: one for one in suspects(learner.state, learner.model, batches)}
+    named = {one.id: one for one in suspects(learner.state.view(), learner.model, batches)}
     found = named.get(victim)
     right = found is not None and (
         found.swap == other if other is not None else found.factor == FACTORS[kind]

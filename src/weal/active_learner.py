@@ -40,7 +40,7 @@ from weal.learner.pools.memory import POOL_BYTES
 from weal.learner.pools.predictions import write_predictions
 from weal.learner.posterior_cache import PosteriorCache
 from weal.learner.sharded_candidates import open_candidates
-from weal.learner.state import State, begin, with_experts
+from weal.learner.state import QuantityView, State, begin
 from weal.learner.transitions import apply
 from weal.model.checks import check_count, check_seed
 from weal.model.model import Model, in_units, log_density_in_units
@@ -61,18 +61,18 @@ Rows = Iterable[Any]  # several ids (1-d), rows (2-d), or a frame
 class TrackedPoints:
     """Predictions at some points, moved by one column for each label."""
 
-    def __init__(self, beliefs: PosteriorCache, X: Array, state: Callable[[], State]) -> None:
-        self._beliefs, self._state, self.X = beliefs, state, X
+    def __init__(self, beliefs: PosteriorCache, X: Array, view: Callable[[], QuantityView]) -> None:
+        self._beliefs, self._view, self.X = beliefs, view, X
         self._n = beliefs.watch(X)
 
     def predict(self) -> tuple[Array, Array]:
         """Mean and sd (N,) of f, in the user's units."""
-        model, mu, var = self._beliefs.predict_tracked(self._state(), self._n)
+        model, mu, var = self._beliefs.predict_tracked(self._view(), self._n)
         return in_units(model.trained, model.scaling, mu, var)
 
     def log_predictive_density(self, y: Array) -> Array:
         """Log density (N,) of labels y (N,), noise included, in units of y."""
-        model, mu, var = self._beliefs.predict_tracked(self._state(), self._n)
+        model, mu, var = self._beliefs.predict_tracked(self._view(), self._n)
         return log_density_in_units(model.trained, model.scaling, mu, var, y)
 
 
@@ -100,7 +100,7 @@ class LearnerView:
     @property
     def labels(self) -> Labels:
         """The labels told, in their order."""
-        return self._state.labels
+        return self._state.view().labels
 
     @property
     def pending(self) -> Mapping[Hashable, int]:
@@ -140,7 +140,7 @@ class LearnerView:
     @property
     def fitted(self) -> bool:
         """Whether there is a model: labels enough have come."""
-        return self._state.has_model
+        return self._state.view().has_model
 
     @property
     def model(self) -> Model:
@@ -148,7 +148,7 @@ class LearnerView:
 
         For a frame as pool it predicts on frames with the same columns.
         """
-        return self._beliefs.model(self._state)
+        return self._beliefs.model(self._state.view())
 
     @property
     def notes(self) -> list[str]:
@@ -164,7 +164,7 @@ class LearnerView:
         """
         from weal.plots.axes import Plots, plot_data
 
-        return Plots(lambda: plot_data(self._state, self._beliefs))
+        return Plots(lambda: plot_data(self._state.view(), self._beliefs))
 
     def contradictions(
         self, groups: Mapping[str, Mapping[Hashable, Hashable]] | None = None
@@ -198,11 +198,12 @@ class LearnerView:
         """
         from weal.diagnostics.contradictions import contradictions
 
-        if not self._state.has_model:
+        view = self._state.view()
+        if not view.has_model:
             return []
-        names = [label.name for label in self._state.labels]
+        names = [label.name for label in view.labels]
         each = {how: [of.get(name) for name in names] for how, of in (groups or {}).items()}
-        return contradictions(self._state, self.model, each)
+        return contradictions(view, self._beliefs.model(view), each)
 
     @overload
     def predict(self, x: OneId, return_std: Literal[False] = False) -> float: ...
@@ -286,7 +287,7 @@ class LearnerView:
         """
         from weal.learner.frames import frame
 
-        return frame(self._state, self._beliefs, what)
+        return frame(self._state.view(), self._beliefs, what)
 
     def rows(self, ids: Sequence[Hashable]) -> Any:
         """The rows of some candidates.
@@ -319,11 +320,11 @@ class LearnerView:
         """
         if not self.fitted:
             return float("inf")
-        if comparison_size(self._state, self.model) is not None:
+        if comparison_size(self._state.view(), self.model) is not None:
             _, sd = self.model.predict(self.candidates.sample(self.seed)[1], return_std=True)
             return float(np.sqrt((sd**2).mean()))
         at = self.candidates.summary_positions(self.seed)
-        _, sd = self._beliefs.moments(self._state, at)
+        _, sd = self._beliefs.moments(self._state.view(), at)
         return float(np.sqrt((sd**2).mean())) if len(sd) else 0.0
 
     def predict_pool(
@@ -386,7 +387,7 @@ class LearnerView:
         >>> bool(np.abs(mean - np.sin([0.7, 2.2])).max() < 0.05)
         True
         """
-        return TrackedPoints(self._beliefs, self.candidates.like(X), lambda: self._state)
+        return TrackedPoints(self._beliefs, self.candidates.like(X), lambda: self._state.view())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the learner to one file, without pickle; `load` reads it.
@@ -399,16 +400,16 @@ class LearnerView:
         """
         from weal.formats import learner_file
 
-        state = self._state
-        if state.has_model:  # the experts are spared the settling when it is opened
-            state = with_experts(state, self._beliefs.selected_experts(state))
+        state, view = self._state, self._state.view()
+        if view.has_model:  # the experts are spared the settling when it is opened
+            state = view.with_experts(self._beliefs.selected_experts(view))
         learner_file.save(state, self._beliefs.memory, path)
 
     def __repr__(self) -> str:
-        return frames.line(self._state)
+        return frames.line(self._state.view())
 
     def _repr_html_(self) -> str:
-        return frames.page(self._state)
+        return frames.page(self._state.view())
 
 
 class ActiveLearner(LearnerView):
@@ -688,13 +689,15 @@ class ActiveLearner(LearnerView):
             ids, labels = list(ids), list(ids.values())
         if replace and repeat:
             raise ValueError("replace corrects a label and repeat adds to it: not both at once")
+        view = self._state.view()
         rows = [
             Label(self.candidates.name(given), self.candidates.x(given), y, sd, known)
-            for given, y, sd, known in pairs(ids, labels, noise, sure)
+            for given, y, sd, known in pairs(view.quantity, ids, labels, noise, sure)
         ]
-        dropped, new, confirmed = sort(self.labels, rows, replace, repeat)
+        dropped, new, confirmed = sort(view.labels, rows, replace, repeat)
         if new or confirmed:
-            self._apply(LabelsTold(tuple(new), tuple(dropped), tuple(confirmed)))
+            told = (tuple(new), tuple(dropped), tuple(confirmed))
+            self._apply(LabelsTold(view.quantity.name, *told))
 
     def tell_points(self, X: Any, y: Any, *, noise: Any = None, sure: Any = False) -> None:
         """Learn labels of points that are not in the pool.
@@ -724,9 +727,10 @@ class ActiveLearner(LearnerView):
         2
         """
         points = self.candidates.like(np.atleast_2d(X) if np.ndim(X) < 2 and not several(y) else X)
-        rows = pairs(range(len(points)), y if several(y) else [y], noise, sure)
+        quantity = self._state.view().quantity
+        rows = pairs(quantity, range(len(points)), y if several(y) else [y], noise, sure)
         new = [Label(None, x, *row[1:]) for x, row in zip(points, rows, strict=True)]
-        self._apply(LabelsTold(tuple(new)))
+        self._apply(LabelsTold(quantity.name, tuple(new)))
 
     def forget(self, name: Hashable) -> None:
         """Drop the label of a candidate, as if it had never been told; it may be asked again.
@@ -744,9 +748,10 @@ class ActiveLearner(LearnerView):
             Where the id is not in the pool.
         """
         name = self.candidates.name(name)
-        if name not in self.labels.by_name:
+        view = self._state.view()
+        if name not in view.labels.by_name:
             raise ValueError(f"{name!r} has no label to forget")
-        self._apply(LabelsTold(dropped=(name,)))
+        self._apply(LabelsTold(view.quantity.name, dropped=(name,)))
 
     def skip(self, name: Hashable) -> None:
         """Leave a candidate out for now: not asked until `unskip`, or until its label is told.

@@ -40,7 +40,7 @@ def test_labels_that_came_with_an_interrupted_read_count():
     with pytest.raises(KeyboardInterrupt):
         one.read_ledger()
     session = one.read_session()
-    assert session.ledger.n_labels == len(session.state.labels) == 6
+    assert session.ledger.n_labels == len(session.view().labels) == 6
     assert one._events == other.events()
 
 
@@ -60,7 +60,7 @@ def test_candidates_that_came_with_an_interrupted_read_are_there(monkeypatch):
     monkeypatch.undo()
     session = one.read_session()
     assert session.pool.rows == len(session.state.candidates) == 30
-    assert len(session.state.labels) == 7
+    assert len(session.view().labels) == 7
     assert max(map(number, one.ask(20))) >= 20
 
 
@@ -77,4 +77,4 @@ def test_an_error_of_reading_a_row_is_no_reason_to_leave_its_label_out(monkeypat
         one.read_session()
     monkeypatch.undo()
     session = one.read_session()
-    assert (len(session.state.labels), session.replay.unusable) == (1, {})
+    assert (len(session.view().labels), session.replay.unusable) == (1, {})

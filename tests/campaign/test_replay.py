@@ -49,11 +49,11 @@ def offered(session, one, n=4):
 
 
 def belief(session):
-    return session.model.predict(session.pool.X, return_std=True)
+    return session.model().predict(session.pool.X, return_std=True)
 
 
 def on_the_pool(session):
-    return session.beliefs.posterior(session.state).pool
+    return session.beliefs.posterior(session.view()).pool
 
 
 def act(one, rng, step):
@@ -133,12 +133,12 @@ def test_a_checkpoint_is_used_when_it_fits_and_thrown_away_when_not():
         for name in one.ask(12):
             one.tell(name, truth(number(name)))
         one.ask()
-        state = one.read_session().state
+        state = one.read_session().view()
         seq, head, data = one.store.read_snapshot("lab", snapshots.EXPERTS_KIND)
         assert (seq, head) == (one.read_ledger().seq, one.read_ledger().hash)
         kept = snapshots.unpack_experts_snapshot(data, state)
         assert kept.dictionary == one.read_model().dictionary_
-        assert again(one).state.selection.experts.dictionary == kept.dictionary
+        assert again(one).view().selection.experts.dictionary == kept.dictionary
         other = json.loads(data)
         nothing = json.dumps({**other, "arrays": "x"}).encode()
         deep = b"[" * 100_000
@@ -149,14 +149,14 @@ def test_a_checkpoint_is_used_when_it_fits_and_thrown_away_when_not():
         for broken in (None, b"", b"{", b"[]", nothing, deep, endless, json.dumps(flat).encode()):
             assert snapshots.unpack_experts_snapshot(broken, state) is None
         one.tell("r39", truth(39))
-        assert snapshots.unpack_experts_snapshot(data, one.read_session().state) is not None
+        assert snapshots.unpack_experts_snapshot(data, one.read_session().view()) is not None
         one.change(warp=None)
-        assert snapshots.unpack_experts_snapshot(data, one.read_session().state) is None
+        assert snapshots.unpack_experts_snapshot(data, one.read_session().view()) is None
         one.change(warp="auto")
-        assert snapshots.unpack_experts_snapshot(data, one.read_session().state) is not None
+        assert snapshots.unpack_experts_snapshot(data, one.read_session().view()) is not None
         name = next(iter(one.read_ledger().labels))
         one.tell(name, 5.0, replace=True)
-        assert snapshots.unpack_experts_snapshot(data, one.read_session().state) is None
+        assert snapshots.unpack_experts_snapshot(data, one.read_session().view()) is None
 
 
 def test_a_checkpoint_is_equal_to_the_last_bit_for_inducing_points_too(constants):
@@ -166,7 +166,7 @@ def test_a_checkpoint_is_equal_to_the_last_bit_for_inducing_points_too(constants
             one.tell(f"r{n}", truth(n))
         one.ask()
         opened = again(one)
-        assert opened.state.selection.experts is not None
+        assert opened.view().selection.experts is not None
         np.testing.assert_array_equal(on_the_pool(opened).mu, on_the_pool(one.read_session()).mu)
 
 
@@ -186,21 +186,21 @@ def test_a_kept_belief_is_used_when_it_fits_and_thrown_away_when_not():
             one.tell(f"r{n}", truth(n))
         one.ask()
         _, _, data = one.store.read_snapshot("lab", snapshots.POOL_KIND)
-        found = snapshots.unpack_pool_snapshot(data, one.read_session().state)
+        found = snapshots.unpack_pool_snapshot(data, one.read_session().view())
         assert found.n == 12
         np.testing.assert_array_equal(found.mu, on_the_pool(one.read_session()).mu[found.members])
         others = [data.replace(b'"n": 12', n) for n in (b'"n": 11', b'"n": Infinity')]
         for broken in (b"", b"{}\n", b"[]\n", b"[" * 100_000, data[:-8], *others):
-            assert snapshots.unpack_pool_snapshot(broken, one.read_session().state) is None
+            assert snapshots.unpack_pool_snapshot(broken, one.read_session().view()) is None
         one.tell("r39", truth(39))
-        assert snapshots.unpack_pool_snapshot(data, one.read_session().state).n == 12
+        assert snapshots.unpack_pool_snapshot(data, one.read_session().view()).n == 12
         kept, anew = on_the_pool(one.read_session()), on_the_pool(again(one))
         np.testing.assert_array_equal(anew.mu, kept.mu)
         np.testing.assert_array_equal(anew.v, kept.v)
         one.add(pool(40, 45))
-        assert snapshots.unpack_pool_snapshot(data, one.read_session().state) is None
+        assert snapshots.unpack_pool_snapshot(data, one.read_session().view()) is None
         one.tell("r1", 5.0, replace=True)
-        assert snapshots.unpack_pool_snapshot(data, one.read_session().state) is None
+        assert snapshots.unpack_pool_snapshot(data, one.read_session().view()) is None
 
 
 def test_a_belief_is_kept_now_and_then_and_not_where_it_is_large(constants):
@@ -210,7 +210,7 @@ def test_a_belief_is_kept_now_and_then_and_not_where_it_is_large(constants):
         kept = []
         for _ in range(10):
             one.tell(name := one.ask(), truth(number(name)))
-            kept.append(read_pool_snapshot(one.store, one.read_ledger(), one.read_session().state))
+            kept.append(read_pool_snapshot(one.store, one.read_ledger(), one.read_session().view()))
         assert [found.n for found in kept if found] == [12, 12, 15, 15, 15, 15, 20, 20]
     with campaign(n_start=30) as one:
         for n in range(12):
@@ -227,7 +227,7 @@ def test_a_belief_is_kept_now_and_then_and_not_where_it_is_large(constants):
 
 def settled(one):
     """Labels by which experts were settled, and the candidates that the scaling is of."""
-    selection = one.read_session().state.selection
+    selection = one.read_session().view().selection
     return selection.n, selection.labels[1].tolist(), selection.scaling
 
 
@@ -235,7 +235,7 @@ def test_when_experts_are_settled_follows_from_the_events():
     with campaign(rows=12) as one:
         for n in range(4):
             one.tell(f"r{n}", truth(n))
-        assert one.read_session().state.selection is None
+        assert one.read_session().view().selection is None
         one.tell("r4", truth(4))
         n, by, first = settled(one)
         assert (n, by) == (5, [truth(k) for k in range(5)])
@@ -261,7 +261,7 @@ def test_an_open_campaign_and_one_opened_anew_are_equal_to_the_last_bit():
         for step in range(40):
             act(live, rng, step)
             opened = again(live)
-            if opened.state.has_model and live.read_learner().fitted:
+            if opened.view().has_model and live.read_learner().fitted:
                 kept, anew = on_the_pool(live.read_session()), on_the_pool(opened)
                 np.testing.assert_array_equal(anew.mu, kept.mu)
                 np.testing.assert_array_equal(anew.v, kept.v)

@@ -17,7 +17,7 @@ def told(one, wrong="r4"):
 
 
 def at(one, name):
-    return [label.name for label in one.read_session().state.labels].index(name)
+    return [label.name for label in one.read_session().view().labels].index(name)
 
 
 def test_a_label_told_again_as_sure_is_an_event_and_is_believed(tmp_path):
@@ -58,7 +58,7 @@ def test_a_confirmed_label_leaves_other_measurements_of_its_row(tmp_path):
         one.tell("r5", 3.25, repeat=True)
         one.tell("r5", 3.25, sure=True)
         assert [told.sure for told in one.read_ledger().labels["r5"]] == [False, True]
-        several = one.read_session().state.labels.by_name["r5"]
+        several = one.read_session().view().labels.by_name["r5"]
         assert [label.sure for label in several] == [False, True]
 
 

@@ -37,6 +37,8 @@ VALUES = [
         state.State,
         state.LearnerConfig,
         state.SelectionPoint,
+        state.QuantityState,
+        state.QuantityView,
         labels.Label,
         labels.Labels,
         MemoryCandidates,
@@ -200,7 +202,7 @@ def test_a_state_that_was_saved_and_opened_believes_the_same_to_the_last_bit(kin
     for n in range(6, 14):
         now = apply(now, told(now, [n], noise=3.0))
     now = apply(now, next_query(now, beliefs, True))
-    known = state.with_experts(now, beliefs.selected_experts(now))
+    known = now.view().with_experts(beliefs.selected_experts(now.view()))
     learner_file.save(known, 10**9, tmp_path / "learner.weal")
     opened, memory = learner_file.load(tmp_path / "learner.weal")
     assert memory == 10**9

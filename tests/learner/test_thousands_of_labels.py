@@ -132,7 +132,7 @@ def test_a_large_pool_is_sampled_by_the_state_alone():
     for rows in (np.arange(300), order):
         learner = ActiveLearner(X[rows], ids=[f"r{n}" for n in rows.tolist()])
         learner.tell([f"r{n}" for n in range(70)], y[:70])
-        assert comparison_size(learner.state, learner.model) == 50
+        assert comparison_size(learner.state.view(), learner.model) == 50
         few = with_compared_candidates(learner.state, learner._beliefs, 1)
         assert int(few.free().sum()) <= 50
         assert (
@@ -163,7 +163,7 @@ def test_few_labels_or_few_candidates_are_never_sampled():
     X, y = labels(300, 4)
     learner = ActiveLearner(X)
     learner.tell(range(40), y[:40])
-    assert comparison_size(learner.state, learner.model) is None
+    assert comparison_size(learner.state.view(), learner.model) is None
     assert with_compared_candidates(learner.state, learner._beliefs, 1) is learner.state
 
 

@@ -184,7 +184,7 @@ def test_a_label_beyond_the_few_others_is_set_aside_though_it_is_undecided(t, of
     assert abs(model.predict(X[:1])[0] - Y[0]) < 2.0 * Y.std()
     learner = ActiveLearner(X, acquisition="gpm-var", n_start=t)
     learner.tell(dict(enumerate(y)))
-    (named,) = suspects(learner.state, learner.model)
+    (named,) = suspects(learner.state.view(), learner.model)
     assert (named.id, named.aside, named.counted) == (3, True, False)
 
 

@@ -13,7 +13,8 @@ from weal.diagnostics.explanation import sample
 from weal.diagnostics.leave_one_out import LeaveOneOut
 from weal.errors import WealError
 from weal.plots.canvas import as_bytes
-from weal.plots.learner_figures import NOT_KNOWN, draw_predicted, error_label
+from weal.plots.learner_figures import NOT_KNOWN, draw_predicted
+from weal.quantities.number import Number
 
 pandas = pytest.importorskip("pandas")
 N = 60
@@ -64,7 +65,6 @@ def test_axes_carry_the_name_and_unit_of_what_is_measured(learner):
     assert learner.plot.predicted().get_xlabel() == f"measured {shown}"
     assert learner.plot.effect("temp").get_ylabel() == shown
     assert learner.plot.learning_curve().get_ylabel() == r"error of <b>größe</b> \$x_1\$, µm"
-    assert error_label("Ausbeute (%)") == "error of Ausbeute, %"
     plain = ActiveLearner(np.arange(8.0)[:, None], n_start=5)
     plain.tell(range(6), np.arange(6.0) ** 2)
     assert plain.plot.predicted().get_xlabel() == "measured"
@@ -150,7 +150,9 @@ def test_ids_of_labels_far_from_what_was_expected_are_shown():
 def test_ids_that_crowd_are_moved_apart():
     y = np.zeros(40)
     alone = LeaveOneOut(np.where(np.arange(40) < 20, 0.5, 0.0), *np.full((3, 40), 0.001))
-    ax = draw_predicted(y, alone, np.zeros((0, 2)), np.zeros((0, 2)), ids=range(40))
+    ax = draw_predicted(
+        y, alone, np.zeros((0, 2)), np.zeros((0, 2)), ids=range(40), quantity=Number("hardness")
+    )
     places = sorted(text.xyann[1] for text in ax.texts)
     assert len(places) == 6
     assert min(np.diff(places)) > 0.03

@@ -39,20 +39,20 @@ def candidate_report(
     session: Session, events: list[Event], name: str, now: datetime
 ) -> CandidateReport:
     """The report of a candidate; UnknownId if no candidate has this id."""
-    state, ledger = session.state, session.ledger
-    if name not in state.candidates.index:
+    view, ledger = session.view(), session.ledger
+    if name not in view.candidates.index:
         raise UnknownId(f"no candidate has the id {name!r}", [name])
-    model = session.model if state.has_model else None
+    model = session.beliefs.model(view) if view.has_model else None
     own = [event for event in events if event.id == name]
     asked = next((event.body for event in reversed(own) if event.kind == "asked"), None)
-    [near] = neighbours(state, model, [name])
+    [near] = neighbours(view, model, [name])
     lease = ledger.leases.get(name)
     expected = None
     if asked and asked["mean"] is not None:
         expected = {key: asked[key] for key in ("mean", "sd", "low", "high")}
     return CandidateReport(
         id=name,
-        row=session.pool.row(state.candidates.index[name]),
+        row=session.pool.row(view.candidates.index[name]),
         labels=ledger.labels.get(name, ()),
         skipped=name in ledger.skipped,
         note=ledger.skipped.get(name),
@@ -70,11 +70,12 @@ def candidate_report(
 def _prediction_of_row(session: Session, name: str) -> dict[str, Any]:
     from weal.campaign.suggestions import predict_rows
 
-    return dict(predict_rows(session.state, session.beliefs, [name])[0])
+    return dict(predict_rows(session.view(), session.beliefs, [name])[0])
 
 
 def _why(session: Session, asked: dict[str, Any], near: tuple[Neighbour, ...]) -> str:
-    usual = usual_sd(session.state, session.model if session.state.has_model else None)
+    view = session.view()
+    usual = usual_sd(view.state, session.beliefs.model(view) if view.has_model else None)
     why = asked["why"]
     given = (asked["mean"], asked["sd"], why.get("shares", {}), near, usual)
     return " ".join(sentences(why["how"], *given))

@@ -24,7 +24,7 @@ from weal.diagnostics.contradictions import Contradiction, contradictions
 from weal.errors import WealError
 from weal.formats.codec import BROKEN
 from weal.learner.labels import Label
-from weal.learner.state import State
+from weal.learner.state import QuantityView
 from weal.model.model import Model
 
 BY, ON = "told by", "told on"
@@ -34,7 +34,7 @@ Groupings = dict[str, list[Hashable | None]]
 
 def groupings(session: Session) -> Groupings:
     """For each grouping of the labels, the group of each label of the learner, in order."""
-    told = told_of(session.state, session.ledger)
+    told = told_of(session.view(), session.ledger)
     found: Groupings = {
         BY: [one.who if one and one.who else None for one in told],
         ON: [f"{one.time:%Y-%m-%d}" if one else None for one in told],
@@ -43,10 +43,10 @@ def groupings(session: Session) -> Groupings:
     return {name: values for name, values in found.items() if len(set(values)) > 1}
 
 
-def told_of(state: State, ledger: Ledger) -> list[LedgerLabel | None]:
+def told_of(view: QuantityView, ledger: Ledger) -> list[LedgerLabel | None]:
     """The ledger entry of each label of the learner, in order."""
     left = {name: list(several) for name, several in ledger.labels.items()}
-    return [_matching_label(left.get(str(label.name), []), label) for label in state.labels]
+    return [_matching_label(left.get(str(label.name), []), label) for label in view.labels]
 
 
 def _matching_label(several: list[LedgerLabel], label: Label) -> LedgerLabel | None:
@@ -57,13 +57,13 @@ def _matching_label(several: list[LedgerLabel], label: Label) -> LedgerLabel | N
 
 def _columns(session: Session) -> Groupings:
     """The cells of the labelled rows in columns that are no inputs."""
-    pool, state = session.pool, session.state
+    pool, view = session.pool, session.view()
     if not isinstance(pool, CampaignCandidates):
         return {}
     names = [one.name for one in pool.plan.columns if one.kind == "dropped"]
     if not names:
         return {}
-    rows = [pool.row(state.candidates.index[label.name]) for label in state.labels]
+    rows = [pool.row(view.candidates.index[label.name]) for label in view.labels]
     found: Groupings = {name: [_cell(row.get(name)) for row in rows] for name in names}
     return {name: values for name, values in found.items() if len(set(values)) <= MOST_LEVELS}
 
@@ -78,16 +78,17 @@ KIND, VERSION = "contradictions", 2  # of the snapshot
 
 def find_contradictions(session: Session) -> tuple[Contradiction, ...]:
     """Sets of labels that the other labels contradict; empty before there is a model."""
-    state, ledger = session.state, session.ledger
-    if not state.has_model or not len(state.labels):
+    view, ledger = session.view(), session.ledger
+    if not view.has_model or not len(view.labels):
         return ()
     groups = groupings(session)
-    names = [str(label.name) for label in state.labels]
-    mark = _fingerprint(session.model, groups, names)
+    names = [str(label.name) for label in view.labels]
+    model = session.beliefs.model(view)
+    mark = _fingerprint(model, groups, names)
     known = _read_snapshot(session, mark)
     if known is not None:
         return known
-    found = tuple(contradictions(state, session.model, groups))
+    found = tuple(contradictions(view, model, groups))
     data = {"of": mark, "found": [asdict(one) for one in found]}
     with suppress(WealError):  # advice only: a store that cannot keep it still has it
         text = json.dumps(data).encode()

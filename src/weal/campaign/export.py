@@ -132,7 +132,7 @@ def export(
         return _write_prediction_folder(campaign, path, force)
     place = check_place(path, force)
     if what == "predictions":
-        check_model(campaign.read_session().state)
+        check_model(campaign.read_session().view())
     table = frame(campaign, what)
     write(table, place, force)
     return len(table)
@@ -149,11 +149,11 @@ def _write_prediction_folder(
 ) -> int:
     """Predictions as a folder of Parquet files, a shard at a time."""
     session = campaign.read_session()
-    state, told = session.state, session.ledger.labels
+    view, told = session.view(), session.ledger.labels
     known = {name: _mean_label(told[name]) for name in told}
-    if not state.candidates.in_shards:
+    if not view.candidates.in_shards:
         raise ValueError(f"{path} is a folder, for candidates in many files; name a file")
-    if not state.has_model:
+    if not view.has_model:
         raise ValueError("there is no model yet: too few labels were told for predictions")
     check_folder(path, force)
 
@@ -162,8 +162,8 @@ def _write_prediction_folder(
         kind = float_column(labels)
         return {"labelled": [label is not None for label in labels], "label": kind}
 
-    found = state.candidates.predict_shards(
-        session.model, INTERVAL_LEVEL, session.executor, session.progress
+    found = view.candidates.predict_shards(
+        session.beliefs.model(view), INTERVAL_LEVEL, session.executor, session.progress
     )
     return write_predictions(path, found, more=more, force=force)
 
@@ -218,9 +218,10 @@ def _predictions(campaign: "Campaign") -> dict[str, Any]:
 def _predict_candidates(session: Session) -> Array:
     """Mean, sd and the ends of intervals (4, U) of all candidates; NaN before there is a model."""
     U = session.pool.rows
-    if not session.state.has_model:
+    view = session.view()
+    if not view.has_model:
         return np.full((4, U), np.nan)
-    model, candidates = session.model, session.state.candidates
+    model, candidates = session.beliefs.model(view), view.candidates
     blocks = [
         candidates.inputs_at(slice(start, start + PREDICTED_AT_A_TIME))
         for start in range(0, U, PREDICTED_AT_A_TIME)

@@ -138,7 +138,7 @@ class CampaignLog:
         RuntimeError
             While there are too few labels for a model.
         """
-        return self.read_session().model
+        return self.read_session().model()
 
     @property
     def last_ledger(self) -> Ledger:

@@ -40,12 +40,11 @@ def view_of(session: Session) -> PlotData:
         return found
 
     return PlotData(
-        session.state,
-        require_model(session.state, session.beliefs),
+        session.view(),
+        require_model(session.view(), session.beliefs),
         course,
         plan.names,
         plan,
-        ledger.target,
         title=ledger.name,
         goal=goal,
         until=until,

@@ -21,7 +21,7 @@ from weal.campaign.creation import InputRanges, refuse_far, strict_columns
 from weal.campaign.ledger import Ledger
 from weal.core.arrays import Array
 from weal.errors import WealError
-from weal.learner.state import State
+from weal.learner.state import QuantityView
 from weal.tables.cells import cell_text, some_of
 from weal.tables.columns import check_columns
 from weal.tables.frames import with_ids
@@ -61,7 +61,7 @@ def predict(
     if not 0.0 < level < 1.0:
         raise ValueError(f"level is {level!r}; it is a probability, such as 0.9")
     session = campaign.read_session()
-    check_model(session.state)
+    check_model(session.view())
     table, id_column = _read(campaign, session.ledger, source, id_column, sheet, header)
     if most is not None and len(table) > most:
         raise ValueError(
@@ -69,7 +69,7 @@ def predict(
         )
     ids, remarks = _row_ids(table, id_column)
     plan, like = session.pool.plan, campaign.inputs_there()
-    far, model, parts = InputRanges(plan, like), session.model, list[Array]()
+    far, model, parts = InputRanges(plan, like), session.model(), list[Array]()
     for part, names in _blocks(campaign, table, ids):
         X = encode(plan, part, names)
         refuse_far(X, like, names)
@@ -81,10 +81,10 @@ def predict(
     return RowPredictions(ids, mean, sd, low, high, tuple(said))
 
 
-def check_model(state: State) -> None:
+def check_model(view: QuantityView) -> None:
     """Raise WealError if there are too few labels for predictions."""
-    if not state.has_model:
-        more = max(state.settings.n_start - len(state.labels), 1)
+    if not view.has_model:
+        more = max(view.settings.n_start - len(view.labels), 1)
         labels = "1 more label" if more == 1 else f"{more} more labels"
         raise WealError(f"there are no predictions before there is a model: {labels}")
 

@@ -29,7 +29,7 @@ from weal.campaign.ledger import LARGEST_LABEL, Ledger
 from weal.learner import events as happened
 from weal.learner.config import resolve_acquisition
 from weal.learner.labels import Label
-from weal.learner.state import State
+from weal.learner.state import QuantityView, State
 from weal.learner.transitions import apply
 from weal.store.events import Event
 
@@ -88,8 +88,9 @@ def state_for_choice(now: Replay, ledger: Ledger, time: datetime) -> State:
     lapsed = tuple(lease.id for lease in ledger.leases.values() if lease.until <= time)
     if lapsed:
         state = apply(state, happened.Released(lapsed))
+    labelled = set(state.labelled)
     for name in now.unusable:
-        if name not in state.labels.by_name:
+        if name not in labelled:
             state = apply(state, happened.Skipped(name))
     return state
 
@@ -151,25 +152,28 @@ def _replay_labels(now: Replay, event: Event, pool: CandidateTable) -> Replay:
         state = apply(state, happened.Released((name,)))
     if change.dropped:
         unusable = {one: why for one, why in unusable.items() if one != name}
-    here = state.labels.by_name.get(name, ())
+    view = state.view()
+    here = view.labels.by_name.get(name, ())
     dropped = (name,) if change.dropped and here else ()
     confirmed = tuple(one for one in here if _is_among(one, change.confirmed))
-    labels = tuple(_training_label(state, one) for one in change.added)
+    labels = tuple(_training_label(view, one) for one in change.added)
     try:
         _check_size(labels)
         if labels or dropped or confirmed:
-            state = apply(state, happened.LabelsTold(labels, dropped, confirmed))
+            state = apply(
+                state, happened.LabelsTold(view.quantity.name, labels, dropped, confirmed)
+            )
     except ValueError as error:
-        state = _left_out(state, name, dropped)
+        state = _left_out(view, name, dropped)
         unusable = {**unusable, name: str(error)}
     labelled = now.labelled or bool(change.added)
     return replace(now, state=state, unusable=unusable, labelled=labelled)
 
 
-def _training_label(state: State, label: LedgerLabel) -> Label:
-    """The label with the inputs of its row."""
-    noise = float(label.noise or 0.0)
-    return Label(label.id, state.candidates.x(label.id), float(label.y), noise, label.sure)
+def _training_label(view: QuantityView, label: LedgerLabel) -> Label:
+    """The label as the model of its quantity sees it, with the inputs of its row."""
+    y, noise = view.quantity.to_model(float(label.y)), float(label.noise or 0.0)
+    return Label(label.id, view.candidates.x(label.id), y, noise, label.sure)
 
 
 def _check_size(labels: Sequence[Label]) -> None:
@@ -183,10 +187,11 @@ def _is_among(label: Label, confirmed: Sequence[LedgerLabel]) -> bool:
     return any((label.y, label.noise) == (one.y, one.noise or 0.0) for one in confirmed)
 
 
-def _left_out(state: State, name: str, dropped: tuple[str, ...]) -> State:
+def _left_out(view: QuantityView, name: str, dropped: tuple[str, ...]) -> State:
     """The state once a label came that it cannot take: the row is neither out nor skipped."""
+    state = view.state
     if dropped:
-        state = apply(state, happened.LabelsTold(dropped=dropped))
+        state = apply(state, happened.LabelsTold(view.quantity.name, dropped=dropped))
     if name in state.skipped:
         state = apply(state, happened.Skipped(name, on=False))
     return apply(state, happened.Released((name,)))

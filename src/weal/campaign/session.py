@@ -50,7 +50,7 @@ from weal.learner.candidate_sample import comparison_size
 from weal.learner.pools.memory import POOL_BYTES
 from weal.learner.pools.protocol import PoolSnapshot
 from weal.learner.posterior_cache import PosteriorCache
-from weal.learner.state import SelectionPoint, State, with_experts
+from weal.learner.state import QuantityView, SelectionPoint, State
 from weal.model.model import Model
 from weal.model.training import TrainedEnsemble
 from weal.progress import Progress
@@ -59,30 +59,32 @@ from weal.store.events import Event
 from weal.store.protocol import Store
 
 
-def resume_experts(store: Store, ledger: Ledger, state: State) -> State:
+def resume_experts(store: Store, ledger: Ledger, view: QuantityView) -> State:
     """The state with the experts of the snapshot, if they belong to it."""
-    kept = store.read_snapshot(ledger.name, EXPERTS_KIND) if state.selection is not None else None
-    experts = unpack_experts_snapshot(kept[2], state) if kept else None
-    return state if experts is None else with_experts(state, experts)
+    kept = store.read_snapshot(ledger.name, EXPERTS_KIND) if view.has_model else None
+    experts = unpack_experts_snapshot(kept[2], view) if kept else None
+    return view.state if experts is None else view.with_experts(experts)
 
 
-def write_experts(store: Store, ledger: Ledger, state: State, experts: TrainedEnsemble) -> None:
+def write_experts(
+    store: Store, ledger: Ledger, view: QuantityView, experts: TrainedEnsemble
+) -> None:
     """Write the snapshot of the experts of a fitted state."""
-    data = pack_experts_snapshot(experts, state)
+    data = pack_experts_snapshot(experts, view)
     store.write_snapshot(ledger.name, EXPERTS_KIND, ledger.seq, ledger.hash, data)
 
 
-def read_pool_snapshot(store: Store, ledger: Ledger, state: State) -> PoolSnapshot | None:
+def read_pool_snapshot(store: Store, ledger: Ledger, view: QuantityView) -> PoolSnapshot | None:
     """The posterior snapshot, if it belongs to this state or to an earlier one."""
-    kept = store.read_snapshot(ledger.name, POOL_KIND) if state.selection is not None else None
-    return None if kept is None else unpack_pool_snapshot(kept[2], state)
+    kept = store.read_snapshot(ledger.name, POOL_KIND) if view.has_model else None
+    return None if kept is None else unpack_pool_snapshot(kept[2], view)
 
 
-def write_pool(store: Store, ledger: Ledger, state: State, found: PoolSnapshot) -> None:
+def write_pool(store: Store, ledger: Ledger, view: QuantityView, found: PoolSnapshot) -> None:
     """Write the posterior snapshot of a fitted state."""
     if found.mu.nbytes + found.v.nbytes <= MAX_POOL_SNAPSHOT_BYTES:
         store.write_snapshot(
-            ledger.name, POOL_KIND, ledger.seq, ledger.hash, pack_pool_snapshot(found, state)
+            ledger.name, POOL_KIND, ledger.seq, ledger.hash, pack_pool_snapshot(found, view)
         )
 
 
@@ -105,8 +107,10 @@ class Session:
         self.executor, self.progress = executor or ThreadExecutor(), progress
         self.pool: CandidateTable = self._read_pool(ledger)
         self.replay: Replay = self._replay_all(ledger, events)
-        snapshot = read_pool_snapshot(store, ledger, self.state)
-        self.beliefs = PosteriorCache(POOL_BYTES, snapshot, self.executor, progress)
+        view = self.view()
+        snapshot = read_pool_snapshot(store, ledger, view)
+        snapshots = None if snapshot is None else {view.quantity.name: snapshot}
+        self.beliefs = PosteriorCache(POOL_BYTES, snapshots, self.executor, progress)
         self._kept: SelectionPoint | None = None  # whose experts are in the store
         self._kept_pool: tuple[SelectionPoint | None, int] = (
             None,
@@ -134,7 +138,7 @@ class Session:
 
     def _replay_all(self, ledger: Ledger, events: Sequence[Event]) -> Replay:
         found = replay(events, self.pool, ledger)
-        return replace(found, state=resume_experts(self.store, ledger, found.state))
+        return replace(found, state=resume_experts(self.store, ledger, found.state.view()))
 
     @property
     def state(self) -> State:
@@ -146,10 +150,16 @@ class Session:
         """The learner after all labels."""
         return ActiveLearner.of(self.state, self.beliefs)
 
-    @property
-    def model(self) -> Model:
-        """The model of all labels; RuntimeError if there are too few."""
-        return self.beliefs.model(self.state)
+    def view(self, quantity: str | None = None) -> QuantityView:
+        """The state as a quantity sees it; None: the only one."""
+        return self.state.view(quantity)
+
+    def model(self, quantity: str | None = None) -> Model:
+        """The model of all labels of a quantity (None: the only one).
+
+        RuntimeError if there are too few.
+        """
+        return self.beliefs.model(self.view(quantity))
 
     def choosable(self, time: datetime) -> State:
         """The state to choose rows from at this time."""
@@ -157,29 +167,27 @@ class Session:
 
     def keep(self) -> None:
         """Write the experts to the store, if this session selected them."""
-        selection = self.state.selection
+        view = self.view()
+        selection = view.selection
         if selection is None or selection.experts is not None or selection is self._kept:
             return
-        write_experts(
-            self.store, self.ledger, self.state, self.beliefs.selected_experts(self.state)
-        )
+        write_experts(self.store, self.ledger, view, self.beliefs.selected_experts(view))
         self._kept = selection
 
     def keep_pool(self) -> None:
         """Write the posterior of the candidates to the store, every few labels."""
-        state, labels = self.state, len(self.state.labels)
+        view = self.view()
+        labels = len(view.labels)
         selection, before = self._kept_pool
-        if not state.has_model or (
-            state.selection is selection and labels - before < LABELS_PER_POOL_SNAPSHOT
+        if not view.has_model or (
+            view.selection is selection and labels - before < LABELS_PER_POOL_SNAPSHOT
         ):
             return
-        if (
-            comparison_size(state, self.model) is not None
-        ):  # then nobody has looked at all candidates
-            return
-        if (found := self.beliefs.snapshot(state)) is not None:
-            write_pool(self.store, self.ledger, state, found)
-        self._kept_pool = (state.selection, labels)
+        if comparison_size(view, self.beliefs.model(view)) is not None:
+            return  # nobody has looked at all candidates
+        if (found := self.beliefs.snapshot(view)) is not None:
+            write_pool(self.store, self.ledger, view, found)
+        self._kept_pool = (view.selection, labels)
 
 
 # Of the snapshot; 1: weal 0.1, settled as often whatever the labels; 2: errors of all labels.
@@ -188,15 +196,15 @@ TREND_KIND, TREND_VERSION = "trend", 3
 
 def trend(session: Session, progress: Progress | None = None) -> Trend | None:
     """The error estimates over the labels; None without a model."""
-    state, ledger = session.state, session.ledger
-    t = len(state.labels)
-    if not state.has_model or not t:
+    view, ledger = session.view(), session.ledger
+    t = len(view.labels)
+    if not view.has_model or not t:
         return None
-    model, X = session.model, expected_error_inputs(state)
-    known = _read_cached_trend(session, X)
+    model, X = session.beliefs.model(view), expected_error_inputs(view.state)
+    known = _read_cached_trend(session, model, X)
     if known is not None and known.now.labels == t:
         return known
-    found = error_trend(model, state.settings.n_start, X, known, progress)
+    found = error_trend(model, view.settings.n_start, X, known, progress)
     data = {"v": TREND_VERSION, "of": fingerprint(model, X, t), **asdict(found)}
     with suppress(WealError):  # advice only: a store that cannot keep it still has a trend
         text = json.dumps(data).encode()
@@ -204,7 +212,7 @@ def trend(session: Session, progress: Progress | None = None) -> Trend | None:
     return found
 
 
-def _read_cached_trend(session: Session, X: Array) -> Trend | None:
+def _read_cached_trend(session: Session, model: Model, X: Array) -> Trend | None:
     """The trend of the snapshot, if it belongs to this campaign and these labels."""
     kept = session.store.read_snapshot(session.ledger.name, TREND_KIND)
     if kept is None or not _on_chain(session, *kept[:2]):
@@ -216,7 +224,7 @@ def _read_cached_trend(session: Session, X: Array) -> Trend | None:
         found = _from_json(data)
     except BROKEN:  # of another version, or damaged
         return None
-    t, model = found.now.labels, session.model
+    t = found.now.labels
     same = t <= len(model.trained.y) and data["of"] == fingerprint(model, X, t)
     return found if same else None
 

@@ -67,10 +67,11 @@ class SuspectReport:
 
 def find_suspects(session: Session) -> SuspectReport:
     """What the model makes of the labels; nothing before there is one."""
-    if not session.state.has_model:
+    view = session.view()
+    if not view.has_model:
         return SuspectReport()
     ledger = session.ledger
-    found = suspects(session.state, session.model, batches(ledger))
+    found = suspects(view, session.beliefs.model(view), batches(ledger))
     return SuspectReport(tuple(found), tuple(other_units(found, labels_by_call(ledger))))
 
 
@@ -219,7 +220,7 @@ def status(
     ledger, state = session.ledger, session.state
     aim, stop = goal_in_force(ledger, goal, until)
     course = trend(session, progress)
-    missing = 0 if course else max(state.settings.n_start - len(state.labels), 1)
+    missing = 0 if course else max(state.settings.n_start - len(session.view().labels), 1)
     beliefs = _beliefs(session, course, progress) if course else None
     left = ledger.rows - len(ledger.labels)
     error = stop.error if stop else None
@@ -231,7 +232,7 @@ def status(
     known = _progress(ledger, course, beliefs, needed, missing)
     out, lapsed = rows_out(ledger, now)
     doubted = find_suspects(session) if course else SuspectReport()
-    n = comparison_size(state, session.model) if course else None
+    n = comparison_size(session.view(), session.model()) if course else None
     return Status(
         name=ledger.name,
         candidates=ledger.rows,
@@ -334,7 +335,7 @@ def _asked_coverage(foretold: Sequence[PredictedLabel]) -> Coverage | None:
 
 
 def _beliefs(session: Session, course: Trend, progress: Progress | None) -> ModelStatus:
-    model, state = session.model, session.state
+    model, state = session.model(), session.state
     t, n_start = len(model.trained.y), state.settings.n_start
     X = sample(state, expected_error_size(state))
     last = max(MIN_LAST_LABELS, int(LAST_SHARE * t))
@@ -370,7 +371,7 @@ def _beliefs(session: Session, course: Trend, progress: Progress | None) -> Mode
 
 def _expected_error(session: Session) -> float | None:
     """The standard error of the expected error, where some candidates stand for all."""
-    _, sd = session.model.predict(expected_error_inputs(session.state), return_std=True)
+    _, sd = session.model().predict(expected_error_inputs(session.state), return_std=True)
     return rms(sd, session.ledger.rows)[1]
 
 
@@ -394,7 +395,7 @@ def _noise(model: Model) -> float:
 
 def _inputs(session: Session) -> dict[str, float] | None:
     """How much each column matters, the levels of a category taken together."""
-    model, plan = session.model, session.pool.plan
+    model, plan = session.model(), session.pool.plan
     if not effects.has_input_importance(model):
         return None
     return effects.column_importance(model, columns_of(plan.names, plan))

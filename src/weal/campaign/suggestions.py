@@ -30,7 +30,7 @@ from weal.core.constants import INTERVAL_LEVEL
 from weal.diagnostics.explanation import Neighbour, brief, neighbours, sentences, usual_sd
 from weal.errors import Conflict, WealError
 from weal.learner.posterior_cache import PosteriorCache
-from weal.learner.state import State
+from weal.learner.state import QuantityView, State
 from weal.store.events import Draft, Event
 from weal.store.protocol import Transaction
 
@@ -53,7 +53,7 @@ def choose_rows(
     ids = learner.ask(max(wanted, min(wanted + spare, left)), more=True)
     rows = [learner.history[learner.pending[name]] for name in ids]
     reasons = [_reason(row) for row in rows]
-    return _suggest(ids, predict_rows(state, beliefs, ids), reasons), learner.state
+    return _suggest(ids, predict_rows(state.view(), beliefs, ids), reasons), learner.state
 
 
 def draw_rows(state: State, beliefs: PosteriorCache, n: int, before: int) -> list[Suggestion]:
@@ -61,12 +61,12 @@ def draw_rows(state: State, beliefs: PosteriorCache, n: int, before: int) -> lis
     free = np.flatnonzero(state.free(n))
     rng = np.random.default_rng([state.settings.seed, CHECK_KEY, before])
     ids = [str(state.candidates.ids[k]) for k in rng.choice(free, n, replace=False).tolist()]
-    return _suggest(ids, predict_rows(state, beliefs, ids), [{"how": "check"}] * n)
+    return _suggest(ids, predict_rows(state.view(), beliefs, ids), [{"how": "check"}] * n)
 
 
 def rows_by_id(state: State, beliefs: PosteriorCache, ids: Sequence[str]) -> list[Suggestion]:
     """Suggestions for rows with given ids."""
-    return _suggest(ids, predict_rows(state, beliefs, ids), [{"how": "by hand"}] * len(ids))
+    return _suggest(ids, predict_rows(state.view(), beliefs, ids), [{"how": "by hand"}] * len(ids))
 
 
 def _suggest(
@@ -78,11 +78,13 @@ def _suggest(
     ]
 
 
-def predict_rows(state: State, beliefs: PosteriorCache, ids: Sequence[str]) -> list[PredictionBody]:
+def predict_rows(
+    view: QuantityView, beliefs: PosteriorCache, ids: Sequence[str]
+) -> list[PredictionBody]:
     """The prediction of a label of each of these rows; None before there is a model."""
-    if not state.has_model:
+    if not view.has_model:
         return [{"mean": None, "sd": None, "low": None, "high": None} for _ in ids]
-    table = beliefs.model(state).summary(state.candidates.inputs(ids), INTERVAL_LEVEL)
+    table = beliefs.model(view).summary(view.candidates.inputs(ids), INTERVAL_LEVEL)
     return [
         {"mean": mean, "sd": sd, "low": low, "high": high}
         for mean, sd, low, high in table.T.tolist()
@@ -249,10 +251,10 @@ def explain(session: Session, leases: Sequence[Lease]) -> list[LeasedRow]:
     """Describe leased rows, and why each was asked."""
     if not leases:
         return []
-    state = session.state
-    model = session.model if state.has_model else None
-    near = neighbours(state, model, [lease.id for lease in leases])
-    usual = usual_sd(state, model)
+    view = session.view()
+    model = session.beliefs.model(view) if view.has_model else None
+    near = neighbours(view, model, [lease.id for lease in leases])
+    usual = usual_sd(view.state, model)
     return [_describe_lease(session, *pair, usual) for pair in zip(leases, near, strict=True)]
 
 

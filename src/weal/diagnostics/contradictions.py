@@ -36,7 +36,7 @@ from weal.diagnostics.contradiction_search import (
     sample_rows,
 )
 from weal.diagnostics.leave_one_out import leave_one_out_means
-from weal.learner.state import State
+from weal.learner.state import QuantityView
 from weal.model import scaled_data
 from weal.model.model import Model, mean_sd
 from weal.model.training import TrainedEnsemble, begin
@@ -88,7 +88,9 @@ class Contradiction:
 
 
 def contradictions(
-    state: State, model: Model, groupings: Mapping[str, Sequence[Hashable | None]] | None = None
+    view: QuantityView,
+    model: Model,
+    groupings: Mapping[str, Sequence[Hashable | None]] | None = None,
 ) -> list[Contradiction]:
     """Sets of labels that the others contradict: runs, then groups and sure labels.
 
@@ -104,7 +106,7 @@ def contradictions(
         return []
     groups = groups_of(groupings or {}, t)
     found = list(Search(model.trained, groups, scaled_data.label_zero(model.scaling)).find_all())
-    names = [label.name for label in state.labels]
+    names = [label.name for label in view.labels]
     return [_to_contradiction(model, one, names) for one in found]
 
 

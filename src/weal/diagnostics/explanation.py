@@ -12,7 +12,7 @@ import numpy as np
 from weal import text
 from weal.core.arrays import Array
 from weal.diagnostics import effects
-from weal.learner.state import State
+from weal.learner.state import QuantityView, State
 from weal.model.model import Model
 
 N_NEIGHBOURS = 3
@@ -95,19 +95,16 @@ def _around(near: Sequence[Neighbour]) -> str:
 
 
 def neighbours(
-    state: State, model: Model | None, ids: Sequence[Hashable]
+    view: QuantityView, model: Model | None, ids: Sequence[Hashable]
 ) -> list[tuple[Neighbour, ...]]:
     """The nearest labelled candidates of each of these ids."""
-    labels = {
-        name: float(np.mean([label.y for label in several]))
-        for name, several in state.labels.by_name.items()
-    }
+    labels = view.mean_labels()
     if not labels or not ids:
         return [() for _ in ids]
-    names, (_, pool) = list(labels), state.candidates.sample(state.settings.seed)
-    known, some = _rows(state, names), sample(state, USUAL_SAMPLE)
+    names, (_, pool) = list(labels), view.candidates.sample(view.settings.seed)
+    known, some = view.candidates.inputs(names), sample(view.state, USUAL_SAMPLE)
     usual = np.median(effects.distances(model, pool, some, known).min(axis=1))
-    D = effects.distances(model, pool, _rows(state, ids), known) / (float(usual) or 1.0)
+    D = effects.distances(model, pool, view.candidates.inputs(ids), known) / (float(usual) or 1.0)
     return [_nearest(row, names, labels, own) for row, own in zip(D, ids, strict=True)]
 
 
@@ -119,10 +116,6 @@ def _nearest(
     return tuple(
         Neighbour(name, labels[name], distance, text.nearness(distance)) for name, distance in found
     )
-
-
-def _rows(state: State, ids: Sequence[Hashable]) -> Array:
-    return state.candidates.inputs(ids)
 
 
 def usual_sd(state: State, model: Model | None) -> float | None:

@@ -32,7 +32,7 @@ from weal.core.extensions.outliers.slips_and_swaps import Pairs, gains
 from weal.core.paper.exact_gp import LEAST_RATIO
 from weal.diagnostics.explanation import Neighbour, neighbours
 from weal.diagnostics.leave_one_out import LeaveOneOut, leave_one_out, leave_one_out_mixtures
-from weal.learner.state import State
+from weal.learner.state import QuantityView
 from weal.model.model import Model, summary
 from weal.model.training import TrainedEnsemble
 from weal.text import number, percent, plus_minus
@@ -204,13 +204,13 @@ class OtherUnit:
 
 
 def suspects(
-    state: State, model: Model, batches: Mapping[Hashable, Hashable] | None = None
+    view: QuantityView, model: Model, batches: Mapping[Hashable, Hashable] | None = None
 ) -> list[Suspect]:
     """The labels that are probably wrong or swapped, the most surprising first.
 
     `batches` has the batch of each id.
     """
-    told = list(state.labels)
+    told = list(view.labels)
     names = [label.name for label in told]
     swaps = find_swaps(model, [(batches or {}).get(name) for name in names])
     p = model.outlier_probability_
@@ -220,7 +220,7 @@ def suspects(
         return []
     known = [names[n] for n in named if names[n] is not None]
     near, others = (
-        dict(zip(known, neighbours(state, model, known), strict=True)),
+        dict(zip(known, neighbours(view, model, known), strict=True)),
         outlier_probabilities(model),
     )
     found = []

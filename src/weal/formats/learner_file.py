@@ -36,7 +36,9 @@ from weal.learner.config import (
     settings_of,
 )
 from weal.learner.labels import Label, Labels
-from weal.learner.state import LearnerConfig, SelectionPoint, State
+from weal.learner.state import LearnerConfig, QuantityState, SelectionPoint, State
+from weal.quantities.kinds import find_quantity, quantity_from_json, quantity_of_column
+from weal.quantities.protocol import Quantity, QuantityBody
 
 LEARNER_KIND = "ActiveLearner"
 _EXPERTS_PREFIX = "experts_"  # prefix of arrays of the experts
@@ -49,7 +51,8 @@ def save(state: State, memory: int, path: FilePath) -> None:
     """Write the state."""
     settings = state.settings
     pool, arrays = candidates_file.pack_candidates(state.candidates)
-    selection, more = _pack_selection(state.selection, state.candidates.n_inputs)
+    own = find_quantity(state.quantities)
+    selection, more = _pack_selection(own.selection, state.candidates.n_inputs)
     header = {
         "pool": pool,
         "acquisition": list(settings.functions),
@@ -57,7 +60,8 @@ def save(state: State, memory: int, path: FilePath) -> None:
         "own": [name for name, f in settings.functions.items() if not is_registered(name, f)],
         **{name: getattr(settings, name) for name in _SETTINGS},
         "memory": memory,
-        "label_ids": [id_to_json(label.name) for label in state.labels],
+        "quantity": own.quantity.to_json(),  # not in files of weal 0.2
+        "label_ids": [id_to_json(label.name) for label in own.labels],
         "asked": [[id_to_json(name), row] for name, row in state.asked.items()],
         "skipped": [id_to_json(name) for name in state.skipped],
         "batch": [id_to_json(name) for name in state.batch],
@@ -66,18 +70,18 @@ def save(state: State, memory: int, path: FilePath) -> None:
         "params": model_file.pack_params(settings.parameters.to_dict()),
         "settlement": selection,
     }
-    archive.write(path, LEARNER_KIND, header, {**arrays, **more, **_arrays(state)})
+    archive.write(path, LEARNER_KIND, header, {**arrays, **more, **_arrays(state, own.labels)})
 
 
-def _arrays(state: State) -> Arrays:
-    X, y, noise = state.labels.arrays()
+def _arrays(state: State, labels: Labels) -> Arrays:
+    X, y, noise = labels.arrays()
     arrays: Arrays = {
         "label_x": X.reshape(len(y), state.candidates.n_inputs),
         "label_y": y,
         "label_noise": noise,
         "log_omega": state.log_omega,
     }
-    if (sure := state.labels.sure()).any():
+    if (sure := labels.sure()).any():
         arrays["label_sure"] = sure
     if state.reference is not None:
         arrays["reference"] = state.reference
@@ -164,13 +168,15 @@ def _state(header: Header, arrays: Arrays, acquisition: AcquisitionArgument) -> 
     named = {name: header[name] for name in _SETTINGS}
     settings = settings_of(candidates, params, acquisition, **named, validation=validation)
     reference = arrays.get("reference")
+    quantity = _quantity(header.get("quantity"), candidates.target)
+    labels = _labels(header["label_ids"], arrays)
+    selection = _unpack_selection(header["settlement"], params, arrays)
     state = State(
         settings=settings,
         candidates=candidates,
+        quantities={quantity.name: QuantityState(quantity, labels, selection)},
         log_omega=_weights(settings, arrays["log_omega"]),
         weighed=_truth(header["weighed"]),
-        labels=_labels(header["label_ids"], arrays),
-        selection=_unpack_selection(header["settlement"], params, arrays),
         asked={id_from_json(name): int(row) for name, row in header["asked"]},
         skipped=frozenset(id_from_json(name) for name in header["skipped"]),
         batch=tuple(id_from_json(name) for name in header["batch"]),
@@ -179,6 +185,11 @@ def _state(header: Header, arrays: Arrays, acquisition: AcquisitionArgument) -> 
     )
     _check(state)
     return state
+
+
+def _quantity(body: QuantityBody | None, target: str | None) -> Quantity:
+    """The quantity of the file; files of weal 0.2 have the target column alone."""
+    return quantity_of_column(target) if body is None else quantity_from_json(body)
 
 
 def _truth(value: object) -> bool:
@@ -221,17 +232,18 @@ def _check(state: State) -> None:
     """Refuse what cannot be the state of a learner."""
     index, rows = state.candidates.index, len(state.history)
     d = state.candidates.n_inputs
-    named = [*state.labels.by_name, *state.asked, *state.skipped, *state.batch]
+    named = [*state.taken, *state.batch]
     unknown = [name for name in named if name not in index]
     if unknown:
         raise ValueError(f"it speaks of {unknown[0]!r}, which is no candidate")
-    if any(label.x.shape != (d,) for label in state.labels):
-        raise ValueError(f"a labelled point does not have the {d} inputs of the pool")
     if any(not 0 <= row < rows for row in state.asked.values()):
         raise ValueError("a candidate that was asked has no row in the history")
-    folded = 0 if state.selection is None else state.selection.n_joint
-    if not 0 <= folded <= len(state.labels):
-        raise ValueError(f"{folded} labels were folded in together, of {len(state.labels)}")
+    for one in state.quantities.values():
+        if any(label.x.shape != (d,) for label in one.labels):
+            raise ValueError(f"a labelled point does not have the {d} inputs of the pool")
+        folded = 0 if one.selection is None else one.selection.n_joint
+        if not 0 <= folded <= len(one.labels):
+            raise ValueError(f"{folded} labels were folded in together, of {len(one.labels)}")
 
 
 def _finite(row: Header) -> Header:

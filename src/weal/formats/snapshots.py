@@ -23,20 +23,20 @@ from weal import __version__
 from weal.formats import model_file
 from weal.formats.codec import BROKEN, array_from_json, array_to_json
 from weal.learner.pools.protocol import PoolSnapshot
-from weal.learner.state import State
+from weal.learner.state import QuantityView
 from weal.model.training import TrainedEnsemble
 
 EXPERTS_KIND, POOL_KIND = "experts", "pool"  # of the snapshots in the store
 MAX_POOL_SNAPSHOT_BYTES = 4 * 2**20
 
 
-def experts_fingerprint(state: State) -> str:
-    """A hash of all that the experts of a state follow from; empty where it has none."""
-    selection = state.selection
+def experts_fingerprint(view: QuantityView) -> str:
+    """A hash of all that the experts of a quantity follow from; empty where it has none."""
+    selection = view.selection
     if selection is None:
         return ""
     versions = [__version__, np.__version__, scipy.__version__, platform.python_version()]
-    known = [*versions, platform.machine(), repr(state.settings.parameters), selection.n]
+    known = [*versions, platform.machine(), repr(view.settings.parameters), selection.n]
     found = blake2b(json.dumps(known).encode(), digest_size=32)
     for part in (*asdict(selection.scaling).values(), *selection.labels, selection.trusted):
         numbers = np.asarray([] if part is None else part, dtype=np.float64)
@@ -44,58 +44,58 @@ def experts_fingerprint(state: State) -> str:
     return found.hexdigest()
 
 
-def pack_experts_snapshot(experts: TrainedEnsemble, state: State) -> bytes:
-    """The selected experts of a state, before the first label."""
+def pack_experts_snapshot(experts: TrainedEnsemble, view: QuantityView) -> bytes:
+    """The selected experts of a quantity, before the first label."""
     header, arrays = model_file.pack_experts(experts)
     plain = {
-        "of": experts_fingerprint(state),
-        "experts": {**header, "n_inputs": state.candidates.n_inputs},
+        "of": experts_fingerprint(view),
+        "experts": {**header, "n_inputs": view.candidates.n_inputs},
         "arrays": {name: array_to_json(array) for name, array in arrays.items()},
     }
     return json.dumps(plain).encode()
 
 
-def unpack_experts_snapshot(data: bytes | None, state: State) -> TrainedEnsemble | None:
+def unpack_experts_snapshot(data: bytes | None, view: QuantityView) -> TrainedEnsemble | None:
     """The experts that were kept, if they are those of this state."""
     try:
         plain = json.loads(data or b"{}")
-        if not plain or plain.get("of") != experts_fingerprint(state):
+        if not plain or plain.get("of") != experts_fingerprint(view):
             return None
         arrays = {name: array_from_json(array) for name, array in plain["arrays"].items()}
-        params = state.settings.parameters.to_dict()
+        params = view.settings.parameters.to_dict()
         return model_file.unpack_experts(params, plain["experts"], arrays)
     except BROKEN:
         return None
 
 
-def pool_fingerprint(state: State, n: int) -> str:
+def pool_fingerprint(view: QuantityView, n: int) -> str:
     """A hash of all that the belief after the first n labels follows from."""
-    found = blake2b(experts_fingerprint(state).encode(), digest_size=32)
-    together = 0 if state.selection is None else state.selection.n_joint
-    X = state.candidates.inputs_at(slice(None))
+    found = blake2b(experts_fingerprint(view).encode(), digest_size=32)
+    together = 0 if view.selection is None else view.selection.n_joint
+    X = view.candidates.inputs_at(slice(None))
     found.update(repr((n, together, X.shape)).encode())
-    for part in (*state.labels.arrays(0, n), state.labels.sure(0, n), X):
+    for part in (*view.labels.arrays(0, n), view.labels.sure(0, n), X):
         found.update(np.ascontiguousarray(part, dtype="<f8").tobytes())
     return found.hexdigest()
 
 
-def pack_pool_snapshot(found: PoolSnapshot, state: State) -> bytes:
+def pack_pool_snapshot(found: PoolSnapshot, view: QuantityView) -> bytes:
     """A line of JSON, and the numbers."""
-    of, members = pool_fingerprint(state, found.n), found.members.tolist()
+    of, members = pool_fingerprint(view, found.n), found.members.tolist()
     header = json.dumps({"of": of, "n": found.n, "members": members})
     numbers = np.stack([found.mu, found.v]).astype("<f8")
     return header.encode() + b"\n" + numbers.tobytes()
 
 
-def unpack_pool_snapshot(data: bytes, state: State) -> PoolSnapshot | None:
+def unpack_pool_snapshot(data: bytes, view: QuantityView) -> PoolSnapshot | None:
     """The belief that `pack_pool_snapshot` packed, if it serves this state."""
     try:
         line, _, rest = data.partition(b"\n")
         header = json.loads(line)
         n, members = int(header["n"]), np.array(header["members"], dtype=np.intp)
-        if n > len(state.labels) or header["of"] != pool_fingerprint(state, n):
+        if n > len(view.labels) or header["of"] != pool_fingerprint(view, n):
             return None
-        shape = (2, len(members), len(state.candidates))
+        shape = (2, len(members), len(view.candidates))
         mu, v = np.frombuffer(rest, dtype="<f8").reshape(shape).astype(np.float64)
         return PoolSnapshot(n, members, mu, v)
     except BROKEN:

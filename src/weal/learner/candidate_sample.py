@@ -22,7 +22,7 @@ from weal.core.arrays import Array
 from weal.core.hashing import hash_ids, least, mix_with_seed
 from weal.learner.candidates import Candidates
 from weal.learner.posterior_cache import PosteriorCache
-from weal.learner.state import State
+from weal.learner.state import QuantityView, State
 from weal.model.model import Model
 
 SAMPLED_FROM = 2000  # labels: up to so many, all candidates are compared
@@ -41,19 +41,19 @@ class _Sample:
 _last: WeakKeyDictionary[Any, _Sample] = WeakKeyDictionary()  # of each pool
 
 
-def comparison_size(state: State, model: Model) -> int | None:
+def comparison_size(view: QuantityView, model: Model) -> int | None:
     """How many candidates one ask compares; None: all of them."""
-    if not _is_large(state):
+    if not _is_large(view):
         return None
     width = model.embedding_.width(model.ensemble_.experts)
     most = max(LEAST_COMPARED, ASK_WORK // (len(model.weights_) * width**2))
-    return most if most < len(state.candidates) else None
+    return most if most < len(view.candidates) else None
 
 
-def _is_large(state: State) -> bool:
+def _is_large(view: QuantityView) -> bool:
     """Whether comparing all candidates in memory could take too long."""
-    pool = state.candidates
-    many = len(state.labels) > SAMPLED_FROM and len(pool) > LEAST_COMPARED
+    pool = view.candidates
+    many = len(view.labels) > SAMPLED_FROM and len(pool) > LEAST_COMPARED
     return many and not pool.in_shards
 
 
@@ -68,24 +68,22 @@ def best_share(n: int) -> float:
 
 def with_compared_candidates(state: State, beliefs: PosteriorCache, wanted: int) -> State:
     """The state with only the candidates that an ask for so many rows compares."""
-    n = (
-        comparison_size(state, beliefs.model(state))
-        if state.has_model and _is_large(state)
-        else None
-    )
+    view = state.view()
+    n = None
+    if view.has_model and _is_large(view):
+        n = comparison_size(view, beliefs.model(view))
     if n is None:
         return state
-    few = _with_sample(state, n)
+    few = _with_sample(view, n)
     return state if few.free().sum() < wanted else few
 
 
-def _with_sample(state: State, n: int) -> State:
-    pool, selection = state.candidates, state.selection
+def _with_sample(view: QuantityView, n: int) -> State:
+    state, pool, selection = view.state, view.candidates, view.selection
     assert selection is not None
     hashes = mix_with_seed(hash_ids(pool.ids), state.settings.seed)
     drawn = least(mix_with_seed(hashes, selection.n), n)
-    taken = [*state.labels.by_name, *state.asked, *state.skipped]
-    at = np.union1d(drawn, np.array([pool.index[name] for name in taken], dtype=np.intp))
+    at = np.union1d(drawn, np.array([pool.index[name] for name in state.taken], dtype=np.intp))
     last = _last.get(pool)
     if last is None or not np.array_equal(last.at, at):
         last = _last[pool] = _Sample(at, pool.subset(at), pool.inputs_at(drawn))

@@ -49,7 +49,7 @@ from weal.learner.pools.protocol import (
     SingleScore,
 )
 from weal.learner.posterior_cache import PosteriorCache
-from weal.learner.state import State, with_experts
+from weal.learner.state import QuantityView, State
 from weal.learner.transitions import apply
 from weal.model.checks import MAX_ABS_VALUE
 
@@ -58,26 +58,26 @@ Free = NDArray[np.bool_]
 
 def next_query(state: State, beliefs: PosteriorCache, opens: bool) -> Asked:
     """The event for the next query; `opens`: it begins a batch."""
-    free = state.free(1)
-    if not state.has_model:
+    free, view = state.free(1), state.view()
+    if not view.has_model:
         n = _start(state, free)
         return Asked(state.candidates.ids[n], Reason("start"), opens=opens)
     log_omega, scores = None, None
     if len(state.settings.functions) > 1 and not state.weighed:
-        scores = _scores(state, beliefs.posterior(state), free, len(state.labels))
-        log_omega = _updated_log_weights(state, beliefs, scores)
+        scores = _scores(state, beliefs.posterior(view), free, state.n_labels)
+        log_omega = _updated_log_weights(view, beliefs, scores)
     if scores is None or state.asked:
         scores = scores_of(state, beliefs)
     omega = np.exp(state.log_omega if log_omega is None else log_omega)
     n, total, parts = choose_best(state, scores, omega)
-    reason = _reason(state, beliefs, n, total, scores.at(n), parts, omega)
+    reason = _reason(view, beliefs, n, total, scores.at(n), parts, omega)
     return Asked(state.candidates.ids[n], reason, log_omega, opens)
 
 
 def scores_of(state: State, beliefs: PosteriorCache) -> PoolScores:
     """The scores that choose the next candidate."""
-    step = len(state.labels) + len(state.asked)
-    return _scores(state, beliefs.pending_posterior(state), state.free(), step)
+    step = state.n_labels + len(state.asked)
+    return _scores(state, beliefs.pending_posterior(state.view()), state.free(), step)
 
 
 def _scores(state: State, posterior: PendingPosterior, free: Free, step: int) -> PoolScores:
@@ -92,27 +92,27 @@ def _scores(state: State, posterior: PendingPosterior, free: Free, step: int) ->
 
 
 def _updated_log_weights(
-    state: State, beliefs: PosteriorCache, scores: PoolScores
+    view: QuantityView, beliefs: PosteriorCache, scores: PoolScores
 ) -> Array:  # (K,)
     """Log weights of the functions after the losses of their picks."""
-    K = len(state.settings.functions)
+    K = len(view.settings.functions)
     # [1, eq:AF_k, alg:2 line 5, alg:2 line 6]
     picks = [scores.best(SingleScore(k)).position for k in range(K)]
     each = sorted(set(picks))
-    losses = dict(zip(each, _losses(state, beliefs, each).tolist(), strict=True))
+    losses = dict(zip(each, _losses(view, beliefs, each).tolist(), strict=True))
     paid = np.array([losses[n] for n in picks])
-    return update_log_weights(state.log_omega, paid, state.settings.eta)  # [1, alg:2 line 11]
+    return update_log_weights(view.state.log_omega, paid, view.settings.eta)  # [1, alg:2 line 11]
 
 
-def _losses(state: State, beliefs: PosteriorCache, at: Sequence[int]) -> Array:
+def _losses(view: QuantityView, beliefs: PosteriorCache, at: Sequence[int]) -> Array:
     """Losses (K,) of pseudo labels of the candidates `at`."""
-    held_out = state.settings.validation is not None
-    if not held_out and not len(state.labels):  # all forgotten: nothing to judge by
+    held_out = view.settings.validation is not None
+    if not held_out and not len(view.labels):  # all forgotten: nothing to judge by
         return np.zeros(len(at))
-    now = beliefs.posterior(state)
+    now = beliefs.posterior(view)
     picks = PseudoLabelPoints(now.points(at), *now.pool.predict(now.ens, at))
     errors = held_out_errors if held_out else left_out_errors
-    return errors(now.ens, beliefs.validation(state), picks)
+    return errors(now.ens, beliefs.validation(view), picks)
 
 
 def choose_best(state: State, scores: PoolScores, omega: Array) -> tuple[int, float, Array]:
@@ -134,7 +134,7 @@ def _weighted_parts(state: State, scores: PoolScores, omega: Array) -> Callable[
 
 
 def _reason(
-    state: State,
+    view: QuantityView,
     beliefs: PosteriorCache,
     n: int,
     total: float,
@@ -143,8 +143,8 @@ def _reason(
     omega: Array,
 ) -> Reason:
     """The reason for candidate n, in plain numbers."""
-    names = list(state.settings.functions)
-    mean, sd = beliefs.moments(state, [n])
+    names = list(view.settings.functions)
+    mean, sd = beliefs.moments(view, [n])
 
     def by_name(values: Array) -> dict[str, float]:
         return dict(zip(names, values.tolist(), strict=True))
@@ -157,7 +157,7 @@ def _reason(
         mean=float(mean[0]),
         std=float(sd[0]),
         acquisition_weights=by_name(omega),
-        expert_weights=tuple(beliefs.model(state).weights_.tolist()),
+        expert_weights=tuple(beliefs.model(view).weights_.tolist()),
     )
 
 
@@ -167,7 +167,8 @@ def _start(state: State, free: Free) -> int:
     at, X = pool.sample(state.settings.seed)
     mean, sd = location_scale(X)
     scale = Scaling(mean, np.where(sd == 0.0, 1.0, sd))
-    rows = [*(label.x for label in state.labels), *(pool.x(name) for name in state.asked)]
+    told = (label.x for one in state.quantities.values() for label in one.labels)
+    rows = [*told, *(pool.x(name) for name in state.asked)]
     taken = scale.inputs(np.array(rows).reshape(len(rows), len(mean)))
     taken = np.clip(taken, -MAX_ABS_VALUE, MAX_ABS_VALUE)  # beyond, distances are infinite
     open_, seed = free[at], state.settings.seed
@@ -192,7 +193,7 @@ BATCH_SHORTLIST = 4096
 def queries(state: State, beliefs: PosteriorCache, wanted: int, opens: bool) -> list[Asked]:
     """The events for so many more queries; `opens`: they begin a batch."""
     found: list[Asked] = []
-    in_shards = state.candidates.in_shards and state.has_model
+    in_shards = state.candidates.in_shards and state.view().has_model
     state = with_compared_candidates(state, beliefs, wanted)
     while len(found) < wanted and (opens or not in_shards):
         event = next_query(state, beliefs, opens)
@@ -231,13 +232,13 @@ def shortlist_state(state: State, beliefs: PosteriorCache) -> State:
         weighted = lambda some: np.asarray(parts(some).sum(axis=0))  # noqa: E731
     best = scores.shortlist(weighted)
     at = candidates.first_by_hash(seed, BATCH_SHORTLIST)
-    names = [*state.labels.by_name, *state.asked, *state.skipped]
-    taken = np.array([candidates.index[name] for name in names], dtype=np.int64)
+    taken = np.array([candidates.index[name] for name in state.taken], dtype=np.int64)
     few = candidates.subset(np.unique(np.concatenate([at[candidates.present[at]], best, taken])))
     reference = state.reference
     if reference is None and state.settings.needs_targets:
         reference = candidates.target_inputs(seed, N_TARGET_POINTS)
     elif reference is None:
         _, reference = candidates.sample(seed)
-    known = with_experts(state, beliefs.selected_experts(state))
+    view = state.view()
+    known = view.with_experts(beliefs.selected_experts(view))
     return replace(known, candidates=few, reference=reference)

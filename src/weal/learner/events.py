@@ -41,8 +41,9 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelsTold:
-    """Labels were added, dropped or confirmed."""
+    """Labels of a quantity were added, dropped or confirmed."""
 
+    quantity: str  # its name
     labels: tuple[Label, ...] = ()
     dropped: tuple[Hashable, ...] = ()
     confirmed: tuple[Label, ...] = ()  # labels told before that are called sure now

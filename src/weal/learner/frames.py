@@ -23,7 +23,7 @@ from weal.errors import UnknownId
 from weal.learner.candidates import MAX_CANDIDATES_WITHOUT_SAMPLE, Candidates
 from weal.learner.history import History, pandas
 from weal.learner.posterior_cache import PosteriorCache
-from weal.learner.state import State
+from weal.learner.state import QuantityView, State
 from weal.tables.frames import as_frame, plain_id
 from weal.text import facts_html
 
@@ -36,8 +36,9 @@ INTERVAL_LEVEL = 0.9  # of the intervals
 PREDICTION_BLOCK_ROWS = 20_000  # candidates that are predicted at a time
 
 
-def frame(state: State, beliefs: PosteriorCache, what: str = "labels") -> "pd.DataFrame":
+def frame(view: QuantityView, beliefs: PosteriorCache, what: str = "labels") -> "pd.DataFrame":
     """One of LEARNER_TABLES as a pandas frame."""
+    state = view.state
     if what not in LEARNER_TABLES:
         raise ValueError(f"there is no table of {what!r}; there are {', '.join(LEARNER_TABLES)}")
     if what in ("predictions", "candidates"):
@@ -46,7 +47,7 @@ def frame(state: State, beliefs: PosteriorCache, what: str = "labels") -> "pd.Da
         return History(state.history).to_frame()
     if what == "candidates":
         return _candidates(state)
-    made = _labels(state) if what == "labels" else _predictions(state, beliefs)
+    made = _labels(view) if what == "labels" else _predictions(view, beliefs)
     return pandas().DataFrame(made)
 
 
@@ -60,18 +61,19 @@ def _refuse_many(state: State, what: str) -> None:
         )
 
 
-def _labels(state: State) -> dict[str, IdCells | Array]:
+def _labels(view: QuantityView) -> dict[str, IdCells | Array]:
+    labels, shown = view.labels, view.quantity.from_model
     return {
-        "id": _cells([label.name for label in state.labels]),
-        "label": np.array([label.y for label in state.labels]),
-        "noise": np.array([label.noise for label in state.labels]),
+        "id": _cells([label.name for label in labels]),
+        "label": np.array([shown(label.y) for label in labels]),
+        "noise": np.array([label.noise for label in labels]),
     }
 
 
 def _predictions(
-    state: State, beliefs: PosteriorCache
+    view: QuantityView, beliefs: PosteriorCache
 ) -> dict[str, IdCells | Array | NDArray[np.bool_]]:
-    pool, model = state.candidates, beliefs.model(state)
+    pool, model = view.candidates, beliefs.model(view)
     at = np.flatnonzero(pool.present)
     parts = [
         model.summary(X, INTERVAL_LEVEL, len(at))
@@ -82,7 +84,7 @@ def _predictions(
     ]
     mean, sd, low, high = np.concatenate([np.zeros((4, 0)), *parts], axis=1)
     ids = [pool.ids[n] for n in at.tolist()]
-    known = {name: float(np.mean(state.labels.values(name))) for name in state.labels.by_name}
+    known = view.mean_labels()
     return {
         "id": _cells(ids),
         "mean": mean,
@@ -115,37 +117,37 @@ def _cells(ids: list[Hashable]) -> IdCells:
 _MAX_NAME_LETTERS = 60  # letters of the names that are shown
 
 
-def line(state: State) -> str:
+def line(view: QuantityView) -> str:
     """The learner in one line.
 
     >>> from weal import ActiveLearner
     >>> ActiveLearner([[1.0, 2.0], [3.0, 4.0]], target="yield [%]")
     <ActiveLearner: 2 candidates, 2 inputs, 0 labels of yield [%], no model before 5>
     """
-    found = facts(state)
+    found, state = facts(view), view.state
     parts = [f"{found['candidates']} candidates", str(found["inputs"])]
-    labels = "1 label" if len(state.labels) == 1 else f"{len(state.labels)} labels"
-    parts.append(labels + (f" of {state.candidates.target}" if state.candidates.target else ""))
+    labels = "1 label" if len(view.labels) == 1 else f"{len(view.labels)} labels"
+    parts.append(labels + (f" of {view.quantity.column}" if view.quantity.column else ""))
     parts += [f"{found[name]} {name}" for name in ("asked", "skipped") if found[name]]
-    if not state.has_model:
+    if not view.has_model:
         parts.append(f"no model before {state.settings.n_start}")
     return f"<ActiveLearner: {', '.join(parts)}>"
 
 
-def page(state: State) -> str:
+def page(view: QuantityView) -> str:
     """The learner as HTML."""
-    target = state.candidates.target
+    target = view.quantity.column
     title = "ActiveLearner" + (f": {target}" if target else "")
-    return facts_html(title, {name: one for name, one in facts(state).items() if one != 0})
+    return facts_html(title, {name: one for name, one in facts(view).items() if one != 0})
 
 
-def facts(state: State) -> dict[str, str | int]:
+def facts(view: QuantityView) -> dict[str, str | int]:
     """The facts of a learner, by name."""
-    pool, settings = state.candidates, state.settings
+    state, pool, settings = view.state, view.candidates, view.settings
     shown = ", ".join(pool.input_names[:20])
     inputs = pool.plan.describe() if pool.plan else _input_count(pool.n_inputs)
-    labels = f"{len(state.labels)}"
-    if not state.has_model:
+    labels = f"{len(view.labels)}"
+    if not view.has_model:
         labels += f" of {settings.n_start} before there is a model"
     return {
         "candidates": int(pool.present.sum()),

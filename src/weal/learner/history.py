@@ -23,6 +23,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from weal.learner.events import LabelsTold, Reason, Row
+from weal.quantities.protocol import Quantity
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,16 +80,20 @@ def add_query(rows: tuple[Row, ...], step: int, name: Hashable, reason: Reason) 
 
 
 def add_labels(
-    rows: tuple[Row, ...], step: int, event: LabelsTold, at: Mapping[Hashable, int]
+    rows: tuple[Row, ...],
+    step: int,
+    quantity: Quantity,
+    event: LabelsTold,
+    at: Mapping[Hashable, int],
 ) -> tuple[Row, ...]:
     """The history after labels: in the rows of their queries, or in rows of their own."""
     after, left = list(rows), dict(at)
     for label in event.labels:
-        row = left.pop(label.name, None)
+        row, shown = left.pop(label.name, None), quantity.from_model(label.y)
         if row is None:
-            after.append(_row(step, label.name, NOT_ASKED, label.y))
+            after.append(_row(step, label.name, NOT_ASKED, shown))
         else:
-            after[row] = {**after[row], "label": label.y}
+            after[row] = {**after[row], "label": shown}
     return tuple(after)
 
 

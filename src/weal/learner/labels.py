@@ -1,9 +1,7 @@
 """Labels in the order they were told, and checks of new labels."""
 
-import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -17,6 +15,8 @@ from weal.learner.label_changes import (
     classify_label,
     same_labels,
 )
+from weal.quantities.number import finite_number
+from weal.quantities.protocol import Quantity
 
 Told = tuple[Array, Array, Array]  # inputs (t, d), labels (t,), noise sds (t,); the user's units
 
@@ -27,7 +27,7 @@ class Label:
 
     name: Hashable | None
     x: Array  # (d,)  inputs in the user's units
-    y: float
+    y: float  # as the model of its quantity sees it (`Quantity.to_model`)
     noise: float = 0.0  # sd of what is known of its noise, in units of y
     sure: bool = False  # whether who told it is sure: then it is never taken for an outlier
 
@@ -82,37 +82,10 @@ class Labels:
         return np.zeros(0) if self.table is None else self.table.array[0, start:end, -1]
 
 
-def number(value: object, name: object, what: str = "label") -> float:
-    """A label as a float; ValueError names the point and the value."""
-    if isinstance(value, np.ndarray) and value.ndim == 0 and not np.ma.is_masked(value):
-        value = value.item()
-    if isinstance(value, str) and value.count(",") == 1 and _is_number(value.replace(",", ".")):
-        hint = f"; write {value.replace(',', '.')} with a point, as a number"
-    elif isinstance(value, str) and _is_number(value):
-        hint = "; it is text: give the number itself"
-    else:
-        hint = "; to leave a point without a label, call skip(id)"
-    found = _float(value)
-    if not np.isfinite(found):
-        raise ValueError(f"the {what} of {name!r} is {value!r}, which is not a finite number{hint}")
-    return found
-
-
-def _float(value: object) -> float:
-    """A real number as a float; NaN for other values and for overflow."""
-    if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
-        return math.nan
-    try:
-        return float(value)
-    except OverflowError:
-        return math.nan
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return bool(np.isfinite(float(text)))
-    except ValueError:
-        return False
+def _plain(value: object) -> object:
+    """The value of an array without dimensions; a masked one is left as it is."""
+    single = isinstance(value, np.ndarray) and value.ndim == 0 and not np.ma.is_masked(value)
+    return value.item() if single else value  # type: ignore[attr-defined]
 
 
 def several(value: Any) -> bool:
@@ -123,11 +96,14 @@ def several(value: Any) -> bool:
 Row = tuple[Hashable, float, float, bool]  # id, label, noise sd, sure
 
 
-def pairs(ids: Any, labels: Any, noise: Any, sure: Any = False) -> list[Row]:
-    """(id, label, noise sd, sure) for one id and one label, or for as many of each."""
+def pairs(quantity: Quantity, ids: Any, labels: Any, noise: Any, sure: Any = False) -> list[Row]:
+    """(id, label, noise sd, sure) for one id and one label, or for as many of each.
+
+    Labels are those of the quantity, as its model sees them.
+    """
     if not several(labels):
         sd = _noise(0.0 if noise is None else noise, ids)
-        return [(ids, number(labels, ids), sd, _truth(sure, ids))]
+        return [(ids, _label(quantity, labels, ids), sd, _truth(sure, ids))]
     values = list(labels)
     if isinstance(ids, str) or not isinstance(ids, Iterable):
         raise ValueError(
@@ -146,7 +122,14 @@ def pairs(ids: Any, labels: Any, noise: Any, sure: Any = False) -> list[Row]:
         if len(some) != len(names):
             raise ValueError(f"tell() got {len(some)} {what} for {len(names)} labels")
     rows = zip(names, values, sds, known, strict=True)
-    return [(name, number(y, name), _noise(sd, name), _truth(of, name)) for name, y, sd, of in rows]
+    return [
+        (name, _label(quantity, y, name), _noise(sd, name), _truth(of, name))
+        for name, y, sd, of in rows
+    ]
+
+
+def _label(quantity: Quantity, value: object, name: object) -> float:
+    return quantity.to_model(quantity.check(_plain(value), name))
 
 
 def _truth(value: object, name: object) -> bool:
@@ -156,7 +139,7 @@ def _truth(value: object, name: object) -> bool:
 
 
 def _noise(value: object, name: object) -> float:
-    sd = number(value, name, "noise")
+    sd = finite_number(_plain(value), f"the noise of {name!r}")
     if sd < 0.0:
         raise ValueError(f"the noise of {name!r} is {value!r}; it is a standard deviation, >= 0")
     return sd

@@ -42,9 +42,10 @@ def local_candidates(
     state: State, beliefs: PosteriorCache, n: int, constraint: Callable[[Any], bool] | None
 ) -> NewCandidates:
     """n candidates near the best ones; ValueError where hardly any satisfies `constraint`."""
-    if not state.has_model:
+    view = state.view()
+    if not view.has_model:
         raise RuntimeError(
-            f"refine needs a model: {len(state.labels)} of {state.settings.n_start} labels are told"
+            f"refine needs a model: {len(view.labels)} of {state.settings.n_start} labels are told"
         )
     pool = state.candidates
     if pool.in_shards:

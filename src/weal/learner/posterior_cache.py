@@ -36,7 +36,7 @@ from weal.learner.pools.protocol import (
     PoolSnapshot,
     with_pseudo_labels,
 )
-from weal.learner.state import SelectionPoint, State
+from weal.learner.state import QuantityView, SelectionPoint, State
 from weal.learner.tracked_points import (
     TargetPoints,
     sample_labels,
@@ -46,6 +46,7 @@ from weal.learner.tracked_points import (
 from weal.model import scaled_data, training
 from weal.model.checks import check_distance
 from weal.model.model import Model, in_units
+from weal.model.parameters import Parameters
 from weal.model.training import TrainedEnsemble
 from weal.progress import Progress
 from weal.shards.executors import Executor, ThreadExecutor
@@ -66,10 +67,10 @@ class CacheEntry:
     targets_of: Array | None = None  # their inputs
     tracked: Mapping[int, MemoryPool] = field(default_factory=dict)
 
-    def serves(self, state: State) -> bool:
+    def serves(self, view: QuantityView) -> bool:
         """Whether the state came after this one, without another expert selection."""
-        told = state.labels.told
-        same = self.selection is state.selection and len(self.told) <= len(told)
+        told = view.labels.told
+        same = self.selection is view.selection and len(self.told) <= len(told)
         return same and all(a is b for a, b in zip(self.told, told, strict=False))
 
     @property
@@ -87,29 +88,30 @@ class CacheEntry:
         return both if late.pool is None else replace(both, pool=late.pool, pool_of=late.pool_of)
 
 
-def train_initial(state: State, selection: SelectionPoint, last: CacheEntry | None) -> CacheEntry:
+def train_initial(
+    view: QuantityView, selection: SelectionPoint, last: CacheEntry | None
+) -> CacheEntry:
     """The model, conditioned on the first labels jointly."""
-    scale, told = selection.scaling, state.labels.told[: selection.n_joint]
-    initial = _experts(state, selection, last)
+    scale, told = selection.scaling, view.labels.told[: selection.n_joint]
+    initial = _experts(view.settings.parameters, selection, last)
     if told:
-        first = state.labels.arrays(0, selection.n_joint)
-        sure = state.labels.sure(0, selection.n_joint)
+        first = view.labels.arrays(0, selection.n_joint)
+        sure = view.labels.sure(0, selection.n_joint)
         initial = training.add_labels(initial, *scaled_data.scale_data(scale, *first), sure)
-    pool = state.candidates
+    pool = view.candidates
     columns = None if pool.plan is not None else pool.columns
     return CacheEntry(selection, initial, told, Model(initial, scale, columns, pool.plan))
 
 
-def _experts(state: State, selection: SelectionPoint, last: CacheEntry | None) -> TrainedEnsemble:
+def _experts(
+    parameters: Parameters, selection: SelectionPoint, last: CacheEntry | None
+) -> TrainedEnsemble:
     """The experts before the first label: those of the state, or newly selected ones."""
     if selection.experts is not None:
         return selection.experts
     if last is not None and last.selection.labels is selection.labels:
         return training.without_labels(last.initial)
-    by, parameters = (
-        scaled_data.scale_data(selection.scaling, *selection.labels),
-        state.settings.parameters,
-    )
+    by = scaled_data.scale_data(selection.scaling, *selection.labels)
     sure, label_zero = selection.trusted, scaled_data.label_zero(selection.scaling)
     return training.select_experts(
         parameters.setting, *by, parameters.seed, sure=sure, label_zero=label_zero
@@ -147,12 +149,15 @@ def _after(entry: CacheEntry, label: Label) -> CacheEntry:
 
 
 class PosteriorCache:
-    """The model and the belief on the pool for whatever state one asks about."""
+    """The model of each quantity, and the belief on the pool, for any state.
+
+    What is kept of a quantity is apart from the others, under its name.
+    """
 
     def __init__(
         self,
         memory: int,
-        snapshot: PoolSnapshot | None = None,
+        snapshots: Mapping[str, PoolSnapshot] | None = None,
         executor: Executor | None = None,
         progress: Progress | None = None,
     ) -> None:
@@ -160,9 +165,10 @@ class PosteriorCache:
         self.executor = executor or ThreadExecutor()  # who reads a pool in shards
         self.progress = progress
         self.score_cache: dict[str, PoolScores] = {}  # of the last passes, by their state
-        self._snapshot = snapshot  # of the pool, after the first labels of the states to come
-        self._entry: CacheEntry | None = None
-        self._pending: tuple[tuple[int, ...], PendingPosterior] | None = None
+        # of the pool, after the first labels of the states to come
+        self._snapshots = dict(snapshots or {})
+        self._entries: dict[str, CacheEntry] = {}
+        self._pending: dict[str, tuple[tuple[int, ...], PendingPosterior]] = {}
         self._tracked: list[Array] = []
         self._target_points: TargetPoints | None = None
 
@@ -173,36 +179,36 @@ class PosteriorCache:
         found = sorted(last.new_values.items()) if last is not None else []
         return [f"{what} ({n:,} rows)" for what, n in found]
 
-    def model(self, state: State) -> Model:
+    def model(self, view: QuantityView) -> Model:
         """The model of a state that has one."""
-        return self._entry_of(state).model
+        return self._entry_of(view).model
 
-    def selected_experts(self, state: State) -> TrainedEnsemble:
+    def selected_experts(self, view: QuantityView) -> TrainedEnsemble:
         """The selected experts, before the first label."""
-        return training.without_labels(self._entry_of(state).initial)
+        return training.without_labels(self._entry_of(view).initial)
 
-    def snapshot(self, state: State) -> PoolSnapshot | None:
+    def snapshot(self, view: QuantityView) -> PoolSnapshot | None:
         """The posterior of the pool, from which another cache can restart."""
-        return self._pool(state).snapshot(len(state.labels))
+        return self._pool(view).snapshot(len(view.labels))
 
-    def posterior(self, state: State) -> PendingPosterior:
+    def posterior(self, view: QuantityView) -> PendingPosterior:
         """Ensemble and pool of a state that has a model."""
-        pool, model = self._pool(state), self.model(state)
+        pool, model = self._pool(view), self.model(view)
         trained, units = model.trained, (model.scaling, model.trained.warp)
         y = trained.warp.labels(trained.y)
         posterior = PendingPosterior(
             trained.ensemble, trained.embedding, pool, trained.X, y, units=units
         )
-        if not state.settings.needs_targets:
+        if not view.settings.needs_targets:
             return posterior
-        targets, order = self._targets(state)
+        targets, order = self._targets(view)
         return replace(posterior, targets=targets, order=order)
 
-    def _targets(self, state: State) -> tuple[Targets, NDArray[np.intp] | None]:
+    def _targets(self, view: QuantityView) -> tuple[Targets, NDArray[np.intp] | None]:
         """The targets of `mvr`, and the candidates by hash."""
-        if self._target_points is None or not self._target_points.serves(state):
-            self._target_points = target_points(state, self._target_points)
-        points, kept = self._target_points, self._find_entry(state)
+        if self._target_points is None or not self._target_points.serves(view.state):
+            self._target_points = target_points(view.state, self._target_points)
+        points, kept = self._target_points, self._find_entry(view)
 
         def start(entry: CacheEntry) -> CacheEntry:
             model = entry.model
@@ -211,45 +217,47 @@ class PosteriorCache:
             return replace(entry, targets=targets, targets_of=points.X)
 
         missing = kept is None or kept.targets_of is not points.X
-        entry = self._entry_of(state, start if missing else None)
+        entry = self._entry_of(view, start if missing else None)
         return cast(Targets, entry.targets), points.order
 
-    def pending_posterior(self, state: State) -> PendingPosterior:
+    def pending_posterior(self, view: QuantityView) -> PendingPosterior:
         """The posterior as if every pending candidate had been labelled with its predicted mean.
 
         Expert weights stay, and the order of pending candidates does not matter.
         """
-        now = self.posterior(state)
-        at = tuple(state.candidates.index[name] for name in state.asked)
+        now = self.posterior(view)
+        at = tuple(view.candidates.index[name] for name in view.state.asked)
         if not at:
             return now
-        done, posterior = self._pending or ((), None)
-        self._pending = None  # detached while it is updated in place
+        # detached while it is updated in place
+        done, posterior = self._pending.pop(view.quantity.name, ((), None))
         if posterior is None or at[: len(done)] != done:
             done, posterior = (), replace(now, pool=now.pool.fork())
         new = at[len(done) :]
         posterior = with_pseudo_labels(posterior, new, now.means(new)) if new else posterior
-        self._pending = (at, posterior)
+        self._pending[view.quantity.name] = (at, posterior)
         return posterior
 
-    def validation(self, state: State) -> ValidationLabels:
+    def validation(self, view: QuantityView) -> ValidationLabels:
         """The labels that judge pseudo labels: the validation set, or all labels."""
-        if state.settings.validation is None:
-            model = self.model(state)
-            X, y, _ = (part[model.trained.included] for part in state.labels.arrays())
+        if view.settings.validation is None:
+            model = self.model(view)
+            X, y, _ = (part[model.trained.included] for part in view.labels.arrays())
             return validation_labels(model, *sample_labels(X, y, model.trained.noise_var))
-        X, y = state.settings.validation
+        X, y = view.settings.validation
 
         def start(entry: CacheEntry) -> CacheEntry:
             return replace(entry, validation=validation_labels(entry.model, X, y, np.zeros(len(y))))
 
-        entry = self._find_entry(state)
+        entry = self._find_entry(view)
         missing = entry is None or entry.validation is None
-        return cast(ValidationLabels, self._entry_of(state, start if missing else None).validation)
+        return cast(ValidationLabels, self._entry_of(view, start if missing else None).validation)
 
-    def moments(self, state: State, at: Sequence[int] | NDArray[np.intp]) -> tuple[Array, Array]:
+    def moments(
+        self, view: QuantityView, at: Sequence[int] | NDArray[np.intp]
+    ) -> tuple[Array, Array]:
         """Mean and sd (n,) of f at candidates, in the user's units."""
-        pool, model = self._pool(state), self.model(state)
+        pool, model = self._pool(view), self.model(view)
         kept, mu, v = pool.predict_kept(at)
         var = model.magnitude_[kept][:, None] * v
         return in_units(model.trained, model.scaling, mu, var, kept)
@@ -259,15 +267,15 @@ class PosteriorCache:
         self._tracked.append(X)
         return len(self._tracked) - 1
 
-    def predict_tracked(self, state: State, n: int) -> tuple[Model, Array, Array]:
+    def predict_tracked(self, view: QuantityView, n: int) -> tuple[Model, Array, Array]:
         """The model, and means and variances (M, N) of f at the n-th points tracked."""
-        X, kept = self._tracked[n], self._find_entry(state)
+        X, kept = self._tracked[n], self._find_entry(view)
 
         def start(entry: CacheEntry) -> CacheEntry:
             pool = self._make_tracked_pool(entry.model, X, "the tracked points")
             return replace(entry, tracked={**entry.tracked, n: pool})
 
-        entry = self._entry_of(state, start if kept is None or n not in kept.tracked else None)
+        entry = self._entry_of(view, start if kept is None or n not in kept.tracked else None)
         pool, model = entry.tracked[n], entry.model
         return model, pool.mu, model.magnitude_[:, None] * pool.v
 
@@ -276,22 +284,26 @@ class PosteriorCache:
         state = (model.ensemble_, model.embedding_, inputs)
         return MemoryPool(*state, memory=self.memory, everyone=True)
 
-    def _pool(self, state: State) -> Pool:
+    def _pool(self, view: QuantityView) -> Pool:
         """The belief on the candidates; started where the model was, and brought along."""
-        wanted, kept = (state.candidates.row_identity, _reference(state)), self._find_entry(state)
+        wanted, kept = (
+            (view.candidates.row_identity, _reference(view.state)),
+            self._find_entry(view),
+        )
 
         def start(entry: CacheEntry) -> CacheEntry:
-            snapshot, self._snapshot = self._snapshot, None  # serves once, when it is opened
-            if snapshot is not None and _serves(snapshot, state, entry):
-                entry = update(entry, state.labels.told[: snapshot.n])
+            # serves once, when it is opened
+            snapshot = self._snapshots.pop(view.quantity.name, None)
+            if snapshot is not None and _serves(snapshot, view, entry):
+                entry = update(entry, view.labels.told[: snapshot.n])
             else:
                 snapshot = None
-            pool = self._make_pool(entry.model, state, wanted[1], snapshot)
+            pool = self._make_pool(entry.model, view.state, wanted[1], snapshot)
             return replace(entry, pool=pool, pool_of=wanted)
 
         there = (None, None) if kept is None else kept.pool_of
         same = there[0] is wanted[0] and there[1] is wanted[1]
-        return cast(Pool, self._entry_of(state, None if same else start).pool)
+        return cast(Pool, self._entry_of(view, None if same else start).pool)
 
     def _make_pool(
         self, model: Model, for_: State, reference: Array | None, entry: PoolSnapshot | None
@@ -303,41 +315,41 @@ class PosteriorCache:
         )
         return for_.candidates.make_pool(model, reference, context)
 
-    def _find_entry(self, state: State) -> CacheEntry | None:
+    def _find_entry(self, view: QuantityView) -> CacheEntry | None:
         """The cached entry of this state or of one before it."""
-        entry = self._entry
-        return entry if entry is not None and entry.serves(state) else None
+        entry = self._entries.get(view.quantity.name)
+        return entry if entry is not None and entry.serves(view) else None
 
     def _entry_of(
-        self, state: State, start: Callable[[CacheEntry], CacheEntry] | None = None
+        self, view: QuantityView, start: Callable[[CacheEntry], CacheEntry] | None = None
     ) -> CacheEntry:
         """The entry of a state.
 
         `start` gives to what began with the model a part that is wanted too. Where labels have
         come since, that part catches up: the same numbers as if it had been there all along.
         """
-        selection, kept, told = state.selection, self._find_entry(state), state.labels.told
+        selection, kept, told = view.selection, self._find_entry(view), view.labels.told
         if selection is None:
             raise RuntimeError("there is no model yet: fewer labels were told than n_start")
-        entry = kept or train_initial(state, selection, self._entry)
+        name = view.quantity.name
+        entry = kept or train_initial(view, selection, self._entries.get(name))
         late = entry if start is None else update(start(entry.initial_entry), entry.told)
         if late is kept and len(late.told) == len(told):
             return late
-        self._entry = self._pending = None  # out of reach while it moves
+        self._entries.pop(name, None)  # out of reach while it moves
+        self._pending.pop(name, None)
         if kept is not None and late is not kept:
             late = update(kept, late.told).merge(late)
-        self._entry = update(late, told)
-        return self._entry
+        self._entries[name] = found = update(late, told)
+        return found
 
 
-def _serves(snapshot: PoolSnapshot, state: State, beginning: CacheEntry) -> bool:
+def _serves(snapshot: PoolSnapshot, view: QuantityView, beginning: CacheEntry) -> bool:
     """Whether the belief of a pool on the way to this state was kept."""
-    fits = snapshot.mu.shape == (len(snapshot.members), len(state.candidates))
+    fits = snapshot.mu.shape == (len(snapshot.members), len(view.candidates))
     inside = (snapshot.members < len(beginning.model.weights_)).all()
-    plain = not state.settings.needs_reference
-    return bool(
-        fits and inside and plain and len(beginning.told) <= snapshot.n <= len(state.labels)
-    )
+    plain = not view.settings.needs_reference
+    return bool(fits and inside and plain and len(beginning.told) <= snapshot.n <= len(view.labels))
 
 
 def _reference(state: State) -> Array | None:

@@ -1,14 +1,16 @@
 """The state of a learner: one frozen value that determines every later answer.
 
-The model and the posterior of the pool follow from the state. They are cached beside it, keyed by
+The models and the posterior of the pool follow from the state. They are cached beside it, keyed by
 it, and can be dropped (`posterior_cache`).
 
-The state determines the model: experts are selected by `selection.labels`, conditioned on the first
-`selection.n_joint` labels jointly, and on later ones one by one. So a state costs nothing to make,
-and an interrupt leaves a new label either in it or not.
+There is a model for each quantity. Its labels and its selection point (`QuantityState`) determine
+it: experts are selected by `selection.labels`, conditioned on the first `selection.n_joint` labels
+jointly, and on later ones one by one. So a state costs nothing to make, and an interrupt leaves a
+new label either in it or not. A function of one model takes the state as that quantity sees it,
+`state.view(name)`; a function of all of them takes the state.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -24,6 +26,8 @@ from weal.learner.events import Row
 from weal.learner.labels import Labels, Told
 from weal.model.parameters import Parameters
 from weal.model.training import TrainedEnsemble
+from weal.quantities.kinds import find_quantity, quantity_of_column
+from weal.quantities.protocol import Quantity
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,25 +72,48 @@ class SelectionPoint:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class QuantityState:
+    """The labels of a quantity, and the selection point of its model."""
+
+    quantity: Quantity
+    labels: Labels = field(default_factory=Labels)
+    selection: SelectionPoint | None = None  # None: too few labels for a model so far
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class State:
     """A learner after some events."""
 
     settings: LearnerConfig
     candidates: Candidates
+    quantities: Mapping[str, QuantityState]  # by name
     log_omega: Array  # (K,)  weights of the acquisition functions
     weighed: bool = False  # whether these followed the labels as they are now
-    labels: Labels = field(default_factory=Labels)
-    selection: SelectionPoint | None = None  # None: too few labels for a model so far
     asked: Mapping[Hashable, int] = field(default_factory=dict)  # id -> its row in the history
     skipped: frozenset[Hashable] = frozenset()
     batch: tuple[Hashable, ...] = ()  # asked since the last news: what `ask` says again
     reference: Array | None = None  # (N, d)  that `ivr` looks at; None: the pool
     history: tuple[Row, ...] = ()
 
+    def view(self, quantity: str | None = None) -> "QuantityView":
+        """The state as a quantity sees it; None: the only one. ValueError: there is none such."""
+        return QuantityView(self, find_quantity(self.quantities, quantity))
+
     @property
-    def has_model(self) -> bool:
-        """Whether there are enough labels for a model."""
-        return self.selection is not None
+    def n_labels(self) -> int:
+        """The number of labels of all quantities."""
+        return sum([len(one.labels) for one in self.quantities.values()])
+
+    @property
+    def labelled(self) -> list[Hashable]:
+        """Ids with a label of any quantity, each once."""
+        every = (name for one in self.quantities.values() for name in one.labels.by_name)
+        return list(dict.fromkeys(every))
+
+    @property
+    def taken(self) -> list[Hashable]:
+        """Ids that are labelled, asked or skipped."""
+        return [*self.labelled, *self.asked, *self.skipped]
 
     @property
     def omega(self) -> dict[str, float]:
@@ -96,27 +123,84 @@ class State:
     def free(self, wanted: int = 0) -> NDArray[np.bool_]:  # (U,)
         """Candidates not labelled, asked, skipped or removed; Exhausted if fewer than wanted."""
         free = self.candidates.present.copy()
-        taken = [*self.labels.by_name, *self.asked, *self.skipped]
         # [1, alg:1 line 6, alg:2 line 15]
-        free[[self.candidates.index[name] for name in taken]] = False
+        free[[self.candidates.index[name] for name in self.taken]] = False
         left = int(free.sum())
         if wanted > left:
             raise Exhausted(
                 f"asked for {wanted} more, and {left} candidates are left: "
-                f"{len(self.labels.by_name)} of {len(self.candidates)} are labelled, "
+                f"{len(self.labelled)} of {len(self.candidates)} are labelled, "
                 f"{len(self.asked)} asked, {len(self.skipped)} skipped. "
                 "Add candidates (add), or bring skipped ones back (unskip; weal skip --undo)."
             )
         return free
 
 
-def begin(settings: LearnerConfig, candidates: Candidates, reference: Array | None = None) -> State:
-    """The state before anything has happened."""
-    return State(settings, candidates, settings.even, reference=reference)
+@dataclass(frozen=True, slots=True, eq=False)
+class QuantityView:
+    """A state as one of its quantities sees it: all that its model follows from."""
+
+    state: State
+    own: QuantityState
+
+    @property
+    def quantity(self) -> Quantity:
+        """What is measured."""
+        return self.own.quantity
+
+    @property
+    def labels(self) -> Labels:
+        """The labels of the quantity, in the order told."""
+        return self.own.labels
+
+    @property
+    def selection(self) -> SelectionPoint | None:
+        """The selection point of its model; None: too few labels so far."""
+        return self.own.selection
+
+    @property
+    def has_model(self) -> bool:
+        """Whether there are enough labels for a model."""
+        return self.own.selection is not None
+
+    @property
+    def settings(self) -> LearnerConfig:
+        """The settings of the learner."""
+        return self.state.settings
+
+    @property
+    def candidates(self) -> Candidates:
+        """The candidates of the learner."""
+        return self.state.candidates
+
+    def mean_labels(self) -> dict[Hashable, float]:
+        """The mean of the labels of each labelled candidate."""
+        shown = self.quantity.from_model
+        labels = self.labels.by_name.items()
+        return {id: float(np.mean([shown(one.y) for one in several])) for id, several in labels}
+
+    def after(
+        self, labels: Labels, selection: SelectionPoint | None
+    ) -> Mapping[str, QuantityState]:
+        """The quantities of the state, this one with other labels and another selection point."""
+        own = QuantityState(self.quantity, labels, selection)
+        return {**self.state.quantities, self.quantity.name: own}
+
+    def with_experts(self, experts: TrainedEnsemble) -> State:
+        """The state with the selected experts of the quantity."""
+        if self.selection is None:
+            return self.state
+        selected = replace(self.selection, experts=experts)
+        return replace(self.state, quantities=self.after(self.labels, selected))
 
 
-def with_experts(state: State, experts: TrainedEnsemble) -> State:
-    """The state with its selected experts."""
-    if state.selection is None:
-        return state
-    return replace(state, selection=replace(state.selection, experts=experts))
+def begin(
+    settings: LearnerConfig,
+    candidates: Candidates,
+    reference: Array | None = None,
+    quantities: Iterable[Quantity] | None = None,
+) -> State:
+    """The state before anything has happened; None: the quantity of the target column."""
+    measured = [quantity_of_column(candidates.target)] if quantities is None else quantities
+    empty = {one.name: QuantityState(one) for one in measured}
+    return State(settings, candidates, empty, settings.even, reference=reference)

@@ -31,7 +31,7 @@ from weal.learner.events import (
     Skipped,
 )
 from weal.learner.labels import Labels
-from weal.learner.state import SelectionPoint, State
+from weal.learner.state import QuantityView, SelectionPoint, State
 from weal.model import scaled_data
 from weal.model.checks import check_distance
 from weal.model.training import last_selection
@@ -46,7 +46,7 @@ def apply(state: State, event: Event) -> State:
 
 def _apply_asked(state: State, event: Asked) -> State:
     asked = {name: row for name, row in state.asked.items() if name != event.id}
-    rows = history.add_query(state.history, len(state.labels), event.id, event.reason)
+    rows = history.add_query(state.history, state.n_labels, event.id, event.reason)
     asked[event.id] = len(rows) - 1
     batch = (event.id,) if event.opens else (*state.batch, event.id)
     after = replace(state, asked=asked, batch=batch, history=rows)
@@ -56,31 +56,33 @@ def _apply_asked(state: State, event: Asked) -> State:
 
 
 def _apply_told(state: State, event: LabelsTold) -> State:
-    if state.selection is not None:
-        _check_labels(state.selection, event)
+    view = state.view(event.quantity)
+    if view.selection is not None:
+        _check_labels(view.selection, event)
     # [1, alg:1 line 6, alg:2 line 14]
-    labels = state.labels.after(event.dropped, event.labels, event.confirmed)
+    labels = view.labels.after(event.dropped, event.labels, event.confirmed)
     names = {label.name for label in event.labels}
     adaptive = state.settings.parameters.setting.adaptive
     anew = bool(event.dropped) or (adaptive and bool(event.confirmed))
     return replace(
         state,
-        labels=labels,
-        selection=_next_selection(state, labels, anew),
+        quantities=view.after(labels, _next_selection(view, labels, anew)),
         asked={name: row for name, row in state.asked.items() if name not in names},
         skipped=state.skipped - names,
         batch=(),
         weighed=False,
-        history=history.add_labels(state.history, len(state.labels), event, state.asked),
+        history=history.add_labels(
+            state.history, state.n_labels, view.quantity, event, state.asked
+        ),
     )
 
 
-def _next_selection(state: State, labels: Labels, anew: bool) -> SelectionPoint | None:
-    """The selection point once these are the labels."""
-    before, t = state.selection, len(labels)
+def _next_selection(view: QuantityView, labels: Labels, anew: bool) -> SelectionPoint | None:
+    """The selection point of a quantity once these are its labels."""
+    before, t = view.selection, len(labels)
     if before is None:
-        return _first(state, labels) if t >= state.settings.n_start else None
-    adaptive = state.settings.parameters.setting.adaptive
+        return _first(view.state, labels) if t >= view.settings.n_start else None
+    adaptive = view.settings.parameters.setting.adaptive
     if anew:
         if adaptive and t > 0:
             return SelectionPoint(before.scaling, labels.arrays(), t, t, trusted=labels.sure())
@@ -88,7 +90,7 @@ def _next_selection(state: State, labels: Labels, anew: bool) -> SelectionPoint 
     n = last_selection(before.n, t) if adaptive else before.n
     if n > before.n:
         return SelectionPoint(before.scaling, labels.arrays(0, n), n, n, trusted=labels.sure(0, n))
-    return replace(before, n_joint=t) if t - len(state.labels) >= IN_BULK else before
+    return replace(before, n_joint=t) if t - len(view.labels) >= IN_BULK else before
 
 
 def _first(state: State, labels: Labels) -> SelectionPoint:
@@ -134,8 +136,9 @@ def _apply_released(state: State, event: Released) -> State:
 def _apply_added(state: State, event: Added) -> State:
     before = len(state.candidates)
     new = event.candidates.new_inputs(before)
-    if state.selection is not None and new is not None:
-        check_distance("the pool", state.selection.scaling.inputs(new))
+    for one in state.quantities.values():
+        if one.selection is not None and new is not None:
+            check_distance("the pool", one.selection.scaling.inputs(new))
     # What the pool was stays the reference, unless one says otherwise.
     reference = state.reference
     if reference is None and new is not None:

@@ -28,7 +28,7 @@ from weal.goals.learn import Learn
 from weal.goals.protocol import CurveKind, Goal
 from weal.goals.until import Until
 from weal.learner.posterior_cache import PosteriorCache
-from weal.learner.state import State
+from weal.learner.state import QuantityView, State
 from weal.model.model import Model
 from weal.plots import effect_figures, learner_figures
 from weal.plots.canvas import as_bytes, figure_of, style_for
@@ -42,12 +42,11 @@ NO_POINTS = np.zeros((0, 2))
 class PlotData:
     """The values that the figures of a learner or a campaign are drawn from."""
 
-    state: State
+    learner: QuantityView
     model: Model
     course: Callable[[Progress | None], Trend]
     names: Sequence[str]  # of the inputs
     plan: TablePlan | None
-    target: str | None
     title: str = ""
     goal: Goal = field(default_factory=Learn)
     until: Until | None = None
@@ -58,13 +57,13 @@ class PlotData:
     @property
     def label_ids(self) -> list[Hashable]:
         """The ids of the labels, in their order; "outside" for points outside the pool."""
-        return ["outside" if label.name is None else label.name for label in self.state.labels]
+        return ["outside" if label.name is None else label.name for label in self.learner.labels]
 
 
-def plot_data(state: State, beliefs: PosteriorCache) -> PlotData:
+def plot_data(view: QuantityView, beliefs: PosteriorCache) -> PlotData:
     """The plot data of a learner; WealError without a model."""
-    model = require_model(state, beliefs)
-    pool = state.candidates
+    model = require_model(view, beliefs)
+    pool, state = view.candidates, view.state
 
     @cache  # two figures show it
     def compute_trend(progress: Progress | None) -> Trend:
@@ -72,24 +71,23 @@ def plot_data(state: State, beliefs: PosteriorCache) -> PlotData:
         return error_trend(model, n_start, expected_error_inputs(state), progress=progress)
 
     return PlotData(
-        state,
+        view,
         model,
         compute_trend,
         pool.input_names,
         pool.plan,
-        pool.target,
         asked=_predictions_when_asked(state),
     )
 
 
-def require_model(state: State, beliefs: PosteriorCache) -> Model:
+def require_model(view: QuantityView, beliefs: PosteriorCache) -> Model:
     """The model; WealError if there is none, or no label."""
-    if not state.has_model or not len(state.labels):
+    if not view.has_model or not len(view.labels):
         raise WealError(
             "there is nothing to draw before there is a model: "
-            f"{len(state.labels)} of {state.settings.n_start} labels"
+            f"{len(view.labels)} of {view.settings.n_start} labels"
         )
-    return beliefs.model(state)
+    return beliefs.model(view)
 
 
 def _predictions_when_asked(state: State) -> Array:
@@ -137,7 +135,13 @@ class Plots:
         )
         with style_for(ax):
             return learner_figures.draw_predicted(
-                y, alone, view.asked, view.checked, ax=ax, target=view.target, ids=view.label_ids
+                y,
+                alone,
+                view.asked,
+                view.checked,
+                ax=ax,
+                quantity=view.learner.quantity,
+                ids=view.label_ids,
             )
 
     def experts(self, *, ax: Axes | None = None, progress: Progress | None = None) -> Axes:
@@ -164,7 +168,7 @@ class Plots:
         mean, sd = effects.partial_dependence(view.model, _sample(view, MAX_AVERAGED_ROWS), axis)
         with style_for(ax):
             return effect_figures.effect(
-                axis, mean, sd, _values_at_labels(view, axis), target=view.target, ax=ax
+                axis, mean, sd, _values_at_labels(view, axis), quantity=view.learner.quantity, ax=ax
             )
 
     def map(self, first: str | int, second: str | int, *, ax: Axes | None = None) -> Axes:
@@ -174,12 +178,14 @@ class Plots:
         if a.name == b.name:
             raise ValueError(f"a map is over two inputs; got {a.name!r} twice")
         mean, _ = effects.partial_dependence_of_two(view.model, _sample(view, AVERAGED_MAP), a, b)
-        pool = view.state.candidates
-        rows = [pool.x(name) for name in view.state.asked]
+        pool = view.learner.candidates
+        rows = [pool.x(name) for name in view.learner.state.asked]
         out = np.array(rows).reshape(len(rows), pool.n_inputs)
-        points = [_pairs(a, b, X) for X in (view.state.labels.arrays()[0], out)]
+        points = [_pairs(a, b, X) for X in (view.learner.labels.arrays()[0], out)]
         with style_for(ax):
-            return effect_figures.surface(a, b, mean, *points, target=view.target, ax=ax)
+            return effect_figures.surface(
+                a, b, mean, *points, quantity=view.learner.quantity, ax=ax
+            )
 
     def save(self, folder: str | os.PathLike[str], progress: Progress | None = None) -> list[Path]:
         """Write learning-curve, predicted, experts and inputs as PNG; their paths.
@@ -210,17 +216,17 @@ def _error_curve(view: PlotData, ax: Axes | None, progress: Progress | None) -> 
     stop = view.until.error if view.until else None
     return learner_figures.learning_curve(
         *(view.course(progress), stop, view.check, view.title),
-        target=view.target,
+        quantity=view.learner.quantity,
         guessing=baseline(y),
         ax=ax,
     )
 
 
 def _best_curve(view: PlotData, ax: Axes | None, progress: Progress | None) -> Axes:
-    y, until = np.array([label.y for label in view.state.labels]), view.until
+    y, until = np.array([label.y for label in view.learner.labels]), view.until
     lowest = getattr(view.goal, "lowest", False)
     stop = until.value if until and until.watched == "best" else None
-    label = view.goal.curve_label(view.target)
+    label = view.goal.curve_label(view.learner.quantity.column)
     return learner_figures.best_curve(y, lowest, stop, view.title, label=label, ax=ax)
 
 
@@ -234,17 +240,17 @@ PLOT_NAMES = ("learning_curve", "predicted", "experts", "inputs")
 def _axis(
     view: PlotData, name: str | int, points: int = effects.EFFECT_LINE_POINTS
 ) -> effects.EffectInput:
-    _, X = view.state.candidates.sample(view.state.settings.seed)
+    _, X = view.learner.candidates.sample(view.learner.settings.seed)
     return effects.make_effect_input(name, X, view.names, view.plan, points)
 
 
 def _sample(view: PlotData, n: int) -> Array:
-    return sample(view.state, n, _PLOT_SAMPLE_KEY)
+    return sample(view.learner.state, n, _PLOT_SAMPLE_KEY)
 
 
 def _values_at_labels(view: PlotData, axis: effects.EffectInput) -> Array:  # (t,)
     """Values of a column at the labels, without missing ones."""
-    X = view.state.labels.arrays()[0]
+    X = view.learner.labels.arrays()[0]
     return np.zeros(0) if axis.kind in ("category", "flag") else _pairs(axis, axis, X)[:, 0]
 
 

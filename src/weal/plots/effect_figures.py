@@ -17,6 +17,7 @@ from weal.core.arrays import Array
 from weal.core.constants import INTERVAL_LEVEL
 from weal.diagnostics.effects import EffectInput
 from weal.plots.canvas import BLUE, GREY, RED, TEXT_STYLE, axes, figure_of, plain
+from weal.quantities.protocol import Quantity
 from weal.text import percent, shorten, shorten_distinctly
 
 INTERVAL_SDS = 1.6449  # half the width of a normal interval at INTERVAL_LEVEL, in sds
@@ -25,7 +26,7 @@ _LETTERS = 36
 
 
 def effect(
-    axis: EffectInput, mean: Array, sd: Array, measured: Array, *, target: str | None = None,
+    axis: EffectInput, mean: Array, sd: Array, measured: Array, *, quantity: Quantity,
     ax: Axes | None = None,
 ) -> Axes:  # fmt: skip
     """Partial dependence with its band; `measured` (t,) are values of the input at the labels."""
@@ -45,7 +46,7 @@ def effect(
             where: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False}
             ax.plot(ticks_at, np.full(len(measured), 0.015), "|", color=GREY, markersize=5, **where)
     _scale(ax, axis, "x")
-    ax.set_ylabel(plain(shorten(target, _LETTERS) if target else "expected label"), **TEXT_STYLE)
+    ax.set_ylabel(plain(quantity.axis_label()), **TEXT_STYLE)
     words = f"averaged over candidates; {percent(INTERVAL_LEVEL)} band; ticks: measured"
     ax.set_title(
         words if axis.kind not in ("category", "flag") else words.split("; t")[0], **TEXT_STYLE
@@ -55,7 +56,7 @@ def effect(
 
 def surface(
     a: EffectInput, b: EffectInput, mean: Array, measured: Array, out: Array, *,
-    target: str | None = None, ax: Axes | None = None,
+    quantity: Quantity, ax: Axes | None = None,
 ) -> Axes:  # fmt: skip
     """The mean (G_b, G_a) over two inputs; `measured` and `out` (n, 2) are labels and open rows."""
     ax = axes(3.6, ax)
@@ -64,7 +65,7 @@ def surface(
     mesh = ax.pcolormesh(*edges, mean, cmap="viridis", shading="flat", rasterized=True)
     bar = figure_of(ax).colorbar(mesh, ax=ax, pad=0.02)
     bar.ax.tick_params(labelsize=6, length=2)
-    bar.set_label(plain(shorten(target, _LETTERS) if target else "expected label"), **TEXT_STYLE)
+    bar.set_label(plain(quantity.axis_label()), **TEXT_STYLE)
     bar.outline.set_visible(False)
     styles: tuple[dict[str, Any], ...] = (
         {"color": "white", "markeredgecolor": "black", "marker": "o"},

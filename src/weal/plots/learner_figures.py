@@ -10,7 +10,6 @@
 Numbers come from `weal.diagnostics`.
 """
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -40,6 +39,7 @@ from weal.plots.canvas import (
     plain,
     text_color,
 )
+from weal.quantities.protocol import Quantity
 from weal.text import number, percent, shorten, shorten_distinctly
 
 INPUTS_SHOWN = 15
@@ -47,7 +47,6 @@ NAME_LETTERS = 36
 MAX_IDS_SHOWN = 6
 NOT_KNOWN = "not known yet: the labels so far do not tell the inputs apart"
 _LINE, _WORD = 0.035, 0.16  # height and width of an id, in shares of the axes
-_NAME_WITH_UNIT = re.compile(r"(.+?)\s*[\[(]([^\[\]()]+)[\])]\s*")  # name [unit], name (unit)
 # ratio of the largest error to the smallest from which the axis is logarithmic
 _MIN_LOG_AXIS_RATIO_OF_ERROR = 3.0
 _ERROR_KINDS = {
@@ -66,7 +65,7 @@ def learning_curve(
     check: tuple[float, float | None] | None,
     name: str,
     *,
-    target: str | None = None,
+    quantity: Quantity,
     guessing: float | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -107,7 +106,7 @@ def learning_curve(
     _error_axis(ax, np.concatenate(values))
     _few_labels(ax, course)
     ax.set_xlabel("labels", **TEXT_STYLE)
-    ax.set_ylabel(plain(error_label(target)), **TEXT_STYLE)
+    ax.set_ylabel(plain(quantity.error_axis_label()), **TEXT_STYLE)
     if name:
         ax.set_title(plain(shorten(name, 60)), fontsize=8)
     legend_of(ax, list(handles.values()), list(handles))
@@ -179,7 +178,7 @@ def draw_predicted(
     asked: Array,
     checked: Array,
     *,
-    target: str | None = None,
+    quantity: Quantity,
     ids: Sequence[object] = (),
     ax: Axes | None = None,
 ) -> Axes:
@@ -209,9 +208,8 @@ def draw_predicted(
             every += list(pairs.T)
     _diagonal(ax, np.concatenate(every))
     _name_outliers(ax, y, alone, ids)
-    what = f" {shorten(target, NAME_LETTERS)}" if target else ""
-    ax.set_xlabel(plain(f"measured{what}"), **TEXT_STYLE)
-    ax.set_ylabel(plain(f"expected{what}"), **TEXT_STYLE)
+    ax.set_xlabel(plain(quantity.axis_label("measured")), **TEXT_STYLE)
+    ax.set_ylabel(plain(quantity.axis_label("expected")), **TEXT_STYLE)
     legend_of(ax, list(handles.values()), list(handles))
     return ax
 
@@ -305,15 +303,3 @@ def inputs(shares: dict[str, float], known: bool = True, ax: Axes | None = None)
     ax.barh(at, [100 * value for value in values], color=colors, height=0.7)
     ax.set_xlim(0, 100 * 1.08 * max(values))
     return ax
-
-
-def error_label(target: str | None) -> str:
-    """The label of an axis of errors.
-
-    >>> error_label("hardness [HV]"), error_label("yield"), error_label(None)
-    ('error of hardness, HV', 'error of yield', 'error, in units of the label')
-    """
-    if not target:
-        return "error, in units of the label"
-    found = _NAME_WITH_UNIT.fullmatch(shorten(target, NAME_LETTERS))
-    return f"error of {found[1]}, {found[2]}" if found else f"error of {shorten(target, 36)}"

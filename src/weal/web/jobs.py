@@ -65,11 +65,12 @@ def predicted_against_measured(
     session = campaign.read_session()
     seq = session.ledger.seq
     found: MeasuredJson = {"points": [], "n": 0}
-    if session.state.has_model:
-        model = session.model
+    view = session.view()
+    if view.has_model:
+        model = session.beliefs.model(view)
         alone = predictions_by_others(model, INTERVAL_LEVEL)
         y = model.scaling.means(model.trained.all_labels.y)
-        names = [label.name for label in session.state.labels.told]
+        names = [label.name for label in view.labels.told]
         rows = np.unique(np.linspace(0, len(y) - 1, min(len(y), MAX_POINTS)).astype(int)).tolist()
         points: list[MeasuredPoint] = [
             {"id": str(names[n]), "y": _finite(y[n]), "mean": _finite(alone.mean[n]),
@@ -99,7 +100,7 @@ def explore(context: JobContext, arguments: Arguments, progress: Progress) -> No
 def _candidate_rows(campaign: Campaign) -> tuple[list[str], Iterable[Sequence[object]]]:
     """Names of the table's columns, and a row for each candidate."""
     session = campaign.read_session()
-    found = frame(campaign, "predictions") if session.state.has_model else None
+    found = frame(campaign, "predictions") if session.view().has_model else None
     names = list(dict.fromkeys(name for part in session.pool.parts for name in part.columns))
     apart = (session.pool.plan.id_column, session.pool.plan.target)
     names = [name for name in names if name not in apart]
@@ -129,11 +130,11 @@ def neighbours_of(
 ) -> list[NeighbourJson]:
     """The measured rows nearest to this one, with their cells."""
     session = context.campaign(arguments["name"]).read_session()
-    state = session.state
-    if arguments["id"] not in state.candidates.index:
+    view = session.view()
+    if arguments["id"] not in view.candidates.index:
         return []
-    model = session.model if state.has_model else None
-    (found,) = neighbours(state, model, [arguments["id"]])
+    model = session.beliefs.model(view) if view.has_model else None
+    (found,) = neighbours(view, model, [arguments["id"]])
     return [
         {"id": str(one.id), "label": one.label, "words": one.words,
          "cells": _inputs(session, one.id)}
@@ -151,24 +152,24 @@ def _inputs(session: Session, id_: Hashable) -> Cells:
 def effect_of(context: JobContext, arguments: Arguments, progress: Progress) -> EffectJson | None:
     """Partial dependence on one input, with its sd; None before there is a model."""
     session = context.campaign(arguments["name"]).read_session()
-    if not session.state.has_model:
+    if not session.view().has_model:
         return None
     axis, over = (
         _axis(session, arguments["input"], EFFECT_VALUES),
         _sample(session, EFFECT_CANDIDATES),
     )
-    mean, sd = partial_dependence(session.model, over, axis)
+    mean, sd = partial_dependence(session.model(), over, axis)
     return {**_axis_to_json(axis), "mean": mean.tolist(), "sd": sd.tolist(), "over": len(over)}
 
 
 def map_of(context: JobContext, arguments: Arguments, progress: Progress) -> MapJson | None:
     """Partial dependence on two inputs; None before there is a model."""
     session = context.campaign(arguments["name"]).read_session()
-    if not session.state.has_model:
+    if not session.view().has_model:
         return None
     one, other = (_axis(session, name, MAP_VALUES) for name in (arguments["x"], arguments["y"]))
     over = _sample(session, MAP_CANDIDATES)
-    mean, _ = partial_dependence_of_two(session.model, over, one, other)
+    mean, _ = partial_dependence_of_two(session.model(), over, one, other)
     return {"x": _axis_to_json(one), "y": _axis_to_json(other), "mean": mean.tolist(),
             "over": len(over), "points": _labelled_points(session, one, other)}  # fmt: skip
 
