@@ -56,6 +56,7 @@ from weal.benchmark.protocol import BenchmarkPlan, choose_items, make_plan
 from weal.benchmark.tasks import Split
 from weal.core.arrays import Array
 from weal.core.scaling import from_data
+from weal.goals import Above, Best
 from weal.regressor import EnsembleGPRegressor
 
 STRADDLE_SDS = 1.96  # half width of a 95 % interval (Bryan et al. 2005)
@@ -84,12 +85,12 @@ def with_goal(
 
 def best_ten(split: Split) -> str:
     """The goal of the ten largest values."""
-    return "ucb(2)"
+    return Best(10).acquisition(in_shards=False)
 
 
 def above(share: float, split: Split) -> str:
     """The goal of all rows above the level that this share of the pool exceeds."""
-    return f"straddle({level_of(split.yt, share)!r})"
+    return Above(level_of(split.yt, share)).acquisition(in_shards=False)
 
 
 def expected_improvement(mean: Array, sd: Array, incumbent: float) -> Array:
