@@ -5,10 +5,10 @@
     python benchmarks/goals.py cost --to FILE
 
 `search` plays the pools of `weal bench goals` and the laboratory tables of --data FOLDER, and
-writes a line for each run (`record`). A table that is not there is left out with a reason. All
-methods start from the same 10 random labels of the same realisations, so that what the files of
-ours and of the peers hold is paired, though they were made at other times. The same call goes on
-where it stopped; the file is written anew after every pool. Peers need
+writes a line for each pool and method (`record`). A table that is not there is left out with a
+reason. All methods start from the same 10 random labels of the same realisations, so that what the
+files of ours and of the peers hold is paired, though they were made at other times. The same call
+goes on where it stopped; the file is written anew after every pool. Peers need
 `pip install "weal[peers]"`.
 
 LABORATORY names the tables, by file and result, and whether small results are good (they are
@@ -74,8 +74,8 @@ LABORATORY: tuple[tuple[str, str, bool], ...] = (
 RESULTS = {result for _, result, _ in LABORATORY}
 TYPES = {"additive": "category"}  # of 22 levels, which would be left out
 OURS = ("weal-best", "weal-fifth", "weal-twentieth", "weal-auto", "weal-random")
-SERIES = ("top_10", "regret", "f1_fifth", "f1_twentieth")
-EVERY = 5  # labels between two numbers of a curve in the file
+DIGITS = 3
+EVERY = 10  # labels between two numbers of a curve in the file
 COST_ROWS, COST_LABELS, COST_QUERIES = (600, 100_000), 40, 15
 
 
@@ -133,7 +133,7 @@ def chosen_methods(text: str) -> list[str]:
 
 def search(options: argparse.Namespace) -> None:
     """Play the pools one after the other, and write what is there after each."""
-    methods, rows = chosen_methods(options.methods), []
+    methods, rows, runs = chosen_methods(options.methods), [], []
     for task in chosen_pools(options):
         say(task.name)
         plan = make_plan(
@@ -145,26 +145,29 @@ def search(options: argparse.Namespace) -> None:
             data=options.data.parent,
         )
         outcome = carry_out(plan, out=options.out, jobs=1, progress=show)
+        runs.append(by_run(outcome.goals))
         rows += rows_of(outcome.goals, task)
         if options.to:
             what = f"searches of pools, {options.queries} queries after 10 random labels"
             seeds = f"seed {options.seed}, realisations 0:{options.realisations}"
             record.write(options.to, what, rows, seeds, record.RIVALS)
-    if rows:
-        print_means(pd.DataFrame(rows))
+    if runs:
+        print_means(pd.concat(runs))
 
 
 def rows_of(goals: pd.DataFrame, task: Task) -> list[dict[str, Any]]:
-    """A line for each run: its numbers, and its curves every few labels."""
+    """A line for each method: a list of the runs for each number, and curves every few labels."""
     group = "formulas" if task.name in GOAL_TASKS else "laboratory"
-    found = []
-    for row in by_run(goals).to_dict("records"):
-        same = [goals[name] == row[name] for name in ("method", "realisation")]
-        run = goals[same[0] & same[1]]
-        curves = {f"{name} curve": run[name].tolist()[::EVERY] for name in SERIES}
-        labels = run["labels"].tolist()[::EVERY]
-        about = {"group": group, "title": GOAL_METHODS[row["method"]].title, "rows": task.test}
-        found.append({**row, **about, "labels": labels, **curves})
+    runs, found = by_run(goals), []
+    for method, own in runs.groupby("method", sort=False):
+        asked = [one for one in QUESTIONS if method in one.methods]
+        columns = [column for one in asked for column in one.columns]
+        each = {name: own[name].round(DIGITS).tolist() for name in columns}
+        means = goals[goals["method"] == method].groupby("labels").mean(numeric_only=True)[::EVERY]
+        curves = {f"{one.series} curve": means[one.series].round(DIGITS).tolist() for one in asked}
+        about = {"task": task.name, "method": method, "group": group, "realisations": len(own)}
+        title = GOAL_METHODS[str(method)].title
+        found.append({**about, "title": title, **each, "labels": means.index.tolist(), **curves})
     return found
 
 

@@ -33,10 +33,18 @@ class Ink:
 
 
 INKS = {
-    "light": Ink("#222832", "#b5bcc6", ("#0072B2", "#D55E00", "#444444")),
-    "dark": Ink("#e6e9ee", "#5b6472", ("#56B4E9", "#E69F00", "#cccccc")),
+    "light": Ink(
+        "#222832",
+        "#b5bcc6",
+        ("#0072B2", "#D55E00", "#444444", "#009E73", "#CC79A7", "#8C6D00", "#56B4E9"),
+    ),
+    "dark": Ink(
+        "#e6e9ee",
+        "#5b6472",
+        ("#56B4E9", "#E69F00", "#cccccc", "#00C590", "#E39AC2", "#F0E442", "#9DB7FF"),
+    ),
 }
-SHAPES = ("o", "s", "^")
+SHAPES = ("o", "s", "^", "D", "v", "P", "X")
 
 
 def both(name: str, height: float, draw: Callable[[Axes, Ink], None]) -> Figures:
@@ -86,7 +94,7 @@ def dots(
         ax.xaxis.set_major_locator(MaxNLocator(5))
         ax.set_ylim(len(rows) - 0.4, -0.6)
         ax.set_xlabel(axis)
-        _quiet(ax, ink)
+        quiet(ax, ink)
         if len(series) > 1:
             ax.legend(loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=2, frameon=False)
 
@@ -102,13 +110,13 @@ def growth(name: str, table: pd.DataFrame, titles: Mapping[str, str]) -> Figures
             ax.plot(rows["labels"], 1e3 * rows["seconds"], marker=SHAPES[k], color=ink.marks[k],
                     markersize=5, linewidth=1.4, label=title)  # fmt: skip
         ax.set(xscale="log", yscale="log", xlabel="labels so far", ylabel="ms for the next label")
-        _quiet(ax, ink)
+        quiet(ax, ink)
         ax.legend(loc="upper left", frameon=False)
 
     return both(name, 3.2, draw)
 
 
-def _quiet(ax: Axes, ink: Ink) -> None:
+def quiet(ax: Axes, ink: Ink) -> None:
     """Few lines, thin ones."""
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(length=0)

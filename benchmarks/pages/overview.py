@@ -73,7 +73,8 @@ deviation: it is low where predictions are good *and* say how good they are.
 
 `weal bench tasks` and `weal bench methods` list what there is; `weal bench paper` repeats the
 paper, `weal bench choice` shows where choosing pays, `weal bench peers` runs other packages'
-methods (`pip install "weal[peers]"`), `weal bench run --tasks a,b --methods x,y` anything else, and
+methods (`pip install "weal[peers]"`), `weal bench goals` searches pools,
+`weal bench run --tasks a,b --methods x,y` runs anything else, and
 `weal simulate my.csv --target y` the same on a table of yours. Each writes a folder with
 `report.html`, figures and tables. An interrupted run is resumed by the same command; a changed
 setting, or changed code, never mixes with old results. `--scheduler tcp://...` runs the curves on a
@@ -117,6 +118,7 @@ def page(files: Files, figures: Figures) -> str:
 ABOUT = {
     "choice": ("Does choosing pay?", "The default beside random choice, other functions, batches"),
     "labels": ("Real labels", "Wrong ones, noisy ones, intervals, thousands of them"),
+    "goals": ("Searching a pool", "The best rows, all rows above a level, beside BoTorch"),
     "tables": (
         "Real tables",
         "Beside a GP, a forest and ridge regression, on public tables",
@@ -133,6 +135,7 @@ ON = {
     "choice": "choice", "real": "labels", "coverage": "labels", "cost": "cost", "growth": "cost",
     "asking": "cost", "foundation": "cost", "steps": "cost", "campaign": "cost", "startup": "cost",
     "claims": "claims", "pools": "pools", "boxes": "boxes", "serve": "cost", "tables": "tables",
+    "goals": "goals",
 }  # fmt: skip
 
 
