@@ -70,10 +70,8 @@ def register_acquisition(name: str, score: Acquisition | Factory) -> None:
     A factory has the attribute `makes_acquisition`, and is called with the numbers that stand in
     brackets behind the name, as in "ucb(2)".
 
-    >>> from weal.core.extensions.acquisition_registry import find_acquisition
-    >>> register_acquisition("largest-mean", lambda belief: belief.mean)
-    >>> find_acquisition("largest-mean")[0]
-    'largest-mean'
+        register_acquisition("largest-mean", lambda belief: belief.mean)
+        learner = weal.ActiveLearner(X, acquisition="largest-mean")
     """
     if not _NAME.fullmatch(name):
         raise ValueError(f"{name!r} is no name: it needs a letter, then letters, digits, - _ .")
