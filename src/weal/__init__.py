@@ -1,4 +1,4 @@
-"""Weighted ensembles for active learning: which point to measure next, and how sure we are.
+"""Weighted Gaussian-process ensembles for active learning: choose which row to measure next.
 
 Public names load on first use, so that `import weal` costs next to nothing::
 

@@ -1,4 +1,4 @@
-"""Learning without seeing the inputs: random features made by whoever owns the data.
+"""`FeatureEncoder`: random features with secret frequencies, to learn without the inputs.
 
 The owner keeps inputs, scaling and frequencies, and hands out phi(x) for every expert; a model with
 approximation="encoded" learns from those rows alone, and predicts and asks exactly as one that saw
@@ -33,7 +33,7 @@ ENCODER_KIND = "FeatureEncoder"
 
 
 class FeatureEncoder(TransformerMixin, BaseEstimator):
-    """Turns inputs (N, d) into random features (N, M F) with secret frequencies.
+    """Encodes inputs (N, d) as random features (N, M F) with secret frequencies.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class FeatureEncoder(TransformerMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
-        """Take the scaling from the inputs, and draw the frequencies.
+        """Fit the scaling to the inputs, and draw the frequencies.
 
         Parameters
         ----------
@@ -122,7 +122,7 @@ class FeatureEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: ArrayLike) -> Array:
-        """Features of every expert, one after the other.
+        """Features (N, M F) of all experts, side by side.
 
         Parameters
         ----------
@@ -161,7 +161,7 @@ class FeatureEncoder(TransformerMixin, BaseEstimator):
         return Z.reshape(len(table), -1)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the secret to a file, without pickle.
+        """Write the encoder, with its secret frequencies, to a file without pickle.
 
         Parameters
         ----------

@@ -228,7 +228,7 @@ def write_files(folder: Path, files: Mapping[str, bytes], made_by_0_2: bool = Fa
 
 
 def check_files(folder: Path, names: Collection[str], made_by_0_2: bool = False) -> Sums:
-    """What the mark of the folder lists; ForeignFile where a name is taken by another's file.
+    """The files in the mark of the folder; ForeignFile if weal did not write one of these names.
 
     Without a mark, plain files of these names in a folder that weal 0.2 made are taken as weal's.
     """
@@ -319,7 +319,7 @@ def _check_replaceable(path: Path, replace: Replace) -> None:
 
 
 def _move(draft: Path, path: Path, exclusive: bool) -> None:
-    """Move the draft to its place; exclusively: FileExistsError where anybody was faster."""
+    """Move the draft to its place; if exclusive, FileExistsError where a file exists."""
     if exclusive:
         try:
             os.link(draft, path, follow_symlinks=False)

@@ -48,7 +48,7 @@ def progress_bar(
 
 
 def progress_text(what: str, done: int, total: int, seconds: float) -> str:
-    """How far a pass is, in words.
+    """The progress of a pass as text.
 
     >>> progress_text("scoring", 2_000_000, 10_000_000, 5.0)
     'scoring: 2,000,000 of 10,000,000 rows, 400,000 rows/s, 20 s left'
@@ -59,14 +59,14 @@ def progress_text(what: str, done: int, total: int, seconds: float) -> str:
 
 
 class ProgressLine:
-    """Progress on one line of a terminal, once a pass turns out to take a while."""
+    """Progress on one line of a terminal, shown once a pass takes a while."""
 
     def __init__(self, write: Callable[[str], object], after: float = 2.0) -> None:
         self.write, self.after = write, after
         self.what, self.start, self.last = "", 0.0, 0.0
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """Say how far it is, now and then."""
+        """Update the line, at most once a second."""
         now = time.monotonic()
         if what != self.what or done == 0:
             self.what, self.start, self.last = what, now, now + self.after - 1.0
@@ -79,7 +79,7 @@ class ProgressLine:
 
 
 def line_on_stderr() -> Progress | None:
-    """Progress for people: where standard error is a terminal."""
+    """A progress line if standard error is a terminal, else None."""
     if sys.stderr is None or not sys.stderr.isatty():
         return None
 

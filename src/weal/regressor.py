@@ -37,7 +37,7 @@ Bounds = tuple[float, float]
 
 
 class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
-    """Regression with an ensemble of Gaussian processes that the labels weigh.
+    """Regression with an ensemble of Gaussian processes, weighted by their evidence.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
 
     @classmethod
     def paper(cls, *, squared_grid: bool = False, **changes: Any) -> Self:
-        """The setting of the paper: 11 RBFs, lengthscales 10^-4 .. 10^6, 50 frequencies each.
+        """The estimator of the paper: 11 RBFs, lengthscales 10^-4 .. 10^6, 50 frequencies each.
 
         Magnitude and noise come from the first fit, within scikit-learn's default bounds, and
         stay; the first labels go through the same weight update as all others.
@@ -210,7 +210,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         sample_noise: ArrayLike | None = None,
         sure: ArrayLike | None = None,
     ) -> Self:
-        """Forget everything and learn from labels.
+        """Fit the ensemble to labels.
 
         A fit that is refused leaves the model as it was.
 
@@ -301,7 +301,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
 
     @classmethod
     def of(cls, model: Model) -> Self:
-        """An estimator that holds a model, such as that of an `ActiveLearner`.
+        """A fitted estimator with this model, such as that of an `ActiveLearner`.
 
         Parameters
         ----------
@@ -344,7 +344,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         sample_noise: ArrayLike | None = None,
         sure: ArrayLike | None = None,
     ) -> Self:
-        """Learn from more labels.
+        """Update the fit with more labels.
 
         Scaling stays as the first fit left it, and with given kernels dictionary and noise too;
         without, the experts are refitted after every seventh or so of the labels.
@@ -397,7 +397,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
     @overload
     def predict(self, X: ArrayLike, return_std: bool) -> Array | tuple[Array, Array]: ...
     def predict(self, X: ArrayLike, return_std: bool = False) -> Array | tuple[Array, Array]:
-        """Mean of f, and if wanted its sd.
+        """Predict the mean of f, and optionally its sd.
 
         Parameters
         ----------
@@ -432,7 +432,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         return self.model_.predict(self._table(X), return_std)
 
     def predict_interval(self, X: ArrayLike, level: float = 0.9) -> tuple[Array, Array]:
-        """Intervals that hold a label with some probability, noise included.
+        """Prediction intervals of a label, noise included.
 
         Parameters
         ----------
@@ -503,7 +503,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         return self.model_.predict_quantiles(self._table(X), levels)
 
     def log_predictive_density(self, X: ArrayLike, y: ArrayLike) -> Array:
-        """Log density of labels, noise included: the higher, the better they were predicted.
+        """Log predictive density of labels, noise included; higher is better.
 
         Parameters
         ----------
@@ -539,7 +539,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
 
     @property
     def ensemble_(self) -> Ensemble:
-        """The state of the core."""
+        """The trained ensemble of the core."""
         return self.model_.ensemble_
 
     @property
@@ -554,7 +554,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
 
     @property
     def n_labels_(self) -> int:
-        """Number of labels folded in."""
+        """Number of labels told."""
         return self.model_.n_labels_
 
     @property
@@ -564,7 +564,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
 
     @property
     def outlier_probability_(self) -> Array:  # (n_labels_,)
-        """The probability of each label, in the order told, of being wrong."""
+        """Outlier probability of each label, in the order told."""
         return self.model_.outlier_probability_
 
     @property

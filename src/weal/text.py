@@ -73,7 +73,7 @@ def plus_minus(mean: float, sd: float) -> str:
 
 
 def times(ratio: float) -> str:
-    """A ratio to the usual size, in words.
+    """A ratio to the typical size, in words.
 
     >>> times(3.1), times(1.02), times(0.4)
     ('3.1 times the usual', 'about the usual', '40 % of the usual')

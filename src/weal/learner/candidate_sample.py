@@ -1,4 +1,4 @@
-"""The candidates that one ask compares: all, or a random sample of a very large pool in memory.
+"""The candidates that one ask compares: all, or a random sample of a very large pool.
 
 An ask takes U m^2 multiplications for each expert, with U candidates and experts of m features
 (or labels). With thousands of labels and a million candidates that takes minutes. So beyond

@@ -180,7 +180,7 @@ def _start(state: State, free: Free) -> int:
 
 
 def _shares(parts: Array) -> Array:  # (K,) -> (K,)
-    """Parts of a score as shares of it; equal shares where all parts are 0."""
+    """Parts of a score as fractions of it; equal fractions if all parts are 0."""
     positive = np.maximum(parts, 0.0)
     total = positive.sum()
     even = np.full(len(parts), 1.0 / len(parts))

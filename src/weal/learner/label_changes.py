@@ -1,4 +1,4 @@
-"""What a further label of a row means: a measurement, a correction, a confirmation, or no news.
+"""Classify a further label of a row: repeat, correction, confirmation, or already known.
 
     TOLD        the label counts beside the labels that the row has
     CORRECTED   the label replaces all labels of the row
@@ -29,14 +29,14 @@ class RowLabel(Protocol):
 
     @property
     def sure(self) -> bool:
-        """Whether it must never be taken for an outlier."""
+        """Whether the label must never be treated as an outlier."""
 
 
 L = TypeVar("L", bound=RowLabel)
 
 
 class OtherLabel(Exception):
-    """The row has another label, and the new one neither corrects nor repeats it."""
+    """The row has another label, and the new one is neither a correction nor a repeat."""
 
 
 def same_labels(label: RowLabel, before: Sequence[L]) -> list[L]:

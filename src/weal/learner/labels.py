@@ -78,7 +78,7 @@ class Labels:
         return rows[:, :-3], rows[:, -3], rows[:, -2]
 
     def sure(self, start: int = 0, end: int | None = None) -> Array:
-        """Which of them (t,) are called sure, as 1 and 0."""
+        """1 for labels (t,) that are sure, 0 for others."""
         return np.zeros(0) if self.table is None else self.table.array[0, start:end, -1]
 
 

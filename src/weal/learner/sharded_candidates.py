@@ -73,12 +73,12 @@ class ShardedCandidates:
 
     @property
     def columns(self) -> tuple[str, ...] | None:
-        """Columns of frames that the model predicts on; None where a plan makes the inputs."""
+        """Columns that are inputs; None if a plan encodes the columns."""
         return None if isinstance(self.encoder, PlanEncoder) else self.encoder.columns
 
     @property
     def plan(self) -> TablePlan | None:
-        """The plan that makes inputs of the columns; None: their numbers as they are."""
+        """The plan that encodes columns as inputs; None: numbers are used unchanged."""
         return self.encoder.plan if isinstance(self.encoder, PlanEncoder) else None
 
     @property
@@ -108,7 +108,7 @@ class ShardedCandidates:
 
     @property
     def present(self) -> NDArray[np.bool_]:  # (U,)
-        """Who has not been removed."""
+        """Mask of the candidates that have not been removed."""
         here = np.ones(len(self), dtype=bool)
         here[self.removed] = False
         for n in self.closed:
@@ -168,13 +168,13 @@ class ShardedCandidates:
 
     @property
     def removed_positions(self) -> NDArray[np.int64]:
-        """Positions, ascending, of who has been removed."""
+        """Positions, ascending, of removed candidates."""
         parts = [self.dataset.parts[n] for n in sorted(self.closed)]
         shards = [np.arange(part.start, part.start + part.rows) for part in parts]
         return np.unique(np.concatenate([self.removed, *shards]))
 
     def least(self, seed: int, most: int, taken: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Positions, ascending, of the `most` with the least hash of (seed, id) beside `taken`."""
+        """Positions, ascending, of the `most` least hashes of (seed, id), without `taken`."""
         near = self.first_by_hash(seed)
         free = near[~np.isin(near, taken)]
         if len(free) < most and len(near) < len(self):
@@ -297,7 +297,7 @@ def read_shards(
     progress: Progress | None = None,
     encoder: InputEncoder | None = None,
 ) -> ShardedCandidates:
-    """The candidates of a pool: ids hashed in one pass, a plan made where it takes one."""
+    """The candidates of a pool in shards: hash all ids in one pass, make a plan if needed."""
     pool.check()
     first = encoder or NumericEncoder(pool.columns)
     found = _build(pool, first, executor or ThreadExecutor(), folder, progress)
@@ -328,7 +328,7 @@ def plan_for(found: ShardedCandidates, seed: int, **chosen: Any) -> TablePlan:
 
 
 def _whole(found: ShardedCandidates, seed: int) -> bool:
-    """Whether the sample has a number in every cell."""
+    """Whether every cell of the sample is a number."""
     encoder = NumericEncoder(found.dataset.columns)
     at = found.sample_positions(seed)
     for part, which in by_part(found.dataset.parts, at):

@@ -1,4 +1,4 @@
-"""Points that a learner follows besides its candidates: targets of `mvr`, and validation labels.
+"""Points that are tracked besides the candidates: targets of `mvr`, and validation labels.
 
 The targets are the N_TARGET_POINTS present candidates with the least hash of (seed, id), labelled
 or not: the order of the pool does not matter, and a candidate that comes or goes changes one target

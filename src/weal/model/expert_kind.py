@@ -51,8 +51,9 @@ def most_exact(M: int) -> int:
 
 
 def most_points(M: int, t: int = 0) -> int:
-    """Inducing points that M experts of t labels may have each: a factor and a root take their
-    square, and so does the work of a label.
+    """Largest number of inducing points for each of M experts and t labels.
+
+    Memory for a factor and a root, and the work of a label, grow with its square.
     """
     fit = min(MAX_INDUCING_POINTS, int((MAX_FACTOR_BYTES / (2 * 8 * M)) ** 0.5))
     return fit if t <= MOST_EXACT else max(1, min(fit, int((LABEL_WORK / (M * t)) ** 0.5)))
@@ -85,7 +86,7 @@ def choose_kind(
 def _inducing(
     dictionary: tuple[Kernel, ...], noise: Array, X: Array, most: int, whole: bool = False
 ) -> InducingFeatures | None:
-    """Experts on at most `most` inducing points; None if these do not suffice."""
+    """Inducing features with at most `most` points; with `whole`, None if these do not suffice."""
     X = np.unique(X, axis=0)
     X = X[np.linspace(0, len(X) - 1, min(len(X), MAX_PIVOT_CANDIDATES)).round().astype(np.intp)]
     Z = []

@@ -117,7 +117,7 @@ def kernels_of(setting: ModelParameters, d: int) -> tuple[Kernel, ...]:
 
 
 def encoded_experts(setting: ModelParameters, d: int) -> int:
-    """Number of experts whose encoded features have d columns in total."""
+    """Number of experts in encoded inputs of d columns."""
     F = 2 * setting.n_frequencies
     if d % F:
         raise ValueError(

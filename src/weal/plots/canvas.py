@@ -45,7 +45,7 @@ def light() -> AbstractContextManager[None]:
 
 
 def style_for(ax: Axes | None) -> AbstractContextManager[None]:
-    """The context to draw in: black on white, or the style of the axes given."""
+    """The style context: black on white, or the style of the given axes."""
     return light() if ax is None else nullcontext()
 
 
@@ -111,7 +111,7 @@ def ticks(ax: Axes) -> None:
 
 
 def log_ticks(ax: Axes, decades: float) -> None:
-    """Make the y axis logarithmic, with ticks that suit so many decades."""
+    """Make the y axis logarithmic, with ticks that suit its decades."""
     ax.set_yscale("log")
     if decades < _MIN_DECADES:
         subs = next(subs for most, subs in _LOG_TICKS.items() if decades < most)

@@ -58,7 +58,7 @@ def surface(
     a: EffectInput, b: EffectInput, mean: Array, measured: Array, out: Array, *,
     quantity: Quantity, ax: Axes | None = None,
 ) -> Axes:  # fmt: skip
-    """The mean (G_b, G_a) over two inputs; `measured` and `out` (n, 2) are labels and open rows."""
+    """The mean (G_b, G_a) over two inputs; points are `measured` and `out` rows (n, 2)."""
     ax = axes(3.6, ax)
     ax.grid(False)
     edges = (_edges(a), _edges(b))

@@ -1,4 +1,4 @@
-"""Figures of a learner, each from plain values.
+"""Figures of a learner: learning curve, predictions, experts, inputs.
 
     learning_curve   three error estimates against the number of labels, and where to stop
     best_curve       labels in their order, and the best of them so far

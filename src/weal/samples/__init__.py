@@ -17,7 +17,7 @@ _HERE = Path(__file__).parent
 
 
 def path(name: str) -> Path:
-    """Where a sample table lies.
+    """The path of a sample table.
 
     >>> path("alloys.csv").read_text("utf-8").partition(",")[0]
     'sample'

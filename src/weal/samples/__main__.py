@@ -1,4 +1,4 @@
-"""The samples from a shell: a copy of a table, and the laboratory that fills a worksheet in.
+"""`python -m weal.samples`: copy a sample table, or fill in a worksheet by simulation.
 
 python -m weal.samples copy reactions.csv     into the folder where you are
 python -m weal.samples fill batch.csv         the worksheet of `weal ask --to batch.csv`
@@ -17,7 +17,7 @@ USAGE = "write: python -m weal.samples copy TABLE.csv, or python -m weal.samples
 
 
 def copy(name: str) -> str:
-    """Copy a sample table here; a file of yours with that name stays as it is."""
+    """Copy a sample table into this folder; an existing file is not overwritten."""
     try:
         write_atomically(Path(name), path(name).read_bytes(), replace=False)
     except FileExistsError:
@@ -26,7 +26,7 @@ def copy(name: str) -> str:
 
 
 def fill(name: str) -> str:
-    """Measure what a worksheet asks for: its empty cells of the target are filled in."""
+    """Fill in the empty target cells of a worksheet with simulated measurements."""
     with Path(name).open(encoding="utf-8-sig", newline="") as file:
         header, *rows = [row for row in csv.reader(file) if any(row)] or [[""]]
     target, measure = LABORATORIES.get(header[0], ("", None))
@@ -44,7 +44,7 @@ def fill(name: str) -> str:
 
 
 def main(words: list[str]) -> int:
-    """The exit code; what was done is printed."""
+    """Run the command, print the result, and return the exit code."""
     try:
         what, name = words
         print({"copy": copy, "fill": fill}[what](name))

@@ -42,7 +42,7 @@ def truth(sample: str) -> float:
 
 
 def hardness(sample: str, row: Mapping[str, str]) -> float:
-    """What the laboratory reads for a sample with this row of the table."""
+    """The measured hardness of a sample with this row of the table."""
     return round(_true(row) + HARDNESS_NOISE_SD * _noise(sample), 1)
 
 

@@ -39,7 +39,7 @@ def truth(name: str) -> float:
 
 
 def measure_row(name: str, row: Mapping[str, str]) -> float:
-    """What the laboratory reads for a run with this row of the table."""
+    """The measured yield of a run with this row of the table."""
     seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
     return round(true_yield(row) + YIELD_NOISE_SD * random.Random(seed).gauss(0.0, 1.0), 2)
 

@@ -28,7 +28,7 @@ Later = Counter[str]  # what came up after the plan was made -> how often
 
 
 class InputEncoder(Protocol):
-    """How a batch of rows becomes inputs."""
+    """Encodes a batch of rows as inputs."""
 
     @property
     def columns(self) -> tuple[str, ...]:

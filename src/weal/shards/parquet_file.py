@@ -113,7 +113,7 @@ def stamp_of(path: str | os.PathLike[str]) -> Stamp:
 
 
 def is_settled(file: ParquetFile) -> bool:
-    """Whether the file was last written so long ago that its stamp shows the next change.
+    """Whether the file is old enough that its timestamps show the next change.
 
     Two changes within one tick of a file system's clock have the same time.
     """
@@ -200,7 +200,7 @@ _PART = re.compile(r"part-\d{5,}\.parquet")
 
 
 def convert(path: Path) -> list[Path]:
-    """The Parquet files of a CSV file, made where they are not there yet."""
+    """The Parquet files of a CSV file, converted unless they exist already."""
     folder = path.absolute().with_name(f"{path.name}.parquet")
     stat = path.stat()
     source = {"size": stat.st_size, "changed": stat.st_mtime_ns}
@@ -213,7 +213,7 @@ def convert(path: Path) -> list[Path]:
 
 
 def _problem(folder: Path, source: dict[str, int]) -> str | None:
-    """Why the folder cannot be used for this CSV: "" where it is not there, or of an older CSV."""
+    """The defect of the folder; "" if it is missing or of an older CSV, None if it is usable."""
     if not folder.is_dir():
         return ""
     note = _read_note(folder)
@@ -229,7 +229,7 @@ def _problem(folder: Path, source: dict[str, int]) -> str | None:
 
 
 def _read_note(folder: Path) -> dict[str, int] | None:
-    """Size and time of the CSV that the folder was made of; None where it does not say."""
+    """Size and time of the CSV that the folder was converted from; None without a note."""
     try:
         if not is_plain_file(folder / NOTE_FILE):
             return None
@@ -262,7 +262,7 @@ def _parts(file: CsvFile) -> Iterator[list[list[str]]]:
 
 
 def _kinds(file: CsvFile) -> list[str]:
-    """What each column holds in every record: one reading of the file before it is written."""
+    """The type of each column, from one pass over all records."""
     found = ["whole"] * len(file.names)
     for rows in _parts(file):
         for k, cells in enumerate(zip(*rows, strict=True)):

@@ -1,4 +1,4 @@
-"""The scores of a pass over shards, and the best candidate by a weighted sum of several functions.
+"""Scores of a pass over shards, and the best candidate by a weighted sum of functions.
 
 The weights of a sum need the range of every score, which a pass has only at its end. The pass keeps
 its scores in float32 (`score_cache`), and `CombinedScoring` reads them again: it keeps every

@@ -78,7 +78,7 @@ POOL_BYTES = 4 * 2**30  # bytes for the pool in the form of the experts, unless 
 
 
 class MemoryPool:
-    """Means, variances and (for a reference) relevances of the kept experts on U points."""
+    """Means, variances and, for reference points, relevances of the kept experts at U points."""
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class MemoryPool:
         return np.concatenate([group.members for group in self.groups])
 
     def keep_experts(self, ens: Ensemble) -> None:
-        """Keep the experts that matter now, and compute those that were not kept before."""
+        """Keep the experts that matter now, and compute those that were not kept."""
         self._set_kept(
             ens, np.arange(len(ens.log_w)) if self.everyone else self._experts_to_keep(ens)
         )
@@ -171,7 +171,7 @@ class MemoryPool:
         return H * len(self.X) * width * np.dtype(self.dtype).itemsize <= self.memory
 
     def follow(self, before: Ensemble, step: Any, after: Ensemble) -> None:
-        """Move the belief by the step of a label, and hold the experts that matter then."""
+        """Update the posterior by a label, and keep the experts that matter then."""
         self.groups = [self._follow(group, before, step) for group in self.groups]
         if self.reference is not None:
             self.reference = self.reference.after(step)
@@ -179,11 +179,11 @@ class MemoryPool:
 
     @property
     def whole(self) -> bool:
-        """Whether all experts are at hand in full precision, in one group."""
+        """Whether all experts are kept in full precision, in one group."""
         return self.dtype == np.float64 and len(self.groups[0].members) == len(self.mu)
 
     def predict(self, ens: Ensemble, at: Sequence[int]) -> tuple[Array, Array]:
-        """Means and variances (M, n) of all experts there: those kept, if all are."""
+        """Means and variances (M, n) of all experts for the candidates `at`."""
         if self.whole:
             return self.mu[:, at], self.v[:, at]
         points = self.embedding.points(ens.experts, self.X[at])
@@ -198,7 +198,7 @@ class MemoryPool:
         return rows, self.mu[rows[:, None], np.asarray(at)], self.v[rows[:, None], np.asarray(at)]
 
     def snapshot(self, n: int) -> PoolSnapshot | None:
-        """What is moments after n labels; None where relevances would have to come along."""
+        """The posterior after n labels, to restart from; None with reference points."""
         rows = self.members
         return None if self.q is not None else PoolSnapshot(n, rows, self.mu[rows], self.v[rows])
 
@@ -219,14 +219,14 @@ class MemoryPool:
         return asked.targets.covariance(asked.ens.experts, members, points)
 
     def _points_of(self, ens: Ensemble, members: NDArray[np.intp], at: NDArray[np.intp]) -> Points:
-        """Candidates in the form of some of the kept experts, in float64: kept, or made anew."""
+        """Candidates in the form of some of the kept experts, in float64, cached or recomputed."""
         if not self.cached or self.dtype != np.float64:
             experts: Any = ens.experts.take(members)
             return self.embedding.take(members).pool_points(experts, self.X[at])
         return points_of(self.groups, members, at)
 
     def recompute(self, ens: Ensemble) -> "MemoryPool":
-        """The belief of another ensemble of the same experts on the same points, from scratch."""
+        """The pool of the same experts after other labels, computed from scratch."""
         twin = copy(self)
         twin.mu, twin.v = np.zeros_like(self.mu), np.ones_like(self.v)
         twin.q = None if self.q is None else np.zeros_like(self.q)
@@ -236,7 +236,7 @@ class MemoryPool:
         return twin
 
     def fork(self) -> Self:
-        """A belief of its own that starts from this one."""
+        """A copy that is updated independently."""
         twin = copy(self)
         twin.mu, twin.v = self.mu.copy(), self.v.copy()
         twin.q = None if self.q is None else self.q.copy()
@@ -268,7 +268,7 @@ class MemoryPool:
         return replace(group, points=extended, reference=reference)
 
     def _blocks(self, group: ExpertGroup, experts: Any) -> Iterator[tuple[slice, Points]]:
-        """The pool in the form of these experts, those of the group."""
+        """Blocks of the candidates in the form of the group's experts."""
         U = len(self.X)
         if self.cached and (self.exact or U <= BLOCK_CANDIDATES):
             yield slice(None), group.points
@@ -281,7 +281,7 @@ class MemoryPool:
                 yield rows, group.embedding.pool_points(experts, self.X[rows], self.dtype)
 
     def _slices(self, group: ExpertGroup, experts: Any) -> Iterator[slice]:
-        """Blocks whose points fit the memory for one; correlations stay in the cache."""
+        """Slices whose points fit the memory of a block; correlations stay cached."""
         width = self.embedding.width(experts)
         taken = 2 * 8 * len(group.members) * width
         if self.exact:
@@ -305,7 +305,7 @@ class MemoryPool:
         return group
 
     def _embed(self, experts: Any, embedding: Embedding, H: int) -> Points:
-        """All candidates in the form of these experts, made in blocks; of exact ones, room."""
+        """All candidates in the form of these experts; for exact ones, uninitialised rows."""
         U, F = len(self.X), embedding.width(experts)
         if self.exact:
             return CorrelatedPoints(self.X, GrowingRows.room(H, len(experts.X), U))
@@ -315,7 +315,7 @@ class MemoryPool:
         return Phi
 
     def _correlate(self, group: ExpertGroup, experts: Any, computed: bool) -> None:
-        """Correlations of exact experts, to be kept where there is room, and what they say."""
+        """Compute the moments of exact experts, and fill the cache of correlations, if there is one."""
         w, kept = group.which, cast(CorrelatedPoints | None, group.points)
         for rows in () if computed and kept is None else self._slices(group, experts):
             part = experts.correlated_points(self.X[rows])

@@ -118,7 +118,7 @@ class Pool(Protocol):
         """The scaled inputs (n, d) of the candidates `at`."""
 
     def follow(self, before: Ensemble, step: Any, after: Ensemble) -> None:
-        """Move by the step of a label (`core.paper.feature_gp.Step`) that took one ensemble to the
+        """Update by the step of a label (`core.protocols.Step`) that took one ensemble to the
         other.
         """
 

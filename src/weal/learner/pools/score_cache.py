@@ -24,7 +24,7 @@ Scores = NDArray[np.float32]
 
 
 class _ScoreCache:
-    """What this process keeps."""
+    """The scores that this process has cached."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -35,7 +35,7 @@ class _ScoreCache:
         self.folder: Path | None = None
 
     def turn_to(self, key: str) -> None:
-        """From now on scores of this state, and no others."""
+        """Drop the scores of any other state."""
         if key == self.key:
             return
         self.key, self.bytes, self.scores, self.files = key, 0, {}, {}
@@ -49,7 +49,7 @@ _kept = _ScoreCache()
 
 
 def keep(key: str, start: int, scores: Scores) -> None:
-    """Keep the scores (K, n) of the shard that begins at this position; DiskFull where none may."""
+    """Cache the scores (K, n) of the shard that begins at this position; DiskFull without room."""
     with _kept.lock:
         _kept.turn_to(key)
         if _kept.bytes + scores.nbytes <= SCORE_CACHE_BYTES:
@@ -72,7 +72,7 @@ def keep(key: str, start: int, scores: Scores) -> None:
 
 
 def _write_scores(start: int, scores: Scores) -> Path:
-    """The file of the scores. As bytes: `np.save` does not hear of what fails when it closes."""
+    """Write a file of scores as bytes, since `np.save` misses errors of closing; its path."""
     with _kept.lock:
         if _kept.folder is None:
             _kept.folder = Path(tempfile.mkdtemp(prefix="weal-scores-"))
@@ -85,7 +85,7 @@ def _write_scores(start: int, scores: Scores) -> Path:
 
 
 def find(key: str, start: int) -> Scores | None:
-    """The scores of that shard, if this process has them."""
+    """The scores of that shard if they are cached, else None."""
     with _kept.lock:
         if _kept.key != key:
             return None
@@ -99,7 +99,7 @@ def find(key: str, start: int) -> Scores | None:
 
 
 def forget() -> None:
-    """Keep nothing any longer."""
+    """Clear the cache."""
     with _kept.lock:
         _kept.turn_to("")
 

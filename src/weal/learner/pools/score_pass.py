@@ -1,4 +1,4 @@
-"""Scores of a pool in memory, block by block.
+"""One scoring pass over a pool in memory, in blocks.
 
 Functions of one candidate at a time (`is_pointwise`) get blocks of SCORE_BLOCK_CANDIDATES, whose
 temporary arrays stay small; others get the whole pool. Functions with targets (`mvr`) score the
@@ -35,7 +35,7 @@ _VARIANCE_STEPS = 2.0**30  # that variances are told apart by, within a factor o
 
 
 def shortlist(asked: ScorePass, variances: Callable[[], Array]) -> NDArray[np.intp]:
-    """Positions of the candidates to look at, ascending."""
+    """Positions, ascending, of the candidates that functions with targets score."""
     free = np.flatnonzero(asked.free)
     if len(free) <= SHORTLIST_CANDIDATES:
         return free
@@ -49,7 +49,7 @@ def shortlist(asked: ScorePass, variances: Callable[[], Array]) -> NDArray[np.in
 
 
 def round_variances(variances: Array) -> Array:  # (N,) -> (N,)
-    """Variances that are told apart: to 30 bits, whatever the others are."""
+    """Variances rounded to 30 bits, so that rounding errors do not decide."""
     mantissa, exponent = np.frexp(variances)
     return np.asarray(np.ldexp(np.rint(mantissa * _VARIANCE_STEPS) / _VARIANCE_STEPS, exponent))
 
@@ -115,7 +115,7 @@ Covariances = Callable[[NDArray[np.intp], NDArray[np.intp]], Array]
 def score(
     asked: ScorePass, kept: NDArray[np.intp], belief: Belief, covary: Covariances
 ) -> MemoryScores:
-    """All functions on all candidates, for what the kept experts believe of them.
+    """Scores of all functions on all candidates, given the belief of the kept experts.
 
     A function that chooses alone may give -inf to what it never wants.
     """
@@ -152,7 +152,7 @@ def _per_cost(asked: ScorePass, scores: Array) -> Array:  # (K, U) -> (K, U)
 def belief_of(
     asked: ScorePass, which: Any, mu: Array, v: Array, q: Array | None, X: Array
 ) -> Belief:
-    """What the functions of a pass see, in units of the labels."""
+    """The belief that the functions of a pass get, in units of the labels."""
     ens = asked.ens
     sig2, lam = ens.magnitude[which, None], ens.noise[which, None]
     reduction = None if q is None else sig2 * q / (v + lam)
@@ -170,7 +170,7 @@ def _with_target_covariance(
     belief: Belief,
     covary: Callable[[NDArray[np.intp]], Array],
 ) -> Belief:
-    """The belief with what its weightier experts believe of the targets, too."""
+    """The belief with target means and covariances of its experts with larger weights."""
     ens, which = asked.ens, experts_in_reduction(belief.w)
     members = kept[which]
     assert asked.targets is not None
@@ -201,7 +201,7 @@ def _score(function: Acquisition, belief: Belief) -> Array:
 
 
 def _part(belief: Belief, rows: Any) -> Belief:
-    """The belief on some of the candidates."""
+    """The belief restricted to some of the candidates."""
     reduction = None if belief.reduction is None else belief.reduction[:, rows]
     target_belief = None if belief.target_belief is None else belief.target_belief.at(rows)
     mu, var = belief.mu[:, rows], belief.var[:, rows]

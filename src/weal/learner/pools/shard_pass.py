@@ -1,4 +1,4 @@
-"""One scoring pass over shards, summarised.
+"""One scoring pass over shards, and the summary of its scores.
 
 `ShardScoring` is everything that scores follow from besides the rows: kept experts, labels,
 scaling. Called with a shard it returns a `PassSummary`, a pure function of the two.
@@ -51,7 +51,7 @@ class LargestVariances:
 def rows_of_largest_variance(
     shard: Shard, X: Array, variances: Array, free: NDArray[np.bool_], seed: int
 ) -> LargestVariances:
-    """Half of SHORTLIST of a shard's free rows."""
+    """The free rows of a shard with the largest variances: half of a shortlist."""
     at, half = np.flatnonzero(free), SHORTLIST_CANDIDATES // 2
     values = round_variances(variances[at])
     if len(at) > half:
@@ -95,7 +95,7 @@ Positions = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TopScores:
-    """The best few of one function: of equal scores, who comes first in the pool."""
+    """The best few candidates by one function; ties go to the first in the pool."""
 
     scores: Array  # (n,)  falling
     at: Positions  # (n,)
@@ -104,7 +104,7 @@ class TopScores:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PassSummary:
-    """What a pass found in some shards."""
+    """The result of a pass over some shards."""
 
     free: int
     low: Array  # (K,)
@@ -118,7 +118,7 @@ class PassSummary:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShardScoring:
-    """What the scores of a pass follow from, besides the rows."""
+    """Scores one shard: everything that scores depend on, besides the rows."""
 
     key: str  # number of labels and hash of the state that the scores belong to
     asked: ScorePass  # with the kept experts alone, functions that score in a pass, no candidates
@@ -186,7 +186,7 @@ class ShardScoring:
         return found
 
     def free(self, shard: Shard) -> NDArray[np.bool_]:
-        """Which rows of a shard may be asked."""
+        """Mask of the rows of a shard that may be asked."""
         first, last = np.searchsorted(self.taken, [shard.start, shard.start + shard.rows])
         free = np.ones(shard.rows, dtype=bool)
         free[self.taken[first:last] - shard.start] = False
@@ -212,7 +212,7 @@ class ShardScoring:
 
 
 def best_rows(shard: Shard, scores: Array, free: NDArray[np.bool_], seed: int) -> BestCandidates:
-    """Who may be taken of a shard's rows; ids are read of those who tie alone."""
+    """The best rows of a shard; ids are read for tied rows only."""
     if not free.any():
         return BestCandidates()
     top = float(scores.max(where=free, initial=-np.inf))
@@ -223,7 +223,7 @@ def best_rows(shard: Shard, scores: Array, free: NDArray[np.bool_], seed: int) -
 
 
 def top_rows(start: int, X: Array, scores: Array, free: NDArray[np.bool_], most: int) -> TopScores:
-    """The `most` best of the free rows; of equal ones those that come first."""
+    """The `most` best of the free rows; ties go to the first."""
     at = np.flatnonzero(free)
     if len(at) > most:
         values = scores[at]
@@ -235,7 +235,7 @@ def top_rows(start: int, X: Array, scores: Array, free: NDArray[np.bool_], most:
 
 
 def merge_summaries(a: PassSummary, b: PassSummary, most: int = BATCH_SHORTLIST) -> PassSummary:
-    """What both found, with the `most` best of each function."""
+    """The summary of two summaries, with the `most` best of each function."""
     best = tuple(merge(one, other) for one, other in zip(a.best, b.best, strict=True))
     here = {entry.position for one in best for entry in one.entries}
     rows = {n: x for n, x in (*a.rows.items(), *b.rows.items()) if n in here}
@@ -252,20 +252,20 @@ def merge_summaries(a: PassSummary, b: PassSummary, most: int = BATCH_SHORTLIST)
 
 
 def merge_top(a: TopScores, b: TopScores, most: int) -> TopScores:
-    """The `most` best of both."""
+    """The `most` best candidates of two lists."""
     scores, at = np.concatenate([a.scores, b.scores]), np.concatenate([a.at, b.at])
     order = np.lexsort((at, -scores))[:most]
     return TopScores(scores[order], at[order], np.concatenate([a.X, b.X])[order])
 
 
 def shift_positions(best: BestCandidates, at: NDArray[np.intp]) -> BestCandidates:
-    """The same with positions `at` in place of 0, 1, 2, ..."""
+    """The entries with positions `at` in place of 0, 1, 2, ..."""
     entries = tuple(entry._replace(position=int(at[entry.position])) for entry in best.entries)
     return replace(best, entries=entries)
 
 
 def random_scores(key: tuple[int, int], start: int, n: int) -> Array:
-    """What `random` says of n candidates from a position on: as of a pool in memory."""
+    """Scores of `random` for n candidates from a position on, as for a pool in memory."""
     bits = np.random.PCG64(np.random.SeedSequence(list(key)))
     bits.advance(start)
     return np.asarray(np.random.Generator(bits).random(n))

@@ -1,4 +1,4 @@
-"""A pool in shards: it keeps the experts, and scores rows when asked.
+"""A pool in shards: experts are kept in memory, rows are read and scored in each pass.
 
 A label changes only the experts: the next pass scores every candidate with the experts of that
 time. Summaries of the last passes, and the scores of the last one (`score_cache`), are cached under
@@ -42,7 +42,7 @@ MAX_CACHED_PASSES = 4  # summaries of passes that are kept
 
 
 class ShardedPool:
-    """The posterior on candidates in shards, computed from their rows when asked."""
+    """The posterior on candidates in shards, computed from their rows on demand."""
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class ShardedPool:
         found: PassSummary,
         reference: Reference | None,
     ) -> TargetScores:
-        """The scores of functions that look at targets, on the candidates listed for them."""
+        """The scores of functions with targets, on the shortlist."""
         functions = [(k, *pair) for k, pair in enumerate(asked.functions.items())]
         target_scores = [(k, name, f) for k, name, f in functions if needs_targets(f)]
         if not target_scores or found.largest_variances is None:
@@ -179,7 +179,7 @@ class ShardedPool:
         )
 
     def _key(self, whole: ScorePass, asked: ScorePass, taken: Positions) -> str:
-        """Number of labels, and a hash of all that the scores follow from."""
+        """The cache key: number of labels, and a hash of all that scores depend on."""
         found = blake2b(self.context.candidates.dataset.content.encode(), digest_size=16)
         names = [(name, id(function)) for name, function in whole.functions.items()]
         closed = sorted(self.context.candidates.closed)

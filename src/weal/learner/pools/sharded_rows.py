@@ -42,7 +42,7 @@ class ShardedRows:
         return self._rows(np.asarray(at, dtype=np.int64))
 
     def remember(self, positions: Sequence[int], X: Array) -> None:
-        """Keep rows that were met."""
+        """Cache rows that were read."""
         if len(self._cached) + len(positions) > MAX_CACHED_ROWS:
             self._cached.clear()
         self._cached.update(zip(positions, np.asarray(X), strict=True))
@@ -93,7 +93,7 @@ class ShardedIds(Sequence[Hashable]):
 
 
 class IdPositions(Mapping[Hashable, int]):
-    """The position of an id: by the index, and seen to be the one."""
+    """The position of an id, looked up in the hash index and verified."""
 
     def __init__(self, index: IdIndex, ids: ShardedIds) -> None:
         self.index, self.ids = index, ids
