@@ -47,9 +47,7 @@ MAX_TABLE_ROWS = 200_000  # candidates in files that one table may hold
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FileCandidates:
-    """All candidates of a campaign, in files; as `candidates.CampaignCandidates` for one in the
-    store.
-    """
+    """The candidates of a campaign in files (`candidates.CandidateTable`)."""
 
     plan: TablePlan
     pieces: tuple[Dataset, ...]  # as they were added

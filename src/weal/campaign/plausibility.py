@@ -135,8 +135,9 @@ def expected_in_event(body: PredictionBody | None) -> ExpectedLabel | None:
 def judge_first_labels(
     ledger: Ledger, decisions: Sequence["LabelDecision"]
 ) -> tuple[list["LabelDecision"], list[tuple[str, Implausible]]]:
-    """The decisions with unpredicted labels judged by the other labels; and the first labels, by
-    id, that are implausible since these labels came.
+    """Judge labels without a prediction by the other labels, and the first labels again.
+
+    Returns the decisions, and by id the first labels that are implausible since these labels came.
 
     The ledger may include the labels of the decisions or not.
     """

@@ -72,9 +72,7 @@ def replay_new_events(now: Replay, events: Iterable[Event], pool: CandidateTable
 
 
 def can_continue(now: Replay, events: Sequence[Event], ledger: Ledger) -> bool:
-    """Whether `replay_new_events` leads to where `replay` would: no other model or first
-    candidates.
-    """
+    """Whether `replay_new_events` gives the state of `replay`: same model and first candidates."""
     first = not now.labelled and any(event.kind == "added" for event in events)
     return now.model == _model(ledger) and not first
 

@@ -312,8 +312,9 @@ def _beyond(X: Array, which: Mask) -> bool:
 
 
 def _find_decimal_slip(labels: Evidence, wrong: Mask, label_zero: float) -> Mask:
-    """The single wrong label with a slipped decimal point: 10, 100 or 1000 times or over its
-    prediction, which is not close to zero.
+    """The single wrong label whose decimal point has slipped.
+
+    Its ratio to the prediction is 10, 100 or 1000 or the inverse, and the prediction is not near 0.
     """
     found, y = np.zeros_like(wrong), labels.Y[:, 0]
     if wrong.sum() != 1:

@@ -185,8 +185,7 @@ def rms(errors: Array, of: int) -> tuple[float, float | None]:
 def sequential_predictions(
     trained: TrainedEnsemble, X: Array, y: Array, noise_var: Array
 ) -> tuple[LabelMixtures, TrainedEnsemble]:
-    """Predictions of labels y (N,) at X (N, d), each learnt after it is predicted; and the
-    ensemble after all.
+    """Predictions of labels y (N,) at X (N, d) before each is added; and the ensemble after all.
 
     Predictions are of a label with the usual noise; `extra` (N,) is the additional noise variance.
     """

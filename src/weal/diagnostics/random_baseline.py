@@ -92,8 +92,9 @@ def draw(
     rng: np.random.Generator,
     believed: dict[int, tuple[Array, Array]],
 ) -> tuple[int, Array]:
-    """A function that could be, at X (N, d), scaled: its expert, and values (N,) as experts see
-    labels. What each expert believes of X is kept in `believed`.
+    """Draw a function from the posterior at scaled X (N, d): its expert, and warped values (N,).
+
+    The posterior of each expert at X is cached in `believed`.
     """
     ens = trained.ensemble
     m = int(rng.choice(len(ens.log_w), p=ens.w / ens.w.sum()))

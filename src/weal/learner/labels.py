@@ -145,11 +145,10 @@ def _noise(value: object, name: object) -> float:
     return sd
 
 
-def sort(
+def changes_by_labels(
     labels: Labels, rows: Sequence[Label], replace: bool, repeat: bool
 ) -> tuple[list[Hashable], list[Label], list[Label]]:
-    """Ids whose labels go, labels that come, and labels that are confirmed, when candidates get
-    these labels.
+    """Ids whose labels are dropped, new labels, and confirmed labels, for labels that are told.
 
     The same label (and noise) again is left out, unless it is now called sure; another one is
     AlreadyLabelled, unless it replaces the old or repeats the measurement.

@@ -86,9 +86,7 @@ class Oracle:
     def results(
         self, rows: Sequence[Any], names: Sequence[Hashable]
     ) -> Iterator[tuple[Hashable, Any]]:
-        """Ids and their labels as they come, or `OracleError`; fewer where the oracle breaks
-        off.
-        """
+        """Ids with their labels or `OracleError`, as they come; fewer if the oracle stops early."""
         try:
             found = self.measure(rows[0] if self.batch is None else list(rows))
         except Exception as error:  # noqa: BLE001  raised again, or reported, by who asked

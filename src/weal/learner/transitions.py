@@ -94,9 +94,7 @@ def _next_selection(view: QuantityView, labels: Labels, anew: bool) -> Selection
 
 
 def _first(state: State, labels: Labels) -> SelectionPoint:
-    """Scaling by labels and all candidates (a sample of many), labelled or not; all labels settle
-    the experts.
-    """
+    """The first scaling and selection point: by all labels, and all candidates or a sample."""
     X, y, noise = labels.arrays()
     pool = state.candidates
     at, rows = pool.sample(state.settings.seed)

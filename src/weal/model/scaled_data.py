@@ -12,9 +12,7 @@ from weal.model.checks import check_distance, check_sample_noise, check_scaling
 
 
 def find_scaling(X: Array, y: Array, given: Scaling | None, warp: bool, encoded: bool) -> Scaling:
-    """The scaling given, or that of inputs X (N, d) and labels y (t,); inputs that come encoded
-    stay as they are.
-    """
+    """The given scaling, or that of inputs X (N, d), unless encoded, and labels y (t,)."""
     d = X.shape[1]
     fixed = check_scaling(given, d)
     if fixed is not None:

@@ -189,8 +189,9 @@ def _add_labels(trained: TrainedEnsemble, X: Array, y: Array, noise_var: Array) 
 def outlier_log_odds_since_selection(
     trained: TrainedEnsemble, X: Array, y: Array, noise_var: Array
 ) -> tuple[Array, Array]:
-    """Outlier log odds (N,) of labels since the last selection, under the posterior of
-    that time; and how far they were from what was expected, as experts see labels.
+    """Outlier log odds (N,) of labels since the last selection, and their residuals.
+
+    Both are under the posterior at that selection, in units of warped labels.
     """
     base = trained.ensemble if trained.base is None else trained.base
     mu, v = base.experts.predict(trained.embedding.points(base.experts, X))

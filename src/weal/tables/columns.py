@@ -215,8 +215,9 @@ def row_labels(table: Table, target: str, ids: Sequence[str]) -> Matrix:
 
 
 def _not_for_commas(bad: list[int], cells: Sequence[Cell]) -> list[int]:
-    """The rows to correct: where most labels have decimal commas, only the cells without one, which
-    kept the column from being read as numbers.
+    """The rows to correct in a column of labels.
+
+    If most labels have decimal commas, only the cells without one, which prevented the conversion.
     """
     others = [n for n in bad if not has_decimal_comma(cells[n])]
     known = sum(cell is not None for cell in cells)

@@ -94,8 +94,9 @@ def _mean(left: Array, m: int) -> float:
 
 
 def _greedy(R: Array, most: int, rounding: float) -> NDArray[np.intp]:
-    """Positions in R (n, n), the covariance of what is left: each next the largest, while that is
-    HALF of the first and more than rounding; one at the least.
+    """Greedy pivots in R (n, n), a residual covariance: the largest diagonal each time.
+
+    Stops below HALF of the first pivot or at rounding; there is at least one.
     """
     left, rows = np.diag(R).copy(), np.empty((most, len(R)))
     top, taken = float(left.max()), list[int]()

@@ -106,8 +106,6 @@ def fit_warp(y: Array, least: float = LEAST_SPREAD) -> LabelWarp:
 def moments(
     ens: Ensemble, warp: LabelWarp, mu: Array, var: Array, kept: Index = slice(None)
 ) -> tuple[Array, Array]:
-    """Mean and variance (N,) of unwarped f, from means and variances of
-    experts kept.
-    """
+    """Mean and variance (N,) of unwarped f, from means and variances (H, N) of the kept experts."""
     noise = (ens.magnitude * ens.noise)[kept]
     return mixture(ens.w[kept], *warp.moments(mu, var, noise[:, None]))

@@ -315,7 +315,7 @@ class MemoryPool:
         return Phi
 
     def _correlate(self, group: ExpertGroup, experts: Any, computed: bool) -> None:
-        """Compute the moments of exact experts, and fill the cache of correlations, if there is one."""
+        """Compute the moments of exact experts, and fill their cache of correlations, if any."""
         w, kept = group.which, cast(CorrelatedPoints | None, group.points)
         for rows in () if computed and kept is None else self._slices(group, experts):
             part = experts.correlated_points(self.X[rows])

@@ -118,9 +118,7 @@ class Pool(Protocol):
         """The scaled inputs (n, d) of the candidates `at`."""
 
     def follow(self, before: Ensemble, step: Any, after: Ensemble) -> None:
-        """Update by the step of a label (`core.protocols.Step`) that took one ensemble to the
-        other.
-        """
+        """Update by the step of a label (`core.protocols.Step`), from one ensemble to the next."""
 
     def fork(self) -> Self:
         """A copy that is updated independently."""

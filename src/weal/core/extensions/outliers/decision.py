@@ -175,8 +175,9 @@ class LabelSet:
         return lambda now: self.log_outlier_prior(now, variance) - self.penalties
 
     def on_grid(self, far: Mask) -> Mask:
-        """Labels to exclude by a coarse grid of experts, found without penalties; none where the
-        penalised evidence is far below that of all labels.
+        """Labels to exclude by a coarse grid of experts, searched without penalties.
+
+        None if the penalised evidence is far below the evidence of all labels.
         """
         variance = float(np.var(self.y[~far])) or 1.0
         kernels, ratios = candidate_grid(self.X.shape[1])[::2], NOISE_RATIO_GRID[3:]
