@@ -65,7 +65,7 @@ class PackedColumn(TypedDict):
 
 
 def pack_column(series: "Series") -> PackedColumn:
-    """The column as JSON; ValueError where a file cannot keep it."""
+    """The column as JSON; ValueError if its type cannot be stored."""
     import narwhals as nw
 
     kind = type(series.dtype).__name__
@@ -81,12 +81,12 @@ def pack_column(series: "Series") -> PackedColumn:
 
 
 def unpack_column(kept: PackedColumn) -> list[Json]:
-    """The cells as Python's own values."""
+    """The cells of a column as Python values."""
     return [_unpack_cell(cell) for cell in kept["cells"]]
 
 
 def column_kind(kept: PackedColumn) -> "nw.dtypes.DType":
-    """The type of the column, as narwhals has it."""
+    """The narwhals type of the column."""
     import narwhals as nw
 
     if kept["kind"] == "Datetime":
@@ -98,7 +98,7 @@ def column_kind(kept: PackedColumn) -> "nw.dtypes.DType":
 
 
 def _levels(series: "Series") -> list[object]:
-    """All levels of a category, in their order, where it has one."""
+    """All levels of a categorical column in their order; empty if the type does not list them."""
     if series.implementation.is_pandas():
         return list(series.to_native().cat.categories.tolist())
     return list(getattr(series.dtype, "categories", ()))
@@ -256,7 +256,7 @@ def _arrays(pool: MemoryCandidates) -> tuple[Arrays, dict[str, PackedColumn]]:
 
 
 def _numbers(series: "Series") -> Array | None:
-    """A column as an array; None where it holds something else, or a gap that is no NaN."""
+    """A column as a numeric array; None for other types, or for nulls that are not NaN."""
     import narwhals as nw
 
     plain = series.dtype.is_numeric() or series.dtype == nw.Boolean
@@ -270,7 +270,7 @@ def _numbers(series: "Series") -> Array | None:
 
 
 def _table(header: Header, arrays: Arrays) -> object:
-    """The pool as the kind of table that it was."""
+    """The pool as the type of table that it came in."""
     if header["frame"] is None:
         return arrays["X"]
     ids = [id_from_json(name) for name in header["ids"]]
@@ -322,7 +322,7 @@ def _pandas(
 def _series(
     values: Sequence[Json] | Array, index: "pd.Index", kind: str, levels: list[Json] | None
 ) -> "pd.Series":
-    """A column of pandas; a category with its levels."""
+    """A pandas column; a categorical one with its levels."""
     import pandas as pd
 
     dtype = kind if levels is None else pd.CategoricalDtype(levels)

@@ -112,7 +112,7 @@ def load(
     acquisition: AcquisitionArgument | None = None,
     cost: CostFunction | None = None,
 ) -> tuple[State, int]:
-    """The state that `save` wrote, and the memory that its learner was given."""
+    """The state that `save` wrote, and the memory limit of its learner."""
     header, arrays = archive.read(path, LEARNER_KIND)
     if _has_earlier_auto(header, acquisition):
         header, arrays = _with_auto(header, arrays, path)
@@ -129,14 +129,14 @@ def load(
 
 
 def _has_earlier_auto(header: Header, acquisition: AcquisitionArgument | None) -> bool:
-    """Whether a file was kept with an earlier "auto", and nobody asks for its functions by name."""
+    """Whether a file has an earlier meaning of "auto", and no functions are given by name."""
     six = list(EARLIER_AUTO)
     wanted = acquisition is not None and list(resolve_acquisition(acquisition)) == six
     return "auto" not in header and header.get("acquisition") == six and not wanted
 
 
 def _with_auto(header: Header, arrays: Arrays, path: FilePath) -> tuple[Header, Arrays]:
-    """The file of a learner with an earlier "auto", as one with that of now."""
+    """The content of a learner file with its earlier "auto" replaced by the present one."""
     warnings.warn(f"{path}: {NOW_AUTO}", stacklevel=4)
     changed = {"acquisition": list(resolve_acquisition("auto")), "own": []}
     return {**header, **changed}, {**arrays, "log_omega": np.zeros(1)}
@@ -145,7 +145,7 @@ def _with_auto(header: Header, arrays: Arrays, path: FilePath) -> tuple[Header, 
 def _resolve_acquisition(
     names: list[str], own: list[str], acquisition: AcquisitionArgument | None
 ) -> AcquisitionArgument:
-    """The acquisition functions of a file, or those that were given again."""
+    """The acquisition functions of a file, or the given ones."""
     if acquisition is None and own:
         raise ValueError(
             f"the learner asks by functions of your own ({', '.join(own)}), which no file keeps; "
@@ -229,7 +229,7 @@ def _unpack_selection(kept: Header | None, params: Header, arrays: Arrays) -> Se
 
 
 def _check(state: State) -> None:
-    """Refuse what cannot be the state of a learner."""
+    """Raise ValueError unless the content can be the state of a learner."""
     index, rows = state.candidates.index, len(state.history)
     d = state.candidates.n_inputs
     named = [*state.taken, *state.batch]
@@ -259,7 +259,7 @@ def _unfinite(row: Header) -> Header:
 
 
 def _with_cost(state: State, cost: CostFunction | None) -> State:
-    """The state with the function that finds costs, which was given again."""
+    """The state with the given cost function."""
     if cost is None:
         return state
     return dataclasses.replace(state, candidates=state.candidates.with_cost_function(cost))

@@ -1,4 +1,4 @@
-"""A loop for callable oracles: ask, measure, tell, until a stop rule applies.
+"""The loop of `ActiveLearner.run`: ask, measure with a callable oracle, tell, until it stops.
 
 Every label is told at once. An oracle that raises, or Ctrl-C, loses no label: the candidate in
 question stays asked and comes first in the next run. With `on_failure="skip"` a candidate whose
@@ -28,7 +28,7 @@ ON_FAILURE = ("raise", "skip")
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A point that could not be measured, and why."""
+    """A point that could not be measured, with the reason."""
 
     id: Hashable
     why: str
@@ -36,7 +36,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """How a run ended: "budget", "target", "no gain", "exhausted" or "interrupted".
+    """The result of a run; it ends by budget, target, no gain, exhaustion or an interrupt.
 
     "target" is the stop condition: an error, a number of labels, or a label that is good enough.
     """
@@ -49,7 +49,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When a run ends early; see `weal.ActiveLearner.run`."""
+    """Conditions that end a run early; see `weal.ActiveLearner.run`."""
 
     until: Until | None = None
     patience: int | None = None
@@ -70,7 +70,7 @@ def stop_condition(until: object, target_error: float | None) -> Until | None:
 
 @dataclass(frozen=True, slots=True)
 class Oracle:
-    """What measures, and how it is called."""
+    """The function that measures, and how it is called."""
 
     measure: Callable[[Any], Any]
     by_id: bool = False
@@ -102,7 +102,7 @@ class Oracle:
 
 @dataclass(frozen=True, slots=True)
 class OracleError:
-    """In place of a label: what the oracle raised."""
+    """The error that an oracle raised, in place of a label."""
 
     error: Exception
 
@@ -112,7 +112,7 @@ def run(
     callback: Callable[[Any, Hashable, float], object] | None, limits: Limits,
     progress: bool | None,
 ) -> Run:  # fmt: skip
-    """Have the oracle measure up to n points, and say why it ended."""
+    """Measure up to n points with the oracle; the result says why it ended."""
     budget, before = _budget(n, limits.patience), len(learner.labels)
     errors, failures = list[float](), list[Failure]()
     with _bar(progress, budget) as advance:
@@ -141,7 +141,7 @@ def _measure_batch(
     learner: Any, oracle: Oracle, left: int, failures: list[Failure],
     advance: Callable[[float], None],
 ) -> Generator[tuple[Hashable, Any], None, None]:  # fmt: skip
-    """Ask for a batch, have it measured and tell it: ids and labels as they come."""
+    """Ask for a batch, measure it and tell its labels; yields ids and labels as they come."""
     names = _ask_batch(learner, oracle.batch, left)
     rows = names if oracle.by_id else [learner.candidates.row(name) for name in names]
     done = 0
@@ -165,7 +165,7 @@ def _measure_batch(
 
 
 def _ask_batch(learner: Any, batch: int | None, left: int) -> list[Hashable]:
-    """The ids to measure next; fewer than a batch where no more are left."""
+    """The ids to measure next; fewer than a batch if no more are left."""
     if batch is None:
         return [learner.ask()]
     wanted, state = min(batch, left), learner.state
@@ -184,7 +184,7 @@ def _why(error: Exception) -> str:
 
 
 def _in_turn(found: Iterator[Any], names: Sequence[Hashable]) -> Iterator[tuple[Hashable, Any]]:
-    """Labels that are yielded; after one that raises there are no more."""
+    """Labels that an oracle yields; it ends at the first error."""
     for n, name in enumerate(names):
         try:
             label = next(found)
@@ -198,7 +198,7 @@ def _in_turn(found: Iterator[Any], names: Sequence[Hashable]) -> Iterator[tuple[
 
 
 def _as_many(found: Any, n: int) -> list[Any]:
-    """The labels of a batch of n, as a list."""
+    """The labels of a batch as a list; ValueError unless there are n."""
     if isinstance(found, str) or not hasattr(found, "__len__") or np.ndim(found) != 1:
         raise ValueError(f"the oracle of a batch returned {found!r}; it needs a list of labels")
     if len(found) != n:
@@ -209,7 +209,7 @@ def _as_many(found: Any, n: int) -> list[Any]:
 
 
 def _budget(n: int, patience: int | None) -> int:
-    """The number of labels to spend, from 0 on; patience is from 1 on."""
+    """The budget, checked: an integer of at least 0; patience is at least 1."""
     if patience is not None:
         check_count(patience)
     return 0 if isinstance(n, Integral) and n == 0 else check_count(n)
@@ -229,7 +229,7 @@ def _reason(learner: Any, errors: list[float], limits: Limits) -> str:
 
 @contextmanager
 def _bar(progress: bool | None, n: int) -> Iterator[Callable[[float], None]]:
-    """A function that moves the bar by one label; it does nothing where none is drawn."""
+    """A function that advances the progress bar by one label, or does nothing."""
     if not (sys.stderr.isatty() if progress is None else progress):
         yield lambda error: None
         return

@@ -1,4 +1,4 @@
-"""A pool in shards: its files, columns and shards. It is opened, not read.
+"""`open_pool`: the files, columns and shards of a pool, without reading its rows.
 
     weal.open_pool("candidates/*.parquet", id_column="smiles_id")
     weal.open_pool("candidates/")                    a folder and its subfolders
@@ -136,7 +136,7 @@ class Dataset:
         return np.concatenate([part.X for part in self.parts if isinstance(part, ArrayShard)])
 
     def as_text(self) -> "Dataset":
-        """The same pool, with ids that are texts."""
+        """The same pool, with ids as text."""
         return replace(self, parts=tuple(replace(one, as_text=True) for one in self.file_shards))
 
 
@@ -360,7 +360,7 @@ def dataset_to_json(pool: Dataset) -> DatasetBody:
 
 
 def dataset_from_json(given: DatasetBody) -> Dataset:
-    """The pool that `dataset_to_json` wrote down."""
+    """The pool that `dataset_to_json` encoded."""
     if given.get("version") != DESCRIPTION_VERSION:
         raise ValueError(
             f"the pool was written down by another weal (version {given.get('version')!r} of its "
@@ -387,5 +387,5 @@ def encoder_to_json(encoder: InputEncoder) -> PlanBody | None:
 
 
 def encoder_from_json(plan: PlanBody | None, pool: Dataset) -> InputEncoder:
-    """How columns of this pool become inputs."""
+    """The encoder that `encoder_to_json` encoded, for this pool."""
     return NumericEncoder(pool.columns) if plan is None else PlanEncoder(TablePlan.from_json(plan))

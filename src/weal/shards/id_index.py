@@ -72,7 +72,7 @@ class IdIndex:
 
 @dataclass(frozen=True, slots=True)
 class FirstLook:
-    """The first pass over a shard: hashes of its ids, and of its row groups where they have none.
+    """The first pass over a shard: hashes of its ids, and of row groups without hashes.
 
     The ids are read from the very bytes that were hashed.
     """
@@ -108,7 +108,7 @@ def make_index(pool: Dataset, each: Each) -> tuple[IdIndex, Dataset]:
 
 
 def kept_index(folder: Path, pool: Dataset, each: Each) -> tuple[IdIndex, Dataset]:
-    """The index in the folder, if it is of this pool; else made, and kept there.
+    """The index of this pool from the folder; built and stored there if it is missing.
 
     With it the pool, with the hashes of its row groups: they are kept beside the index.
     """
@@ -122,13 +122,13 @@ def kept_index(folder: Path, pool: Dataset, each: Each) -> tuple[IdIndex, Datase
 
 
 def part_of(parts: Sequence[Shard], position: int) -> int:
-    """Which of the shards has a position."""
+    """The number of the shard that has a position."""
     starts = np.array([part.start for part in parts])
     return int(np.searchsorted(starts, position, side="right")) - 1
 
 
 def ids_at(parts: Sequence[Shard], positions: Positions) -> list[Hashable]:
-    """The ids of these positions, in this order; every shard is read once at the most."""
+    """The ids at these positions, in this order; every shard is read at most once."""
     found: list[Hashable] = [None] * len(positions)
     for part, at in by_part(parts, positions):
         for n, name in zip(at.tolist(), part.ids(positions[at] - part.start), strict=True):
@@ -139,7 +139,7 @@ def ids_at(parts: Sequence[Shard], positions: Positions) -> list[Hashable]:
 def by_part(
     parts: Sequence[Shard], positions: Positions
 ) -> Iterable[tuple[Shard, NDArray[np.intp]]]:
-    """The shards that have some of these positions, with which of them they have."""
+    """Positions grouped by shard."""
     starts = np.array([part.start for part in parts])
     which = np.searchsorted(starts, positions, side="right") - 1
     for n in np.unique(which).tolist():
@@ -147,7 +147,7 @@ def by_part(
 
 
 def _refuse_twins(pool: Dataset, index: IdIndex) -> None:
-    """Refuse ids that come twice, in one shard or in two."""
+    """Refuse duplicate ids, within a shard or across shards."""
     same = np.flatnonzero(index.hashes[1:] == index.hashes[:-1])[:MAX_COLLISIONS]
     if not len(same):
         return
@@ -170,7 +170,7 @@ def _where(pool: Dataset, position: int) -> str:
 
 
 def _read(place: Path, pool: Dataset) -> tuple[IdIndex, Dataset] | None:
-    """The index of this pool; None where there is none that can be read."""
+    """The stored index of this pool; None if it is missing or unreadable."""
     try:
         return _read_whole(place, pool)
     except OSError:  # it may be another person's, or another process replaces it just now
@@ -178,7 +178,7 @@ def _read(place: Path, pool: Dataset) -> tuple[IdIndex, Dataset] | None:
 
 
 def _read_whole(place: Path, pool: Dataset) -> tuple[IdIndex, Dataset] | None:
-    """The same, with a warning where the index is damaged."""
+    """The stored index of this pool, with a warning if it is damaged."""
     if not _is_there(place):
         return None
     if (name := changed_file(place, FOLDER)) is not None:
@@ -196,7 +196,7 @@ def _read_whole(place: Path, pool: Dataset) -> tuple[IdIndex, Dataset] | None:
 
 
 def _is_there(place: Path) -> bool:
-    """Whether an index with checksums is there; those of weal 0.2 have none, and are made anew."""
+    """Whether an index with checksums exists; indexes of weal 0.2 have none and are rebuilt."""
     try:
         if not check_folder(place, FOLDER):
             return False
@@ -211,7 +211,7 @@ def _is_there(place: Path) -> bool:
 
 
 def _valid_sums(file: ParquetFile, kept: IndexedFile) -> Sums | None:
-    """The sums that the index keeps of a file, if they belong to its content.
+    """The checksums of a file in the index, if they match its content.
 
     A file that a store describes without its sums (weal 0.2) has those that were kept first: its
     row groups are compared with them when they are read. One that the user has just opened has
@@ -225,7 +225,7 @@ def _valid_sums(file: ParquetFile, kept: IndexedFile) -> Sums | None:
 
 
 def _keep(place: Path, index: IdIndex, pool: Dataset) -> None:
-    """Write the index atomically; without write access it is made again next time."""
+    """Write the index atomically; without write access it is built again next time."""
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with atomic_folder(place, FOLDER) as draft:

@@ -34,7 +34,7 @@ DIGEST_LETTERS = 16  # of a hash: 64 bits
 
 
 class Reader(io.RawIOBase):
-    """A Parquet file for pyarrow: what was loaded from memory, the rest from the file."""
+    """A file object for pyarrow: loaded row groups from memory, the rest from the file."""
 
     def __init__(self, file: ParquetFile) -> None:
         check_is_file(Path(file.path))
@@ -83,7 +83,7 @@ class Reader(io.RawIOBase):
         return True
 
     def tell(self) -> int:
-        """Where the next read begins."""
+        """The offset of the next read."""
         return self._at
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
@@ -102,7 +102,7 @@ class Reader(io.RawIOBase):
         return self._assemble(start, end)
 
     def _assemble(self, start: int, end: int) -> bytes:
-        """Bytes that lie in more than one part: from the file, and over them what was loaded."""
+        """Bytes that span several parts: from the file, overlaid with the loaded ones."""
         self._raw.seek(start)
         found = bytearray(self._raw.read(max(end - start, 0)))
         for begin, data in self._loaded.items():
@@ -121,7 +121,7 @@ class Reader(io.RawIOBase):
 def chunks(
     layout: "pq.FileMetaData", group: int, columns: Sequence[str] | None
 ) -> dict[str, list[tuple[int, int]]]:
-    """Places (start, length) of the column chunks of a row group, by the name of the column."""
+    """Offsets (start, length) of the column chunks of a row group, by column name."""
     found: dict[str, list[tuple[int, int]]] = {}
     wanted = None if columns is None else set(columns)
     row_group = layout.row_group(group)
@@ -146,7 +146,7 @@ def digest(parts: Iterable[bytes]) -> str:
 
 @contextmanager
 def open_checked(file: ParquetFile) -> Iterator[tuple[Reader, "pq.ParquetFile"]]:
-    """The file to load row groups from, and as pyarrow reads it; ChangedShard by its footer."""
+    """The open file and its pyarrow reader; ChangedShard if its footer has changed."""
     _, parquet = pyarrow()
     with Reader(file) as reader, parquet.ParquetFile(reader, pre_buffer=False) as found:
         yield reader, found
@@ -163,7 +163,7 @@ def hash_row_groups(file: ParquetFile, groups: Sequence[int], columns: Sequence[
 
 
 def merged_sums(parts: Iterable[Sums]) -> Sums:
-    """The sums of a file, of those of its shards."""
+    """The checksums of a file, merged from those of its shards."""
     found: dict[str, tuple[str, ...]] = {}
     for sums in parts:
         for name, each in sums.items():
@@ -173,7 +173,7 @@ def merged_sums(parts: Iterable[Sums]) -> Sums:
 
 
 def hashed_if_new(file: ParquetFile, columns: Sequence[str]) -> ParquetFile:
-    """The file, with its sums where it was written a moment ago: its stamp shows nothing yet."""
+    """The file, with checksums if it was just written and its timestamps show no change yet."""
     if is_settled(file):
         return file
     groups = [n for n, rows in enumerate(file.groups) if rows]

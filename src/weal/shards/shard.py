@@ -52,10 +52,10 @@ class Shard(Protocol):
         """The same rows, further on in the pool."""
 
     def check(self) -> None:
-        """ChangedShard unless it is what it was when the pool was opened."""
+        """Raise ChangedShard if the shard has changed since the pool was opened."""
 
     def blocks(self, encoder: InputEncoder, later: Later) -> Iterator[Array]:
-        """The inputs of all rows, (n, d) a block, in order."""
+        """The inputs of all rows in order, in blocks (n, d)."""
 
     def take(self, encoder: InputEncoder, rows: Rows) -> Array:
         """The inputs (n, d) of some rows, by their place in the shard."""
@@ -156,7 +156,7 @@ class FileShard:
         return replace(self, start=self.start + by)
 
     def check(self) -> None:
-        """ChangedShard unless the file is what it was."""
+        """Raise ChangedShard if the file has changed."""
         self.file.check()
 
     def blocks(self, encoder: InputEncoder, later: Later) -> Iterator[Array]:
@@ -184,7 +184,7 @@ class FileShard:
         return found
 
     def table(self, rows: Rows, columns: Sequence[str]) -> "pa.Table":
-        """Some rows as they are in the file, as a pyarrow table."""
+        """Some rows of the file, unchanged, as a pyarrow table."""
         arrow, _ = pyarrow()
         order, parts = [], []
         for at, batch in self._read_rows(columns, rows):
@@ -207,7 +207,7 @@ class FileShard:
     def batches(
         self, columns: Sequence[str] | None, groups: Sequence[int] | None = None
     ) -> Iterator["pa.RecordBatch"]:
-        """Record batches of these columns; ChangedShard where one is not what it was."""
+        """Record batches of these columns; ChangedShard if a row group has changed."""
         arrow, _ = pyarrow()
         wanted = list(self.groups if groups is None else groups)
         names = None if columns is None else list(columns)
@@ -225,7 +225,7 @@ class FileShard:
             raise UnreadableShard(f"{self.name} cannot be read: {why}") from error
 
     def sums(self, columns: Sequence[str]) -> Sums:
-        """Hashes of these columns in its row groups, as they are now."""
+        """Present hashes of these columns in its row groups."""
         try:
             return hash_row_groups(self.file, self.groups, columns)
         except (OSError, UnreadableFile) as error:
@@ -234,7 +234,7 @@ class FileShard:
     def _read_rows(
         self, columns: Sequence[str] | None, rows: Rows
     ) -> Iterator[tuple[Rows, "pa.RecordBatch"]]:
-        """Parts of the rows: which they are (places in `rows`), and their cells."""
+        """The rows in parts: their indices in `rows`, and their cells."""
         arrow, _ = pyarrow()
         ends = np.cumsum([self.file.groups[n] for n in self.groups])
         group = np.searchsorted(ends, rows, side="right")
