@@ -59,7 +59,7 @@ Rows = Iterable[Any]  # several ids (1-d), rows (2-d), or a frame
 
 
 class TrackedPoints:
-    """Predictions at some points, moved by one column for each label."""
+    """Predictions at some points, updated with each label."""
 
     def __init__(self, beliefs: PosteriorCache, X: Array, view: Callable[[], QuantityView]) -> None:
         self._beliefs, self._view, self.X = beliefs, view, X
@@ -77,14 +77,14 @@ class TrackedPoints:
 
 
 class LearnerView:
-    """A state and what is kept of it, looked at."""
+    """Read access to a learner: its state, predictions, tables and plots."""
 
     _state: State
     _beliefs: PosteriorCache
 
     @property
     def state(self) -> State:
-        """All that decides what the learner says next, as a frozen value."""
+        """The complete state of the learner, as a frozen value."""
         return self._state
 
     @property
@@ -94,27 +94,27 @@ class LearnerView:
 
     @property
     def plan(self) -> TablePlan | None:
-        """How a frame becomes inputs; None: its numbers are taken as they are."""
+        """The plan that encodes a frame as inputs; None: numbers are used unchanged."""
         return self.candidates.plan
 
     @property
     def labels(self) -> Labels:
-        """The labels told, in their order."""
+        """The labels, in the order told."""
         return self._state.view().labels
 
     @property
     def pending(self) -> Mapping[Hashable, int]:
-        """Ids that were asked and wait for their label, each with its row in the history."""
+        """Ids that were asked and have no label yet, each with its row in the history."""
         return dict(self._state.asked)
 
     @property
     def skipped(self) -> frozenset[Hashable]:
-        """Ids that are left out for now."""
+        """Ids that are skipped."""
         return self._state.skipped
 
     @property
     def history(self) -> History:
-        """What was asked, why, and what came back; a list, with `to_frame()`."""
+        """Every query with its reason and its label; a list with `to_frame()`."""
         return History(dict(row) for row in self._state.history)
 
     @property
@@ -124,27 +124,27 @@ class LearnerView:
 
     @property
     def reference(self) -> Array | None:
-        """The points (N, d) where `ivr` wants to be sure; None: the pool."""
+        """The reference points (N, d) of `ivr`; None: the pool."""
         return self._state.reference
 
     @property
     def n_start(self) -> int:
-        """Labels before there is a model."""
+        """Number of labels before the first model."""
         return self._state.settings.n_start
 
     @property
     def seed(self) -> int:
-        """What decides all that is random."""
+        """The seed of everything random."""
         return self._state.settings.seed
 
     @property
     def fitted(self) -> bool:
-        """Whether there is a model: labels enough have come."""
+        """Whether there are enough labels for a model."""
         return self._state.view().has_model
 
     @property
     def model(self) -> Model:
-        """What the labels told so far have taught; RuntimeError while they are too few.
+        """The model trained on all labels; RuntimeError if they are too few.
 
         For a frame as pool it predicts on frames with the same columns.
         """
@@ -152,12 +152,12 @@ class LearnerView:
 
     @property
     def notes(self) -> list[str]:
-        """What the last pass over a pool in shards met that a sample of it had not shown."""
+        """Notes of the last pass over shards: values that were not in the sample of the plan."""
         return self._beliefs.notes
 
     @property
     def plot(self) -> "Plots":
-        """Pictures on matplotlib axes, such as ``learner.plot.predicted()``.
+        """Figures on matplotlib axes, such as ``learner.plot.predicted()``.
 
         There are learning_curve, predicted, inputs, experts, effect(name) and map(a, b);
         save(folder) writes files.
@@ -169,7 +169,7 @@ class LearnerView:
     def contradictions(
         self, groups: Mapping[str, Mapping[Hashable, Hashable]] | None = None
     ) -> "list[Contradiction]":
-        """Labels that count although the others contradict them; nothing is changed.
+        """Labels in use that the other labels contradict; nothing is changed.
 
         These are labels told as sure, runs of equal labels in a row, and labels of one group.
 
@@ -216,7 +216,7 @@ class LearnerView:
     @overload
     def predict(self, x: Rows, return_std: Literal[True]) -> tuple[Array, Array]: ...
     def predict(self, x: Any, return_std: bool = False) -> Any:
-        """Mean of f, and if wanted its sd: of candidates by their ids, or of rows.
+        """Predict the mean of f, and optionally its sd, for candidates by id or for rows.
 
         `model` has intervals, quantiles and densities of labels.
 
@@ -257,7 +257,7 @@ class LearnerView:
         return (mean, sd) if return_std else mean
 
     def to_frame(self, what: str = "labels") -> "pandas.DataFrame":
-        """A table of the labels, the predictions, the candidates or the history.
+        """The labels, predictions, candidates or history as a pandas frame.
 
         Parameters
         ----------
@@ -310,7 +310,7 @@ class LearnerView:
         return self.candidates.rows(list(ids))
 
     def predicted_error(self) -> float:
-        """The error that the model expects of itself: root mean square of the sds over the pool.
+        """The expected error: root mean square of the predicted sds over the pool.
 
         Returns
         -------
@@ -330,7 +330,7 @@ class LearnerView:
     def predict_pool(
         self, to: str | os.PathLike[str], *, level: float = 0.9, force: bool = False
     ) -> int:
-        """Write what is expected of every candidate of a pool in files, as a folder of Parquet.
+        """Write predictions for every candidate of a pool in files, as a folder of Parquet files.
 
         One file for each shard: id, mean and sd of f, and the ends of the interval of a label.
 
@@ -360,7 +360,7 @@ class LearnerView:
         return write_predictions(to, found, force=force)
 
     def watch(self, X: Any) -> TrackedPoints:
-        """Keep the belief on other points up to date too, such as those of a test set.
+        """Keep the predictions at other points up to date, such as those of a test set.
 
         The same as `model.predict(X)` after every label, without computing it anew.
 
@@ -413,7 +413,7 @@ class LearnerView:
 
 
 class ActiveLearner(LearnerView):
-    """Picks the next candidate worth labelling, and learns from its label at once.
+    """Active learning on a pool of candidates: `ask` which to label next, and `tell` its label.
 
     Parameters
     ----------
@@ -538,7 +538,7 @@ class ActiveLearner(LearnerView):
 
     @classmethod
     def of(cls, state: State, beliefs: PosteriorCache | None = None) -> Self:
-        """The learner of a state, with what is kept of it already.
+        """The learner of a state, with its posterior cache.
 
         Parameters
         ----------
@@ -645,7 +645,7 @@ class ActiveLearner(LearnerView):
         replace: bool = False,
         repeat: bool = False,
     ) -> None:
-        """Learn the label of a candidate, or the labels of several.
+        """Add the label of a candidate, or the labels of several.
 
         The same label again changes nothing. Either all is taken or nothing.
 
@@ -700,7 +700,7 @@ class ActiveLearner(LearnerView):
             self._apply(LabelsTold(view.quantity.name, *told))
 
     def tell_points(self, X: Any, y: Any, *, noise: Any = None, sure: Any = False) -> None:
-        """Learn labels of points that are not in the pool.
+        """Add labels of points that are not in the pool.
 
         Parameters
         ----------
@@ -754,7 +754,7 @@ class ActiveLearner(LearnerView):
         self._apply(LabelsTold(view.quantity.name, dropped=(name,)))
 
     def skip(self, name: Hashable) -> None:
-        """Leave a candidate out for now: not asked until `unskip`, or until its label is told.
+        """Skip a candidate: it is not asked until `unskip`, or until its label is told.
 
         Parameters
         ----------
@@ -777,7 +777,7 @@ class ActiveLearner(LearnerView):
         self._apply(Skipped(self.candidates.name(name)))
 
     def unskip(self, name: Hashable) -> None:
-        """Let a skipped candidate be asked again.
+        """Allow a skipped candidate to be asked again.
 
         Parameters
         ----------
@@ -792,7 +792,7 @@ class ActiveLearner(LearnerView):
         self._apply(Skipped(self.candidates.name(name), on=False))
 
     def release(self, ids: Iterable[Hashable]) -> None:
-        """Let candidates that were asked be asked again.
+        """Allow pending candidates to be asked again.
 
         Parameters
         ----------
@@ -814,7 +814,7 @@ class ActiveLearner(LearnerView):
         cost: Any = None,
         to_reference: bool = False,
     ) -> None:
-        """Add candidates, read as the pool was; labels in its target are told.
+        """Add candidates, read like the pool; labels in the target column are told.
 
         Parameters
         ----------
@@ -846,7 +846,7 @@ class ActiveLearner(LearnerView):
         self._tell_known(before)
 
     def refine(self, n: int, *, constraint: Callable[[Any], bool] | None = None) -> list[Hashable]:
-        """Add candidates near those that are wanted most: so a pool serves a continuous domain.
+        """Add candidates near the best ones, so that the pool covers a continuous domain.
 
         Numbers move a little, within the range that each has in the pool and among its values
         where these are few; all else is kept.
@@ -887,7 +887,7 @@ class ActiveLearner(LearnerView):
         return list(more.ids)
 
     def remove(self, ids: Iterable[Hashable] = (), *, shards: Iterable[Any] = ()) -> None:
-        """Take candidates, or whole files of a pool in files, out; labels of theirs stay.
+        """Remove candidates, or whole files of a pool in files; their labels stay.
 
         Parameters
         ----------
@@ -907,7 +907,7 @@ class ActiveLearner(LearnerView):
         self._apply(Removed(tuple(self.candidates.name(given) for given in ids), paths))
 
     def close(self) -> None:
-        """Let go of the processes that read a pool in files, where there are any."""
+        """Close the processes that read a pool in files."""
         self._beliefs.executor.close()
 
     def run(
@@ -925,7 +925,7 @@ class ActiveLearner(LearnerView):
         least_gain: float = 0.01,
         progress: bool | None = None,
     ) -> run.Run:
-        """Ask, have `oracle` measure, and tell, up to n times.
+        """Ask, measure with `oracle`, and tell, up to n times.
 
         Ctrl-C, or an oracle that raises, loses no label: the point in question stays asked.
 
@@ -1033,7 +1033,7 @@ class ActiveLearner(LearnerView):
 
 
 def _refuse_columns(given: Mapping[str, Any]) -> None:
-    """Refuse what `open_pool` is to be told of a pool in shards."""
+    """Refuse arguments that belong to `open_pool`, for a pool in shards."""
     for name, value in given.items():
         if value is not None and value != "auto" and value != {}:
             raise ValueError(

@@ -56,7 +56,7 @@ def pack_experts_snapshot(experts: TrainedEnsemble, view: QuantityView) -> bytes
 
 
 def unpack_experts_snapshot(data: bytes | None, view: QuantityView) -> TrainedEnsemble | None:
-    """The experts that were kept, if they are those of this state."""
+    """The experts of the snapshot, if they belong to this state."""
     try:
         plain = json.loads(data or b"{}")
         if not plain or plain.get("of") != experts_fingerprint(view):
@@ -69,7 +69,7 @@ def unpack_experts_snapshot(data: bytes | None, view: QuantityView) -> TrainedEn
 
 
 def pool_fingerprint(view: QuantityView, n: int) -> str:
-    """A hash of all that the belief after the first n labels follows from."""
+    """A hash of all that the posterior after the first n labels depends on."""
     found = blake2b(experts_fingerprint(view).encode(), digest_size=32)
     together = 0 if view.selection is None else view.selection.n_joint
     X = view.candidates.inputs_at(slice(None))
@@ -80,7 +80,7 @@ def pool_fingerprint(view: QuantityView, n: int) -> str:
 
 
 def pack_pool_snapshot(found: PoolSnapshot, view: QuantityView) -> bytes:
-    """A line of JSON, and the numbers."""
+    """The bytes of a pool snapshot: a line of JSON, then the numbers."""
     of, members = pool_fingerprint(view, found.n), found.members.tolist()
     header = json.dumps({"of": of, "n": found.n, "members": members})
     numbers = np.stack([found.mu, found.v]).astype("<f8")
@@ -88,7 +88,7 @@ def pack_pool_snapshot(found: PoolSnapshot, view: QuantityView) -> bytes:
 
 
 def unpack_pool_snapshot(data: bytes, view: QuantityView) -> PoolSnapshot | None:
-    """The belief that `pack_pool_snapshot` packed, if it serves this state."""
+    """The posterior that `pack_pool_snapshot` packed, if it belongs to this state."""
     try:
         line, _, rest = data.partition(b"\n")
         header = json.loads(line)

@@ -75,12 +75,12 @@ class CacheEntry:
 
     @property
     def initial_entry(self) -> "CacheEntry":
-        """The model as it began, and nothing else."""
+        """The entry with only the initial model."""
         model, told = replace(self.model, trained=self.initial), self.told[: self.selection.n_joint]
         return CacheEntry(self.selection, self.initial, told, model)
 
     def merge(self, late: "CacheEntry") -> "CacheEntry":
-        """The same with the parts that came late."""
+        """The entry with the parts that were computed later."""
         validation, tracked = late.validation or self.validation, {**self.tracked, **late.tracked}
         both = replace(self, validation=validation, tracked=tracked)
         if late.targets is not None:
@@ -126,7 +126,7 @@ def update(entry: CacheEntry, told: tuple[Label, ...]) -> CacheEntry:
 
 
 def _after(entry: CacheEntry, label: Label) -> CacheEntry:
-    """One label more."""
+    """The entry after one more label."""
     scale, before = entry.model.scaling, entry.model.trained
     x = scale.inputs(label.x)
     y, noise_var = (label.y - scale.y_mean) / scale.y_sd, (label.noise / scale.y_sd) ** 2
@@ -174,7 +174,7 @@ class PosteriorCache:
 
     @property
     def notes(self) -> list[str]:
-        """What the last pass over shards met that the plan of their columns did not know."""
+        """Notes of the last pass over shards: values that the plan did not know."""
         last = next(reversed(self.score_cache.values()), None)
         found = sorted(last.new_values.items()) if last is not None else []
         return [f"{what} ({n:,} rows)" for what, n in found]
@@ -239,7 +239,7 @@ class PosteriorCache:
         return posterior
 
     def validation(self, view: QuantityView) -> ValidationLabels:
-        """The labels that judge pseudo labels: the validation set, or all labels."""
+        """The labels that evaluate pseudo labels: the validation set, or all labels."""
         if view.settings.validation is None:
             model = self.model(view)
             X, y, _ = (part[model.trained.included] for part in view.labels.arrays())
@@ -285,7 +285,7 @@ class PosteriorCache:
         return MemoryPool(*state, memory=self.memory, everyone=True)
 
     def _pool(self, view: QuantityView) -> Pool:
-        """The belief on the candidates; started where the model was, and brought along."""
+        """The posterior on the candidates, from the cache, a snapshot, or computed."""
         wanted, kept = (
             (view.candidates.row_identity, _reference(view.state)),
             self._find_entry(view),
@@ -345,7 +345,7 @@ class PosteriorCache:
 
 
 def _serves(snapshot: PoolSnapshot, view: QuantityView, beginning: CacheEntry) -> bool:
-    """Whether the belief of a pool on the way to this state was kept."""
+    """Whether a pool snapshot belongs to this state or to an earlier one."""
     fits = snapshot.mu.shape == (len(snapshot.members), len(view.candidates))
     inside = (snapshot.members < len(beginning.model.weights_)).all()
     plain = not view.settings.needs_reference
@@ -353,7 +353,7 @@ def _serves(snapshot: PoolSnapshot, view: QuantityView, beginning: CacheEntry) -
 
 
 def _reference(state: State) -> Array | None:
-    """The points that `ivr` looks at, where a function does."""
+    """The reference points of `ivr`, if one of the functions needs them."""
     if not state.settings.needs_reference:
         return None
     if state.reference is not None:
