@@ -34,7 +34,7 @@ from weal.learner.config import settings_of
 from weal.learner.events import Added, Event, LabelsTold, Released, Removed, Skipped
 from weal.learner.frames import inputs_at
 from weal.learner.history import History
-from weal.learner.labels import Label, Labels, pairs, several, sort
+from weal.learner.labels import Label, Labels, changes_by_labels, pairs, several
 from weal.learner.memory_candidates import read_candidates
 from weal.learner.pools.memory import POOL_BYTES
 from weal.learner.pools.predictions import write_predictions
@@ -694,7 +694,7 @@ class ActiveLearner(LearnerView):
             Label(self.candidates.name(given), self.candidates.x(given), y, sd, known)
             for given, y, sd, known in pairs(view.quantity, ids, labels, noise, sure)
         ]
-        dropped, new, confirmed = sort(view.labels, rows, replace, repeat)
+        dropped, new, confirmed = changes_by_labels(view.labels, rows, replace, repeat)
         if new or confirmed:
             told = (tuple(new), tuple(dropped), tuple(confirmed))
             self._apply(LabelsTold(view.quantity.name, *told))
