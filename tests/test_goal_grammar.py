@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from weal.goals import Above, Between
 from weal.goals.grammar import error_of, goal_and_until, parse_goal, parse_until
 from weal.goals.until import Until
 
@@ -72,6 +73,51 @@ def test_a_wrong_stop_condition_is_refused_with_the_way_out(text, says):
 def test_a_wrong_goal_is_refused_with_the_way_out(text, says):
     with pytest.raises(ValueError, match=re.escape(says)):
         parse_goal(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("maximize", "maximise"), ("MAX", "maximise"), ("min", "minimise"),
+        ("best", "best 10"), ("top 3", "best 3"), ("lowest  2", "lowest 2"),
+        ("above 7.5", "above 7.5"), ("> 1e3", "above 1000"), ("below -3", "below -3"),
+        ("between -1 AND 60.25", "between -1 and 60.25"),
+    ],
+)  # fmt: skip
+def test_spellings_of_goals(text, canonical):
+    assert parse_goal(text).text == canonical
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("above", "without a level; write above 7.5"),
+        ("above 7,5", "write the number with a point: 7.5"),
+        ("above 1,250", "1.250 or 1250, whichever is meant"),
+        ("above 90 %", "leave out '%'"),
+        ("above 90 mm", "leave out 'mm'"),
+        ("above inf", "no number"),
+        ("between 60 and 40", "the lower level comes first, as in 'between 40 and 60'"),
+        ("between 40", "write two levels"),
+        ("between 40, 60", "write two levels"),
+        ("best 2.5", "a whole number of 1 or more"),
+        ("best 0", "a whole number of 1 or more"),
+        ("maximise yield", "leave out 'yield'"),
+        ("maximum", "did you mean"),
+        ("abvoe 3", "did you mean above?"),
+        ("smallest", "it is learn, maximise"),
+    ],
+)
+def test_goals_with_a_mistake_are_refused_with_the_way_out(text, says):
+    with pytest.raises(ValueError, match=re.escape(says)):
+        parse_goal(text)
+
+
+@given(st.floats(-1e300, 1e300), st.floats(-1e300, 1e300))
+def test_no_digit_of_a_level_is_lost_in_its_text(a, b):
+    assert parse_goal(Above(a).text) == Above(a)
+    if a < b:
+        assert parse_goal(Between(a, b).text) == Between(a, b)
 
 
 @given(st.text(max_size=40))

@@ -92,6 +92,44 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share >= 0.0095 or share <= 0 else f"{100 * share:.1g} %"
 
 
+MIN_PROBABILITY, MAX_PROBABILITY = 0.02, 0.98  # beyond, probabilities are not calibrated
+
+
+def probability(p: float) -> str:
+    """A probability in percent; the ends, where it is not calibrated, as bounds.
+
+    >>> probability(0.312), probability(0.004), probability(0.999)
+    ('31 %', '< 2 %', '> 98 %')
+    """
+    if p < MIN_PROBABILITY:
+        return f"< {percent(MIN_PROBABILITY)}"
+    return f"> {percent(MAX_PROBABILITY)}" if p > MAX_PROBABILITY else percent(p)
+
+
+def with_probability(p: float) -> str:
+    """The same as part of a sentence.
+
+    >>> with_probability(0.312), with_probability(0.004)
+    ('with probability 0.31', 'with a probability below 0.02')
+    """
+    if p < MIN_PROBABILITY:
+        return f"with a probability below {MIN_PROBABILITY}"
+    if p > MAX_PROBABILITY:
+        return f"with a probability above {MAX_PROBABILITY}"
+    return f"with probability {p:.2f}"
+
+
+def about(count: float) -> str:
+    """An expected number of rows.
+
+    >>> about(3.7), about(0.3), about(0.0), about(120.4)
+    ('about 4', 'fewer than 1', 'none', 'about 120')
+    """
+    if count < 0.005:
+        return "none"
+    return "fewer than 1" if count < 0.5 else f"about {count:,.0f}"
+
+
 def nearness(distance: float) -> str:
     """A distance in words; 1 is the usual distance."""
     return next((word for far, word in _NEAR.items() if distance < far), "far")

@@ -9,6 +9,7 @@ from weal.core.paper import ensemble
 from weal.diagnostics.error_trend import SequentialError, Trend, TrendPoint
 from weal.diagnostics.random_baseline import MAX_LABELS, compare_with_random, draw
 from weal.diagnostics.stopping import change_by_last_labels, labels_to_goal
+from weal.goals.learn import Learn
 from weal.goals.protocol import GoalProgress
 from weal.goals.until import until_error
 
@@ -119,7 +120,9 @@ def one_input(at):
 
 def compared(at, seed=0):
     model, pool = one_input(at)
-    return compare_with_random(model.trained, model.scaling, model.scaling.inputs(pool), seed)
+    return compare_with_random(
+        model.trained, model.scaling, model.scaling.inputs(pool), seed, Learn().loss
+    )
 
 
 def test_rows_that_are_spread_beat_random_ones_and_rows_in_a_corner_do_not():
@@ -137,4 +140,4 @@ def test_the_comparison_with_random_choice_is_the_same_every_time():
 def test_too_many_labels_are_not_compared():
     model, pool = one_input(np.linspace(0.0, 10.0, 12))
     trained = replace(model.trained, y=np.zeros(MAX_LABELS + 1))
-    assert compare_with_random(trained, model.scaling, pool, 0) is None
+    assert compare_with_random(trained, model.scaling, pool, 0, Learn().loss) is None

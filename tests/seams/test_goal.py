@@ -5,11 +5,14 @@ import json
 import pickle
 from itertools import product
 
+import numpy as np
 import pytest
 
 from weal.campaign.status import Estimate
+from weal.core.paper.acquisition import Belief
 from weal.diagnostics.random_baseline import RandomComparison
 from weal.diagnostics.stopping import Change, LabelsToGoal
+from weal.goals import Above, Below, Best, Between, Maximise, Minimise
 from weal.goals.grammar import parse_goal
 from weal.goals.learn import NOTHING_LEARNT, Learn
 from weal.goals.protocol import GoalProgress, SetProgress
@@ -17,7 +20,14 @@ from weal.goals.until import Until, until_error
 from weal.learner.config import resolve_acquisition
 from weal.plots.axes import _CURVES
 
-GOALS = {goal.text: goal for goal in (Learn(),)}
+GOALS = {
+    goal.text: goal
+    for goal in (
+        Learn(),
+        *(Maximise(), Minimise(), Best(3), Best(7, lowest=True)),
+        *(Above(0.4), Below(-1e-7), Between(40, 60)),
+    )
+}
 every_goal = pytest.mark.parametrize("goal", GOALS.values(), ids=GOALS)
 FELL = Change(5, 0.1, 1.0, 0.93)
 STILL = Change(5, 0.1, 1.0, 0.99)
@@ -36,6 +46,21 @@ PROGRESS = {
 }
 every_progress = pytest.mark.parametrize("progress", PROGRESS.values(), ids=PROGRESS)
 BESIDE_RANDOM = RandomComparison(labels=20, ratio=1.4, low=0.9, high=2.0, draws=30)
+
+
+class Same:
+    """Labels in the units of the belief."""
+
+    def labels(self, y):
+        return y
+
+
+def a_belief(N=30):
+    rng = np.random.default_rng(4)
+    mu, var = rng.normal(size=(3, N)), rng.uniform(0.01, 1.0, (3, N))
+    X = rng.normal(size=(N, 3))
+    known = (np.full(3, 0.1), X, X[:4], rng.normal(size=4), (0, 1))
+    return Belief(np.array([0.2, 0.5, 0.3]), mu, var, *known, units=(Same(),))
 
 
 def needed(reached, low=None, median=None):
@@ -81,6 +106,22 @@ def test_advice_is_sentences_without_placeholders(goal, progress):
     assert words.endswith(".")
     assert not {"None", "nan", "inf"} & set(words.replace(".", " ").split())
     assert goal.advice(progress) == words
+
+
+@every_goal
+def test_who_belongs_to_its_set_is_a_probability_of_each_row(goal):
+    p = goal.membership(a_belief())
+    assert (p is None) is (goal.set_text is None)
+    if p is not None:
+        assert p.shape == (30,)
+        assert ((p >= 0.0) & (p <= 1.0)).all()
+
+
+@every_goal
+def test_its_loss_is_least_for_the_truth(goal):
+    truth = np.linspace(-100.0, 100.0, 41)
+    if goal.loss is not None:
+        assert 0.0 < goal.loss(truth, truth) < goal.loss(-truth, truth)
 
 
 @every_goal
@@ -132,6 +173,64 @@ def test_learning_goes_on_while_labels_cut_the_error():
     rose = goal.advice(GoalProgress(0, Change(5, 0.1, 1.0, 1.02)))
     assert rose == "More labels gain little: the last 5 labels raised the expected error by 2 %."
     assert goal.advice(GoalProgress(0, STILL, None, 0.95, 1.0)) == NOTHING_LEARNT
+
+
+def test_the_best_is_searched_while_a_label_may_gain_and_the_risk_of_stopping_is_said():
+    pairs = (0.9, 1.2), (0.01, 0.9), (0.01, 0.02)
+    said = [Maximise().advice(replace_gain(*pair)) for pair in pairs]
+    assert said[0] == "Keep going: one more label is expected to gain 0.9 at the most."
+    assert said[1].startswith("Keep going for now: one more label is expected to gain only 0.01")
+    assert said[2].startswith("Stop, probably: one more label is expected to gain 0.01 at the most")
+    assert "no calibrated probability of that is known" in said[2]
+
+
+def replace_gain(gain, before):
+    members = dataclasses.replace(FOUND, gain=gain, gain_before=before)
+    return dataclasses.replace(PROGRESS["labels help"], members=members)
+
+
+def test_a_doubted_label_that_would_change_the_set_is_measured_again_first():
+    for goal in (Maximise(), Above(7.5)):
+        said = goal.advice(PROGRESS["a doubted label"])
+        assert said.startswith("Measure A-9 again first (--repeat): its label is treated as wrong")
+        assert any(line.startswith("measure again  A-9") for line in goal.lines(DOUBTED))
+
+
+def test_the_section_of_the_best_says_what_was_found_and_what_is_left():
+    assert Best(10).lines(FOUND) == [
+        "Goal: best 10",
+        "best so far    91.5   row A-7",
+        "to be gained   0.9 by one more label, at the most (largest expected improvement)",
+        "top 10         about 4 of them still unmeasured",
+    ]
+    assert Best(10).random_lines(None, PROGRESS["labels help"]) == [
+        "20 rows picked at random would hold about 2 of the 10 best, the measured ones about 6"
+    ]
+
+
+def test_the_section_of_a_level_says_how_many_rows_are_wrong_with_the_range():
+    assert Above(7.5).lines(FOUND) == [
+        "Goal: above 7.5",
+        "in the set     about 10 rows, about 4 of them unmeasured",
+        "wrong side     about 2.1 rows are on the wrong side (1.1 to 5.5 in a single campaign)",
+        "expected F1    0.83",
+    ]
+
+
+@pytest.mark.parametrize(("reach", "says"), [("none", "No row is"), ("all", "All rows are")])
+def test_a_level_that_no_row_reaches_or_all_do_is_said(reach, says):
+    members = dataclasses.replace(FOUND, reach=reach)
+    said = Above(7.5).advice(dataclasses.replace(PROGRESS["labels help"], members=members))
+    assert said.startswith(f"{says} likely to be above 7.5")
+    assert "Check the level and its unit" in said
+    assert any("check the number and its unit" in line for line in Above(7.5).lines(members))
+
+
+def test_probabilities_at_the_ends_are_bounds():
+    assert Best(10).reason(0.31) == "it is among the 10 best with probability 0.31"
+    assert Best(10).reason(0.004).endswith("with a probability below 0.02")
+    assert Best(10).reason(0.999).endswith("with a probability above 0.98")
+    assert Best(10).reason(None) is None
 
 
 def test_random_choice_that_does_as_well_is_said_to():

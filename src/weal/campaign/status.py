@@ -221,7 +221,7 @@ def status(
     aim, stop = goal_in_force(ledger, goal, until)
     course = trend(session, progress)
     missing = 0 if course else max(state.settings.n_start - len(session.view().labels), 1)
-    beliefs = _beliefs(session, course, progress) if course else None
+    beliefs = _beliefs(session, aim, course, progress) if course else None
     left = ledger.rows - len(ledger.labels)
     error = stop.error if stop else None
     needed = (
@@ -334,7 +334,7 @@ def _asked_coverage(foretold: Sequence[PredictedLabel]) -> Coverage | None:
     return coverage(sum(inside), len(inside)) if inside else None
 
 
-def _beliefs(session: Session, course: Trend, progress: Progress | None) -> ModelStatus:
+def _beliefs(session: Session, goal: Goal, course: Trend, progress: Progress | None) -> ModelStatus:
     model, state = session.model(), session.state
     t, n_start = len(model.trained.y), state.settings.n_start
     X = sample(state, expected_error_size(state))
@@ -359,9 +359,9 @@ def _beliefs(session: Session, course: Trend, progress: Progress | None) -> Mode
         inputs=_inputs(session),
         change=stopping.change_by_last_labels(model, n_start, X, last),
         random=compare_with_random(
-            model.trained, model.scaling, pool, state.settings.seed, progress
+            model.trained, model.scaling, pool, state.settings.seed, goal.loss, progress
         )
-        if chosen
+        if chosen and goal.loss
         else None,
         left_out_over=len(inside),
         left_out_error=course.now.left_out_error,

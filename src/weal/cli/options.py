@@ -132,7 +132,12 @@ header = click.option(
     metavar="LINE",
     help="Line of the column names in CSV or Excel [default: detected].",
 )
-goal = click.option("--goal", metavar="GOAL", help="What the labels are for: learn.")
+goal = click.option(
+    "--goal",
+    metavar="GOAL",
+    help="What the labels are for: learn [default], maximise, minimise, 'best 10', 'above 7.5', "
+    "'below 3', 'between 40 and 60'.",
+)
 until = click.option(
     "--until",
     metavar="CONDITION",

@@ -17,12 +17,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from weal.core.arrays import Array, root_mean_square
+from weal.core.arrays import Array
 from weal.core.extensions.conjugate_magnitude import ConjugateMagnitude
 from weal.core.paper import ensemble
 from weal.core.paper.ensemble import Ensemble
 from weal.core.scaling import Scaling
 from weal.diagnostics.leave_one_out import main_experts
+from weal.goals.protocol import Loss
 from weal.model.model import in_units
 from weal.model.training import TrainedEnsemble
 from weal.progress import Progress
@@ -32,7 +33,6 @@ FUNCTIONS_DRAWN, FEWEST_DRAWN, MAX_LABELS_FOR_ALL_DRAWS = 24, 8, 120
 MAX_TEST_ROWS = 200  # rows, at most, that errors are taken over
 MAX_LABELS = 300  # labels up to which it is done: it costs t^3 for each draw
 TAKES_PART_FROM = 1e-3  # of an expert that takes part
-MIN_ERROR_SHARE = 1e-9  # of the spread of a function: an error below it counts as this
 Places = NDArray[np.intp]
 _RANDOM_BASELINE_KEY = 13  # part of the random key
 
@@ -49,9 +49,10 @@ class RandomComparison:
 
 
 def compare_with_random(
-    trained: TrainedEnsemble, scale: Scaling, X: Array, seed: int, progress: Progress | None = None
-) -> RandomComparison | None:
-    """Compare the labelled rows with random choice among scaled candidates X (U, d).
+    trained: TrainedEnsemble, scale: Scaling, X: Array, seed: int, loss: Loss,
+    progress: Progress | None = None,
+) -> RandomComparison | None:  # fmt: skip
+    """Compare the labelled rows with random choice among scaled candidates X (U, d), by a loss.
 
     None with fewer than two labels, or more than MAX_LABELS.
     """
@@ -76,7 +77,7 @@ def compare_with_random(
         m, f = draw(trained, rows, rng, believed)
         chosen = t + rng.choice(len(others), min(t, len(others)), replace=False)
         errors = [
-            _error(trained, scale, rows, f, m, learnt, where, rng)
+            _error(trained, scale, rows, f, m, learnt, where, rng, loss)
             for learnt in (np.arange(t), chosen)
         ]
         ratios.append(errors[1] / errors[0])
@@ -121,9 +122,9 @@ def _mean_and_root(trained: TrainedEnsemble, m: int, X: Array) -> tuple[Array, A
 
 def _error(
     trained: TrainedEnsemble, scale: Scaling, rows: Array, f: Array, m: int, learnt: Places,
-    test: Places, rng: np.random.Generator,
+    test: Places, rng: np.random.Generator, loss: Loss,
 ) -> float:  # fmt: skip
-    """Root mean square error on the test rows of experts that learn the labels of some rows."""
+    """The loss on the test rows of experts that learn the labels of some rows."""
     ens = trained.ensemble
     noise = ens.magnitude[m] * ens.noise[m]
     z = f[learnt] + np.sqrt(noise) * rng.standard_normal(len(learnt))
@@ -131,7 +132,7 @@ def _error(
     points = trained.embedding.points(after.experts, rows[test])
     mean, _ = in_units(replace(trained, ensemble=after), scale, *ensemble.predict(after, points))
     truth = scale.means(trained.warp.moments(f[test], np.zeros(len(test)), noise)[0])
-    return float(max(root_mean_square(mean - truth), MIN_ERROR_SHARE * (np.ptp(truth) or 1.0)))
+    return loss(mean, truth)
 
 
 def _train_on_draw(trained: TrainedEnsemble, X: Array, z: Array) -> Ensemble:

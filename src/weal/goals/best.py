@@ -7,6 +7,9 @@ set is the MAXIMISE_ROWS highest ones: rows that are nearly as good are found on
 highest is found no later than with k = 1.
 
 The default score is log p_i; for a pool in files, whose rows are scored one by one, mean + 2 sd.
+
+The advice is to stop once the largest expected improvement was below LITTLE_GAIN sds of the labels
+twice running. No calibrated probability that a better row is left is known, so none is shown.
 """
 
 from dataclasses import dataclass
@@ -15,13 +18,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from weal.core.extensions.level_probability import best_level, negated
+from weal.goals.learn import too_early
+from weal.goals.protocol import CurveKind, GoalProgress, Loss, SetProgress
+from weal.text import about, number, some, with_probability
 
 if TYPE_CHECKING:
     from weal.core.arrays import Array
     from weal.core.paper.acquisition import Belief
+    from weal.diagnostics.random_baseline import RandomComparison
 
 MAXIMISE_ROWS = 10
 CONFIDENCE_BOUND = 2  # sds, of the score for pools in files
+LITTLE_GAIN = 0.01  # sds of the labels
+STOP_RISK = (
+    "What is risked is a better region far from all labels, which the model does not know of; no "
+    "calibrated probability of that is known. A few labels with the goal learn, or of rows drawn "
+    "at random (--check), look for one."
+)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -80,6 +93,98 @@ class Best:
                 f"{n}: choose a smaller number, or the goal "
                 f"{'minimise' if self.lowest else 'maximise'!r}"
             )
+
+    @property
+    def set_text(self) -> str:
+        """The goal's set behind "it is"."""
+        return f"among the {self.k} {'lowest' if self.lowest else 'best'}"
+
+    @property
+    def curve(self) -> CurveKind:
+        """The best label so far."""
+        return "best"
+
+    def curve_label(self, target: str | None) -> str:
+        """The label of the axis of the learning curve."""
+        return f"{'lowest' if self.lowest else 'highest'} {target or 'label'} so far"
+
+    @property
+    def loss(self) -> Loss | None:
+        """No replay: chance finds its share of the set."""
+        return None
+
+    def advice(self, progress: GoalProgress) -> str:
+        """Sentences: keep going, or stop, and why."""
+        members = progress.members
+        if progress.missing or members is None:
+            return too_early(max(progress.missing, 1))
+        if members.doubted:
+            return repeat_first(members, self.set_text)
+        if members.label_sd == 0.0:
+            return "Keep going: all labels are equal so far, and no row stands out."
+        if members.gain is None:
+            return "All candidates are labelled or left out: there is nothing left to ask."
+        gain, little = number(members.gain, 2), LITTLE_GAIN * members.label_sd
+        if members.gain >= little or members.gain_before is None:
+            return f"Keep going: one more label is expected to gain {gain} at the most."
+        if members.gain_before >= little:
+            return (
+                f"Keep going for now: one more label is expected to gain only {gain}; if the next "
+                "one changes nothing, stop."
+            )
+        return (
+            f"Stop, probably: one more label is expected to gain {gain} at the most, less than "
+            f"1 % of the labels' standard deviation, twice running. {STOP_RISK}"
+        )
+
+    def lines(self, members: SetProgress) -> list[str]:
+        """The goal's section in `weal status`, its heading first."""
+        first = "none yet" if members.best is None else number(members.best)
+        row = f"   row {members.best_id}" if members.best_id is not None else ""
+        found = [f"Goal: {self.text}", f"best so far    {first}{row}"]
+        if members.gain is not None:
+            found.append(
+                f"to be gained   {number(members.gain, 2)} by one more label, at the most "
+                "(largest expected improvement)"
+            )
+        left = about(members.unmeasured)
+        which = "lowest" if self.lowest else "top"
+        found.append(f"{f'{which} {self.k}':<14} {left} of them still unmeasured")
+        return [*found, *doubted_lines(members)]
+
+    def random_lines(self, found: "RandomComparison | None", progress: GoalProgress) -> list[str]:
+        """The rows of the set that random choice would have found."""
+        members = progress.members
+        if members is None:
+            return []
+        return [
+            f"{members.measured_rows} rows picked at random would hold {about(members.by_chance)} "
+            f"of the {self.set_text.removeprefix('among the ')}, the measured ones "
+            f"{about(members.measured)}"
+        ]
+
+    def reason(self, probability: float | None) -> str | None:
+        """Why a row was chosen, behind "because"."""
+        if probability is None:
+            return None
+        return f"it is {self.set_text} {with_probability(probability)}"
+
+
+def repeat_first(members: SetProgress, set_text: str) -> str:
+    """The advice while a label that is treated as wrong would change the set."""
+    rows = some(members.doubted, 3)
+    one = len(members.doubted) == 1
+    return (
+        f"Measure {rows} again first (--repeat): {'its label is' if one else 'their labels are'} "
+        f"treated as wrong, and would change which rows are {set_text}."
+    )
+
+
+def doubted_lines(members: SetProgress) -> list[str]:
+    """The rows whose doubted labels would change the set, as a line of `weal status`."""
+    if not members.doubted:
+        return []
+    return [f"measure again  {some(members.doubted, 3)}: treated as wrong, and may be in the set"]
 
 
 def Maximise() -> Best:

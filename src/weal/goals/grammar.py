@@ -1,6 +1,7 @@
 """The texts of goals and stop conditions, read by one small parser.
 
-    goal    learn
+    goal    learn | maximise | minimise | best 10 | lowest 10 | above 7.5 | below 3 |
+            between 40 and 60
     until   error < 6 | labels = 80 | best > 90 | best < 3
 
 Words may be written in capitals and with several spaces. A number has a decimal point; a decimal
@@ -14,18 +15,24 @@ from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import cast
 
+from weal.goals.best import Best, Maximise, Minimise
 from weal.goals.learn import Learn
 from weal.goals.protocol import Goal
+from weal.goals.threshold import Above, Below, Between
 from weal.goals.until import LARGEST, RELATIONS, Relation, Until, Watched, until_error
 
 MAX_TEXT = 200  # characters
-GOAL_EXAMPLES = "learn"
+GOAL_EXAMPLES = (
+    "learn, maximise, minimise, 'best 10', 'lowest 10', 'above 7.5', 'below 3' or "
+    "'between 40 and 60'"
+)
 UNTIL_EXAMPLES = "'error < 6', 'labels = 80', 'best > 90' or 'best < 3'"
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>[+-]?(?:\d[\d.,]*|[.,]\d+)(?:[eE][+-]?\d+)?)(?![^\W\d_])"
     r"|(?P<word>[^\W\d_]+)|(?P<sign><=|>=|==|[<>=])|(?P<other>\S))"
 )
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
 _SIGNS: dict[str, Relation] = {"<": "<", "<=": "<", "=": "=", "==": "=", ">": ">", ">=": ">"}
 _WATCHED: dict[str, Watched] = {
     "error": "error", "labels": "labels", "label": "labels", "best": "best"
@@ -35,8 +42,8 @@ _WATCHED: dict[str, Watched] = {
 def parse_goal(given: object) -> Goal:
     """The goal of a text, or a goal itself; ValueError, with the way out, for anything else.
 
-    >>> parse_goal("learn")
-    Learn()
+    >>> parse_goal("Maximize"), parse_goal("above 7.5"), parse_goal("top 3")
+    (Maximise(), Above(7.5), Best(3))
     """
     if not isinstance(given, str):
         if hasattr(given, "set_text"):
@@ -128,16 +135,53 @@ def _unknown(what: str, given: str, word: str, words: Sequence[str], examples: s
 def _number(part: str, what: str, given: str) -> float:
     """A finite number with a decimal point."""
     if "," in part and any(letter.isdigit() for letter in part):
-        point = part.replace(",", ".", 1)
-        raise ValueError(f"{what} is {given!r}; write the number with a point: {point}")
+        point, plain = part.replace(",", ".", 1), part.replace(",", "")
+        either = f"{point} or {plain}, whichever is meant" if _THOUSANDS.fullmatch(part) else point
+        raise ValueError(f"{what} is {given!r}; write the number with a point: {either}")
     if not _PLAIN.fullmatch(part) or not math.isfinite(float(part)):
         raise ValueError(f"{what} is {given!r}; {part!r} is no number such as 7.5")
     return float(part)
 
 
-def _learn(given: str, rest: Sequence[str]) -> Goal:
-    _no_more(given, rest)
-    return Learn()
+def _alone(make: Callable[[], Goal]) -> Callable[[str, Sequence[str]], Goal]:
+    """A goal of one word."""
+
+    def read(given: str, rest: Sequence[str]) -> Goal:
+        _no_more(given, rest)
+        return make()
+
+    return read
+
+
+def _best(lowest: bool) -> Callable[[str, Sequence[str]], Goal]:
+    def read(given: str, rest: Sequence[str]) -> Goal:
+        if not rest:
+            return Best(lowest=lowest)
+        _no_more(given, rest[1:])
+        k = _number(rest[0], "goal", given)
+        return Best(int(k) if k == int(k) else k, lowest=lowest)  # type: ignore[arg-type]
+
+    return read
+
+
+def _level(word: str, make: Callable[[float], Goal]) -> Callable[[str, Sequence[str]], Goal]:
+    def read(given: str, rest: Sequence[str]) -> Goal:
+        if not rest:
+            raise ValueError(
+                f"goal is {given!r}, without a level; write {word} 7.5, a number in units of the "
+                "label"
+            )
+        _no_more(given, rest[1:])
+        return make(_number(rest[0], "goal", given))
+
+    return read
+
+
+def _between(given: str, rest: Sequence[str]) -> Goal:
+    if len(rest) < 3 or rest[1] != "and":
+        raise ValueError(f"goal is {given!r}; write two levels, as in 'between 40 and 60'")
+    _no_more(given, rest[3:])
+    return Between(_number(rest[0], "goal", given), _number(rest[2], "goal", given))
 
 
 def _no_more(given: str, rest: Sequence[str]) -> None:
@@ -150,4 +194,13 @@ def _no_more(given: str, rest: Sequence[str]) -> None:
         )
 
 
-_GOALS: dict[str, Callable[[str, Sequence[str]], Goal]] = {"learn": _learn}
+_GOALS: dict[str, Callable[[str, Sequence[str]], Goal]] = {
+    "learn": _alone(Learn),
+    **dict.fromkeys(("maximise", "maximize", "max"), _alone(Maximise)),
+    **dict.fromkeys(("minimise", "minimize", "min"), _alone(Minimise)),
+    **dict.fromkeys(("best", "highest", "top"), _best(lowest=False)),
+    "lowest": _best(lowest=True),
+    **dict.fromkeys(("above", "over", ">", ">="), _level("above", Above)),
+    **dict.fromkeys(("below", "under", "<", "<="), _level("below", Below)),
+    "between": _between,
+}

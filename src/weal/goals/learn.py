@@ -8,16 +8,20 @@ LITTLE_GAINED of it).
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from weal.goals.protocol import CurveKind, GoalProgress, SetProgress
+from weal.core.arrays import root_mean_square
+from weal.goals.protocol import CurveKind, GoalProgress, Loss, SetProgress
 from weal.text import number, percent
 
 if TYPE_CHECKING:
+    from weal.core.arrays import Array
+    from weal.core.paper.acquisition import Belief
     from weal.diagnostics.random_baseline import RandomComparison
     from weal.diagnostics.stopping import Change
 
 DEFAULT_ACQUISITION = "mvr-var-igs"
 LITTLE_MOVED = 0.25  # of the predictions' sds, by the last labels
 LITTLE_GAINED = 0.05  # of the expected error, by the last labels
+MIN_ERROR_SHARE = 1e-9  # of the spread of a function: an error below it counts as this
 # Times the error of guessing the mean: above it, hardly anything was learnt.
 LEARNT_NOTHING_RATIO = 0.9
 NOTHING_LEARNT = (
@@ -47,6 +51,18 @@ class Learn:
     def acquisition(self, in_shards: bool) -> str:
         """The acquisition function that "auto" stands for."""
         return DEFAULT_ACQUISITION
+
+    def membership(self, belief: "Belief") -> "Array | None":
+        """No set: all rows count alike."""
+        return None
+
+    def check_rows(self, n: int) -> None:
+        """Any pool will do."""
+
+    @property
+    def loss(self) -> Loss | None:
+        """The root mean square error."""
+        return _root_mean_square_error
 
     @property
     def set_text(self) -> str | None:
@@ -95,6 +111,12 @@ class Learn:
     def reason(self, probability: float | None) -> str | None:
         """The acquisition function says why a row was chosen."""
         return None
+
+
+def _root_mean_square_error(mean: "Array", truth: "Array") -> float:
+    """The error; one of nearly 0 counts as MIN_ERROR_SHARE of the spread of the true values."""
+    spread = float(truth.max() - truth.min())
+    return float(max(root_mean_square(mean - truth), MIN_ERROR_SHARE * (spread or 1.0)))
 
 
 def too_early(missing: int) -> str:

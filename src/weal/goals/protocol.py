@@ -7,13 +7,18 @@ everywhere. A goal is a frozen value, works on plain numbers, and reads no store
 When to stop is apart from it (`until`).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
+    from weal.core.arrays import Array
+    from weal.core.paper.acquisition import Belief
     from weal.diagnostics.random_baseline import RandomComparison
     from weal.diagnostics.stopping import Change, LabelsToGoal
 
+# Of predictions (N,) and true values (N,), both in units of the label.
+Loss = Callable[["Array", "Array"], float]
 CurveKind = Literal["errors", "best", "f1"]
 
 
@@ -33,6 +38,7 @@ class SetProgress:
     gain: float | None = None  # largest expected improvement on it by one more label, and
     gain_before: float | None = None  # the same before the last label
     doubted: tuple[str, ...] = ()  # ids of labels treated as wrong that would change the set
+    reach: Literal["none", "all"] | None = None  # no row can be in the set, or all must
 
     @property
     def by_chance(self) -> float:
@@ -67,6 +73,16 @@ class Goal(Protocol):
 
     def acquisition(self, in_shards: bool) -> str:
         """The acquisition function that "auto" stands for."""
+
+    def membership(self, belief: "Belief") -> "Array | None":  # (N,)
+        """The probability of each row of belonging to the goal's set; None: there is no set."""
+
+    def check_rows(self, n: int) -> None:
+        """ValueError where the goal cannot be one of a pool of n rows."""
+
+    @property
+    def loss(self) -> "Loss | None":
+        """How bad predictions are, to compare with random choice; None: no replay needed."""
 
     @property
     def set_text(self) -> str | None:

@@ -4,6 +4,9 @@ The set of the goal is the rows whose true value lies above h (below it, between
 the units of the labels. A row belongs to it with the probability of the mixture
 (`core.extensions.level_probability`), for the level h through the scaling and the warp of the
 labels. The default score is straddle: it asks for rows that may lie on either side.
+
+The expected number of rows on the wrong side is right on average; in a single campaign 0.5 to 2.6
+times as many were found, and it is shown with that range.
 """
 
 import math
@@ -13,11 +16,18 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from weal.core.extensions.level_probability import log_probability_above, negated
+from weal.goals.best import doubted_lines, repeat_first
+from weal.goals.learn import too_early
+from weal.goals.protocol import CurveKind, GoalProgress, Loss, SetProgress
+from weal.text import about, number, with_probability
 
 if TYPE_CHECKING:
     from weal.core.arrays import Array
     from weal.core.paper.acquisition import Belief
+    from weal.diagnostics.random_baseline import RandomComparison
 
+WRONG_RANGE = 0.5, 2.6  # times the expected number of wrong rows that single campaigns had
+FEW_WRONG = 0.02  # of the rows of the set: fewer on the wrong side are good enough
 OUT_OF_REACH = 0.02  # the least probability of a row that counts: below it ours are too small
 
 
@@ -77,6 +87,104 @@ class Threshold:
 
     def check_rows(self, n: int) -> None:
         """Any pool will do."""
+
+    @property
+    def loss(self) -> Loss | None:
+        """The share of rows on the wrong side."""
+        return self._share_wrong
+
+    def _share_wrong(self, mean: "Array", truth: "Array") -> float:
+        """The share of rows on the wrong side, of half a row more: none is no division by 0."""
+        predicted, true = ((self.low < y) & (y < self.high) for y in (mean, truth))
+        wrong = predicted != true
+        return float((wrong.sum() + 0.5) / len(wrong))
+
+    @property
+    def set_text(self) -> str:
+        """The goal's set behind "it is"."""
+        return self.text
+
+    @property
+    def curve(self) -> CurveKind:
+        """The expected F1."""
+        return "f1"
+
+    def curve_label(self, target: str | None) -> str:
+        """The label of the axis of the learning curve."""
+        return f"expected F1 of the rows {self.text}"
+
+    def advice(self, progress: GoalProgress) -> str:
+        """Sentences: keep going, or stop, and why."""
+        members = progress.members
+        if progress.missing or members is None:
+            return too_early(max(progress.missing, 1))
+        if members.doubted:
+            return repeat_first(members, self.set_text)
+        if members.reach:
+            return self.reach_text(members.reach)
+        wrong, size = members.wrong, members.measured + members.unmeasured
+        if WRONG_RANGE[1] * wrong >= max(1.0, FEW_WRONG * size):
+            return f"Keep going: {wrong_rows(wrong)}."
+        return (
+            f"Stop, probably: {wrong_rows(wrong)}. What is risked is a region far from all labels "
+            "that the model does not know of; labels of rows drawn at random (--check) look for "
+            "one."
+        )
+
+    def reach_text(self, reach: str) -> str:
+        """The sentence for a level that no row can reach, or that all do."""
+        which = "No row is" if reach == "none" else "All rows are"
+        bound = "below 2 %" if reach == "none" else "above 98 %"
+        return (
+            f"{which} likely to be {self.text} (each has a probability {bound}). Check the level "
+            "and its unit; change it with `weal settings NAME --goal`."
+        )
+
+    def lines(self, members: SetProgress) -> list[str]:
+        """The goal's section in `weal status`, its heading first."""
+        found = [
+            f"Goal: {self.text}",
+            f"in the set     {about(members.measured + members.unmeasured)} rows, "
+            f"{about(members.unmeasured)} of them unmeasured",
+            f"wrong side     {wrong_rows(members.wrong)}",
+            f"expected F1    {members.f1:.2f}",
+        ]
+        if members.reach:
+            which = "no row reaches" if members.reach == "none" else "every row reaches"
+            found.append(f"level          {which} it: check the number and its unit")
+        return [*found, *doubted_lines(members)]
+
+    def random_lines(self, found: "RandomComparison | None", progress: GoalProgress) -> list[str]:
+        """The rows on the wrong side that random choice would have left."""
+        if found is None:
+            return []
+        ends = f"80 %: {number(found.low, 2)} to {number(found.high, 2)}"
+        ratio = number(found.ratio, 2)
+        did = "have done as well" if ratio == "1" else f"have left {ratio} times as many wrong"
+        return [
+            f"{found.labels} rows picked at random would probably {did} ({ends})",
+            f"(both replayed on {found.draws} functions drawn from the model)",
+        ]
+
+    def reason(self, probability: float | None) -> str | None:
+        """Why a row was chosen, behind "because"."""
+        if probability is None:
+            return None
+        side = f"it is {self.text} {with_probability(probability)}"
+        return f"its label would tell on which side of the level it lies: {side}"
+
+
+def wrong_rows(wrong: float) -> str:
+    """The expected number of rows on the wrong side, with the range of single campaigns.
+
+    >>> wrong_rows(12.0)
+    'about 12 rows are on the wrong side (6 to 31 in a single campaign)'
+    """
+    low, high = (number(times * wrong, 2) for times in WRONG_RANGE)
+    if wrong < 0.05:
+        return "hardly any row is on the wrong side"
+    many = f"about {number(wrong, 2)} rows are on the wrong side"
+    return f"{many} ({low} to {high} in a single campaign)"
 
 
 def reach(membership: "Array") -> Literal["none", "all"] | None:

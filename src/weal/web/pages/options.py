@@ -21,7 +21,8 @@ EXPORT_TABLES = ("labels", "predictions", "candidates", "events")
 EXPORT_SUFFIXES = ("csv", "xlsx", "parquet", "json")
 # Scores with parameters, such as ucb(2), are set in the shell: the page has no field for them.
 CHOICES = ("auto", "multi", *(name for name in REASONS if name not in ("ucb", "straddle")))
-GOALS = ("learn",)  # offered; any other may be typed
+# Offered; any other may be typed.
+GOALS = ("learn", "maximise", "minimise", "best 10", "above 7.5", "below 3", "between 40 and 60")
 MAX_SKIPPED_SHOWN = 200
 Work = Annotated[str, Query(max_length=64)]
 Short = Annotated[str, Form(max_length=200)]
