@@ -34,7 +34,7 @@ def view_of(session: Session) -> PlotData:
     asked, checked = (_when_asked(ledger, check=drawn) for drawn in (False, True))
 
     def course(progress: Progress | None) -> Trend:
-        found = trend(session, progress)
+        found = trend(session, progress, goal)
         if found is None:
             raise WealError("there is nothing to draw before there is a model")
         return found

@@ -46,6 +46,7 @@ from weal.formats.snapshots import (
     unpack_experts_snapshot,
     unpack_pool_snapshot,
 )
+from weal.goals.protocol import Goal
 from weal.learner.candidate_sample import comparison_size
 from weal.learner.pools.memory import POOL_BYTES
 from weal.learner.pools.protocol import PoolSnapshot
@@ -194,25 +195,27 @@ class Session:
 TREND_KIND, TREND_VERSION = "trend", 3
 
 
-def trend(session: Session, progress: Progress | None = None) -> Trend | None:
-    """The error estimates over the labels; None without a model."""
+def trend(
+    session: Session, progress: Progress | None = None, goal: Goal | None = None
+) -> Trend | None:
+    """The error estimates over the labels, and the value of a goal; None without a model."""
     view, ledger = session.view(), session.ledger
     t = len(view.labels)
     if not view.has_model or not t:
         return None
     model, X = session.beliefs.model(view), expected_error_inputs(view.state)
-    known = _read_cached_trend(session, model, X)
+    known = _read_cached_trend(session, model, X, goal)
     if known is not None and known.now.labels == t:
         return known
-    found = error_trend(model, view.settings.n_start, X, known, progress)
-    data = {"v": TREND_VERSION, "of": fingerprint(model, X, t), **asdict(found)}
+    found = error_trend(model, view.settings.n_start, X, known, progress, goal)
+    data = {"v": TREND_VERSION, "of": fingerprint(model, X, t, goal), **asdict(found)}
     with suppress(WealError):  # advice only: a store that cannot keep it still has a trend
         text = json.dumps(data).encode()
         session.store.write_snapshot(ledger.name, TREND_KIND, ledger.seq, ledger.hash, text)
     return found
 
 
-def _read_cached_trend(session: Session, model: Model, X: Array) -> Trend | None:
+def _read_cached_trend(session: Session, model: Model, X: Array, goal: Goal | None) -> Trend | None:
     """The trend of the snapshot, if it belongs to this campaign and these labels."""
     kept = session.store.read_snapshot(session.ledger.name, TREND_KIND)
     if kept is None or not _on_chain(session, *kept[:2]):
@@ -225,7 +228,7 @@ def _read_cached_trend(session: Session, model: Model, X: Array) -> Trend | None
     except BROKEN:  # of another version, or damaged
         return None
     t = found.now.labels
-    same = t <= len(model.trained.y) and data["of"] == fingerprint(model, X, t)
+    same = t <= len(model.trained.y) and data["of"] == fingerprint(model, X, t, goal)
     return found if same else None
 
 

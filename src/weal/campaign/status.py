@@ -219,7 +219,7 @@ def status(
     """Where the campaign stands; `goal` and `until` in place of those in its settings."""
     ledger, state = session.ledger, session.state
     aim, stop = goal_in_force(ledger, goal, until)
-    course = trend(session, progress)
+    course = trend(session, progress, aim)
     missing = 0 if course else max(state.settings.n_start - len(session.view().labels), 1)
     beliefs = _beliefs(session, aim, course, progress) if course else None
     left = ledger.rows - len(ledger.labels)

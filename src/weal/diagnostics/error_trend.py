@@ -52,6 +52,8 @@ from weal.diagnostics.leave_one_out import (
     rms,
     sequential_predictions,
 )
+from weal.diagnostics.set_progress import goal_value
+from weal.goals.protocol import Goal
 from weal.learner.state import State
 from weal.model.model import Model, mean_sd
 from weal.model.training import (
@@ -120,6 +122,7 @@ class TrendPoint:
     expected: float
     experts: dict[str, float]  # weights of the kinds of experts
     left_out_error: float | None = None  # standard error, where some labels stand for all
+    goal_value: float | None = None  # of a goal with a set (`set_progress.goal_value`)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +172,7 @@ def error_trend(
     X: Array,
     known: Trend | None = None,
     progress: Progress | None = None,
+    goal: Goal | None = None,
 ) -> Trend:
     """Error estimates of a model against the number of labels, for candidates X (N, d).
 
@@ -199,7 +203,7 @@ def error_trend(
             now = select_and_train(trained, i)
         now = main_experts(now, MIN_EXPERT_WEIGHT) if i > MAX_LABELS_RESELECTED else now
         if i in wanted:
-            marks.append(_mark(now, scale, X, y[:i]))
+            marks.append(_mark(now, scale, X, y[:i], goal))
         if i < end:
             expected, now = sequential_predictions(now, *_rows(trained, i, end))
             surprises += _surprises(expected, scale, y[i:end], i)
@@ -273,10 +277,11 @@ def _some(rows: Rows) -> Rows:
     return X[at], y[at], noise_var[at]
 
 
-def fingerprint(model: Model, X: Array, t: int) -> str:
+def fingerprint(model: Model, X: Array, t: int, goal: Goal | None = None) -> str:
     """A hash of everything that the trend of the first t labels depends on."""
     trained, scale = model.trained, model.scaling
     text = repr((trained.setting, trained.seed, scale.y_mean, scale.y_sd, X.shape))
+    text += goal.text if goal and goal.set_text else ""
     found = blake2b(text.encode(), digest_size=16)
     for part in (*_rows(trained, 0, t), scale.inputs(X)):
         found.update(np.ascontiguousarray(part).tobytes())
@@ -308,12 +313,15 @@ def _rows(trained: TrainedEnsemble, start: int, end: int) -> Rows:
     return trained.X[start:end], trained.y[start:end], trained.noise_var[start:end]
 
 
-def _mark(trained: TrainedEnsemble, scale: Scaling, X: Array, y: Array) -> TrendPoint:
+def _mark(
+    trained: TrainedEnsemble, scale: Scaling, X: Array, y: Array, goal: Goal | None
+) -> TrendPoint:
     which = averaged_labels(len(y))
     alone = leave_one_out_means(trained, scale, which)
     left_out, error = rms((y if which is None else y[which]) - alone, len(y))
     _, sd = mean_sd(trained, scale, X)
-    return TrendPoint(len(y), left_out, root_mean_square(sd), kinds(trained), error)
+    value = goal_value(goal, trained, scale, X) if goal else None
+    return TrendPoint(len(y), left_out, root_mean_square(sd), kinds(trained), error, value)
 
 
 def _surprises(

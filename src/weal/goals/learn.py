@@ -70,6 +70,11 @@ class Learn:
         return None
 
     @property
+    def lowest(self) -> bool:
+        """No label is better than another."""
+        return False
+
+    @property
     def curve(self) -> CurveKind:
         """The error estimates."""
         return "errors"

@@ -89,6 +89,10 @@ class Goal(Protocol):
         """The goal's set behind "it is", such as "among the 10 best"; None: there is no set."""
 
     @property
+    def lowest(self) -> bool:
+        """Whether low labels are the good ones."""
+
+    @property
     def curve(self) -> CurveKind:
         """The series of the learning curve."""
 

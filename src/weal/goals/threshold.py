@@ -105,6 +105,11 @@ class Threshold:
         return self.text
 
     @property
+    def lowest(self) -> bool:
+        """Whether low labels are in the set."""
+        return self.kind == "below"
+
+    @property
     def curve(self) -> CurveKind:
         """The expected F1."""
         return "f1"

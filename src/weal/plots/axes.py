@@ -30,7 +30,7 @@ from weal.goals.until import Until
 from weal.learner.posterior_cache import PosteriorCache
 from weal.learner.state import QuantityView, State
 from weal.model.model import Model
-from weal.plots import effect_figures, learner_figures
+from weal.plots import effect_figures, goal_figures, learner_figures
 from weal.plots.canvas import as_bytes, figure_of, style_for
 from weal.progress import Progress
 from weal.tables.plan import TablePlan
@@ -224,15 +224,22 @@ def _error_curve(view: PlotData, ax: Axes | None, progress: Progress | None) -> 
 
 def _best_curve(view: PlotData, ax: Axes | None, progress: Progress | None) -> Axes:
     y, until = np.array([label.y for label in view.learner.labels]), view.until
-    lowest = getattr(view.goal, "lowest", False)
     stop = until.value if until and until.watched == "best" else None
     label = view.goal.curve_label(view.learner.quantity.column)
-    return learner_figures.best_curve(y, lowest, stop, view.title, label=label, ax=ax)
+    return goal_figures.best_curve(y, view.goal.lowest, stop, view.title, label=label, ax=ax)
+
+
+def _f1_curve(view: PlotData, ax: Axes | None, progress: Progress | None) -> Axes:
+    marks = [mark for mark in view.course(progress).marks if mark.goal_value is not None]
+    at, values = [mark.labels for mark in marks], [mark.goal_value for mark in marks]
+    label = view.goal.curve_label(view.learner.quantity.column)
+    return goal_figures.f1_curve(np.array(at), np.array(values), view.title, label=label, ax=ax)
 
 
 _CURVES: dict[CurveKind, Callable[[PlotData, Axes | None, Progress | None], Axes]] = {
     "errors": _error_curve,
     "best": _best_curve,
+    "f1": _f1_curve,
 }
 PLOT_NAMES = ("learning_curve", "predicted", "experts", "inputs")
 

@@ -1,7 +1,6 @@
 """Figures of a learner: learning curve, predictions, experts, inputs.
 
     learning_curve   three error estimates against the number of labels, and where to stop
-    best_curve       labels in their order, and the best of them so far
     draw_predicted   labels against their predictions: leave-one-out, with intervals, and at the
                      time of the question; ids of labels outside their intervals
     experts          weights of the kinds of experts against the number of labels
@@ -101,7 +100,7 @@ def learning_curve(
         )
         values.append(np.array([guessing]))
     if stop:
-        handles[f"until error < {number(stop)}"] = _stop_line(ax, stop)
+        handles[f"until error < {number(stop)}"] = stop_line(ax, stop)
         values.append(np.array([stop]))
     _error_axis(ax, np.concatenate(values))
     _few_labels(ax, course)
@@ -113,36 +112,8 @@ def learning_curve(
     return ax
 
 
-def best_curve(
-    y: Array,
-    lowest: bool,
-    stop: float | None,
-    name: str,
-    *,
-    label: str,
-    ax: Axes | None = None,
-) -> Axes:
-    """Labels y (t,) in their order, and the best of them so far; `stop` is good enough."""
-    ax = axes(3.2, ax)
-    at, best = np.arange(1, len(y) + 1), (np.minimum if lowest else np.maximum).accumulate(y)
-    dots: dict[str, Any] = {"color": GREY, "marker": "o", "markersize": 3, "linestyle": ""}
-    line: dict[str, Any] = {"color": BLUE, "linewidth": 1.4}
-    ax.plot(at, y, **dots)
-    ax.step(at, best, where="post", **line)
-    handles = {"label": Line2D([], [], **dots), "best so far": Line2D([], [], **line)}
-    if stop is not None:
-        handles[f"until best {'<' if lowest else '>'} {number(stop)}"] = _stop_line(ax, stop)
-    if len(y) == 1:  # there is no half label
-        ax.set_xticks([1])
-    ax.set_xlabel("labels", **TEXT_STYLE)
-    ax.set_ylabel(plain(shorten(label, 2 * NAME_LETTERS)), **TEXT_STYLE)
-    if name:
-        ax.set_title(plain(shorten(name, 60)), fontsize=8)
-    legend_of(ax, list(handles.values()), list(handles))
-    return ax
-
-
-def _stop_line(ax: Axes, value: float) -> Line2D:
+def stop_line(ax: Axes, value: float) -> Line2D:
+    """A dotted line at the value at which to stop."""
     return ax.axhline(value, color=GREY, linestyle=":", linewidth=1)
 
 
