@@ -1,19 +1,16 @@
-"""Ask and tell: from a pool of candidates, which to label next; from its label, what we know now.
+"""`ActiveLearner`: ask which candidate of a pool to label next, and tell its label.
 
-`ActiveLearner` is a shell around one frozen state (`weal.learner.state`). Whatever happens to it is
-an event, and `apply(state, event)` gives the next state: an interruption anywhere leaves the old
-state or the new one. What the labels make of the model and of the belief on the pool follows from
-the state, is computed when somebody asks, and is kept beside it (`weal.learner.posterior_cache`).
+An `ActiveLearner` holds one frozen state (`weal.learner.state`). Every change is an event, and
+`apply(state, event)` gives the next state: an interruption anywhere leaves the old state or the new
+one. The model and its posterior on the pool follow from the state; they are computed on demand and
+cached (`weal.learner.posterior_cache`).
 
-Before `n_start` labels there is no model, and `ask` fills space. With the `n_start`-th label the
-scaling of pool and labels is settled, and stays. Everything random comes from (seed, step), ties
-are broken by (seed, id).
+Before `n_start` labels there is no model, and `ask` fills space. The scaling of pool and labels is
+fixed with the `n_start`-th label. Everything random comes from (seed, step), ties are broken by
+(seed, id).
 
-What can be looked at of a learner: its state, what follows from it, tables and pictures.
-
-Nothing here changes the learner; what does is in `active_learner`.
-
-Points that a learner keeps its belief on, such as a test set; all experts are held.
+`LearnerView` has everything that only reads a learner: state, predictions, tables and plots.
+`TrackedPoints` keeps the predictions at further points, such as a test set, up to date.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Errors that a program may want to catch; each is a `WealError`.
+"""The exceptions of weal; each is a `WealError`.
 
     UnreadableFile    a file that weal did not write, or that is damaged
     UnknownId         an id that is not among the candidates

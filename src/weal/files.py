@@ -126,7 +126,7 @@ def is_plain_file(path: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FolderKind:
-    """A kind of folder that weal makes and may make anew."""
+    """A kind of folder that weal creates and may replace."""
 
     name: str
     files: re.Pattern[str]  # names that its files have
@@ -152,7 +152,7 @@ class FolderKind:
 
 
 def check_folder(place: Path, kind: FolderKind) -> bool:
-    """Whether a folder that may be made anew is there; ForeignFile where another thing is.
+    """Whether a replaceable folder exists; ForeignFile if something else is in its place.
 
     False: nothing is there, or an empty folder that the user may have named for it.
     """

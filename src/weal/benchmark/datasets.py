@@ -151,7 +151,7 @@ class TableRows:
         return table.X[rows], table.y[rows]
 
     def where(self, folder: Folder = None) -> str:
-        """Where the table is; NotAvailable if it is nowhere."""
+        """The place of the table on this machine; NotAvailable if there is none."""
         return self.find(folder).where
 
 

@@ -85,7 +85,7 @@ class MethodStyle:
     hollow: bool = False
 
     def line(self) -> dict[str, Any]:
-        """As keywords of a matplotlib line."""
+        """The style as keywords of a matplotlib line."""
         face = "white" if self.hollow else self.color
         return {
             "color": self.color,
@@ -151,7 +151,7 @@ def wants_log(values: Array) -> bool:
 
 
 def nmse_limits(values: Array, log: bool) -> tuple[float, float]:
-    """Where the NMSE axis starts and ends."""
+    """Limits of the NMSE axis."""
     known = values[np.isfinite(values)]
     low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
     if log:
@@ -162,7 +162,7 @@ def nmse_limits(values: Array, log: bool) -> tuple[float, float]:
 
 
 def npll_limits(curves: Iterable[Array]) -> tuple[float, float]:
-    """Where the NPLL axis starts and ends."""
+    """Limits of the NPLL axis."""
     known = [curve[np.isfinite(curve)] for curve in curves]
     peaks = np.array([curve.max() for curve in known if len(curve)])
     if not len(peaks):
@@ -356,7 +356,7 @@ def _name_curves_off_scale(ax: Axes, means: dict[str, Array], top: float) -> Non
 
 
 def _marks(i: int, n: int, points: int) -> tuple[int, int]:
-    """Where curve i of n has its markers: five each, staggered."""
+    """Positions of the markers of curve i of n: five each, staggered."""
     step = max(points // 5, 1)
     return i * step // n, step
 

@@ -1,4 +1,4 @@
-"""What a search of a pool found: metrics of the goals, from the rows that a method asked for.
+"""Metrics of a search for a goal's rows, from the rows that a method asked for.
 
 f are the N values of the pool without noise, M_t the rows with a label after t queries.
 
@@ -70,7 +70,7 @@ def goal_metrics(split: Split, readings: Sequence[Reading]) -> dict[str, list[fl
 
 
 def f1(said: Mask, true: Mask) -> float:
-    """F1 of the rows said (N,) against the true ones (N,).
+    """F1 score of predicted rows (N,) against the true ones (N,).
 
     >>> f1(np.array([True, True, False]), np.array([True, False, True]))
     0.5

@@ -50,7 +50,7 @@ NOTE = (
 
 
 def method_title(name: str) -> str:
-    """The title of a method; its name if it is not one of ours."""
+    """The title of a method; the name of a method of another package."""
     return GOAL_METHODS[name].title if name in GOAL_METHODS else name
 
 
@@ -66,7 +66,7 @@ def table_of(question: Question, found: list[Comparison]) -> tuple[list[str], li
 
 
 def cell(found: Comparison) -> str:
-    """The mean, and ours less it.
+    """The mean, and the difference of weal's mean to it.
 
     >>> from weal.benchmark.statistics import Interval
     >>> cell(Comparison("best", "weal-auto", "top_10 at 40", 0.17, Interval(0.41, 0.3, 0.5, 9)))

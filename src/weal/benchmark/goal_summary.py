@@ -1,4 +1,4 @@
-"""Tables of a search benchmark: a row for each run, and ours beside each other method.
+"""Tables of a search benchmark: a row for each run, and weal compared with each method.
 
 A run is a (task, method, realisation); its readings are those of `goal_metrics`. The columns of
 `by_run` are
@@ -91,13 +91,13 @@ def _of_run(run: pd.DataFrame) -> dict[str, float]:
 
 
 def _at(series: pd.Series, labels: int) -> float:
-    """The value at so many labels; NaN if the run has fewer, or began with more."""
+    """The value at this number of labels; NaN if the run has fewer, or began with more."""
     return float(series.get(labels, np.nan))
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A method on the tasks of a question: its mean, and ours less it."""
+    """A method on the tasks of a question: its mean, and the difference of weal's mean to it."""
 
     question: str
     method: str

@@ -113,14 +113,14 @@ class PoolRows:
         return np.concatenate([X, X]), np.concatenate([y, f])
 
     def where(self, folder: Folder = None) -> str:
-        """Where the rows are."""
+        """The place of the rows."""
         return self.points.where(folder)
 
 
 def pool_task(
     name: str, number: int, title: str, points: Points, d: int, rows: int, **about: str
 ) -> Task:
-    """The task of searching a pool of so many rows; `about` has source and get."""
+    """The task of searching a pool of this many rows; `about` has source and get."""
     return Task(
         name=name,
         number=number,

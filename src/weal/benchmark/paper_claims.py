@@ -67,7 +67,7 @@ class Claim:
 
 
 def required_count(enough: Enough, n: int) -> int:
-    """How many of n must hold.
+    """The number of n comparisons that must hold.
 
     >>> [required_count(enough, 5) for enough in ("all", "most", "all but one")]
     [5, 3, 4]

@@ -177,7 +177,7 @@ class PartFound:
 
 
 def _apart(there: list[ComparisonFound]) -> str:
-    """How far they differ: as a ratio where the scale is a logarithm."""
+    """The difference of two means; a ratio on a logarithmic scale."""
     log = there[0].comparison.metric == "nmse"
     with np.errstate(over="ignore"):
         means, lows, highs = (
@@ -209,7 +209,7 @@ class ClaimFound:
 
     @property
     def words(self) -> str:
-        """How many of its parts and comparisons hold."""
+        """Numbers of its parts and comparisons that hold, in words."""
         if self.verdict == NO_RESULTS:
             return "none of its tasks was run with the methods it is about"
         alone = verdicts_in_words([c.alone for c in self.comparisons])
@@ -220,7 +220,7 @@ class ClaimFound:
 def judge(
     results: pd.DataFrame, seed: int = 0, claims: Sequence[Claim] = CLAIMS
 ) -> tuple[ClaimFound, ...]:
-    """What the results say of each claim; `seed` draws flips where there are too many for all."""
+    """Verdicts on each claim; `seed` draws sign flips if there are too many for all."""
     runs = in_arrays(by_run(results))
     return tuple(_with_notes(runs, seed, _judge_claim(runs, seed, claim)) for claim in claims)
 
@@ -295,7 +295,7 @@ def _with_notes(runs: Runs, seed: int, found: ClaimFound) -> ClaimFound:
 
 
 def _variants(runs: Runs, seed: int, found: ClaimFound) -> Iterator[tuple[str, ClaimFound]]:
-    """What is found of the claim's variants, for those that were run and say something new."""
+    """Verdicts on the variants of a claim that were run and differ from it."""
     own = {c.comparison for c in _there(found)}
     for variant in VARIANTS:
         if found.claim.number in variant.claims:

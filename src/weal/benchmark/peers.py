@@ -1,4 +1,4 @@
-"""Methods of other packages: their GPs and acquisition functions, on our splits and first labels.
+"""Methods of other packages: their GPs and acquisition functions, on the same splits.
 
     sklearn-std, sklearn-igs, sklearn-random        scikit-learn, refitted every 5 labels
     skactiveml-igs                                  scikit-activeml's greedy sampling on that GP

@@ -1,4 +1,4 @@
-"""One method on one realisation of one task, plans of many such runs, and curves as tables.
+"""The experiment protocol: metrics of a run, plans of many runs, and their results as tables.
 
     NMSE = mean (mean_i - y_i)^2 / var(y)            over the test points
     NPLL = mean (-log p(y_i)) - log sd(y)            p in raw units, noise included

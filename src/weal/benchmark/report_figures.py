@@ -1,4 +1,4 @@
-"""The figures of a report.
+"""The figures of a report, with file names and captions.
 
 Curves: the tasks of a group (synthetic, real, robot: the paper's three figures; then the user's
 own), five at most in a figure, once for each of these sets of methods that was run:

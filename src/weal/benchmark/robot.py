@@ -1,4 +1,4 @@
-"""Robot pushing: a hand pushes a disc over a table; the label is its final distance to a goal.
+"""The robot-pushing tasks, simulated with Box2D: final distance of a pushed disc to a goal.
 
 A Box2D world without gravity. Table friction is a joint between the (static) table and each
 mover, which takes up to a given force and torque. The hand starts at rest at (rx, ry) and is
@@ -106,7 +106,7 @@ class RobotPushing:
         return X, np.asarray(np.linalg.norm(ends(X, dv, self.world) - self.goal, axis=1))
 
     def where(self, folder: Folder = None) -> str:
-        """Where the points come from; NotAvailable without Box2D."""
+        """The source of the points; NotAvailable without Box2D."""
         if importlib.util.find_spec("Box2D") is None:
             raise NotAvailable(_missing())
         return "simulated here with Box2D"

@@ -233,7 +233,7 @@ def _cores() -> int:
 
 
 def _processes(jobs: int) -> Executor:
-    """An executor of so many processes on this machine; this process itself for one."""
+    """An executor of this many processes on this machine; this process itself for one."""
     return SerialExecutor() if jobs == 1 else ProcessExecutor(jobs)
 
 

@@ -101,7 +101,7 @@ class Function:
         return X, self.formula(X)
 
     def where(self, folder: Folder = None) -> str:
-        """Where the points come from."""
+        """The source of the points."""
         return "computed here from its formula"
 
 
@@ -125,7 +125,7 @@ class Points(Protocol):
         """N labelled points in random order: X (n, d) and y (n,)."""
 
     def where(self, folder: Folder = None) -> str:
-        """Where they are on this machine; NotAvailable, with how to get them, if nowhere."""
+        """The place of the points on this machine; NotAvailable, with advice, if there is none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A task from a user's own labelled table: does active learning pay, before any money is spent?
+"""A benchmark task from a user's own labelled table, for `weal simulate`.
 
     columns    as a campaign uses them (`weal.tables.plan`): numbers, flags, dates and categories
                become inputs, missing cells are imputed; other columns are left out

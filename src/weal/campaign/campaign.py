@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 class Campaign(CampaignLog):
-    """Candidates and labels that outlive the program; `weal.open_campaign` opens one.
+    """A campaign: candidates and labels in a store; `weal.open_campaign` opens one.
 
     Every change is one transaction of the store: when a method returns, it is on disk. Use it in a
     ``with`` block, or `close` it.
@@ -98,7 +98,7 @@ class Campaign(CampaignLog):
         return page(self)
 
     def asked(self, ids: Iterable[Any] | None = None) -> list["LeasedRow"]:
-        """Rows that are out, with what was expected of them and why they were chosen.
+        """Leased rows, with their predictions and the reasons for their choice.
 
         Parameters
         ----------
@@ -176,7 +176,7 @@ class Campaign(CampaignLog):
             raise self._suggest_ids(error) from None
 
     def far_inputs(self, table: Any) -> list[str]:
-        """Which inputs of new candidates lie far outside what is there.
+        """Messages on inputs of new candidates far outside the range of the existing ones.
 
         Parameters
         ----------
@@ -193,7 +193,7 @@ class Campaign(CampaignLog):
         return far_inputs(self.read_session().pool.plan, table, self.inputs_there())
 
     def inputs_there(self) -> Any:
-        """The inputs (S, d) of the candidates, or of those that stand for all that are in files.
+        """The inputs (S, d) of the candidates, or of a sample if they are in files.
 
         Returns
         -------
@@ -211,7 +211,7 @@ class Campaign(CampaignLog):
         until: "Until | str | None" = None,
         progress: Progress | None = None,
     ) -> "Status":
-        """How far the campaign is, in the words of its goal, and whether to go on.
+        """The status of the campaign: progress towards its goal, and advice on stopping.
 
         Parameters
         ----------
@@ -254,7 +254,7 @@ class Campaign(CampaignLog):
         return found
 
     def suspects(self) -> "list[Suspect]":
-        """Labels to look at again: those that the model takes to be wrong, the worst first.
+        """Labels that are probably wrong, the most surprising first.
 
         Returns
         -------
@@ -267,7 +267,7 @@ class Campaign(CampaignLog):
         return list(find_suspects(self.read_session()).labels)
 
     def contradictions(self) -> "list[Contradiction]":
-        """Labels that count although the others contradict them; nothing is changed.
+        """Labels in use that the other labels contradict; nothing is changed.
 
         These are labels told as sure, runs of equal labels in a row, and labels of one person, one
         day, or one value of a column that is no input, such as an instrument.
@@ -284,7 +284,7 @@ class Campaign(CampaignLog):
 
     @property
     def plot(self) -> "Plots":
-        """Pictures on matplotlib axes, such as ``campaign.plot.predicted()``.
+        """Figures on matplotlib axes, such as ``campaign.plot.predicted()``.
 
         There are learning_curve, predicted, inputs, experts, effect(name) and map(a, b);
         save(folder) writes files.
@@ -334,7 +334,7 @@ class Campaign(CampaignLog):
         sheet: str | None = None,
         header: int | None = None,
     ) -> "pandas.DataFrame":
-        """What is expected of rows that are no candidates.
+        """Predict rows that are not candidates.
 
         They are read as the candidates were, and nothing is written. A warning says what may not be
         meant: columns that are passed over, levels never seen before, inputs far outside those of
@@ -409,7 +409,7 @@ class Campaign(CampaignLog):
         return id_lookup.columns(self)
 
     def preview(self, source: object, **how: "Unpack[ImportArguments]") -> "ResultsImport":
-        """What `tell_file` would do with these results, line by line; nothing is written.
+        """The action of `tell_file` for each line of these results; nothing is written.
 
         Parameters
         ----------
@@ -446,7 +446,7 @@ class Campaign(CampaignLog):
         return preview(self, source, **how)
 
     def worksheet(self, ids: Any, to: str | os.PathLike[str], *, force: bool = False) -> Path:
-        """Write a worksheet of rows that are out, to be filled in and told.
+        """Write a worksheet of leased rows, to be filled in and imported with `tell_file`.
 
         Parameters
         ----------
@@ -559,7 +559,7 @@ class Campaign(CampaignLog):
         return ids[0] if n is None else ids
 
     def ask_for(self, ids: Any, *, by: str | None = None, lease: Any = None) -> list[str]:
-        """Take these very rows, whatever the learner would choose; they are out as if asked.
+        """Lease these rows, whatever the learner would choose.
 
         All are taken, or none.
 
@@ -633,7 +633,7 @@ class Campaign(CampaignLog):
         repeat: bool = False,
         key: str | None = None,
     ) -> int:
-        """Keep the label of a row, or the labels of several.
+        """Save the label of a row, or the labels of several.
 
         When it returns, the label is on disk. The same label again changes nothing. Either all is
         taken or nothing. A label far from what was expected, or, where nothing was, from the labels
@@ -707,7 +707,7 @@ class Campaign(CampaignLog):
         repeat: bool = False,
         key: str | None = None,
     ) -> TellResult:
-        """As `tell`, for labels that were checked already.
+        """Save labels that were checked already (`tell`).
 
         Parameters
         ----------
@@ -743,7 +743,7 @@ class Campaign(CampaignLog):
         return rules.tell_labels(self, entries, who, replace, repeat, key)
 
     def tell_file(self, source: object, **how: "Unpack[ImportArguments]") -> "ResultsImport":
-        """Keep the labels of a results file, all or none.
+        """Save the labels of a results file, all or none.
 
         The same content told twice changes nothing.
 
@@ -795,7 +795,7 @@ class Campaign(CampaignLog):
         note: str | None = None,
         key: str | None = None,
     ) -> None:
-        """Leave rows out: not offered until `unskip`, or until a label of theirs is told.
+        """Skip rows: they are not suggested until `unskip`, or until they get a label.
 
         Parameters
         ----------
@@ -837,7 +837,7 @@ class Campaign(CampaignLog):
         note: str | None = None,
         key: str | None = None,
     ) -> None:
-        """Let skipped rows be offered again.
+        """Allow skipped rows to be suggested again.
 
         Parameters
         ----------
@@ -860,7 +860,7 @@ class Campaign(CampaignLog):
         _warn(skip_rows(self, distinct(ids), False, by or self.who, note, key).values())
 
     def withdraw(self, ids: Any, *, by: str | None = None, note: str | None = None) -> None:
-        """Take back the labels of rows; of rows without one, the lease.
+        """Withdraw the labels of rows, or the lease of rows without a label.
 
         What was withdrawn stays in the history.
 
@@ -894,7 +894,7 @@ class Campaign(CampaignLog):
         self.transact(lambda tx: rules.decide_withdrawals(tx, found, who, note))
 
     def add(self, pool: Any, *, by: str | None = None) -> int:
-        """Add candidates, read as the first ones were.
+        """Add candidates, read like the first ones.
 
         Parameters
         ----------
@@ -942,7 +942,7 @@ class Campaign(CampaignLog):
         return add(self.store, ledger, pool, like, by or self.who)
 
     def hide(self, on: bool = True, *, by: str | None = None) -> None:
-        """Leave the campaign out of lists, or bring it back; nothing is deleted.
+        """Hide the campaign from lists, or show it again; nothing is deleted.
 
         Parameters
         ----------
@@ -1004,7 +1004,7 @@ def open_campaign(
     progress: Any = None,
     **settings: Any,
 ) -> Campaign:
-    """The campaign of that name; with `pool`, it is made if it is not there yet.
+    """Open the campaign of this name; with `pool`, create it if it does not exist.
 
     Parameters
     ----------
@@ -1103,7 +1103,7 @@ def _warn(messages: Iterable[str]) -> None:
 
 
 def account() -> str:
-    """Who is at work, if nobody says so."""
+    """The name of the user's account, the default author of events."""
     try:
         return os.environ.get("WEAL_WHO") or getpass.getuser()
     except (OSError, KeyError):  # an account without a name, as in some containers

@@ -15,7 +15,7 @@ from weal.text import number, plus_minus
 
 @dataclass(frozen=True, slots=True)
 class CandidateReport:
-    """All that is known of one row."""
+    """The report of one row: cells, labels, lease, prediction, events."""
 
     id: str
     row: dict[str, Any]  # its original cells

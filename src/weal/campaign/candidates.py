@@ -52,7 +52,7 @@ class CandidateTable(Protocol):
 
     @property
     def plan(self) -> TablePlan:
-        """How columns become inputs."""
+        """The plan that encodes columns as inputs."""
 
     @property
     def parts(self) -> tuple[Table, ...]:
@@ -107,7 +107,7 @@ class CampaignCandidates:
         return True
 
     def refuse_many(self, what: str, instead: str = "") -> None:
-        """Nothing is refused: they are in memory already."""
+        """Do nothing: all rows are in memory already."""
 
     def upto(self, rows: int) -> Candidates:
         """The first `rows` candidates, as a learner takes them."""

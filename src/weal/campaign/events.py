@@ -47,7 +47,7 @@ class ToldBody(TypedDict):
 
 
 class ReasonBody(TypedDict):
-    """Why a row was asked: "start", "chosen", "check" or "by hand", with the scores of a choice."""
+    """The reason for an ask: "start", "chosen", "check" or "by hand", and the scores."""
 
     how: str
     scores: NotRequired[dict[str, float]]
@@ -56,7 +56,7 @@ class ReasonBody(TypedDict):
 
 
 class AskBody(TypedDict):
-    """Of the first row of an ask: weights of the acquisition functions after it."""
+    """The part of the first `asked` event of an ask: weights of the acquisition functions."""
 
     log_omega: list[float]
     acquisition: str | list[str]
@@ -89,7 +89,7 @@ class AskedBody(SuggestionBody):
 
 @dataclass(frozen=True, slots=True)
 class LedgerLabel:
-    """A label that counts."""
+    """A label in use."""
 
     id: str
     y: float
@@ -111,7 +111,7 @@ class LabelChange:
 
 
 def change_of_labels(before: Sequence[LedgerLabel], event: Event) -> LabelChange:
-    """What an event `told`, `corrected` or `withdrawn` changes in the labels of its row."""
+    """The change of the labels of a row by an event `told`, `corrected` or `withdrawn`."""
     label = label_of_event(event) if event.kind in LABELLING else None
     kind = CONFIRMED if event.body.get("confirms") else event.kind
     return LabelChange(*change_labels(kind, label, before))

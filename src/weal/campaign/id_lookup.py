@@ -1,4 +1,4 @@
-"""Candidates looked up by id, and the id that somebody may have meant.
+"""Candidates looked up by id, and suggestions for misspelt ids.
 
 The store answers first: it needs no numerical library. The ids of candidates in files are not in
 the store; the index beside the files has them (`candidate_files`). An id that is not there is

@@ -1,4 +1,4 @@
-"""Labels from the arguments of `tell` and from results files, checked before anything is written.
+"""Check labels from the arguments of `tell` and from results files, before they are saved.
 
 The ids of a file are matched with those of the campaign, and its inputs (a worksheet has them) are
 compared.

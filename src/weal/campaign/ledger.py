@@ -26,7 +26,7 @@ LARGEST_LABEL = 1e300  # beyond, sums, differences and intervals overflow a floa
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A row that is leased to somebody."""
+    """The lease of a row: its holder and its end."""
 
     id: str
     who: str

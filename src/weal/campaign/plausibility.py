@@ -76,7 +76,7 @@ class Implausible:
 def judge_label(
     y: float, expected: ExpectedLabel | None, others: LabelRange | None, noise: float | None = None
 ) -> Implausible | None:
-    """Why a label is implausible; None for a plausible one.
+    """The reason why a label is implausible; None for a plausible one.
 
     >>> print(judge_label(31.2, ExpectedLabel(312.0, 300.0, 324.0), None))
     31.2 is far from its prediction (312.0 +- 7.3)
@@ -103,7 +103,7 @@ def _is_outside(y: float, low: float, high: float) -> bool:
 
 
 def judge_in_ledger(ledger: Ledger, entry: "LabelInput") -> Implausible | None:
-    """Why a label that is not saved yet is implausible in this campaign."""
+    """The reason why a label to be saved is implausible in this campaign, or None."""
     if entry.sure:
         return None
     others = None

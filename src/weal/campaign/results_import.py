@@ -97,7 +97,7 @@ class ResultsImport:
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """How a file is read and its labels are saved."""
+    """Options for reading a file and saving its labels."""
 
     by: str | None = None
     replace: bool = False

@@ -1,4 +1,4 @@
-"""Rules of a campaign: the drafts of events that a transaction writes.
+"""Rules of a campaign: decide which events a call of tell, skip, withdraw or ask writes.
 
 Each function reads the campaign under the write lock (`protocol.Transaction`) and returns drafts of
 events, or raises an error, and then nothing is written. The lock orders concurrent writers: the
@@ -331,7 +331,7 @@ def _changed_since(now: Ledger, name: str, on: bool) -> str:
 def decide_withdrawals(
     tx: Transaction, ids: Sequence[str], who: str, note: str | None
 ) -> list[Draft]:
-    """Events that take labels back, or rows from who had them."""
+    """Events that withdraw labels or leases."""
     now = check_ids(tx, ids)
     if nothing := [name for name in ids if name not in now.labels and name not in now.leases]:
         raise ValueError(f"{_some(nothing)}: neither labelled nor asked, so nothing to withdraw")
@@ -343,7 +343,7 @@ def decide_leases(
     tx: Transaction, ledger: Ledger, offers: Sequence[Suggestion], call: AskCall,
     lease: timedelta, common: AskBody | None, key: str | None = None,
 ) -> list[Draft]:  # fmt: skip
-    """Lease the first offers that nobody else has taken; Conflict if too few are left.
+    """Lease the first suggestions that are still free; Conflict if too few are.
 
     The ledger that the offers were chosen by decides if it is still that of the store; else the
     events of the offered rows are read under the lock. `common` goes with the first row: weights

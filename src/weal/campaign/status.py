@@ -1,4 +1,4 @@
-r"""How far a campaign is: what is known, how well, and whether to go on.
+r"""The status of a campaign: labels, error estimates, labels to check, advice on stopping.
 
     with weal.open_campaign("alloys") as campaign:
         print(*campaign.status(goal=5.0).lines(), sep="\n")
@@ -55,7 +55,7 @@ from weal.progress import Progress
 
 @dataclass(frozen=True, slots=True)
 class SuspectReport:
-    """Labels that look wrong, and calls that look as if they were in another unit."""
+    """Labels that are probably wrong, and calls of `tell` that are probably in another unit."""
 
     labels: tuple[Suspect, ...] = ()
     units: tuple[OtherUnit, ...] = ()
@@ -66,7 +66,7 @@ class SuspectReport:
 
 
 def find_suspects(session: Session) -> SuspectReport:
-    """What the model makes of the labels; nothing before there is one."""
+    """Labels that are probably wrong by the model; none before there is one."""
     view = session.view()
     if not view.has_model:
         return SuspectReport()
@@ -76,14 +76,14 @@ def find_suspects(session: Session) -> SuspectReport:
 
 
 def batches(ledger: Ledger) -> dict[Hashable, Hashable]:
-    """For each labelled row, with which others it was asked, or else told."""
+    """The batch of each labelled row: rows asked together, or else told together."""
     found = labels_by_call(ledger)
     asked = {past.told.id: past.body["until"] for past in ledger.foretold}
     return {name: asked.get(str(name), call) for name, call in found.items()}
 
 
 def labels_by_call(ledger: Ledger) -> dict[Hashable, Hashable]:
-    """For each labelled row, in which call of `tell` its label came."""
+    """The number of the `tell` call of each labelled row."""
     told = {name: several[-1] for name, several in ledger.labels.items()}
     return {
         name: f"{one.time:%Y-%m-%d %H:%M:%S.%f} by {one.who or 'nobody'}"
@@ -98,7 +98,7 @@ MAX_EXPERTS_SHOWN = 4  # that are shown
 
 @dataclass(frozen=True, slots=True)
 class LeasedId:
-    """A row that somebody has."""
+    """A leased row."""
 
     id: str
     who: str
@@ -115,7 +115,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class RandomTest:
-    """The honest test: rows drawn at random, predicted when they were asked."""
+    """The test on rows drawn at random, predicted when they were asked."""
 
     n: int
     rmse: float
@@ -124,7 +124,7 @@ class RandomTest:
 
 @dataclass(frozen=True, slots=True)
 class Expert:
-    """An expert and what the labels make of it."""
+    """An expert and its weight."""
 
     weight: float
     family: str
@@ -133,7 +133,7 @@ class Expert:
 
 @dataclass(frozen=True, slots=True)
 class ModelStatus:
-    """What there is once there is a model."""
+    """The part of a status that needs a model."""
 
     left_out: Estimate
     baseline: float  # the same error when every label is guessed by the mean of the others
@@ -156,7 +156,7 @@ class ModelStatus:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Where a campaign stands."""
+    """The status of a campaign."""
 
     name: str
     candidates: int
@@ -189,7 +189,7 @@ class Status:
     curve: Estimate | None = None  # the goal's own series; None: the error estimates
 
     def to_dict(self) -> dict[str, Any]:
-        """As what JSON can say; labels that no model can take are "aside" there."""
+        """The status as JSON values; labels that no model can take are under "aside"."""
         plain: dict[str, Any] = _plain(asdict(self))
         for body, one in zip(plain["suspects"], self.suspects, strict=True):
             body |= {"words": one.words, "aside": one.aside}
@@ -203,7 +203,7 @@ class Status:
         return {"aside" if name == "unusable" else name: one for name, one in plain.items()}
 
     def lines(self) -> list[str]:
-        """The same to be read."""
+        """The status as lines of text."""
         return status_text.lines(self)
 
     def __repr__(self) -> str:
@@ -216,7 +216,7 @@ class Status:
 def status(
     session: Session, goal: object, until: object, now: datetime, progress: Progress | None = None
 ) -> Status:
-    """Where the campaign stands; `goal` and `until` in place of those in its settings."""
+    """The status of a campaign; `goal` and `until` override its settings."""
     ledger, state = session.ledger, session.state
     aim, stop = goal_in_force(ledger, goal, until)
     course = trend(session, progress, aim)
@@ -297,13 +297,13 @@ def _progress(
 def _stopping_lines(
     goal: Goal, until: Until | None, known: GoalProgress, beliefs: ModelStatus | None
 ) -> tuple[str, ...]:
-    """How far the stop condition is away, and what random choice would have given."""
+    """Lines on the stop condition and on random choice."""
     first = until.lines(known) if until else []
     return (*first, *goal.random_lines(beliefs.random if beliefs else None, known))
 
 
 def rows_out(ledger: Ledger, now: datetime) -> tuple[tuple[LeasedId, ...], tuple[LeasedId, ...]]:
-    """Rows that are out, and those whose lease has lapsed."""
+    """Leased rows, and rows whose lease has expired."""
     every = [LeasedId(lease.id, lease.who, lease.until) for lease in ledger.leases.values()]
     out, lapsed = ([one for one in every if (one.until > now) is on] for on in (True, False))
     return tuple(out), tuple(lapsed)
@@ -370,13 +370,13 @@ def _beliefs(session: Session, goal: Goal, course: Trend, progress: Progress | N
 
 
 def _expected_error(session: Session) -> float | None:
-    """The standard error of the expected error, where some candidates stand for all."""
+    """The standard error of the expected error, if it is averaged over a sample of candidates."""
     _, sd = session.model().predict(expected_error_inputs(session.state), return_std=True)
     return rms(sd, session.ledger.rows)[1]
 
 
 def _count_model_chosen(ledger: Ledger) -> int:
-    """How many labels are of rows that the model has chosen."""
+    """The number of labels of rows that the model has chosen."""
     return sum(past.body["why"]["how"] == "chosen" for past in ledger.foretold)
 
 
@@ -387,14 +387,14 @@ def _prequential(course: Trend) -> Estimate | None:
 
 
 def _noise(model: Model) -> float:
-    """The sd of noise in the user's units, where labels are what they are on average."""
+    """The sd of the noise in the user's units, at the mean of the labels."""
     var = model.noise_[:, None] ** 2
     _, sd = in_units(model.trained, model.scaling, np.zeros_like(var), var)
     return float(sd[0])
 
 
 def _inputs(session: Session) -> dict[str, float] | None:
-    """How much each column matters, the levels of a category taken together."""
+    """The importance of each column; levels of a category are summed."""
     model, plan = session.model(), session.pool.plan
     if not effects.has_input_importance(model):
         return None

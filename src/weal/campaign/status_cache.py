@@ -1,4 +1,4 @@
-"""The last status of a campaign, kept in its store: without new events it is read, not computed.
+"""The last status of a campaign, cached in its store until there are new events.
 
 A status depends on the events, the goal and the stop condition, and, for leased rows, on the clock.
 The snapshot carries the hash of the last event, both texts and the versions of the programs; one

@@ -1,4 +1,4 @@
-"""A status to be read: short sections of plain lines.
+"""A status as text: short sections of plain lines.
 
 What a campaign is, in a line and as HTML; from its events alone, without a model.
 """
@@ -63,7 +63,7 @@ def _suspects(status: "Status") -> list[str]:
 
 
 def _contradictions(status: "Status") -> list[str]:
-    """Labels that the others contradict and that count all the same, and what to do about them."""
+    """Labels in use that the others contradict, with advice."""
     first = status.contradictions[0].ids[0]
     return [
         "Labels that contradict the others: the model still uses them",
@@ -105,7 +105,7 @@ def _progress_lines(status: "Status") -> list[str]:
 
 
 def _samples(status: "Status") -> list[str]:
-    """How many candidates stand for all in what is said, and how many an ask compares."""
+    """The sizes of the samples behind the estimates and behind an ask."""
     found = []
     if status.sampled:
         found.append(f"  a sample         {status.sampled:,} of them stand for all in what follows")
@@ -157,7 +157,7 @@ def _random_test_text(status: "Status") -> str:
 
 
 def _left_out(status: "Status", beliefs: "ModelStatus") -> str:
-    """How the error was found, and how well it is known where some labels stand for all."""
+    """The method behind the error, and its standard error if labels were sampled."""
     if beliefs.left_out_error is None:
         return "each label predicted from the others"
     of = f"{beliefs.left_out_over:,} of {status.labels:,} labels"
@@ -171,7 +171,7 @@ def _estimate(name: str, estimate: "Estimate | None", how: str) -> str:
 
 
 def _fell(estimate: "Estimate") -> str:
-    """How it went since there were half as many labels."""
+    """The change since there were half as many labels."""
     t = estimate.course[-1][0]
     past = [pair for pair in estimate.course if pair[0] <= t / 2] or list(estimate.course[:1])
     labels, error = past[-1]
@@ -206,7 +206,7 @@ def _model(beliefs: "ModelStatus", chosen: int) -> list[str]:
 
 
 def _inputs(inputs: dict[str, float] | None) -> str:
-    """Which matter, and how much."""
+    """The importance of the inputs, in lines."""
     if not inputs:
         return "not known yet: the labels so far do not tell them apart"
     names = list(inputs)
@@ -244,14 +244,14 @@ def line(campaign: "Campaign") -> str:
 
 
 def page(campaign: "Campaign") -> str:
-    """The same as HTML."""
+    """The facts of a campaign as HTML."""
     found = facts(campaign)
     shown = {"state": found} if isinstance(found, str) else found
     return facts_html(f"Campaign {campaign.name}", shown)
 
 
 def facts(campaign: "Campaign") -> dict[str, Any] | str:
-    """What there is to say; why not, where the store does not answer."""
+    """The facts of a campaign by name; the reason, if the store cannot be read."""
     if campaign.closed:
         return "closed"
     try:

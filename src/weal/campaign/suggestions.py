@@ -1,4 +1,4 @@
-"""`ask`: choose rows, lease them to whoever asks, and explain why they were chosen.
+"""`ask`: choose the rows to measure next, lease them, and explain the choice.
 
 The learner chooses rows (`choose_rows`), or they are drawn at random for a test (`draw_rows`). The
 transaction leases them unless somebody else was faster; then rows are chosen again. Rows stay

@@ -197,7 +197,7 @@ def given_settings(**options: Unpack[Settings]) -> dict[str, Any]:
 
 
 def note_error_goal(goal: str | None) -> None:
-    """Say that a number in place of a goal is a stop condition, and how to write it."""
+    """Print a note: a number in place of a goal is a stop condition (--until)."""
     from weal.goals.grammar import goal_and_until
 
     if goal is None:

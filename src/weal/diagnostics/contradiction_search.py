@@ -277,7 +277,7 @@ def sample_rows(X: Array, which: Mask, every: Mask) -> Rows:
 
 
 def _evenly_spread(rows: Rows, most: int) -> Rows:
-    """At most so many of the rows, evenly spread."""
+    """At most `most` of the rows, evenly spread."""
     at = np.linspace(0, len(rows) - 1, min(most, len(rows))).round().astype(np.intp)
     return np.asarray(rows[at])
 

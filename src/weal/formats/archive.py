@@ -43,7 +43,7 @@ def write(
     arrays: Mapping[str, Array],
     replaces_any_file: bool = False,
 ) -> None:
-    """Write a file of that kind; `header` holds what JSON can say.
+    """Write a file of this kind; `header` holds JSON values.
 
     A file that weal wrote is replaced; ForeignFile where another's is there. At a path that weal
     itself chose, under a hash, any plain file is a damaged one of ours (`replaces_any_file`).

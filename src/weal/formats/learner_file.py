@@ -247,7 +247,7 @@ def _check(state: State) -> None:
 
 
 def _finite(row: Header) -> Header:
-    """JSON has no NaN: it is kept as "nan"."""
+    """Values for JSON, with "nan" in place of NaN."""
     return {name: "nan" if value != value else value for name, value in row.items()}
 
 

@@ -42,7 +42,7 @@ _last: WeakKeyDictionary[Any, _Sample] = WeakKeyDictionary()  # of each pool
 
 
 def comparison_size(view: QuantityView, model: Model) -> int | None:
-    """How many candidates one ask compares; None: all of them."""
+    """The number of candidates that one ask compares; None: all of them."""
     if not _is_large(view):
         return None
     width = model.embedding_.width(model.ensemble_.experts)
@@ -67,7 +67,7 @@ def best_share(n: int) -> float:
 
 
 def with_compared_candidates(state: State, beliefs: PosteriorCache, wanted: int) -> State:
-    """The state with only the candidates that an ask for so many rows compares."""
+    """The state with only the candidates that one ask compares."""
     view = state.view()
     n = None
     if view.has_model and _is_large(view):

@@ -53,7 +53,7 @@ class Candidates(Protocol):
 
     @property
     def present(self) -> NDArray[np.bool_]:  # (U,)
-        """Which candidates have not been removed."""
+        """Mask of the candidates that have not been removed."""
 
     @property
     def columns(self) -> tuple[str, ...] | None:
@@ -89,7 +89,7 @@ class Candidates(Protocol):
 
     @property
     def file_tag(self) -> str:
-        """How a learner's file stores these candidates (`formats.candidates_file`)."""
+        """The tag of these candidates in a learner's file (`formats.candidates_file`)."""
 
     @property
     def in_shards(self) -> bool:
@@ -170,7 +170,7 @@ class Candidates(Protocol):
         """The candidates with these ids, and those in these files, marked as removed."""
 
     def ids_in_shards(self, shards: Iterable[str], names: Iterable[Hashable]) -> list[Hashable]:
-        """Which of these ids are in these files; ValueError where the pool has no shards."""
+        """The ids among these that are in these files; ValueError if the pool has no shards."""
 
     def predict_shards(
         self, model: Model, level: float, executor: Executor, progress: Progress | None

@@ -191,7 +191,7 @@ BATCH_SHORTLIST = 4096
 
 
 def queries(state: State, beliefs: PosteriorCache, wanted: int, opens: bool) -> list[Asked]:
-    """The events for so many more queries; `opens`: they begin a batch."""
+    """The events for n more queries; `opens`: they begin a batch."""
     found: list[Asked] = []
     in_shards = state.candidates.in_shards and state.view().has_model
     state = with_compared_candidates(state, beliefs, wanted)

@@ -51,7 +51,7 @@ class LabelsTold:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Skipped:
-    """A candidate is left out for now, or (`on` False) may be asked again."""
+    """A candidate was skipped, or (`on` False) may be asked again."""
 
     id: Hashable
     on: bool = True

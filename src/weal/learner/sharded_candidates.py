@@ -270,7 +270,7 @@ class ShardedCandidates:
         return replace(self, removed=np.union1d(self.removed, gone), closed=self.closed | closed)
 
     def ids_in_shards(self, shards: Iterable[str], names: Iterable[Hashable]) -> list[Hashable]:
-        """Which of these ids are in these files."""
+        """The ids among these that are in these files."""
         wanted = {os.path.abspath(path) for path in shards}
         return [name for name in names if wanted and self._part(name).path in wanted]
 

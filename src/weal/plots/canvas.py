@@ -131,7 +131,7 @@ def legend(fig: NotebookFigure, handles: Sequence[Artist], labels: Sequence[str]
 
 
 def legend_of(ax: Axes, handles: Sequence[Artist], labels: Sequence[str]) -> None:
-    """A legend below our own axes, or in the best place of the user's axes."""
+    """A legend below new axes, or in the best place of given axes."""
     if isinstance(ax, NotebookAxes):
         legend(cast(NotebookFigure, figure_of(ax)), handles, labels)
     else:

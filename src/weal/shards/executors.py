@@ -56,7 +56,7 @@ class Task(Protocol):
 
     @property
     def rows(self) -> int:
-        """How much it adds to the progress."""
+        """The rows that the task adds to the progress."""
 
 
 AnyTask = TypeVar("AnyTask", bound=Task)
@@ -290,7 +290,7 @@ class RowCounter:
         self.add(0)
 
     def add(self, rows: int) -> None:
-        """Report so many rows more."""
+        """Report more finished rows."""
         self.done += rows
         if self.progress is not None:
             self.progress(self.what, self.done, self.total)

@@ -27,7 +27,7 @@ from weal.shards.shard import FileShard, Shard
 
 
 class IndexedFile(TypedDict):
-    """What the index keeps of a file."""
+    """The entry of a file in the index."""
 
     stamp: list[int] | None
     sums: dict[str, str] | None

@@ -39,7 +39,7 @@ _TYPES: tuple[Any, ...] = (str, int, str, str | None, str, str, str, str | None,
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An event that somebody wants to write; `key` is the client's own, used once."""
+    """An event to be written; `key` is the idempotency key of the client."""
 
     kind: str
     body: Mapping[str, object]
@@ -103,14 +103,14 @@ def read(row: Sequence[Any], previous: object, place: str) -> Event:
 
 
 def event_of_row(row: Sequence[Any]) -> Event:
-    """The event of a row whose hash was looked at already."""
+    """The event of a row whose hash was checked already."""
     campaign, seq, kind, name, text, who, time, key, found = row
     when = datetime.fromisoformat(time)
     return Event(campaign, seq, kind, name, json.loads(text), who, when, key, found)
 
 
 def from_the_future(events: Iterable[Event], now: datetime) -> list[Event]:
-    """Events that were written by a clock ahead of this one."""
+    """Events with times after now, written by a clock that was ahead."""
     return [event for event in events if event.time > now + MAX_CLOCK_DIFFERENCE]
 
 
@@ -123,7 +123,7 @@ def damage_error(place: str, what: str) -> DamagedStore:
 
 
 def check_id(given: object) -> str:
-    """An id as text, or an error that says why it cannot be one."""
+    """An id as text, checked; ValueError for text that cannot be an id."""
     if isinstance(given, str):
         return check_text(str(given), "an id", MAX_ID)
     if isinstance(given, Integral) and not isinstance(given, bool):
@@ -143,7 +143,7 @@ def check_id(given: object) -> str:
 
 
 def check_name(name: object) -> str:
-    """The name of a campaign, or an error that says what is wrong with it."""
+    """The name of a campaign, checked; ValueError with advice for an invalid one."""
     if not isinstance(name, str) or not 1 <= len(name) <= 100 or not name.strip():
         raise ValueError(f"a campaign's name is text of 1 to 100 characters, not {_short(name)}")
     if any(part in name for part in ("/", "\\", "..")):
@@ -179,14 +179,14 @@ def _checked_body(draft: Draft) -> str:
 
 
 def check_note(note: object, what: str) -> str | None:
-    """A note as it is kept: text without blanks around it; None where there is none."""
+    """A note, checked and without surrounding blanks; None for an empty one."""
     if note is None:
         return None
     return check_text(note, what, MAX_NOTE, empty=True).strip() or None
 
 
 def check_text(text: object, what: str, longest: int, empty: bool = False) -> str:
-    """The text, or an error that says why it cannot be kept and given back as it is."""
+    """The text, checked; ValueError for text that a store cannot return unchanged."""
     if not isinstance(text, str) or not (text or empty):
         raise ValueError(
             f"{what} is text{'' if empty else ' that is not empty'}, not {_short(text)}"

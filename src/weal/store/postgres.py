@@ -205,7 +205,7 @@ class PostgresEngine:
 
 
 def _login(name: StoreUrl, patience: float | None) -> dict[str, Any]:
-    """Parameters for psycopg; those in the address override our defaults."""
+    """Parameters for psycopg; those in the address override the defaults."""
     try:
         given: dict[str, Any] | None = dict(conninfo_to_dict(name.address))
     except psycopg.Error:

@@ -155,7 +155,7 @@ def roll_back(connection: sqlite3.Connection) -> None:
 
 
 def is_store(path: Path) -> bool:
-    """Whether a file is empty, or a store by what its first page says; nothing is written."""
+    """Whether a file is empty or a store, by its first page; nothing is written."""
     if not path.stat().st_size:
         return True
     try:
@@ -195,7 +195,7 @@ def _copy(path: Path, number: int) -> Path:
 
 
 def copy_pages(path: Path, draft: Path) -> None:
-    """A copy of the file as it is at one moment, whoever writes meanwhile, checked by SQLite."""
+    """Copy the file consistently while others write; the copy is checked by SQLite."""
     with (
         closing(
             sqlite3.connect(f"{path.as_uri()}?mode=ro", timeout=BUSY_TIMEOUT_SECONDS, uri=True)

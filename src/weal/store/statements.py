@@ -111,7 +111,7 @@ def campaigns(sql: SqlConnection) -> list[str]:
 
 
 def head(sql: SqlConnection, name: str, lock: bool = False) -> tuple[int, str]:
-    """Number and hash of the last event; with `lock`, nobody else writes until the commit."""
+    """Number and hash of the last event; `lock` blocks other writers until the commit."""
     suffix = sql.locking if lock else ""
     found = sql.rows(f"SELECT last, hash FROM weal_campaign WHERE name = ?{suffix}", (name,))
     if not found:
@@ -317,8 +317,7 @@ SQLITE: tuple[tuple[str, ...], ...] = (
     (
         """CREATE TABLE weal_campaign (
             name TEXT NOT NULL PRIMARY KEY, last INTEGER NOT NULL, hash TEXT NOT NULL
-        ) WITHOUT ROWID""",
-        """CREATE TABLE weal_event (
+        ) WITHOUT ROWID""","""CREATE TABLE weal_event (
             campaign TEXT NOT NULL, seq INTEGER NOT NULL,
             kind TEXT NOT NULL, id TEXT, body TEXT NOT NULL, who TEXT NOT NULL,
             time TEXT NOT NULL, key TEXT, hash TEXT NOT NULL, token TEXT NOT NULL,
@@ -328,12 +327,10 @@ SQLITE: tuple[tuple[str, ...], ...] = (
         "CREATE UNIQUE INDEX weal_event_key ON weal_event (campaign, key) WHERE key IS NOT NULL",
         """CREATE TABLE weal_candidate (
             campaign TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (campaign, id)
-        ) WITHOUT ROWID""",
-        """CREATE TABLE weal_chunk (
+        ) WITHOUT ROWID""","""CREATE TABLE weal_chunk (
             campaign TEXT NOT NULL, number INTEGER NOT NULL, sha256 TEXT NOT NULL,
             data BLOB NOT NULL, PRIMARY KEY (campaign, number)
-        )""",
-        """CREATE TABLE weal_snapshot (
+        )""","""CREATE TABLE weal_snapshot (
             campaign TEXT NOT NULL, kind TEXT NOT NULL, seq INTEGER NOT NULL, hash TEXT NOT NULL,
             data BLOB NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (campaign, kind)
         )""",
@@ -345,8 +342,7 @@ POSTGRES: tuple[tuple[str, ...], ...] = (
     (
         """CREATE TABLE weal_campaign (
             name text PRIMARY KEY, last bigint NOT NULL, hash text NOT NULL
-        )""",
-        """CREATE TABLE weal_event (
+        )""","""CREATE TABLE weal_event (
             campaign text NOT NULL, seq bigint NOT NULL,
             kind text NOT NULL, id text, body text NOT NULL, who text NOT NULL,
             time text NOT NULL, key text, hash text NOT NULL, token text NOT NULL,
@@ -356,12 +352,10 @@ POSTGRES: tuple[tuple[str, ...], ...] = (
         "CREATE UNIQUE INDEX weal_event_key ON weal_event (campaign, key) WHERE key IS NOT NULL",
         """CREATE TABLE weal_candidate (
             campaign text NOT NULL, id text NOT NULL, PRIMARY KEY (campaign, id)
-        )""",
-        """CREATE TABLE weal_chunk (
+        )""","""CREATE TABLE weal_chunk (
             campaign text NOT NULL, number bigint NOT NULL, sha256 text NOT NULL,
             data bytea NOT NULL, PRIMARY KEY (campaign, number)
-        )""",
-        """CREATE TABLE weal_snapshot (
+        )""","""CREATE TABLE weal_snapshot (
             campaign text NOT NULL, kind text NOT NULL, seq bigint NOT NULL, hash text NOT NULL,
             data bytea NOT NULL, digest text NOT NULL, PRIMARY KEY (campaign, kind)
         )""",

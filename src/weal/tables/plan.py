@@ -1,4 +1,4 @@
-"""The plan: how a table becomes inputs, made from the first table and used for all later ones.
+"""The plan: the encoding of each column as inputs, made from the first table.
 
     {"v": 1, "id": "sample", "target": "hardness", "columns": [
         {"name": "temp", "kind": "number", "gaps": true, "median": 512.5, "scale": 1.0},

@@ -42,7 +42,7 @@ _MAX_SCALE, _MIN_SCALE = 1e100, 1e-100
 
 @dataclass(frozen=True, slots=True)
 class PlanColumn:
-    """How one column becomes inputs, or why it is dropped."""
+    """The encoding of one column as inputs, or the reason for dropping it."""
 
     name: str
     kind: str

@@ -76,7 +76,7 @@ def make_templates() -> Jinja2Templates:
 
 
 def shown_number(value: float | None, digits: int = 4) -> str:
-    """A number to so many digits; a dash for a missing one.
+    """A number with this many digits; a dash for a missing one.
 
     >>> shown_number(312.4567), shown_number(None), shown_number(float("nan"))
     ('312.5', '–', '–')

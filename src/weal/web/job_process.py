@@ -1,4 +1,4 @@
-"""The worker's process: `python -m weal.web.job_process`, which speaks JSON lines.
+"""The child process of a worker: `python -m weal.web.job_process`, jobs as JSON lines.
 
 The first line names the store and the folder. Every further line is a job; the process answers
 with any number of progress lines, then one line with the answer or the error. It ends when its

@@ -88,7 +88,7 @@ class Job:
 
     @property
     def title(self) -> str:
-        """What the job does, for people."""
+        """The title of the job on the page."""
         return TITLES.get(self.kind, "Working")
 
 
@@ -139,7 +139,7 @@ class JobQueue:
         return True
 
     def _stop_runner(self, job: Job) -> None:
-        """Tell the runner to stop until the job has ended: the job may not have begun yet.
+        """Signal the runner to stop until the job has ended: the job may not have begun yet.
 
         The lock ensures that no other job is stopped. Nothing is waited for under it.
         """
@@ -241,7 +241,7 @@ class Worker:
             return self._jobs.get(id_)
 
     def forget(self, job: Job) -> None:
-        """Drop a job from those that are kept."""
+        """Delete a job."""
         with self._lock:
             if self._jobs.get(job.id) is job:
                 del self._jobs[job.id]
@@ -284,7 +284,7 @@ class Worker:
         self._pending[kind, name] = job
 
     def failure(self, kind: str, name: str, seq: int) -> str | None:
-        """Why this result could not be computed as of that event; None if nothing went wrong."""
+        """The error of the computation of this result as of that event; None without one."""
         past, message = self._failed.get((kind, name), (-1, ""))
         return message if past == seq else None
 

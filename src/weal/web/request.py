@@ -75,7 +75,7 @@ class _CachedLedger:
         self._ledger, self._events = Ledger(name), list[Event]()
 
     def read(self, store: Store) -> tuple[Ledger, list[Event]]:
-        """Ledger and events with the new events of the store; anew if the store was replaced."""
+        """Ledger and events with the new events of the store; from scratch if it was replaced."""
         with self._lock:
             name = self._ledger.name
             head = store.head(name)
@@ -239,7 +239,7 @@ class CampaignRequest(RequestContext):
         return found
 
     def job_failure(self, kind: str) -> str | None:
-        """Why the worker could not compute this result; None if nothing went wrong."""
+        """The error of the worker for this result; None without one."""
         return self.server.worker.failure(kind, self.name, self.ledger.seq)
 
     def rows(self, ids: Iterable[str]) -> dict[str, Cells]:

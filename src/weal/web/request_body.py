@@ -53,7 +53,7 @@ class Body:
 
     @property
     def too_large_text(self) -> str:
-        """Why the body is refused."""
+        """The reason of the refusal of the body."""
         return f"This is larger than the limit of {self._limit // 2**20} MB."
 
     async def receive(self) -> Message:

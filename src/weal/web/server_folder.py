@@ -140,7 +140,7 @@ class JobResults:
         write_atomically(self.path(name, f"{kind}.json"), text.encode(), is_result)
 
     def stamps(self, name: str) -> dict[str, int]:
-        """When each result was written, by file."""
+        """The time when each result was written, by file."""
         with os.scandir(campaign_folder(self.folder, name)) as files:
             return {one.name: one.stat().st_mtime_ns for one in files if one.name[0] != "."}
 

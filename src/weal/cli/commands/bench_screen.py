@@ -153,7 +153,7 @@ def show_rows(rows: Sequence[Mapping[str, object]], as_json: bool) -> None:
 
 
 def split_into_lists(items: Iterable[str], size: int = 5) -> list[list[str]]:
-    """Split into lists of so many items.
+    """Split into lists of at most n items.
 
     >>> split_into_lists("abcdefg")
     [['a', 'b', 'c', 'd', 'e'], ['f', 'g']]

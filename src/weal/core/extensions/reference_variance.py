@@ -45,7 +45,7 @@ class FeatureReference:
 
     @classmethod
     def of(cls, blocks: Iterable[Array], N: int) -> Self:
-        """From the features (M, n, F) of the N reference points, a block at a time."""
+        """The reference from features (M, n, F) of the N reference points, block by block."""
         G = sum(np.matmul(Phi.transpose(0, 2, 1), Phi) for Phi in blocks)
         return cls(np.asarray(G, dtype=np.float64) / N)
 

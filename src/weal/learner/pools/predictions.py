@@ -102,7 +102,7 @@ FOLDER = files.FolderKind(
 
 
 def check_folder(folder: str | os.PathLike[str], force: bool) -> Path:
-    """The folder, or an error that says why nothing can be written there."""
+    """The folder, checked; an error if nothing can be written there."""
     place = Path(folder).expanduser().absolute()
     if not place.parent.is_dir():
         raise ValueError(f"there is no folder {place.parent} to make {place.name} in")

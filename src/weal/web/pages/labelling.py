@@ -1,4 +1,4 @@
-"""The page Bench: labels typed for the person's leased rows, and worksheets.
+"""The page Bench: type labels for leased rows, and upload worksheets.
 
 A form carries a key, so that a form sent again after a lost connection or a server crash writes
 nothing twice; a form sent again with other content is refused and shown with a new key. Undoing a
