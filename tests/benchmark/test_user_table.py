@@ -124,7 +124,7 @@ def test_a_table_that_cannot_be_used_is_refused(frame, write, change, message):
         ("", "is empty"),
         ("a,y\n", "has no rows"),
         ("a,a,y\n1,2,3\n", "two columns of the same name: 'a'"),
-        ("a,y\n1,2\n1\n", "line 3 of .* has 1 cell, but its header has 2"),
+        ("a,y\n1,2\n1,2,3\n", "line 3 of .* has 3 cells, but its header has 2"),
         ("a,y\n" + "1,2\n2,3\n" * 5, f"10 usable rows; a simulation needs {MIN_ROWS}"),
     ],
 )

@@ -280,7 +280,7 @@ def test_a_pool_with_one_row(url):
 def test_a_nearly_empty_column_is_not_learnt_from_without_a_word(url):
     frame = pool(0, 12)
     frame["y"] = [truth(n) if n < 2 else None for n in range(12)]
-    with pytest.raises(ValueError, match=r"'y' is empty in 83% of the rows.*--target y"):
+    with pytest.raises(ValueError, match=r"'y' is empty in 83% of the rows.*target='y'"):
         open_campaign("x", url, pool=frame, id_column="name")
     with open_campaign("x", url, pool=frame, id_column="name", types={"y": "number"}) as one:
         assert "y" in one.read_session().pool.plan.names

@@ -232,7 +232,7 @@ def test_a_label_that_looks_wrong_is_named(tmp_path, folder):
 
 @pytest.mark.parametrize(("how", "words"), [
     ({"cost": "x0", "acquisition": "ivr"}, "costs are for candidates that the store keeps"),
-    ({"missing": {"x0": ["?"]}}, "texts that mean missing are for candidates that the store keeps"),
+    ({"missing": {"x0": ["?"]}}, "--missing, --sheet and --header are for candidates"),
     ({"target": "X0"}, "no column 'X0', but one named 'x0'"),
 ])  # fmt: skip
 def test_what_files_cannot_have_is_said(tmp_path, folder, how, words):

@@ -8,7 +8,7 @@ import pytest
 from openpyxl import Workbook, load_workbook
 from openpyxl.styles import Font
 
-from weal.tables.excel_reader import read_plain_sheet
+from weal.tables.plain_sheet import read_plain_sheet
 
 PLAIN = [
     ["id", "T (°C)", "", "y", "note"],

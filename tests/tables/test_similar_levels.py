@@ -5,14 +5,16 @@ import string
 
 import pytest
 
-from weal.tables.plan import _is_typo, make_plan, similar_levels
+from weal.tables.plan import make_plan
+from weal.tables.similar_levels import _is_typo, similar_levels
 from weal.tables.table import table_of
 
 
 def said(*levels):
     cells = [level for level, n in levels for _ in range(n)]
     table = table_of({"id": [f"r{n}" for n in range(len(cells))], "x": cells})
-    return similar_levels(make_plan(table, id_column="id"), table)
+    found = similar_levels(make_plan(table, id_column="id"), table)
+    return [one.question for one in found]
 
 
 @pytest.mark.parametrize("typo", ["acrylc", "acryylic", "acrilic", "arcylic", "crylic", "acrylics"])

@@ -70,9 +70,9 @@ def test_tabs_are_read_though_there_are_more_commas(file, name):
 def test_decimal_commas_are_numbers_where_commas_separate_nothing_and_in_whole_columns(file):
     table = read_table(file("a;b;c\n1,5;1,5;2.5\n-2;2.5;3\n;NA;-\n"))
     assert table.cells("a") == [1.5, -2.0, None]
-    assert table.cells("b") == ["1,5", "2.5", None]
+    assert table.cells("b") == [1.5, 2.5, None]
     assert table.cells("c") == [2.5, 3.0, None]
-    assert read_table(file('a,b\n"1,5",2\n')).cells("a") == ["1,5"]
+    assert read_table(file('a,b\n"1,5",2\n')).cells("a") == [1.5]
 
 
 @pytest.mark.parametrize("marker", sorted(MISSING_MARKERS))
@@ -95,7 +95,7 @@ def test_numbers_in_other_spellings(file, cell, value):
     assert read_table(file(f"a,b\n{cell},1\n")).cells("a") == [value]
 
 
-@pytest.mark.parametrize("cell", ["1_000", "0x1F", "12 MPa", "1.2.3", "<0.1"])
+@pytest.mark.parametrize("cell", ["1_000", "0x1F", "1.2.3", "<0.1"])
 def test_what_is_no_number_stays_as_it_is(file, cell):
     assert read_table(file(f"a,b\n{cell},1\n5,1\n")).cells("a") == [cell, "5"]
 
@@ -111,7 +111,7 @@ def test_whole_numbers_beyond_64_bits_are_floats(file):
         ("\n\n", "is empty"),
         ("a,a,b\n1,2,3\n", "two columns of the same name: 'a'"),
         (",a\n0,1\n", "columns without a name .number 1..*index=False"),
-        ("a, \n0,1\n", "columns without a name .number 2"),
+        ("a, \n0,1\n", "line 2 of .* has 2 cells, but its header has 1; name every column"),
         ("a,b\n1,2\n1,2,3\n", "line 3 of .* has 3 cells, but its header has 2"),
         ('a,b\n"x\ny",1\n1\n', "line 4 of .* has 1 cell,"),
         ('a,b\n"1,2\n', "cannot be read: line 2: unexpected end"),
@@ -242,7 +242,7 @@ def test_a_sheet_of_excel_is_read(tmp_path):
     table = read_table(tmp_path / "mine.xlsx", text=["id"])
     assert table.row(0) == {"id": "7", "x": 1.5, "day": datetime(2024, 3, 1), "stored as text": 3}
     assert table.row(1) == {"id": "8", "x": None, "day": None, "stored as text": 4}
-    assert table.notes == ("read the first sheet of mine.xlsx, 'Sheet', of 2",)
+    assert table.notes == ("read the sheet 'Sheet' of mine.xlsx; it also has 'more'",)
 
 
 def test_damaged_files_are_refused(file):
@@ -255,7 +255,7 @@ def test_damaged_files_are_refused(file):
 
 @pytest.mark.parametrize(
     ("name", "module", "extra"),
-    [("a.xlsx", "openpyxl", "excel"), ("a.parquet", "pyarrow", "campaign")],
+    [("a.xlsx", "openpyxl", "campaign"), ("a.parquet", "pyarrow", "campaign")],
 )
 def test_a_missing_library_is_named(file, monkeypatch, name, module, extra):
     monkeypatch.setitem(sys.modules, module, None)
@@ -291,13 +291,13 @@ def test_text_columns_come_back_as_written(tmp_path_factory, cells, separator):
 def test_titles_units_and_blank_rows_of_text_files_are_passed_over(tmp_path, text, said):
     file = tmp_path / "pool.csv"
     file.write_text(text, encoding="utf-8-sig")
-    table = read_table(file, text=["id"])
+    table = read_table(file, text=["id"], leave_out=True)
     assert {name: list(table.cells(name)) for name in table.columns} == {
         "id": ["A", "B"],
         "T": [900.5, 950.0],
         "steel": ["x", "y"],
     }
-    assert said in " ".join(table.notes)
+    assert said in " ".join((*table.notes, *table.row_notes))
 
 
 def test_the_line_of_the_header_can_be_given_of_text_files(tmp_path):

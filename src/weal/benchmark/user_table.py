@@ -14,7 +14,7 @@ column, a target of text or of one value, too few rows, infinite cells) is a Val
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,8 +23,11 @@ from weal.benchmark.data_folders import Folder, fingerprint
 from weal.benchmark.tasks import Task
 from weal.core.arrays import Array
 from weal.tables.columns import row_ids, row_labels
+from weal.tables.input_columns import find_results
 from weal.tables.plan import TablePlan, encode, make_plan
 from weal.tables.table import read_table
+from weal.tables.table_error import TableError
+from weal.tables.table_options import TableOptions
 
 MIN_ROWS = 40
 ETA = 20.0  # the middle of the paper's Table 1
@@ -52,23 +55,30 @@ class OwnRows:
         return self.path
 
 
-def task_from_file(path: str | os.PathLike[str], target: str) -> tuple[Task, tuple[str, ...]]:
+def task_from_file(
+    path: str | os.PathLike[str], target: str, options: TableOptions | None = None
+) -> tuple[Task, tuple[str, ...]]:
     """A task from a CSV, Parquet or Excel file, and notes on the rows and columns left out."""
     path = Path(path).expanduser()
-    table = read_table(path)
+    how = replace(options or TableOptions(), target=target)
+    table = read_table(path, how, leave_out=True)
     with _errors_with(path):
         y = row_labels(table, target, row_ids(table, None))
     labelled = np.flatnonzero(~np.isnan(y))
     dropped = table.n - len(labelled)
     _check_rows(y[labelled], dropped, target, path)
+    ids = [how.id_column] if how.id_column else []
+    own = [name for name in table.columns if name not in (target, *how.types, *how.also_inputs)]
+    aside = dict.fromkeys([*find_results(table, target, own), *ids], "drop")
+    how = replace(how, id_column=None, types={**how.types, **aside})
     table = table.take(labelled.tolist())
     with _errors_with(path):
-        plan = make_plan(table, id_column=None, target=target)
+        plan = make_plan(table, how)
     points = OwnRows(encode(plan, table), y[labelled], tuple(plan.names), target, str(path))
     for array in (points.X, points.y):
         array.flags.writeable = False
     rows = [f"left out {dropped} rows without a label"] if dropped else []
-    return _task(points), (*table.notes, *_left_out(plan), *rows)
+    return _task(points), (*table.notes, *table.row_notes, *_left_out(plan), *rows)
 
 
 def sizes(n: int) -> tuple[int, int, int, int]:
@@ -86,6 +96,8 @@ def _errors_with(path: Path) -> Iterator[None]:
     """Put the path before the text of a ValueError."""
     try:
         yield
+    except TableError:
+        raise
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
 

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from weal.goals.protocol import Goal
     from weal.goals.until import Until
     from weal.plots.axes import Plots
+    from weal.tables.table_options import TableOptions
 
 
 class Campaign(CampaignLog):
@@ -180,8 +181,8 @@ class Campaign(CampaignLog):
 
         Parameters
         ----------
-        table : Table
-            New candidates, as `weal.tables.table.read_table` reads them.
+        table : CandidateTable
+            New candidates, as `weal.campaign.creation.read_more` reads them.
 
         Returns
         -------
@@ -893,7 +894,9 @@ class Campaign(CampaignLog):
         found, who = distinct(ids), by or self.who
         self.transact(lambda tx: rules.decide_withdrawals(tx, found, who, note))
 
-    def add(self, pool: Any, *, by: str | None = None) -> int:
+    def add(
+        self, pool: Any, *, by: str | None = None, options: "TableOptions | None" = None
+    ) -> int:
         """Add candidates, read like the first ones.
 
         Parameters
@@ -902,6 +905,8 @@ class Campaign(CampaignLog):
             As in `open_campaign`; of a campaign on files, more files.
         by : str or None
             Who is at work; None: who opened the campaign.
+        options : TableOptions or None
+            The sheet and the line of the header, where they are not found by themselves.
 
         Returns
         -------
@@ -939,7 +944,8 @@ class Campaign(CampaignLog):
 
             pool, _ = with_ids(pool, None, wanted=ledger.id_column)
         like = session.state.candidates.inputs_at(slice(None))
-        return add(self.store, ledger, pool, like, by or self.who)
+        made = add(self.store, ledger, pool, like, by or self.who, options)
+        return len(made.table)
 
     def hide(self, on: bool = True, *, by: str | None = None) -> None:
         """Hide the campaign from lists, or show it again; nothing is deleted.
@@ -998,6 +1004,12 @@ def open_campaign(
     features: Any = "auto",
     types: dict[str, str] | None = None,
     missing: dict[str, Sequence[str]] | None = None,
+    also_inputs: Sequence[str] = (),
+    same: dict[str, dict[str, str]] | None = None,
+    units: dict[str, str] | None = None,
+    decimal: str | dict[str, str] | None = None,
+    sheet: str | None = None,
+    header: int | None = None,
     by: str | None = None,
     copy: bool = False,
     scheduler: Any = None,
@@ -1028,6 +1040,18 @@ def open_campaign(
         What a column is, where we would guess wrong: {"made": "day-first"}.
     missing : dict of column to texts, or None
         Further texts that stand for a missing cell, as {"pressure": ["<0.5"]}.
+    also_inputs : list of str
+        Columns to learn from although they are filled only where the target is.
+    same : dict of column to {spelling: level}, or None
+        Other spellings of categories: {"solvent": {"Toluol": "toluol"}}.
+    units : dict of column to unit, or None
+        The unit of a column of numbers; cells in other units are converted: {"volume": "mL"}.
+    decimal : "comma", "point", dict of column to one of these, or None
+        The decimal mark, where 1,234 could be either.
+    sheet : str or None
+        Sheet of a workbook; None: the one with the named columns.
+    header : int or None
+        Line of the column names; None: it is found.
     by : str or None
         Who is at work; None: WEAL_WHO, else the name of the account.
     copy : bool
@@ -1075,16 +1099,22 @@ def open_campaign(
             from weal.campaign.candidate_files import is_in_files
             from weal.campaign.creation import create
             from weal.shards.dask_executor import choose_executor
+            from weal.tables.table_options import TableOptions, check_features, decimal_marks
 
             id_column, target = (None if one is None else str(one) for one in (id_column, target))
             if not is_in_files(pool):
                 from weal.tables.frames import with_ids  # numpy
 
                 pool, id_column = with_ids(pool, id_column)
-            create(
-                place, name, pool, id_column, target, features, types or {}, settings, who,
-                missing, copy, choose_executor(scheduler), progress,
+            options = TableOptions(
+                id_column, target, check_features(features),
+                types or {}, tuple(also_inputs), same or {}, units or {}, decimal_marks(decimal),
+                missing or {}, sheet, header,
             )  # fmt: skip
+            executor = choose_executor(scheduler)
+            _, made = create(place, name, pool, options, settings, who, copy, executor, progress)
+            for note in made.changes if made is not None else ():
+                warnings.warn(note, UserWarning, stacklevel=2)
         elif pool is None and settings:
             raise ValueError(
                 f"{', '.join(settings)}: settings are given with a pool, for a new campaign; "

@@ -8,7 +8,7 @@ The index of the ids is beside the store (`index_folder`), and is built again if
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
@@ -40,6 +40,7 @@ from weal.store.protocol import Store
 from weal.store.urls import read_name
 from weal.tables.plan import TablePlan, encode, make_plan
 from weal.tables.table import Table
+from weal.tables.table_options import TableOptions
 
 GLOB_CHARACTERS = "*?["  # of a pattern
 MAX_TABLE_ROWS = 200_000  # candidates in files that one table may hold
@@ -167,11 +168,12 @@ class NewFileCampaign:
 
 
 def begin(
-    store: Store, source: object, id_column: str | None, target: str | None, features: Any,
-    types: Mapping[str, str], seed: int, who: str, executor: Executor, progress: Progress | None,
+    store: Store, source: object, options: TableOptions, seed: int, who: str, executor: Executor,
+    progress: Progress | None,
 ) -> NewFileCampaign:  # fmt: skip
     """Read the files: index the ids, make a plan on a sample, take the labels in the files."""
-    columns = None if isinstance(features, str) else list(features)
+    id_column, target = options.id_column, options.target
+    columns = None if options.features is None else list(options.features)
     pool = _open_dataset(source, id_column, columns, target)
     found = read_shards(
         pool, seed, executor, index_folder(store), progress, encoder=NumericEncoder(pool.columns)
@@ -179,7 +181,7 @@ def begin(
     most = len(pool) if len(pool) <= MAX_CANDIDATES_WITHOUT_SAMPLE else SAMPLE_CANDIDATES
     names = [*([id_column] if id_column else []), *pool.columns]
     table = rows_as_table(found.cells(np.sort(found.hashes.first(seed, most))).select(names))
-    plan = make_plan(table, id_column=id_column, features=features, types=types)
+    plan = make_plan(table, replace(options, target=None))
     encode(plan, table)  # refuses what cannot be used before anything is written
     drafts = _drafts(found.dataset, target, who, progress)
     there = any(target in columns_of(one) for one in pool.file_shards)

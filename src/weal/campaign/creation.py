@@ -9,7 +9,6 @@ One transaction writes them all, or none. Further candidates are read by the sam
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -28,88 +27,77 @@ from weal.progress import Progress
 from weal.shards.executors import Executor, ThreadExecutor
 from weal.store.events import Draft, check_id
 from weal.store.protocol import Chunk, Store, Transaction
+from weal.tables.candidate_table import (
+    DEFAULT_ID_COLUMN,
+    CandidateTable,
+    once_each,
+    options_of_plan,
+    read_candidates,
+    read_rows,
+    refuse_hidden_target,
+    refuse_similar_name,
+)
 from weal.tables.cells import Cell
-from weal.tables.columns import check_columns
 from weal.tables.parquet_io import table_to_parquet
-from weal.tables.plan import TablePlan, encode, likely_targets, make_plan
-from weal.tables.table import Missing, Table, read_table, table_of
+from weal.tables.plan import TablePlan, encode, notes
+from weal.tables.table import Table
+from weal.tables.table_options import TableOptions
 
 FARTHEST_INPUT = 1e50  # standard deviations
 FAR_INPUT_RANGES = 1.0  # times the range that was there: beyond, an input is far outside
-MIN_NAME_SIMILARITY = 0.8  # likeness of two names, as difflib has it, one of which may be meant
 CHUNK_ROWS = 50_000  # candidates
-DEFAULT_ID_COLUMN = "id"  # name of the ids where the table has no column of them
 
 
 def create(
-    store: Store, name: str, source: object, id_column: str | None, target: str | None,
-    features: Any, types: Mapping[str, str], settings: Mapping[str, Any], who: str,
-    missing: Missing | None = None, copy: bool = False, executor: Executor | None = None,
+    store: Store, name: str, source: object, options: TableOptions, settings: Mapping[str, Any],
+    who: str, copy: bool = False, executor: Executor | None = None,
     progress: Progress | None = None,
-) -> bool:  # fmt: skip
-    """Create the campaign; False if it exists already.
+) -> tuple[bool, CandidateTable | None]:  # fmt: skip
+    """Create the campaign: whether it is new, and its table with notes.
 
-    Candidates in many files stay there, unless `copy` says that the store is to keep them.
+    Candidates in many files stay there, and no table is returned, unless `copy` says that the store
+    is to keep them.
     """
     chosen = {**DEFAULTS, **check_settings(settings)}
     check_together(chosen)
     if is_in_files(source) and not copy:
-        if missing:
-            raise ValueError(
-                "further texts that mean missing are for candidates that the store keeps: say copy "
-                "(--copy)"
-            )
-        given = (
-            id_column,
-            target,
-            features,
-            types,
-            chosen,
-            who,
-            executor or ThreadExecutor(),
-            progress,
-        )
-        return _create_in_files(store, name, source, *given)
-    numbered = id_column is None
-    id_column = id_column or DEFAULT_ID_COLUMN
+        given = (source, options, chosen, who, executor or ThreadExecutor(), progress)
+        return _create_in_files(store, name, *given), None
     if is_in_files(source):
         source = whole_table(source)
-    strict = strict_columns(target, types)
-    named = [*(missing or {}), *filter(None, [chosen["cost"]])]
-    table = _table(source, id_column, 0 if numbered else None, strict, missing, named)
-    there = target in table.columns
-    if target is not None and not there:
-        _refuse_nearly(target, list(table.columns))
-    types = _cost_aside(table, chosen["cost"], features, types)
-    how = {"target": target if there else None, "features": features, "types": types}
-    plan = replace(make_plan(table, id_column=id_column, **how), target=target)
-    if not there and features == "auto":
-        _refuse_hidden_target(table, plan, types)
-    encode(plan, table)  # refuses what cannot be used before anything is written
-    column_costs(table, id_column, chosen["cost"])
-    chunks = _chunks(table, id_column)
+    cost = chosen["cost"]
+    if cost is not None and options.features is None and cost not in options.types:
+        options = replace(options, types={**options.types, cost: "drop"})
+    made = read_candidates(source, options)
+    ids, target = made.plan.id_column, options.target
+    column_costs(made.table, ids, cost)
+    chunks = _chunks(made.table, ids)
     drafts = [
-        _created_event(chosen, plan, target, id_column, numbered, who),
+        _created_event(chosen, made.plan, target, ids, made.is_numbered, who),
         *_added_events(chunks, 0, who),
-        *_label_events(table, id_column, target, who),
+        *_label_events(made.table, ids, target, who, made.repeats),
     ]
-    return store.create(name, drafts, chunks)
+    return store.create(name, drafts, chunks), made
 
 
 def _create_in_files(
-    store: Store, name: str, source: object, id_column: str | None, target: str | None,
-    features: Any, types: Mapping[str, str], chosen: Mapping[str, Any], who: str,
-    executor: Executor, progress: Progress | None,
+    store: Store, name: str, source: object, options: TableOptions, chosen: Mapping[str, Any],
+    who: str, executor: Executor, progress: Progress | None,
 ) -> bool:  # fmt: skip
     """Create a campaign whose candidates stay in their files."""
+    if options.missing or options.sheet or options.header:
+        raise ValueError(
+            "--missing, --sheet and --header are for candidates that the store keeps: say copy "
+            "(--copy)"
+        )
     if chosen["cost"] is not None:
         raise ValueError("costs are for candidates that the store keeps: say copy (--copy)")
-    given = (source, id_column, target, features, types, chosen["seed"], who)
-    begun = begin(store, *given, executor, progress)
+    begun = begin(store, source, options, chosen["seed"], who, executor, progress)
+    target, id_column = options.target, options.id_column
     if target is not None and not begun.has_target:
-        _refuse_nearly(target, list(begun.sample.columns))
-    if not begun.has_target and features == "auto":
-        _refuse_hidden_target(begun.sample, begun.plan, types)
+        refuse_similar_name(target, list(begun.sample.columns))
+    if not begun.has_target and options.features is None:
+        refuse_hidden_target(begun.sample, begun.plan, options)
     created = _created_event(
         chosen, begun.plan, target, id_column or DEFAULT_ID_COLUMN, id_column is None, who
     )
@@ -149,31 +137,40 @@ def add_files(store: Store, ledger: Ledger, source: object, pool: FileCandidates
     return rows
 
 
-def add(store: Store, ledger: Ledger, source: object, like: Array, who: str) -> int:
-    """Add candidates to a campaign with the inputs `like` (U, d); returns their number."""
-    id_column, target = ledger.id_column, ledger.target
-    strict = strict_columns(target, {one["name"]: one["kind"] for one in ledger.plan["columns"]})
-    table = _table(source, id_column, ledger.rows if ledger.numbered else None, strict)
-    refuse_far(encode(TablePlan.from_json(ledger.plan), table), like, table.cells(id_column))
-    column_costs(table, id_column, ledger.settings.get("cost"))
-    chunks = _chunks(table, id_column)
+def add(
+    store: Store, ledger: Ledger, source: object, like: Array, who: str,
+    options: TableOptions | None = None,
+) -> CandidateTable:  # fmt: skip
+    """Add candidates to a campaign with the inputs `like` (U, d); the table with its notes."""
+    made = read_more(ledger, source, options)
+    ids, target = ledger.id_column, ledger.target
+    refuse_far(made.X, like, made.table.cells(ids))
+    column_costs(made.table, ids, ledger.settings.get("cost"))
+    chunks = _chunks(made.table, ids)
 
     def decide(tx: Transaction) -> Sequence[Draft]:
         first = tx.count_chunks()
-        return [*_added_events(chunks, first, who), *_label_events(table, id_column, target, who)]
+        labels = _label_events(made.table, ids, target, who, made.repeats)
+        return [*_added_events(chunks, first, who), *labels]
 
     store.transact(ledger.name, decide, chunks)
-    return len(table)
+    return made
 
 
-def _cost_aside(
-    table: Table, cost: str | None, features: Any, types: Mapping[str, str]
-) -> Mapping[str, str]:
-    """Column types with the cost column dropped from the inputs, unless its type is given."""
-    if cost is None or features != "auto" or cost in types:
-        return types
-    check_columns(table, [cost])
-    return {**types, cost: "drop"}
+def read_more(
+    ledger: Ledger, source: object, options: TableOptions | None = None
+) -> CandidateTable:
+    """Further candidates, read by the plan of the campaign."""
+    if isinstance(source, CandidateTable):
+        return source
+    plan = replace(TablePlan.from_json(ledger.plan), id_column=ledger.id_column)
+    how = options_of_plan(replace(plan, target=ledger.target), options)
+    how = replace(how, id_column=None) if ledger.numbered else how
+    rows, numbered = read_rows(source, how, ledger.rows)
+    table, repeats = once_each(rows, plan)
+    X = encode(plan, table)
+    said = (*table.notes, *table.row_notes, *notes(plan, table))
+    return CandidateTable(table, plan, X, repeats, notes=said, is_numbered=numbered)
 
 
 class InputRanges:
@@ -206,36 +203,11 @@ class InputRanges:
         ]
 
 
-def far_inputs(plan: TablePlan, table: Table, like: Array) -> list[str]:
+def far_inputs(plan: TablePlan, made: CandidateTable, like: Array) -> list[str]:
     """Messages on inputs of a table far outside the range of existing inputs (U, d)."""
     far = InputRanges(plan, like)
-    far.look_at(encode(plan, table))
+    far.look_at(made.X)
     return far.lines()
-
-
-def _refuse_hidden_target(table: Table, plan: TablePlan, types: Mapping[str, str]) -> None:
-    """Raise ValueError if a column that looks like the labels would become an input."""
-    for name, empty in likely_targets(plan, table, types):
-        raise ValueError(
-            f"the column {name!r} is empty in {empty:.0%} of the rows: is it the "
-            f"target? Then add --target {quote(name)}; if it is an input, "
-            f"add --type {quote(name + '=number')}"
-        )
-
-
-def _refuse_nearly(target: str, names: Sequence[str]) -> None:
-    """Raise ValueError if the target is no column and one column has a similar name."""
-    from difflib import get_close_matches  # takes time to import
-
-    plain = {"".join(filter(str.isalnum, name.casefold())): name for name in names}
-    own = "".join(filter(str.isalnum, target.casefold()))
-    if like := get_close_matches(own, plain, 1, MIN_NAME_SIMILARITY):
-        near = plain[like[0]]
-        raise ValueError(
-            f"the table has no column {target!r}, but one named {near!r}: did you mean that "
-            f"one? Then use --target {quote(near)}; for a column that is not in the table, choose "
-            "a name that is less similar"
-        )
 
 
 def refuse_far(X: Array, like: Array, ids: Sequence[Any]) -> None:
@@ -249,26 +221,6 @@ def refuse_far(X: Array, like: Array, ids: Sequence[Any]) -> None:
             f"{have} a value more than {FARTHEST_INPUT:g} standard deviations from "
             f"those of the campaign, such as {some}; is it in another unit?"
         )
-
-
-def strict_columns(target: str | None, types: Mapping[str, str]) -> list[str]:
-    """Columns in which one cell that is no number is an error."""
-    return [*filter(None, [target]), *(name for name, kind in types.items() if kind != "number")]
-
-
-def _table(
-    source: object, id_column: str, before: int | None, strict: Sequence[str],
-    missing: Missing | None = None, named: Sequence[str] = (),
-) -> Table:  # fmt: skip
-    """The table; with `before` candidates before, rows without ids are given their numbers."""
-    table = read_table(source, text=[id_column], strict=strict, missing=missing)
-    check_columns(table, named)  # while it has its own columns alone
-    if before is None or id_column in table.columns:
-        check_columns(table, [id_column])
-        return table
-    ids: list[Cell] = [str(before + n + 1) for n in range(len(table))]
-    columns = {id_column: ids, **{name: table.cells(name) for name in table.columns}}
-    return table_of(columns, text=[id_column], notes=table.notes)
 
 
 def _chunks(table: Table, id_column: str) -> list[Chunk]:
@@ -288,11 +240,17 @@ def _added_events(chunks: Sequence[Chunk], first: int, who: str) -> list[Draft]:
     return [Draft("added", body, who=who) for body in bodies]
 
 
-def _label_events(table: Table, id_column: str, target: str | None, who: str) -> list[Draft]:
+def _label_events(
+    table: Table, id_column: str, target: str | None, who: str,
+    repeats: Sequence[tuple[str, Cell]] = (),
+) -> list[Draft]:  # fmt: skip
     """Events for the labels in the target column of the table."""
+    labels = _labels(table, id_column, target)
+    again = [entry(name, value, None, None) for name, value in repeats]
     return [
-        Draft("told", told_body(label, False), label.id, who)
-        for label in _labels(table, id_column, target)
+        Draft("told", told_body(label, is_repeat), label.id, who)
+        for some, is_repeat in ((labels, False), (again, True))
+        for label in some
     ]
 
 

@@ -11,17 +11,18 @@ the campaign.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from weal.campaign.candidate_files import is_in_files
-from weal.campaign.creation import InputRanges, refuse_far, strict_columns
+from weal.campaign.creation import InputRanges, refuse_far
 from weal.campaign.ledger import Ledger
 from weal.core.arrays import Array
 from weal.errors import WealError
 from weal.learner.state import QuantityView
+from weal.tables.candidate_table import options_of_plan
 from weal.tables.cells import cell_text, some_of
 from weal.tables.columns import check_columns
 from weal.tables.frames import with_ids
@@ -75,8 +76,8 @@ def predict(
         refuse_far(X, like, names)
         far.look_at(X)
         parts.append(model.summary(X, level, len(table)))
-    said = [*table.notes, *_passed_over(campaign, plan, table, id_column), *remarks]
-    said += [*_candidates(campaign, ids, id_column), *notes(plan, table), *far.lines()]
+    said = [*table.notes, *table.row_notes, *_passed_over(campaign, plan, table, id_column)]
+    said += [*remarks, *_candidates(campaign, ids, id_column), *notes(plan, table), *far.lines()]
     mean, sd, low, high = np.concatenate(parts, axis=1)
     return RowPredictions(ids, mean, sd, low, high, tuple(said))
 
@@ -105,11 +106,13 @@ def _read(
     if id_column is None:
         source, _ = with_ids(source, None, wanted=wanted)
     kinds = {one["name"]: one["kind"] for one in ledger.plan["columns"]}
-    strict = strict_columns(ledger.target, kinds)
-    table = read_table(source, text=[wanted], strict=strict, sheet=sheet, header=header)
+    plan = replace(TablePlan.from_json(ledger.plan), id_column=wanted, target=ledger.target)
+    used = [name for name, kind in kinds.items() if kind != "dropped"]
+    how = replace(options_of_plan(plan), features=used, sheet=sheet, header=header)
+    how = replace(how, id_column=id_column and wanted)
+    table = read_table(source, how, text=[wanted], leave_out=True)
     if not len(table):
         raise ValueError("the table has no rows, so there is nothing to predict")
-    used = [name for name, kind in kinds.items() if kind != "dropped"]
     check_columns(table, [*([] if id_column is None else [wanted]), *used])
     return table, wanted if wanted in table.columns else None
 

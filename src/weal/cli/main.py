@@ -160,7 +160,10 @@ def _exit_code(words: Sequence[str]) -> int:
 def _error_text(error: BaseException) -> str:
     if isinstance(error, click.ClickException):
         return error.format_message() + _hint(error)
-    return _missing_package(error) if isinstance(error, ModuleNotFoundError) else str(error)
+    if isinstance(error, ModuleNotFoundError):
+        return _missing_package(error)
+    for_shell = getattr(error, "for_shell", None)  # of a TableError, whose module loads later
+    return str(error if for_shell is None else for_shell())
 
 
 def _run(words: Sequence[str]) -> int:

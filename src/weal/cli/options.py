@@ -6,7 +6,7 @@ This module is imported for `weal --help`: slow packages are imported where they
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 import click
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
     from weal.store.protocol import Store
     from weal.store.urls import StoreUrl
+    from weal.tables.table_options import TableOptions
 
 Function = Callable[..., object]  # of a command
 Decorator = Callable[[Function], Function]
@@ -125,13 +126,95 @@ scheduler = click.option(
     help="Dask scheduler for candidates in Parquet files, or `local` "
     "[default: WEAL_SCHEDULER, else threads].",
 )
-sheet = click.option("--sheet", metavar="NAME", help="Sheet of an Excel file [default: the first].")
+sheet = click.option(
+    "--sheet",
+    metavar="NAME",
+    help="Sheet of an Excel file [default: the one with the named columns].",
+)
 header = click.option(
     "--header",
     type=click.IntRange(min=1),
     metavar="LINE",
     help="Line of the column names in CSV or Excel [default: detected].",
 )
+_column_options = (
+    click.option(
+        "--type",
+        multiple=True,
+        metavar="COLUMN=TYPE",
+        help="number, flag, category, date, day-first, month-first, ordered:low,high or drop.",
+    ),
+    click.option(
+        "--also-input",
+        multiple=True,
+        metavar="COLUMN",
+        help="An input although it is filled only where the target is.",
+    ),
+    click.option(
+        "--same",
+        multiple=True,
+        metavar="COLUMN:A=B",
+        help="A is another spelling of the category B.",
+    ),
+    click.option(
+        "--unit",
+        multiple=True,
+        metavar="COLUMN=UNIT",
+        help="Unit of a column; cells in other units are converted.",
+    ),
+    click.option(
+        "--decimal",
+        multiple=True,
+        metavar="[COLUMN=]MARK",
+        help="comma or point, where 1,234 could be either.",
+    ),
+    click.option(
+        "--missing",
+        multiple=True,
+        metavar="COLUMN=TEXT",
+        help="A further text for a missing value, as in 'Druck=<0,5'.",
+    ),
+)
+TABLE_OPTIONS = (*_column_options, sheet, header)
+
+
+def with_table_options(function: Function) -> Function:
+    """Add the options of a table to a command."""
+    for option in reversed(TABLE_OPTIONS):
+        function = option(function)
+    return function
+
+
+class TableWords(TypedDict, total=False):
+    """The options of a table as they are typed."""
+
+    type: tuple[str, ...]
+    also_input: tuple[str, ...]
+    same: tuple[str, ...]
+    unit: tuple[str, ...]
+    decimal: tuple[str, ...]
+    missing: tuple[str, ...]
+    sheet: str | None
+    header: int | None
+
+
+def table_options(words: TableWords, **named: Any) -> "TableOptions":
+    """The options of a table, read."""
+    from weal.tables.table_options import TableOptions
+
+    pairs = []
+    for name in TableWords.__annotations__:
+        given = words.get(name)
+        values = given if isinstance(given, tuple) else [] if given is None else [given]
+        pairs += [(name.replace("_", "-"), str(value)) for value in values]
+    return TableOptions(**named).with_words(pairs)
+
+
+def chosen_settings(given: Settings) -> Settings:
+    """The settings among the options of a command."""
+    return cast(Settings, {k: one for k, one in given.items() if k in Settings.__annotations__})
+
+
 goal = click.option(
     "--goal",
     metavar="GOAL",

@@ -134,6 +134,7 @@ def _categories(column: PlanColumn, cells: "pa.Array", later: Later) -> Array:
     arrow, _ = pyarrow()
     coded = cells if arrow.types.is_dictionary(cells.type) else cells.dictionary_encode()
     at = {name: n for n, name in enumerate(column.levels)}
+    at |= {name: at[meant] for name, meant in column.same if meant in at}
     table = rows_as_table(arrow.table({column.name: coded.dictionary}))
     known = [-2 if one is None else at.get(level(one), -1) for one in table.cells(column.name)]
     codes = numbers(coded.indices)

@@ -1,22 +1,35 @@
 """Tables from files and frames, and their encoding as numbers for a model.
 
     cells                 missing-value markers, numbers and dates in text, typed numbers
+    units                 spellings and conversions of units
+    table_error           a refusal with the options that solve it
+    number_columns        text as numbers: units, decimal commas, thousands, cells in doubt
+    table_options         the options with which a table is read
     spreadsheet_escaping  escape text so that no spreadsheet runs it
     text_records          encoding and records of a text file, within the limits
     csv_reader            the CSV reader: separator, header, records
     results_reader        labels in a results file, line by line
     frames                pandas, polars and pyarrow frames
+    candidate_rows        rows that are no candidates: units, totals, footnotes
     workbook_scan         limits of an Excel workbook
-    excel_reader          the Excel reader: one sheet
+    merged_cells          values of merged cells
+    plain_sheet           sheets that need the standard library only
+    openpyxl_sheet        all other sheets
+    excel_reader          the Excel reader: the sheet that has the named columns
+    typed_columns         columns of one type
     table                 a Table from any of these
     parquet_io            a Table as Parquet bytes, and back
     table_writer          frames as CSV, TSV, JSON, Parquet and Excel files
     columns               kinds of columns: number, flag, date, category, dropped
     plan_columns          how a column becomes inputs
+    plan_json             columns of a plan as JSON
+    input_columns         results, twins and equal rows
     plan                  the plan: plain JSON that encodes every table like the first
+    similar_levels        levels of a category that may be the same
+    candidate_table       candidates with plan, repeats and notes: what every door reads
     inputs                inputs of arrays and frames
     design_space          space-filling candidates within bounds
 
-The first five need the standard library only, so `weal tell` starts fast; this file therefore
-imports nothing.
+Modules up to `results_reader` need the standard library only, so `weal tell` starts fast; this file
+therefore imports nothing.
 """

@@ -1,15 +1,12 @@
 """Cells: missing-value markers, numbers and dates in text, and numbers that a person types.
 
-Columns (`read_numbers`, `read_almost_numbers`)
+Columns (`read_numbers`; `number_columns` reads units, separators and cells in doubt)
     missing     blank, NA, na, N/A, n/a, #N/A, <NA>, NaN, NAN, nan, NULL, Null, null, None, - and ?
                 (in this spelling: Na is sodium, and `none` may be a coating)
     numbers     Python's syntax without underscores; the typographic minus is a minus. A column is
                 numeric if ALL its cells are. 1e400 reads as infinite.
     12,5        a number where the comma does not separate cells and the whole column is written
                 with decimal commas
-    almost      a column in which most cells are numbers and a few are <0.5, > 200, ca. 3, 3 - 4,
-                12* or 120 °C is numeric, with those few missing; a unit or a percent sign that all
-                cells share is removed
 
 Typed numbers (`read_typed_number`): the shell, the page, Python and results files read them alike
     read        312.5, " 3.1e2 ", .5, -4, the typographic minus; on the page and in files 12,5 and
@@ -29,8 +26,22 @@ A column that reads both day first and month first is ambiguous until the user s
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, time
+
+
+class PercentCell(float):
+    """A share that a spreadsheet shows as a percentage: 0.594 for 59.4 %."""
+
+    __slots__ = ()
+
+    def as_shown(self) -> str:
+        """The percentage as text.
+
+        >>> PercentCell(0.594).as_shown()
+        '59.4%'
+        """
+        return f"{float(f'{100 * self:.15g}'):.15g}%"
+
 
 Cell = str | int | float | bool | datetime | None
 Numbers = list[int | float | None]
@@ -44,19 +55,6 @@ MAX_EXACT_INTEGER = 2.0**53  # a float holds every whole number up to here
 _MIN_INTEGER_DIGITS, _MAX_INTEGER_DIGITS = 16, 300  # of whole numbers that a float holds, rounded
 _MAX_INTEGER = 10**_MAX_INTEGER_DIGITS
 _COMMA_NUMBER = re.compile(r"\s*[+-]?[0-9]+(,[0-9]+)?([eE][+-]?[0-9]+)?\s*")
-_NUMBER_PATTERN = r"[+-]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?"
-_DIGIT = re.compile("[0-9]")
-_UNIT_PATTERN = r"[^\W\d_][^\s\d<>=~*]{0,9}|[%‰°µΩ][^\s\d<>=~*]{0,9}"
-_WITH_UNIT = re.compile(rf"({_NUMBER_PATTERN})\s*({_UNIT_PATTERN})")
-_ODD_UNIT = r"\s+[^\W\d_]\S{0,9}|\s*[%‰°µΩ]\S{0,9}"  # 316L is a name
-_RANGE_SIGNS = "[-/±\N{EN DASH}\N{EM DASH}]"
-_ALMOST_NUMBER = re.compile(  # <0.5   ca. 3   3 - 4   12*   120 °C   (7)   2 ± 1
-    rf"(?:[<>≤≥=~≈±]+|ca\.?|about|approx\.?|etwa|max\.?|min\.?|\()?\s*{_NUMBER_PATTERN}"
-    rf"(?:\s*(?:{_RANGE_SIGNS}|\+-|\+/-|to|bis)\s*{_NUMBER_PATTERN})?(?:{_ODD_UNIT})?\s*[*?!)]*",
-    re.IGNORECASE,
-)
-MAX_ODD_SHARE = 0.3  # of the cells of a numeric column that are not quite numbers
-MIN_NUMBERS = 3  # cells of such a column that are numbers
 _MAX_CELLS_SHOWN = 5
 _MAX_CELL_SHOWN = 40
 
@@ -115,70 +113,6 @@ def read_numbers(cells: Sequence[str | None], decimal_comma: bool = False) -> Nu
         cells = [cell and cell.replace(",", ".") for cell in cells]
     found = _all_as(int, cells)
     return _all_as(float, cells) if found is None else found
-
-
-@dataclass(frozen=True, slots=True)
-class AlmostNumeric:
-    """A column of numbers in which a few cells are not, and count as missing."""
-
-    numbers: Numbers
-    odd_cells: tuple[str, ...] = ()  # cells that are not numbers
-    unit: str = ""  # of all other cells
-    comma_cells: tuple[str, ...] = ()  # cells with a decimal comma, where others have a point
-
-
-def read_almost_numbers(
-    cells: Sequence[str | None], decimal_comma: bool = False
-) -> AlmostNumeric | None:
-    """The numbers of a column in which a few cells are not; None for a column of text.
-
-    >>> read_almost_numbers(["1.5", "<0.5", "2", "3", "4", None]).numbers
-    [1.5, None, 2.0, 3.0, 4.0, None]
-    >>> read_almost_numbers(["12 %", "7 %", None])
-    AlmostNumeric(numbers=[12, 7, None], odd_cells=(), unit='%', comma_cells=())
-    >>> read_almost_numbers(["1", "low", "high", "2"])
-    """
-    if not any(cell and _DIGIT.search(cell) for cell in cells):
-        return None
-    unit, bare = _without_unit(cells)
-    numbers = read_numbers(bare, decimal_comma)
-    if numbers is not None:
-        return AlmostNumeric(numbers, (), unit)
-    comma = decimal_comma and any(cell and _COMMA_NUMBER.fullmatch(cell) for cell in bare)
-    good = [_one_number(cell, comma) for cell in bare]
-    odd = [cell for cell, one in zip(bare, good, strict=True) if cell is not None and one is None]
-    known = sum(cell is not None for cell in bare)
-    almost = all(_ALMOST_NUMBER.fullmatch(cell.strip()) for cell in odd)
-    if not almost or len(odd) > MAX_ODD_SHARE * known or known - len(odd) < MIN_NUMBERS:
-        return None
-    whole = all(one is None or one.is_integer() for one in good)
-    if whole and not any("." in cell or "," in cell for cell in bare if cell):
-        return AlmostNumeric([None if one is None else int(one) for one in good], tuple(odd), unit)
-    return AlmostNumeric(good, tuple(odd), unit, _mixed_decimal_marks(bare) if comma else ())
-
-
-def _mixed_decimal_marks(cells: Sequence[str | None]) -> tuple[str, ...]:
-    known = [cell for cell in cells if cell is not None]
-    commas = tuple(cell for cell in known if _COMMA_NUMBER.fullmatch(cell) and "," in cell)
-    return commas if any("." in cell for cell in known) else ()
-
-
-def _one_number(cell: str | None, comma: bool) -> float | None:
-    if cell is None:
-        return None
-    if comma and _COMMA_NUMBER.fullmatch(cell.replace(MINUS, "-")):
-        cell = cell.replace(",", ".")
-    return read_number(cell)
-
-
-def _without_unit(cells: Sequence[str | None]) -> tuple[str, list[str | None]]:
-    """The unit that all cells share ("" for none), and the cells without it."""
-    matches = [None if cell is None else _WITH_UNIT.fullmatch(cell.strip()) for cell in cells]
-    units = {match[2] for match in matches if match}
-    known = sum(cell is not None for cell in cells)
-    if len(units) != 1 or sum(map(bool, matches)) < known:
-        return "", list(cells)
-    return units.pop(), [match and match[1] for match in matches]
 
 
 def read_number(cell: str) -> float | None:

@@ -3,7 +3,7 @@
     number      every cell that is not missing is a number
     flag        truth values, or both words of a pair: yes no, true false, y n, t f, on off
     date        times, or text that is dates in one form (`cells`)
-    category    text of few levels: at most 20, and at most half as many as rows
+    category    text of levels that repeat: at most 500, and at most half as many as rows
     dropped     useless, with the reason: empty; constant; row counter (whole numbers 0, 1, 2, ...
                 or 1, 2, 3, ... in order); id-like (text, each cell different); free text;
                 ambiguous dates
@@ -31,9 +31,10 @@ from weal.tables.cells import (
     some_of,
 )
 from weal.tables.frames import Matrix
-from weal.tables.table import Cells, Table
+from weal.tables.table import Table
+from weal.tables.typed_columns import Cells
 
-MAX_FOUND_LEVELS = 20  # of a detected category
+MAX_FOUND_LEVELS = 500  # of a detected category
 MAX_DECLARED_LEVELS = 1000  # of a category that the user declared
 _FLAGS = (("no", "yes"), ("false", "true"), ("n", "y"), ("f", "t"), ("off", "on"), ("0", "1"))
 FLAG_WORDS = {word: float(n) for pair in _FLAGS for n, word in enumerate(pair)}
@@ -201,6 +202,8 @@ def row_ids(table: Table, id_column: str | None) -> list[str]:
 def row_labels(table: Table, target: str, ids: Sequence[str]) -> Matrix:
     """Labels (N,), NaN for rows without one; ValueError where a cell is not a finite number."""
     check_columns(table, [target])
+    if target in table.refusals:
+        raise table.refusals[target]
     y, bad = as_numbers(table.columns[target])
     refuse_rows(
         _not_for_commas(bad, table.cells(target)),

@@ -14,7 +14,6 @@ needs the standard library only, so `weal tell` starts fast.
 """
 
 import io
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -29,7 +28,6 @@ from weal.tables.text_records import SEPARATORS, TextScan, check_cells, read_rec
 
 HEADER_ROWS = 40  # rows that are searched for the header and that choose the separator
 MIN_HEADER_SHARE = 0.8  # filled cells of a sheet's header, as a share of the rows below it
-_UNITLESS = re.compile(r"(?i)[\[(]?\s*(-|units?|einheit(en)?|unité|1)?\s*[\])]?")
 Row = tuple[int, list[str]]  # line number, cells
 IsHeader = Callable[[Sequence[str]], bool]  # whether these can be the column names
 
@@ -66,14 +64,22 @@ class CsvFile:
             if any(map(str.strip, row)):
                 yield line, row
 
-    def records(self) -> Iterator[Row]:
-        """Every record below the header; ValueError where one has another length."""
+    def records(self, footnotes: bool = False) -> Iterator[Row]:
+        """Every record below the header; ValueError where one has another length.
+
+        Blank cells beyond the header are passed over. With `footnotes`, a line with its first cell
+        alone is a record too.
+        """
+        width = len(self.names)
         for line, row in self.rows():
             if line <= self.header:
                 continue
-            if len(row) != len(self.names):
-                raise wrong_length(self.where, line, len(row), len(self.names))
-            yield line, row
+            if len(row) != width:
+                if footnotes and len(row) < width and not any(map(str.strip, row[1:])):
+                    row = [*row, *[""] * (width - len(row))]
+                elif any(map(str.strip, row[width:])) or len(row) < width:
+                    raise wrong_length(self.where, line, len(row), width)
+            yield line, row[:width]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +95,13 @@ class CellGrid:
 
 def open_csv(
     source: Path | bytes, where: str | None = None, *, header: int | None = None,
-    is_header: IsHeader | None = None, max_lines: int | None = None,
+    is_header: IsHeader | None = None, max_lines: int | None = None, named: Sequence[str] = (),
 ) -> CsvFile:  # fmt: skip
     """Detect encoding, separator and header of a CSV file.
 
-    `header` is the line of the header where the user gave it. With `is_header`, title lines are
-    recognised by known column names; without it, column names must be present and unique.
+    `header` is the line of the header where the user gave it; the header has the columns `named`,
+    if one line does. With `is_header`, title lines are recognised by known column names; without
+    it, column names must be present and unique.
     TooLarge where the file has more than `max_lines` lines, or a line beyond the limits.
     """
     where = str(source) if where is None else where
@@ -110,21 +117,22 @@ def open_csv(
         """Sort key: a known header, a header of several cells, records of its length, cells."""
         try:
             rows = first_rows(separator)
-            below = rows[find_header(rows, where, header, is_header) :]
+            below = rows[find_header(rows, where, header, is_header, named=named) :]
         except TooLarge as error:  # the right separator may give too many columns
             return error.limit == "columns", True, 1.0, 0
         except ValueError:
             return False, False, 0.0, 0
         lengths = [len(row) for _, row in below]
-        known = is_header is None or is_header(column_names(below[0][1]))
+        found = column_names(below[0][1])
+        known = set(named) <= set(found) if is_header is None else is_header(found)
         return known, lengths[0] > 1, lengths.count(lengths[0]) / len(lengths), lengths[0]
 
     suffix = source.suffix if isinstance(source, Path) else Path(where).suffix
     separator = "\t" if suffix.lower() == ".tsv" else max(SEPARATORS, key=fit)
     rows = first_rows(separator)
-    at = find_header(rows, where, header, is_header)
+    at = find_header(rows, where, header, is_header, named=named)
     line, row = rows[at]
-    names = tuple(row) if is_header else check_names(row, where)
+    names = tuple(row) if is_header else check_names(_without_trailing_blanks(row), where)
     titles = header is None and at > 0
     return CsvFile(
         source, where, scan.encoding, separator, names, line, titles, scan.lines, scan.quotes
@@ -147,30 +155,38 @@ def read_csv_grid(
 
 def find_header(
     rows: Sequence[tuple[int, Sequence[Cell]]], where: str, given: int | None = None,
-    is_header: IsHeader | None = None, ragged: bool = False,
+    is_header: IsHeader | None = None, ragged: bool = False, named: Sequence[str] = (),
 ) -> int:  # fmt: skip
     """The index of the row that names the columns; ValueError where there is none.
 
-    It is the row on the line `given`; or the first row with known names (`is_header`); or the first
-    row of words without a gap that is as long as the rows below it, where the rows above it are at
-    most half as long. A sheet (`ragged`) may have gaps in its header and longer rows above it.
+    It is the row on the line `given`; or the first row with known names (`is_header`, `named`); or
+    the first row of words without a gap that is as long as the rows below it, where the rows above
+    it are at most half as long. A sheet (`ragged`) may have gaps in its header and longer rows
+    above it.
     """
     if not rows:
         raise ValueError(f"{where} is empty; its first line must name the columns")
     if given is not None:
         lines = [line for line, _ in rows]
         if given not in lines:
-            raise ValueError(f"line {given} of {where} is blank or missing: where is the header?")
+            raise ValueError(
+                f"line {given} of {where} is blank or missing: give the line of the column names"
+            )
         return lines.index(given)
     first = [row for _, row in rows[:HEADER_ROWS]]
     if is_header is not None:
         return next((n for n, row in enumerate(first) if is_header(column_names(row))), 0)
-    return _guess_header(first, ragged)
+    wanted = set(named)
+    has_names = (n for n, row in enumerate(first) if wanted and wanted <= set(column_names(row)))
+    known = next(has_names, None)
+    return _guess_header(first, ragged) if known is None else known
 
 
 def _guess_header(rows: Sequence[Sequence[Cell]], ragged: bool) -> int:
     filled = [sum(map(is_filled, row)) for row in rows]
     for n, row in enumerate(rows):
+        if ragged and _is_group_header(rows, n):
+            continue
         usual = median(filled[n + 1 :] or filled[n:])
         has_words = all(is_name(cell) for cell in row if is_filled(cell))
         if ragged:
@@ -182,12 +198,21 @@ def _guess_header(rows: Sequence[Sequence[Cell]], ragged: bool) -> int:
     return 0
 
 
+def _is_group_header(rows: Sequence[Sequence[Cell]], n: int) -> bool:
+    """Whether a row of merged titles is above the row of the column names."""
+    if n + 1 == len(rows):
+        return False
+    titles, below = (list(filter(is_filled, row)) for row in rows[n : n + 2])
+    is_header = len(set(below)) == len(below) > len(set(titles)) and all(map(is_name, below))
+    return len(set(titles)) < len(titles) and is_header
+
+
 def wrong_length(where: str, line: int, cells: int, names: int) -> ValueError:
     """The error for a record that is not as long as the header."""
     count = "1 cell" if cells == 1 else f"{cells} cells"
     return ValueError(
-        f"line {line} of {where} has {count}, but its header has {names}; quote cells that hold "
-        "the separator"
+        f"line {line} of {where} has {count}, but its header has {names}; name every column, and "
+        "quote cells that hold the separator"
     )
 
 
@@ -224,7 +249,9 @@ def text_or_blank(cell: Cell) -> str:
 
 def is_filled(cell: Cell) -> bool:
     """Whether a cell is neither missing nor blank."""
-    return cell is not None and not (isinstance(cell, str) and not cell.strip())
+    if isinstance(cell, str):
+        return bool(cell) and not cell.isspace()
+    return cell is not None and cell == cell
 
 
 def is_name(cell: Cell) -> bool:
@@ -232,15 +259,10 @@ def is_name(cell: Cell) -> bool:
     return isinstance(cell, str) and read_number(cell) is None
 
 
-def is_unit_row(row: Sequence[str], id_at: int) -> bool:
-    """Whether a row below the header holds units: no number, and no id.
-
-    >>> is_unit_row(["", "°C", "[HV]"], 0), is_unit_row(["A-1", "", "failed"], 0)
-    (True, False)
-    """
-    filled = [cell for cell in row if cell.strip()]
-    no_id = _UNITLESS.fullmatch(row[id_at].strip()) is not None
-    return no_id and bool(filled) and all(map(is_name, filled))
+def _without_trailing_blanks(names: Sequence[str]) -> list[str]:
+    """The names before a trailing separator."""
+    last = next((n for n in range(len(names), 0, -1) if names[n - 1].strip()), len(names))
+    return list(names[:last])
 
 
 def _open_bytes(source: Path | bytes, where: str) -> BinaryIO:

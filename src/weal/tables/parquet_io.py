@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.errors import UnreadableFile
-from weal.tables.table import Cells, Table, read_table, table_of
+from weal.tables.table import Table, read_table, table_of
+from weal.tables.typed_columns import Cells
 
 if TYPE_CHECKING:
     import pyarrow

@@ -10,30 +10,22 @@
 Columns go by name; their position and other columns do not matter. `plan_columns` encodes each kind
 of column. Encoded values are finite; others are refused.
 
-`similar_levels` asks about levels of a category that may be the same, and changes nothing: ethanol
-and methanol can both be meant.
-
-    'Alkyd' and 'alkyd', 'grade  A' and 'grade a'     they differ in case and blanks only
-    'acrylc' and 'acrylic'                            one letter is wrong, missing or too many, or
-                                                      two are swapped, in a rare word
-
-Digits never count as typos (S235 and S355 are two steels), nor do letters of short words.
+The unit of a number column ("unit") and other spellings of levels ("same") are written where there
+are any, so that a plan without them is as 0.2 wrote it.
 """
 
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, TypedDict, TypeGuard
+from typing import TypedDict
 
 import numpy as np
 
-from weal.tables.cells import DATE_FORMS, short
-from weal.tables.columns import check_columns, level, row_ids, row_labels
+from weal.tables.cells import short
+from weal.tables.columns import check_columns, row_ids, row_labels
 from weal.tables.frames import Matrix
+from weal.tables.input_columns import find_results
 from weal.tables.plan_columns import (
-    COLUMN_KINDS_OF_PLAN,
     DECLARED,
     ORDERED,
     PlanColumn,
@@ -41,18 +33,12 @@ from weal.tables.plan_columns import (
     encode_column,
     plan_column,
 )
+from weal.tables.plan_json import check_keys, column_from_json, column_to_json, expect, is_text
 from weal.tables.table import Table
+from weal.tables.table_error import Remedy, TableError
+from weal.tables.table_options import TableOptions, check_features
 
 PLAN_VERSION = 1
-_NUMERIC = ("gaps", "median")
-_COLUMN_FIELDS = {  # JSON fields of each kind beside name and kind
-    "number": (*_NUMERIC, "scale"),
-    "flag": _NUMERIC,
-    "date": (*_NUMERIC, "origin", "form"),
-    "category": ("gaps", "levels"),
-    "ordered": (*_NUMERIC, "levels"),
-    "dropped": ("why", "detail"),
-}
 _PLURALS = {
     "number": "numbers",
     "flag": "flags",
@@ -110,43 +96,41 @@ class TablePlan:
 
     def to_json(self) -> PlanBody:
         """The plan as a JSON object."""
-        columns = [
-            {"name": one.name, "kind": one.kind}
-            | {name: _plain(getattr(one, name)) for name in _COLUMN_FIELDS[one.kind]}
-            for one in self.columns
-        ]
+        columns = list(map(column_to_json, self.columns))
         return {"v": PLAN_VERSION, "id": self.id_column, "target": self.target, "columns": columns}
 
     @classmethod
     def from_json(cls, source: object) -> "TablePlan":
         """The plan that `to_json` wrote; ValueError names the problem of any other object."""
-        given = _check_keys(source, {"v", "id", "target", "columns"}, "a plan")
+        given = check_keys(source, {"v", "id", "target", "columns"}, "a plan")
         if given["v"] != PLAN_VERSION:
             raise ValueError(
                 f"the plan is of version {given['v']!r}, not {PLAN_VERSION}: upgrade weal"
             )
-        _expect(_is_text(given["id"]), "its id is not text")
-        _expect(given["target"] is None or _is_text(given["target"]), "its target is not text")
-        _expect(isinstance(given["columns"], list), "its columns are not a list")
-        columns = tuple(map(_column_from_json, given["columns"]))
+        expect(is_text(given["id"]), "its id is not text")
+        expect(given["target"] is None or is_text(given["target"]), "its target is not text")
+        expect(isinstance(given["columns"], list), "its columns are not a list")
+        columns = tuple(map(column_from_json, given["columns"]))
         names = {column.name for column in columns}
-        _expect(len(names) == len(columns), "two of its columns have the same name")
-        _expect(any(column.inputs for column in columns), "it has no inputs")
+        expect(len(names) == len(columns), "two of its columns have the same name")
+        expect(any(column.inputs for column in columns), "it has no inputs")
         return cls(given["id"], given["target"], columns)
 
 
 def make_plan(
     table: Table,
+    options: TableOptions | None = None,
     *,
-    id_column: str | None,
+    id_column: str | None = None,
     target: str | None = None,
     features: str | Sequence[str] = "auto",
     types: Mapping[str, str] | None = None,
 ) -> TablePlan:
     """The plan of a table; ValueError names the rows that prevent it.
 
-    `features` are the input columns, by default all but id and target; `types` declares the type of
-    a column: number, flag, date, day-first, month-first, category, ordered:low,high or drop.
+    The other arguments are options too: `features` are the input columns, by default all but id and
+    target; `types` declares the type of a column: number, flag, date, day-first, month-first,
+    category, ordered:low,high or drop.
 
     >>> from weal.tables.table import table_of
     >>> table = table_of({"id": ["a", "b", "c", "d"], "T": [900, 950, None, 875],
@@ -158,19 +142,42 @@ def make_plan(
     >>> encode(plan, table).tolist()[2]
     [900.0, 1.0, 1.0, 0.0]
     """
-    types = types or {}
-    ids = row_ids(table, id_column)
-    if target is not None:
-        row_labels(table, target, ids)
-    names = _features(table, features, [id_column, target])
-    _check_types(types, names)
-    may_count = isinstance(features, str)
-    columns = (plan_column(table, name, ids, types.get(name), may_count) for name in names)
-    plan = TablePlan(id_column or "", target, tuple(columns))
+    if options is None:
+        options = TableOptions(id_column, target, check_features(features), types or {})
+    ids = row_ids(table, options.id_column)
+    if options.target is not None:
+        row_labels(table, options.target, ids)
+    names = _features(table, options.features, [options.id_column, options.target])
+    _check_types(options, names)
+    automatic = options.features is None
+    others = [one for one in names if one not in options.types and one not in options.also_inputs]
+    results = find_results(table, options.target, others) if automatic else []
+    columns = tuple(
+        _result_column(name, str(options.target)) if name in results
+        else plan_column(table, name, ids, options, automatic)
+        for name in names
+    )  # fmt: skip
+    plan = TablePlan(options.id_column or "", options.target, columns)
     if not plan.names:
-        reasons = "; ".join(plan.lines()[:10]) or f"The table has {', '.join(table.columns)}"
-        raise ValueError(f"no column is left to learn from. {reasons}")
+        reasons = "; ".join(plan.lines()[:20]) or f"The table has {', '.join(table.columns)}"
+        raise TableError(f"no column is left to learn from. {reasons}", *_ways_in(plan))
     return plan
+
+
+def _result_column(name: str, target: str) -> PlanColumn:
+    way = Remedy("also-input", name, "").for_shell()
+    detail = f"filled only where {target!r} is; {way} makes it an input"
+    return PlanColumn(name, "dropped", why="result", detail=detail)
+
+
+def _ways_in(plan: TablePlan) -> list[Remedy]:
+    """Options that make inputs of the dropped columns."""
+    kinds = {"free text": "category", "id-like": "category", "row counter": "number"}
+    return [
+        Remedy("type", f"{one.name}={kinds[one.why]}", f"makes an input of {one.name}")
+        for one in plan.columns
+        if one.why in kinds
+    ][:3]
 
 
 def encode(plan: TablePlan, table: Table, ids: Sequence[str] | None = None) -> Matrix:  # (N, d)
@@ -209,11 +216,9 @@ def notes(plan: TablePlan, table: Table) -> list[str]:
 
 
 def _features(
-    table: Table, features: str | Sequence[str], others: Sequence[str | None]
+    table: Table, features: Sequence[str] | None, others: Sequence[str | None]
 ) -> list[str]:
-    if isinstance(features, str):
-        if features != "auto":
-            raise ValueError(f"features is {features!r}; it is 'auto' or a list of column names")
+    if features is None:
         return [name for name in table.columns if name not in others]
     names = list(dict.fromkeys(features))
     check_columns(table, names)
@@ -223,14 +228,23 @@ def _features(
     return names
 
 
-def _check_types(types: Mapping[str, str], names: Sequence[str]) -> None:
-    for name, kind in types.items():
+def _check_types(options: TableOptions, names: Sequence[str]) -> None:
+    for name, kind in options.types.items():
+        if name == options.target and kind == "number":
+            continue
         if name not in names:
             raise ValueError(f"types declares {name!r}, which is not among the features {names}")
         if kind not in DECLARED and not kind.startswith(ORDERED):
             raise ValueError(
                 f"{name!r} is declared {kind!r}; it may be {', '.join(DECLARED)} or "
                 "ordered:low,medium,high"
+            )
+    others = {"also-input": options.also_inputs, "same": options.same}
+    for option, some in others.items():
+        if wrong := [name for name in some if name not in names]:
+            raise ValueError(
+                f"--{option} names {wrong[0]!r}, which is no input column; the inputs are "
+                f"{', '.join(names)}"
             )
 
 
@@ -246,152 +260,12 @@ def _column_text(column: PlanColumn) -> str:
     if column.kind == "category":
         more = ", ..." if len(column.levels) > _LEVELS_SHOWN else ""
         shown = ", ".join(map(short, column.levels[:_LEVELS_SHOWN]))
-        return f"category of {len(column.levels)} ({shown}{more}){gaps}"
+        same = f"; {len(column.same)} other spellings" if column.same else ""
+        return f"category of {len(column.levels)} ({shown}{more}){same}{gaps}"
     if column.kind == "date":
         return f"date, in days since {str(column.origin).removesuffix('T00:00:00')}{gaps}"
     if column.kind == "ordered":
         return f"ordered category: {' < '.join(column.levels)}{gaps}"
-    unit = f", in units of {column.scale:g}" if column.scale != 1 else ""
+    unit = f", in {column.unit}" if column.unit else ""
+    unit += f", in units of {column.scale:g}" if column.scale != 1 else ""
     return f"{column.kind}, median {column.median:.6g}{unit}{gaps}"
-
-
-def _plain(value: object) -> object:
-    return list(value) if isinstance(value, tuple) else value
-
-
-def _column_from_json(source: object) -> PlanColumn:
-    if not isinstance(source, dict):
-        raise _not_a_plan(f"its column {source!r} is not an object")
-    kind = str(source.get("kind"))
-    _expect(
-        kind in COLUMN_KINDS_OF_PLAN,
-        f"a column is of kind {source.get('kind')!r}, not one of {', '.join(COLUMN_KINDS_OF_PLAN)}",
-    )
-    given = _check_keys(source, {"name", "kind", *_COLUMN_FIELDS[kind]}, f"a column of kind {kind}")
-    for name, value in given.items():
-        _expect(_VALID[name](value), f"{name} of column {given['name']!r} is {value!r}")
-    return PlanColumn(**given | {"levels": tuple(given.get("levels", ()))})
-
-
-def _check_keys(given: object, keys: set[str], what: str) -> dict[str, Any]:
-    if not isinstance(given, dict):
-        raise _not_a_plan(f"{what} is not an object")
-    found = set(given)
-    _expect(found == keys, f"{what} has {sorted(map(str, found))}, not {sorted(keys)}")
-    return given
-
-
-def _expect(is_valid: bool, problem: str) -> None:
-    if not is_valid:
-        raise _not_a_plan(problem)
-
-
-def _not_a_plan(problem: str) -> ValueError:
-    return ValueError(f"this is not a plan of weal's: {problem}")
-
-
-def _is_text(value: object) -> TypeGuard[str]:
-    return isinstance(value, str)
-
-
-def _is_number(value: object) -> TypeGuard[float]:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return abs(value) <= sys.float_info.max  # False for NaN and for ints beyond floats
-
-
-def _is_levels(value: object) -> bool:
-    if not isinstance(value, list) or not all(map(_is_text, value)):
-        return False
-    return 0 < len(value) == len(set(value))
-
-
-def _is_time(value: object) -> bool:
-    try:
-        return _is_text(value) and datetime.fromisoformat(value).tzinfo is None
-    except ValueError:
-        return False
-
-
-_VALID: dict[str, Callable[[object], bool]] = {
-    "name": lambda value: _is_text(value) and bool(value),
-    "kind": _is_text,
-    "gaps": lambda value: isinstance(value, bool),
-    "median": _is_number,
-    "scale": lambda value: _is_number(value) and value > 0,
-    "origin": _is_time,
-    "form": lambda value: value is None or value in DATE_FORMS,
-    "levels": _is_levels,
-    "why": _is_text,
-    "detail": _is_text,
-}
-
-MIN_WORD_LETTERS = 5  # of a word that may have a typo
-MIN_FREQUENCY_RATIO = 5.0  # of the right spelling to the typo
-MAX_LEVELS_COMPARED = 200
-
-
-def similar_levels(plan: TablePlan, table: Table) -> list[str]:
-    """A question for each pair of levels that may be the same.
-
-    >>> from weal.tables.table import table_of
-    >>> table = table_of({"id": list("abcdefgh"), "binder": ["alkyd"] * 6 + ["Alkyd", "alkdy"]})
-    >>> for words in similar_levels(make_plan(table, id_column="id"), table):
-    ...     print(words)
-    binder: 'Alkyd' (1 row) and 'alkyd' (6 rows) are two levels: are they the same?
-    binder: 'alkdy' (1 row) and 'alkyd' (6 rows) are two levels: are they the same?
-    """
-    found = []
-    for column in plan.columns:
-        if column.kind == "category":
-            cells = table.cells(column.name)
-            found += _similar_in_column(
-                column.name, Counter(level(c) for c in cells if c is not None)
-            )
-    return found
-
-
-def _similar_in_column(name: str, counts: Counter[str]) -> list[str]:
-    if len(counts) > MAX_LEVELS_COMPARED:
-        return []
-    often = sorted(counts, key=lambda one: (-counts[one], one))
-    questions = []
-    for n, rare in enumerate(often):
-        like = [one for one in often[:n] if _is_similar(rare, one, counts)]
-        if like:
-            two = " and ".join(f"{short(one)} ({_rows(counts[one])})" for one in (rare, like[0]))
-            questions.append(f"{name}: {two} are two levels: are they the same?")
-    return questions
-
-
-def _is_similar(rare: str, other: str, counts: Counter[str]) -> bool:
-    a, b = (one.casefold().split() for one in (rare, other))
-    if a == b:
-        return True
-    x, y = _different_words(a, b)
-    long = min(len(x), len(y)) >= MIN_WORD_LETTERS
-    return long and counts[other] >= MIN_FREQUENCY_RATIO * counts[rare] and _is_typo(x, y)
-
-
-def _different_words(a: list[str], b: list[str]) -> tuple[str, str]:
-    """The one word in which two levels differ, otherwise all words."""
-    differ = [(x, y) for x, y in zip(a, b, strict=False) if x != y]
-    return differ[0] if len(a) == len(b) and len(differ) == 1 else (" ".join(a), " ".join(b))
-
-
-def _is_typo(a: str, b: str) -> bool:
-    """Whether one letter is wrong, missing or too many, or two neighbours are swapped."""
-    if abs(len(a) - len(b)) > 1:
-        return False
-    start = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), None)
-    start = min(len(a), len(b)) if start is None else start
-    end = 0
-    while end < min(len(a), len(b)) - start and a[-1 - end] == b[-1 - end]:
-        end += 1
-    one, other = a[start : len(a) - end], b[start : len(b) - end]
-    letters = not any(map(str.isdigit, one + other))
-    return letters and (max(len(one), len(other)) == 1 or (len(one) == 2 and one == other[::-1]))
-
-
-def _rows(n: int) -> str:
-    return "1 row" if n == 1 else f"{n:,} rows"

@@ -12,7 +12,7 @@ scikit-learn's SimpleImputer and OneHotEncoder do the same and are the reference
 plan is plain JSON and is applied without them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -32,7 +32,11 @@ from weal.tables.columns import (
     refuse_rows,
 )
 from weal.tables.frames import Matrix
+from weal.tables.number_columns import find_doubtful
 from weal.tables.table import Table
+from weal.tables.table_error import Remedy, TableError
+from weal.tables.table_options import TableOptions
+from weal.tables.typed_columns import name_cells
 
 COLUMN_KINDS_OF_PLAN = ("number", "flag", "date", "category", "ordered", "dropped")
 DECLARED = ("number", "flag", "date", "day-first", "month-first", "category", "drop")
@@ -51,7 +55,9 @@ class PlanColumn:
     scale: float = 1.0  # number
     origin: str | None = None  # date: day 0 in ISO format
     form: str | None = None  # date: the form of text
+    unit: str = ""  # number
     levels: tuple[str, ...] = ()  # category, ordered
+    same: tuple[tuple[str, str], ...] = ()  # category: other spellings, and their levels
     why: str | None = None  # dropped: in a word or two
     detail: str = ""
 
@@ -66,24 +72,46 @@ class PlanColumn:
 
 
 def plan_column(
-    table: Table, name: str, ids: Sequence[str], declared: str | None, may_count: bool
+    table: Table, name: str, ids: Sequence[str], options: TableOptions, may_count: bool
 ) -> PlanColumn:
     """The plan of a column of the declared kind, or of the detected one."""
+    declared = options.types.get(name)
+    if declared is None and name in options.same:
+        declared = "category"
     if declared == "drop":
         return PlanColumn(name, "dropped", why="as told")
     if declared is not None and declared.startswith(ORDERED):
         return _plan_numbers(
             table, name, ids, ColumnKind("ordered"), ordered_levels(name, declared)
         )
+    if name in table.refusals:
+        raise table.refusals[name]
     if declared is None:
-        found = detect_kind(table.columns[name], may_count)
+        found = detect_kind(table.columns[name], may_count and name not in options.also_inputs)
     else:
         found = _as_declared(table, name, declared)
     if found.kind == "dropped":
+        _refuse_doubtful(table, name, ids)
         return PlanColumn(name, "dropped", why=found.why, detail=found.detail)
     if found.kind == "category":
-        return _plan_category(name, table.cells(name))
+        return _plan_category(name, table.cells(name), options.same.get(name, {}))
     return _plan_numbers(table, name, ids, found)
+
+
+def _refuse_doubtful(table: Table, name: str, ids: Sequence[str]) -> None:
+    """Refuse to drop a column of text in which two thirds of the cells are numbers."""
+    cells = table.columns[name]
+    if not isinstance(cells, list) or not any(isinstance(cell, str) for cell in cells):
+        return
+    odd = find_doubtful([None if cell is None else str(cell) for cell in cells])
+    if odd:
+        count = "1 cell is" if len(odd) == 1 else f"{len(odd)} cells are"
+        raise TableError(
+            f"column {name!r} holds numbers, but {count} not: {name_cells(odd, ids)}",
+            Remedy("type", f"{name}=number", "reads the numbers and leaves the others missing"),
+            Remedy("type", f"{name}=category", "reads the column as text"),
+            Remedy("type", f"{name}=drop", "leaves the column out"),
+        )
 
 
 def encode_column(column: PlanColumn, table: Table, ids: Sequence[str]) -> Matrix:  # (N, k)
@@ -113,7 +141,7 @@ def column_notes(column: PlanColumn, table: Table) -> list[str]:
         what = "no level" if column.kind == "category" else "the median"
         notes.append(f"{column.name}: {gaps} missing, taken as {what}; the first table had no gaps")
     if column.kind == "category":
-        known = set(column.levels)
+        known = {*column.levels, *dict(column.same)}
         new = [level(cell) for cell in cells if cell is not None and level(cell) not in known]
         if new:
             some = ", ".join(short(one) for one in sorted(set(new))[:5])
@@ -136,15 +164,21 @@ def _as_declared(table: Table, name: str, declared: str) -> ColumnKind:
     return ColumnKind(declared, form=form if declared == "date" else None)
 
 
-def _plan_category(name: str, cells: list[Cell]) -> PlanColumn:
-    known = [level(cell) for cell in cells if cell is not None]
-    levels = tuple(sorted(set(known)))
+def _plan_category(name: str, cells: list[Cell], same: Mapping[str, str]) -> PlanColumn:
+    written = [level(cell) for cell in cells if cell is not None]
+    there = set(written)
+    if wrong := [one for one in same if one not in there]:
+        some = ", ".join(map(short, sorted(there)[:20]))
+        raise ValueError(f"column {name!r} has no value {wrong[0]!r} to replace; it has {some}")
+    levels = tuple(sorted({same.get(one, one) for one in there}))
     if len(levels) > MAX_DECLARED_LEVELS:
-        raise ValueError(
+        raise TableError(
             f"column {name!r} has {len(levels)} different values, which is too many for a "
-            f"category; group them to {MAX_DECLARED_LEVELS} at the most, or drop the column"
+            f"category; group them to {MAX_DECLARED_LEVELS} at the most",
+            Remedy("type", f"{name}=drop", "leaves the column out"),
         )
-    return PlanColumn(name, "category", gaps=len(known) < len(cells), levels=levels)
+    pairs = tuple(sorted(same.items()))
+    return PlanColumn(name, "category", len(written) < len(cells), levels=levels, same=pairs)
 
 
 def ordered_levels(name: str, declared: str) -> tuple[str, ...]:
@@ -179,6 +213,7 @@ def _plan_numbers(
         name,
         found.kind,
         gaps=len(known) < len(x),
+        unit=table.units.get(name, "") if found.kind == "number" else "",
         median=median,
         scale=scale,
         origin=column.origin,
@@ -226,6 +261,7 @@ def _one_hot(
     column: PlanColumn, cells: list[Cell]
 ) -> Matrix:  # (N, levels), and one more with gaps
     place: dict[Cell, int] = {one: n for n, one in enumerate(column.levels)}
+    place |= {one: place[meant] for one, meant in column.same if meant in place}
     at = np.array([-1 if cell is None else place.get(level(cell), -1) for cell in cells])
     one_hot = np.zeros((len(cells), len(column.inputs)))
     rows = np.flatnonzero(at >= 0)

@@ -21,6 +21,7 @@ from shlex import quote
 from typing import NamedTuple
 
 from weal.limits import read_limits
+from weal.tables.candidate_rows import is_unit_row
 from weal.tables.cells import Cell, read_numbers, read_typed_number, some_of
 from weal.tables.csv_reader import (
     CellGrid,
@@ -28,7 +29,6 @@ from weal.tables.csv_reader import (
     column_names,
     find_header,
     header_note,
-    is_unit_row,
     read_csv_grid,
     text_or_blank,
     wrong_length,

@@ -5,52 +5,40 @@
     .xlsx              `excel_reader`
     frames             pandas, polars and pyarrow
 
-A column holds one type. Text becomes numbers if all its cells that are not missing are numbers
-(`cells` defines both); columns named in `text`, such as ids, stay text, and only their blank cells
-are missing. A column of several types is text. Numbers and truth values without a gap, and all
-floats (NaN: missing), are read-only arrays; other columns are lists with None for missing cells.
+Every reader gives raw columns. Of a table of candidates, rows that are none are left out
+(`candidate_rows`); then each column gets one type (`typed_columns`). A column that could be read in
+two ways keeps its refusal, which is raised where the column is used.
 """
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import chain, islice
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
-from shlex import quote
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weal.limits import read_limits
-from weal.tables.cells import (
-    MAX_EXACT_INTEGER,
-    AlmostNumeric,
-    Cell,
-    cell_text,
-    inexact_integers,
-    read_almost_numbers,
-    read_numbers,
-    replace_missing_markers,
-    short,
-    some_of,
-)
-from weal.tables.csv_reader import (
-    CsvFile,
-    check_names,
-    header_note,
-    is_unit_row,
-    open_csv,
-)
+from weal.tables.candidate_rows import LeftOutRows, find_left_out, left_out_notes
+from weal.tables.cells import Cell
+from weal.tables.csv_reader import CsvFile, check_names, header_note, open_csv
 from weal.tables.excel_reader import read_sheet_columns
-from weal.tables.frames import RawCells, frame_columns, plain_cells
+from weal.tables.frames import RawCells, frame_columns
+from weal.tables.table_error import TableError
+from weal.tables.table_options import Missing, TableOptions
 from weal.tables.text_records import check_cells, check_size
-
-Cells = RawCells
-Missing = Mapping[str, Collection[str]]  # texts that mean missing, by column
+from weal.tables.typed_columns import (
+    Cells,
+    ColumnForm,
+    TypedColumn,
+    as_text,
+    take_cells,
+    type_column,
+)
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".xlsx")
 _BLOCK_RECORDS = 1 << 16  # records turned into columns at a time
-_MAX_INT64 = 2**63
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +48,9 @@ class Table:
     columns: Mapping[str, Cells]
     n: int
     notes: tuple[str, ...] = field(default=())
+    row_notes: tuple[str, ...] = ()  # on rows that were left out or joined
+    units: Mapping[str, str] = field(default_factory=dict)  # of columns of numbers
+    refusals: Mapping[str, TableError] = field(default_factory=dict)  # of columns in doubt
 
     def __len__(self) -> int:
         return self.n
@@ -81,19 +72,20 @@ class Table:
     def take(self, rows: Sequence[int] | slice) -> "Table":
         """The rows at these positions, in this order."""
         at = range(self.n)[rows] if isinstance(rows, slice) else rows
-        columns = {name: _take_cells(column, at) for name, column in self.columns.items()}
-        return Table(columns, len(at), self.notes)
+        columns = {name: take_cells(column, at) for name, column in self.columns.items()}
+        return replace(self, columns=columns, n=len(at))
 
 
 def read_table(
-    source: object, *, text: Collection[str] = (), missing: Missing | None = None,
-    strict: Collection[str] = (), sheet: str | None = None, header: int | None = None,
+    source: object, options: TableOptions | None = None, *, text: Collection[str] = (),
+    missing: Missing | None = None, sheet: str | None = None, header: int | None = None,
+    leave_out: bool = False,
 ) -> Table:  # fmt: skip
     """The table in a file or a frame; ValueError where it cannot be read.
 
-    Columns in `text` stay text; columns in `strict` are numeric only if all their cells are.
-    `missing` has further missing-value markers for each column. `sheet` names the sheet of an Excel
-    file (default: the first), `header` the line of the header in an Excel or text file.
+    The options say how columns are read; `missing`, `sheet` and `header` are options too. Columns
+    in `text`, and that of the ids, stay text. With `leave_out`, rows that are no candidates are
+    left out, with notes.
 
     >>> import pandas as pd
     >>> table = read_table(pd.DataFrame({"id": [7, 8], "steel": ["B", "NA"]}), text=["id"])
@@ -102,50 +94,118 @@ def read_table(
     """
     if isinstance(source, Table):
         return source
-    file = _open_text(source, header)
-    if file is not None and sheet is not None:
-        raise ValueError(f"{file.where} is not an Excel file, so it has no sheet {sheet!r}")
-    if file is not None:
-        return _read_records(file, text, missing or {}, strict)
-    columns, notes = raw_columns(source, sheet, header)
-    return table_of(columns, text=text, notes=notes, missing=missing, strict=strict)
+    how = options or TableOptions()
+    how = replace(
+        how, missing=missing or how.missing, sheet=sheet or how.sheet, header=header or how.header
+    )
+    columns, notes, decimal = _raw_columns(source, how, leave_out)
+    return table_of(columns, how, text=text, notes=notes, leave_out=leave_out, decimal=decimal)
 
 
-def raw_columns(
-    source: object, sheet: str | None = None, header: int | None = None
-) -> tuple[dict[str, RawCells], tuple[str, ...]]:
-    """Columns of a frame, a Parquet or an Excel file before text is read as numbers; and notes."""
-    if not isinstance(source, str | os.PathLike):
-        return frame_columns(source)
-    path = _file(source)
-    if path.suffix.lower() == ".xlsx":
-        columns, notes = read_sheet_columns(path, sheet, header)
-        return {**columns}, notes
-    return _parquet_columns(path)
+def raw_columns(source: object) -> tuple[dict[str, RawCells], tuple[str, ...]]:
+    """Columns of a frame or a Parquet file before text is read as numbers; and notes."""
+    columns, notes, _ = _raw_columns(source, TableOptions(), False)
+    return columns, notes
 
 
 def table_of(
-    columns: Mapping[str, RawCells], *, text: Collection[str] = (), notes: tuple[str, ...] = (),
-    missing: Missing | None = None, strict: Collection[str] = (),
+    columns: Mapping[str, RawCells], options: TableOptions | None = None, *,
+    text: Collection[str] = (), notes: tuple[str, ...] = (), leave_out: bool = False,
+    decimal: bool = False,
 ) -> Table:  # fmt: skip
     """A table of these columns: lists of cells, or arrays of numbers.
+
+    With `decimal`, one program wrote all columns, so that a decimal comma in one says what 1,234
+    is in another.
 
     >>> table_of({"a": ["1", "?"], "b": [1, "x"]}).columns
     {'a': [1, None], 'b': ['1', 'x']}
     """
     check_names(list(columns), "the table")
-    typed: dict[str, Cells] = {}
-    all_notes = list(notes)
-    for name, cells in columns.items():
-        if name in text:
-            typed[name] = _as_text(cells)
-        else:
-            typed[name], almost = _read_cells(cells, (missing or {}).get(name, ()), name in strict)
-            all_notes += _note(name, almost) + _rounded_note(name, cells, typed[name])
-    lengths = {name: len(cells) for name, cells in typed.items()}
+    how = options or TableOptions()
+    texts = {*text, *filter(None, [how.id_column])} & set(columns)
+    lengths = {name: len(cells) for name, cells in columns.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"the columns have different lengths: {lengths}")
-    return Table(typed, next(iter(lengths.values()), 0), tuple(all_notes))
+    left_out, row_notes = LeftOutRows(), list[str]()
+    if leave_out and columns and next(iter(lengths.values())):
+        id_column = next(iter(texts), None) if len(texts) == 1 else None
+        left_out = find_left_out(columns, id_column, how.target)
+        first = id_column or next(iter(columns))
+        row_notes = left_out_notes(left_out, columns, first)
+        columns = _without_rows(columns, left_out.rows)
+    ids = as_text(columns[next(iter(texts))]) if len(texts) == 1 else None
+    typed = {
+        name: TypedColumn(as_text(cells)) if name in texts
+        else type_column(name, cells, _form(name, how, left_out.units), ids)
+        for name, cells in columns.items()
+    }  # fmt: skip
+    if decimal:
+        typed = _decided_by_others(typed, columns, how, left_out.units, ids)
+    n = len(next(iter(typed.values())).cells) if typed else 0
+    return Table(
+        {name: one.cells for name, one in typed.items()},
+        n,
+        (*notes, *(note for one in typed.values() for note in one.notes)),
+        tuple(row_notes),
+        {name: one.unit for name, one in typed.items() if one.unit},
+        {name: one.refusal for name, one in typed.items() if one.refusal},
+    )
+
+
+def _form(name: str, how: TableOptions, unit_row: Mapping[str, str]) -> ColumnForm:
+    missing = frozenset(how.missing.get(name, ()))
+    return ColumnForm(how.number_form(name, unit_row), missing, name == how.target)
+
+
+def _decided_by_others(
+    typed: dict[str, TypedColumn], columns: Mapping[str, RawCells], how: TableOptions,
+    unit_row: Mapping[str, str], ids: Sequence[Cell] | None,
+) -> dict[str, TypedColumn]:  # fmt: skip
+    """The columns, where other columns say that the comma is the decimal mark."""
+    marks = {one.decimal for one in typed.values() if one.decimal}
+    points = any(isinstance(one.cells, np.ndarray) and one.cells.dtype.kind == "f" and
+                 not one.decimal for one in typed.values())  # fmt: skip
+    if marks != {","} or points or how.decimal:
+        return typed
+    known = replace(how, decimal={"": ","})
+    return {
+        name: type_column(name, columns[name], _form(name, known, unit_row), ids)
+        if one.refusal else one
+        for name, one in typed.items()
+    }  # fmt: skip
+
+
+def _without_rows(columns: Mapping[str, RawCells], rows: set[int]) -> Mapping[str, RawCells]:
+    if not rows:
+        return columns
+    at = sorted(rows)
+    return {
+        name: np.delete(cells, at) if isinstance(cells, np.ndarray)
+        else [cell for n, cell in enumerate(cells) if n not in rows]
+        for name, cells in columns.items()
+    }  # fmt: skip
+
+
+def _raw_columns(
+    source: object, how: TableOptions, leave_out: bool
+) -> tuple[dict[str, RawCells], tuple[str, ...], bool]:
+    """Raw columns, notes, and whether one program wrote all columns."""
+    if not isinstance(source, str | os.PathLike):
+        return *frame_columns(source), False
+    path = _file(source)
+    suffix = path.suffix.lower()
+    if how.sheet is not None and suffix != ".xlsx":
+        raise ValueError(
+            f"{path} is not an Excel file, so it has no sheet {how.sheet!r}: leave out the sheet"
+        )
+    if suffix == ".xlsx":
+        columns, notes = read_sheet_columns(path, how.sheet, how.header, how.named, how.target)
+        return {**columns}, notes, False
+    if suffix in TABLE_SUFFIXES[:3]:
+        file = _open_text(path, how)
+        return *_read_records(file, leave_out), file.separator != ","
+    return *_parquet_columns(path), False
 
 
 def _file(source: str | os.PathLike[str]) -> Path:
@@ -159,50 +219,29 @@ def _file(source: str | os.PathLike[str]) -> Path:
     return path
 
 
-def _open_text(source: object, header: int | None) -> CsvFile | None:
-    if not isinstance(source, str | os.PathLike):
-        return None
-    path = _file(source)
-    if path.suffix.lower() not in TABLE_SUFFIXES[:3]:
-        return None
+def _open_text(path: Path, how: TableOptions) -> CsvFile:
     limits = read_limits()
     check_size(str(path), path.stat().st_size, limits.bytes)
-    file = open_csv(path, header=header, max_lines=limits.rows)
+    file = open_csv(path, header=how.header, max_lines=limits.rows, named=how.named)
     check_cells(str(path), file.lines, len(file.names), limits.cells)
     return file
 
 
-def _read_records(
-    file: CsvFile, text: Collection[str], missing: Missing, strict: Collection[str]
-) -> Table:
+def _read_records(file: CsvFile, footnotes: bool) -> tuple[dict[str, RawCells], tuple[str, ...]]:
     """The columns of the records, collected as compact strings: 10^6 rows need little memory."""
     compact = np.dtypes.StringDType()
     parts: list[list[NDArray[np.generic]]] = [[] for _ in file.names]
-    records: Iterator[list[str]] = (row for _, row in file.records())
-    notes = [*file.notes, *([header_note(file.where, file.header)] if file.has_titles else [])]
-    if (first := next(records, None)) is not None:
-        ids = [n for n, name in enumerate(file.names) if name in text]
-        if len(ids) == 1 and is_unit_row(first, ids[0]):
-            notes.append(f"{Path(file.where).name}: the line below the header was read as units")
-        else:
-            records = chain([first], records)
+    records: Iterator[list[str]] = (row for _, row in file.records(footnotes))
     while rows := list(islice(records, _BLOCK_RECORDS)):
         for part, texts in zip(parts, zip(*rows, strict=True), strict=True):
             part.append(np.array(texts, dtype=compact))
-    columns: dict[str, Cells] = {}
-    for name in file.names:
-        blocks = parts.pop(0)
-        cells = list[str]()
-        for block in blocks:
-            cells += block.tolist()
-        if name in text:
-            columns[name] = _as_text(cells)
-        else:
-            columns[name], almost = _read_text(
-                cells, file.decimal_comma, missing.get(name, ()), name in strict
-            )
-            notes += _note(name, almost) + _rounded_note(name, cells, columns[name])
-    return Table(columns, len(columns[file.names[0]]), tuple(notes))
+    empty = np.array([], dtype=compact)
+    columns: dict[str, RawCells] = {
+        name: np.concatenate(part) if part else empty
+        for name, part in zip(file.names, parts, strict=True)
+    }
+    notes = [*file.notes, *([header_note(file.where, file.header)] if file.has_titles else [])]
+    return columns, tuple(notes)
 
 
 def _parquet_columns(path: Path) -> tuple[dict[str, RawCells], tuple[str, ...]]:
@@ -219,117 +258,3 @@ def _parquet_columns(path: Path) -> tuple[dict[str, RawCells], tuple[str, ...]]:
         return frame_columns(pq.read_table(path))
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{path} cannot be read as Parquet: {error}") from error
-
-
-def _as_text(cells: NDArray[np.generic] | Sequence[Cell]) -> list[Cell]:
-    """Cells as text, unchanged; None where blank."""
-    plain = plain_cells(cells.tolist() if isinstance(cells, np.ndarray) else cells)
-    texts = [c if c is None or type(c) is str else cell_text(c) for c in plain]
-    return [text if text and not text.isspace() else None for text in texts]
-
-
-def _read_cells(
-    cells: RawCells, also_missing: Collection[str] = (), strict: bool = False
-) -> tuple[Cells, AlmostNumeric | None]:
-    if isinstance(cells, np.ndarray) and cells.dtype.kind in "fiub":
-        return _pack_array(cells), None
-    plain = plain_cells(cells.tolist() if isinstance(cells, np.ndarray) else cells)
-    kinds = {type(cell) for cell in plain if cell is not None}
-    if kinds <= {int, float} or (len(kinds) == 1 and str not in kinds):
-        return _pack_cells(plain), None
-    texts = [None if cell is None else cell_text(cell) for cell in plain]
-    return _read_text(["" if text is None else text for text in texts], False, also_missing, strict)
-
-
-def _read_text(
-    cells: Sequence[str],
-    comma: bool = False,
-    also_missing: Collection[str] = (),
-    strict: bool = False,
-) -> tuple[Cells, AlmostNumeric | None]:
-    """Cells of text as numbers where they are; and the column if it is almost numeric."""
-    known = replace_missing_markers(cells)
-    if also_missing:
-        known = [None if cell and cell.strip() in also_missing else cell for cell in known]
-    numbers = read_numbers(known, comma)
-    if numbers is not None:
-        return _pack_cells(numbers), None
-    almost = None if strict else read_almost_numbers(known, comma)
-    return _pack_cells(known if almost is None else almost.numbers), almost
-
-
-def _note(name: str, almost: AlmostNumeric | None) -> list[str]:
-    """Notes on a column that is almost numeric."""
-    if almost is None:
-        return []
-    notes = [f"{name}: read as numbers, in {almost.unit}"] if almost.unit else []
-    if almost.comma_cells:
-        few = some_of([short(cell) for cell in dict.fromkeys(almost.comma_cells)])
-        notes.append(f"{name}: decimal commas beside decimal points, read as numbers ({few})")
-    if almost.odd_cells:
-        few = some_of([short(cell) for cell in dict.fromkeys(almost.odd_cells)])
-        cells = "1 cell is" if len(almost.odd_cells) == 1 else f"{len(almost.odd_cells)} cells are"
-        kind = quote(f"{name}=category")
-        notes.append(
-            f"{name}: {cells} not a number and counted as missing ({few}); --type {kind} reads "
-            "the column as text"
-        )
-    return notes
-
-
-def _rounded_note(name: str, cells: RawCells | list[str], column: Cells) -> list[str]:
-    """A note on whole numbers that a float rounds."""
-    if isinstance(column, list):
-        column = np.array([cell for cell in column if type(cell) is int], dtype=np.float64)
-    if (
-        column.dtype.kind not in "if"
-        or not (np.abs(column.astype(np.float64)) >= MAX_EXACT_INTEGER).any()
-    ):
-        return []
-    found = inexact_integers(cells.tolist() if isinstance(cells, np.ndarray) else cells)
-    if not found:
-        return []
-    count = "1 whole number" if len(found) == 1 else f"{len(found):,} whole numbers"
-    kind = quote(f"{name}=drop")
-    return [
-        f"{name}: {count} above 2^53 rounded, such as {found[0]} to {int(float(found[0]))}; if "
-        f"these are names, --type {kind} drops the column"
-    ]
-
-
-def _pack_cells(cells: Sequence[Cell]) -> Cells:
-    """Cells of one type, or of whole numbers and floats, as a column of a `Table`."""
-    kinds = set(map(type, cells)) - {type(None)}
-    if float in kinds or (int in kinds and any(map(_is_beyond_int64, cells))):
-        numbers = [_float(cell) if isinstance(cell, int | float) else np.nan for cell in cells]
-        return _pack_array(np.array(numbers))
-    whole = kinds in ({int}, {bool}) and None not in cells
-    return _pack_array(np.array(cells)) if whole else list(cells)
-
-
-def _is_beyond_int64(cell: Cell) -> bool:
-    return isinstance(cell, int) and abs(cell) >= _MAX_INT64
-
-
-def _float(value: int | float) -> float:
-    """The number as a float; infinite where it is too large."""
-    try:
-        return float(value)
-    except OverflowError:
-        return np.inf if value > 0 else -np.inf
-
-
-def _pack_array(array: NDArray[np.generic]) -> NDArray[np.generic]:
-    kind = {"f": np.float64, "i": np.int64, "u": np.int64, "b": np.bool_}[array.dtype.kind]
-    if array.dtype == np.uint64 and int(array.astype(np.uint64).max(initial=0)) >= _MAX_INT64:
-        kind = np.float64
-    packed: NDArray[np.generic] = array.astype(kind)
-    packed.flags.writeable = False
-    return packed
-
-
-def _take_cells(column: Cells, at: Sequence[int]) -> Cells:
-    if isinstance(column, list):
-        some = [column[n] for n in at]
-        return _pack_cells(some)
-    return _pack_array(column[np.asarray(at, dtype=np.intp)])

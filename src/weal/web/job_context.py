@@ -37,6 +37,7 @@ class Arguments(TypedDict, total=False):
     how: dict[str, bool]  # replace or repeat
     target: str
     types: dict[str, str]  # by column
+    options: list[tuple[str, str]]  # of a table, each a name and its value
     input: str
     x: str
     y: str

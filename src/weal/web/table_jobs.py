@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from weal.errors import WealError
 from weal.progress import Progress
+from weal.tables.candidate_table import CandidateTable, read_candidates
 from weal.tables.cells import short
-from weal.tables.plan import TablePlan, encode, make_plan, similar_levels
+from weal.tables.excel_reader import sheet_titles
 from weal.tables.plan_columns import DECLARED
 from weal.tables.table import Table, read_table
+from weal.tables.table_error import Remedy, TableError
+from weal.tables.table_options import TableOptions
 from weal.web.job_context import Arguments, JobContext
 from weal.web.server_folder import find_file
 
@@ -48,14 +51,15 @@ def look(context: JobContext, given: Arguments, progress: Progress) -> dict[str,
     """The plan of a table under the user's choices, column by column, and the problem, if any."""
     path = upload(context, given)
     progress("reading the table", 0, 1)
-    table = _read(path, given.get("id"))
-    if "id" not in given:  # the first time
-        given = {**given, "id": _guess_id(table), "target": _guess_target(table)}
-        table = _read(path, given["id"])
-    plan, problem = _plan(table, given)
-    found = _table_to_json(table, plan, given)
-    notes = [note.replace(path.name, "this file") for note in found["notes"]]
-    return {**found, "notes": notes, "file": given["file"], "problem": problem}
+    with _without_path(path):
+        if "id" not in given:  # the first time
+            table = read_table(path, _options(given), leave_out=True)
+            given = {**given, "id": _guess_id(table), "target": _guess_target(table)}
+        table = read_table(path, _options(given), leave_out=True)
+    made, problem = _read(path, given)
+    shown = _table_to_json(made.table if made else table, made, given)
+    notes = [note.replace(path.name, "this file") for note in shown["notes"]]
+    return {**shown, "notes": notes, "file": given["file"], **problem, "sheets": _sheets(path)}
 
 
 def make(context: JobContext, given: Arguments, progress: Progress) -> dict[str, object]:
@@ -63,17 +67,16 @@ def make(context: JobContext, given: Arguments, progress: Progress) -> dict[str,
     from weal.campaign.creation import create
 
     path = upload(context, given)
-    name, types = given["name"], _types(given)
+    name = given["name"]
     try:
         if name in context.store.campaigns():
             raise ValueError(f"there is a campaign {name!r} already: choose another name")
-        roles, who = (given["id"] or None, given["target"] or None), given["who"]
         with _without_path(path):
-            made = create(context.store, name, path, *roles, "auto", types, {}, who)
-        if not made:
+            is_new, _ = create(context.store, name, path, _options(given), {}, given["who"])
+        if not is_new:
             raise ValueError(f"somebody has just made a campaign {name!r}: choose another name")
     except ValueError as error:
-        return {**look(context, given, progress), "problem": str(error)}
+        return {**look(context, given, progress), **_problem(error)}
     return {"made": name}
 
 
@@ -85,48 +88,67 @@ def add(context: JobContext, given: Arguments, progress: Progress) -> int:
         return campaign.add(path)
 
 
-def _read(path: Path, id_column: str | None) -> Table:
-    with _without_path(path):
-        return read_table(path, text=[id_column] if id_column else [])
-
-
 @contextmanager
 def _without_path(path: Path) -> Iterator[None]:
     """Errors without the random name of the upload."""
     try:
         yield
+    except TableError:
+        raise
     except ValueError as error:
         raise ValueError(str(error).replace(str(path), "this file")) from error
 
 
-def _types(given: Arguments) -> dict[str, str]:
-    """The types that the user chose for input columns."""
-    roles = (given["id"], given["target"])
-    types = dict(given.get("types", {}))
-    return {one: kind for one, kind in types.items() if kind in DECLARED and one not in roles}
+def _options(given: Arguments) -> TableOptions:
+    """The user's choices as options of a table."""
+    roles = (given.get("id") or None, given.get("target") or None)
+    types = {
+        one: kind for one, kind in dict(given.get("types", {})).items()
+        if kind in DECLARED and (one not in roles or (one == roles[1] and kind == "number"))
+    }  # fmt: skip
+    words = [(one, value) for one, value in given.get("options", ())]
+    return TableOptions(*roles, types=types).with_words(words)
 
 
-def _plan(table: Table, given: Arguments) -> tuple[TablePlan | None, str | None]:
-    ids, target = given["id"] or None, given["target"] or None
+def _read(path: Path, given: Arguments) -> tuple[CandidateTable | None, dict[str, object]]:
     try:
-        plan = make_plan(table, id_column=ids, target=target, types=_types(given))
-        encode(plan, table)
-        return plan, None
+        with _without_path(path):
+            return read_candidates(path, _options(given)), {"problem": None, "remedies": []}
     except ValueError as error:
-        return None, str(error)
+        return None, _problem(error)
 
 
-def _table_to_json(table: Table, plan: TablePlan | None, given: Arguments) -> dict[str, Any]:
+def _problem(error: ValueError) -> dict[str, object]:
+    """The problem in words, and the options that solve it as buttons."""
+    if not isinstance(error, TableError):
+        return {"problem": str(error), "remedies": []}
+    ways = [_remedy(one, f"{one.for_shell()} {one.effect}") for one in error.remedies]
+    return {"problem": error.for_page(), "remedies": ways}
+
+
+def _remedy(one: Remedy, words: str) -> dict[str, str]:
+    return {"option": one.option, "value": one.value, "words": words}
+
+
+def _sheets(path: Path) -> list[str]:
+    return sheet_titles(path.read_bytes()) if path.suffix.lower() == ".xlsx" else []
+
+
+def _table_to_json(table: Table, made: CandidateTable | None, given: Arguments) -> dict[str, Any]:
+    plan = made.plan if made else None
     said = dict(zip((one.name for one in plan.columns), plan.lines(), strict=True)) if plan else {}
     columns = [_column(table, name, said.get(name)) for name in table.columns]
+    asked = made.questions if made else ()
     return {
         "rows": len(table),
-        "notes": [*table.notes, *(similar_levels(plan, table) if plan else [])],
+        "notes": list(made.notes if made else (*table.notes, *table.row_notes)),
+        "questions": [{**_remedy(one.remedy, "Yes"), "words": one.question} for one in asked],
         "columns": columns,
         "said": plan.describe() if plan else None,
         "id": given["id"] or "",
         "target": given["target"] or "",
         "types": dict(given.get("types", {})),
+        "options": [list(one) for one in given.get("options", ())],
         "name": given.get("name", ""),
     }
 

@@ -13,7 +13,7 @@ import click
 
 from weal.cli import interrupts
 from weal.cli.commands.bench_screen import show_goals, show_outcome, show_rows, show_run_progress
-from weal.cli.options import Function, examples
+from weal.cli.options import Function, TableWords, examples, table_options, with_table_options
 from weal.cli.screen import say
 
 if TYPE_CHECKING:
@@ -44,6 +44,10 @@ class RunOptions(TypedDict):
     scheduler: str | None
     bands: Literal["few", "all"]
     as_json: bool
+
+
+class SimulateOptions(RunOptions, TableWords):
+    """Options of a run, and of a table."""
 
 
 _data = click.option(
@@ -199,19 +203,27 @@ def run_(tasks: str, methods: str, **options: Unpack[RunOptions]) -> None:
 )
 @click.argument("table", type=click.Path(path_type=Path))
 @click.option("--target", required=True, metavar="COLUMN", help="Column to learn.")
+@click.option("--id", "id_column", metavar="COLUMN", help="Column of the ids, which is no input.")
 @click.option(
     "--methods", default=",".join(SIMULATE_METHODS), help="Names or groups, separated by commas."
 )
+@with_table_options
 @_run_options(10, 100)
-def simulate(table: Path, target: str, methods: str, **options: Unpack[RunOptions]) -> None:
-    """Would active learning pay on data like TABLE (CSV or Parquet, every row labelled)?
+def simulate(
+    table: Path,
+    target: str,
+    methods: str,
+    id_column: str | None,
+    **options: Unpack[SimulateOptions],
+) -> None:
+    """Would active learning pay on data like TABLE (CSV, Excel or Parquet, rows labelled)?
 
     Labels are hidden and asked for one by one, by active learning and at random.
     """
     from weal.benchmark.tasks import TASKS
     from weal.benchmark.user_table import task_from_file
 
-    task, notes = task_from_file(table, target)
+    task, notes = task_from_file(table, target, table_options(options, id_column=id_column))
     if task.name in TASKS:  # not the paper's task
         task = replace(task, name=f"{task.name}-table")
     for note in notes:

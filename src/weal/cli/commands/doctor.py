@@ -95,8 +95,8 @@ EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {  # use, and packages
         ("pandas>=2.2", "polars>=1.0", "pyarrow>=16"),
     ),
     "campaign": (
-        "campaigns in a store, Parquet tables, figures",
-        ("matplotlib>=3.8", "pandas>=2.2", "pyarrow>=16"),
+        "campaigns in a store, Excel and Parquet tables, figures",
+        ("matplotlib>=3.8", "openpyxl>=3.1", "pandas>=2.2", "pyarrow>=16"),
     ),
     "excel": ("tables and worksheets in Excel", ("openpyxl>=3.1",)),
     "postgres": ("a store in PostgreSQL, for a team", ("psycopg[binary]>=3.2",)),

@@ -174,10 +174,23 @@ class PlanForm:
         target: Text = "",
         column: Annotated[list[str], Form(max_length=5000)] = [],  # noqa: B006
         kind: Annotated[list[str], Form(max_length=5000)] = [],  # noqa: B006
+        option: Annotated[list[str], Form(max_length=1000)] = [],  # noqa: B006
+        sheet: Text = "",
+        header: Annotated[str, Form(pattern="^[0-9]{0,7}$")] = "",
     ) -> None:
+        pairs = [one.partition("\n") for one in option]
+        chosen = {name: value for name, _, value in pairs}  # a button says which column it is
+        id, target = chosen.get("id", id), chosen.get("target", target)
+        roles = ("sheet", "header", "id", "target", "type")
+        options = [(name, value) for name, _, value in pairs if name not in roles]
+        options += [("sheet", sheet)] if sheet else []
+        options += [("header", header)] if header.strip("0") else []
         types = {one: type_ for one, type_ in zip(column, kind, strict=False) if type_}
+        declared = [value.rpartition("=") for name, _, value in pairs if name == "type"]
+        types |= {one: type_ for one, _, type_ in declared}
         self.arguments: Arguments = {
-            "file": file, "name": name.strip(), "id": id, "target": target, "types": types
+            "file": file, "name": name.strip(), "id": id, "target": target, "types": types,
+            "options": options,
         }  # fmt: skip
 
 
