@@ -81,7 +81,7 @@ def test_a_file_that_is_no_worksheet_is_left_as_it_is(text, tmp_path, capsys):
     file = tmp_path / "batch.csv"
     file.write_text(text)
     assert shell(["fill", str(file)]) == 2
-    assert "is no worksheet of a sample" in capsys.readouterr().err
+    assert "is not a worksheet of a sample" in capsys.readouterr().err
     assert file.read_text() == text
 
 

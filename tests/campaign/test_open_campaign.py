@@ -77,7 +77,7 @@ def test_what_is_asked_is_what_a_learner_with_these_costs_asks():
     one.add(more)
     assert one.read_session().pool.cost.shape == (2 * N,)
     assert one.read_learner().candidates.cost.tolist() == [*price, *price]
-    with pytest.raises(ValueError, match=r"cost divides amounts, and igs gives none"):
+    with pytest.raises(ValueError, match=r"cost divides amounts of variance, and igs gives none"):
         one.change(acquisition="igs")
     with pytest.raises(ValueError, match="cost cannot change once a campaign has begun"):
         one.change(cost="T")

@@ -164,7 +164,7 @@ def test_a_cost_divides_amounts_of_variance():
 
 def test_what_is_no_amount_of_variance_refuses_a_cost():
     for name in ("multi", "went", "gpm-ent", "bald", "igs", "random", ["wvar", "igs"]):
-        with pytest.raises(ValueError, match=r"cost divides amounts, and .* gives none"):
+        with pytest.raises(ValueError, match=r"divides amounts of variance, and .* gives none"):
             a_learner(name, cost=lambda x: 1.0)
     amounts = {name for name, function in ACQUISITIONS.items() if takes_cost(function)}
     assert amounts == {

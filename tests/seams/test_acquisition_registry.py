@@ -118,7 +118,7 @@ def test_a_registered_function_is_found_by_name_and_a_taken_name_is_refused():
     for name in ("gpm-var", "ucb"):
         with pytest.raises(ValueError, match="is there already"):
             register_acquisition(name, lambda belief: belief.mean)
-    with pytest.raises(ValueError, match="is no name"):
+    with pytest.raises(ValueError, match="is not a valid name"):
         register_acquisition("largest mean(", lambda belief: belief.mean)
 
 

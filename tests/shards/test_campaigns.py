@@ -113,7 +113,7 @@ def test_the_same_files_added_by_two_at_once_come_once(tmp_path, folder, monkeyp
             return found
 
         monkeypatch.setattr(creation, "more", draft_late)
-        with pytest.raises(Conflict, match="somebody else has added candidates"):
+        with pytest.raises(Conflict, match="another user has added candidates"):
             one.add(more)
         assert one.read_ledger().rows == U + 40
         assert len(one.read_session().state.candidates) == U + 40
@@ -231,7 +231,7 @@ def test_a_label_that_looks_wrong_is_named(tmp_path, folder):
 
 
 @pytest.mark.parametrize(("how", "words"), [
-    ({"cost": "x0", "acquisition": "ivr"}, "costs are for candidates that the store keeps"),
+    ({"cost": "x0", "acquisition": "ivr"}, "costs need candidates in the store"),
     ({"missing": {"x0": ["?"]}}, "--missing, --sheet and --header are for candidates"),
     ({"target": "X0"}, "no column 'X0', but one named 'x0'"),
 ])  # fmt: skip

@@ -136,7 +136,7 @@ def test_a_worker_killed_in_the_middle_of_a_pass_changes_nothing(local, folder):
 def test_a_shard_that_kills_every_worker_is_named(local, folder):
     with distributed.Client(local, set_as_default=False) as client:
         learner = with_shards(told(folder, scheduler=client), Deadly)
-        with pytest.raises(WorkerLost, match=r"workers died again and again.*part-002.parquet"):
+        with pytest.raises(WorkerLost, match=r"workers died repeatedly.*part-002.parquet"):
             learner.ask()
         assert not learner.pending
         client.wait_for_workers(2)

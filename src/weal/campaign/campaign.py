@@ -541,7 +541,7 @@ class Campaign(CampaignLog):
         Conflict
             Where others were faster, again and again.
         ReusedKey
-            Where the key was used for another call of `ask`, or by somebody else.
+            Where the key was used for another call of `ask`, or by another user.
 
         Examples
         --------
@@ -583,7 +583,7 @@ class Campaign(CampaignLog):
         AlreadyLabelled
             Where one has a label.
         Conflict
-            Where one is out with somebody.
+            Where one is leased already.
         UnknownId
             Where there is no such row.
         ValueError

@@ -91,7 +91,7 @@ def _create_in_files(
             "(--copy)"
         )
     if chosen["cost"] is not None:
-        raise ValueError("costs are for candidates that the store keeps: say copy (--copy)")
+        raise ValueError("costs need candidates in the store: use copy=True (--copy)")
     begun = begin(store, source, options, chosen["seed"], who, executor, progress)
     target, id_column = options.target, options.id_column
     if target is not None and not begun.has_target:
@@ -127,7 +127,7 @@ def add_files(store: Store, ledger: Ledger, source: object, pool: FileCandidates
         new = tx.events_between(ledger.seq + 1, tx.last)
         if any(event.kind == "added" for event in new):  # their ids were not compared
             raise Conflict(
-                f"somebody else has added candidates to {ledger.name!r} meanwhile; add again"
+                f"another user has added candidates to {ledger.name!r} meanwhile; add again"
             )
         return drafts
 

@@ -194,7 +194,7 @@ def find_asked(tx: Transaction, key: str, call: AskCall) -> list[str]:
 
 
 def check_command(tx: Transaction, key: str, call: AskCall) -> None:
-    """Raise ReusedKey if `weal ask` had this key with other numbers, or from somebody else.
+    """Raise ReusedKey if `weal ask` had this key with other numbers, or from another user.
 
     It asks for rows, and then for rows drawn at random under a key made of its own. Where it was
     killed between them, the first row says how many were still to come.

@@ -358,7 +358,7 @@ def decide_leases(
     taken = out | now.labels.keys() | now.skipped.keys()
     free = [offer for offer in offers if offer.id not in taken][: call.n]
     if len(free) < call.n:
-        raise Conflict("somebody else has asked for the same rows; ask again")
+        raise Conflict("another user has asked for the same rows; ask again")
     until = (tx.now + lease).isoformat()
     bodies = [_asked_body(offer.body, until) for offer in free]
     if common is not None:

@@ -1,7 +1,7 @@
 """`ask`: choose the rows to measure next, lease them, and explain the choice.
 
 The learner chooses rows (`choose_rows`), or they are drawn at random for a test (`draw_rows`). The
-transaction leases them unless somebody else was faster; then rows are chosen again. Rows stay
+transaction leases them unless another user was faster; then rows are chosen again. Rows stay
 leased even if the answer never arrives: a process that was killed and asks again gets other rows.
 With an idempotency key, a retry returns the rows of the first call and writes nothing
 (`idempotency`).

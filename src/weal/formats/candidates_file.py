@@ -187,7 +187,7 @@ def unpack_candidates(header: Header, arrays: Arrays) -> Candidates:
     pool = of_inputs(_inputs(header, _table(header, arrays)), ids, header["id_column"])
     present, cost = arrays["present"].astype(bool), arrays.get("cost")
     if present.shape != (len(pool),):
-        raise ValueError(f"it says of {len(present)} candidates, not {len(pool)}, who is left")
+        raise ValueError(f"its mask has {len(present)} entries for {len(pool)} candidates")
     if cost is not None and (cost.shape != present.shape or not (cost > 0.0).all()):
         raise ValueError("its costs are not one number above 0 for each candidate")
     target, by = header.get("target"), header.get("cost_by")

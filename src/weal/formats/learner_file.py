@@ -235,7 +235,7 @@ def _check(state: State) -> None:
     named = [*state.taken, *state.batch]
     unknown = [name for name in named if name not in index]
     if unknown:
-        raise ValueError(f"it speaks of {unknown[0]!r}, which is no candidate")
+        raise ValueError(f"it refers to {unknown[0]!r}, which is not a candidate")
     if any(not 0 <= row < rows for row in state.asked.values()):
         raise ValueError("a candidate that was asked has no row in the history")
     for one in state.quantities.values():

@@ -57,8 +57,8 @@ def check_amounts(functions: dict[str, Acquisition]) -> dict[str, Acquisition]:
         ours = [name for name, function in ACQUISITIONS.items() if takes_cost(function)]
         ours.remove(DEFAULT_ACQUISITION)
         raise ValueError(
-            f"cost divides amounts, and {', '.join(others)} gives none: choose the acquisition "
-            f"{DEFAULT_ACQUISITION} (or {', '.join(ours)}), or leave the cost out"
+            f"a cost divides amounts of variance, and {', '.join(others)} gives none: "
+            f"choose the acquisition {DEFAULT_ACQUISITION} (or {', '.join(ours)}), or leave the cost out"
         )
     return functions
 

@@ -197,7 +197,7 @@ def _of_ids(pool: Candidates, ids: Sequence[Hashable]) -> Array:
         return pool.inputs(ids)
     except UnknownId as error:
         raise UnknownId(
-            f"{str(error).split('. For a point')[0]}. What has one dimension is taken as ids; rows "
+            f"{str(error).split('. For a point')[0]}. One-dimensional input is read as ids; rows "
             "are given in two, such as [[1.0, 2.0]], or as a frame"
         ) from None
 

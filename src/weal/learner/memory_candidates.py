@@ -226,7 +226,7 @@ class MemoryCandidates:
             return None
         if self.cost_by is None and given is None:
             raise ValueError(
-                "the pool has costs, and what was to be added has none: give cost=[...], one "
+                "the pool has costs, and the new rows have none: give cost=[...], one "
                 "number for each (a learner that was loaded takes its function: load(..., cost=f))"
             )
         by = self.cost_by if given is None else given
@@ -350,13 +350,13 @@ def _refuse_other_kind(pool: "Frame | None", more: "Frame | None") -> None:
         )
     if pool.implementation != more.implementation or pool.columns != more.columns:
         raise ValueError(
-            f"the pool has the columns {pool.columns}, and what was to be added {more.columns}; "
+            f"the pool has the columns {pool.columns}, and the new rows {more.columns}; "
             "add the same kind of table with the same columns in the same order"
         )
     others = {name: kind for name, kind in more.schema.items() if kind != pool.schema[name]}
     if others and not pool.implementation.is_pandas_like():
         raise ValueError(
-            f"what was to be added has the types {others}, and the pool "
+            f"the new rows have the types {others}, and the pool "
             f"{ {name: pool.schema[name] for name in others} }; cast them to the pool's"
         )
 

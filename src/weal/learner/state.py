@@ -131,7 +131,7 @@ class State:
                 f"asked for {wanted} more, and {left} candidates are left: "
                 f"{len(self.labelled)} of {len(self.candidates)} are labelled, "
                 f"{len(self.asked)} asked, {len(self.skipped)} skipped. "
-                "Add candidates (add), or bring skipped ones back (unskip; weal skip --undo)."
+                "Add candidates (add), or unskip candidates (unskip; weal skip --undo)."
             )
         return free
 

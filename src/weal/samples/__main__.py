@@ -32,7 +32,7 @@ def fill(name: str) -> str:
     target, measure = LABORATORIES.get(header[0], ("", None))
     lengths = {len(row) for row in (header, *rows)}
     if measure is None or header[-1] != "note" or target not in header or len(lengths) > 1:
-        raise ValueError(f"{name} is no worksheet of a sample, as `weal ask --to` writes them")
+        raise ValueError(f"{name} is not a worksheet of a sample, as `weal ask --to` writes them")
     at = header.index(target)
     empty = [row for row in rows if not row[at].strip()]
     for row in empty:

@@ -244,15 +244,17 @@ class _DaskPass(Generic[AnyTask, Result]):
             return found
         except (CancelledError, LoopCancelled) as error:
             if tries >= MAX_TASK_RETRIES:
-                raise WorkerLost(f"workers were lost again and again at {names}") from error
+                raise WorkerLost(
+                    f"workers were lost repeatedly at {names}; check the cluster and run again"
+                ) from error
             self.executor.workers()
             self.sent = self._send_work()
             self._submit(done, worker, numbers, tries + 1)
             return None
         except _distributed().scheduler.KilledWorker as error:
             raise WorkerLost(
-                f"workers died again and again, perhaps for want of memory, at {names}; the same "
-                "call with fewer workers on a machine may do"
+                f"workers died repeatedly, perhaps out of memory, at {names}; run the same call "
+                "with fewer workers on each machine"
             ) from error
 
 

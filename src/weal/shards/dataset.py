@@ -116,7 +116,7 @@ class Dataset:
         )  # fmt: skip
         if not same or self.in_memory != other.in_memory:
             raise ValueError(
-                f"the pool has the columns {_describe_source(self)}, and what was to be added "
+                f"the pool has the columns {_describe_source(self)}, and the new shards "
                 f"{_describe_source(other)}; add shards with the same columns"
             )
         there = {file.path for file in self.files}

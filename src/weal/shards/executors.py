@@ -171,8 +171,8 @@ class ProcessExecutor:
             yield from _stream(lambda n: pool.submit(work, tasks[n]), tasks, in_flight, count)
         except TerminatedWorkerError as error:
             raise WorkerLost(
-                "a worker process was killed, perhaps for want of memory; "
-                "the same call resumes, with fewer jobs if need be"
+                "a worker process was killed, perhaps out of memory; "
+                "run the same call again, with fewer jobs if it fails again"
             ) from error
         except BrokenProcessPool as error:  # it could not be started, or not read its job
             why = str(error.__cause__ or error).strip().splitlines()[-1].strip(' "')
@@ -324,7 +324,7 @@ def check_scheduler(scheduler: object) -> None:
 
 
 def check_address(scheduler: str | None) -> None:
-    """ValueError for text that is no address of a scheduler."""
+    """Raise ValueError for text that is not the address of a scheduler."""
     if scheduler is not None and not _is_address(scheduler):
         raise ValueError(
             f"scheduler is {scheduler!r}; write the address of a Dask scheduler with its port, "

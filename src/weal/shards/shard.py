@@ -256,7 +256,7 @@ class FileShard:
         raise ValueError(
             f"{self.name}: {int(bad.any(axis=1).sum())} rows have no finite number in the column "
             f"{column!r}, which the sample of the pool did not show; fill them, or open the pool "
-            "with plan=True, which fills gaps and says where they were"
+            "with plan=True, which imputes missing values and marks them"
         )
 
 

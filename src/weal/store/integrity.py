@@ -112,7 +112,7 @@ def _times(sql: SqlConnection, name: str, events: list[Event]) -> list[Finding]:
     """Warnings on events from wrong clocks."""
     found = []
     if future := from_the_future(events, sql.now()):
-        first, what = future[0], "the clock of whoever wrote it was wrong: rows asked then are out"
+        first, what = future[0], "the clock of its writer was wrong: rows asked then are out"
         many = "event" if len(future) == 1 else f"{len(future)} events, the first"
         words = f"{name!r}: {many} {first.seq} of {first.time:%Y-%m-%d %H:%M} UTC, in the future"
         found.append(Finding("warning", words, f"{what} until then, or until `weal withdraw`"))

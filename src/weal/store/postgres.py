@@ -212,7 +212,7 @@ def _login(name: StoreUrl, patience: float | None) -> dict[str, Any]:
         given = None
     if given is None:
         raise WealError(
-            f"{name.shown} is no address of PostgreSQL; write "
+            f"{name.shown} is not a PostgreSQL address; write "
             "postgresql://user:password@host/database, with %40 for @, %3A for : and %2F for / in "
             "a password"
         )

@@ -7,7 +7,7 @@
 Every rule of a campaign is a `decide` function: the events that it reads under the lock are still
 the last ones when its drafts are written. `decide` may be called again after a lost connection, and
 must only read and return. `append` is for drafts that were decided before the lock was taken: it
-raises Conflict if somebody else wrote in between.
+raises Conflict if another client wrote in between.
 
 Candidates come in chunks: Parquet bytes with their sha256, numbered 0, 1, 2, ..., and their ids.
 Snapshots are a cache: one of each kind, with the (number, hash) of the event that it belongs to.
@@ -137,8 +137,8 @@ def append(store: Store, name: str, expected: int, drafts: Sequence[Draft]) -> t
     def decide(tx: Transaction) -> Sequence[Draft]:
         if tx.last != expected:
             raise Conflict(
-                f"{name!r} has {tx.last} events now, not {expected}: somebody else wrote first; "
-                "read what is new and try again"
+                f"{name!r} has {tx.last} events now, not {expected}: another client wrote first; "
+                "read the new events and try again"
             )
         return drafts
 

@@ -74,7 +74,7 @@ def make(context: JobContext, given: Arguments, progress: Progress) -> dict[str,
         with _without_path(path):
             is_new, _ = create(context.store, name, path, _options(given), {}, given["who"])
         if not is_new:
-            raise ValueError(f"somebody has just made a campaign {name!r}: choose another name")
+            raise ValueError(f"the campaign {name!r} was just created; choose another name")
     except ValueError as error:
         return {**look(context, given, progress), **_problem(error)}
     return {"made": name}

@@ -74,7 +74,7 @@ def register_acquisition(name: str, score: Acquisition | Factory) -> None:
         learner = weal.ActiveLearner(X, acquisition="largest-mean")
     """
     if not _NAME.fullmatch(name):
-        raise ValueError(f"{name!r} is no name: it needs a letter, then letters, digits, - _ .")
+        raise ValueError(f"{name!r} is not a valid name; use a letter, then letters, digits, - _ .")
     taken = ACQUISITIONS.get(name) or FACTORIES.get(name)
     if taken is not None and taken is not score:
         raise ValueError(f"the acquisition {name!r} is there already")

@@ -141,10 +141,10 @@ def select_models(
 
     Where evidences are raised to the power `temper` (`ensemble`), posteriors are too.
     Without `additive` anova is left out, for experts that are not exact. Labels whose noise has no
-    bound tell nothing, and have to be left out.
+    bound carry no information, and have to be removed.
     """
     if not np.isfinite(noise_var).all():
-        raise ValueError("a noise variance is not finite; leave out labels that tell nothing")
+        raise ValueError("a noise variance is not finite; remove labels with infinite noise")
     evidence, unit = log_evidence_grid(kernels, ratios, X, y, noise_var)  # (kernels, ratios)
     on_grid = evidence - _prior_correction(unit, noise_var) + _noise_shares(ratios, noise_var)
     models = [(kernel, ratio) for kernel in kernels for ratio in ratios]

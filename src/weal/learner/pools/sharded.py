@@ -247,5 +247,5 @@ def _refuse_whole(asked: ScorePass) -> None:
         if not (is_pointwise(function) or getattr(function, "by_key", False)):
             raise ValueError(
                 f"the acquisition function {name!r} looks at all candidates at once, which a pool "
-                "in shards cannot show; if it scores each by itself, say so: f.pointwise = True"
+                "in shards does not allow; if it scores each separately, set f.pointwise = True"
             )
