@@ -176,7 +176,7 @@ def test_the_command_line_begins_asks_and_writes_predictions(tmp_path, folder):
     [
         (["--pool", "nowhere/*.parquet", "--id", "id"], "no file matches 'nowhere/*.parquet'"),
         (["--pool", "{}", "--id", "smiles"], "has no column 'smiles'; it has id, x0, x1, x2"),
-        (["--pool", "{}", "--id", "id", "--cost", "x0"], "costs are for candidates that the store"),
+        (["--pool", "{}", "--id", "id", "--cost", "x0"], "costs need candidates in the store"),
     ],
 )
 def test_what_is_wrong_is_one_line_and_there_is_no_campaign(tmp_path, folder, words, line):

@@ -58,7 +58,8 @@ def check_amounts(functions: dict[str, Acquisition]) -> dict[str, Acquisition]:
         ours.remove(DEFAULT_ACQUISITION)
         raise ValueError(
             f"a cost divides amounts of variance, and {', '.join(others)} gives none: "
-            f"choose the acquisition {DEFAULT_ACQUISITION} (or {', '.join(ours)}), or leave the cost out"
+            f"choose the acquisition {DEFAULT_ACQUISITION} (or {', '.join(ours)}), "
+            "or leave the cost out"
         )
     return functions
 
