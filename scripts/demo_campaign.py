@@ -101,7 +101,7 @@ def compare_with_random(folder: Path) -> str:
     """The true error of the chosen rows, beside that of as many rows drawn at random."""
     with open_campaign("reactions", f"sqlite:///{folder}/weal.db") as campaign:
         session = campaign.read_session()
-        labels = session.ledger.labels
+        labels = session.ledger.quantity().labels
         told = [str(event.id) for event in campaign.events() if event.kind == "told"]
         first = told[:LABELLED]  # those of the table
         ids, X = session.pool.ids, session.pool.X

@@ -76,7 +76,7 @@ def beliefs(learner, X=OUTSIDE):
 
 def outlook(learner, memory=POOL_BYTES):
     """Ensemble and pool of the learner's state, made from the state alone."""
-    return PosteriorCache(memory).posterior(learner.state)
+    return PosteriorCache(memory).posterior(learner.state.view())
 
 
 def seen_by_functions(now, key=(0, 0)):

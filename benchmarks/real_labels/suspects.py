@@ -22,9 +22,9 @@ import numpy as np
 from benchmarks.real_labels.functions import FUNCTIONS
 
 from weal import ActiveLearner
-from weal.campaign.plausibility import FAR_HALF_WIDTHS as TOLD_FROM
 from weal.core.constants import INTERVAL_LEVEL
 from weal.diagnostics.suspects import suspects
+from weal.quantities.number import FAR_HALF_WIDTHS as TOLD_FROM
 
 POOL, BATCH = 300, 5
 FAR = 4.0  # predictive sds

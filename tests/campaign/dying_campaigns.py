@@ -28,7 +28,7 @@ def killed_tellers(url, count):
         since, calls = ("open_campaign", opening) if turn % 4 == 0 else ("tell", 3 * telling)
         heard = _killed_teller(url, Interrupt(rng.randrange(1, calls), since, die))
         with open_campaign("lab", url) as one:
-            now = list(one.read_ledger().labels)
+            now = list(one.read_ledger().quantity().labels)
         assert now[: len(there) + len(heard)] == there + heard, "an acknowledged label is lost"
         assert len(now) - len(there) - len(heard) in (0, 1), "more than one was not acknowledged"
         there = now
@@ -66,7 +66,7 @@ def tell_the_rest(url, said=lambda name: None):
     """Tell what is missing, in order, and say so after each."""
     with open_campaign("lab", url) as one:
         for name in map("r{}".format, range(N)):
-            if name not in one.read_ledger().labels:
+            if name not in one.read_ledger().quantity().labels:
                 one.tell(name, truth(number(name)))
                 said(name)
 

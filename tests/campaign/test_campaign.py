@@ -70,7 +70,7 @@ def test_labels_of_rows_never_asked_are_welcome(url):
     with campaign(url) as one:
         one.tell("r7", 0.5)
         one.tell(["r8", "r9"], [0.25, -0.125])
-        assert [told.y for told in one.read_ledger().told()] == [0.5, 0.25, -0.125]
+        assert [told.y for told in one.read_ledger().quantity().told()] == [0.5, 0.25, -0.125]
 
 
 def test_the_same_label_again_is_nothing_new(url):
@@ -88,9 +88,9 @@ def test_another_label_needs_a_word(url):
         with pytest.raises(AlreadyLabelled, match=r"0\.5 already.*--replace.*--repeat"):
             one.tell("r7", 0.6)
         one.tell("r7", 0.6, repeat=True)
-        assert [told.y for told in one.read_ledger().told()] == [0.5, 0.6]
+        assert [told.y for told in one.read_ledger().quantity().told()] == [0.5, 0.6]
         one.tell("r7", 0.7, replace=True)
-        assert [told.y for told in one.read_ledger().told()] == [0.7]
+        assert [told.y for told in one.read_ledger().quantity().told()] == [0.7]
         kinds = [event.kind for event in one.events() if event.id == "r7"]
         assert kinds == ["told", "told", "corrected"]
         with pytest.raises(ValueError, match="not both"):
@@ -169,7 +169,9 @@ def test_check_rows_are_drawn_at_random_and_marked(url):
         rows = one.ask(5, check=True)
         assert all(lease.body["check"] for lease in one.read_ledger().open_leases(one.store.now()))
         label(one, rows)
-        assert [past.body["check"] for past in one.read_ledger().foretold[-5:]] == [True] * 5
+        assert [past.body["check"] for past in one.read_ledger().quantity().foretold[-5:]] == [
+            True
+        ] * 5
         assert one.read_ledger().checks == 5
         assert set(one.ask(5, check=True)).isdisjoint(rows)
 
@@ -219,7 +221,7 @@ def test_who_is_taken_from_the_environment(url, monkeypatch):
     with open_campaign("x", url, pool=pool(), id_column="name") as one:
         one.tell("r1", 0.5)
         one.tell("r2", 0.5, by="bob")
-        assert [told.who for told in one.read_ledger().told()] == ["mk", "bob"]
+        assert [told.who for told in one.read_ledger().quantity().told()] == ["mk", "bob"]
 
 
 def test_rows_without_ids_are_numbered(url):
@@ -228,7 +230,7 @@ def test_rows_without_ids_are_numbered(url):
         one.tell(3, 0.5)
         one.add(pool(6, 8).drop(columns="name"))
         one.tell("8", 0.25)
-        assert [told.id for told in one.read_ledger().told()] == ["3", "8"]
+        assert [told.id for told in one.read_ledger().quantity().told()] == ["3", "8"]
 
 
 def test_labels_in_the_table_are_told(url):
@@ -255,7 +257,7 @@ def test_a_results_file_is_taken_whole_or_not_at_all(url, tmp_path):
         with pytest.raises(UnknownId, match="r77"):
             one.tell_file(file)
         assert one.read_ledger().seq == seq
-        assert one.read_ledger().told()[0].note == "fine"
+        assert one.read_ledger().quantity().told()[0].note == "fine"
 
 
 def test_moving_the_file_away_breaks_nothing(tmp_path):

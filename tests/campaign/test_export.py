@@ -34,7 +34,7 @@ def odd():
 
 def test_labels_are_listed_in_the_order_they_came(one):
     table = frame(one)
-    told = one.read_ledger().told()
+    told = one.read_ledger().quantity().told()
     assert table["id"].tolist() == [label.id for label in told]
     assert table["label"].tolist() == [label.y for label in told]
     assert table["event"].is_monotonic_increasing
@@ -51,7 +51,7 @@ def test_every_candidate_is_predicted(one, constants):
         np.testing.assert_array_equal(table[name], values)
         np.testing.assert_allclose(in_blocks[name], values, rtol=1e-9, atol=1e-12)
     known = table[table["labelled"]].set_index("id")["label"]
-    assert known.to_dict() == {label.id: label.y for label in one.read_ledger().told()}
+    assert known.to_dict() == {label.id: label.y for label in one.read_ledger().quantity().told()}
     assert table["label"].notna().sum() == 12
 
 
@@ -154,7 +154,7 @@ def test_what_cannot_be_written_is_refused(one, tmp_path):
 
 def test_excel_has_control_characters_spelt_and_refuses_a_cell_that_is_too_long(tmp_path):
     one = taught(5)
-    name = one.read_ledger().told()[0].id
+    name = one.read_ledger().quantity().told()[0].id
     one.tell(name, measured(name) + 1.0, replace=True, note="bell \x07")
     export(one, "labels", tmp_path / "labels.xlsx")
     assert "bell \\u{7}" in pd.read_excel(tmp_path / "labels.xlsx")["note"].tolist()
@@ -182,5 +182,7 @@ def test_exported_labels_can_be_told_again(tmp_path):
         assert one.read_ledger().seq == seq
     with campaign() as other:
         other.tell_file(tmp_path / "labels.csv")
-        told = [(one.id, one.y, one.noise, one.note) for one in other.read_ledger().told()]
+        told = [
+            (one.id, one.y, one.noise, one.note) for one in other.read_ledger().quantity().told()
+        ]
         assert told == [("r1", 0.5, 0.1, "batch 7"), ("r2", -0.25, None, "batch 7")]

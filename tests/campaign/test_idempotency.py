@@ -58,7 +58,7 @@ def test_other_content_under_the_key_of_a_label_is_refused(url):
             assert one.tell("r20", again, key="K", note="late", by="bo") == first
         assert one.tell_file(table({"r20": "5.0"}), key="K").event == first
         assert one.tell("r21", 6, key="L") == first + 1
-        assert list(one.read_ledger().labels) == ["r20", "r21"]
+        assert list(one.read_ledger().quantity().labels) == ["r20", "r21"]
 
 
 def test_a_batch_with_one_changed_line_is_refused(url):
@@ -251,7 +251,7 @@ def test_of_8_processes_with_one_key_one_is_kept_and_7_are_refused(shared_url):
     kept = [[k for k in range(8) if each[k]] for each in zip(*answers, strict=True)]
     assert [len(several) for several in kept] == [1] * 10
     with open_campaign("lab", shared_url) as one:
-        labels = {name: told.y for name, [told] in one.read_ledger().labels.items()}
+        labels = {name: told.y for name, [told] in one.read_ledger().quantity().labels.items()}
         assert labels == {f"r{r}": float(k) for r, [k] in enumerate(kept)}
         assert one.read_ledger().seq == before + 10
 
@@ -397,7 +397,7 @@ def test_a_file_told_again_as_sure_confirms_its_labels_and_adds_none(url):
         one.tell_file(lines, repeat=True)
         assert one.tell_file(lines, repeat=True, sure=True).counts == {"confirmed": 2}
         assert one.tell_file(lines, repeat=True, sure=True).counts == {"same": 2}
-        assert [(told.y, told.sure) for told in one.read_ledger().told()] == [
+        assert [(told.y, told.sure) for told in one.read_ledger().quantity().told()] == [
             (1.0, True),
             (2.0, True),
         ]

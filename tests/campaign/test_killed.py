@@ -27,8 +27,8 @@ def test_killed_again_and_again_it_asks_what_the_unbroken_campaign_asks(quick_sq
             if name not in there:
                 one.tell(name, truth(number(name)))
             calm.tell(name, truth(number(name)))
-        assert [told.y for told in one.read_ledger().told()] == [
-            told.y for told in calm.read_ledger().told()
+        assert [told.y for told in one.read_ledger().quantity().told()] == [
+            told.y for told in calm.read_ledger().quantity().told()
         ]
         assert one.ask(5) == calm.ask(5)
 
@@ -54,7 +54,7 @@ def test_a_kill_during_a_checkpoint_loses_nothing_but_the_checkpoint(sqlite_url)
     with open_campaign("lab", sqlite_url) as again:
         assert again.read_ledger().n_labels == 8
         assert len(again.read_ledger().leases) == 1  # asked before the checkpoint
-        assert again.ask() not in again.read_ledger().labels
+        assert again.ask() not in again.read_ledger().quantity().labels
 
 
 def test_no_room_for_an_export_is_said_and_the_old_file_stays(sqlite_url, tmp_path, monkeypatch):

@@ -36,7 +36,12 @@ def after(*events):
 
 def test_the_head_is_that_of_the_last_event():
     ledger = after(created(), event(2, "added", rows=7, chunk=0, sha256=""))
-    assert (ledger.seq, ledger.hash, ledger.rows, ledger.target) == (2, "hash2", 7, "y")
+    assert (ledger.seq, ledger.hash, ledger.rows, ledger.quantity().quantity.column) == (
+        2,
+        "hash2",
+        7,
+        "y",
+    )
     assert ledger.settings == {"acquisition": "wvar", "lease": 1.0, "seed": 3}
 
 
@@ -69,7 +74,7 @@ def test_a_lease_ends_by_its_label_by_the_clock_or_when_it_is_given_back():
     ledger = apply_events(ledger, [told(6, "a", 1.0), event(7, "withdrawn", "c", note=None)])
     ledger = apply_events(ledger, [event(8, "skipped", "d", on=True, note=None)])
     assert ledger.open_leases(START) == [ledger.leases["b"]]
-    assert ledger.labels.keys() == {"a"}
+    assert ledger.quantity().labels.keys() == {"a"}
 
 
 def test_a_row_asked_again_after_its_lease_comes_last():
@@ -99,14 +104,14 @@ def test_labels_told_again_corrected_and_withdrawn_are_counted_once():
         event(9, "added", rows=2, chunk=1, sha256=""),
     )
     assert ledger.n_labels == 1
-    assert ledger.labels["a"][0].y == 1.3
+    assert ledger.quantity().labels["a"][0].y == 1.3
     assert ledger.rows == 11
 
 
 def test_a_label_stands_beside_what_was_expected_when_its_row_was_asked():
     ledger = after(created(), asked(2, "a"), told(3, "a", 1.0), told(4, "b", 2.0))
-    (past,) = ledger.foretold
+    (past,) = ledger.quantity().foretold
     assert (past.told.y, past.body["mean"]) == (1.0, 1.0)
     ledger = apply_events(ledger, [told(5, "a", 7.0, "corrected")])
-    assert ledger.foretold[0].told.y == 7.0
-    assert not apply_events(ledger, [event(6, "withdrawn", "a", note=None)]).foretold
+    assert ledger.quantity().foretold[0].told.y == 7.0
+    assert not apply_events(ledger, [event(6, "withdrawn", "a", note=None)]).quantity().foretold

@@ -71,7 +71,7 @@ def test_what_is_asked_is_what_a_learner_with_these_costs_asks():
     names = one.ask(4)
     assert all(int(name) % 2 == 1 for name in names)  # rows are numbered from 1
     plain = open_campaign("a", "memory:", pool=table(), acquisition="gpm-var", n_start=6)
-    plain.tell({name: float(int(name) % 7) for name in one.read_ledger().labels})
+    plain.tell({name: float(int(name) % 7) for name in one.read_ledger().quantity().labels})
     assert plain.ask(4) != names
     more = table(price=price)
     one.add(more)
@@ -129,7 +129,7 @@ def test_a_closed_campaign_refuses():
         pass
     assert repr(one) == f"<Campaign {one.name!r}: closed>"
     assert "closed" in one._repr_html_()
-    name = next(iter(one._ledger.labels))
+    name = next(iter(one._ledger.quantity().labels))
     for act in (one.ask, lambda: one.tell(name, 1.0), one.status, lambda: one.read_ledger(),
                 lambda: one.read_learner(), lambda: one.read_model(), one.to_frame, one.events,
                 lambda: one.skip(name), lambda: one.plot.predicted()):  # fmt: skip

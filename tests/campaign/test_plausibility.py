@@ -13,17 +13,14 @@ from campaign.lab import campaign
 from shell import typed
 from weal.campaign import plausibility
 from weal.campaign.events import LedgerLabel
-from weal.campaign.ledger import Ledger
-from weal.campaign.plausibility import (
-    MIN_OTHER_LABELS,
-    ExpectedLabel,
-    LabelRange,
-    judge_first_labels,
-    judge_label,
-)
+from weal.campaign.ledger import Ledger, QuantityLedger
+from weal.campaign.plausibility import judge_first_labels
 from weal.campaign.rules import LabelDecision, LabelInput
+from weal.quantities.number import MIN_OTHER_LABELS, Number
+from weal.quantities.protocol import ExpectedLabel, LabelRange
 from weal.store.events import Draft
 
+HARDNESS = Number("hardness")
 RIGHT = [312.5, 318.0, 305.2, 321.7, 299.9, 314.4, 308.8]
 
 
@@ -36,17 +33,18 @@ def ledger(labels):
         LedgerLabel(name, y, None, seq, datetime(2026, 1, 1, tzinfo=UTC), "")
         for seq, (name, y) in enumerate(labels, start=1)
     )
-    return Ledger("lab", labels={one.id: (one,) for one in told})
+    own = QuantityLedger(HARDNESS, {one.id: (one,) for one in told})
+    return Ledger("lab", quantities={"hardness": own})
 
 
 def telling(name, y):
-    return LabelDecision(LabelInput(name, y), Draft("told", {}, name), needs_range=True)
+    return LabelDecision(LabelInput("hardness", name, y), Draft("told", {}, name), needs_range=True)
 
 
 def by_others(y, others):
     """The judgement of a label by a list of other labels."""
     some = LabelRange(len(others), min(others), max(others)) if others else None
-    return judge_label(y, None, some)
+    return HARDNESS.judge(y, None, some)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -81,10 +79,10 @@ def test_the_reason_is_given_in_words():
 @pytest.mark.parametrize(("y", "is_far"), [(360.5, True), (359.5, False), (263.5, True)])
 def test_a_prediction_comes_before_the_other_labels(y, is_far):
     expected = ExpectedLabel(312.0, 300.0, 324.0)
-    found = judge_label(y, expected, LabelRange(3, 1.0, 2.0))
+    found = HARDNESS.judge(y, expected, LabelRange(3, 1.0, 2.0))
     assert bool(found) == is_far
     assert not found or str(found) == f"{y} is far from its prediction (312.0 +- 7.3)"
-    assert judge_label(y, expected, None, noise=5.0) is None
+    assert HARDNESS.judge(y, expected, None, noise=5.0) is None
 
 
 @pytest.mark.parametrize("factor", [1e3, 100.0, 10.0, 0.1, 0.01, 1e-3, -1.0])
@@ -162,7 +160,7 @@ def test_a_program_is_warned_and_the_label_is_kept():
         one.tell({"r1": 1.5, "r2": 1.7, "r3": 1.6})
         with pytest.raises(UserWarning, match=says):
             one.tell("r4", 1650)
-        assert one.read_ledger().labels["r4"][0].y == 1650
+        assert one.read_ledger().quantity().labels["r4"][0].y == 1650
         one.tell("r4", 1650, sure=True)
         one.tell("r4", 1.65, replace=True)
 

@@ -32,7 +32,7 @@ def test_the_learning_curve_shows_the_estimates_the_goal_and_the_test():
     one = taught(14, rows=60)
     for name in one.ask(3, check=True):
         one.tell(name, measured(name))
-    course, check = trend(one.read_session()), honest_test(one.read_ledger())
+    course, check = trend(one.read_session()), honest_test(one.read_ledger().quantity())
     ax = learning_curve(course, 0.2, (check.rmse, check.error), one.name, guessing=1.5)
     lines = [line.get_ydata() for line in ax.lines]
     marks = course.marks

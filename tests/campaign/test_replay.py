@@ -58,7 +58,7 @@ def on_the_pool(session):
 
 def act(one, rng, step):
     """One thing that people do, drawn at random."""
-    labelled, out = list(one.read_ledger().labels), list(one.read_ledger().leases)
+    labelled, out = list(one.read_ledger().quantity().labels), list(one.read_ledger().leases)
     deed = rng.choice(["ask", "tell", "unasked", "repeat", "correct", "withdraw", "skip", "add"])
     if deed == "ask":
         one.ask(int(rng.integers(1, 4)), by="bob" if rng.random() < 0.3 else None)
@@ -154,7 +154,7 @@ def test_a_checkpoint_is_used_when_it_fits_and_thrown_away_when_not():
         assert snapshots.unpack_experts_snapshot(data, one.read_session().view()) is None
         one.change(warp="auto")
         assert snapshots.unpack_experts_snapshot(data, one.read_session().view()) is not None
-        name = next(iter(one.read_ledger().labels))
+        name = next(iter(one.read_ledger().quantity().labels))
         one.tell(name, 5.0, replace=True)
         assert snapshots.unpack_experts_snapshot(data, one.read_session().view()) is None
 

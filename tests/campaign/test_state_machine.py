@@ -123,7 +123,9 @@ class Machine(RuleBasedStateMachine):
         if not hasattr(self, "one"):
             return
         ledger = self.one.read_ledger()
-        assert {name: [t.y for t in told] for name, told in ledger.labels.items()} == self.labels
+        assert {
+            name: [t.y for t in told] for name, told in ledger.quantity().labels.items()
+        } == self.labels
         assert {name: lease.who for name, lease in ledger.leases.items()} == self.out
         assert set(ledger.skipped) == self.skipped
         assert ledger.rows == self.rows

@@ -64,7 +64,7 @@ def test_the_same_events_give_the_same_status(tmp_path, known):
 
 
 def test_the_honest_test_is_the_error_on_check_rows_as_predicted_when_asked(one, known):
-    past = [pair for pair in one.read_ledger().foretold if pair.body["check"]]
+    past = [pair for pair in one.read_ledger().quantity().foretold if pair.body["check"]]
     errors = np.array([pair.told.y - pair.body["mean"] for pair in past])
     assert known.check.n == 4
     assert known.check.rmse == pytest.approx(np.sqrt((errors**2).mean()))
@@ -74,12 +74,12 @@ def test_the_honest_test_is_the_error_on_check_rows_as_predicted_when_asked(one,
 
 
 def test_coverage_counts_labels_in_their_intervals(one, known):
-    bodies = [(pair.told.y, pair.body) for pair in one.read_ledger().foretold]
+    bodies = [(pair.told.y, pair.body) for pair in one.read_ledger().quantity().foretold]
     inside = [body["low"] <= y <= body["high"] for y, body in bodies if body["low"] is not None]
     assert (known.coverage.inside, known.coverage.n) == (sum(inside), len(inside))
     assert known.coverage.low < known.coverage.inside / known.coverage.n <= known.coverage.high
     alone = leave_one_out(one.read_model().trained, one.read_model().scaling, 0.9)
-    y = np.array([told.y for told in one.read_ledger().told()])
+    y = np.array([told.y for told in one.read_ledger().quantity().told()])
     assert known.beliefs.left_out_coverage.inside == ((alone.low <= y) & (y <= alone.high)).sum()
 
 
@@ -94,14 +94,14 @@ def test_a_share_is_bounded_by_what_so_many_labels_can_say():
 
 def test_rows_that_are_out_lapsed_skipped_measured_again_and_left_out_are_counted():
     one = taught(8)
-    name = one.read_ledger().told()[0].id
+    name = one.read_ledger().quantity().told()[0].id
     one.tell(name, measured(name) + 0.01, repeat=True)
     one.ask(2, by="bob")
     late = one.ask(1, lease=1e-6)
     left = [
         n
         for n in one.read_session().pool.ids
-        if n not in one.read_ledger().labels | one.read_ledger().leases
+        if n not in one.read_ledger().quantity().labels | one.read_ledger().leases
     ]
     one.skip(left[:3])
     one.tell(left[5], 1e300)
@@ -138,7 +138,9 @@ def test_the_goal_is_that_of_the_settings_unless_one_is_given():
 
 def test_labels_that_were_planned_and_a_label_that_is_good_enough_end_a_campaign():
     one = taught(9)
-    highest = max(label.y for several in one.read_ledger().labels.values() for label in several)
+    highest = max(
+        label.y for several in one.read_ledger().quantity().labels.values() for label in several
+    )
     assert one.status(until="labels = 9").advice.startswith("Stop: there are 9 labels")
     assert one.status(until="labels = 12").stopping[0] == "until labels = 12: 3 to come"
     assert one.status(until=f"best > {highest - 1e-6}").advice.startswith("Stop: the label")

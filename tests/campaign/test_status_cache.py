@@ -69,7 +69,9 @@ def test_rows_that_are_out_are_those_of_the_time_of_asking(one, monkeypatch):
 def test_what_is_new_is_in_the_status(one, what):
     first = one.status()
     free = next(
-        name for name in one.read_session().pool.ids if name not in one.read_ledger().labels
+        name
+        for name in one.read_session().pool.ids
+        if name not in one.read_ledger().quantity().labels
     )
     if what == "tell":
         one.tell(free, measured(free))

@@ -42,7 +42,7 @@ def test_a_label_far_outside_what_was_expected_is_kept_and_said_to_be(begun):
         rf"another unit\? `weal tell --replace 'y 1' {name} VALUE` corrects it; --sure confirms",
         done.err,
     )
-    assert one.read_ledger().labels[name][0].y == pytest.approx(100 * y[name])
+    assert one.read_ledger().quantity().labels[name][0].y == pytest.approx(100 * y[name])
     done = typed("tell", "y 1", name, 100 * y[name], "--sure", "--json")
     assert json.loads(done.out)["doubts"] == []
     done = typed("tell", "y 1", name, y[name], "--replace")

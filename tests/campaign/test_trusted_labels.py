@@ -25,12 +25,14 @@ def test_a_label_told_again_as_sure_is_an_event_and_is_believed(tmp_path):
     with campaign(url) as one:
         told(one)
         assert one.read_model().outlier_probability_[at(one, "r4")] > 0.9
-        y = one.read_ledger().labels["r4"][0].y
+        y = one.read_ledger().quantity().labels["r4"][0].y
         before = one.read_ledger().seq
         one.tell("r4", y, by="eve", sure=True)
         assert one.read_ledger().seq == before + 1
-        assert one.read_ledger().labels["r4"][0].sure
-        assert one.read_ledger().labels["r4"][0].who != "eve"  # who confirms did not measure
+        assert one.read_ledger().quantity().labels["r4"][0].sure
+        assert (
+            one.read_ledger().quantity().labels["r4"][0].who != "eve"
+        )  # who confirms did not measure
         assert one.read_ledger().n_labels == one.read_model().n_labels_ == len(IDS)
         assert one.read_model().outlier_probability_[at(one, "r4")] == 0.0
         one.tell("r4", y, sure=True)
@@ -57,7 +59,7 @@ def test_a_confirmed_label_leaves_other_measurements_of_its_row(tmp_path):
         told(one)
         one.tell("r5", 3.25, repeat=True)
         one.tell("r5", 3.25, sure=True)
-        assert [told.sure for told in one.read_ledger().labels["r5"]] == [False, True]
+        assert [told.sure for told in one.read_ledger().quantity().labels["r5"]] == [False, True]
         several = one.read_session().view().labels.by_name["r5"]
         assert [label.sure for label in several] == [False, True]
 

@@ -76,7 +76,7 @@ def test_a_worksheet_goes_round(one, name):
     assert looked.rows == found.rows
     assert actions(found) == [(ids[0], "told"), (ids[1], "skipped"), (ids[2], "empty")]
     assert found.event == one.read_ledger().seq == before + 2
-    assert one.read_ledger().labels[ids[0]][0].note == "fine"
+    assert one.read_ledger().quantity().labels[ids[0]][0].note == "fine"
     assert one.read_ledger().skipped == {ids[1]: "failed"}
     assert [actions(one.tell_file(filled, repeat=again))[0] for again in (False, True)] == [
         (ids[0], "same")
@@ -101,7 +101,7 @@ def test_the_same_content_with_repeat_is_written_once_and_put_back_if_it_was_wit
     assert one.tell_file("r.csv", repeat=True).new == 2
     one.withdraw("r31")
     assert one.tell_file("r.csv", repeat=True).counts == {"told": 1, "same": 1}
-    assert [told.y for told in one.read_ledger().labels["r31"]] == [2.5]
+    assert [told.y for told in one.read_ledger().quantity().labels["r31"]] == [2.5]
 
 
 def test_an_input_that_differs_is_pointed_out_and_a_file_of_others_refused(one):

@@ -141,7 +141,7 @@ def test_an_odd_id_is_kept_and_shown_as_it_is(door, kind):
     assert tell(door, odd, "-7").code == 0
     assert typed("skip", "steel", "--", "A-1").code == 0
     with weal.open_campaign("steel", "weal.db") as campaign:
-        assert [told.id for told in campaign.read_ledger().told()] == [odd]
+        assert [told.id for told in campaign.read_ledger().quantity().told()] == [odd]
     done = typed("tell", "steel", "--", odd, "-7")
     assert done.err.startswith(odd.replace("\n", "\\n") + ": -7 was saved before")
     assert json.loads(typed("withdraw", "steel", "--json", "--", odd).out) == {"withdrawn": [odd]}
@@ -171,7 +171,7 @@ def test_columns_may_have_odd_names(door, kind):
         assert typed("new", "steel", *words).code == 0
     with weal.open_campaign("steel", "weal.db") as campaign:
         assert campaign.read_ledger().plan["columns"][0]["name"] == f"{odd} 1"
-        assert campaign.read_ledger().target == f"{odd} 2"
+        assert campaign.read_ledger().quantity().quantity.column == f"{odd} 2"
         assert campaign.read_ledger().n_labels == 5
 
 

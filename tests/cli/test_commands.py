@@ -138,7 +138,7 @@ def test_a_label_is_kept_and_its_number_is_told(bare):
     done = typed("tell", "bare", "A-0004", "-3.5", "--noise", "0.5", "--note", "cold", "--json")
     assert json.loads(done.out) == {"event": 4, "labels": 1, "new": 1, "doubts": []}
     with weal.open_campaign("bare") as campaign:
-        [one, two] = campaign.read_ledger().told()
+        [one, two] = campaign.read_ledger().quantity().told()
     assert (one.y, one.who) == (312.5, "mk")
     assert (two.y, two.noise, two.note) == (-3.5, 0.5, "cold")
 
@@ -147,7 +147,7 @@ def test_a_label_is_kept_and_its_number_is_told(bare):
 def test_a_value_may_begin_with_a_sign(bare, value):
     assert typed("tell", "bare", "A-0003", value, "--by", "ann").code == 0
     with weal.open_campaign("bare") as campaign:
-        assert campaign.read_ledger().told()[0].y == float(value.replace(MINUS, "-"))
+        assert campaign.read_ledger().quantity().told()[0].y == float(value.replace(MINUS, "-"))
 
 
 def test_another_label_is_refused_unless_it_corrects_or_repeats(bare):
@@ -160,7 +160,7 @@ def test_another_label_is_refused_unless_it_corrects_or_repeats(bare):
     assert typed("tell", "bare", "A-0003", "5", "--replace").code == 0
     assert typed("tell", "bare", "A-0003", "5", "--replace", "--repeat").code == 2
     with weal.open_campaign("bare") as campaign:
-        assert [told.y for told in campaign.read_ledger().told()] == [5.0]
+        assert [told.y for told in campaign.read_ledger().quantity().told()] == [5.0]
         assert [event.kind for event in campaign.events()][2:] == ["told", "told", "corrected"]
 
 

@@ -72,7 +72,7 @@ def test_the_course_is_that_of_a_learner_told_label_by_label(one):
     learner = ActiveLearner(given.X, {"warp": warp}, ids=given.ids, n_start=5)
     marks = {mark.labels: mark for mark in found.marks}
     surprises = {one.labels: one for one in found.surprises}
-    for n, told in enumerate(one.read_ledger().told()):
+    for n, told in enumerate(one.read_ledger().quantity().told()):
         if n >= 5:
             x = learner.rows([told.id])
             low, high = learner.model.predict_interval(x, 0.9)
@@ -169,7 +169,7 @@ def test_beyond_some_labels_the_past_is_settled_less_often_and_the_last_is_the_m
 def test_a_kept_course_is_thrown_away_when_a_label_changes():
     one = taught(16)
     before = trend(one)
-    name = one.read_ledger().told()[2].id
+    name = one.read_ledger().quantity().told()[2].id
     one.tell(name, measured(name) + 0.3, replace=True)
     after = trend(one)
     assert after != before
@@ -201,14 +201,14 @@ def test_a_kept_course_is_thrown_away_when_it_is_not_of_this_campaign():
 def test_there_is_no_trend_without_a_model():
     assert trend(taught(4)) is None
     one = taught(6)
-    for told in one.read_ledger().told():
+    for told in one.read_ledger().quantity().told():
         one.withdraw(told.id)
     assert trend(one) is None
 
 
 def test_fewer_labels_than_at_the_start_still_have_a_trend():
     one = taught(6)
-    for told in one.read_ledger().told()[:3]:
+    for told in one.read_ledger().quantity().told()[:3]:
         one.withdraw(told.id)
     found = trend(one)
     assert [mark.labels for mark in found.marks] == [3]

@@ -60,7 +60,7 @@ def test_the_share_of_each_of_several_functions_is_told():
 def test_the_neighbours_are_the_nearest_labelled_rows(one):
     ledger, model = one.read_ledger(), one.read_model()
     at = one.read_learner().candidates.index
-    labelled = list(ledger.labels)
+    labelled = list(ledger.quantity().labels)
     Z = model.scaling.inputs(one.read_session().pool.X)
     for row in one.asked():
         slow = {}
@@ -72,7 +72,9 @@ def test_the_neighbours_are_the_nearest_labelled_rows(one):
             slow[name] = np.sqrt(total)
         best = sorted(labelled, key=slow.get)[:3]
         assert [near.id for near in row.near] == best
-        assert [near.label for near in row.near] == [ledger.labels[name][0].y for name in best]
+        assert [near.label for near in row.near] == [
+            ledger.quantity().labels[name][0].y for name in best
+        ]
         ratios = [near.distance / slow[near.id] for near in row.near]
         assert ratios == pytest.approx([ratios[0]] * 3)
 
@@ -108,7 +110,7 @@ def test_only_rows_that_are_out_can_be_explained(one):
 
 def test_replicates_count_as_their_mean():
     one = taught(12, rows=60)
-    name = one.read_ledger().told()[0].id
+    name = one.read_ledger().quantity().told()[0].id
     one.tell(name, measured(name) + 1.0, repeat=True)
     one.ask(6)
     labels = {near.id: near.label for row in one.asked() for near in row.near}

@@ -35,7 +35,7 @@ def test_it_runs_in_an_empty_folder(made, tmp_path, monkeypatch):
         notebook, timeout=600, resources={"metadata": {"path": str(work)}}
     ).execute()
     with open_campaign("reactions", f"sqlite:///{work}/weal.db") as campaign:
-        assert len(campaign.read_ledger().labels) == 10 + 6 + 1 + 3 * 8 + 6
+        assert len(campaign.read_ledger().quantity().labels) == 10 + 6 + 1 + 3 * 8 + 6
         assert not campaign.suspects()
     shown = [out for cell in notebook.cells if cell.cell_type == "code" for out in cell.outputs]
     assert sum("image/png" in out.get("data", {}) for out in shown) == 3

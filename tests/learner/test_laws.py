@@ -246,8 +246,8 @@ def test_ctrl_c_anywhere_loses_nothing_and_the_work_can_be_done_again(job, kind)
         assert told(learner) == expected[0], n
         assert_allclose(beliefs(learner), expected[1], rtol=1e-9)
         fresh, kept = (
-            PosteriorCache(POOL_BYTES).posterior(learner.state),
-            learner._beliefs.posterior(learner.state),
+            PosteriorCache(POOL_BYTES).posterior(learner.state.view()),
+            learner._beliefs.posterior(learner.state.view()),
         )
         for one, other in zip(
             kept.pool.predict_kept(range(60)), fresh.pool.predict_kept(range(60)), strict=True
@@ -263,7 +263,7 @@ def test_the_belief_kept_on_the_pool_is_that_of_the_model(approximation, name):
     learner, kept = a_learner(name, approximation), PosteriorCache(POOL_BYTES)
     for _ in range(25):
         teach(learner, 1)
-        pool, ens = kept.posterior(learner.state).pool, learner.model.ensemble_
+        pool, ens = kept.posterior(learner.state.view()).pool, learner.model.ensemble_
         mu, var = ensemble.predict(ens, learner.model.points(POOL))
         held, moved = pool.members, ens.magnitude[:, None] * pool.v
         assert_allclose(pool.mu[held], mu[held], rtol=1e-9, atol=1e-9)

@@ -151,7 +151,7 @@ def test_a_cost_divides_amounts_of_variance():
     for name in ("wvar", "qbc", "gpm-var", "ivr"):
         cheap, plain = a_learner(name, cost=cost), a_learner(name)
         cheap.ask()
-        state, now = plain.state, plain._beliefs.posterior(plain.state)
+        state, now = plain.state, plain._beliefs.posterior(plain.state.view())
         key = (state.settings.seed, 8)
         asked = ScorePass(now.ens, state.settings.functions, now.X, now.y, key, state.free(),
                      state.candidates.ids)  # fmt: skip

@@ -149,7 +149,7 @@ def test_what_is_believed_follows_from_the_state_to_the_last_bit(
     watched = used.watch(OUTSIDE)
     states, _ = states_after(start, happenings, used)
     for now in data.draw(st.lists(st.sampled_from(states), max_size=6)):
-        picture(used, now, watched if len(now.labels) % 2 else None)
+        picture(used, now, watched if now.n_labels % 2 else None)
     fresh = PosteriorCache(POOL_BYTES)
     assert fresh.watch(OUTSIDE) == watched
     assert question(states[-1], used) == question(states[-1], fresh)

@@ -21,6 +21,7 @@ from weal.learner.candidate_sample import best_share, comparison_size, with_comp
 from weal.model import expert_kind
 from weal.model import model as model_module
 from weal.model.model import mean_sd
+from weal.quantities.kinds import UNNAMED
 
 
 def labels(n, seed=0, d=4, noise=0.1):
@@ -141,7 +142,8 @@ def test_a_large_pool_is_sampled_by_the_state_alone():
         )
         _, sd = learner.model.predict(X, return_std=True)
         assert learner.predicted_error() == pytest.approx(np.sqrt((sd**2).mean()), rel=1e-6)
-        assert learner._beliefs._entry.pool is None  # nobody has looked at all candidates
+        # nobody has looked at all candidates
+        assert learner._beliefs._entries[UNNAMED].pool is None
         one = [learner.ask(more=True) for _ in range(3)]
         answers.append((one, sorted(map(str, few.candidates.ids))))
         assert set(one) <= set(few.candidates.ids)

@@ -11,6 +11,7 @@ from weal.learner.pools.memory import POOL_BYTES, MemoryPool
 from weal.learner.posterior_cache import PosteriorCache
 from weal.learner.transitions import apply
 from weal.model import training
+from weal.quantities.kinds import UNNAMED
 
 KINDS = pytest.mark.parametrize("kind", ["features", "exact", "default"])
 
@@ -86,8 +87,8 @@ def test_labels_told_together_or_in_turn_settle_the_experts_by_the_same_labels(k
     for size in sizes:
         now = apply(now, told(now, range(at, at + size)))
         at += size
-    assert plain(now.selection) == plain(one_by_one.selection)
-    assert plain(now.labels) == plain(one_by_one.labels)
+    assert plain(now.view().selection) == plain(one_by_one.view().selection)
+    assert plain(now.view().labels) == plain(one_by_one.view().labels)
     assert picture(PosteriorCache(POOL_BYTES), now) == picture(
         PosteriorCache(POOL_BYTES), one_by_one
     )
@@ -97,12 +98,14 @@ def test_labels_told_together_or_in_turn_settle_the_experts_by_the_same_labels(k
 def test_a_label_that_is_dropped_settles_experts_that_follow_labels_by_those_left(kind):
     now, beliefs = a_state(kind), PosteriorCache(POOL_BYTES)
     now = apply(now, told(now, range(9)))
-    after = apply(now, events.LabelsTold(dropped=(3,)))
-    assert after.selection.n == after.selection.n_joint == len(after.labels) == 8
-    assert after.selection.scaling is now.selection.scaling
-    by = after.labels.arrays() if kind == "default" else now.labels.arrays()
-    assert plain(after.selection.labels) == plain(by)
-    beliefs.model(now)  # whose experts serve, where they are the same
+    after = apply(now, events.LabelsTold(UNNAMED, dropped=(3,)))
+    assert (
+        after.view().selection.n == after.view().selection.n_joint == len(after.view().labels) == 8
+    )
+    assert after.view().selection.scaling is now.view().selection.scaling
+    by = after.view().labels.arrays() if kind == "default" else now.view().labels.arrays()
+    assert plain(after.view().selection.labels) == plain(by)
+    beliefs.model(now.view())  # whose experts serve, where they are the same
     assert picture(beliefs, after) == picture(PosteriorCache(POOL_BYTES), after)
 
 
@@ -116,13 +119,13 @@ def test_experts_settled_by_the_same_labels_are_not_settled_twice(monkeypatch):
         "select_experts",
         lambda *args, **more: calls.append(len(args[2])) or settle(*args, **more),
     )
-    beliefs.model(now)
-    now = apply(now, events.LabelsTold(dropped=(3,)))
-    beliefs.model(now)
+    beliefs.model(now.view())
+    now = apply(now, events.LabelsTold(UNNAMED, dropped=(3,)))
+    beliefs.model(now.view())
     more = told(now, range(10, 60)).labels
-    now = apply(now, events.LabelsTold((*more, *more)))
-    assert now.selection.n_joint == 108
-    beliefs.model(now)
+    now = apply(now, events.LabelsTold(UNNAMED, (*more, *more)))
+    assert now.view().selection.n_joint == 108
+    beliefs.model(now.view())
     assert calls == [9]
 
 
@@ -133,11 +136,14 @@ def test_beliefs_that_go_on_from_a_snapshot_of_the_pool_ask_the_same(kind, later
     now, beliefs = a_state(kind, "gpm-var"), PosteriorCache(POOL_BYTES)
     now = apply(now, told(now, range(6)))
     now = apply(now, told(now, [6, 7]))
-    snapshot = beliefs.snapshot(now)
+    snapshot = beliefs.snapshot(now.view())
     assert snapshot.n == 8
     now = apply(now, told(now, range(8, 8 + later))) if later else now
-    opened = PosteriorCache(POOL_BYTES, snapshot)
-    found, truth = opened.posterior(now).pool, PosteriorCache(POOL_BYTES).posterior(now).pool
+    opened = PosteriorCache(POOL_BYTES, {UNNAMED: snapshot})
+    found, truth = (
+        opened.posterior(now.view()).pool,
+        PosteriorCache(POOL_BYTES).posterior(now.view()).pool,
+    )
     for one, other in zip(
         found.predict_kept(range(25)), truth.predict_kept(range(25)), strict=True
     ):

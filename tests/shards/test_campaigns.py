@@ -123,7 +123,7 @@ def test_labels_in_the_column_of_the_target_are_taken(tmp_path):
     y = [0.5, None, 1.5, *[None] * (U - 3)]
     folder = write(tmp_path / "pool", inputs(U), [100], y=pa.array(y, pa.float64()).to_pylist())
     with opened(tmp_path, folder, target="y") as campaign:
-        assert {one.id: one.y for one in campaign.read_ledger().told()} == {
+        assert {one.id: one.y for one in campaign.read_ledger().quantity().told()} == {
             "c00000": 0.5,
             "c00002": 1.5,
         }

@@ -50,7 +50,7 @@ def test_order_comes_from_the_numbers_whatever_the_clocks_say(url, clock):
         for n, off in enumerate((FAR, -FAR, timedelta(0))):
             clock(off)
             one.tell(f"r{n}", float(n))
-        told = one.read_ledger().told()
+        told = one.read_ledger().quantity().told()
         assert [label.id for label in told] == ["r0", "r1", "r2"]
         assert [label.time.year for label in told] != sorted(label.time.year for label in told)
 

@@ -37,7 +37,7 @@ def test_labels_told_while_an_ask_chooses_do_not_undo_it(shared_url, monkeypatch
                 name = next(
                     f"r{k}"
                     for k in range(40)
-                    if f"r{k}" not in out | other.read_ledger().labels.keys()
+                    if f"r{k}" not in out | other.read_ledger().quantity().labels.keys()
                 )
                 other.tell(name, truth(number(name)))
         return found

@@ -100,7 +100,7 @@ def test_it_comes_out_as_it_was_meant(case, door, folder):
     with weal.open_campaign("runs") as campaign:
         ledger = campaign.read_ledger()
         table = campaign.read_session().pool.columns()
-        labels = {name: [one.y for one in some] for name, some in ledger.labels.items()}
+        labels = {name: [one.y for one in some] for name, some in ledger.quantity().labels.items()}
     plan = TablePlan.from_json(ledger.plan)
     used = [one.name for one in plan.columns if one.kind != "dropped"]
     assert table[ledger.id_column] == case.ids

@@ -80,4 +80,4 @@ def test_shell_python_files_and_page_judge_a_number_alike(alloys, servers):
             assert reasons(plain(answer.text)) == []
     assert counts == [1, 1, 1, 0, 0, 0, 1, 1]
     with weal.open_campaign("lab", f"sqlite:///{folder}/weal.db") as one:
-        assert {asked, other} <= set(one.read_ledger().labels)
+        assert {asked, other} <= set(one.read_ledger().quantity().labels)

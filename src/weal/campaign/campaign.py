@@ -28,6 +28,7 @@ from weal.campaign.plausibility import (
 from weal.campaign.rules import LabelInput, TellResult, skip_rows
 from weal.errors import UnknownId, WealError
 from weal.progress import Progress
+from weal.quantities.kinds import find_quantity
 from weal.shards.executors import check_scheduler
 from weal.store.events import Draft, check_name
 from weal.store.protocol import Store, open_store
@@ -475,7 +476,8 @@ class Campaign(CampaignLog):
         if not rows:
             raise ValueError(f"no row of {self.name} is out: ask for some first")
         ledger = self.last_ledger  # `asked` has read it
-        write_worksheet(rows, ledger.plan, ledger.id_column, ledger.target, place, force)
+        target = ledger.quantity().quantity.column
+        write_worksheet(rows, ledger.plan, ledger.id_column, target, place, force)
         return place
 
     @overload
@@ -694,7 +696,8 @@ class Campaign(CampaignLog):
         """
         if isinstance(ids, Mapping) and labels is None:
             ids, labels = list(ids), list(ids.values())
-        found = entries(ids, labels, noise, note, sure)
+        quantity = find_quantity(self.read_quantities())
+        found = entries(quantity, ids, labels, noise, note, sure)
         kept = self.tell_entries(found, by=by, replace=replace, repeat=repeat, key=key)
         _warn([*(implausible_message(*one) for one in kept.reasons), *kept.superseded])
         return kept.seq

@@ -25,6 +25,8 @@ from weal.learner.candidates import MAX_CANDIDATES_WITHOUT_SAMPLE, SAMPLE_CANDID
 from weal.learner.pools.sharded_rows import ShardedIds
 from weal.learner.sharded_candidates import ShardedCandidates, read_shards
 from weal.progress import Progress
+from weal.quantities.kinds import quantity_of_column
+from weal.quantities.protocol import Quantity
 from weal.shards.dataset import (
     Dataset,
     dataset_from_json,
@@ -183,7 +185,7 @@ def begin(
     table = rows_as_table(found.cells(np.sort(found.hashes.first(seed, most))).select(names))
     plan = make_plan(table, replace(options, target=None))
     encode(plan, table)  # refuses what cannot be used before anything is written
-    drafts = _drafts(found.dataset, target, who, progress)
+    drafts = _drafts(found.dataset, quantity_of_column(target), who, progress)
     there = any(target in columns_of(one) for one in pool.file_shards)
     return NewFileCampaign(replace(plan, target=target), table, drafts, there)
 
@@ -195,7 +197,8 @@ def more(ledger: Ledger, source: object, who: str, before: FileCandidates) -> li
     pool = _open_dataset(source, id_column, columns, None)
     grown = replace(before, pieces=(*before.pieces, pool), made={})
     all_of_them = grown.candidates.dataset  # the index of all ids finds those that repeat
-    return _drafts(pool.with_sums(all_of_them.sums), ledger.target, who, before.progress)
+    quantity = ledger.quantity().quantity
+    return _drafts(pool.with_sums(all_of_them.sums), quantity, who, before.progress)
 
 
 def existing_ids(pool: FileCandidates, ids: Iterable[str]) -> set[str]:
@@ -217,9 +220,9 @@ def _open_dataset(
     return open_pool(source, id_column=id_column, columns=columns, drop=drop).as_text()
 
 
-def _drafts(pool: Dataset, target: str | None, who: str, progress: Progress | None) -> list[Draft]:
+def _drafts(pool: Dataset, quantity: Quantity, who: str, progress: Progress | None) -> list[Draft]:
     body = {"v": EVENT_BODY_VERSION, "rows": len(pool), "shards": dataset_to_json(pool)}
-    labels = [label for part in pool.file_shards for label in _labels(part, target)]
+    labels = [label for part in pool.file_shards for label in _labels(part, quantity)]
     if labels:
         check_unwritten(pool)
     told = [Draft("told", told_body(label, False), label.id, who) for label in labels]
@@ -235,18 +238,19 @@ def check_unwritten(pool: Dataset) -> None:
         file.check_unwritten()
 
 
-def _labels(part: FileShard, target: str | None) -> Iterable[LabelInput]:
-    """Labels in the column of the target, where the files have one."""
-    if target is None or target not in columns_of(part):
+def _labels(part: FileShard, quantity: Quantity) -> Iterable[LabelInput]:
+    """Labels in the column of the quantity, where the files have one."""
+    column = quantity.column
+    if column is None or column not in columns_of(part):
         return
     done = 0
-    for batch in part.batches([target]):
+    for batch in part.batches([column]):
         there = np.flatnonzero(batch.column(0).is_valid().to_numpy(zero_copy_only=False))
         if len(there):
             cells = batch.column(0).to_pylist()
             for n, name in zip(there.tolist(), part.ids(there + done), strict=True):
                 if cells[n] == cells[n]:  # NaN is none
-                    yield entry(check_id(str(name)), cells[n], None, None)
+                    yield entry(quantity, check_id(str(name)), cells[n], None, None)
         done += batch.num_rows
 
 

@@ -53,7 +53,7 @@ def candidate_report(
     return CandidateReport(
         id=name,
         row=session.pool.row(view.candidates.index[name]),
-        labels=ledger.labels.get(name, ()),
+        labels=ledger.quantity().labels.get(name, ()),
         skipped=name in ledger.skipped,
         note=ledger.skipped.get(name),
         who=lease.who if lease else None,

@@ -45,7 +45,9 @@ def groupings(session: Session) -> Groupings:
 
 def told_of(view: QuantityView, ledger: Ledger) -> list[LedgerLabel | None]:
     """The ledger entry of each label of the learner, in order."""
-    left = {name: list(several) for name, several in ledger.labels.items()}
+    left = {
+        name: list(several) for name, several in ledger.quantity(view.quantity.name).labels.items()
+    }
     return [_matching_label(left.get(str(label.name), []), label) for label in view.labels]
 
 

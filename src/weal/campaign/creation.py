@@ -24,6 +24,8 @@ from weal.core.arrays import Array
 from weal.core.scaling import location_scale
 from weal.errors import Conflict
 from weal.progress import Progress
+from weal.quantities.kinds import quantity_of_column
+from weal.quantities.protocol import Quantity
 from weal.shards.executors import Executor, ThreadExecutor
 from weal.store.events import Draft, check_id
 from weal.store.protocol import Chunk, Store, Transaction
@@ -75,7 +77,7 @@ def create(
     drafts = [
         _created_event(chosen, made.plan, target, ids, made.is_numbered, who),
         *_added_events(chunks, 0, who),
-        *_label_events(made.table, ids, target, who, made.repeats),
+        *_label_events(made.table, ids, quantity_of_column(target), who, made.repeats),
     ]
     return store.create(name, drafts, chunks), made
 
@@ -108,11 +110,13 @@ def _created_event(
     settings: Mapping[str, Any], plan: TablePlan, target: str | None, id_column: str,
     numbered: bool, who: str,
 ) -> Draft:  # fmt: skip
+    quantity = quantity_of_column(target)
     body = {
         "v": EVENT_BODY_VERSION,
         "settings": settings,
         "plan": plan.to_json(),
-        "target": target,
+        "quantities": [quantity.to_json()],
+        "target": target,  # weal 0.2 reads it
         "id": id_column,
         "numbered": numbered,
     }
@@ -143,14 +147,14 @@ def add(
 ) -> CandidateTable:  # fmt: skip
     """Add candidates to a campaign with the inputs `like` (U, d); the table with its notes."""
     made = read_more(ledger, source, options)
-    ids, target = ledger.id_column, ledger.target
+    ids, quantity = ledger.id_column, ledger.quantity().quantity
     refuse_far(made.X, like, made.table.cells(ids))
     column_costs(made.table, ids, ledger.settings.get("cost"))
     chunks = _chunks(made.table, ids)
 
     def decide(tx: Transaction) -> Sequence[Draft]:
         first = tx.count_chunks()
-        labels = _label_events(made.table, ids, target, who, made.repeats)
+        labels = _label_events(made.table, ids, quantity, who, made.repeats)
         return [*_added_events(chunks, first, who), *labels]
 
     store.transact(ledger.name, decide, chunks)
@@ -164,7 +168,7 @@ def read_more(
     if isinstance(source, CandidateTable):
         return source
     plan = replace(TablePlan.from_json(ledger.plan), id_column=ledger.id_column)
-    how = options_of_plan(replace(plan, target=ledger.target), options)
+    how = options_of_plan(replace(plan, target=ledger.quantity().quantity.column), options)
     how = replace(how, id_column=None) if ledger.numbered else how
     rows, numbered = read_rows(source, how, ledger.rows)
     table, repeats = once_each(rows, plan)
@@ -241,12 +245,12 @@ def _added_events(chunks: Sequence[Chunk], first: int, who: str) -> list[Draft]:
 
 
 def _label_events(
-    table: Table, id_column: str, target: str | None, who: str,
+    table: Table, id_column: str, quantity: Quantity, who: str,
     repeats: Sequence[tuple[str, Cell]] = (),
 ) -> list[Draft]:  # fmt: skip
-    """Events for the labels in the target column of the table."""
-    labels = _labels(table, id_column, target)
-    again = [entry(name, value, None, None) for name, value in repeats]
+    """Events for the labels in the column of the quantity."""
+    labels = _labels(table, id_column, quantity)
+    again = [entry(quantity, name, value, None, None) for name, value in repeats]
     return [
         Draft("told", told_body(label, is_repeat), label.id, who)
         for some, is_repeat in ((labels, False), (again, True))
@@ -254,8 +258,9 @@ def _label_events(
     ]
 
 
-def _labels(table: Table, id_column: str, target: str | None) -> list[LabelInput]:
-    if target is None or target not in table.columns:
+def _labels(table: Table, id_column: str, quantity: Quantity) -> list[LabelInput]:
+    column = quantity.column
+    if column is None or column not in table.columns:
         return []
-    pairs = zip(table.cells(id_column), table.cells(target), strict=True)
-    return [entry(name, value, None, None) for name, value in pairs if value is not None]
+    pairs = zip(table.cells(id_column), table.cells(column), strict=True)
+    return [entry(quantity, name, value, None, None) for name, value in pairs if value is not None]

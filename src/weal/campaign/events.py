@@ -1,16 +1,17 @@
 """Bodies of the events of a campaign, as they are stored: the JSON format of the event log.
 
-    created     settings, plan of the columns, target, column of the ids
+    created     settings, plan of the columns, quantities, target column, column of the ids
     added       a chunk of candidates in the store, or shards that stay in their files
     asked       a row is leased: until when, the prediction at that time, and why this row
     told        a label; with `confirms`, the same label of the row is sure from now on
     corrected   a label that replaces all labels of the row
-    withdrawn   the row has neither label nor lease any more
+    withdrawn   the row has no label of the quantity any more, and no lease
     skipped     the row is not suggested (`on`), or may be suggested again
     settings    settings that changed
 
 `EVENT_BODY_VERSION` is in every body as `v`. Keys never change their meaning: stores of weal 0.2
-open for ever. `change_of_labels` gives the meaning of the three kinds that carry labels.
+open for ever. `change_of_labels` gives the meaning of the three kinds that carry labels. Each of
+them names its `quantity`; those of weal 0.2 do not, and mean the only one of their campaign.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,6 +42,7 @@ class ToldBody(TypedDict):
     noise: float | None
     note: str | None
     repeat: bool
+    quantity: NotRequired[str]  # its name; weal 0.2 wrote none
     sure: NotRequired[bool]
     confirms: NotRequired[bool]
     call: NotRequired[CallBody]

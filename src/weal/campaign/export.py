@@ -149,7 +149,7 @@ def _write_prediction_folder(
 ) -> int:
     """Predictions as a folder of Parquet files, a shard at a time."""
     session = campaign.read_session()
-    view, told = session.view(), session.ledger.labels
+    view, told = session.view(), session.ledger.quantity().labels
     known = {name: _mean_label(told[name]) for name in told}
     if not view.candidates.in_shards:
         raise ValueError(f"{path} is a folder, for candidates in many files; name a file")
@@ -179,7 +179,7 @@ def _mean_label(labels: Sequence[LedgerLabel]) -> float:
 
 
 def _labels(campaign: "Campaign") -> dict[str, Any]:
-    told = campaign.read_ledger().told()
+    told = campaign.read_ledger().quantity().told()
     return {
         "id": [one.id for one in told],
         "label": [one.y for one in told],
@@ -198,7 +198,7 @@ def _note(note: object) -> str | None:
 
 def _predictions(campaign: "Campaign") -> dict[str, Any]:
     session = campaign.read_session()
-    labels = session.ledger.labels
+    labels = session.ledger.quantity().labels
     where = "write them to a folder: --what predictions --to predictions/"
     session.pool.refuse_many("predictions", where)
     known = {name: _mean_label(labels[name]) for name in labels}

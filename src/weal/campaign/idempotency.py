@@ -1,6 +1,6 @@
 """Idempotency keys: a client's name for a call, so that a retry of the call writes nothing.
 
-    tell, tell_file, skip   content: labels (id, value, noise, sure) and rows to skip
+    tell, tell_file, skip   content: labels (id, quantity, value, noise, sure) and rows to skip
     ask                     content: number of rows, who asks, whether rows are drawn at random
 
 The same key with the same content is a retry; with other content it raises ReusedKey, and nothing
@@ -43,12 +43,14 @@ class Change(NamedTuple):
     y: float | None = None
     noise: float | None = None
     sure: bool = False
+    quantity: str | None = None  # None: the first one of the campaign
 
     def __str__(self) -> str:
         if self.what != LABEL:
             return f"{self.id!r}: {self.what}"
         noise = "" if self.noise is None else f", noise {self.noise}"
-        return f"{self.id!r}: {self.y}{noise}{', sure' if self.sure else ''}"
+        of = "" if self.quantity is None else f"{self.quantity} "
+        return f"{self.id!r}: {of}{self.y}{noise}{', sure' if self.sure else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +81,18 @@ def _length(lease: timedelta) -> str:
 
 
 def find_call(
-    tx: Transaction, key: str, changes: Sequence[Change], is_recorded: Callable[[Change], bool]
-) -> list[Event]:
+    tx: Transaction, key: str, changes: Sequence[Change], is_recorded: Callable[[Change], bool],
+    first_quantity: str,
+) -> list[Event]:  # fmt: skip
     """The events of an earlier call with this key and content; none if the key is unused.
 
     `is_recorded` says whether the campaign has a change as it is; it decides on calls of weal 0.2.
     """
     events = _events_of_call(tx, check_text(key, "a key", MAX_KEY), len(changes))
-    if not events or _same(events, changes, is_recorded):
+    contents = [change_of(event, first_quantity) for event in events]
+    if not events or _same(events, contents, changes, is_recorded):
         return events
-    raise _reuse_error(key, events, changes)
+    raise _reuse_error(key, events, contents, changes)
 
 
 def with_key(drafts: Sequence[Draft], key: str | None, changes: Sequence[Change]) -> list[Draft]:
@@ -100,11 +104,14 @@ def with_key(drafts: Sequence[Draft], key: str | None, changes: Sequence[Change]
     return [replace(first, key=key, body={**first.body, "call": call}), *others]
 
 
-def change_of(event: Event) -> Change:
+def change_of(event: Event, first_quantity: str) -> Change:
     """The content of an event, as a call has it."""
     name, body = str(event.id), event.body
     if event.kind in ("told", "corrected"):
-        return Change(name, LABEL, body["y"], body["noise"], bool(body.get("sure", False)))
+        named = body.get("quantity", first_quantity)
+        quantity = None if named == first_quantity else str(named)
+        sure = bool(body.get("sure", False))
+        return Change(name, LABEL, body["y"], body["noise"], sure, quantity)
     if event.kind == "skipped":
         return Change(name, SKIP if body["on"] else UNSKIP)
     return Change(name, event.kind)
@@ -129,19 +136,23 @@ def _numbered_keys(key: str, start: int, stop: int) -> list[str]:
 
 
 def _same(
-    events: Sequence[Event], changes: Sequence[Change], is_recorded: Callable[[Change], bool]
-) -> bool:
+    events: Sequence[Event], contents: Sequence[Change], changes: Sequence[Change],
+    is_recorded: Callable[[Change], bool],
+) -> bool:  # fmt: skip
     """Whether the call that wrote these events had this content."""
     if call := events[0].body.get("call"):
         return bool(call["digest"] == _digest(changes))
-    past, now = Counter(map(change_of, events)), Counter(changes)
+    past, now = Counter(contents), Counter(changes)
     return not past - now and all(map(is_recorded, now - past))
 
 
 def _digest(changes: Sequence[Change]) -> str:
     """A digest of the content; the order of rows and the spelling of numbers do not matter."""
     plain = sorted(
-        canonical_json([one.id, one.what, _plain(one.y), _plain(one.noise), one.sure])
+        canonical_json(
+            [one.id, one.what, _plain(one.y), _plain(one.noise), one.sure]
+            + ([] if one.quantity is None else [one.quantity])
+        )
         for one in changes
     )
     return blake2b("\n".join(plain).encode(), digest_size=16).hexdigest()
@@ -151,8 +162,10 @@ def _plain(value: float | None) -> float | None:
     return None if value is None else float(value) + 0.0  # -0.0 is 0.0
 
 
-def _reuse_error(key: str, events: Sequence[Event], changes: Sequence[Change]) -> ReusedKey:
-    before, now = Counter(map(change_of, events)), Counter(changes)
+def _reuse_error(
+    key: str, events: Sequence[Event], contents: Sequence[Change], changes: Sequence[Change]
+) -> ReusedKey:
+    before, now = Counter(contents), Counter(changes)
     rows = events[0].body.get("call", {}).get("rows", len(events))
     used = _content(rows, before - now, rows - len(events))
     wanted = _content(len(changes), now - before)
@@ -212,7 +225,7 @@ def _compare(key: str, events: Sequence[Event], call: AskCall, checks: int) -> N
     """Raise ReusedKey if another call asked for these rows."""
     first = events[0]
     if first.kind != "asked":  # somebody told a label under a key that is spelt as ours are
-        raise _refuse(key, first, str(change_of(first)), str(call))
+        raise _refuse(key, first, str(change_of(first, str(first.body.get("quantity")))), str(call))
     lease = datetime.fromisoformat(first.body["until"]) - first.time
     drawn = bool(first.body["check"])
     past = AskCall(len(events), first.who, drawn, call.lease and lease, checks)

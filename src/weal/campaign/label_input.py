@@ -10,10 +10,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, TypedDict, TypeGuard, Unpack
 
-from weal.campaign.ledger import LARGEST_LABEL
 from weal.campaign.rules import LabelInput
+from weal.quantities.protocol import Quantity
 from weal.store.events import check_id, check_note
-from weal.tables.cells import Cell, cell_text, read_number, read_typed_number
+from weal.tables.cells import Cell, cell_text, read_number
 from weal.tables.results_reader import ResultColumns, Results, read_results
 from weal.tables.spreadsheet_escaping import unescape
 
@@ -42,9 +42,10 @@ def distinct(ids: object) -> list[str]:
 
 
 def entries(
-    ids: object, labels: object, noise: object, note: str | None, sure: bool = False
-) -> list[LabelInput]:
-    """One label, or one for each id."""
+    quantity: Quantity, ids: object, labels: object, noise: object, note: str | None,
+    sure: bool = False,
+) -> list[LabelInput]:  # fmt: skip
+    """One label of the quantity, or one for each id."""
     found = names(ids)
     values = list(labels) if _is_several(labels) else [labels]
     noises = list(noise) if _is_several(noise) else [noise] * len(found)
@@ -54,38 +55,21 @@ def entries(
             "needs one for each. To leave a row without a label, call skip(id) instead"
         )
     rows = zip(found, values, noises, strict=True)
-    return [entry(name, value, sd, note, sure) for name, value, sd in rows]
+    return [entry(quantity, name, value, sd, note, sure) for name, value, sd in rows]
 
 
 def entry(
-    given: object, value: object, noise: object, note: str | None, sure: bool = False
-) -> LabelInput:
-    """A label whose value and noise are typed numbers."""
+    quantity: Quantity, given: object, value: object, noise: object, note: str | None,
+    sure: bool = False,
+) -> LabelInput:  # fmt: skip
+    """A label of the quantity, whose value and noise are as they were typed."""
     name = check_id(given)
     if not isinstance(sure, bool):
         raise ValueError(f"sure of {name} is {sure!r}; it is True or False")
-    y = _read_bounded(value, f"the label of {name}")
-    sd = None if noise is None else _noise(noise, name)
-    return LabelInput(name, y, sd, check_note(note, f"the note of {name}"), sure)
-
-
-def _noise(given: object, name: str) -> float:
-    sd = _read_bounded(given, f"the noise of {name}")
-    if sd < 0.0:
-        raise ValueError(f"the noise of {name} is {sd}; it is a standard deviation, at least 0")
-    return sd
-
-
-def _read_bounded(given: object, field: str) -> float:
-    value = read_typed_number(_plain(given), field, decimal_comma=False)
-    if abs(value) > LARGEST_LABEL:
-        raise ValueError(f"{field} is {value}, which is too large; check its unit")
-    return value
-
-
-def _plain(value: object) -> object:
-    """A numpy number as a Python number."""
-    return value.item() if hasattr(value, "item") and not getattr(value, "ndim", 0) else value
+    y = quantity.read(value, name)
+    sd = None if noise is None else quantity.read_noise(noise, name)
+    note = check_note(note, f"the note of {name}")
+    return LabelInput(quantity.name, name, y, sd, note, sure)
 
 
 def _is_several(value: object) -> TypeGuard[Iterable[object]]:
@@ -103,7 +87,7 @@ def read_labels_file(
     """The lines of a results file, with the ids of the campaign where they match."""
     ledger = campaign.read_ledger()
     own = tuple(column["name"] for column in ledger.plan["columns"])
-    form = ResultColumns(ledger.id_column, ledger.target, own, value)
+    form = ResultColumns(ledger.id_column, ledger.quantity().quantity.column, own, value)
     try:
         results = read_results(source, form, **options)
     except ValueError:

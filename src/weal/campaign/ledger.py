@@ -1,8 +1,11 @@
 """The ledger of a campaign: labels, leases, skipped rows and settings after its events.
 
-    labels    id -> its labels; several if the row was measured again
-    leases    id -> who has the row until when: asked, and not told, skipped or withdrawn since
-    skipped   id -> note, of rows that are not suggested
+    quantities   name -> quantity, and its labels by id; several if a row was measured again
+    leases       id -> who has the row until when: asked, and not told, skipped or withdrawn since
+    skipped      id -> note, of rows that are not suggested
+
+An event with a label names its quantity. Events of weal 0.2 do not: they mean the only quantity of
+their campaign, which is the first one.
 
 A lease lapses by the clock and not by an event, so that it stays in the ledger; `open_leases(now)`
 leaves lapsed leases out. `apply_events` never changes the ledger that it is given. The ledger needs
@@ -16,12 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 from weal.campaign.config import current_settings
 from weal.campaign.events import AskedBody, LedgerLabel, change_of_labels
+from weal.errors import WealError
+from weal.quantities.kinds import find_quantity, quantity_from_json, quantity_of_column
+from weal.quantities.protocol import Quantity
 from weal.store.events import Event
 
 if TYPE_CHECKING:
     from weal.shards.dataset import DatasetBody
-
-LARGEST_LABEL = 1e300  # beyond, sums, differences and intervals overflow a float
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,25 +49,12 @@ class PredictedLabel:
 
 
 @dataclass(frozen=True, slots=True)
-class Ledger:
-    """A campaign after its events up to `seq`."""
+class QuantityLedger:
+    """The labels of one quantity."""
 
-    name: str
-    seq: int = 0
-    hash: str = ""
-    settings: dict[str, Any] = field(default_factory=dict)
-    plan: dict[str, Any] = field(default_factory=dict)
-    target: str | None = None
-    id_column: str = ""
-    numbered: bool = False  # whether ids are the numbers of rows
-    rows: int = 0  # candidates
-    shards: tuple["DatasetBody", ...] = ()  # candidates that stay in their files, as added
-    labels: dict[str, tuple[LedgerLabel, ...]] = field(default_factory=dict)
-    leases: dict[str, Lease] = field(default_factory=dict)
-    skipped: dict[str, str | None] = field(default_factory=dict)  # id -> note
+    quantity: Quantity
+    labels: dict[str, tuple[LedgerLabel, ...]] = field(default_factory=dict)  # by id
     foretold: list[PredictedLabel] = field(default_factory=list)
-    asked: int = 0  # rows leased so far
-    checks: int = 0  # of them drawn at random, to test the predictions
 
     @property
     def n_labels(self) -> int:
@@ -75,6 +66,55 @@ class Ledger:
         every = (told for several in self.labels.values() for told in several)
         return sorted(every, key=lambda told: told.seq)
 
+    def copy(self) -> "QuantityLedger":
+        """The same, with a dict and a list of its own."""
+        return QuantityLedger(self.quantity, dict(self.labels), list(self.foretold))
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """A campaign after its events up to `seq`."""
+
+    name: str
+    seq: int = 0
+    hash: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
+    plan: dict[str, Any] = field(default_factory=dict)
+    id_column: str = ""
+    numbered: bool = False  # whether ids are the numbers of rows
+    rows: int = 0  # candidates
+    shards: tuple["DatasetBody", ...] = ()  # candidates that stay in their files, as added
+    quantities: dict[str, QuantityLedger] = field(default_factory=dict)  # by name
+    leases: dict[str, Lease] = field(default_factory=dict)
+    skipped: dict[str, str | None] = field(default_factory=dict)  # id -> note
+    asked: int = 0  # rows leased so far
+    checks: int = 0  # of them drawn at random, to test the predictions
+
+    def quantity(self, name: str | None = None) -> QuantityLedger:
+        """The quantity of this name, with its labels; None: the only one.
+
+        ValueError where there is no such quantity, or several to choose from.
+        """
+        return find_quantity(self.quantities, name)
+
+    @property
+    def first_quantity(self) -> str:
+        """The name of the first quantity, which events without a name mean."""
+        return next(iter(self.quantities))
+
+    @property
+    def n_labels(self) -> int:
+        """The number of labels of all quantities, with repeats."""
+        return sum([one.n_labels for one in self.quantities.values()])
+
+    def labelled(self) -> set[str]:
+        """Ids of the rows with a label of any quantity."""
+        return {name for one in self.quantities.values() for name in one.labels}
+
+    def is_labelled(self, name: str) -> bool:
+        """Whether the row has a label of any quantity."""
+        return any(name in one.labels for one in self.quantities.values())
+
     def open_leases(self, now: datetime) -> list[Lease]:
         """Leases that have not lapsed at this time, in the order of their events."""
         return [lease for lease in self.leases.values() if lease.until > now]
@@ -85,10 +125,9 @@ def apply_events(ledger: Ledger, events: Iterable[Event]) -> Ledger:
     after = replace(
         ledger,
         settings=dict(ledger.settings),
-        labels=dict(ledger.labels),
+        quantities={name: one.copy() for name, one in ledger.quantities.items()},
         leases=dict(ledger.leases),
         skipped=dict(ledger.skipped),
-        foretold=list(ledger.foretold),
     )
     for event in events:
         after = replace(
@@ -106,10 +145,31 @@ def _apply_created(ledger: Ledger, event: Event) -> Ledger:
         ledger,
         settings={"until": None, **current_settings(body["settings"])},
         plan=body["plan"],
-        target=body["target"],
+        quantities={one.name: QuantityLedger(one) for one in quantities_of(event)},
         id_column=body["id"],
         numbered=bool(body.get("numbered", False)),
     )
+
+
+def quantities_of(created: Event) -> list[Quantity]:
+    """The quantities in the event `created`; weal 0.2 wrote the target column alone."""
+    body = created.body
+    if "quantities" in body:
+        return [quantity_from_json(one) for one in body["quantities"]]
+    return [quantity_of_column(body["target"])]
+
+
+def quantity_of_event(quantities: Iterable[str], event: Event) -> str:
+    """The quantity that an event with a label names; without a name, the first one."""
+    names = list(quantities)
+    name = event.body.get("quantity", names[0])
+    if name not in names:
+        raise WealError(
+            f"event {event.seq} is about the quantity {name!r}, and the campaign has "
+            f"{', '.join(map(repr, names))}: another version of weal wrote it. Open the store with "
+            "that version, or check it with `weal doctor`"
+        )
+    return str(name)
 
 
 def _apply_settings(ledger: Ledger, event: Event) -> Ledger:
@@ -135,15 +195,16 @@ def _apply_asked(ledger: Ledger, event: Event) -> Ledger:
 def _apply_labels(ledger: Ledger, event: Event) -> Ledger:
     """Apply an event `told`, `corrected` or `withdrawn`."""
     name = str(event.id)
-    before = ledger.labels.get(name, ())
+    own = ledger.quantities[quantity_of_event(ledger.quantities, event)]
+    before = own.labels.get(name, ())
     change = change_of_labels(before, event)
     kept = [one for one in before if one not in change.dropped]
     after = [replace(one, sure=True) if one in change.confirmed else one for one in kept]
-    _update_predicted(ledger, name, before, change.added, event.kind)
+    _update_predicted(own.foretold, ledger.leases.get(name), event, before, change.added)
     if change.dropped:
-        ledger.labels.pop(name)  # a corrected label comes last
+        own.labels.pop(name)  # a corrected label comes last
     if labels := (*after, *change.added):
-        ledger.labels[name] = labels
+        own.labels[name] = labels
     if change.added or event.kind == "withdrawn":
         ledger.leases.pop(name, None)
     if change.added:
@@ -152,21 +213,21 @@ def _apply_labels(ledger: Ledger, event: Event) -> Ledger:
 
 
 def _update_predicted(
-    ledger: Ledger,
-    name: str,
+    foretold: list[PredictedLabel],
+    lease: Lease | None,
+    event: Event,
     before: Sequence[LedgerLabel],
     added: Sequence[LedgerLabel],
-    kind: str,
 ) -> None:
     """Keep the first label of each row that was asked beside the prediction of that time."""
-    if kind == "told":
-        if added and not before and (lease := ledger.leases.get(name)):
-            ledger.foretold.append(PredictedLabel(added[0], lease.body))
+    if event.kind == "told":
+        if added and not before and lease:
+            foretold.append(PredictedLabel(added[0], lease.body))
     elif before or added:
-        ledger.foretold[:] = [
-            replace(past, told=added[0]) if past.told.id == name else past
-            for past in ledger.foretold
-            if added or past.told.id != name
+        foretold[:] = [
+            replace(past, told=added[0]) if past.told.id == event.id else past
+            for past in foretold
+            if added or past.told.id != event.id
         ]
 
 

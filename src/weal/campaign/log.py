@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Self
 
 from weal.campaign import id_lookup
-from weal.campaign.ledger import Ledger, apply_events
+from weal.campaign.ledger import Ledger, apply_events, quantities_of
 from weal.errors import UnknownId, WealError
 from weal.progress import Progress
 from weal.shards.executors import check_scheduler
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from weal.campaign.candidates import CandidateTable
     from weal.campaign.session import Session
     from weal.model.model import Model
+    from weal.quantities.protocol import Quantity
 
 
 class CampaignLog:
@@ -84,6 +85,19 @@ class CampaignLog:
         """
         self._apply(self.store.read(self.name, self._ledger.seq))
         return self._ledger
+
+    def read_quantities(self) -> "dict[str, Quantity]":
+        """Read what is measured; of a log that was not read yet, its first event alone.
+
+        Returns
+        -------
+        dict of str to Quantity
+            The quantities by name.
+        """
+        if not self._ledger.quantities:
+            [created] = self.store.events_between(self.name, 1, 1)
+            return {one.name: one for one in quantities_of(created)}
+        return {name: one.quantity for name, one in self._ledger.quantities.items()}
 
     def read_session(self) -> "Session":
         """Read the new events of the store, and replay them.

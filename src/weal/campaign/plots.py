@@ -29,7 +29,7 @@ def plots(session: Callable[[], Session]) -> Plots:
 
 def view_of(session: Session) -> PlotData:
     """The data of the figures; WealError before there is a model."""
-    ledger, check, plan = session.ledger, honest_test(session.ledger), session.pool.plan
+    ledger, check, plan = session.ledger, honest_test(session.ledger.quantity()), session.pool.plan
     goal, until = goal_in_force(ledger)
     asked, checked = (_when_asked(ledger, check=drawn) for drawn in (False, True))
 
@@ -56,6 +56,6 @@ def view_of(session: Session) -> PlotData:
 
 def _when_asked(ledger: Ledger, check: bool) -> Array:  # (n, 2)
     """Labels with the predictions from the time they were asked."""
-    known = [past for past in ledger.foretold if past.body["mean"] is not None]
+    known = [past for past in ledger.quantity().foretold if past.body["mean"] is not None]
     pairs = [(past.told.y, past.body["mean"]) for past in known if past.body["check"] == check]
     return np.array(pairs).reshape(len(pairs), 2)

@@ -106,7 +106,8 @@ def _read(
     if id_column is None:
         source, _ = with_ids(source, None, wanted=wanted)
     kinds = {one["name"]: one["kind"] for one in ledger.plan["columns"]}
-    plan = replace(TablePlan.from_json(ledger.plan), id_column=wanted, target=ledger.target)
+    target = ledger.quantity().quantity.column
+    plan = replace(TablePlan.from_json(ledger.plan), id_column=wanted, target=target)
     used = [name for name, kind in kinds.items() if kind != "dropped"]
     how = replace(options_of_plan(plan), features=used, sheet=sheet, header=header)
     how = replace(how, id_column=id_column and wanted)

@@ -25,12 +25,13 @@ import numpy as np
 from weal.active_learner import ActiveLearner
 from weal.campaign.candidates import CandidateTable
 from weal.campaign.events import LABELLING, AskedBody, LedgerLabel, change_of_labels
-from weal.campaign.ledger import LARGEST_LABEL, Ledger
+from weal.campaign.ledger import Ledger, quantity_of_event
 from weal.learner import events as happened
 from weal.learner.config import resolve_acquisition
 from weal.learner.labels import Label
-from weal.learner.state import QuantityView, State
+from weal.learner.state import QuantityState, QuantityView, State
 from weal.learner.transitions import apply
+from weal.quantities.number import LARGEST_LABEL
 from weal.store.events import Event
 
 
@@ -46,7 +47,8 @@ class Replay:
     labelled: bool = False  # whether a label ever came
     unusable: Mapping[str, str] = field(default_factory=dict)  # id -> why its label is left out
     other_auto: bool = False  # whether the last rows were chosen by an earlier "auto"
-    labels: dict[str, tuple[LedgerLabel, ...]] = field(default_factory=dict)  # as in the ledger
+    # as in the ledger, by quantity and id
+    labels: dict[tuple[str, str], tuple[LedgerLabel, ...]] = field(default_factory=dict)
 
 
 def replay(events: Sequence[Event], pool: CandidateTable, ledger: Ledger) -> Replay:
@@ -55,7 +57,9 @@ def replay(events: Sequence[Event], pool: CandidateTable, ledger: Ledger) -> Rep
     acquisition, model = settings["acquisition"], _model(ledger)
     own = {"n_start": settings["n_start"], "seed": settings["seed"]}
     learner = ActiveLearner(pool.upto(first), model, acquisition, **own)
-    return replay_new_events(Replay(learner.state, acquisition, model), events, pool)
+    measured = {name: QuantityState(one.quantity) for name, one in ledger.quantities.items()}
+    state = replace(learner.state, quantities=measured)
+    return replay_new_events(Replay(state, acquisition, model), events, pool)
 
 
 def _model(ledger: Ledger) -> dict[str, Any]:
@@ -143,14 +147,18 @@ def _reason(body: AskedBody) -> happened.Reason:
 def _replay_labels(now: Replay, event: Event, pool: CandidateTable) -> Replay:
     """Replay an event `told`, `corrected` or `withdrawn`, by the meaning that the ledger uses."""
     state, name, unusable = now.state, str(event.id), now.unusable
-    before = now.labels.get(name, ())
+    quantity = quantity_of_event(state.quantities, event)
+    before = now.labels.get((quantity, name), ())
     change = change_of_labels(before, event)
-    now.labels[name] = (*(one for one in before if one not in change.dropped), *change.added)
+    now.labels[quantity, name] = (
+        *(one for one in before if one not in change.dropped),
+        *change.added,
+    )
     if event.kind == "withdrawn":
         state = apply(state, happened.Released((name,)))
     if change.dropped:
         unusable = {one: why for one, why in unusable.items() if one != name}
-    view = state.view()
+    view = state.view(quantity)
     here = view.labels.by_name.get(name, ())
     dropped = (name,) if change.dropped and here else ()
     confirmed = tuple(one for one in here if _is_among(one, change.confirmed))

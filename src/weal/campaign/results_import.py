@@ -25,10 +25,11 @@ from weal.campaign.events import EVENT_BODY_VERSION
 from weal.campaign.id_lookup import match_ids, near_ids, rows, transact
 from weal.campaign.idempotency import SKIP, Change, find_call, with_key
 from weal.campaign.label_input import entry, find_different_inputs, read_labels_file
-from weal.campaign.ledger import Ledger, apply_events
+from weal.campaign.ledger import Ledger
 from weal.campaign.plausibility import implausible_message, judge_first_labels
 from weal.campaign.rules import LabelDecision, LabelInput
 from weal.errors import AlreadyLabelled, ReusedKey, UnknownId
+from weal.quantities.protocol import Quantity
 from weal.store.events import Draft, Event, canonical_json
 from weal.store.protocol import Transaction
 from weal.tables.results_reader import Result, Results, refused_message
@@ -179,16 +180,16 @@ def plan_import(
     if unknown := [name for name in dict.fromkeys(named) if name not in there]:
         results = _mark_unknown(results, unknown, match_ids(unknown, ids()))
     names = [name for name in named if name in there]
-    now = apply_events(Ledger(""), tx.events_of(names))
-    found = _entries(results.lines, how.sure)
+    now = rules.read_rows(tx, names)
+    found = _entries(now.quantity().quantity, results.lines, how.sure)
     entries = {n: one for n, one in found.items() if isinstance(one, LabelInput)}
-    changes = [rules.label_change(one) for one in entries.values()]
+    changes = [rules.label_change(now, one) for one in entries.values()]
     changes += [Change(line.id, SKIP) for line in results.lines if line.failure and not line.error]
     past, reused = _find_past_call(tx, how.key, changes, now)
     if past:
         told = rules.decide_retry(tx, now, list(entries.values()), past)
     else:
-        content = _fingerprint(list(entries.values())) if how.key is None else None
+        content = _fingerprint(now, list(entries.values())) if how.key is None else None
         told = rules.decide_each_label(
             tx, now, list(entries.values()), how.who, how.replace, how.repeat, content
         )
@@ -207,7 +208,7 @@ def plan_import(
     notes = (*results.notes, *(implausible_message(*one, campaign) for one in early))
     problems = _problems(results, differs, how) + ((str(reused),) if reused else ())
     result = ResultsImport(results.where, tuple(rows), problems, notes)
-    last = told[-1].seq if told else max((one.seq for one in now.told()), default=0)
+    last = told[-1].seq if told else max((one.seq for one in now.quantity().told()), default=0)
     labelled = AlreadyLabelled if any(one.error for one in told) else ValueError
     kind = UnknownId if unknown else labelled
     keyed = tuple(with_key(drafts, how.key, changes))
@@ -221,7 +222,9 @@ def _find_past_call(
     if key is None:
         return (), None
     try:
-        return find_call(tx, key, changes, partial(rules.is_recorded, now)), None
+        return find_call(
+            tx, key, changes, partial(rules.is_recorded, now), now.first_quantity
+        ), None
     except ReusedKey as error:
         return (), error
 
@@ -248,21 +251,30 @@ def _mark_unknown(results: Results, unknown: Sequence[str], like: Mapping[str, s
     return replace(results, lines=tuple(lines))
 
 
-def _entries(lines: Sequence[Result], sure: bool) -> dict[int, LabelInput | str]:
+def _entries(
+    quantity: Quantity, lines: Sequence[Result], sure: bool
+) -> dict[int, LabelInput | str]:
     """The label of each line, by position; an error message where it is not valid."""
     found: dict[int, LabelInput | str] = {}
     for n, line in enumerate(lines):
         if line.value is None or line.error:
             continue
         try:
-            found[n] = entry(line.id, line.value, line.noise, line.note, sure)
+            found[n] = entry(quantity, line.id, line.value, line.noise, line.note, sure)
         except ValueError as error:
             found[n] = str(error)
     return found
 
 
-def _fingerprint(entries: Sequence[LabelInput]) -> str:
-    content = canonical_json([[one.id, one.y, one.noise] for one in entries])
+def _fingerprint(now: Ledger, entries: Sequence[LabelInput]) -> str:
+    """A key made of the labels; that of the first quantity is as weal 0.2 made it."""
+    first = now.first_quantity
+    content = canonical_json(
+        [
+            [one.id, one.y, one.noise, *([] if one.quantity == first else [one.quantity])]
+            for one in entries
+        ]
+    )
     return f"file {blake2b(content.encode(), digest_size=16).hexdigest()}"
 
 
@@ -293,7 +305,7 @@ def _skip_row(
 ) -> tuple[ImportedLine, Draft | None]:
     note = ": ".join(filter(None, [line.failure, line.note]))
     row = replace(row, action="same", note=note)
-    if line.id in now.labels:
+    if now.is_labelled(line.id):
         return replace(
             row, message=f"{line.id} has a label, so {line.failure!r} skips nothing"
         ), None

@@ -37,11 +37,9 @@ from weal.campaign.idempotency import (
 )
 from weal.campaign.ledger import Ledger, apply_events
 from weal.campaign.plausibility import (
-    Implausible,
     expected_label,
     implausible_message,
     judge_first_labels,
-    judge_label,
     needs_range,
 )
 from weal.errors import AlreadyLabelled, Conflict, UnknownId, WealError
@@ -51,6 +49,7 @@ from weal.learner.label_changes import (
     change_labels,
     classify_label,
 )
+from weal.quantities.protocol import Implausible
 from weal.store.events import Draft, Event, check_note
 from weal.store.protocol import Transaction
 
@@ -65,6 +64,7 @@ MAX_IDS_IN_MESSAGE = 5  # ids in an error message
 class LabelInput:
     """A label as it was typed, checked."""
 
+    quantity: str  # its name
     id: str
     y: float
     noise: float | None = None
@@ -147,8 +147,9 @@ def decide_labels(
 ) -> list[LabelDecision]:
     """The decisions on these labels; an error for one of them refuses all."""
     now = check_ids(tx, [entry.id for entry in entries])
-    changes = [label_change(entry) for entry in entries]
-    if key is not None and (past := find_call(tx, key, changes, partial(is_recorded, now))):
+    changes = [label_change(now, entry) for entry in entries]
+    is_there = partial(is_recorded, now)
+    if key is not None and (past := find_call(tx, key, changes, is_there, now.first_quantity)):
         return decide_retry(tx, now, entries, past)
     found = decide_each_label(tx, now, entries, who, replace, repeat)
     if error := next((one.error for one in found if one.error), None):
@@ -166,12 +167,17 @@ def decide_each_label(
     The fingerprint is a key that is made of all their content. It stands against telling them twice
     with `repeat` alone, and only as long as the label that was told under it is still there.
     """
-    labels = {name: list(several) for name, several in now.labels.items()}
+    labels = {
+        (one.quantity.name, name): list(several)
+        for one in now.quantities.values()
+        for name, several in one.labels.items()
+    }
     past = _by_fingerprint(tx, fingerprint, len(entries))
     found = list[LabelDecision]()
     for n, entry in enumerate(entries):
         own = None if fingerprint is None else f"{fingerprint}/{n}"
-        before, seq = labels.setdefault(entry.id, []), past.get(own, 0)
+        row = (now.quantity(entry.quantity).quantity.name, entry.id)
+        before, seq = labels.setdefault(row, []), past.get(own, 0)
         seen = _judge(tx, now, entry)
         again = [told for told in before if repeat and seq and told.seq == seq]
         try:
@@ -182,7 +188,7 @@ def decide_each_label(
         if kind is None:
             found.append(dataclass_replace(seen, seq=(again or before)[-1].seq))
             continue
-        draft, labels[entry.id] = _draft(entry, kind, before, who, tx.now)
+        draft, labels[row] = _draft(entry, kind, before, who, tx.now)
         draft = dataclass_replace(draft, key=None if seq else own)
         found.append(dataclass_replace(seen, draft=draft))
     return found
@@ -200,9 +206,12 @@ def _judge(tx: Transaction, now: Ledger, entry: LabelInput) -> LabelDecision:
     """The label, judged by its prediction; others are needed where it has none."""
     if entry.sure:
         return LabelDecision(entry)
-    implausible = judge_label(entry.y, expected_label(now, entry.id), None, entry.noise)
+    expected = expected_label(now, entry.quantity, entry.id)
+    judge = now.quantity(entry.quantity).quantity.judge
     return LabelDecision(
-        entry, implausible=implausible, needs_range=needs_range(now, entry.id, tx.last)
+        entry,
+        implausible=judge(entry.y, expected, None, entry.noise),
+        needs_range=needs_range(now, entry, tx.last),
     )
 
 
@@ -229,10 +238,10 @@ def decide_retry(
     """
     seqs: dict[Change, list[int]] = {}
     for event in past:
-        seqs.setdefault(change_of(event), []).append(event.seq)
+        seqs.setdefault(change_of(event, now.first_quantity), []).append(event.seq)
     found = []
     for entry in entries:
-        change = label_change(entry)
+        change = label_change(now, entry)
         own = seqs.get(change)
         seq = own.pop(0) if own else past[-1].seq
         if is_recorded(now, change):
@@ -245,7 +254,7 @@ def decide_retry(
 
 
 def _superseded_message(now: Ledger, entry: LabelInput, seq: int) -> str:
-    labels = [str(told.y) for told in now.labels.get(entry.id, ())]
+    labels = [str(told.y) for told in now.quantity(entry.quantity).labels.get(entry.id, ())]
     since = f"its label is {', '.join(labels)} now" if labels else "it was withdrawn since"
     return (
         f"{entry.id}: {entry.y} was told under this key before (event {seq}), and {since}. Nothing "
@@ -253,19 +262,20 @@ def _superseded_message(now: Ledger, entry: LabelInput, seq: int) -> str:
     )
 
 
-def label_change(entry: LabelInput) -> Change:
+def label_change(now: Ledger, entry: LabelInput) -> Change:
     """The content of a label, for a call with a key."""
-    return Change(entry.id, LABEL, entry.y, entry.noise, entry.sure)
+    quantity = None if entry.quantity == now.first_quantity else entry.quantity
+    return Change(entry.id, LABEL, entry.y, entry.noise, entry.sure, quantity)
 
 
 def is_recorded(now: Ledger, change: Change) -> bool:
     """Whether the campaign has this label or skip already."""
-    labels = now.labels.get(change.id, ())
     if change.what == LABEL:
+        labels = now.quantity(change.quantity or now.first_quantity).labels.get(change.id, ())
         said = (change.y, change.noise)
         same = [told for told in labels if (told.y, told.noise) == said]
         return any(told.sure or not change.sure for told in same)
-    return bool(labels) or (change.id in now.skipped) == (change.what == SKIP)
+    return now.is_labelled(change.id) or (change.id in now.skipped) == (change.what == SKIP)
 
 
 def _other_label(entry: LabelInput, before: Sequence[LedgerLabel]) -> AlreadyLabelled:
@@ -294,6 +304,7 @@ def told_body(entry: LabelInput, again: bool) -> ToldBody:
         "noise": entry.noise,
         "note": entry.note,
         "repeat": again,
+        "quantity": entry.quantity,
     }
     return {**body, "sure": True} if entry.sure else body
 
@@ -312,10 +323,11 @@ def decide_skips(
     """
     now = check_ids(tx, ids)
     changes = [Change(name, SKIP if on else UNSKIP) for name in ids]
-    if key is not None and find_call(tx, key, changes, partial(is_recorded, now)):
+    is_there = partial(is_recorded, now)
+    if key is not None and find_call(tx, key, changes, is_there, now.first_quantity):
         since = [name for name in ids if (name in now.skipped) != on]
         return [], {name: _changed_since(now, name, on) for name in since}
-    if on and (labelled := [name for name in ids if name in now.labels]):
+    if on and (labelled := [name for name in ids if now.is_labelled(name)]):
         raise AlreadyLabelled(f"{_some(labelled)}: labelled already, so there is nothing to skip")
     body = {"v": EVENT_BODY_VERSION, "on": on, "note": check_note(note, "a note")}
     drafts = [Draft("skipped", body, name, who) for name in ids if (name in now.skipped) != on]
@@ -324,7 +336,7 @@ def decide_skips(
 
 def _changed_since(now: Ledger, name: str, on: bool) -> str:
     did = "skipped it" if on else "brought it back"
-    became = "labelled" if name in now.labels else "brought back" if on else "skipped"
+    became = "labelled" if now.is_labelled(name) else "brought back" if on else "skipped"
     return f"{name}: this key {did} before; it was {became} since. Nothing was written"
 
 
@@ -333,10 +345,18 @@ def decide_withdrawals(
 ) -> list[Draft]:
     """Events that withdraw labels or leases."""
     now = check_ids(tx, ids)
-    if nothing := [name for name in ids if name not in now.labels and name not in now.leases]:
+    if nothing := [one for one in ids if not now.is_labelled(one) and one not in now.leases]:
         raise ValueError(f"{_some(nothing)}: neither labelled nor asked, so nothing to withdraw")
     body = {"v": EVENT_BODY_VERSION, "note": check_note(note, "a note")}
-    return [Draft("withdrawn", body, name, who) for name in ids]
+    return [
+        Draft("withdrawn", {**body, "quantity": quantity}, name, who)
+        for name in ids
+        for quantity in _labelled_quantities(now, name) or [now.first_quantity]
+    ]
+
+
+def _labelled_quantities(now: Ledger, name: str) -> list[str]:
+    return [one.quantity.name for one in now.quantities.values() if name in one.labels]
 
 
 def decide_leases(
@@ -353,9 +373,9 @@ def decide_leases(
         return []
     now = ledger
     if (tx.last, tx.hash) != (ledger.seq, ledger.hash):
-        now = apply_events(Ledger(ledger.name), tx.events_of([offer.id for offer in offers]))
+        now = read_rows(tx, [offer.id for offer in offers])
     out = {one.id for one in now.open_leases(tx.now)}
-    taken = out | now.labels.keys() | now.skipped.keys()
+    taken = out | now.labelled() | now.skipped.keys()
     free = [offer for offer in offers if offer.id not in taken][: call.n]
     if len(free) < call.n:
         raise Conflict("another user has asked for the same rows; ask again")
@@ -380,7 +400,7 @@ def check_free(now: Ledger, ids: Sequence[str], rows: Container[Any], time: date
     for name in ids:
         if name not in rows:
             raise UnknownId(f"no candidate has the id {name!r}", [name])
-        if name in now.labels:
+        if now.is_labelled(name):
             raise AlreadyLabelled(f"{name!r} is labelled already")
         if name in out:
             who = f" with {out[name].who}" if out[name].who else ""
@@ -395,7 +415,12 @@ def check_ids(tx: Transaction, ids: Sequence[str]) -> Ledger:
     there = tx.existing_ids(ids)
     if unknown := [name for name in dict.fromkeys(ids) if name not in there]:
         raise UnknownId(f"no candidate has the id {_some(unknown)}", unknown)
-    return apply_events(Ledger(""), tx.events_of(ids))
+    return read_rows(tx, ids)
+
+
+def read_rows(tx: Transaction, ids: Iterable[str]) -> Ledger:
+    """The ledger of the event `created` and of the events of these rows."""
+    return apply_events(Ledger(""), [*tx.events_between(1, 1), *tx.events_of(ids)])
 
 
 def _some(ids: Iterable[str]) -> str:

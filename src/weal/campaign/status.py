@@ -22,7 +22,7 @@ import numpy as np
 from weal import text
 from weal.campaign import status_text
 from weal.campaign.contradiction_report import find_contradictions
-from weal.campaign.ledger import Ledger, PredictedLabel
+from weal.campaign.ledger import Ledger, PredictedLabel, QuantityLedger
 from weal.campaign.session import Session, trend
 from weal.core.arrays import root_mean_square
 from weal.core.constants import INTERVAL_LEVEL
@@ -70,21 +70,21 @@ def find_suspects(session: Session) -> SuspectReport:
     view = session.view()
     if not view.has_model:
         return SuspectReport()
-    ledger = session.ledger
-    found = suspects(view, session.beliefs.model(view), batches(ledger))
-    return SuspectReport(tuple(found), tuple(other_units(found, labels_by_call(ledger))))
+    own = session.ledger.quantity(view.quantity.name)
+    found = suspects(view, session.beliefs.model(view), batches(own))
+    return SuspectReport(tuple(found), tuple(other_units(found, labels_by_call(own))))
 
 
-def batches(ledger: Ledger) -> dict[Hashable, Hashable]:
+def batches(own: QuantityLedger) -> dict[Hashable, Hashable]:
     """The batch of each labelled row: rows asked together, or else told together."""
-    found = labels_by_call(ledger)
-    asked = {past.told.id: past.body["until"] for past in ledger.foretold}
+    found = labels_by_call(own)
+    asked = {past.told.id: past.body["until"] for past in own.foretold}
     return {name: asked.get(str(name), call) for name, call in found.items()}
 
 
-def labels_by_call(ledger: Ledger) -> dict[Hashable, Hashable]:
-    """The number of the `tell` call of each labelled row."""
-    told = {name: several[-1] for name, several in ledger.labels.items()}
+def labels_by_call(own: QuantityLedger) -> dict[Hashable, Hashable]:
+    """The `tell` call of each labelled row: its time, and who told."""
+    told = {name: several[-1] for name, several in own.labels.items()}
     return {
         name: f"{one.time:%Y-%m-%d %H:%M:%S.%f} by {one.who or 'nobody'}"
         for name, one in told.items()
@@ -217,35 +217,36 @@ def status(
     session: Session, goal: object, until: object, now: datetime, progress: Progress | None = None
 ) -> Status:
     """The status of a campaign; `goal` and `until` override its settings."""
-    ledger, state = session.ledger, session.state
+    ledger, view = session.ledger, session.view()
+    state, own = view.state, ledger.quantity(view.quantity.name)
     aim, stop = goal_in_force(ledger, goal, until)
     course = trend(session, progress, aim)
-    missing = 0 if course else max(state.settings.n_start - len(session.view().labels), 1)
+    missing = 0 if course else max(state.settings.n_start - len(view.labels), 1)
     beliefs = _beliefs(session, aim, course, progress) if course else None
-    left = ledger.rows - len(ledger.labels)
+    left = ledger.rows - len(own.labels)
     error = stop.error if stop else None
     needed = (
         stopping.labels_to_goal(course, error, left, state.settings.seed)
         if course and error
         else None
     )
-    known = _progress(ledger, course, beliefs, needed, missing)
+    known = _progress(own, course, beliefs, needed, missing)
     out, lapsed = rows_out(ledger, now)
     doubted = find_suspects(session) if course else SuspectReport()
-    n = comparison_size(session.view(), session.model()) if course else None
+    n = comparison_size(view, session.beliefs.model(view)) if course else None
     return Status(
         name=ledger.name,
         candidates=ledger.rows,
-        labels=ledger.n_labels,
-        labelled=len(ledger.labels),
-        repeats=ledger.n_labels - len(ledger.labels),
+        labels=own.n_labels,
+        labelled=len(own.labels),
+        repeats=own.n_labels - len(own.labels),
         out=out,
         lapsed=lapsed,
         skipped=len(ledger.skipped),
         unusable=dict(session.replay.unusable),
         missing=missing,
-        check=honest_test(ledger),
-        coverage=_asked_coverage(ledger.foretold),
+        check=honest_test(own),
+        coverage=_asked_coverage(own.foretold),
         goal=aim.text,
         until=stop.text if stop else None,
         needed=needed,
@@ -256,7 +257,7 @@ def status(
         stopping=_stopping_lines(aim, stop, known, beliefs),
         suspects=doubted.labels,
         other_units=doubted.units,
-        chosen=_count_model_chosen(ledger),
+        chosen=_count_model_chosen(own),
         compared=n,
         best_share=None if n is None else best_share(n),
         contradictions=find_contradictions(session) if course else (),
@@ -277,18 +278,18 @@ def goal_in_force(
 
 
 def _progress(
-    ledger: Ledger, course: Trend | None, beliefs: ModelStatus | None,
+    own: QuantityLedger, course: Trend | None, beliefs: ModelStatus | None,
     needed: LabelsToGoal | None, missing: int,
 ) -> GoalProgress:  # fmt: skip
     """The numbers that the words of a goal follow from."""
-    values = [label.y for several in ledger.labels.values() for label in several]
+    values = [label.y for several in own.labels.values() for label in several]
     return GoalProgress(
         missing,
         beliefs.change if beliefs else None,
         needed,
         course.now.left_out if course else None,
         beliefs.baseline if beliefs else None,
-        ledger.n_labels,
+        own.n_labels,
         min(values, default=None),
         max(values, default=None),
     )
@@ -309,12 +310,12 @@ def rows_out(ledger: Ledger, now: datetime) -> tuple[tuple[LeasedId, ...], tuple
     return tuple(out), tuple(lapsed)
 
 
-def honest_test(ledger: Ledger) -> RandomTest | None:
+def honest_test(own: QuantityLedger) -> RandomTest | None:
     """The error on rows that were drawn at random, as predicted when they were asked."""
     errors = np.array(
         [
             past.told.y - past.body["mean"]
-            for past in ledger.foretold
+            for past in own.foretold
             if past.body["check"] and past.body["mean"] is not None
         ]
     )
@@ -342,7 +343,7 @@ def _beliefs(session: Session, goal: Goal, course: Trend, progress: Progress | N
     which = averaged_labels(t)
     inside = np.abs(leave_one_out_levels(model.trained, which) - 0.5) <= 0.5 * INTERVAL_LEVEL
     pool = model.scaling.inputs(state.candidates.sample(state.settings.seed)[1])
-    chosen = _count_model_chosen(session.ledger) > 0
+    chosen = _count_model_chosen(session.ledger.quantity()) > 0
     guessed = baseline(model.scaling.means(model.trained.y))
     return ModelStatus(
         baseline=guessed,
@@ -375,9 +376,9 @@ def _expected_error(session: Session) -> float | None:
     return rms(sd, session.ledger.rows)[1]
 
 
-def _count_model_chosen(ledger: Ledger) -> int:
+def _count_model_chosen(own: QuantityLedger) -> int:
     """The number of labels of rows that the model has chosen."""
-    return sum(past.body["why"]["how"] == "chosen" for past in ledger.foretold)
+    return sum(past.body["why"]["how"] == "chosen" for past in own.foretold)
 
 
 def _prequential(course: Trend) -> Estimate | None:

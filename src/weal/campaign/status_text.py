@@ -256,7 +256,8 @@ def facts(campaign: "Campaign") -> dict[str, Any] | str:
         return "closed"
     try:
         store, ledger = campaign.store, campaign.read_ledger()
-        target = {"target": ledger.target} if ledger.target else {}
+        column = ledger.quantity().quantity.column
+        target = {"target": column} if column else {}
         return {
             "store": store.url,
             "candidates": ledger.rows,

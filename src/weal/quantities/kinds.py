@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import TypeVar
 
+from weal.errors import UnreadableFile
 from weal.quantities.number import Number
 from weal.quantities.protocol import Quantity, QuantityBody
 
@@ -20,6 +21,8 @@ T = TypeVar("T")
 
 def quantity_of_column(column: str | None) -> Quantity:
     """The number in a column, with the unit that the name of the column ends in.
+
+    Stored events name their quantity, so that the name of a column's quantity never changes.
 
     >>> quantity_of_column("hardness [HV]")
     Number(name='hardness', unit='HV', column='hardness [HV]', low=None, high=None)
@@ -34,9 +37,9 @@ def quantity_of_column(column: str | None) -> Quantity:
 
 
 def quantity_from_json(body: QuantityBody) -> Quantity:
-    """The quantity that `to_json` wrote; ValueError for a kind of a later version of weal."""
+    """The quantity that `to_json` wrote; UnreadableFile for a kind of a later version of weal."""
     if body["kind"] not in KINDS:
-        raise ValueError(
+        raise UnreadableFile(
             f"{body['name']!r} is a quantity of the kind {body['kind']!r}, which this version of "
             f"weal does not know (it knows {', '.join(KINDS)}); install a newer version of weal"
         )

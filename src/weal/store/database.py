@@ -121,6 +121,9 @@ class DatabaseStore:
     def read(self, name: str, since: int = 0) -> list[Event]:
         return self.engine.read(lambda sql: statements.read(sql, name, since))
 
+    def events_between(self, name: str, first: int, last: int) -> list[Event]:
+        return self.engine.read(lambda sql: statements.between(sql, name, first, last))
+
     def head(self, name: str) -> tuple[int, str]:
         return self.engine.read(lambda sql: statements.head(sql, name))
 

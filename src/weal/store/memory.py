@@ -105,6 +105,9 @@ class MemoryStore:
         campaign = self._find(name)
         return [campaign.event(seq) for seq in range(max(since, 0) + 1, campaign.last + 1)]
 
+    def events_between(self, name: str, first: int, last: int) -> list[Event]:
+        return self._find(name).events_between(first, last)
+
     def head(self, name: str) -> tuple[int, str]:
         campaign = self._find(name)
         return campaign.last, campaign.hash

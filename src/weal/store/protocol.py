@@ -99,6 +99,9 @@ class Store(Protocol):
     def read(self, name: str, since: int = 0) -> list[Event]:
         """Events after this number, in order; DamagedStore when the chain is broken."""
 
+    def events_between(self, name: str, first: int, last: int) -> list[Event]:
+        """The events with the numbers `first` to `last`, in order."""
+
     def head(self, name: str) -> tuple[int, str]:
         """Number and hash of the last event."""
 

@@ -95,7 +95,7 @@ class TableTransaction:
         return _select(self.sql, self.name, by_index, self.name, wanted)
 
     def events_between(self, first: int, last: int) -> list[Event]:
-        return _select(self.sql, self.name, "e.seq >= ? AND e.seq <= ?", first, last)
+        return between(self.sql, self.name, first, last)
 
     def count_chunks(self) -> int:
         text = "SELECT count(*) FROM weal_chunk WHERE campaign = ?"
@@ -151,6 +151,14 @@ def read(sql: SqlConnection, name: str, since: int) -> list[Event]:
 def of(sql: SqlConnection, name: str, ids: Iterable[str]) -> list[Event]:
     """All events of these ids, in order."""
     found = _select(sql, name, f"e.id {sql.among}", sql.as_list(list(ids)))
+    if not found:
+        check_campaign(sql, name)
+    return found
+
+
+def between(sql: SqlConnection, name: str, first: int, last: int) -> list[Event]:
+    """The events with the numbers `first` to `last`, in order."""
+    found = _select(sql, name, "e.seq >= ? AND e.seq <= ?", first, last)
     if not found:
         check_campaign(sql, name)
     return found

@@ -104,7 +104,7 @@ def _candidate_rows(campaign: Campaign) -> tuple[list[str], Iterable[Sequence[ob
     names = list(dict.fromkeys(name for part in session.pool.parts for name in part.columns))
     apart = (session.pool.plan.id_column, session.pool.plan.target)
     names = [name for name in names if name not in apart]
-    labels, ids = session.ledger.labels, [str(one) for one in session.pool.ids]
+    labels, ids = session.ledger.quantity().labels, [str(one) for one in session.pool.ids]
     nothing = np.full((4, len(ids)), np.nan)
     known = nothing if found is None else found[["mean", "sd", "low", "high"]].to_numpy().T
     predicted = zip(*known.tolist(), strict=True)
@@ -195,7 +195,7 @@ def _labelled_points(
     session: Session, *axes: EffectInput
 ) -> list[tuple[str, float, float, float | None]]:
     """The measured rows on a map: id, x, y, label."""
-    labels, candidates = session.ledger.labels, session.state.candidates
+    labels, candidates = session.ledger.quantity().labels, session.state.candidates
     names = [name for name in labels if name in candidates.index][-MAX_POINTS:]
     X = candidates.inputs(names)
     scales = {column.name: column.scale for column in session.pool.plan.columns}
@@ -220,7 +220,7 @@ def rows(context: JobContext, arguments: Arguments, progress: Progress) -> None:
 
 def _rows_touched(pool: CandidateTable, ledger: Ledger) -> Iterator[tuple[str, str]]:
     """The cells of rows that are labelled, leased or skipped."""
-    names = dict.fromkeys([*ledger.leases, *ledger.skipped, *ledger.labels])
+    names = dict.fromkeys([*ledger.leases, *ledger.skipped, *sorted(ledger.labelled())])
     for name, row in pool.cells(list(names)).items():
         yield name, json.dumps(plain_cells(row))
 

@@ -25,7 +25,7 @@ from fastapi import Depends, Form, HTTPException, Path, Request, Response
 from fastapi.templating import Jinja2Templates
 
 from weal.campaign.campaign import Campaign
-from weal.campaign.ledger import Ledger, apply_events
+from weal.campaign.ledger import Ledger, QuantityLedger, apply_events
 from weal.store.events import MAX_WHO, Event
 from weal.store.protocol import Store
 from weal.web.access import Visit
@@ -209,6 +209,16 @@ class CampaignRequest(RequestContext):
     def ledger(self) -> Ledger:
         """The ledger of the campaign; UnknownCampaign if there is none."""
         return self.server.ledgers.ledger(self.name)
+
+    @property
+    def measured(self) -> QuantityLedger:
+        """The quantity that the page is about, with its labels."""
+        return self.ledger.quantity()
+
+    @property
+    def target(self) -> str | None:
+        """The column of that quantity; None: it has no name."""
+        return self.measured.quantity.column
 
     @property
     def now(self) -> datetime:

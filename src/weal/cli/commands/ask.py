@@ -88,7 +88,7 @@ def _by_outcome(campaign: "Campaign", ids: Sequence[str]) -> dict[str, list[str]
     leases = {lease.id: lease for lease in ledger.open_leases(campaign.store.now())}
     for name in ids:
         words = "no longer out: the lease ended or was withdrawn"
-        if name in ledger.labels:
+        if ledger.is_labelled(name):
             words = "labelled since"
         elif name in ledger.skipped:
             words = "skipped since"

@@ -139,7 +139,8 @@ def _show_new(campaign: "Campaign", as_json: bool) -> None:
         return
     for words in plan.lines():
         say(f"  {words}")
-    where = f' already in the column "{ledger.target}"' if ledger.n_labels else ""
+    column = ledger.quantity().quantity.column
+    where = f' already in the column "{column}"' if ledger.n_labels else ""
     labels = plural(ledger.n_labels, "label") if ledger.n_labels else "no labels yet"
     rows = plural(ledger.rows, "candidate")
     show(f"{ledger.name}: {rows}, {plan.describe()}, {labels}{where}")

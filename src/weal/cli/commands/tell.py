@@ -89,13 +89,15 @@ def _tell_one(
     campaign: "Campaign", id_: str, value: str, details: TellOptions, as_json: bool
 ) -> None:
     from weal.campaign.label_input import entry
+    from weal.quantities.kinds import find_quantity
     from weal.tables.results_reader import FAILED
 
     if value.strip().lower() in FAILED:
         note = f"--note {shlex.quote(value.strip())}"
         words = f"weal skip {shlex.quote(campaign.name)} {shlex.quote(id_)} {note}"
         raise ValueError(f"{value!r} is not a number; skip a row without one: `{words}`")
-    found = entry(id_, value, details["noise"], details["note"], details["sure"])
+    quantity = find_quantity(campaign.read_quantities())
+    found = entry(quantity, id_, value, details["noise"], details["note"], details["sure"])
     kept = campaign.tell_entries(
         [found], replace=details["replace"], repeat=details["repeat"], key=details["key"]
     )

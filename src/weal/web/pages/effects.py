@@ -50,7 +50,7 @@ def picture(context: CampaignRead, x: Name, y: Name = "") -> Response:
         "found": found,
         "width": EFFECT_WIDTH,
         "height": EFFECT_HEIGHT,
-        "target": context.ledger.target,
+        "target": context.target,
     }
     if y:
         return context.page("explore/map.html", **shown, **map_geometry(found))

@@ -132,7 +132,7 @@ def row(context: CampaignRead, id: Id, work: Text = "") -> Response:
     cells = known["cells"] if known else context.rows([id]).get(id)
     return context.page(
         "explore/row.html", id=id, known=known, cells=cells, failure=context.job_failure("explore"),
-        labels=ledger.labels.get(id, ()),
+        labels=context.measured.labels.get(id, ()),
         lease=ledger.leases.get(id), note=ledger.skipped.get(id), skipped=id in ledger.skipped,
         events=[(one, event_text(one)) for one in events],
     )  # fmt: skip

@@ -17,13 +17,13 @@ from fastapi import APIRouter, Form, Query, Response, UploadFile
 
 from weal.campaign.events import LedgerLabel
 from weal.campaign.label_input import entry
-from weal.campaign.ledger import Ledger, apply_events
-from weal.campaign.plausibility import ExpectedLabel, expected_in_event, judge_in_ledger
-from weal.campaign.rules import decide_withdrawals
+from weal.campaign.ledger import QuantityLedger
+from weal.campaign.plausibility import expected_in_event, judge_in_ledger
+from weal.campaign.rules import decide_withdrawals, read_rows
 from weal.errors import ReusedKey, UnknownId
+from weal.quantities.protocol import ExpectedLabel
 from weal.store.events import MAX_ID, MAX_KEY, MAX_NOTE, Draft
 from weal.store.protocol import Transaction
-from weal.tables.cells import read_typed_number
 from weal.web.job_context import Arguments
 from weal.web.pages.campaigns import JobKey, form_key, store_upload
 from weal.web.request import CampaignRead, CampaignRequest, CampaignWrite
@@ -63,12 +63,13 @@ def tell(
     """Save a label once, however often the form is sent."""
     typed = {"value": value, "note": note, "again": again}
     try:
-        y = read_typed_number(value, context.ledger.target or "the value")
-        label = entry(id, y, None, note.strip() or None)
+        quantity = context.measured.quantity
+        y = quantity.read(value, decimal_comma=True)
+        label = entry(quantity, id, y, None, note.strip() or None)
     except ValueError as error:
         return _bench(context, id, 422, wrong=str(error), typed=typed)
     implausible = None if sure else judge_in_ledger(context.ledger, label)
-    if implausible and not _has_label(context.ledger, id, y):
+    if implausible and not _has_label(context.measured, id, y):
         return _bench(context, id, question=f"{implausible}.", typed=typed, key=key)
     try:
         kept = context.campaign().tell_entries(
@@ -140,11 +141,8 @@ def preview_number(
 ) -> Response:
     """The number as it will be saved, while it is typed."""
     try:
-        y = (
-            read_typed_number(value, context.ledger.target or "the value")
-            if value.strip()
-            else None
-        )
+        quantity = context.measured.quantity
+        y = quantity.read(value, decimal_comma=True) if value.strip() else None
     except ValueError as error:
         return context.page("bench/typed.html", y=None, wrong=str(error), value=value)
     return context.page("bench/typed.html", y=y, wrong=None, value=value)
@@ -223,8 +221,8 @@ def _prediction_when_asked(context: CampaignRequest, id_: str) -> ExpectedLabel 
     return expected_in_event(asked[-1].body) if asked else None
 
 
-def _has_label(ledger: Ledger, id_: str, y: float) -> bool:
-    return any(told.y == y for told in ledger.labels.get(id_, ()))
+def _has_label(own: QuantityLedger, id_: str, y: float) -> bool:
+    return any(told.y == y for told in own.labels.get(id_, ()))
 
 
 def _last_label(context: CampaignRequest) -> LedgerLabel | None:
@@ -233,7 +231,7 @@ def _last_label(context: CampaignRequest) -> LedgerLabel | None:
         if event.kind == "skipped":
             continue
         if event.who == context.who and (event.key or "").startswith(LABEL_KEY_PREFIX):
-            several = context.ledger.labels.get(str(event.id), ())
+            several = context.measured.labels.get(str(event.id), ())
             return next((told for told in several if told.seq == event.seq), None)
     return None
 
@@ -242,8 +240,9 @@ def _withdraw(context: CampaignRequest, id_: str, event: int) -> None:
     """Withdraw the labels of a row if the label of that event still counts."""
 
     def decide(transaction: Transaction) -> Sequence[Draft]:
-        now = apply_events(Ledger(""), transaction.events_of([id_]))
-        if all(told.seq != event for told in now.labels.get(id_, ())):
+        now = read_rows(transaction, [id_])
+        labels = (one.labels.get(id_, ()) for one in now.quantities.values())
+        if all(told.seq != event for several in labels for told in several):
             return []
         return decide_withdrawals(transaction, [id_], context.who, "taken back at the bench")
 

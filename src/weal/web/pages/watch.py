@@ -94,7 +94,7 @@ def _curve(context: CampaignRequest, status: dict[str, Any], measured: Any) -> C
     if not status["beliefs"]:
         return None
     goal, until = goal_in_force(context.ledger)
-    axis_label, stop = goal.curve_label(context.ledger.target), until.value if until else None
+    axis_label, stop = goal.curve_label(context.target), until.value if until else None
     if own := status.get("curve"):
         at = [labels for labels, _ in own["course"]]
         values = [value for _, value in own["course"]]
@@ -110,7 +110,7 @@ def _curve(context: CampaignRequest, status: dict[str, Any], measured: Any) -> C
         "labels": at,
         "lines": series,
         "levels": _error_levels(status, measured, until),
-        "axis": Learn().curve_label(context.ledger.target),
+        "axis": Learn().curve_label(context.target),
         "zero": True,
     }
 
