@@ -22,13 +22,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from weal.core.arrays import Array
+from weal.goals.protocol import Goal
 from weal.goals.until import Until
 from weal.learner import frames, local_candidates, run
 from weal.learner.candidate_sample import comparison_size
 from weal.learner.candidates import Candidates
 from weal.learner.choosing import queries
-from weal.learner.config import settings_of
-from weal.learner.events import Added, Event, LabelsTold, Released, Removed, Skipped
+from weal.learner.config import functions_for, goal_for, settings_of
+from weal.learner.events import (
+    Added,
+    Event,
+    FunctionsChanged,
+    LabelsTold,
+    Released,
+    Removed,
+    Skipped,
+)
 from weal.learner.frames import inputs_at
 from weal.learner.history import History
 from weal.learner.labels import Label, Labels, changes_by_labels, pairs, several
@@ -118,6 +127,11 @@ class LearnerView:
     def acquisition_weights(self) -> dict[str, float]:
         """Weights of the acquisition functions, by name."""
         return self._state.omega
+
+    @property
+    def goal(self) -> Goal:
+        """What the labels are for."""
+        return self._state.settings.goal
 
     @property
     def reference(self) -> Array | None:
@@ -306,6 +320,47 @@ class LearnerView:
         """
         return self.candidates.rows(list(ids))
 
+    def best(self, n: int = 10, *, goal: Goal | str | None = None) -> Any:
+        """The rows that most probably belong to the set of the goal, measured ones included.
+
+        Parameters
+        ----------
+        n : int
+            How many rows.
+        goal : str, goal of `weal.goals`, or None
+            Another goal than that of the learner.
+
+        Returns
+        -------
+        frame
+            As the kind of table that the pool was (of an array, pandas): id, inputs, `measured`
+            (the mean of the row's labels; missing: it has none), `mean` and `sd` of f, and the
+            `probability` of belonging to the set: of being among the k best, or beyond the level.
+            The likeliest rows come first.
+
+        Raises
+        ------
+        ValueError
+            Where the goal is learn, which has no set.
+        RuntimeError
+            While labels are too few for a model.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from weal import ActiveLearner
+        >>> from weal.goals import Above
+        >>> X = np.linspace(0, 6, 31)[:, None]
+        >>> learner = ActiveLearner(X, goal=Above(0.9))
+        >>> learner.tell(range(0, 31, 3), np.sin(X[::3, 0]))
+        >>> sorted(learner.best(4)["id"])
+        [6, 7, 8, 9]
+        """
+        from weal.learner.best_rows import best_table
+
+        wanted = None if goal is None else goal_for(self.candidates, goal)
+        return best_table(self._state.view(), self._beliefs, check_count(n), wanted)
+
     def predicted_error(self) -> float:
         """The expected error: root mean square of the predicted sds over the pool.
 
@@ -422,11 +477,12 @@ class ActiveLearner(LearnerView):
         Its parameters are taken, not its labels. None: the default ones.
     acquisition : str, function, or list of them
         One of random, wvar, went, qbc, gpm-var, gpm-ent, ivr, mvr, mvr-var, mvr-var-igs,
-        bald, igs; "auto", the default, which is mvr-var-igs; "multi" for the paper's five
-        together, weighed as labels come; a list for others together; or your own function of a
-        `weal.core.paper.acquisition.Belief` that returns one score for each candidate. One that
-        looks at each candidate by itself may say so (``f.pointwise = True``): large pools are then
-        given to it in blocks.
+        bald, igs, best(k), lowest(k), ei, ei-min, ucb(b), lcb(b), straddle(h), straddle(low, high);
+        "auto", the default, which is the one of the goal (mvr-var-igs to learn); "multi" for the
+        paper's five together, weighed as labels come; a list for others together; or your own
+        function of a `weal.core.paper.acquisition.Belief` that returns one score for each
+        candidate. One that looks at each candidate by itself may say so (``f.pointwise = True``):
+        large pools are then given to it in blocks.
     ids : list or None
         Ids of the candidates. None: those of `id_column`, else the index of a pandas frame, else
         0, 1, 2, ...
@@ -441,8 +497,8 @@ class ActiveLearner(LearnerView):
         What a column is, where we would guess wrong: {"made": "day-first"}.
     cost : str, function, or one number for each candidate
         What a label costs: a column, or a function of the row (as an oracle gets it). Scores
-        that hold an amount of variance (the default, ivr, mvr, mvr-var, wvar, qbc, gpm-var) are
-        divided by it; others refuse.
+        that are an amount or the log of one (those of goals, ivr, mvr, mvr-var, mvr-var-igs, wvar,
+        qbc, gpm-var, ei) are divided by it; others refuse.
     validation : (X, y) or None
         Labels kept apart, on which several acquisition functions are judged. None: they are
         judged by leave-one-out on the labels told (ours; needs no labels to spare).
@@ -457,6 +513,13 @@ class ActiveLearner(LearnerView):
         Labels before there is a model; None: d + 3, but 5 at the least and 10 at the most.
     seed : int
         Decides all that is random.
+    goal : str, goal of `weal.goals`, or None
+        What the labels are for: "learn" (the default: a small error everywhere), "maximise",
+        "minimise", "best 10", "lowest 10", "above 7.5", "below 3" or "between 40 and 60", with
+        levels in units of the labels; or a value such as ``weal.goals.Above(7.5)``.
+    repeats : bool
+        Whether a measured row may be asked again, where the goal gains more by it than by a new
+        row: noise hides whether it belongs to the set, or its label is doubted and would change it.
     memory : int
         Bytes that the pool in the form of the experts may take; what does not fit is computed
         anew block by block.
@@ -513,6 +576,8 @@ class ActiveLearner(LearnerView):
         reference: Any = None,
         n_start: int | None = None,
         seed: int = 0,
+        goal: Goal | str | None = None,
+        repeats: bool = True,
         memory: int = POOL_BYTES,
         scheduler: Any = None,
         threads: int | None = None,
@@ -527,7 +592,7 @@ class ActiveLearner(LearnerView):
         else:
             _refuse_columns({"ids": ids, "id_column": id_column, "cost": cost, **columns})
         chosen = (acquisition, eta, score_scaling, n_start, seed, validation)
-        settings = settings_of(candidates, model, *chosen)
+        settings = settings_of(candidates, model, *chosen, goal, repeats)
         points = None if reference is None else candidates.like(reference)
         self._state = begin(settings, candidates, points)
         self._beliefs = PosteriorCache(int(memory), None, executor, progress)
@@ -691,7 +756,8 @@ class ActiveLearner(LearnerView):
             Label(self.candidates.name(given), self.candidates.x(given), y, sd, known)
             for given, y, sd, known in pairs(view.quantity, ids, labels, noise, sure)
         ]
-        dropped, new, confirmed = changes_by_labels(view.labels, rows, replace, repeat)
+        asked_again = self._state.asked.keys() & view.labels.by_name.keys()
+        dropped, new, confirmed = changes_by_labels(view.labels, rows, replace, repeat, asked_again)
         if new or confirmed:
             told = (tuple(new), tuple(dropped), tuple(confirmed))
             self._apply(LabelsTold(view.quantity.name, *told))
@@ -749,6 +815,36 @@ class ActiveLearner(LearnerView):
         if name not in view.labels.by_name:
             raise ValueError(f"{name!r} has no label to forget")
         self._apply(LabelsTold(view.quantity.name, dropped=(name,)))
+
+    def change_goal(self, goal: Goal | str) -> None:
+        """Give the labels another goal; rows that were asked stay asked.
+
+        An acquisition function that was given by name stays; "auto" becomes that of the goal.
+
+        Parameters
+        ----------
+        goal : str, or goal of `weal.goals`
+            As of `ActiveLearner`.
+
+        Raises
+        ------
+        ValueError
+            Where there is no such goal, or the pool has too few rows for it.
+
+        Examples
+        --------
+        >>> from weal import ActiveLearner
+        >>> from weal.goals import Above
+        >>> learner = ActiveLearner([[0.0], [1.0], [2.0]])
+        >>> learner.change_goal(Above(7.5))
+        >>> learner.goal, list(learner.acquisition_weights)
+        (Above(7.5), ['straddle(7.5)'])
+        """
+        settings, wanted = self._state.settings, goal_for(self.candidates, goal)
+        functions = settings.functions
+        if settings.by_goal:
+            functions = functions_for(self.candidates, "auto", wanted)
+        self._apply(FunctionsChanged(functions, wanted, settings.by_goal))
 
     def skip(self, name: Hashable) -> None:
         """Skip a candidate: it is not asked until `unskip`, or until its label is told.

@@ -59,6 +59,9 @@ def save(state: State, memory: int, path: FilePath) -> None:
         "auto": DEFAULT_ACQUISITION,  # what it stood for: files without this have an earlier one
         "own": [name for name, f in settings.functions.items() if not is_registered(name, f)],
         **{name: getattr(settings, name) for name in _SETTINGS},
+        "goal": settings.goal.text,
+        "by_goal": settings.by_goal,
+        "repeats": settings.repeats,
         "memory": memory,
         "quantity": own.quantity.to_json(),  # not in files of weal 0.2
         "label_ids": [id_to_json(label.name) for label in own.labels],
@@ -166,7 +169,12 @@ def _state(header: Header, arrays: Arrays, acquisition: AcquisitionArgument) -> 
     if "validation_x" in arrays:
         validation = (arrays["validation_x"], arrays["validation_y"])
     named = {name: header[name] for name in _SETTINGS}
-    settings = settings_of(candidates, params, acquisition, **named, validation=validation)
+    goal, repeats = header.get("goal", "learn"), _truth(header.get("repeats", True))
+    settings = settings_of(
+        candidates, params, acquisition, **named, validation=validation, goal=goal, repeats=repeats
+    )
+    by_goal = header.get("by_goal", header["acquisition"] == [DEFAULT_ACQUISITION])
+    settings = dataclasses.replace(settings, by_goal=_truth(by_goal))
     reference = arrays.get("reference")
     quantity = _quantity(header.get("quantity"), candidates.target)
     labels = _labels(header["label_ids"], arrays)

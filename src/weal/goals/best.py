@@ -85,6 +85,15 @@ class Best:
         """The probability of each row of being among the k best; they sum to k."""
         return np.exp(best_level(negated(belief) if self.lowest else belief, self.k).log_p)
 
+    @property
+    def pointwise(self) -> bool:
+        """The best k are found among all rows."""
+        return False
+
+    def worth(self, p: float, gain: float) -> float:
+        """A label of a new row finds one of the set with probability p."""
+        return p
+
     def check_rows(self, n: int) -> None:
         """ValueError where a pool of n rows has no k best."""
         if self.k >= n and not self.extreme:

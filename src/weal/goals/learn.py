@@ -56,6 +56,15 @@ class Learn:
         """No set: all rows count alike."""
         return None
 
+    @property
+    def pointwise(self) -> bool:
+        """There is no set."""
+        return True
+
+    def worth(self, p: float, gain: float) -> float:
+        """There is no set: what the label puts right."""
+        return gain
+
     def check_rows(self, n: int) -> None:
         """Any pool will do."""
 

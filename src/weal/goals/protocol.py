@@ -68,6 +68,8 @@ class Goal(Protocol):
     def text(self) -> str:
         """The canonical text, which `grammar.parse_goal` reads."""
 
+    def __hash__(self) -> int: ...
+
     def to_dict(self) -> dict[str, object]:
         """The goal as JSON: kind, text, and its numbers."""
 
@@ -87,6 +89,17 @@ class Goal(Protocol):
     @property
     def set_text(self) -> str | None:
         """The goal's set behind "it is", such as "among the 10 best"; None: there is no set."""
+
+    @property
+    def pointwise(self) -> bool:
+        """Whether the probability of a row depends on no other row."""
+
+    def worth(self, p: float, gain: float) -> float:
+        """What a label of a new row is worth, in rows of the set.
+
+        Its probability of belonging to the set is p; the label is expected to put `gain` rows on
+        the right side (`learner.repeats`).
+        """
 
     @property
     def lowest(self) -> bool:

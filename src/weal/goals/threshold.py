@@ -85,6 +85,15 @@ class Threshold:
         above = [np.exp(log_probability_above(belief, belief.scaled(h))) for h in self.levels]
         return above[0] if self.kind == "above" else np.maximum(above[0] - above[1], 0.0)
 
+    @property
+    def pointwise(self) -> bool:
+        """The probability of a row depends on no other row."""
+        return True
+
+    def worth(self, p: float, gain: float) -> float:
+        """A label of a new row puts `gain` rows on the right side."""
+        return gain
+
     def check_rows(self, n: int) -> None:
         """Any pool will do."""
 

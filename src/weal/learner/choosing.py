@@ -22,7 +22,7 @@ The shortlist follows from the state in which the batch was opened, whether its 
 for at once or in turn.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -49,7 +49,8 @@ from weal.learner.pools.protocol import (
     SingleScore,
 )
 from weal.learner.posterior_cache import PosteriorCache
-from weal.learner.state import QuantityView, State
+from weal.learner.repeats import belief_at, best_repeat, doubted_labels, doubted_members
+from weal.learner.state import LearnerConfig, QuantityView, State
 from weal.learner.transitions import apply
 from weal.model.checks import MAX_ABS_VALUE
 
@@ -66,12 +67,77 @@ def next_query(state: State, beliefs: PosteriorCache, opens: bool) -> Asked:
     if len(state.settings.functions) > 1 and not state.weighed:
         scores = _scores(state, beliefs.posterior(view), free, state.n_labels)
         log_omega = _updated_log_weights(view, beliefs, scores)
+    if (doubted := _doubted(view, beliefs)) is not None:
+        return _repeat(view, beliefs, doubted, "doubted", opens)
     if scores is None or state.asked:
         scores = scores_of(state, beliefs)
     omega = np.exp(state.log_omega if log_omega is None else log_omega)
     n, total, parts = choose_best(state, scores, omega)
+    if (again := _better_repeat(view, beliefs, scores, n)) is not None:
+        return _repeat(view, beliefs, again[0], "repeat", opens, again[1])
     reason = _reason(view, beliefs, n, total, scores.at(n), parts, omega)
     return Asked(state.candidates.ids[n], reason, log_omega, opens)
+
+
+def _repeat(
+    view: QuantityView, beliefs: PosteriorCache, n: int, why: str, opens: bool, gain: float = np.nan
+) -> Asked:
+    """The event that asks for a measured row again."""
+    mean, sd = beliefs.moments(view, [n])
+    weights = tuple(beliefs.model(view).weights_.tolist())
+    reason = Reason(why, gain, mean=float(mean[0]), std=float(sd[0]), expert_weights=weights)
+    return Asked(view.candidates.ids[n], reason, opens=opens)
+
+
+def _offers_repeats(settings: LearnerConfig) -> bool:
+    return settings.repeats and settings.by_goal and settings.goal.set_text is not None
+
+
+def _better_repeat(
+    view: QuantityView, beliefs: PosteriorCache, scores: PoolScores, n: int
+) -> tuple[int, float] | None:
+    """A measured row that is worth more than candidate n, and its gain."""
+    if not _offers_repeats(view.settings):
+        return None
+    pool = view.candidates
+    others = scores.shortlist(None) if pool.in_shards else np.flatnonzero(pool.present)
+    return best_repeat(view, beliefs.pending_posterior(view), n, np.asarray(others, np.intp))
+
+
+def _doubted(view: QuantityView, beliefs: PosteriorCache) -> int | None:
+    """A measured row whose label is doubted, and would change the set of the goal if right."""
+    if not _offers_repeats(view.settings):
+        return None
+    found = doubted_of_set(view, beliefs)
+    return view.candidates.index[found[0]] if found else None
+
+
+def doubted_of_set(view: QuantityView, beliefs: PosteriorCache) -> list[Hashable]:
+    """Rows with one label, which is doubted, that enter or leave the set if it is right."""
+    pool, goal = view.candidates, view.settings.goal
+    if goal.set_text is None or not view.has_model:
+        return []
+    labels = doubted_labels(view, beliefs.model(view))
+    labels = {name: y for name, y in labels.items() if pool.present[pool.index[name]]}
+    if not labels:
+        return []
+    rows = np.array([pool.index[name] for name in labels], dtype=np.intp)
+    at = np.union1d(rows, _rows_in_question(view, beliefs))
+    belief = belief_at(beliefs.posterior(view), at)
+    here, y = np.searchsorted(at, rows), np.array(list(labels.values()))
+    changes = doubted_members(goal, belief, here, y)
+    return [name for name, is_doubted in zip(labels, changes, strict=True) if is_doubted]
+
+
+def _rows_in_question(view: QuantityView, beliefs: PosteriorCache) -> NDArray[np.intp]:
+    """Positions of the rows that may belong to the set: all, or of a pool in files the best."""
+    pool, state = view.candidates, view.state
+    if not pool.in_shards:
+        return np.flatnonzero(pool.present)
+    opening = apply(state, Released(tuple(state.asked)))
+    measured = [pool.index[name] for name in view.labels.by_name]
+    listed = np.union1d(scores_of(opening, beliefs).shortlist(None), measured).astype(np.intp)
+    return listed[pool.present[listed]]
 
 
 def scores_of(state: State, beliefs: PosteriorCache) -> PoolScores:
@@ -88,6 +154,8 @@ def _scores(state: State, posterior: PendingPosterior, free: Free, step: int) ->
         posterior.ens, functions, posterior.X, posterior.y, key, free, pool.ids, pool.cost
     )
     asked = replace(asked, targets=posterior.targets, order=posterior.order, units=posterior.units)
+    if not pool.in_shards and not pool.present.all():
+        asked = replace(asked, present=pool.present)
     return posterior.pool.score(asked)
 
 

@@ -1,7 +1,8 @@
 """The settings of a learner, checked when they are given, and acquisition functions by name.
 
-"auto", the default, is the function DEFAULT_ACQUISITION. Weal 0.1 and early files of 0.2 combined
-six functions by Algorithm 2 (`EARLIER_AUTO`); a learner from such a file continues with the one.
+"auto", the default, is the function of the goal: DEFAULT_ACQUISITION for `learn`. Weal 0.1 and
+early files of 0.2 combined six functions by Algorithm 2 (`EARLIER_AUTO`); a learner from such a
+file continues with the one.
 """
 
 import numpy as np
@@ -16,7 +17,9 @@ from weal.core.extensions.acquisition_registry import (
 )
 from weal.core.paper.acquisition import PAPER, Acquisition
 from weal.core.paper.adaptive_acquisition import SCALINGS
-from weal.goals.learn import DEFAULT_ACQUISITION
+from weal.goals.grammar import parse_goal
+from weal.goals.learn import DEFAULT_ACQUISITION, Learn
+from weal.goals.protocol import Goal
 from weal.learner.candidates import Candidates
 from weal.learner.state import LearnerConfig
 from weal.model.checks import check_count, check_seed, check_validation
@@ -33,8 +36,15 @@ NOW_AUTO = (
 )
 
 
-def resolve_acquisition(acquisition: AcquisitionArgument) -> dict[str, Acquisition]:
-    """Acquisition functions by name, for a name, a function, or a list of both."""
+def resolve_acquisition(
+    acquisition: AcquisitionArgument, goal: Goal | None = None, in_shards: bool = False
+) -> dict[str, Acquisition]:
+    """Acquisition functions by name, for a name, a function, or a list of both.
+
+    "auto" is the function of the goal, and without one that of `learn`.
+    """
+    if isinstance(acquisition, str) and acquisition == "auto" and goal is not None:
+        return dict([find_acquisition(goal.acquisition(in_shards))])
     if isinstance(acquisition, str) and acquisition in ACQUISITION_GROUPS:
         return {name: ACQUISITIONS[name] for name in ACQUISITION_GROUPS[acquisition]}
     if isinstance(acquisition, str) or callable(acquisition):
@@ -81,6 +91,7 @@ def _one(acquisition: str | Acquisition) -> tuple[str, Acquisition]:
 def settings_of(
     candidates: Candidates, model: object, acquisition: AcquisitionArgument, eta: float,
     score_scaling: str, n_start: int | None, seed: int, validation: tuple[object, ArrayLike] | None,
+    goal: object = None, repeats: bool = True,
 ) -> LearnerConfig:  # fmt: skip
     """Settings for these candidates; `weal.ActiveLearner` documents each."""
     if score_scaling not in SCALINGS:
@@ -89,21 +100,39 @@ def settings_of(
     if not (np.isfinite(eta) and eta >= 0.0):
         raise ValueError(f"eta is {eta!r}; it must be a number of at least 0")
     d, seed = candidates.n_inputs, check_seed(seed)
+    wanted = goal_for(candidates, goal)
     return LearnerConfig(
         parameters=_parameters(model, d, seed),
-        functions=_functions(acquisition, candidates.cost is not None),
+        functions=functions_for(candidates, acquisition, wanted),
         eta=float(eta),
         score_scaling=score_scaling,
         n_start=min(10, max(5, d + 3)) if n_start is None else check_count(n_start),
         seed=seed,
         validation=check_validation(validation, candidates.like),
+        goal=wanted,
+        by_goal=is_auto(acquisition),
+        repeats=bool(repeats),
     )
 
 
-def _functions(acquisition: AcquisitionArgument, costs: bool) -> dict[str, Acquisition]:
-    """The functions, checked where labels have costs."""
-    functions = resolve_acquisition(acquisition)
-    return check_amounts(functions) if costs else functions
+def goal_for(candidates: Candidates, goal: object) -> Goal:
+    """The goal of a text or of itself, checked for these candidates; None is `learn`."""
+    wanted = Learn() if goal is None else parse_goal(goal)
+    wanted.check_rows(int(candidates.present.sum()))
+    return wanted
+
+
+def functions_for(
+    candidates: Candidates, acquisition: AcquisitionArgument, goal: Goal
+) -> dict[str, Acquisition]:
+    """The functions of an acquisition and a goal, checked where labels have costs."""
+    functions = resolve_acquisition(acquisition, goal, candidates.in_shards)
+    return functions if candidates.cost is None else check_amounts(functions)
+
+
+def is_auto(acquisition: object) -> bool:
+    """Whether the goal chooses the acquisition function."""
+    return isinstance(acquisition, str) and acquisition == "auto"
 
 
 def _parameters(model: object, d: int, seed: int) -> Parameters:

@@ -9,6 +9,7 @@ from typing import Any
 
 from weal.core.arrays import Array
 from weal.core.paper.acquisition import Acquisition
+from weal.goals.protocol import Goal
 from weal.learner.candidates import Candidates
 from weal.learner.labels import Label
 
@@ -82,9 +83,14 @@ class Removed:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FunctionsChanged:
-    """Other acquisition functions were set; they start with equal weights."""
+    """Other acquisition functions, or another goal with its own, were set.
+
+    They start with equal weights. Rows that were asked stay asked.
+    """
 
     functions: Mapping[str, Acquisition]
+    goal: Goal | None = None  # None: as before
+    by_goal: bool = False  # whether the goal chose the functions
 
 
 Event = Asked | LabelsTold | Skipped | Released | Added | Removed | FunctionsChanged

@@ -64,7 +64,7 @@ def _refuse_many(state: State, what: str) -> None:
 def _labels(view: QuantityView) -> dict[str, IdCells | Array]:
     labels, shown = view.labels, view.quantity.from_model
     return {
-        "id": _cells([label.name for label in labels]),
+        "id": object_cells([label.name for label in labels]),
         "label": np.array([shown(label.y) for label in labels]),
         "noise": np.array([label.noise for label in labels]),
     }
@@ -86,7 +86,7 @@ def _predictions(
     ids = [pool.ids[n] for n in at.tolist()]
     known = view.mean_labels()
     return {
-        "id": _cells(ids),
+        "id": object_cells(ids),
         "mean": mean,
         "sd": sd,
         "low": low,
@@ -105,7 +105,7 @@ def _candidates(state: State) -> "pd.DataFrame":
     return pandas().DataFrame(pool.rows(ids), index=index, columns=pool.input_names)
 
 
-def _cells(ids: list[Hashable]) -> IdCells:
+def object_cells(ids: list[Hashable]) -> IdCells:
     """Ids as a column; tuples stay tuples."""
     if not any(isinstance(name, tuple) or name is None for name in ids):
         return ids

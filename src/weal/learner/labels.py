@@ -1,6 +1,6 @@
 """Labels in the order they were told, and checks of new labels."""
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -146,12 +146,17 @@ def _noise(value: object, name: object) -> float:
 
 
 def changes_by_labels(
-    labels: Labels, rows: Sequence[Label], replace: bool, repeat: bool
+    labels: Labels,
+    rows: Sequence[Label],
+    replace: bool,
+    repeat: bool,
+    asked_again: Collection[Hashable] = (),
 ) -> tuple[list[Hashable], list[Label], list[Label]]:
     """Ids whose labels are dropped, new labels, and confirmed labels, for labels that are told.
 
     The same label (and noise) again is left out, unless it is now called sure; another one is
-    AlreadyLabelled, unless it replaces the old or repeats the measurement.
+    AlreadyLabelled, unless it replaces the old or repeats the measurement. The first label of an
+    id that was asked again is a repeat, equal or not.
     """
     dropped: list[Hashable] = []
     new: list[Label] = []
@@ -160,7 +165,8 @@ def changes_by_labels(
         name = label.name
         old = [] if name in dropped else list(labels.by_name.get(name, ()))
         old += [other for other in new if other.name == name]
-        if old and not repeat:
+        answers = name in asked_again and not replace and not any(o.name == name for o in new)
+        if old and not repeat and not answers:
             try:
                 change = classify_label(label, old, replace, repeat)
             except OtherLabel:

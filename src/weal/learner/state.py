@@ -21,6 +21,8 @@ from weal.core.extensions.acquisition_registry import needs_reduction, needs_tar
 from weal.core.paper.acquisition import Acquisition
 from weal.core.scaling import Scaling
 from weal.errors import Exhausted
+from weal.goals.learn import Learn
+from weal.goals.protocol import Goal
 from weal.learner.candidates import Candidates
 from weal.learner.events import Row
 from weal.learner.labels import Labels, Told
@@ -41,6 +43,9 @@ class LearnerConfig:
     n_start: int
     seed: int
     validation: tuple[Array, Array] | None = None  # (V, d), (V,)
+    goal: Goal = Learn()  # noqa: RUF009  (a frozen value)
+    by_goal: bool = False  # whether the goal chose the functions ("auto")
+    repeats: bool = True  # whether a measured row may be asked again, where a goal gains by it
 
     @property
     def needs_reference(self) -> bool:

@@ -154,7 +154,9 @@ def _apply_removed(state: State, event: Removed) -> State:
 
 
 def _functions_changed(state: State, event: FunctionsChanged) -> State:
-    settings = replace(state.settings, functions=event.functions)
+    settings = replace(state.settings, functions=event.functions, by_goal=event.by_goal)
+    if event.goal is not None:
+        settings = replace(settings, goal=event.goal)
     return replace(state, settings=settings, log_omega=settings.even, weighed=False, batch=())
 
 

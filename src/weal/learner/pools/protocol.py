@@ -57,6 +57,7 @@ class ScorePass:
     targets: Targets | None = None  # that `mvr` looks at, where a function does
     order: NDArray[np.intp] | None = None  # (U,)  positions by the hash of (seed, id), with targets
     units: tuple[LabelUnits, ...] = ()  # from the user's labels to y
+    present: NDArray[np.bool_] | None = None  # (U,)  rows of the pool, for scores of all; None: all
 
     @property
     def seed(self) -> int:

@@ -160,7 +160,7 @@ def belief_of(
     known = (X, asked.X, asked.y, asked.key)
     return Belief(
         ens.w[which], mu, sig2 * v, noise, *known, reduction,
-        units=asked.units, dof=ens.scale.freedom[which],
+        units=asked.units, dof=ens.scale.freedom[which], present=asked.present,
     )  # fmt: skip
 
 
@@ -205,9 +205,11 @@ def _part(belief: Belief, rows: Any) -> Belief:
     reduction = None if belief.reduction is None else belief.reduction[:, rows]
     target_belief = None if belief.target_belief is None else belief.target_belief.at(rows)
     mu, var = belief.mu[:, rows], belief.var[:, rows]
+    present = None if belief.present is None else belief.present[rows]
     return replace(
-        belief, mu=mu, var=var, X=belief.X[rows], reduction=reduction, target_belief=target_belief
-    )
+        belief, mu=mu, var=var, X=belief.X[rows], reduction=reduction, target_belief=target_belief,
+        present=present,
+    )  # fmt: skip
 
 
 def _check_scores(name: str, scores: Array, alone: bool) -> None:

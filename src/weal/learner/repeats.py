@@ -1,0 +1,136 @@
+"""Measured rows that are worth a second label, for a goal with a set of rows.
+
+Noise may hide whether a measured row belongs to the set. With p its probability of belonging, v the
+variance of f there and rho = v / (v + noise) the share that one more label resolves, the
+probability afterwards is
+
+    p' = Phi((z + sqrt(rho) xi) / sqrt(1 - rho))        z = Phi^-1(p), xi ~ N(0, 1)
+
+so the label is expected to put gain = min(p, 1 - p) - E min(p', 1 - p') of a row on the right side.
+A repeat is asked where this is more than the new row that comes next is worth (`Goal.worth`), and
+where it resolves MIN_RESOLVED_SD of f at the least: labels without noise are not repeated.
+
+A label that is set aside as wrong is asked again first, once, if the set would be another one were
+it right: its row is then in the set and now is not, or the reverse.
+"""
+
+from collections.abc import Hashable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+
+from weal.core.arrays import Array
+from weal.core.paper.acquisition import HERMITE_NODES, HERMITE_WEIGHTS, Belief, gpm_var
+from weal.goals.protocol import Goal
+from weal.learner.pools.protocol import PendingPosterior
+from weal.learner.state import QuantityView
+from weal.model.model import Model
+
+MIN_RESOLVED_SD = 0.01  # of f, in sds of the labels
+DOUBTED = 0.5  # outlier probability from which a label does not count
+MAX_RESOLVED_SHARE = 1.0 - 1e-9  # of the variance, by a label without noise
+Positions = NDArray[np.intp]
+
+
+def belief_at(posterior: PendingPosterior, at: Positions) -> Belief:
+    """What the experts believe of the candidates `at`."""
+    held, mu, v = posterior.pool.predict_kept(at)
+    ens, X = posterior.ens, posterior.pool.inputs_at(at.tolist())
+    sig2 = ens.magnitude[held, None]
+    noise = (sig2 * ens.noise[held, None])[:, 0]
+    known = (X, posterior.X, posterior.y, (0, len(posterior.y)))
+    return Belief(
+        ens.w[held], mu, sig2 * v, noise, *known, units=posterior.units, dof=ens.scale.freedom[held]
+    )
+
+
+def resolved(belief: Belief) -> tuple[Array, Array]:  # (N,), (N,)
+    """The share of the variance of f that a label resolves, and the sd of f that it does."""
+    v, noise = gpm_var(belief), float(belief.w @ belief.noise / belief.w.sum())
+    with np.errstate(invalid="ignore"):
+        rho = np.where(v > 0.0, v / (v + noise), 0.0)
+    return np.minimum(rho, MAX_RESOLVED_SHARE), np.sqrt(rho * v)
+
+
+def expected_gain(p: Array, rho: Array) -> Array:  # (N,), (N,) -> (N,)
+    """Rows that a label is expected to put on the right side of the set.
+
+    >>> expected_gain(np.array([0.5, 0.5, 0.99]), np.array([0.0, 0.999999, 0.5])).round(2)
+    array([0.  , 0.5 , 0.  ])
+    """
+    z, root = ndtri(np.clip(p, 1e-12, 1.0 - 1e-12)), np.sqrt(rho)
+    after = ndtr((z[:, None] + root[:, None] * HERMITE_NODES) / np.sqrt(1.0 - rho)[:, None])
+    wrong = np.minimum(after, 1.0 - after) @ HERMITE_WEIGHTS
+    return np.asarray(np.maximum(np.minimum(p, 1.0 - p) - wrong, 0.0))
+
+
+def best_repeat(
+    view: QuantityView, posterior: PendingPosterior, chosen: int, others: Positions
+) -> tuple[int, float] | None:
+    """A measured row to ask again in place of the candidate `chosen`, and its gain.
+
+    `others` are further rows that may belong to the set. None: the chosen row is worth more.
+    """
+    goal, measured = view.settings.goal, _repeatable(view)
+    if not len(measured):
+        return None
+    _, sd = resolved(belief_at(posterior, measured))
+    if not (sd >= MIN_RESOLVED_SD).any():
+        return None
+    at = np.union1d(np.append(others, chosen), measured)
+    belief = belief_at(posterior, at)
+    p = goal.membership(belief)
+    if p is None:
+        return None
+    gain = expected_gain(p, resolved(belief)[0])
+    n = int(np.searchsorted(at, chosen))
+    again = np.searchsorted(at, measured)
+    value = np.where(sd >= MIN_RESOLVED_SD, _per_cost(view, gain[again], measured), 0.0)
+    new = float(
+        _per_cost(view, np.array([goal.worth(float(p[n]), float(gain[n]))]), at[n : n + 1])[0]
+    )
+    best = int(np.argmax(value))
+    return (int(measured[best]), float(gain[again[best]])) if value[best] > new else None
+
+
+def _per_cost(view: QuantityView, gain: Array, at: Positions) -> Array:
+    cost = view.candidates.cost
+    return gain if cost is None else gain / cost[at]
+
+
+def _repeatable(view: QuantityView) -> Positions:
+    """Positions of measured rows that may be asked again, ascending."""
+    pool, state = view.candidates, view.state
+    names = [n for n in view.labels.by_name if n not in state.asked and n not in state.skipped]
+    at = np.sort(np.array([pool.index[name] for name in names], dtype=np.intp))
+    return at[pool.present[at]]
+
+
+def doubted_labels(view: QuantityView, model: Model) -> dict[Hashable, float]:
+    """Rows whose one label is probably wrong, with that label; not those asked or skipped."""
+    found, state = {}, view.state
+    for n in np.flatnonzero(model.outlier_probability_ > DOUBTED).tolist():
+        label = view.labels.told[n]
+        open_ = label.name not in state.asked and label.name not in state.skipped
+        if label.name is not None and open_ and len(view.labels.by_name[label.name]) == 1:
+            found[label.name] = label.y
+    return found
+
+
+def doubted_members(
+    goal: Goal, belief: Belief, rows: Positions, labels: Array
+) -> NDArray[np.bool_]:  # (n,)
+    """Which of some rows would enter or leave the set, were their labels right.
+
+    `rows` are positions in the belief, `labels` in the user's units.
+    """
+    p = goal.membership(belief)
+    assert p is not None
+    mu, var = belief.mu.copy(), belief.var.copy()
+    mu[:, rows] = [belief.scaled(y) for y in labels.tolist()]
+    var[:, rows] = 0.0
+    right = goal.membership(replace(belief, mu=mu, var=var))
+    assert right is not None
+    return np.asarray((right[rows] > 0.5) != (p[rows] > 0.5))
