@@ -21,7 +21,7 @@ def test_what_a_value_shows_never_changes_whoever_appends_to_whom(M, start, choi
     for number, (parent, newest, apart) in enumerate(choices):
         rows, plain = values[-1 if newest else parent % len(values)]
         if apart:
-            rows = rows.apart()
+            rows = rows.copy()
         row = np.full((M, n), -1.0 - number)
         values.append((rows.append(row), np.concatenate([plain, row[:, None]], axis=1)))
     for rows, plain in values:

@@ -45,7 +45,7 @@ def test_no_fork_changes_what_another_shows(M, start, moves):
     for number, (parent, newest, move, wider) in enumerate(moves):
         rows, plain = values[-1 if newest else parent % len(values)]
         if move == "apart":
-            values.append((rows.apart(), plain))
+            values.append((rows.copy(), plain))
             continue
         row = frozen(np.full((M, 1 + wider), 1.0 + number))
         values.append((rows.append(row), concatenated(plain, row)))

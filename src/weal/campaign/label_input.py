@@ -96,7 +96,7 @@ def read_labels_file(
             raise
         form = replace(form, own=more)
         results = read_results(source, form, **options)
-    return _with_known_ids(results, campaign.known)
+    return _with_known_ids(results, campaign.existing_ids)
 
 
 def _with_known_ids(results: Results, known: Callable[[Sequence[str]], set[str]]) -> Results:

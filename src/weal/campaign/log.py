@@ -14,7 +14,7 @@ from weal.errors import UnknownId, WealError
 from weal.progress import Progress
 from weal.shards.executors import check_scheduler
 from weal.store.events import Event
-from weal.store.protocol import Decide, Store, unknown
+from weal.store.protocol import Decide, Store, unknown_campaign
 
 if TYPE_CHECKING:
     from weal.active_learner import ActiveLearner
@@ -38,7 +38,7 @@ class CampaignLog:
     ) -> None:
         check_scheduler(scheduler)
         if name not in (there := store.campaigns()):
-            raise unknown(name, there, store.url)
+            raise unknown_campaign(name, there, store.url)
         self.name, self.who = name, who
         self._store: Store | None = store
         self.scheduler, self.progress = scheduler, progress  # of passes over files
@@ -179,8 +179,8 @@ class CampaignLog:
         """
         return self.store.read(self.name, 0)
 
-    def known(self, ids: Iterable[str]) -> set[str]:
-        """Look up which ids belong to candidates.
+    def existing_ids(self, ids: Iterable[str]) -> set[str]:
+        """The ids of candidates among these.
 
         Parameters
         ----------
@@ -233,4 +233,4 @@ class CampaignLog:
             self._ledger = ledger
 
     def _suggest_ids(self, error: UnknownId) -> UnknownId:
-        return id_lookup.explain_unknown_ids(self.name, error, self.known)
+        return id_lookup.explain_unknown_ids(self.name, error, self.existing_ids)

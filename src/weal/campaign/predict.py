@@ -97,7 +97,7 @@ def _read(
     """The table, and the column of its ids, if it has one; checked to have all inputs."""
     if is_in_files(source):
         raise ValueError(f"{source} is a folder or a pattern: predict the rows of one file")
-    if isinstance(source, str) and campaign.known([source]):
+    if isinstance(source, str) and campaign.existing_ids([source]):
         raise ValueError(
             f"{source!r} is a candidate, and this takes a table: `card` has the prediction for one "
             'row (weal show), to_frame("predictions") those for all'
@@ -172,7 +172,7 @@ def _passed_over(
 def _candidates(campaign: "Campaign", ids: Sequence[str], id_column: str | None) -> list[str]:
     """A note on rows with ids of candidates."""
     first = ids[:MAX_IDS_LOOKED_UP]
-    known = campaign.known(first) if id_column is not None else set()
+    known = campaign.existing_ids(first) if id_column is not None else set()
     if not known:
         return []
     some = some_of([one for one in dict.fromkeys(first) if one in known])

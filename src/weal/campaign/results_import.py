@@ -151,7 +151,7 @@ class ReadView:
 
     def existing_ids(self, ids: Iterable[str]) -> set[str]:
         """The ids of candidates among these."""
-        return self.campaign.known(ids)
+        return self.campaign.existing_ids(ids)
 
     def events_by_keys(self, keys: Iterable[str]) -> list[Event]:
         """The events with these idempotency keys."""

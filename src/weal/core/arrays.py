@@ -64,7 +64,7 @@ class GrowingRows:
         self._filled = [self.t]  # rows of the buffer in use, shared by all values on it
 
     @classmethod
-    def room(cls, M: int, t: int, n: int) -> Self:
+    def empty(cls, M: int, t: int, n: int) -> Self:
         """M uninitialised matrices of t rows, with spare rows."""
         made = cls(np.empty((M, max(8, t + _more(t)), n)))
         made.t, made._filled = t, [t]
@@ -78,14 +78,14 @@ class GrowingRows:
     def append(self, row: Array) -> Self:
         """The matrices with one more row (M, n); a longer row pads the others with zeros."""
         t, n = self.t, row.shape[1]
-        room = self if self._has_room(n) else self.apart(n)
+        room = self if self._has_room(n) else self.copy(n)
         room._buffer[:, t, :n] = row
         room._filled[0] = t + 1
         grown = type(self)(room._buffer)
         grown.t, grown._filled = t + 1, room._filled
         return grown
 
-    def apart(self, n: int = 0) -> Self:
+    def copy(self, n: int = 0) -> Self:
         """A copy in a buffer of its own, with spare rows of at least n columns."""
         M, _, width = self._buffer.shape
         wide = width if n <= width else n + _more(n)

@@ -202,7 +202,7 @@ class Search:
         kept[np.flatnonzero(group)[pairs[0]]] = kept[np.flatnonzero(~group)[pairs[1]]] = False
         if not (group[kept].any() and (~group[kept]).any()):
             return True
-        less = labels.some(kept)
+        less = labels.subset(kept)
         return group_gain(less, group[kept], less.log_z()) < least
 
     def _find_sure(self) -> FoundSet | None:

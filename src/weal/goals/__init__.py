@@ -1,4 +1,4 @@
-"""Goals: what the labels of a campaign are for.
+"""Goals of a campaign: learn, find the best rows, or find rows beyond a level.
 
 protocol   what every goal decides: its acquisition, its words, its learning curve
 learn      a small prediction error everywhere

@@ -1,4 +1,4 @@
-"""The goals that look for the highest or the lowest rows: maximise, minimise, best k, lowest k.
+"""Goals that search for the highest or lowest rows: maximise, minimise, best k, lowest k.
 
 The set of the goal is the k highest rows of the pool, in the truth. A row belongs to it with the
 probability p_i of lying above the level tau_k that k rows are expected to exceed
@@ -173,7 +173,7 @@ class Best:
         ]
 
     def reason(self, probability: float | None) -> str | None:
-        """Why a row was chosen, behind "because"."""
+        """The reason for a chosen row, after "because"."""
         if probability is None:
             return None
         return f"it is {self.set_text} {with_probability(probability)}"

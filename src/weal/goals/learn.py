@@ -107,7 +107,7 @@ class Learn:
         return f"More labels gain little: {_effect(change)}."
 
     def lines(self, members: SetProgress) -> list[str]:
-        """No section: the error estimates say it."""
+        """No lines: the error estimates have their own section."""
         return []
 
     def random_lines(self, found: "RandomComparison | None", progress: GoalProgress) -> list[str]:
@@ -123,7 +123,7 @@ class Learn:
         ]
 
     def reason(self, probability: float | None) -> str | None:
-        """The acquisition function says why a row was chosen."""
+        """None: the reason is that of the acquisition function."""
         return None
 
 
@@ -139,7 +139,7 @@ def too_early(missing: int) -> str:
 
 
 def more_labels(missing: int) -> str:
-    """So many labels are missing, as the beginning of a sentence.
+    """The number of missing labels, as the beginning of a sentence.
 
     >>> more_labels(1), more_labels(2)
     ('1 more label is', '2 more labels are')
@@ -148,7 +148,7 @@ def more_labels(missing: int) -> str:
 
 
 def _effect(change: "Change") -> str:
-    """What the last labels did, in words."""
+    """The effect of the last labels, in words."""
     last = f"the last {change.labels} labels"
     if change.gained < LITTLE_GAINED and change.moved >= LITTLE_MOVED:
         return f"{last} moved predictions by {number(change.moved, 2)} of their uncertainty"

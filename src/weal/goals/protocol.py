@@ -1,4 +1,4 @@
-"""The seam of goals: what the labels are for, and everything that follows from it.
+"""The goal protocol: the purpose of the labels, and the texts and scores that depend on it.
 
 A goal chooses the acquisition function, says in words how far the campaign is, advises when to
 stop, explains why a row was chosen, names the series of the learning curve, and says what a
@@ -24,7 +24,7 @@ CurveKind = Literal["errors", "best", "f1"]
 
 @dataclass(frozen=True, slots=True)
 class SetProgress:
-    """What the model says of the rows of a goal's set, in plain numbers."""
+    """Predictions for the rows of a goal's set, as plain numbers."""
 
     rows: int  # candidates, all of them
     measured_rows: int
@@ -48,7 +48,7 @@ class SetProgress:
 
 @dataclass(frozen=True, slots=True)
 class GoalProgress:
-    """How far a campaign is, in the numbers that advice follows from."""
+    """The numbers that advice on stopping is based on."""
 
     missing: int  # labels to come before there is a model; 0: there is one
     change: "Change | None" = None  # by the last labels; None: the model is new
@@ -62,7 +62,7 @@ class GoalProgress:
 
 
 class Goal(Protocol):
-    """What the labels are for."""
+    """The purpose of the labels of a campaign."""
 
     @property
     def text(self) -> str:
@@ -84,7 +84,7 @@ class Goal(Protocol):
 
     @property
     def loss(self) -> "Loss | None":
-        """How bad predictions are, to compare with random choice; None: no replay needed."""
+        """The loss of predictions, to compare with random choice; None: no replay needed."""
 
     @property
     def set_text(self) -> str | None:
@@ -119,7 +119,7 @@ class Goal(Protocol):
         """The goal's section in `weal status`, its heading first; empty for a goal without one."""
 
     def random_lines(self, found: "RandomComparison | None", progress: GoalProgress) -> list[str]:
-        """What random choice would probably have given, in lines for `weal status`."""
+        """The probable result of random choice, in lines for `weal status`."""
 
     def reason(self, probability: float | None) -> str | None:
-        """Why a row was chosen, behind "because"; None: the acquisition function says it."""
+        """The reason for a chosen row, after "because"; None: that of the acquisition function."""

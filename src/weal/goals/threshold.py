@@ -1,4 +1,4 @@
-"""The goals that look for all rows beyond a level: above h, below h, between two levels.
+"""Goals that search for all rows beyond a level: above h, below h, between two levels.
 
 The set of the goal is the rows whose true value lies above h (below it, between both), with h in
 the units of the labels. A row belongs to it with the probability of the mixture
@@ -181,7 +181,7 @@ class Threshold:
         ]
 
     def reason(self, probability: float | None) -> str | None:
-        """Why a row was chosen, behind "because"."""
+        """The reason for a chosen row, after "because"."""
         if probability is None:
             return None
         side = f"it is {self.text} {with_probability(probability)}"

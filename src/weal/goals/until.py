@@ -1,4 +1,4 @@
-"""When to stop, apart from the goal: an error, a number of labels, or a label that is good enough.
+"""Stop conditions: an error, a number of labels, or a label that is good enough.
 
     error < 6      the expected error over the candidates, in units of the label
     labels = 80    labels told, with repeats
@@ -86,7 +86,7 @@ class Until:
         return lowest is not None and lowest < self.value
 
     def advice(self, progress: GoalProgress) -> str | None:
-        """The sentence that says the condition is met; None: it is not."""
+        """The sentence for a condition that is met; None: it is not."""
         if self.watched == "error":
             needed = progress.needed
             if progress.missing or needed is None or needed.reached < REACHED:
@@ -105,7 +105,7 @@ class Until:
         return f"Stop: the label {number(value or 0.0)} meets {self.text}."
 
     def lines(self, progress: GoalProgress) -> list[str]:
-        """How far away the condition is, in lines for `weal status`; none once it is met."""
+        """The distance to the condition, in lines for `weal status`; none once it is met."""
         needed = progress.needed
         if self.advice(progress) is not None:
             return []

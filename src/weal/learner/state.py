@@ -150,7 +150,7 @@ class QuantityView:
 
     @property
     def quantity(self) -> Quantity:
-        """What is measured."""
+        """The measured quantity."""
         return self.own.quantity
 
     @property

@@ -49,7 +49,7 @@ def quantity_from_json(body: QuantityBody) -> Quantity:
 
 
 def find_quantity(quantities: Mapping[str, T], name: str | None = None) -> T:
-    """What is kept for the quantity of this name; None: for the only one.
+    """The entry of the quantity of this name; None: of the only one.
 
     ValueError where there is no quantity of that name, or several to choose from.
     """

@@ -1,4 +1,4 @@
-"""The quantity that is a real number, such as `hardness [HV]`.
+"""The quantity kind of real numbers, such as `hardness [HV]`.
 
 Labels are typed as numbers, formatted with few digits, and given to the model as they are.
 
@@ -129,7 +129,7 @@ class Number:
         others: LabelRange | None,
         noise: float | None = None,
     ) -> Implausible | None:
-        """Why a label is implausible; None for a plausible one.
+        """The reason why a label is implausible; None for a plausible one.
 
         >>> print(Number("hardness").judge(31.2, ExpectedLabel(312.0, 300.0, 324.0), None))
         31.2 is far from its prediction (312.0 +- 7.3)

@@ -1,4 +1,4 @@
-"""The seam of quantities: what is measured, and how its labels are read, checked, shown and drawn.
+"""The quantity protocol: read, check, format and draw the labels of a measured quantity.
 
     name      by which events, states and commands refer to the quantity: yield
     unit      of its labels: %; empty where there is none
@@ -57,7 +57,7 @@ class Implausible:
 
 
 class Quantity(Protocol):
-    """What is measured."""
+    """A measured quantity."""
 
     @property
     def name(self) -> str:
@@ -114,7 +114,7 @@ class Quantity(Protocol):
         others: LabelRange | None,
         noise: float | None = None,
     ) -> Implausible | None:
-        """Why a label is implausible; None for a plausible one."""
+        """The reason why a label is implausible; None for a plausible one."""
 
     def to_model(self, label: float) -> float:
         """The label as a model sees it."""

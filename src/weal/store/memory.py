@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from weal.store import events
 from weal.store.events import Draft, Event, Row, check_name
-from weal.store.protocol import Chunk, Decide, check_created, check_write, unknown
+from weal.store.protocol import Chunk, Decide, check_created, check_write, unknown_campaign
 from weal.store.urls import StoreUrl
 
 
@@ -138,7 +138,7 @@ class MemoryStore:
 
     def _find(self, name: str) -> _CampaignRows:
         if name not in self._campaigns:
-            raise unknown(name, self.campaigns(), self.url)
+            raise unknown_campaign(name, self.campaigns(), self.url)
         return self._campaigns[name]
 
 

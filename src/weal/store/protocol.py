@@ -161,7 +161,7 @@ def open_store(url: str | os.PathLike[str] | None = None, patience: float | None
     return found(name, patience) if name.kind == "postgres" else found(name)
 
 
-def unknown(name: str, there: Sequence[str], place: str) -> UnknownCampaign:
+def unknown_campaign(name: str, there: Sequence[str], place: str) -> UnknownCampaign:
     """The error for an unknown campaign, with the names of the existing ones."""
     names = ", ".join(map(repr, there[:10])) + (", ..." if len(there) > 10 else "")
     have = f"it has {names}" if there else "it has none yet: make one with `weal new`"

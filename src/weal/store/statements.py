@@ -27,7 +27,7 @@ from weal import __version__
 from weal.errors import WealError
 from weal.store import events
 from weal.store.events import Draft, Event, damage_error
-from weal.store.protocol import Chunk, Decide, check_write, unknown
+from weal.store.protocol import Chunk, Decide, check_write, unknown_campaign
 
 # characters of an id that an index of PostgreSQL takes whatever they are
 MAX_INDEXED_ID_CHARACTERS = 256
@@ -115,14 +115,14 @@ def head(sql: SqlConnection, name: str, lock: bool = False) -> tuple[int, str]:
     suffix = sql.locking if lock else ""
     found = sql.rows(f"SELECT last, hash FROM weal_campaign WHERE name = ?{suffix}", (name,))
     if not found:
-        raise unknown(name, campaigns(sql), sql.place)
+        raise unknown_campaign(name, campaigns(sql), sql.place)
     return _check_head(sql, name, found[0])
 
 
 def check_campaign(sql: SqlConnection, name: str, locking: str = "") -> None:
     """UnknownCampaign unless the store has this campaign; with `locking`, lock its row."""
     if not sql.rows(f"SELECT 1 FROM weal_campaign WHERE name = ?{locking}", (name,)):
-        raise unknown(name, campaigns(sql), sql.place)
+        raise unknown_campaign(name, campaigns(sql), sql.place)
 
 
 def _check_head(sql: SqlConnection, name: str, row: Sequence[object]) -> tuple[int, str]:
@@ -136,7 +136,7 @@ def read(sql: SqlConnection, name: str, since: int) -> list[Event]:
     """Read head and events after this number in one statement; DamagedStore: a broken chain."""
     rows = sql.rows(_HEAD_AND_EVENTS, (since, name))
     if not rows:
-        raise unknown(name, campaigns(sql), sql.place)
+        raise unknown_campaign(name, campaigns(sql), sql.place)
     last, tip = _check_head(sql, name, rows[0][-2:])
     found = [_check_event(sql, row[:-2]) for row in rows if row[1] is not None]
     _check_end(sql, name, last, tip, found)

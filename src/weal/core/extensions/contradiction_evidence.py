@@ -64,9 +64,9 @@ class Evidence:
 
     def log_z(self) -> float:
         """Log of the mean evidence over experts and transforms."""
-        return _log_mean(self.each())
+        return _log_mean(self.log_evidences())
 
-    def each(self) -> Array:  # (m, w)
+    def log_evidences(self) -> Array:  # (m, w)
         """Log evidence of each expert under each transform."""
         square, log_det = zip(*[_squares(C, self.Y) for C in self.C], strict=True)
         return self._log_evidence(np.stack(square), np.array(log_det))
@@ -84,11 +84,11 @@ class Evidence:
             log_det[m] += np.log(more)
         return self._log_evidence(square, log_det)
 
-    def apart(self, group: Mask) -> Array:  # (m, w)
+    def with_own_function(self, group: Mask) -> Array:  # (m, w)
         """Log evidence with a function of its own for a group: C is 0 between it and the rest."""
         square, log_det = np.zeros((len(self.C), self.Y.shape[1])), np.zeros(len(self.C))
         for kept in (group, ~group):
-            part = self.some(kept)
+            part = self.subset(kept)
             for m, C in enumerate(part.C):
                 more, det = _squares(C, part.Y)
                 square[m] += more
@@ -99,14 +99,14 @@ class Evidence:
         log_p = log_evidence(len(self.Y), square, log_det[:, None])
         return np.asarray(log_p + self.log_slope.sum(axis=0))
 
-    def some(self, kept: Mask) -> "Evidence":
+    def subset(self, kept: Mask) -> "Evidence":
         """The evidence of a subset of the labels."""
         return Evidence(self.C[:, kept][:, :, kept], self.Y[kept], self.log_slope[kept])
 
     def predict(self, out: Mask) -> Array:  # (n, w)
         """Mean predictions of the labels in `out` from the others, under each transform."""
-        rest = self.some(~out)
-        log_w = rest.each()
+        rest = self.subset(~out)
+        log_w = rest.log_evidences()
         w = np.exp(log_w - log_w.max(axis=0))
         k = self.C[:, out][:, :, ~out]
         mu = np.stack([k[m] @ np.linalg.solve(C, rest.Y) for m, C in enumerate(rest.C)])
@@ -151,7 +151,7 @@ def group_gain(labels: Evidence, group: Mask, log_z: float) -> float:
 
     `log_z` is that of the labels.
     """
-    both = np.stack([labels.apart(group), labels.with_shift(group)])
+    both = np.stack([labels.with_own_function(group), labels.with_shift(group)])
     return _log_mean(both) - log_z
 
 
@@ -168,7 +168,7 @@ def run_gain(labels: Evidence, run: Mask, bound: int = 0) -> float:
         beyond, Y = np.maximum if bound > 0 else np.minimum, labels.Y.copy()
         Y[run] = beyond(Y[run], labels.predict(run))
         right = max(right, replace(labels, Y=Y).log_z())
-    return float(labels.some(~run).log_z() + stuck - right)
+    return float(labels.subset(~run).log_z() + stuck - right)
 
 
 def wrong_labels(labels: Evidence, free: Mask) -> tuple[Mask, float]:
@@ -176,7 +176,7 @@ def wrong_labels(labels: Evidence, free: Mask) -> tuple[Mask, float]:
     n, y, log_z = int(free.sum()), labels.Y[:, 0], labels.log_z()
     best, gain = np.zeros(len(y), dtype=np.bool_), -np.inf
     for wrong in _wrong_sets(labels, free):
-        found = labels.some(~wrong).log_z() + _wrong_prior(y[wrong], n) - log_z
+        found = labels.subset(~wrong).log_z() + _wrong_prior(y[wrong], n) - log_z
         if found > gain:
             best, gain = wrong, found
     return best, gain

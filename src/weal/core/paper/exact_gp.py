@@ -46,9 +46,9 @@ class SolvedPoints:
         """L^-1 k(labelled, points)."""
         return self.rows.array
 
-    def apart(self) -> Self:
+    def copy(self) -> Self:
         """The same points in a buffer of their own."""
-        return type(self)(self.X, self.rows.apart())
+        return type(self)(self.X, self.rows.copy())
 
     def take(self, which: Index) -> Self:
         """The points of some of the experts."""
@@ -71,9 +71,9 @@ class CorrelatedPoints:
         """k(labelled, points)."""
         return self.rows.array
 
-    def apart(self) -> Self:
+    def copy(self) -> Self:
         """The same points in a buffer of their own."""
-        return type(self)(self.X, self.rows.apart())
+        return type(self)(self.X, self.rows.copy())
 
     def take(self, which: Index) -> Self:
         """The points of some of the experts."""

@@ -242,7 +242,7 @@ class MemoryPool:
         twin.q = None if self.q is None else self.q.copy()
         if self.exact and self.cached:
             twin.groups = [
-                replace(group, points=cast(CorrelatedPoints, group.points).apart())
+                replace(group, points=cast(CorrelatedPoints, group.points).copy())
                 for group in self.groups
             ]
         return twin
@@ -308,7 +308,7 @@ class MemoryPool:
         """All candidates in the form of these experts; for exact ones, uninitialised rows."""
         U, F = len(self.X), embedding.width(experts)
         if self.exact:
-            return CorrelatedPoints(self.X, GrowingRows.room(H, len(experts.X), U))
+            return CorrelatedPoints(self.X, GrowingRows.empty(H, len(experts.X), U))
         Phi = np.empty((H, U, F), self.dtype)
         for rows in random_features.blocks(U, 2 * 8 * H * F):
             Phi[:, rows] = embedding.points(experts, self.X[rows], self.dtype)

@@ -127,7 +127,7 @@ def row(context: CampaignRead, id: Id, work: Text = "") -> Response:
     context.job_result(work, "take", name=context.name)  # raises the error of a failed ask
     events = context.row_events(id)
     known, ledger = candidate_search.read_row(context.candidates_file(), id), context.ledger
-    if known is None and not events and not context.campaign().known([id]):
+    if known is None and not events and not context.campaign().existing_ids([id]):
         raise HTTPException(404, f"No candidate has the id {id!r}.")
     cells = known["cells"] if known else context.rows([id]).get(id)
     return context.page(

@@ -50,7 +50,7 @@ def bench(
 ) -> Response:
     """The rows of this person, one of them in focus."""
     context.job_result(work, "ask", name=context.name)  # raises the error of a failed ask
-    if id and not context.campaign().known([id]):
+    if id and not context.campaign().existing_ids([id]):
         raise UnknownId(f"no candidate has the id {id!r}")
     return _bench(context, id)
 
