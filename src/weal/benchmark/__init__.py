@@ -26,6 +26,7 @@ Read in this order:
     goal_methods    weal with a goal, and searches with models of other packages
     goal_summary    ours beside each other method, with intervals
     goal_report     the folder of a finished `weal bench goals`
+    goal_simulation labels that a goal would have saved on a table of the user
 
 `weal.benchmark.run` is imported on first use.
 """

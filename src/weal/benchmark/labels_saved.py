@@ -109,14 +109,19 @@ def labels_saved_on_task(results: "pd.DataFrame", method: str, other: str) -> La
     ]
     if not all(part.size for part in tables):
         return None
-    found = labels_saved(*tables)
+    return mean_saved(tables[0], tables[1], method, other)
+
+
+def mean_saved(chosen: Array, drawn: Array, method: str, other: str) -> LabelsSaved:
+    """The mean of the labels saved for errors (R, T + 1), with its interval."""
+    found = labels_saved(chosen, drawn)
     n, mean = len(found), float(found.mean())
     half = np.inf
     if n > 1:
         half = float(
             student.ppf(0.5 + INTERVAL_LEVEL / 2.0, n - 1) * found.std(ddof=1) / np.sqrt(n)
         )
-    return LabelsSaved(method, other, tables[0].shape[1] - 1, n, mean, mean - half, mean + half)
+    return LabelsSaved(method, other, chosen.shape[1] - 1, n, mean, mean - half, mean + half)
 
 
 PAIRS = (

@@ -59,6 +59,14 @@ def task_from_file(
     path: str | os.PathLike[str], target: str, options: TableOptions | None = None
 ) -> tuple[Task, tuple[str, ...]]:
     """A task from a CSV, Parquet or Excel file, and notes on the rows and columns left out."""
+    points, notes = points_from_file(path, target, options)
+    return _task(points), notes
+
+
+def points_from_file(
+    path: str | os.PathLike[str], target: str, options: TableOptions | None = None
+) -> tuple[OwnRows, tuple[str, ...]]:
+    """The labelled rows of such a file, and the notes."""
     path = Path(path).expanduser()
     how = replace(options or TableOptions(), target=target)
     table = read_table(path, how, leave_out=True)
@@ -78,7 +86,7 @@ def task_from_file(
     for array in (points.X, points.y):
         array.flags.writeable = False
     rows = [f"left out {dropped} rows without a label"] if dropped else []
-    return _task(points), (*table.notes, *table.row_notes, *_left_out(plan), *rows)
+    return points, (*table.notes, *table.row_notes, *_left_out(plan), *rows)
 
 
 def sizes(n: int) -> tuple[int, int, int, int]:

@@ -23,6 +23,8 @@ from weal.goals.protocol import CurveKind, GoalProgress, Loss, SetProgress
 from weal.text import about, number, some, with_probability
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from weal.core.arrays import Array
     from weal.core.paper.acquisition import Belief
     from weal.diagnostics.random_baseline import RandomComparison
@@ -93,6 +95,11 @@ class Best:
     def worth(self, p: float, gain: float) -> float:
         """A label of a new row finds one of the set with probability p."""
         return p
+
+    def true_members(self, y: "Array") -> "NDArray[np.bool_]":  # (N,)
+        """Whether rows with these true values (N,) are among the k best; more where they tie."""
+        values = -y if self.lowest else y
+        return np.asarray(values >= np.sort(values)[-min(self.k, len(y))])
 
     def check_rows(self, n: int) -> None:
         """ValueError where a pool of n rows has no k best."""

@@ -8,11 +8,15 @@ LITTLE_GAINED of it).
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from weal.core.arrays import root_mean_square
 from weal.goals.protocol import CurveKind, GoalProgress, Loss, SetProgress
 from weal.text import number, percent
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from weal.core.arrays import Array
     from weal.core.paper.acquisition import Belief
     from weal.diagnostics.random_baseline import RandomComparison
@@ -64,6 +68,10 @@ class Learn:
     def worth(self, p: float, gain: float) -> float:
         """There is no set: what the label puts right."""
         return gain
+
+    def true_members(self, y: "Array") -> "NDArray[np.bool_]":  # (N,)
+        """All rows count."""
+        return np.ones(len(y), dtype=bool)
 
     def check_rows(self, n: int) -> None:
         """Any pool will do."""

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from weal.core.arrays import Array
     from weal.core.paper.acquisition import Belief
     from weal.diagnostics.random_baseline import RandomComparison
@@ -78,6 +81,9 @@ class Goal(Protocol):
 
     def membership(self, belief: "Belief") -> "Array | None":  # (N,)
         """The probability of each row of belonging to the goal's set; None: there is no set."""
+
+    def true_members(self, y: "Array") -> "NDArray[np.bool_]":  # (N,)
+        """Whether rows with these true values (N,) belong to the set; all do without a set."""
 
     def check_rows(self, n: int) -> None:
         """ValueError where the goal cannot be one of a pool of n rows."""

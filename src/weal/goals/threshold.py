@@ -22,6 +22,8 @@ from weal.goals.protocol import CurveKind, GoalProgress, Loss, SetProgress
 from weal.text import about, number, with_probability
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from weal.core.arrays import Array
     from weal.core.paper.acquisition import Belief
     from weal.diagnostics.random_baseline import RandomComparison
@@ -94,6 +96,10 @@ class Threshold:
         """A label of a new row puts `gain` rows on the right side."""
         return gain
 
+    def true_members(self, y: "Array") -> "NDArray[np.bool_]":  # (N,)
+        """Whether rows with these true values (N,) lie beyond the level, or between both."""
+        return np.asarray((self.low < y) & (y < self.high))
+
     def check_rows(self, n: int) -> None:
         """Any pool will do."""
 
@@ -104,8 +110,7 @@ class Threshold:
 
     def _share_wrong(self, mean: "Array", truth: "Array") -> float:
         """The share of rows on the wrong side, of half a row more: none is no division by 0."""
-        predicted, true = ((self.low < y) & (y < self.high) for y in (mean, truth))
-        wrong = predicted != true
+        wrong = self.true_members(mean) != self.true_members(truth)
         return float((wrong.sum() + 0.5) / len(wrong))
 
     @property

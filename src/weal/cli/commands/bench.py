@@ -4,7 +4,7 @@ Every run has three steps: a plan, its curves with progress, a report. This modu
 `weal --help`: slow packages are imported where they are used.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
@@ -14,11 +14,13 @@ import click
 from weal.cli import interrupts
 from weal.cli.commands.bench_screen import show_goals, show_outcome, show_rows, show_run_progress
 from weal.cli.options import Function, TableWords, examples, table_options, with_table_options
-from weal.cli.screen import say
+from weal.cli.screen import say, show, show_count, show_json
 
 if TYPE_CHECKING:
     from weal.benchmark.protocol import BenchmarkPlan, Methods, Tasks
     from weal.benchmark.runner import Outcome
+    from weal.benchmark.user_table import OwnRows
+    from weal.goals.protocol import Goal
 
 QUICK_TASKS = ("branin", "gramacy", "diabetes")
 QUICK_METHODS = ("random", "gp-var", "egp-gpm-var", "egp-multiafs", "weal-random", "weal-auto")
@@ -207,12 +209,18 @@ def run_(tasks: str, methods: str, **options: Unpack[RunOptions]) -> None:
 @click.option(
     "--methods", default=",".join(SIMULATE_METHODS), help="Names or groups, separated by commas."
 )
+@click.option(
+    "--goal",
+    metavar="GOAL",
+    help="What the labels would be for: maximise, 'best 10', 'above 7.5' [default: learn].",
+)
 @with_table_options
 @_run_options(10, 100)
 def simulate(
     table: Path,
     target: str,
     methods: str,
+    goal: str | None,
     id_column: str | None,
     **options: Unpack[SimulateOptions],
 ) -> None:
@@ -221,9 +229,15 @@ def simulate(
     Labels are hidden and asked for one by one, by active learning and at random.
     """
     from weal.benchmark.tasks import TASKS
-    from weal.benchmark.user_table import task_from_file
+    from weal.benchmark.user_table import points_from_file, task_from_file
+    from weal.goals.grammar import parse_goal
 
-    task, notes = task_from_file(table, target, table_options(options, id_column=id_column))
+    wanted = parse_goal(goal) if goal is not None else None
+    how = table_options(options, id_column=id_column)
+    if wanted is not None and wanted.set_text is not None:
+        _simulate_goal(*points_from_file(table, target, how), wanted, options)
+        return
+    task, notes = task_from_file(table, target, how)
     if task.name in TASKS:  # not the paper's task
         task = replace(task, name=f"{task.name}-table")
     for note in notes:
@@ -233,6 +247,25 @@ def simulate(
         f"{task.V} for validation, {task.test} for the test"
     )
     _bench(f"simulate-{task.name}", task, _names(methods), options, answers=True)
+
+
+def _simulate_goal(
+    points: "OwnRows", notes: Sequence[str], goal: "Goal", options: RunOptions
+) -> None:
+    """Print whether choosing rows for this goal would have saved labels."""
+    from weal.benchmark.goal_simulation import FIRST_LABELS, simulate_goal
+
+    for note in notes:
+        say(note)
+    say(f"{len(points.y)} labelled rows: {FIRST_LABELS} known at first, the others to choose from")
+    given = (options["realisations"], options["queries"], options["seed"], options["jobs"])
+    with show_count() as progress:
+        found = simulate_goal(points, goal, *given, progress)
+    if options["as_json"]:
+        show_json(found.to_dict())
+        return
+    for words in found.words:
+        show(words)
 
 
 @bench.command(epilog=examples("weal bench tasks"))
