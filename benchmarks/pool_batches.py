@@ -55,7 +55,10 @@ def split(task: str, rows: int, seed: int) -> Split:
 @contextmanager
 def length(n: int) -> Iterator[None]:
     """Shortlists of that length, meanwhile."""
-    with patch.object(sharded, "LISTED", n), patch.object(choosing, "BATCH_SHORTLIST", 4 * n):
+    with (
+        patch.object(sharded, "LISTED", n),
+        patch.object(choosing, "SAMPLE_SHORTLIST", 4 * n),
+    ):
         yield
 
 

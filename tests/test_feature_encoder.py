@@ -152,7 +152,7 @@ def test_a_row_holds_the_features_of_every_expert_one_after_the_other():
 def test_rows_do_not_depend_on_the_blocks_they_are_made_in(constants):
     encoder = an_encoder()
     whole = encoder.transform(POOL)
-    constants(random_features, BLOCK_BYTES=40_000)
+    constants(random_features, FEATURE_BLOCK_BYTES=40_000)
     assert_allclose(encoder.transform(POOL), whole, rtol=0, atol=1e-12)
 
 

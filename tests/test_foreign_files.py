@@ -24,11 +24,10 @@ from weal.campaign import candidate_files
 from weal.campaign.export import export
 from weal.errors import ForeignFile
 from weal.formats import archive
-from weal.learner.pools import score_cache as kept_scores
+from weal.learner.pools import shard_pass as kept_scores
 from weal.plots.canvas import figure
-from weal.store.backup import backup
-from weal.store.recovery import recover
-from weal.web import access, candidate_search, server_folder, token
+from weal.store.recovery import backup, recover
+from weal.web import access, candidate_search, server_folder
 from weal.web.server_folder import JobResults
 
 NOTES = b"three months of work\n"
@@ -138,9 +137,9 @@ def test_a_conversion_is_not_made_anew_over_a_file_of_the_user(tmp_path, name):
 def test_a_folder_that_0_2_converted_is_used_and_made_anew(tmp_path):
     path, place = csv_pool(tmp_path)
     weal.open_pool(path)
-    (place / files.MARK).unlink()  # 0.2 wrote none
+    (place / files.FOLDER_MARK).unlink()  # 0.2 wrote none
     assert len(weal.open_pool(path)) == 9
-    assert not (place / files.MARK).exists()  # it was used as it is
+    assert not (place / files.FOLDER_MARK).exists()  # it was used as it is
     changed(path)
     assert len(weal.open_pool(path)) == 10
     assert sorted(os.listdir(tmp_path)) == ["lab.csv", "lab.csv.parquet"]
@@ -310,7 +309,7 @@ def test_force_replaces_a_link_and_leaves_what_it_leads_to(store, tmp_path):
 
 
 @pytest.mark.parametrize("stranger", STRANGERS)
-@pytest.mark.parametrize("name", ["mine.png", "mine.svg", files.MARK])
+@pytest.mark.parametrize("name", ["mine.png", "mine.svg", files.FOLDER_MARK])
 def test_figures_leave_what_is_there(tmp_path, stranger, name):
     STRANGERS[stranger](tmp_path / name)
     before = contents(tmp_path)
@@ -362,7 +361,7 @@ def test_a_report_leaves_tables_of_others_and_knows_folders_of_0_2(tmp_path):
         report.check_place(tmp_path)
     with curve_cache.open_store(tmp_path), pytest.raises(ForeignFile, match=r"results\.csv"):
         report.check_place(tmp_path)
-    (tmp_path / files.MARK).unlink()  # 0.2 kept curves, and wrote none
+    (tmp_path / files.FOLDER_MARK).unlink()  # 0.2 kept curves, and wrote none
     report.check_place(tmp_path)
     (tmp_path / "claims.csv").symlink_to(tmp_path / "results.csv")
     with pytest.raises(ForeignFile, match=r"claims\.csv"):
@@ -423,14 +422,14 @@ def test_the_folder_of_a_server_keeps_what_is_not_the_server_s(tmp_path, strange
 
 
 def test_a_token_replaces_a_token_alone(tmp_path):
-    first = token.get_or_create_token(tmp_path)
-    assert token.get_or_create_token(tmp_path, new=True) != first
+    first = access.get_or_create_token(tmp_path)
+    assert access.get_or_create_token(tmp_path, new=True) != first
     plant_file(tmp_path / "token")
     with pytest.raises(ForeignFile, match="token already that weal did not write"):
-        token.get_or_create_token(tmp_path, new=True)
+        access.get_or_create_token(tmp_path, new=True)
     (tmp_path / "token").chmod(0o644)
     with pytest.raises(ForeignFile, match="token already that weal did not write"):
-        token.get_or_create_token(tmp_path)
+        access.get_or_create_token(tmp_path)
     assert (tmp_path / "token").read_bytes() == NOTES
 
 

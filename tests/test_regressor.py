@@ -261,7 +261,7 @@ def test_blocks_change_nothing(approximation, magnitude, kernels, block, constan
 
     whole = learn(regressor(kernels, approximation, magnitude))
     expected = *whole.predict(x_new, return_std=True), whole.log_predictive_density(X, y)
-    constants(random_features, BLOCK_BYTES=block)
+    constants(random_features, FEATURE_BLOCK_BYTES=block)
     blocked = learn(clone(whole))
     for model in (whole, blocked):
         found = *model.predict(x_new, return_std=True), model.log_predictive_density(X, y)

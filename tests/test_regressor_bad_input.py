@@ -213,7 +213,7 @@ def test_data_absurdly_far_away_is_refused_and_changes_nothing(kind):
 
 @ALL
 def test_a_fold_that_breaks_off_changes_nothing(kind, monkeypatch, constants):
-    constants(random_features, BLOCK_BYTES=1)  # one label for each block
+    constants(random_features, FEATURE_BLOCK_BYTES=1)  # one label for each block
     folds = []
 
     def interrupted(*arguments):

@@ -88,7 +88,7 @@ def test_more_probable_intervals_hold_the_less_probable(levels):
 
 def test_blocks_change_nothing(model, constants):
     whole = model.predict_quantiles(x_new, [0.05, 0.7])
-    constants(random_features, BLOCK_BYTES=1)
+    constants(random_features, FEATURE_BLOCK_BYTES=1)
     assert_allclose(model.predict_quantiles(x_new, [0.05, 0.7]), whole, rtol=1e-12)
 
 

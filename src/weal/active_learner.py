@@ -1073,7 +1073,7 @@ class ActiveLearner(LearnerView):
         ('target', True)
         """
         measures = run.Oracle(oracle, by_id, batch, on_failure)
-        limits = run.Limits(run.stop_condition(until, target_error), patience, least_gain)
+        limits = run.RunLimits(run.stop_condition(until, target_error), patience, least_gain)
         return run.run(self, measures, n, callback, limits, progress)
 
     @classmethod

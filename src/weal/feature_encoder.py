@@ -27,7 +27,8 @@ from weal.core.paper.kernels import Kernel
 from weal.core.scaling import Scaling, from_data
 from weal.errors import UnreadableFile
 from weal.formats import archive
-from weal.model.checks import check_dictionary, check_distance, check_n_frequencies
+from weal.model.checks import check_dictionary, check_n_frequencies
+from weal.model.scaled_data import check_distance
 
 ENCODER_KIND = "FeatureEncoder"
 

@@ -30,7 +30,7 @@ from weal.errors import ForeignFile
 
 FilePath = str | os.PathLike[str]
 
-MARK = ".weal-folder"
+FOLDER_MARK = ".weal-folder"
 MARK_VERSION = 1
 OUTPUT = "output"  # kind of a folder that `write_files` writes to
 MAX_MARK_BYTES = 64 * 2**20  # a larger file is not a mark
@@ -148,7 +148,7 @@ class FolderKind:
             return self.files.fullmatch(path.name) is not None and self.carries_mark(path)
         sums = read_mark(path.parent, self.name)
         known = self.files.fullmatch(path.name) if sums is None else path.name in sums
-        return bool(known) or path.name == MARK
+        return bool(known) or path.name == FOLDER_MARK
 
 
 def check_folder(place: Path, kind: FolderKind) -> bool:
@@ -207,7 +207,7 @@ def changed_file(folder: Path, kind: FolderKind) -> str | None:
     """The first file of a marked folder that is missing or has changed; None: there is none."""
     sums = read_mark(folder, kind.name)
     if sums is None:
-        return MARK
+        return FOLDER_MARK
     return next((name for name in sums if not _is_written(folder / name, sums[name])), None)
 
 
@@ -232,7 +232,7 @@ def check_files(folder: Path, names: Collection[str], made_by_0_2: bool = False)
 
     Without a mark, plain files of these names in a folder that weal 0.2 made are taken as weal's.
     """
-    mark, sums = folder / MARK, read_mark(folder, OUTPUT)
+    mark, sums = folder / FOLDER_MARK, read_mark(folder, OUTPUT)
     if os.path.lexists(mark) and sums is None:
         raise _foreign(mark)
     for name in names:
@@ -258,7 +258,7 @@ def is_mark(path: Path) -> bool:
 
 def read_mark(folder: Path, kind: str) -> Sums | None:
     """The files that the mark of this kind lists; None where the folder has no such mark."""
-    found = _read_mark_file(folder / MARK)
+    found = _read_mark_file(folder / FOLDER_MARK)
     return None if found is None or found["weal"] != kind else found["files"]
 
 
@@ -300,7 +300,7 @@ def _sync_files(draft: Path) -> Iterator[Path]:
 
 def _write_mark(folder: Path, kind: str, sums: Sums) -> None:
     text = json.dumps({"weal": kind, "version": MARK_VERSION, "files": sums}, indent=1)
-    write_atomically(folder / MARK, f"{text}\n".encode(), is_mark)
+    write_atomically(folder / FOLDER_MARK, f"{text}\n".encode(), is_mark)
 
 
 def _check_replaceable(path: Path, replace: Replace) -> None:

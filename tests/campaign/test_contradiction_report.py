@@ -198,7 +198,9 @@ def test_what_is_kept_and_damaged_is_found_anew(ready, data):
     told(one, ids, y)
     first = one.contradictions()
     ledger = one.read_ledger()
-    one.store.write_snapshot("y 1", contradiction_report.KIND, ledger.seq, ledger.hash, data)
+    one.store.write_snapshot(
+        "y 1", contradiction_report.CONTRADICTIONS_KIND, ledger.seq, ledger.hash, data
+    )
     assert one.contradictions() == first
 
 

@@ -11,7 +11,7 @@ from weal.campaign.campaign import open_campaign
 from weal.campaign.export import EXPORT_TABLES, export, frame
 from weal.errors import WealError
 from weal.tables import table_writer
-from weal.tables.spreadsheet_escaping import unescape
+from weal.tables.text_records import unescape
 
 ODD = ["=1+1", "+x", "-2", "@sum", "007", "NA", "a,b", 'say "so"', "two\nlines", "\u00e9\U0001f600"]
 

@@ -15,7 +15,7 @@ from shell import typed
 from weal.campaign.campaign import open_campaign
 from weal.campaign.export import export
 from weal.store.events import Draft
-from weal.tables.spreadsheet_escaping import (
+from weal.tables.text_records import (
     escape,
     escape_control_characters,
     unescape,

@@ -10,7 +10,7 @@ from campaign.taught import measured, taught
 from weal.campaign import status_cache
 from weal.campaign.log import CampaignLog
 from weal.campaign.status import Status
-from weal.campaign.status_cache import KIND, from_plain
+from weal.campaign.status_cache import STATUS_KIND, from_plain
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def one(constants):
 
 
 def kept(campaign):
-    return campaign.store.read_snapshot(campaign.name, KIND)
+    return campaign.store.read_snapshot(campaign.name, STATUS_KIND)
 
 
 def refuse(monkeypatch):
@@ -92,7 +92,7 @@ def test_a_status_that_was_not_kept_for_these_events_is_thrown_away(one):
     seq, hash, data = kept(one)
     wrong = data.replace(b'"labels": 14', b'"labels": 99')
     assert wrong != data
-    one.store.write_snapshot(one.name, KIND, seq, hash, wrong)
+    one.store.write_snapshot(one.name, STATUS_KIND, seq, hash, wrong)
     assert one.status().labels == 99  # it is believed
     other = json.loads(wrong)
     other["of"][1] = "0.0.0"
@@ -106,7 +106,7 @@ def test_a_status_that_was_not_kept_for_these_events_is_thrown_away(one):
         (seq, hash, json.dumps(other).encode()),
         (seq, hash, wrong.replace(b'"advice"', b'"advise"')),
     ]:
-        one.store.write_snapshot(one.name, KIND, *bad)
+        one.store.write_snapshot(one.name, STATUS_KIND, *bad)
         assert one.status() == first
 
 

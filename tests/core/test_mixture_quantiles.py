@@ -56,7 +56,7 @@ def test_quantiles_are_those_that_are_solved(nu, M):
 def test_each_row_is_solved_by_itself(constants):
     ens, mu, var = beliefs(scale_of(21.0))
     together = quantiles(ens, mu, var, LEVELS)
-    constants(mixture_quantiles, BLOCK_ROWS=7)
+    constants(mixture_quantiles, QUANTILE_BLOCK_ROWS=7)
     order = np.random.default_rng(1).permutation(mu.shape[1])
     apart = quantiles(ens, mu[:, order], var[:, order], LEVELS)
     np.testing.assert_array_equal(apart, together[:, order])

@@ -62,4 +62,4 @@ def test_blocks_cover_every_point_once_and_fit_the_memory(N, bytes_per_point):
     assert [n for rows in slices for n in range(N)[rows]] == list(range(N))
     for rows in slices:
         size = rows.stop - rows.start
-        assert size == 1 or size * bytes_per_point <= module.BLOCK_BYTES
+        assert size == 1 or size * bytes_per_point <= module.FEATURE_BLOCK_BYTES

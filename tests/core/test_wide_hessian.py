@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from weal.core.extensions import anova_kernel, ard, wide_hessian
+from weal.core.extensions import anova_kernel, ard, integrated_evidence
 from weal.core.extensions.ard import EvidenceFit, forward, kernel_parameters
 from weal.core.paper.kernels import Kernel
 
@@ -34,7 +34,7 @@ def test_blocks_of_columns_change_nothing(family, constants):
     fit, p = problem(family, 1)
     at = fit.loss(p)[1]
     whole = ard._wide_hessian(fit, p, at)
-    constants(wide_hessian, NUMBERS=2 * T * T)
+    constants(integrated_evidence, NUMBERS=2 * T * T)
     np.testing.assert_allclose(ard._wide_hessian(fit, p, at), whole, rtol=1e-9, atol=1e-9)
 
 

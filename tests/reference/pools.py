@@ -30,7 +30,7 @@ def lower_limits(
     constants(memory, MIN_CANDIDATES_FOR_OWN_GROUP=own_group, BLOCK_CANDIDATES=block)
     constants(memory, MIN_FLOAT32_CANDIDATES=float32)
     constants(score_pass, SCORE_BLOCK_CANDIDATES=score_block)
-    constants(random_features, BLOCK_BYTES=feature_bytes)
+    constants(random_features, FEATURE_BLOCK_BYTES=feature_bytes)
     return settings
 
 

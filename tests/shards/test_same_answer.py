@@ -9,7 +9,7 @@ import weal
 from shards.pools import f, inputs, names_of, write
 from weal.errors import DiskFull
 from weal.learner import memory_candidates, sharded_candidates
-from weal.learner.pools import score_cache, shard_pass
+from weal.learner.pools import shard_pass
 from weal.learner.pools import sharded as sharded_module
 from weal.shards import dataset as pools
 
@@ -103,29 +103,29 @@ def test_a_large_pool_is_known_by_the_same_sample_in_memory_and_in_shards(tmp_pa
 
 def test_scores_that_were_not_kept_are_computed_again(tmp_path, monkeypatch):
     memory, sharded = both(tmp_path, acquisition="multi")
-    found = score_cache.find
+    found = shard_pass.find
     lost = iter(range(10**6))
-    monkeypatch.setattr(score_cache, "find", lambda *key: None if next(lost) % 3 else found(*key))
+    monkeypatch.setattr(shard_pass, "find", lambda *key: None if next(lost) % 3 else found(*key))
     follow(memory, sharded, 10)
 
 
 def test_scores_beyond_the_memory_go_to_disk_and_leave_nothing_there(
     tmp_path, monkeypatch, constants
 ):
-    constants(score_cache, SCORE_CACHE_BYTES=2_000)
+    constants(shard_pass, SCORE_CACHE_BYTES=2_000)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     follow(*both(tmp_path, acquisition="multi"), 10)
     assert len(list(tmp_path.glob("weal-scores-*"))) == 1
-    score_cache.forget()
+    shard_pass.forget()
     assert not list(tmp_path.glob("weal-scores-*"))
 
 
 def test_a_disk_that_is_full_ends_the_pass_and_keeps_nothing(tmp_path, monkeypatch, constants):
     resource = pytest.importorskip("resource")
-    constants(score_cache, SCORE_CACHE_BYTES=500)
+    constants(shard_pass, SCORE_CACHE_BYTES=500)
     memory, sharded = both(tmp_path, acquisition="multi")
     follow(memory, sharded, 9)
-    score_cache.forget()
+    shard_pass.forget()
     spilled = tmp_path / "spilled"
     spilled.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(spilled))
@@ -139,19 +139,19 @@ def test_a_disk_that_is_full_ends_the_pass_and_keeps_nothing(tmp_path, monkeypat
     assert not sharded.pending
     assert not list(spilled.iterdir())
     follow(memory, sharded, 2)
-    score_cache.forget()
+    shard_pass.forget()
 
 
 def test_scores_whose_folder_is_gone_are_computed_again(tmp_path, monkeypatch, constants):
     """Whoever cleans up temporary files, or another campaign's pass in the same process."""
-    constants(score_cache, SCORE_CACHE_BYTES=0)
+    constants(shard_pass, SCORE_CACHE_BYTES=0)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    score_cache.keep("a", 0, np.zeros((2, 3), np.float32))
+    shard_pass.keep("a", 0, np.zeros((2, 3), np.float32))
     [folder] = tmp_path.glob("weal-scores-*")
     shutil.rmtree(folder)
-    score_cache.keep("a", 3, np.zeros((2, 3), np.float32))
-    assert score_cache.find("a", 0) is score_cache.find("a", 3) is None
-    score_cache.forget()
+    shard_pass.keep("a", 3, np.zeros((2, 3), np.float32))
+    assert shard_pass.find("a", 0) is shard_pass.find("a", 3) is None
+    shard_pass.forget()
 
 
 def test_a_batch_begins_with_the_best_and_with_every_shorter_one(tmp_path):

@@ -14,8 +14,8 @@ from campaign.alloys import begin_alloys
 from campaign.telling import NAME, labels, make, names, opened, sound, tell
 from shell import typed
 from weal.errors import DamagedStore, WealError
-from weal.store.backup import backup
 from weal.store.protocol import open_store
+from weal.store.recovery import backup
 
 
 def test_a_copy_is_of_one_moment_while_others_write(sqlite_url, tmp_path):

@@ -18,7 +18,7 @@ from campaign.telling import labels, make, names, opened, tell
 from shell import typed
 from weal.campaign.campaign import open_campaign
 from weal.store import sqlite_file, statements
-from weal.store.backup import backup
+from weal.store.recovery import backup
 
 GROUP, ANN, BO = 23_456, 23_457, 23_458  # nobody's numbers
 PERSON = """

@@ -161,7 +161,7 @@ def test_lines_are_counted_in_every_encoding_and_with_every_end(tmp_path):
 
 
 def test_the_end_of_a_line_may_fall_between_two_blocks(tmp_path, constants):
-    constants(text_records_module, BLOCK_BYTES=5)
+    constants(text_records_module, READ_BLOCK_BYTES=5)
     path = tmp_path / "a.csv"
     path.write_bytes(b"id,a\r\n1,2\r\n3,4\r\n")
     assert open_csv(path).lines == 3

@@ -13,9 +13,9 @@ import pytest
 
 from constants import constants_json
 from shell import typed
-from weal.web import connections
-from weal.web.connections import MAX_ANONYMOUS, anonymous_limit
+from weal.web import server as server_module
 from weal.web.request_body import DRAIN_BYTES, MAX_FORM_BYTES, MAX_UPLOAD_BYTES
+from weal.web.server import MAX_ANONYMOUS, anonymous_limit
 from web.test_exposure import serving
 from web.visiting import PATIENCE, Visitor, client_of, token_of
 
@@ -85,7 +85,7 @@ def test_a_thousand_half_open_connections_leave_the_server_answering(steel, tmp_
 
 def test_authenticated_connections_are_exempt(servers, steel):
     """The cap closes the oldest anonymous connection, and no other."""
-    limits = constants_json(connections, MAX_ANONYMOUS=4, HEADER_SECONDS=600.0)
+    limits = constants_json(server_module, MAX_ANONYMOUS=4, HEADER_SECONDS=600.0)
     server = servers.start(steel, set=limits)
     with Visitor(server) as ann, ExitStack() as stack:
         head = f"GET /c/steel/news HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: {ann.session()}\r\n\r\n"
@@ -106,7 +106,7 @@ def test_authenticated_connections_are_exempt(servers, steel):
 
 def test_headers_have_a_time_limit(servers, steel):
     """For the first request and for one that follows; a request under way has none."""
-    server = servers.start(steel, set=constants_json(connections, HEADER_SECONDS=5.0))
+    server = servers.start(steel, set=constants_json(server_module, HEADER_SECONDS=5.0))
     with Visitor(server) as ann, ExitStack() as stack:
         silent, slow, later = (stack.enter_context(connect(server)) for _ in range(3))
         slow.sendall(HALF)
@@ -249,7 +249,7 @@ def certificate(tmp_path_factory):
 
 def test_a_server_with_tls_has_the_same_limits(servers, steel, certificate):
     """Handshakes that never end are closed; visitors come in by https, with a secure cookie."""
-    limits = constants_json(connections, HEADER_SECONDS=5.0, MAX_ANONYMOUS=4)
+    limits = constants_json(server_module, HEADER_SECONDS=5.0, MAX_ANONYMOUS=4)
     server = servers.start(steel, set=limits, **certificate)
     base = f"https://127.0.0.1:{server['port']}"
     with ExitStack() as stack, client_of(server) as client:

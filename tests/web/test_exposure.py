@@ -20,8 +20,8 @@ import weal
 from campaign import postgres_server
 from shell import typed
 from weal.store.urls import read_name
+from weal.web.access import get_or_create_token
 from weal.web.server_folder import server_folder
-from weal.web.token import get_or_create_token
 from web.test_request_sizes import shown
 from web.visiting import Visitor, token_of
 

@@ -19,7 +19,7 @@ from tables import hostile
 from weal.errors import NotAllowed, WealError
 from weal.web import job_worker as jobs
 from weal.web.job_runners import ChildProcessRunner
-from weal.web.job_worker import TITLES, Cancelled, TooManyJobs, Worker
+from weal.web.job_worker import JOB_TITLES, Cancelled, TooManyJobs, Worker
 from web.browser import DESKTOP, PHONE, chromium, visit
 from web.conftest import begin
 from web.test_request_sizes import MOST_MEMORY, memory, shown, upload
@@ -245,7 +245,7 @@ def test_nobody_fills_the_queue_nor_the_memory_of_jobs(gated, constants):
 def test_every_kind_of_job_has_a_title():
     from weal.web.jobs import JOBS
 
-    assert set(TITLES) == set(JOBS)
+    assert set(JOB_TITLES) == set(JOBS)
 
 
 def children(server):

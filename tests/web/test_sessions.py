@@ -14,9 +14,8 @@ from constants import constants_json
 from shell import events
 from weal.store.urls import read_name
 from weal.web import access as access_module
-from weal.web.access import Access
+from weal.web.access import FULL_ACCESS, READ_ONLY, TOKEN_FILES, Access, get_or_create_token
 from weal.web.server_folder import server_folder
-from weal.web.token import FILES, FULL, READ_ONLY, get_or_create_token
 from web.test_exposure import serving
 from web.visiting import PATIENCE, Visitor, client_of, token_of
 
@@ -234,14 +233,14 @@ def test_what_is_no_session_lets_nobody_in(server, tmp_path):
 
 @pytest.fixture
 def access(tmp_path):
-    for principal in FILES:
+    for principal in TOKEN_FILES:
         get_or_create_token(tmp_path, principal=principal)
     return Access(tmp_path)
 
 
 def test_sessions_are_few_and_the_oldest_end_first(access, tmp_path, constants):
     constants(access_module, MAX_SESSIONS=3)
-    token = access.tokens.digest(FULL)
+    token = access.tokens.digest(FULL_ACCESS)
     ids = [access.sessions.begin(token) for _ in range(5)]
     assert [bool(access.sessions.find(id_)) for id_ in ids] == [False, False, True, True, True]
     assert len(list((tmp_path / "sessions").iterdir())) == 3
@@ -249,7 +248,7 @@ def test_sessions_are_few_and_the_oldest_end_first(access, tmp_path, constants):
 
 def test_sessions_below_the_limit_and_of_other_tokens_stay(access, constants):
     constants(access_module, MAX_SESSIONS=10)
-    full, reading = (access.tokens.digest(one) for one in (FULL, READ_ONLY))
+    full, reading = (access.tokens.digest(one) for one in (FULL_ACCESS, READ_ONLY))
     ids = [access.sessions.begin(full) for _ in range(9)]
     for _ in range(12):
         access.sessions.begin(reading)
@@ -257,10 +256,10 @@ def test_sessions_below_the_limit_and_of_other_tokens_stay(access, constants):
 
 
 def test_a_session_has_the_principal_of_its_token(access, tmp_path):
-    full, reading = (access.tokens.digest(one) for one in (FULL, READ_ONLY))
+    full, reading = (access.tokens.digest(one) for one in (FULL_ACCESS, READ_ONLY))
     one, two = access.sessions.begin(full), access.sessions.begin(reading)
     visits = [access.visit_by_session([id_]) for id_ in (one, two)]
-    assert [visit.principal for visit in visits] == [FULL, READ_ONLY]
+    assert [visit.principal for visit in visits] == [FULL_ACCESS, READ_ONLY]
     assert visits[0].form_token != visits[1].form_token
     get_or_create_token(tmp_path, new=True)
     assert access.visit_by_session([one]) is None
@@ -268,7 +267,7 @@ def test_a_session_has_the_principal_of_its_token(access, tmp_path):
     assert access.is_valid(visits[1])
     (tmp_path / "token").unlink()
     with pytest.raises(ValueError, match="start weal serve again"):
-        access.new_code(FULL)
+        access.new_code(FULL_ACCESS)
 
 
 def test_names_of_sessions_are_no_paths(access, tmp_path):

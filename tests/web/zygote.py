@@ -26,7 +26,7 @@ from constants import set_constants
 from weal.errors import WealError
 from weal.store import sqlite_file
 from weal.store.protocol import open_store
-from weal.web import access, connections, jobs, request, server  # noqa: F401
+from weal.web import access, jobs, request, server  # noqa: F401
 from weal.web.job_runners import InProcessRunner
 from weal.web.server import Address, Server
 

@@ -45,7 +45,7 @@ from weal.benchmark.methods import Method
 from weal.benchmark.protocol import Curve
 from weal.benchmark.tasks import Split, Task
 from weal.errors import UnreadableFile
-from weal.files import MARK, write_files
+from weal.files import FOLDER_MARK, write_files
 
 # Rooms that cannot change a curve, except for these modules and those of a method's functions.
 _ROOMS_WITHOUT_EFFECT = {"cli", "campaign", "store", "plots", "web", "benchmark"}
@@ -152,7 +152,7 @@ def _hash(content: bytes) -> str:
 
 CURVES_FILE = "curves.sqlite"
 _APPLICATION_ID = 0x7765616C  # "weal", SQLite's application_id
-_VERSION = 1
+_CACHE_VERSION = 1
 _MEMORY = ":memory:"
 Row = tuple[str, str, int, str, bytes]  # task, method, realisation, names, numbers
 _CURVES_TIMEOUT_SECONDS = 60.0  # to wait for the write lock of another process
@@ -264,7 +264,7 @@ def check_folder(folder: Folder) -> None:
 
 def made_by_0_2(folder: Path) -> bool:
     """Whether weal 0.2 wrote the curves of this folder: it wrote no mark (`weal.files`)."""
-    return (folder / CURVES_FILE).is_file() and not (folder / MARK).exists()
+    return (folder / CURVES_FILE).is_file() and not (folder / FOLDER_MARK).exists()
 
 
 def _curves_path(folder: Path) -> Path:
@@ -295,7 +295,7 @@ def _make_or_check(db: sqlite3.Connection, where: str) -> None:
             for statement in _SCHEMA.split(";"):
                 db.execute(statement)
             db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-            db.execute(f"PRAGMA user_version = {_VERSION}")
+            db.execute(f"PRAGMA user_version = {_CACHE_VERSION}")
     except sqlite3.OperationalError as error:
         raise ValueError(f"cannot write {where}: {error}") from error
     except sqlite3.DatabaseError as error:
@@ -312,7 +312,7 @@ def _check_database(db: sqlite3.Connection, where: str) -> None:
         raise UnreadableFile(
             f"{where} is a database of another program; move it away, or choose another folder"
         )
-    if _pragma(db, "user_version") > _VERSION:
+    if _pragma(db, "user_version") > _CACHE_VERSION:
         raise UnreadableFile(f"{where} was written by a newer weal; upgrade, or choose another")
     [(verdict,)] = db.execute("PRAGMA quick_check(1)")
     if verdict != "ok":

@@ -33,7 +33,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-from weal.benchmark.paper_claims import Comparison
+from weal.benchmark.paper_claims import ClaimedComparison
 from weal.benchmark.paper_verdicts import DOES_NOT_HOLD, HOLDS, NO_RESULTS, UNDECIDED, compare
 from weal.benchmark.statistics import Interval, Runs, in_arrays, interval, pairs
 from weal.benchmark.summary import by_run, in_order_of_tasks
@@ -162,7 +162,7 @@ def in_one_line(rows: list[ChoiceGain]) -> str:
 def _compare_pair(
     runs: Runs, tasks: list[str], one: str, other: str, seed: int
 ) -> list[ChoiceGain]:
-    found = compare(runs, [Comparison(task, "nmse", one, other) for task in tasks], seed)
+    found = compare(runs, [ClaimedComparison(task, "nmse", one, other) for task in tasks], seed)
     return [
         ChoiceGain(
             c.comparison.task,

@@ -32,7 +32,7 @@ _METHOD_GROUPS = {"single": SINGLE, "egp": EGP}
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ClaimedComparison:
     """On a task, the metric of `low` ends below that of `high`."""
 
     task: str
@@ -47,7 +47,7 @@ class Part:
     """Comparisons on one task, and how many of them must hold."""
 
     says: str
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[ClaimedComparison, ...]
     enough: Enough = "all"
 
     @property
@@ -109,7 +109,7 @@ def _to_parts(entry: _PartEntry) -> Iterator[Part]:
     pairs = list(zip(low, low, strict=True) if rise else product(low, high))
     for task, metric in product(entry["tasks"], entry["metrics"]):
         says = f"{task_title(task)}, {METRICS[metric]}: {entry['says']}"
-        comparisons = tuple(Comparison(task, metric, *pair, rise) for pair in pairs)
+        comparisons = tuple(ClaimedComparison(task, metric, *pair, rise) for pair in pairs)
         yield Part(says, comparisons, entry.get("enough", "all"))
 
 
@@ -120,25 +120,25 @@ def _methods(names: Iterable[str]) -> list[str]:
 CLAIMS: tuple[Claim, ...] = tuple(map(_to_claim, _read_toml("claims.toml")["claim"]))
 
 
-def _other_multi(c: Comparison) -> Comparison | None:
+def _other_multi(c: ClaimedComparison) -> ClaimedComparison | None:
     low, high = (RANGE if method == MULTI else method for method in (c.low, c.high))
     return replace(c, low=low, high=high)
 
 
-def _exact_baseline(c: Comparison) -> Comparison | None:
+def _exact_baseline(c: ClaimedComparison) -> ClaimedComparison | None:
     low, high = ("gp-var-exact" if method == BASELINE else method for method in (c.low, c.high))
     return replace(c, low=low, high=high)
 
 
-def _joint(c: Comparison) -> Comparison | None:
+def _joint(c: ClaimedComparison) -> ClaimedComparison | None:
     return replace(c, metric="joint") if c.metric == "npll" else c
 
 
-def _uncertainty(c: Comparison) -> Comparison | None:
+def _uncertainty(c: ClaimedComparison) -> ClaimedComparison | None:
     return replace(c, metric="npll")
 
 
-def _fair(c: Comparison) -> Comparison | None:
+def _fair(c: ClaimedComparison) -> ClaimedComparison | None:
     against = c.high in (BASELINE, *SINGLE)
     return replace(c, high=f"{c.high}+v") if c.low == MULTI and against else None
 
@@ -148,7 +148,7 @@ class Variant:
     """Another reading of claims: `change` replaces a comparison, or drops it with None."""
 
     says: str
-    change: Callable[[Comparison], Comparison | None]
+    change: Callable[[ClaimedComparison], ClaimedComparison | None]
     claims: tuple[int, ...] = (1, 2, 3, 4, 5, 6)
 
     def of(self, claim: Claim) -> Claim:

@@ -34,7 +34,7 @@ from weal.benchmark.paper_claims import (
     CLAIMS,
     VARIANTS,
     Claim,
-    Comparison,
+    ClaimedComparison,
     Enough,
     Part,
     required_count,
@@ -62,7 +62,7 @@ _MIN_DIFFERENCE = {"nmse": 0.01, "npll": 0.01, "joint": 1.0}
 class ComparisonFound:
     """The verdict on a comparison and its numbers at the last reading."""
 
-    comparison: Comparison
+    comparison: ClaimedComparison
     verdict: str
     alone: str  # the verdict without the correction for many comparisons
     area: str
@@ -90,7 +90,7 @@ class _Pairs:
 
 
 def compare(
-    runs: Runs, comparisons: Sequence[Comparison], seed: int
+    runs: Runs, comparisons: Sequence[ClaimedComparison], seed: int
 ) -> tuple[ComparisonFound, ...]:
     """Verdicts on comparisons that are one family, in their order."""
     ends = [_at_the_end(runs, c) for c in comparisons]
@@ -113,17 +113,17 @@ def compare(
     )
 
 
-def _at_the_end(runs: Runs, c: Comparison) -> _Pairs:
+def _at_the_end(runs: Runs, c: ClaimedComparison) -> _Pairs:
     return _pairs(runs, c, f"{c.metric}_start" if c.rise else c.metric, c.metric)
 
 
-def _over_all(runs: Runs, c: Comparison) -> _Pairs:
+def _over_all(runs: Runs, c: ClaimedComparison) -> _Pairs:
     # A rise is in NPLL: its area is a mean over t, in the units of its start.
     area = f"{c.metric}_area"
     return _pairs(runs, c, f"{c.metric}_start" if c.rise else area, area)
 
 
-def _pairs(runs: Runs, c: Comparison, column: str, other: str) -> _Pairs:
+def _pairs(runs: Runs, c: ClaimedComparison, column: str, other: str) -> _Pairs:
     found, low, high = pairs(runs, c.task, (c.low, column), (c.high, other))
     if c.metric == "joint" and np.isnan([low, high]).all(axis=1).any():
         found, low, high = found[:0], low[:0], high[:0]

@@ -241,9 +241,9 @@ class RunSetting(TypedDict):
 
 
 Cells = dict[str, str | int | npt.ArrayLike]  # a column each: one value, or one for each row
-_RUN_COLUMNS = ("task", "method", "realisation")
-RESULTS = (*_RUN_COLUMNS, "t", "labels", "nmse", "npll", "joint", "seconds")
-WEIGHTS = (*_RUN_COLUMNS, "t", "kind", "name", "weight")
+_CURVE_COLUMNS = ("task", "method", "realisation")
+RESULTS = (*_CURVE_COLUMNS, "t", "labels", "nmse", "npll", "joint", "seconds")
+WEIGHT_COLUMNS = (*_CURVE_COLUMNS, "t", "kind", "name", "weight")
 
 
 def results_table(curves: Iterable[Curve]) -> pd.DataFrame:
@@ -253,14 +253,14 @@ def results_table(curves: Iterable[Curve]) -> pd.DataFrame:
 
 def weights_table(curves: Iterable[Curve]) -> pd.DataFrame:
     """The weights of some curves as a table, in their order."""
-    return _concat_parts(WEIGHTS, (part for curve in curves for part in _weights(curve)))
+    return _concat_parts(WEIGHT_COLUMNS, (part for curve in curves for part in _weights(curve)))
 
 
 def goals_table(curves: Iterable[Curve]) -> pd.DataFrame:
     """The metrics of the goals of some curves as a table, in their order; empty if none has any."""
     known = [curve for curve in curves if curve.goals]
     names = list(known[0].goals) if known else []
-    return _concat_parts((*_RUN_COLUMNS, "t", "labels", *names), map(_goals, known))
+    return _concat_parts((*_CURVE_COLUMNS, "t", "labels", *names), map(_goals, known))
 
 
 def _goals(curve: Curve) -> Cells:

@@ -31,7 +31,7 @@ from weal.plots.canvas import NotebookFigure
 
 _IN_A_FIGURE = 5  # tasks
 _REFERENCES = (BASELINE, "random", MULTI)
-_CURVES = (
+_CURVE_FIGURES = (
     "NMSE (above) and NPLL (below) against queries for {tasks}. Mean over realisations; where a "
     "band is drawn, one standard deviation to either side (on a log axis one up, and by the same "
     "factor down). Axes follow the means; methods whose "
@@ -95,7 +95,7 @@ def _curves(results: pd.DataFrame, bands: Bands) -> Iterator[ReportFigure]:
                 part = tasks[start : start + _IN_A_FIGURE]
                 tail = ("" if kind == "paper" else f"-{kind}") + (f"-{start}" if start else "")
                 titles = ", ".join(map(task_title, part))
-                caption = f"{_SETS[kind]} {_CURVES.format(tasks=titles)}"
+                caption = f"{_SETS[kind]} {_CURVE_FIGURES.format(tasks=titles)}"
                 yield ReportFigure(
                     group + tail, caption, curves(results, part, chosen, bands=bands)
                 )

@@ -204,7 +204,7 @@ def _labels_cell(row: pd.Series) -> str:
     return labels if every else f"{labels} ({row['reached']} of {row['realisations']})"
 
 
-_SIGNS = {HOLDS: "✓", DOES_NOT_HOLD: "✗", PARTLY: "◐", UNDECIDED: "?", NO_RESULTS: "-"}
+_VERDICT_SIGNS = {HOLDS: "✓", DOES_NOT_HOLD: "✗", PARTLY: "◐", UNDECIDED: "?", NO_RESULTS: "-"}
 _VERDICT_CLASSES = {HOLDS: "holds", DOES_NOT_HOLD: "not", PARTLY: "partly"}
 _RULES = (
     "A comparison is decided by flipping the signs of whole realisations: of the paired "
@@ -285,7 +285,9 @@ def _claim_cell(f: ClaimFound) -> Html:
 def verdict(word: str) -> Html:
     """A verdict with its sign."""
     return tag(
-        "span", f"{_SIGNS[word]} {word}", kind=f"verdict {_VERDICT_CLASSES.get(word, '')}".strip()
+        "span",
+        f"{_VERDICT_SIGNS[word]} {word}",
+        kind=f"verdict {_VERDICT_CLASSES.get(word, '')}".strip(),
     )
 
 

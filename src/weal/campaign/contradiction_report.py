@@ -75,7 +75,7 @@ def _cell(value: object) -> str | None:
     return None if value is None or value != value else str(value).strip() or None
 
 
-KIND, VERSION = "contradictions", 2  # of the snapshot
+CONTRADICTIONS_KIND, CONTRADICTIONS_VERSION = "contradictions", 2  # of the snapshot
 
 
 def find_contradictions(session: Session) -> tuple[Contradiction, ...]:
@@ -94,13 +94,15 @@ def find_contradictions(session: Session) -> tuple[Contradiction, ...]:
     data = {"of": mark, "found": [asdict(one) for one in found]}
     with suppress(WealError):  # advice only: a store that cannot keep it still has it
         text = json.dumps(data).encode()
-        session.store.write_snapshot(ledger.name, KIND, ledger.seq, ledger.hash, text)
+        session.store.write_snapshot(
+            ledger.name, CONTRADICTIONS_KIND, ledger.seq, ledger.hash, text
+        )
     return found
 
 
 def _read_snapshot(session: Session, mark: str) -> tuple[Contradiction, ...] | None:
     """The findings of the snapshot, if it belongs to these labels."""
-    kept = session.store.read_snapshot(session.ledger.name, KIND)
+    kept = session.store.read_snapshot(session.ledger.name, CONTRADICTIONS_KIND)
     if kept is None:
         return None
     try:
@@ -120,7 +122,7 @@ def _fingerprint(model: Model, groups: Groupings, names: list[str]) -> str:
     """A digest of the labels, the model and the groups."""
     trained, scale = model.trained, model.scaling
     known = (trained.setting, trained.seed, scale.y_mean, scale.y_sd, trained.dictionary)
-    text = repr((VERSION, *known, groups, names))
+    text = repr((CONTRADICTIONS_VERSION, *known, groups, names))
     found = blake2b(text.encode(), digest_size=16)
     for part in (
         *trained.all_labels.parts,

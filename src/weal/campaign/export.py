@@ -10,7 +10,7 @@ Files end in .csv .tsv .parquet .json .jsonl or .xlsx; "-" is CSV on stdout
 (`weal.tables.table_writer`). Predictions for candidates in many files go to a folder, shard by
 shard. The target column of a worksheet is empty, for numbers or "failed"; `weal tell --file` reads
 it back. Columns of the pool with one of our names make ours `weal expected`, `weal note`. Cells
-that a spreadsheet could run are escaped (`tables.spreadsheet_escaping`), and read back unescaped.
+that a spreadsheet could run are escaped (`tables.text_records.escape`), and read back unescaped.
 """
 
 import csv
@@ -32,8 +32,8 @@ from weal.core.arrays import Array
 from weal.core.constants import INTERVAL_LEVEL
 from weal.learner.pools.predictions import check_folder, write_predictions
 from weal.shards.parquet_file import pyarrow
-from weal.tables.spreadsheet_escaping import escape
 from weal.tables.table_writer import check_place, new_table_file, save_sheet, write
+from weal.tables.text_records import escape
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign

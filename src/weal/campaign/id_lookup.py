@@ -156,7 +156,7 @@ MAX_IDS_COMPARED = 20_000  # ids among which a letter that is wrong is looked fo
 MIN_ID_SIMILARITY, MIN_SIMILARITY_LEAD = 0.75, 0.1
 MAX_ID_DIGITS = 10
 _LAST = re.compile(r"(.*?)([-_ ]?)([0-9]+)([^0-9]*)", re.DOTALL)
-_PART = re.compile(r"[0-9]+|[^\W\d_]+")
+_ID_PART = re.compile(r"[0-9]+|[^\W\d_]+")
 
 
 def match_ids(names: Sequence[str], ids: Iterable[str]) -> dict[str, str]:
@@ -221,4 +221,4 @@ def _closest(name: str, there: Sequence[str]) -> list[str]:
 
 def _plain(name: str) -> tuple[str, ...]:
     """Letters and numbers of an id, without case, signs and leading zeros."""
-    return tuple(part.lstrip("0") or "0" for part in _PART.findall(name.casefold()))
+    return tuple(part.lstrip("0") or "0" for part in _ID_PART.findall(name.casefold()))

@@ -15,7 +15,7 @@ from weal.quantities.protocol import Quantity
 from weal.store.events import check_id, check_note
 from weal.tables.cells import Cell, cell_text, read_number
 from weal.tables.results_reader import ResultColumns, Results, read_results
-from weal.tables.spreadsheet_escaping import unescape
+from weal.tables.text_records import unescape
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign

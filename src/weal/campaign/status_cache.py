@@ -25,13 +25,13 @@ from weal.errors import WealError
 from weal.formats.codec import BROKEN
 from weal.store.protocol import Store
 
-KIND, VERSION = "status", 2  # of the snapshot in the store
+STATUS_KIND, STATUS_VERSION = "status", 2  # of the snapshot in the store
 KEPT_FROM = 200  # labels
 
 
 def read(store: Store, ledger: Ledger, goal: object, until: object, now: datetime) -> Status | None:
     """The status in the store, if it belongs to the last event."""
-    kept = store.read_snapshot(ledger.name, KIND) if serves(ledger) else None
+    kept = store.read_snapshot(ledger.name, STATUS_KIND) if serves(ledger) else None
     if kept is None or kept[:2] != (ledger.seq, ledger.hash):
         return None
     try:
@@ -52,7 +52,7 @@ def keep(store: Store, ledger: Ledger, goal: object, until: object, found: Statu
     with suppress(WealError, TypeError):
         text = json.dumps({"of": _key(ledger, goal, until), "status": asdict(found)}, default=_iso)
         if from_plain(Status, json.loads(text)["status"]) == found:
-            store.write_snapshot(ledger.name, KIND, ledger.seq, ledger.hash, text.encode())
+            store.write_snapshot(ledger.name, STATUS_KIND, ledger.seq, ledger.hash, text.encode())
 
 
 def serves(ledger: Ledger) -> bool:
@@ -63,7 +63,7 @@ def serves(ledger: Ledger) -> bool:
 def _key(ledger: Ledger, goal: object, until: object) -> list[Any]:
     aim, stop = goal_in_force(ledger, goal, until)
     versions = [__version__, np.__version__, scipy.__version__, platform.python_version()]
-    return [VERSION, *versions, platform.machine(), aim.text, stop.text if stop else None]
+    return [STATUS_VERSION, *versions, platform.machine(), aim.text, stop.text if stop else None]
 
 
 def _iso(value: Any) -> str:

@@ -27,7 +27,7 @@ def least_hashes(rows: Array, most: int) -> NDArray[np.intp]:
 
 Hashes = NDArray[np.uint64]
 MAX_HASHED_BYTES = 64  # bytes of a text that are hashed as words; longer ones by blake2b
-_STEP = np.uint64(0x9E3779B97F4A7C15)
+_HASH_STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _TEXT_SALT = np.uint64(0xD1B54A32D192ED03)  # so that "7" is not 7
 _HASH_BLOCK_IDS = 1 << 16
@@ -35,7 +35,7 @@ _HASH_BLOCK_IDS = 1 << 16
 
 def mix_bits(numbers: Hashes) -> Hashes:
     """Mix the bits of 64-bit numbers (splitmix64)."""
-    x = numbers + _STEP
+    x = numbers + _HASH_STEP
     x = (x ^ (x >> np.uint64(30))) * _FIRST
     x = (x ^ (x >> np.uint64(27))) * _SECOND
     return np.asarray(x ^ (x >> np.uint64(31)))

@@ -6,7 +6,8 @@
     Magnitude   the scale sig2 of an expert: fixed (`paper.fixed_magnitude`), or integrated out
                 (`extensions.conjugate_magnitude`)
     Embedding   maps scaled inputs to the points of a kind of expert (`extensions.embeddings`)
-    Targets     points whose covariance with candidates `mvr` needs (`extensions.target_covariance`)
+    Targets     points whose covariance with candidates `mvr` needs
+                (`extensions.variance_reduction`)
     Reference   points whose mean variance `ivr` reduces (`extensions.reference_variance`)
 
 Code outside of the kinds asks these methods, and never for the class of an expert.

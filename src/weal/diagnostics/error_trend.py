@@ -105,7 +105,9 @@ MANY, REPLAYED = (
     2000,
     400,
 )  # labels: beyond MANY, present experts serve from REPLAYED on
-MANY_INPUTS = 100  # beyond it a selection takes seconds, and present experts serve throughout
+SLOW_SELECTION_INPUTS = (
+    100  # beyond it a selection takes seconds, and present experts serve throughout
+)
 MAX_CANDIDATES = 500  # candidates, at most, that the expected error is taken over
 POOL_NUMBERS, FEWEST_POOL = 50_000, 100  # inputs of them all, and candidates at the least
 _TREND_SAMPLE_KEY = 11  # part of the random key of these candidates
@@ -218,7 +220,7 @@ def _reselected_count(trained: TrainedEnsemble, first: int) -> int:
     All labels; REPLAYED if there are MANY; none with MANY_INPUTS, where a selection takes long.
     """
     t, d = trained.X.shape
-    if d > MANY_INPUTS:
+    if d > SLOW_SELECTION_INPUTS:
         return first
     return t if t <= MANY else max(REPLAYED, first)
 
@@ -239,7 +241,7 @@ def train_on_first(model: Model, n_start: int, k: int) -> TrainedEnsemble:
     With more than MAX_LABELS_RESELECTED labels or MANY_INPUTS inputs, the present experts serve.
     """
     trained = without_outliers(model.trained)
-    if len(trained.y) > MAX_LABELS_RESELECTED or trained.X.shape[1] > MANY_INPUTS:
+    if len(trained.y) > MAX_LABELS_RESELECTED or trained.X.shape[1] > SLOW_SELECTION_INPUTS:
         return _train_present_experts(trained, k)
     start = max(_selection_counts(trained, min(n_start, k), k))
     return add_labels(select_and_train(trained, start), *_rows(trained, start, k))

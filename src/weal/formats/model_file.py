@@ -96,22 +96,22 @@ def _exact_experts(kernels: tuple[Kernel, ...], X: Array, L: Array, z: Array) ->
     return ExactExperts(kernels, X, GrowingRows(L), z)
 
 
-_WEIGHTS = {"theta": "theta", "root": "root"}
+_WEIGHT_ARRAYS = {"theta": "theta", "root": "root"}
 _KINDS = {
     RandomFeatures.tag: KindFormat(
         _FEATURES.to_arrays,
         lambda setting, d, dictionary, arrays: _FEATURES.from_arrays(arrays),
-        ArrayFields(_feature_experts, _WEIGHTS),
+        ArrayFields(_feature_experts, _WEIGHT_ARRAYS),
     ),
     EncodedFeatures.tag: KindFormat(
         lambda embedding: {},
         lambda setting, d, dictionary, arrays: EncodedFeatures.of(
             encoded_experts(setting, d), len(arrays["prior_log_w"])
         ),
-        ArrayFields(_feature_experts, _WEIGHTS),
+        ArrayFields(_feature_experts, _WEIGHT_ARRAYS),
     ),
     InducingFeatures.tag: KindFormat(
-        _inducing_to_arrays, _inducing_from_arrays, ArrayFields(_inducing_experts, _WEIGHTS)
+        _inducing_to_arrays, _inducing_from_arrays, ArrayFields(_inducing_experts, _WEIGHT_ARRAYS)
     ),
     RawInputs.tag: KindFormat(
         lambda embedding: {},

@@ -16,7 +16,7 @@ For a pool in shards, only the first candidate of a batch is the best of a whole
 are chosen in memory from a shortlist of that pass:
 
     the best candidates by every acquisition function and by their weighted sum
-    BATCH_SHORTLIST candidates of the sample (`learner.candidates`): they give the score ranges
+    SAMPLE_SHORTLIST candidates of the sample (`learner.candidates`), for the score ranges
 
 The shortlist follows from the state in which the batch was opened, whether its candidates are asked
 for at once or in turn.
@@ -255,7 +255,7 @@ def _shares(parts: Array) -> Array:  # (K,) -> (K,)
     return positive / total if 0.0 < total < np.inf else even
 
 
-BATCH_SHORTLIST = 4096
+SAMPLE_SHORTLIST = 4096
 
 
 def queries(state: State, beliefs: PosteriorCache, wanted: int, opens: bool) -> list[Asked]:
@@ -299,7 +299,7 @@ def shortlist_state(state: State, beliefs: PosteriorCache) -> State:
         parts = _weighted_parts(opening, scores, np.exp(state.log_omega))
         weighted = lambda some: np.asarray(parts(some).sum(axis=0))  # noqa: E731
     best = scores.shortlist(weighted)
-    at = candidates.first_by_hash(seed, BATCH_SHORTLIST)
+    at = candidates.first_by_hash(seed, SAMPLE_SHORTLIST)
     taken = np.array([candidates.index[name] for name in state.taken], dtype=np.int64)
     few = candidates.subset(np.unique(np.concatenate([at[candidates.present[at]], best, taken])))
     reference = state.reference

@@ -31,8 +31,8 @@ from weal.learner.candidates import (
 )
 from weal.learner.pools.memory import MemoryPool
 from weal.learner.pools.protocol import PoolContext
-from weal.model.checks import check_distance
 from weal.model.model import Model
+from weal.model.scaled_data import check_distance
 from weal.tables.frames import as_frame, plain_id
 from weal.tables.inputs import Inputs, frame_ids, frame_labels, inputs_of, read_inputs
 from weal.tables.plan import TablePlan

@@ -44,9 +44,9 @@ from weal.learner.tracked_points import (
     validation_labels,
 )
 from weal.model import scaled_data, training
-from weal.model.checks import check_distance
 from weal.model.model import Model, in_units
 from weal.model.parameters import Parameters
+from weal.model.scaled_data import check_distance
 from weal.model.training import TrainedEnsemble
 from weal.progress import Progress
 from weal.shards.executors import Executor, ThreadExecutor

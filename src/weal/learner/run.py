@@ -48,7 +48,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RunLimits:
     """Conditions that end a run early; see `weal.ActiveLearner.run`."""
 
     until: Until | None = None
@@ -109,7 +109,7 @@ class OracleError:
 
 def run(
     learner: Any, oracle: Oracle, n: int,
-    callback: Callable[[Any, Hashable, float], object] | None, limits: Limits,
+    callback: Callable[[Any, Hashable, float], object] | None, limits: RunLimits,
     progress: bool | None,
 ) -> Run:  # fmt: skip
     """Measure up to n points with the oracle; the result says why it ended."""
@@ -215,7 +215,7 @@ def _budget(n: int, patience: int | None) -> int:
     return 0 if isinstance(n, Integral) and n == 0 else check_count(n)
 
 
-def _reason(learner: Any, errors: list[float], limits: Limits) -> str:
+def _reason(learner: Any, errors: list[float], limits: RunLimits) -> str:
     if limits.until is not None:
         y = learner.labels.arrays()[1]
         if limits.until.is_met(len(y), errors[-1], float(y.min()), float(y.max())):

@@ -19,8 +19,8 @@ from weal.core.paper.adaptive_acquisition import ValidationLabels
 from weal.core.tie_breaking import by_hash
 from weal.learner.candidates import Candidates
 from weal.learner.state import State
-from weal.model.checks import check_distance
 from weal.model.model import Model
+from weal.model.scaled_data import check_distance
 
 
 @dataclass(frozen=True, slots=True, eq=False)

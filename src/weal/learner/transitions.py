@@ -33,7 +33,7 @@ from weal.learner.events import (
 from weal.learner.labels import Labels
 from weal.learner.state import QuantityView, SelectionPoint, State
 from weal.model import scaled_data
-from weal.model.checks import check_distance
+from weal.model.scaled_data import check_distance
 from weal.model.training import last_selection
 
 IN_BULK = 64  # labels told at once from which folding them together is faster than in turn

@@ -34,25 +34,6 @@ def check_dictionary(kernels: Sequence[Kernel], d: int) -> tuple[Kernel, ...]:
     return found
 
 
-def check_scaling(scaling: Scaling | None, d: int) -> Scaling | None:
-    """Refuse a scaling of another type, for another number of inputs, or not positive."""
-    if scaling is None:
-        return None
-    if not isinstance(scaling, Scaling):
-        raise TypeError(f"scaling is {scaling!r}; it needs a weal.Scaling, or None")
-    means = np.append(scaling.x_mean, scaling.y_mean)
-    sds = np.append(scaling.x_sd, scaling.y_sd)
-    good = np.isfinite(means).all() and (np.isfinite(sds) & (sds > 0)).all()
-    if np.shape(scaling.x_mean) != (d,) or np.shape(scaling.x_sd) != (d,) or not good:
-        raise ValueError(
-            f"scaling must have {d} finite x_mean and {d} positive x_sd, one for each column of X, "
-            f"and a positive y_sd; got {scaling!r}"
-        )
-    if scaling.x_median is not None or scaling.x_spread is not None:
-        _check_input_warp(scaling, d)
-    return scaling
-
-
 def _check_input_warp(scaling: Scaling, d: int) -> None:
     warp = [np.asarray(part) for part in (scaling.x_median, scaling.x_spread)]
     if (
@@ -96,16 +77,6 @@ def check_no_gaps(y: ArrayLike) -> Array:
     if np.isnan(labels).any():
         raise ValueError("y has None among its labels; leave out the rows without a label")
     return labels
-
-
-def check_distance(name: str, scaled: Array) -> Array:
-    """Refuse data more than FARTHEST standard deviations from the first fit's."""
-    if np.abs(scaled).max(initial=0.0) > MAX_ABS_VALUE:
-        raise ValueError(
-            f"{name} has a value more than {MAX_ABS_VALUE:g} standard deviations of the first "
-            "fit's data away; check its unit, leave it out, or fit again with it"
-        )
-    return scaled
 
 
 APPROXIMATIONS = ("auto", "exact", "features", "inducing", "encoded")
@@ -207,16 +178,3 @@ def check_prior_weights(prior_weights: ArrayLike | None, M: int) -> Array:
         )
     with np.errstate(divide="ignore"):
         return normalise(np.log(w))
-
-
-def check_sample_noise(sample_noise: ArrayLike | None, t: int) -> Array:
-    """Standard deviations (t,), zero where none are given."""
-    if sample_noise is None:
-        return np.zeros(t)
-    sd = np.asarray(np.nan if np.iscomplexobj(sample_noise) else sample_noise, dtype=np.float64)
-    if sd.shape not in ((), (t,)) or not (np.isfinite(sd) & (sd >= 0)).all():
-        raise ValueError(
-            f"sample_noise must be a finite standard deviation of at least 0 for each of the {t} "
-            f"labels, or one for all; got {sample_noise!r}"
-        )
-    return np.broadcast_to(sd, (t,)).copy()

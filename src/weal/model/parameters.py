@@ -24,10 +24,10 @@ from weal.model.checks import (
     check_outliers,
     check_prior_weights,
     check_ratios,
-    check_scaling,
     check_temper,
     check_warp,
 )
+from weal.model.scaled_data import check_scaling
 
 INTEGRATED = "integrated"
 # Of what is fitted, in units of the scaled labels: of the magnitude, and of the sd of the noise.

@@ -8,7 +8,49 @@ from numpy.typing import ArrayLike
 from weal.core import scaling
 from weal.core.arrays import Array
 from weal.core.scaling import Scaling
-from weal.model.checks import check_distance, check_sample_noise, check_scaling
+from weal.model.checks import MAX_ABS_VALUE, _check_input_warp
+
+
+def check_scaling(scaling: Scaling | None, d: int) -> Scaling | None:
+    """Refuse a scaling of another type, for another number of inputs, or not positive."""
+    if scaling is None:
+        return None
+    if not isinstance(scaling, Scaling):
+        raise TypeError(f"scaling is {scaling!r}; it needs a weal.Scaling, or None")
+    means = np.append(scaling.x_mean, scaling.y_mean)
+    sds = np.append(scaling.x_sd, scaling.y_sd)
+    good = np.isfinite(means).all() and (np.isfinite(sds) & (sds > 0)).all()
+    if np.shape(scaling.x_mean) != (d,) or np.shape(scaling.x_sd) != (d,) or not good:
+        raise ValueError(
+            f"scaling must have {d} finite x_mean and {d} positive x_sd, one for each column of X, "
+            f"and a positive y_sd; got {scaling!r}"
+        )
+    if scaling.x_median is not None or scaling.x_spread is not None:
+        _check_input_warp(scaling, d)
+    return scaling
+
+
+def check_distance(name: str, scaled: Array) -> Array:
+    """Refuse data more than FARTHEST standard deviations from the first fit's."""
+    if np.abs(scaled).max(initial=0.0) > MAX_ABS_VALUE:
+        raise ValueError(
+            f"{name} has a value more than {MAX_ABS_VALUE:g} standard deviations of the first "
+            "fit's data away; check its unit, leave it out, or fit again with it"
+        )
+    return scaled
+
+
+def check_sample_noise(sample_noise: ArrayLike | None, t: int) -> Array:
+    """Standard deviations (t,), zero where none are given."""
+    if sample_noise is None:
+        return np.zeros(t)
+    sd = np.asarray(np.nan if np.iscomplexobj(sample_noise) else sample_noise, dtype=np.float64)
+    if sd.shape not in ((), (t,)) or not (np.isfinite(sd) & (sd >= 0)).all():
+        raise ValueError(
+            f"sample_noise must be a finite standard deviation of at least 0 for each of the {t} "
+            f"labels, or one for all; got {sample_noise!r}"
+        )
+    return np.broadcast_to(sd, (t,)).copy()
 
 
 def find_scaling(X: Array, y: Array, given: Scaling | None, warp: bool, encoded: bool) -> Scaling:

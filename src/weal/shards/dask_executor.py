@@ -27,10 +27,10 @@ from weal.progress import Progress
 from weal.shards.executors import (
     AnyTask,
     Executor,
+    ExecutorTask,
     Merge,
     Result,
     RowCounter,
-    Task,
     ThreadExecutor,
     check_host,
     check_scheduler,
@@ -298,7 +298,7 @@ def version() -> str:
 
 
 def _waves(
-    tasks: Sequence[Task], workers: Sequence[str], had: dict[str, str]
+    tasks: Sequence[ExecutorTask], workers: Sequence[str], had: dict[str, str]
 ) -> dict[str, list[list[int]]]:
     """Waves for each worker: tasks that it had before, or its share of them."""
     own: dict[str, list[int]] = {worker: [] for worker in workers}
@@ -310,7 +310,7 @@ def _waves(
     return {worker: _cut(numbers, tasks, limit) for worker, numbers in own.items()}
 
 
-def _cut(numbers: Sequence[int], tasks: Sequence[Task], rows: float) -> list[list[int]]:
+def _cut(numbers: Sequence[int], tasks: Sequence[ExecutorTask], rows: float) -> list[list[int]]:
     """Tasks in groups of about this number of rows."""
     found: list[list[int]] = []
     here = rows

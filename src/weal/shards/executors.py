@@ -47,7 +47,7 @@ _ONE_THREAD = dict.fromkeys(
 )
 
 
-class Task(Protocol):
+class ExecutorTask(Protocol):
     """One unit of work."""
 
     @property
@@ -59,7 +59,7 @@ class Task(Protocol):
         """The rows that the task adds to the progress."""
 
 
-AnyTask = TypeVar("AnyTask", bound=Task)
+AnyTask = TypeVar("AnyTask", bound=ExecutorTask)
 Result = TypeVar("Result")
 Merge = Callable[[Result, Result], Result]  # of two results one, in any order and grouping
 
@@ -284,7 +284,7 @@ def processors() -> int:
 class RowCounter:
     """Counts finished rows and reports them."""
 
-    def __init__(self, what: str, tasks: Sequence[Task], progress: Progress | None) -> None:
+    def __init__(self, what: str, tasks: Sequence[ExecutorTask], progress: Progress | None) -> None:
         self.what, self.progress = what, progress
         self.total, self.done = sum(task.rows for task in tasks), 0
         self.add(0)

@@ -38,7 +38,7 @@ MAX_IDS_IN_MESSAGE = 5  # ids in a message
 # equal hashes that are compared; one is found among so many if there is one
 MAX_COLLISIONS = 10_000
 
-FOLDER = FolderKind(
+INDEX_FOLDER = FolderKind(
     "index of a pool",
     re.compile(r"hashes\.npy|positions\.npy|index\.json"),
     made_by_0_2=lambda place: re.fullmatch("index-[0-9a-f]{32}", place.name) is not None,
@@ -181,7 +181,7 @@ def _read_whole(place: Path, pool: Dataset) -> tuple[IdIndex, Dataset] | None:
     """The stored index of this pool, with a warning if it is damaged."""
     if not _is_there(place):
         return None
-    if (name := changed_file(place, FOLDER)) is not None:
+    if (name := changed_file(place, INDEX_FOLDER)) is not None:
         warnings.warn(f"{place / name} is damaged: the index of ids is made anew", stacklevel=2)
         return None
     note = json.loads((place / "index.json").read_bytes())
@@ -198,11 +198,11 @@ def _read_whole(place: Path, pool: Dataset) -> tuple[IdIndex, Dataset] | None:
 def _is_there(place: Path) -> bool:
     """Whether an index with checksums exists; indexes of weal 0.2 have none and are rebuilt."""
     try:
-        if not check_folder(place, FOLDER):
+        if not check_folder(place, INDEX_FOLDER):
             return False
     except ForeignFile:  # `_keep` will say so
         return False
-    if read_mark(place, FOLDER.name) is not None:
+    if read_mark(place, INDEX_FOLDER.name) is not None:
         return True
     try:
         return bool(json.loads((place / "index.json").read_bytes())["version"] != 1)
@@ -228,7 +228,7 @@ def _keep(place: Path, index: IdIndex, pool: Dataset) -> None:
     """Write the index atomically; without write access it is built again next time."""
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_folder(place, FOLDER) as draft:
+        with atomic_folder(place, INDEX_FOLDER) as draft:
             np.save(draft / "hashes.npy", index.hashes)
             np.save(draft / "positions.npy", index.positions)
             (draft / "index.json").write_text(json.dumps(_note(pool)))

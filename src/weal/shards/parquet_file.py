@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from weal.errors import ChangedShard, UnreadableFile
 from weal.files import (
-    MARK,
+    FOLDER_MARK,
     FilePath,
     FolderKind,
     atomic_folder,
@@ -196,7 +196,7 @@ PART_RECORDS = 200_000  # of a part
 NOTE_FILE = "converted.json"
 COLUMN_KINDS = ("whole", "number", "text")
 _LEADING_ZERO = re.compile(r"\s*-?0\d")
-_PART = re.compile(r"part-\d{5,}\.parquet")
+_PART_NAME = re.compile(r"part-\d{5,}\.parquet")
 
 
 def convert(path: Path) -> list[Path]:
@@ -205,11 +205,11 @@ def convert(path: Path) -> list[Path]:
     stat = path.stat()
     source = {"size": stat.st_size, "changed": stat.st_mtime_ns}
     if (problem := _problem(folder, source)) is not None:
-        check_folder(folder, FOLDER)
+        check_folder(folder, CONVERTED_FOLDER)
         if problem:
             warnings.warn(f"{folder} is made anew from {path}: {problem}", stacklevel=2)
         _convert(path, folder, source)
-    return sorted(one for one in folder.iterdir() if _PART.fullmatch(one.name))
+    return sorted(one for one in folder.iterdir() if _PART_NAME.fullmatch(one.name))
 
 
 def _problem(folder: Path, source: dict[str, int]) -> str | None:
@@ -221,10 +221,10 @@ def _problem(folder: Path, source: dict[str, int]) -> str | None:
         return f"its {NOTE_FILE} is missing or damaged"
     if note != source:
         return ""
-    if read_mark(folder, FOLDER.name) is None:
+    if read_mark(folder, CONVERTED_FOLDER.name) is None:
         # Without a mark it was made by weal 0.2, which kept no checksums.
-        return f"its {MARK} is damaged" if os.path.lexists(folder / MARK) else None
-    name = changed_file(folder, FOLDER)
+        return f"its {FOLDER_MARK} is damaged" if os.path.lexists(folder / FOLDER_MARK) else None
+    name = changed_file(folder, CONVERTED_FOLDER)
     return None if name is None else f"{name} is missing or damaged, as its checksum says"
 
 
@@ -239,15 +239,15 @@ def _read_note(folder: Path) -> dict[str, int] | None:
     return note if isinstance(note, dict) and set(note) == {"size", "changed"} else None
 
 
-FOLDER = FolderKind(
+CONVERTED_FOLDER = FolderKind(
     "converted pool",
-    re.compile(rf"{re.escape(NOTE_FILE)}|{_PART.pattern}"),
+    re.compile(rf"{re.escape(NOTE_FILE)}|{_PART_NAME.pattern}"),
     made_by_0_2=lambda folder: _read_note(folder) is not None,
 )
 
 
 def _convert(path: Path, folder: Path, source: dict[str, int]) -> None:
-    with atomic_folder(folder, FOLDER, lambda: _problem(folder, source) is None) as draft:
+    with atomic_folder(folder, CONVERTED_FOLDER, lambda: _problem(folder, source) is None) as draft:
         file = open_csv(path)
         kinds = _kinds(file)
         for n, rows in enumerate(_parts(file)):

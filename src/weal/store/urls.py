@@ -36,10 +36,10 @@ _MASK_PATTERNS = frozenset((
 _TEXT_WITHOUT_LOGIN = re.compile(r"[^@:=?&\"'\s\x00-\x1f]*")  # nothing that could be a login
 _LOGIN = re.compile(r":.*@|//.*@|\b(pass\w*|pwd|user|host\w*|dbname|port|sslmode)\s*=", re.I | re.S)
 _OPTION_VALUE = re.compile(r"(?:pass\w*|pwd)\s*=\s*('[^']*'|\"[^\"]*\"|[^&\s]*)", re.IGNORECASE)
-_HOST = r"(?:\[[0-9a-f:.%]+\]|(?:[\w.-]|%2f)*)(?::[0-9]{0,5})?"
+_HOST_PATTERN = r"(?:\[[0-9a-f:.%]+\]|(?:[\w.-]|%2f)*)(?::[0-9]{0,5})?"
 _SERVER = re.compile(
     r"(?:(?P<user>[^@:/?#\s]*)(?P<password>:[^@/?#\s]*)?@)?"
-    rf"(?P<host>{_HOST}(?:,{_HOST})*)"
+    rf"(?P<host>{_HOST_PATTERN}(?:,{_HOST_PATTERN})*)"
     r"(?:/(?P<base>[^@:/?#=&\s]*))?(?:\?(?P<options>[^#\s]*))?",
     re.IGNORECASE,
 )

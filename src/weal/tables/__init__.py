@@ -5,7 +5,6 @@
     table_error           a refusal with the options that solve it
     number_columns        text as numbers: units, decimal commas, thousands, cells in doubt
     table_options         the options with which a table is read
-    spreadsheet_escaping  escape text so that no spreadsheet runs it
     text_records          encoding and records of a text file, within the limits
     csv_reader            the CSV reader: separator, header, records
     results_reader        labels in a results file, line by line

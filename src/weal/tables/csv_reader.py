@@ -9,7 +9,7 @@
     records         RFC 4180: quoted cells may hold separators, doubled quotes and line breaks;
                     blank lines are skipped
 
-Text that `weal export` escaped for spreadsheets is unescaped (`spreadsheet_escaping`). This module
+Text that `weal export` escaped for spreadsheets is unescaped (`text_records`). This module
 needs the standard library only, so `weal tell` starts fast.
 """
 

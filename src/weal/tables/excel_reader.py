@@ -27,8 +27,7 @@ from weal.tables.frames import plain_cell, plain_cells
 from weal.tables.merged_cells import Rows
 from weal.tables.openpyxl_sheet import read_with_openpyxl
 from weal.tables.plain_sheet import read_plain_sheet
-from weal.tables.spreadsheet_escaping import unescape_control_characters
-from weal.tables.text_records import check_size, too_long_cell
+from weal.tables.text_records import check_size, too_long_cell, unescape_control_characters
 
 MAX_SHEETS_SEARCHED = 30
 _MIN_COLUMNS = 2

@@ -1,7 +1,7 @@
 """Write frames as files: atomically, never over another file, and with no cell that runs.
 
     .csv .tsv         text that a spreadsheet would run gets a ' before it, control characters are
-                      escaped (`spreadsheet_escaping`); `weal` reads both back unchanged
+                      escaped (`text_records`); `weal` reads both back unchanged
     .xlsx             text cells; control characters are escaped
     .json .jsonl      exact
     .parquet          exact; lone surrogates, which an old store may hold, are escaped
@@ -25,7 +25,7 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 
 from weal.files import atomic_file
-from weal.tables.spreadsheet_escaping import escape, escape_control_characters
+from weal.tables.text_records import escape, escape_control_characters
 
 if TYPE_CHECKING:
     import pandas

@@ -1,4 +1,4 @@
-"""Encoding and records of a text file, within the limits of `weal.limits`.
+r"""Encoding and records of a text file, within the limits of `weal.limits`.
 
 scan_text       one pass over the bytes: the encoding, the number of lines, whether there are
                 quotes; a file with too many lines or a line that is too long is refused before it
@@ -8,10 +8,20 @@ read_records    the records, one at a time; a cell, a row or a number of columns
 
 encoding        UTF-8 with or without a byte order mark, UTF-16 with one; otherwise Latin-1
 records         RFC 4180: quoted cells may hold separators, doubled quotes and line breaks
+
+escape, unescape    text for spreadsheets, so that no cell runs as a formula, and back:
+
+    =1+1        '=1+1       a ' goes before a cell that begins with = + - @ or a tab, which a
+                            spreadsheet could run, and before one that begins with ' and these
+    bell BEL    bell \u{7}  control characters (line breaks and tabs apart) and lone surrogates,
+                            which an old store may hold, become escapes; so does a \ before u{
+
+`unescape` reverses both and changes no other text. Standard library only: `weal tell` needs it.
 """
 
 import codecs
 import csv
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,10 +29,55 @@ from typing import IO
 
 from weal.errors import TooLarge
 from weal.limits import BYTES_PER_COLUMN, Limits, read_limits, too_large
-from weal.tables.spreadsheet_escaping import unescape
+
+_RISKY = re.compile(
+    "'*[=+\\-@\t\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH PLUS SIGN}"
+    "\N{FULLWIDTH HYPHEN-MINUS}\N{FULLWIDTH COMMERCIAL AT}]"
+)
+_CONTROL_CHARACTER = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\ufffe\uffff]|\\\\(?=u\\{)"
+)
+_ESCAPED = re.compile(r"\\u\{([0-9a-f]{1,6})\}")
+
+
+def escape(text: str) -> str:
+    r"""The text of a cell as a CSV file has it.
+
+    >>> escape("-2"), escape("'=x"), escape("a-2"), escape("a\rb")
+    ("'-2", "''=x", 'a-2', 'a\\u{d}b')
+    """
+    plain = escape_control_characters(text)
+    return f"'{plain}" if _RISKY.match(plain) else plain
+
+
+def unescape(text: str) -> str:
+    r"""The text that `escape` was given.
+
+    >>> unescape("'-2"), unescape("'tis"), unescape("-2"), unescape(r"C:\new")
+    ('-2', "'tis", '-2', 'C:\\new')
+    """
+    plain = text[1:] if text[:1] == "'" and _RISKY.match(text) else text
+    return unescape_control_characters(plain)
+
+
+def escape_control_characters(text: str) -> str:
+    """The text with control characters as escapes."""
+    return _CONTROL_CHARACTER.sub(lambda found: f"\\u{{{ord(found[0]):x}}}", text)
+
+
+def unescape_control_characters(text: str) -> str:
+    """The text with escapes as control characters."""
+    return _ESCAPED.sub(_letter, text) if "\\u{" in text else text
+
+
+def _letter(found: re.Match[str]) -> str:
+    code = int(found[1], 16)
+    whole = code < 0xD800 or 0xDFFF < code <= 0x10FFFF  # a lone surrogate stays escaped
+    return chr(code) if whole else found[0]
+
 
 SEPARATORS = ",;\t|"
-BLOCK_BYTES = 1 << 18
+READ_BLOCK_BYTES = 1 << 18
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF16_LE: "utf-16",
@@ -42,7 +97,7 @@ class TextScan:
 def scan_text(file: IO[bytes], where: str, max_lines: int | None = None) -> TextScan:
     """The encoding and the number of lines; TooLarge beyond `max_lines` or for a huge line."""
     counter = _LineCounter(where, read_limits(), max_lines)
-    block = file.read(BLOCK_BYTES)
+    block = file.read(READ_BLOCK_BYTES)
     encoding = next((name for mark, name in _MARKS.items() if block.startswith(mark)), None)
     if encoding is None and b"\0" in block:
         raise ValueError(f"{where} is not a text file, despite its name")
@@ -58,7 +113,7 @@ def scan_text(file: IO[bytes], where: str, max_lines: int | None = None) -> Text
             break
         wide = encoding == "utf-16"  # its bytes may look like line ends
         counter.count(text.encode("utf-8", "replace") if wide else block)
-        block = file.read(BLOCK_BYTES)
+        block = file.read(READ_BLOCK_BYTES)
     return TextScan(encoding or "utf-8", counter.lines, counter.quotes)
 
 

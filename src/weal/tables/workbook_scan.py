@@ -23,7 +23,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from weal.errors import TooLarge
 from weal.limits import Limits, read_limits, too_large
-from weal.tables.text_records import BLOCK_BYTES, check_size, too_long_cell, too_many_rows
+from weal.tables.text_records import READ_BLOCK_BYTES, check_size, too_long_cell, too_many_rows
 
 HARMLESS_TAGS = 1_000_000  # of a part: at most 100 MB as elements
 HARMLESS_BYTES = 32 << 20  # of a part: at most the text of one cell
@@ -187,17 +187,17 @@ def unpack(data: bytes, part: ZipInfo) -> Iterator[bytes]:
 
 def _inflate(data: bytes, part: ZipInfo) -> Iterator[bytes]:
     packed = _compressed_bytes(data, part)
-    starts = range(0, len(packed), BLOCK_BYTES)
+    starts = range(0, len(packed), READ_BLOCK_BYTES)
     if part.compress_type == ZIP_STORED:
-        yield from (bytes(packed[start : start + BLOCK_BYTES]) for start in starts)
+        yield from (bytes(packed[start : start + READ_BLOCK_BYTES]) for start in starts)
         return
     inflater = zlib.decompressobj(-zlib.MAX_WBITS)
     for start in starts:
-        block = bytes(packed[start : start + BLOCK_BYTES])
+        block = bytes(packed[start : start + READ_BLOCK_BYTES])
         while block and not inflater.eof:
-            yield inflater.decompress(block, BLOCK_BYTES)
+            yield inflater.decompress(block, READ_BLOCK_BYTES)
             block = inflater.unconsumed_tail
-    while found := inflater.decompress(b"", BLOCK_BYTES):
+    while found := inflater.decompress(b"", READ_BLOCK_BYTES):
         yield found
 
 

@@ -13,27 +13,161 @@ A session is a small file in the server's folder, `sessions/SHA-256 OF ITS ID`:
 
 Sessions therefore survive a restart and are shared by all servers of the folder, and a reader of
 the folder learns no id to log in with. A file that cannot be read is no session.
+
+Two tokens belong to a store's server, each with its principal:
+
+    token             full access: in the address that `weal serve` prints
+    token-read-only   reading: in the address that `weal serve --read-only` prints
+
+Each is a file with 32 random bytes that only its owner can read. It survives a restart, since `weal
+serve` prints the same address again, and is the only secret that is stored as plain text. Of
+sessions and one-time codes only the SHA-256 digest is stored; they are long and random, so a digest
+without salt cannot be reversed.
+
+A running server reads a token file again when it changes: `--new-token` of another process takes
+effect at once.
 """
 
+import hashlib
+import hmac
 import json
+import re
 import secrets
+import stat
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from secrets import token_urlsafe
 
-from weal.files import is_plain_file
-from weal.web.token import Principal, Tokens, digest_of, form_token, write_private
+from weal.files import Replace, is_plain_file, write_atomically
 
-VERSION = 1
+TOKEN_LETTERS = 43  # 32 random bytes in base64
+
+
+class Role(StrEnum):
+    """The rights of a principal."""
+
+    READ = "read"
+    MANAGE = "manage"
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """The identity behind a request: the name of a token, and its role."""
+
+    name: str
+    role: Role
+
+    @property
+    def may_write(self) -> bool:
+        """Whether this principal may change the store."""
+        return self.role is not Role.READ
+
+
+FULL_ACCESS = Principal("full", Role.MANAGE)
+READ_ONLY = Principal("read-only", Role.READ)
+TOKEN_FILES = {FULL_ACCESS: "token", READ_ONLY: "token-read-only"}
+
+
+class Tokens:
+    """The valid tokens of a server's folder, by their digests."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._read: dict[Path, tuple[object, str | None]] = {}  # version of a file, digest
+
+    def principals(self) -> dict[str, Principal]:
+        """The principal of every valid token, by the digest of the token."""
+        found = {self._digest(self._folder / file): one for one, file in TOKEN_FILES.items()}
+        return {digest: one for digest, one in found.items() if digest is not None}
+
+    def find(self, token: str) -> str | None:
+        """The digest of a valid token, or None, in constant time."""
+        given = digest_of(token)
+        valid = [one for one in self.principals() if hmac.compare_digest(one, given)]
+        return valid[0] if valid else None
+
+    def digest(self, principal: Principal) -> str | None:
+        """The digest of the principal's token, or None."""
+        return self._digest(self._folder / TOKEN_FILES[principal])
+
+    def _digest(self, path: Path) -> str | None:
+        try:
+            found = path.stat()
+            version = (found.st_ino, found.st_mtime_ns, found.st_size)
+            if self._read.get(path, (None, None))[0] != version:
+                token = path.read_text(encoding="ascii").strip()
+                self._read[path] = (
+                    version,
+                    digest_of(token) if len(token) >= TOKEN_LETTERS else None,
+                )
+            return self._read[path][1]
+        except (OSError, ValueError):  # an unreadable file holds no token
+            return None
+
+
+def get_or_create_token(folder: Path, new: bool = False, principal: Principal = FULL_ACCESS) -> str:
+    """The token of a principal in this folder; created if there is none, or if `new` is true."""
+    path = folder / TOKEN_FILES[principal]
+    replace = new or not _is_private(path)
+    if replace or not path.exists():
+        write_private(path, f"{secrets.token_urlsafe(32)}\n", is_token if replace else False)
+    found = path.read_text(encoding="ascii").strip()
+    if len(found) < TOKEN_LETTERS:
+        raise ValueError(f"{path} holds no token of weal: `weal serve --new-token` creates one")
+    return found
+
+
+def digest_of(secret: str) -> str:
+    """The digest of a token, a session id or a code."""
+    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
+
+
+def secrets_equal(given: str, secret: str) -> bool:
+    """Whether two secrets are equal, in constant time."""
+    return hmac.compare_digest(given.encode("utf-8", "replace"), secret.encode())
+
+
+def form_token(secret: str) -> str:
+    """The hidden field of a form: a keyed digest of the session id."""
+    return hmac.new(secret.encode("utf-8", "replace"), b"weal form", hashlib.sha256).hexdigest()
+
+
+def cookie_name(port: int) -> str:
+    """The cookie of the server at this port: browsers send cookies to all ports of a host."""
+    return f"weal-{port}"
+
+
+def _is_private(path: Path) -> bool:
+    """Whether only the owner can read the file, or there is none."""
+    try:
+        return not stat.S_IMODE(path.stat().st_mode) & 0o077
+    except FileNotFoundError:
+        return True
+
+
+def is_token(path: Path) -> bool:
+    """Whether a file holds a token, or the beginning of one."""
+    with path.open("rb") as file:
+        return re.fullmatch(rb"[\w-]{0,43}\n?", file.read(2 * TOKEN_LETTERS)) is not None
+
+
+def write_private(path: Path, text: str, replace: Replace) -> None:
+    """Write a file for its owner only; without `replace` the first writer wins."""
+    with suppress(FileExistsError):
+        write_atomically(path, text.encode(), replace, 0o600)
+
+
+SESSION_VERSION = 1
 SESSION_SECONDS = 30 * 24 * 3600  # after the login
 MAX_SESSIONS = 1000  # of a token; the oldest end first
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class BrowserSession:
     """A login: the digest of its token, its begin and its end (seconds since 1970)."""
 
     token: str
@@ -52,11 +186,16 @@ class Sessions:
         self._folder.mkdir(exist_ok=True, mode=0o700)
         self._remove_old(token)
         id_, now = secrets.token_urlsafe(32), time.time()
-        plain = {"v": VERSION, "token": token, "began": now, "expires": now + SESSION_SECONDS}
+        plain = {
+            "v": SESSION_VERSION,
+            "token": token,
+            "began": now,
+            "expires": now + SESSION_SECONDS,
+        }
         write_private(self._path(id_), json.dumps(plain), replace=False)
         return id_
 
-    def find(self, id_: str) -> Session | None:
+    def find(self, id_: str) -> BrowserSession | None:
         """The session with this id if it has not expired."""
         found = _read(self._path(id_))
         return found if found and found.expires > time.time() else None
@@ -98,13 +237,15 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _read(path: Path) -> Session | None:
+def _read(path: Path) -> BrowserSession | None:
     if not is_plain_file(path):
         return None
     with suppress(OSError, ValueError, KeyError, TypeError):
         plain = json.loads(path.read_bytes())
-        if plain["v"] == VERSION:
-            return Session(str(plain["token"]), float(plain["began"]), float(plain["expires"]))
+        if plain["v"] == SESSION_VERSION:
+            return BrowserSession(
+                str(plain["token"]), float(plain["began"]), float(plain["expires"])
+            )
     return None
 
 
@@ -118,7 +259,7 @@ class Visit:
     principal: Principal
     secret: str = field(repr=False)  # the session id or the token
     token: str  # digest of its token
-    session: Session | None  # None if the request sent the token itself
+    session: BrowserSession | None  # None if the request sent the token itself
 
     @property
     def is_bearer(self) -> bool:
@@ -171,6 +312,6 @@ class Access:
             return visit.token in self.tokens.principals()
         return self.visit_by_session([visit.secret]) is not None
 
-    def _visit(self, secret: str, token: str, session: Session | None) -> Visit | None:
+    def _visit(self, secret: str, token: str, session: BrowserSession | None) -> Visit | None:
         principal = self.tokens.principals().get(token)
         return Visit(principal, secret, token, session) if principal else None

@@ -47,7 +47,7 @@ from weal.web.pages import campaigns, effects, explore, labelling, options, prog
 from weal.web.request import LedgerCache, RequestContext, ServerContext
 from weal.web.server_folder import NO_ROOM, JobResults, is_disk_full
 
-FOLDER = Path(__file__).with_name("templates")
+TEMPLATE_FOLDER = Path(__file__).with_name("templates")
 DASH = "\N{EN DASH}"  # for a missing value
 _TIME_UNITS = ((60, "s"), (60, "min"), (24, "h"), (365, "d"))
 
@@ -55,7 +55,7 @@ _TIME_UNITS = ((60, "s"), (60, "min"), (24, "h"), (365, "d"))
 def make_templates() -> Jinja2Templates:
     """The templates with their filters."""
     env = Environment(
-        loader=FileSystemLoader(FOLDER),
+        loader=FileSystemLoader(TEMPLATE_FOLDER),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -154,9 +154,9 @@ _STATUS: tuple[tuple[type[Exception], int], ...] = (  # the first that fits
     (ValueError, 422),
     (WealError, 503),
 )
-_PAGE: dict[str, object] = {"text/html": {}}
+_HTML_PAGE: dict[str, object] = {"text/html": {}}
 _ANSWERS: dict[int | str, dict[str, Any]] = {  # as FastAPI types them
-    status: {"description": what} | ({} if status == 204 else {"content": _PAGE})
+    status: {"description": what} | ({} if status == 204 else {"content": _HTML_PAGE})
     for status, what in {
         204: "done: htmx loads another page",
         303: "done: redirect to another page",

@@ -34,7 +34,7 @@ MAX_FINISHED_JOBS = 200  # and as many pictures
 MAX_JOBS_PER_PERSON, MAX_JOBS = 50, 200  # unfinished
 CLOSE_SECONDS = 2.0  # for a job of this process to end; a child process is killed at once
 STOP_TRIES, STOP_PAUSE_SECONDS = 500, 0.02  # how often a runner is told to stop
-TITLES = {
+JOB_TITLES = {
     "ask": "Choosing rows",
     "take": "Asking for a row",
     "change": "Changing settings",
@@ -89,7 +89,7 @@ class Job:
     @property
     def title(self) -> str:
         """The title of the job on the page."""
-        return TITLES.get(self.kind, "Working")
+        return JOB_TITLES.get(self.kind, "Working")
 
 
 class JobQueue:

@@ -22,7 +22,7 @@ from html import escape
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
-from weal.web.access import SESSION_SECONDS, Access, Visit
+from weal.web.access import SESSION_SECONDS, Access, Visit, cookie_name
 from weal.web.request_body import (
     CLOSE,
     TOO_LARGE,
@@ -31,7 +31,6 @@ from weal.web.request_body import (
     Receive,
     Send,
 )
-from weal.web.token import cookie_name
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -44,13 +43,13 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
-_PAGE = (
+_ERROR_PAGE = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>weal</title>'
     '<meta name="viewport" content="width=device-width">'
     '<link rel="stylesheet" href="/static/weal.css"><main class="narrow"><h1>weal</h1>'
     '<p class="card">{reason}</p></main></html>'
 )
-_PART = '<p class="note bad" role="alert">{reason}</p>'
+_ERROR_PART = '<p class="note bad" role="alert">{reason}</p>'
 _BESIDE = (("hx-retarget", "#notice"), ("hx-reswap", "innerHTML"))
 Headers = Iterable[tuple[str, str]]
 App = Callable[[Message, Receive, Send], Awaitable[None]]
@@ -81,7 +80,7 @@ async def send_reason(
     send: Send, status: int, reason: str, is_part: bool = False, close: bool = False
 ) -> None:
     """Send a page, or a notice, with the reason of a refusal."""
-    page = (_PART if is_part else _PAGE).format(reason=escape(reason)).encode()
+    page = (_ERROR_PART if is_part else _ERROR_PAGE).format(reason=escape(reason)).encode()
     kind = (("content-type", "text/html; charset=utf-8"), ("content-length", str(len(page))))
     found = _encode_headers((*kind, *(_BESIDE if is_part else ()))) + [CLOSE] * close
     await send({"type": "http.response.start", "status": status, "headers": found})
@@ -96,7 +95,7 @@ LOOPBACK = frozenset(("127.0.0.1", "localhost", "::1"))
 FORM_CONTENT_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
 LOGOUT = "/logout"  # the only POST of a principal that may only read
 ONCE = ("authorization", "content-type", "host", "origin")  # ignored if they come twice
-_HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?", re.IGNORECASE)
+_HOST_HEADER = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?", re.IGNORECASE)
 
 MAX_COOKIES = 50  # of one name
 
@@ -309,7 +308,7 @@ def _hostname(host: str) -> str:
     >>> _hostname("LAB-PC.example.org:8765"), _hostname("[::1]:80"), _hostname("evil@127.0.0.1")
     ('lab-pc.example.org', '::1', '')
     """
-    found = _HOST.fullmatch(host)
+    found = _HOST_HEADER.fullmatch(host)
     return (found[1] or found[2]).lower() if found else ""
 
 

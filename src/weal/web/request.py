@@ -28,13 +28,12 @@ from weal.campaign.campaign import Campaign
 from weal.campaign.ledger import Ledger, QuantityLedger, apply_events
 from weal.store.events import MAX_WHO, Event
 from weal.store.protocol import Store
-from weal.web.access import Visit
+from weal.web.access import Visit, secrets_equal
 from weal.web.candidate_search import CANDIDATES_FILE, last_event
 from weal.web.job_context import Arguments
 from weal.web.job_worker import PICTURES, Job, Worker
 from weal.web.middleware import AccessPolicy
 from weal.web.server_folder import Cells, JobResult, JobResults
-from weal.web.token import secrets_equal
 
 MAX_CACHED_LEDGERS = 64
 WHO_COOKIE = "weal-who"  # holds the name of the person

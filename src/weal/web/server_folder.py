@@ -36,7 +36,7 @@ RANDOM_NAME_LETTERS = 32
 _DRAFT_NAME = re.compile(r"\.weal-[0-9a-f]{16}\.draft")  # of `weal.files`
 _RANDOM_NAME = re.compile(rf"[0-9a-f]{{{RANDOM_NAME_LETTERS}}}(\.[a-z]+)?")
 NO_ROOM = "the disk of this server is full, and nothing was saved: free some space and try again"
-_FULL = (errno.ENOSPC, errno.EDQUOT)
+_DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT)
 
 
 def server_folder(name: StoreUrl) -> Path:
@@ -76,7 +76,7 @@ def is_disk_full(error: BaseException) -> bool:
     >>> is_disk_full(OSError(errno.ENOSPC, "No space left on device")), is_disk_full(OSError())
     (True, False)
     """
-    if isinstance(error, OSError) and error.errno in _FULL:
+    if isinstance(error, OSError) and error.errno in _DISK_FULL_ERRORS:
         return True
     words = str(error).lower()
     return "no space left" in words or "disk is full" in words  # of pyarrow, and of SQLite

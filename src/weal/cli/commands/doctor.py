@@ -294,7 +294,7 @@ def backup(file: Path, force: bool, store: str | None, as_json: bool) -> None:
 
     To restore, open the copy: weal list --store sqlite:///FILE.
     """
-    from weal.store.backup import backup as copy
+    from weal.store.recovery import backup as copy
 
     name = store_url(store)
     with show_activity("copying"):

@@ -7,14 +7,12 @@ inducing_gp           experts on inducing points, chosen by pivoted Cholesky
 embeddings            inputs in the form that a kind of expert works on
 label_noise           noise that is stated in label units
 ard                   one lengthscale for each input, fitted by evidence, with priors
-wide_hessian          second derivatives of fits with many parameters
 model_selection       the experts with non-negligible posterior probability, and posterior points
 label_warp            labels with long tails, warped
 mixture_quantiles     quantiles of the mixture at many points
 outliers              labels that may be wrong
 contradiction_evidence  evidence that a set of labels is in error
 variance_reduction    expected variance reduction of the mixture
-target_covariance     covariances of candidates with target points
 reference_variance    variance reduction at reference points
 more_acquisitions     further acquisition functions for a small error everywhere
 level_probability     the probability of a row to be above a level, and the level of k rows

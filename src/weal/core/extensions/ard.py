@@ -59,7 +59,7 @@ from weal.core.constants import (
     SOUGHT_STRENGTHS,
     STRENGTH_SPREAD,
 )
-from weal.core.extensions import anova_kernel, wide_hessian
+from weal.core.extensions import anova_kernel, integrated_evidence
 from weal.core.extensions.anova_kernel import ANOVA
 from weal.core.extensions.integrated_evidence import log_evidence, magnitude_posterior
 from weal.core.extensions.label_noise import even_sample
@@ -305,12 +305,12 @@ def _heights(
         for i in np.flatnonzero(~taken).tolist():
             found[i] = _height(r2 + more[i], kernel, y, noise_var)
         return found
-    size = max(1, wide_hessian.NUMBERS // r2.size)
+    size = max(1, integrated_evidence.NUMBERS // r2.size)
     for start in range(0, len(more), size):
         rows = slice(start, start + size)
         C = FAMILIES[kernel.family].correlation(r2 + more[rows], kernel.alpha) + kernel.offset
         C[:, np.arange(len(y)), np.arange(len(y))] += FORWARD_RATIO + noise_var
-        found[rows] = wide_hessian.heights(C, y)
+        found[rows] = integrated_evidence.heights(C, y)
     return np.where(taken, -np.inf, found)
 
 
@@ -352,21 +352,23 @@ def _hessian(problem: EvidenceFit, p: Array, at: Array) -> Array:
 
 
 def _wide_hessian(problem: EvidenceFit, p: Array, at: Array) -> Array:
-    """Hessian of the loss for many inputs, all columns at once (`wide_hessian`)."""
+    """Hessian of the loss for many inputs, all columns at once (`integrated_evidence`)."""
     shape, d, t = problem.shape, len(problem.D2), len(problem.y)
     H = np.empty((len(p), len(p)))
     _, pull = problem.log_prior(p)
     lam, offset = float(np.exp(p[-1])), shape.like.offset
     known = (problem.pairs, problem.y, 1.0 + offset + lam + problem.noise_var, offset, lam)
-    size = max(1, wide_hessian.NUMBERS // max(t * t, d))
+    size = max(1, integrated_evidence.NUMBERS // max(t * t, d))
     for start in range(0, d, size):
         which = np.arange(start, min(start + size, d))
         given = (p[:-1], problem.D2, which, FINITE_DIFFERENCE_STEP)
         if shape.like.family == ANOVA:
-            steps = wide_hessian.anova_steps(*given)
+            steps = integrated_evidence.anova_steps(*given)
         else:
-            steps = wide_hessian.family_steps(shape.like, *given)
-        H[which] = -(wide_hessian.gradients(steps, *known) + pull + at) / FINITE_DIFFERENCE_STEP
+            steps = integrated_evidence.family_steps(shape.like, *given)
+        H[which] = (
+            -(integrated_evidence.gradients(steps, *known) + pull + at) / FINITE_DIFFERENCE_STEP
+        )
     H[:d, : len(shape.mean)] += shape.precision[:d]
     for n in range(d, len(p)):  # strength of anova, and noise
         step = FINITE_DIFFERENCE_STEP * (np.arange(len(p)) == n)

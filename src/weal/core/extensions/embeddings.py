@@ -23,7 +23,7 @@ from weal.core.extensions.reference_variance import (
     ExactReference,
     FeatureReference,
 )
-from weal.core.extensions.target_covariance import ExactTargets, FeatureTargets
+from weal.core.extensions.variance_reduction import ExactTargets, FeatureTargets
 from weal.core.paper.exact_gp import CorrelatedPoints, ExactExperts, SolvedPoints
 from weal.core.paper.feature_gp import FeatureExperts
 from weal.core.paper.kernels import Kernel

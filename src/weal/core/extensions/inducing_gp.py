@@ -42,7 +42,7 @@ from weal.core.arrays import Array, Index
 from weal.core.extensions.embeddings import FeatureEmbedding
 from weal.core.paper.exact_gp import LEAST_RATIO, correlations, take_kernels
 from weal.core.paper.feature_gp import FeatureExperts, FeatureStep
-from weal.core.paper.gaussian_likelihood import cholesky_innovations, innovation
+from weal.core.paper.fixed_magnitude import cholesky_innovations, innovation
 from weal.core.paper.kernels import Kernel, correlation
 from weal.core.protocols import ExpertsOfKind
 

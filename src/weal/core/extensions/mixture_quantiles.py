@@ -24,15 +24,15 @@ from scipy.special import gammaln, ndtr, stdtr
 from weal.core.arrays import Array
 from weal.core.paper.ensemble import Ensemble, label_spread, quantile
 
-STEP, FARTHEST = 2.0**-8, 9.0
+GRID_STEP, FARTHEST = 2.0**-8, 9.0
 LAST_STEP = 1e-6
 MOST_STEPS = 200
 FEWEST_FREEDOM = 8.0  # degrees: with fewer, higher derivatives of T_nu have no bound at its ends
-BLOCK_ROWS = 4096
+QUANTILE_BLOCK_ROWS = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class QuantileTable:
     """Taylor coefficients of the Student-t distribution function T_nu on a grid of x."""
 
     nu: float  # degrees of freedom; inf is the normal
@@ -44,17 +44,21 @@ class Table:
         with np.errstate(over="ignore"):
             slope = 1.0 / np.sqrt(1.0 + t * t / self.nu)  # dx/dt is its cube
         x = np.clip(t * slope, -self.last, self.last)
-        at = np.rint(x / STEP)
-        x -= at * STEP
+        at = np.rint(x / GRID_STEP)
+        x -= at * GRID_STEP
         a, b, c, d = np.moveaxis(self.series[at.astype(np.intp) + len(self.series) // 2], -1, 0)
         density = (b + x * (2.0 * c + x * (3.0 * d))) * slope**3
         return a + x * (b + x * (c + x * d)), density
 
 
-def table(nu: float) -> Table:
+def table(nu: float) -> QuantileTable:
     """The Taylor coefficients for nu degrees of freedom."""
-    last = FARTHEST if nu == np.inf else min(FARTHEST, STEP * (np.ceil(nu**0.5 / STEP) - 1.0))
-    x = STEP * np.arange(-round(last / STEP), round(last / STEP) + 1)
+    last = (
+        FARTHEST
+        if nu == np.inf
+        else min(FARTHEST, GRID_STEP * (np.ceil(nu**0.5 / GRID_STEP) - 1.0))
+    )
+    x = GRID_STEP * np.arange(-round(last / GRID_STEP), round(last / GRID_STEP) + 1)
     inside = 1.0 - x * x / nu
     t = x / np.sqrt(inside)
     cdf = ndtr(t) if nu == np.inf else stdtr(nu, t)
@@ -62,7 +66,7 @@ def table(nu: float) -> Table:
     k = 1.0 - 2.0 / nu  # f' = -k x f / inside
     first = -k * x * f / inside
     second = -k * (f + x * first) / inside - 2.0 * k * x * x * f / (nu * inside**2)
-    return Table(nu, last, np.stack([cdf, f, first / 2.0, second / 6.0], axis=1))
+    return QuantileTable(nu, last, np.stack([cdf, f, first / 2.0, second / 6.0], axis=1))
 
 
 def _height(nu: float) -> float:
@@ -86,14 +90,16 @@ def quantiles(ens: Ensemble, mu: Array, var: Array, levels: Array) -> Array:  # 
         if len(ends) == 1:
             found[n] = ends[0]
             continue
-        for start in range(0, mu.shape[1], BLOCK_ROWS):
-            rows = slice(start, start + BLOCK_ROWS)
+        for start in range(0, mu.shape[1], QUANTILE_BLOCK_ROWS):
+            rows = slice(start, start + QUANTILE_BLOCK_ROWS)
             part = (ends[:, rows], mu[:, rows], width[:, rows])
             found[n, rows] = _solve(ens.w, known, *part, level)
     return found
 
 
-def _solve(w: Array, known: Table, ends: Array, mu: Array, width: Array, level: float) -> Array:
+def _solve(
+    w: Array, known: QuantileTable, ends: Array, mu: Array, width: Array, level: float
+) -> Array:
     """The quantile (N,) of mixtures of components (M, N), whose own quantiles are `ends`."""
     low, high, found = ends.min(axis=0), ends.max(axis=0), _mean(w, ends)
     close, left = LAST_STEP * width.min(axis=0), np.arange(mu.shape[1])

@@ -18,16 +18,30 @@ and all of them together are one grid for the trapezoidal rule: wherever an expe
 say the grid is as fine as it takes. Gauss-Hermite nodes around each expert miss or hit by chance
 what narrower ones say: with 24 of them, and sds that differ by factors of up to 10, MV was off by
 up to 13 %, here by 4 %. The weights of the rule are positive, so that MV is a sum of squares.
+
+The targets are R points of the pool. `FeatureTargets` and `ExactTargets` give the posterior
+covariance C(x, r) of any block of candidates with them, a function of the block and of numbers that
+are kept for the targets alone and updated by one column a label:
+
+    features   C = Phi(x) Sigma Phi(r)'                    Phi(r) is kept, and stays
+    exact      C = k(x, r) - k(x, X) B    B = (K + lam I)^-1 k(X, r), which a label of x* with
+               a = L^-T V(x*) takes to [B - a c(r)'/s ; c(r)'/s]
+
+Means at the targets are moved as those of any points (`experts.moved`).
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 
-from weal.core.arrays import Array
+from weal.core.arrays import Array, Index
 from weal.core.constants import MAX_EXPERTS_IN_REDUCTION, MIN_EXPERT_WEIGHT
+from weal.core.paper.exact_gp import CorrelatedPoints, ExactExperts, ExactStep
+from weal.core.paper.feature_gp import FeatureExperts, FeatureStep
+from weal.core.paper.kernels import Kernel, correlation
 
 # Nodes of each expert, by how many experts there are at the most, and how many sds they reach: so
 # many that MV is right to 5 % for sds that differ by factors of up to 40.
@@ -35,7 +49,9 @@ NODES_BY_EXPERTS = ((3, 12, 3.8), (5, 10, 3.5), (MAX_EXPERTS_IN_REDUCTION, 9, 3.
 BLOCK_DENSITIES = (
     1 << 15
 )  # densities that are computed together: they stay in the processor's cache
-_FAR = 1e2  # standardised distance beyond which a density is exp(-5e3) = 0: held there to square
+_FAR_SDS = (
+    1e2  # standardised distance beyond which a density is exp(-5e3) = 0: held there to square
+)
 
 
 def experts_in_reduction(w: Array) -> NDArray[np.intp]:
@@ -97,7 +113,7 @@ def _moments(w: Array, mu: Array, sd: Array, z: Array) -> Array:  # (n, 2H, 2H)
     y = (mu[:, :, None] + sd[:, :, None] * z).reshape(len(mu), -1)  # (n, HQ)
     y.sort(axis=1)
     u = (y[:, None, :] - mu[:, :, None]) / sd[:, :, None]  # (n, H, HQ)
-    np.clip(u, -_FAR, _FAR, out=u)
+    np.clip(u, -_FAR_SDS, _FAR_SDS, out=u)
     W = u * u
     W *= -0.5
     np.exp(W, out=W)
@@ -118,3 +134,83 @@ def _widths(y: Array) -> Array:
     out[:, 1:-1] = y[:, 2:] - y[:, :-2]
     out[:, 0], out[:, -1] = y[:, 1] - y[:, 0], y[:, -1] - y[:, -2]
     return out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FeatureTargets:
+    """The targets of experts on features."""
+
+    points: Array  # (M, R, F)
+
+    def after(self, step: FeatureStep) -> Self:
+        """Features do not change with labels."""
+        return self
+
+    def means(self, experts: FeatureExperts, which: Index) -> Array:  # (H, R)
+        """Means of f at the targets, of some of the experts."""
+        mu: Array = np.matmul(self.points[which], experts.theta[which][:, :, None])[..., 0]
+        return mu
+
+    def covariance(self, experts: FeatureExperts, which: Index, points: Array) -> Array:
+        """Covariances (H, N, R), in units of the magnitude, for features (H, N, F)."""
+        return experts.take(which).covariance(points, self.points[which])
+
+    def recompute(self, experts: FeatureExperts) -> Self:
+        """The targets of the same experts after other labels."""
+        return self
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExactTargets:
+    """The targets of exact experts."""
+
+    kernels: tuple[Kernel, ...]  # M
+    points: CorrelatedPoints  # k(labelled, targets) (M, t, R)
+    B: Array  # (M, t, R)
+    mu: Array  # (M, R)
+
+    @classmethod
+    def of(cls, experts: ExactExperts, X: Array) -> Self:
+        """The targets X (R, d) for experts after some labels."""
+        points = experts.correlated_points(X)
+        near = experts.solve(points)
+        mu, _ = experts.predict(near)
+        B = near.V
+        if len(experts.X):
+            solve = zip(experts.L, near.V, strict=True)
+            B = np.stack([_back(L, V) for L, V in solve])
+        return cls(experts.kernels, points, B, mu)
+
+    def after(self, step: ExactStep) -> Self:
+        """The targets after the label."""
+        c = step.column(self.points)  # (M, R)
+        gain = (c / step.s[:, None])[:, None, :]
+        B = np.concatenate([self.B - step.a[:, :, None] * gain, gain], axis=1)
+        mu = self.mu + c * (step.e / step.s)[:, None]
+        return type(self)(self.kernels, step.extend(self.points, c), B, mu)
+
+    def means(self, experts: ExactExperts, which: Index) -> Array:  # (H, R)
+        """Means of f at the targets, of some of the experts."""
+        return np.asarray(self.mu[which])
+
+    def covariance(self, experts: ExactExperts, which: Index, points: CorrelatedPoints) -> Array:
+        """Covariances (H, N, R), in units of the magnitude, for points of these experts."""
+        members = np.arange(len(self.kernels))[which].tolist()
+        out = np.empty((len(members), len(points.X), len(self.points.X)))
+        prior: dict[Kernel, Array] = {}  # some differ in their noise alone
+        for h, m in enumerate(members):
+            kernel = self.kernels[m]
+            if kernel not in prior:
+                prior[kernel] = correlation(kernel, points.X, self.points.X)
+            np.matmul(points.K[h].T, self.B[m], out=out[h])
+            np.subtract(prior[kernel], out[h], out=out[h])
+        return out
+
+    def recompute(self, experts: ExactExperts) -> Self:
+        """The targets of the same experts after other labels."""
+        return type(self).of(experts, self.points.X)
+
+
+def _back(L: Array, V: Array) -> Array:
+    """Solve L' B = V for B."""
+    return np.asarray(solve_triangular(L, V, lower=True, trans=1, check_finite=False))

@@ -2,8 +2,7 @@
 
     kernels               stationary kernels and their spectral densities
     random_features       random Fourier features whose inner product is about the kernel
-    gaussian_likelihood   the innovation of a label
-    fixed_magnitude       Gaussian predictive density with a fixed scale
+    fixed_magnitude       the innovation of a label, and its Gaussian density with a fixed scale
     feature_gp            Bayesian linear regression on features: the recursive posterior
     exact_gp              exact GP experts
     marginal_likelihood   magnitude, noise and lengthscale by evidence

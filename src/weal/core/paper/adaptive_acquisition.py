@@ -25,7 +25,7 @@ import numpy as np
 
 from weal.core.arrays import Array
 from weal.core.paper.ensemble import Ensemble, normalise
-from weal.core.paper.gaussian_likelihood import innovation
+from weal.core.paper.fixed_magnitude import innovation
 from weal.core.protocols import Points
 
 

@@ -6,7 +6,7 @@ weight of each expert by the density that the expert gave to y [1, eq:w_update],
     log w_m += log N(y; mu_m(x*), sig2_m s_m),      s_m = v_m(x*) + lam_m
 
 (a Student-t where sig2 is integrated out: `fixed_magnitude`; the update by a label is in
-`gaussian_likelihood`) and conditions the expert on it (`feature_gp`). So w_m is the probability of
+`fixed_magnitude`) and conditions the expert on it (`feature_gp`). So w_m is the probability of
 expert m given the labels: prior times exact model evidence, whatever the order of the labels. All
 in logs: a weight may fall to exp(-1e300) and come back. `temper` < 1 raises each density to that
 power, which slows the weights down and keeps their independence of order; 1 is Bayes' rule.
@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weal.core.arrays import Array
-from weal.core.paper.gaussian_likelihood import innovation
+from weal.core.paper.fixed_magnitude import innovation
 from weal.core.protocols import Experts, Magnitude, Points, StepOfKind
 
 QUANTILE_RTOL = 1e-12  # a step, relative to the label and to the bounds, after which none follows

@@ -23,7 +23,7 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dtrsm
 
 from weal.core.arrays import Array, GrowingRows, Index
-from weal.core.paper.gaussian_likelihood import cholesky_innovations, innovation
+from weal.core.paper.fixed_magnitude import cholesky_innovations, innovation
 from weal.core.paper.kernels import Kernel, correlation
 
 # A noise ratio below it counts as this much: K of a smooth kernel has eigenvalues of 0, which come

@@ -1,7 +1,7 @@
 """GP experts as Bayesian linear models on features, and the update rule of all experts.
 
 All kinds obey one rule. With c(x) the posterior covariance of f(x) and f(x*), a label y of x*
-with noise ratio lam tells the innovation e and its variance s (`gaussian_likelihood`), and moves
+with noise ratio lam tells the innovation e and its variance s (`fixed_magnitude`), and moves
 the belief on any set of points:
 
     mu(x) += c(x) e / s      v(x) -= c(x)^2 / s
@@ -32,7 +32,7 @@ import numpy as np
 from scipy.linalg.blas import dger
 
 from weal.core.arrays import Array, Index
-from weal.core.paper.gaussian_likelihood import innovation
+from weal.core.paper.fixed_magnitude import innovation
 from weal.core.protocols import Step
 
 

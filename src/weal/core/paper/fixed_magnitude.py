@@ -1,14 +1,26 @@
-"""The magnitude sig2 of an expert, fixed at its marginal-likelihood value on the first labels.
+"""The Gaussian likelihood of labels, y = f + noise [1, eq:pred_y], and a fixed magnitude sig2.
 
-An innovation e has variance sig2 s, with s = v + lam known, and is normal: e ~ N(0, sig2 s)
-[1, eq:pred_y]. `extensions.conjugate_magnitude` integrates sig2 out instead. A noise variance that
-is stated in label units is divided by sig2, which is the `unit` of a fixed magnitude.
+An expert predicts f at a point with mean mu and variance v, v in units of its magnitude sig2. The
+noise of a label y has the ratio lam to the magnitude. The innovation and its variance are
+
+    e = y - mu        s = v + lam        e ~ N(0, sig2 s)
+
+and everything else follows from them: the predictions move by c e / s and c^2 / s (`feature_gp`),
+the magnitude learns e^2 / s, and the weight is multiplied by the density of e, which the magnitude
+gives. Labels in turn are a Cholesky factor: with B the prior covariance of f at their points,
+C C' = B + diag(lam) and z = C^-1 (y - mu), s = diag(C)^2 and e = z diag(C), each given the labels
+before it.
+
+The paper fixes sig2 at its marginal-likelihood value on the first labels;
+`extensions.conjugate_magnitude` integrates it out instead. A noise variance that is stated in label
+units is divided by sig2, which is the `unit` of a fixed magnitude.
 """
 
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from scipy.special import ndtr, ndtri
 
 from weal.core.arrays import Array, Index
@@ -84,3 +96,16 @@ class FixedMagnitude:
     def take(self, which: Index) -> Self:
         """The magnitudes of some of the experts."""
         return type(self)(self.variance[which])
+
+
+def innovation(y: Array | float, mu: Array, v: Array, lam: Array) -> tuple[Array, Array]:
+    """The innovation e = y - mu of labels y and its variance s = v + lam, elementwise."""
+    return y - mu, v + lam  # [1, eq:pred_y]
+
+
+def cholesky_innovations(y: Array, mu: Array, B: Array, lam: Array) -> tuple[Array, Array]:
+    """C (N, N) and z (N,) of labels y (N,) in turn, for B (N, N) and noise ratios lam (N,)."""
+    noisy = B.copy()
+    noisy[np.diag_indices(len(y))] += lam  # [1, eq:joint_pdf]
+    C: Array = np.linalg.cholesky(noisy).astype(np.float64, copy=False)
+    return C, solve_triangular(C, y - mu, lower=True, check_finite=False)

@@ -44,7 +44,9 @@ def _orthogonal_normal(rng: np.random.Generator, D: int, d: int) -> Array:
     return Q * np.sqrt(rng.chisquare(d, D))[:, None]
 
 
-BLOCK_BYTES = 32 * 2**20  # memory for the features of one block of points, when going in blocks
+FEATURE_BLOCK_BYTES = (
+    32 * 2**20
+)  # memory for the features of one block of points, when going in blocks
 
 
 def draw_frequencies(
@@ -73,7 +75,7 @@ def features(X: Array, zeta: Array, dtype: DTypeLike = np.float64) -> Array:
 
 
 def blocks(N: int, bytes_per_point: int) -> Iterator[slice]:
-    """Slices of 0..N whose points fit BLOCK_BYTES together; one point at the least."""
-    size = max(1, BLOCK_BYTES // max(1, bytes_per_point))
+    """Slices of 0..N whose points fit FEATURE_BLOCK_BYTES together; one point at the least."""
+    size = max(1, FEATURE_BLOCK_BYTES // max(1, bytes_per_point))
     for start in range(0, N, size):
         yield slice(start, min(start + size, N))

@@ -5,7 +5,6 @@ memory           a pool in memory, updated by one covariance column for each lab
 score_pass       scores of a pool in memory
 sharded_rows     rows and ids of shards, read by position
 shard_pass       one scoring pass over shards
-score_cache      scores of the last pass, in each process
 combined_scores  the best candidate by a weighted sum of scores
 sharded          a pool in shards
 predictions      predictions for every shard, written as a folder

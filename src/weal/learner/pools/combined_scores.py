@@ -1,7 +1,7 @@
 """Scores of a pass over shards, and the best candidate by a weighted sum of functions.
 
 The weights of a sum need the range of every score, which a pass has only at its end. The pass keeps
-its scores in float32 (`score_cache`), and `CombinedScoring` reads them again: it keeps every
+its scores in float32 (`shard_pass`), and `CombinedScoring` reads them again: it keeps every
 candidate that could be best within float32 rounding. `ExactRescoring` scores these in float64.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from weal.core.arrays import Array
 from weal.core.paper.acquisition import random
 from weal.core.tie_breaking import TIE_RTOL, BestCandidates, best_candidates, merge
-from weal.learner.pools import score_cache
+from weal.learner.pools import shard_pass
 from weal.learner.pools.protocol import Combine, PoolScores, SingleScore
 from weal.learner.pools.shard_pass import (
     MAX_SCORED_BLOCK_ROWS,
@@ -70,11 +70,11 @@ class CombinedScoring:
 
     def __call__(self, shard: Shard) -> tuple[TopScores, float]:
         """The best by cached scores, and a lower bound of the best score."""
-        scores = score_cache.find(self.scoring.key, shard.start)
+        scores = shard_pass.find(self.scoring.key, shard.start)
         if scores is None:  # on another worker, or gone with it: computed again
             parts, K = list(self.scoring.blocks(shard, Later())), len(self.scoring.asked.functions)
             scores = np.concatenate([part for _, part in parts], axis=1)[:K].astype(np.float32)
-            score_cache.keep(self.scoring.key, shard.start, scores)
+            shard_pass.keep(self.scoring.key, shard.start, scores)
         free = self.scoring.free(shard)
         at = np.arange(shard.start, shard.start + shard.rows)
         combined, error = self._combine_scores(

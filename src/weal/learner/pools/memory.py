@@ -285,7 +285,7 @@ class MemoryPool:
         width = self.embedding.width(experts)
         taken = 2 * 8 * len(group.members) * width
         if self.exact:
-            taken = max(taken, random_features.BLOCK_BYTES * width // BLOCK_CORRELATIONS)
+            taken = max(taken, random_features.FEATURE_BLOCK_BYTES * width // BLOCK_CORRELATIONS)
         return random_features.blocks(len(self.X), taken)
 
     def _make_group(self, ens: Ensemble, members: NDArray[np.intp], computed: bool) -> ExpertGroup:

@@ -25,7 +25,7 @@ from weal.shards.parquet_file import metadata, pyarrow
 from weal.shards.shard import Shard
 
 PREDICTED_BLOCK_ROWS = 8192  # rows
-MARK = {b"weal": b"predictions"}  # metadata of each file
+PREDICTIONS_MARK = {b"weal": b"predictions"}  # metadata of each file
 
 Columns = dict[str, Any]
 More = Callable[[Columns], Mapping[str, Any]]  # further columns of a shard
@@ -78,9 +78,11 @@ def write_predictions(
     """Write predictions into a folder, a file for each shard; returns how many rows."""
     arrow, parquet = pyarrow()
     place, rows = check_folder(folder, force), 0
-    with files.atomic_folder(place, FOLDER) as draft:
+    with files.atomic_folder(place, PREDICTIONS_FOLDER) as draft:
         for n, columns in found:
-            table = arrow.table({**columns, **(more(columns) if more else {})}, metadata=MARK)
+            table = arrow.table(
+                {**columns, **(more(columns) if more else {})}, metadata=PREDICTIONS_MARK
+            )
             parquet.write_table(table, draft / f"part-{n:05d}.parquet", compression="zstd")
             rows += table.num_rows
     return rows
@@ -88,12 +90,12 @@ def write_predictions(
 
 def _carries_mark(path: Path) -> bool:
     try:
-        return (metadata(path).metadata or {}).get(b"weal") == MARK[b"weal"]
+        return (metadata(path).metadata or {}).get(b"weal") == PREDICTIONS_MARK[b"weal"]
     except UnreadableFile:
         return False
 
 
-FOLDER = files.FolderKind(
+PREDICTIONS_FOLDER = files.FolderKind(
     "folder of predictions",
     re.compile(r"part-\d{5,}\.parquet"),
     fills_empty=True,
@@ -106,6 +108,6 @@ def check_folder(folder: str | os.PathLike[str], force: bool) -> Path:
     place = Path(folder).expanduser().absolute()
     if not place.parent.is_dir():
         raise ValueError(f"there is no folder {place.parent} to make {place.name} in")
-    if files.check_folder(place, FOLDER) and not force:
+    if files.check_folder(place, PREDICTIONS_FOLDER) and not force:
         raise ValueError(f"the folder {place} is not empty; choose another, or use force (--force)")
     return place

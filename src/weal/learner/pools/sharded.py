@@ -1,7 +1,7 @@
 """A pool in shards: experts are kept in memory, rows are read and scored in each pass.
 
 A label changes only the experts: the next pass scores every candidate with the experts of that
-time. Summaries of the last passes, and the scores of the last one (`score_cache`), are cached under
+time. Summaries of the last passes, and the scores of the last one (`shard_pass`), are cached under
 the key of the state that they belong to.
 """
 

@@ -18,10 +18,10 @@ from fastapi import APIRouter, Depends, Form, HTTPException, Query, Response, Up
 from weal.campaign.ledger import Ledger
 from weal.store.events import MAX_WHO, Event, check_name, check_text
 from weal.tables.results_reader import TEXT_SUFFIXES
+from weal.web.access import cookie_name
 from weal.web.job_context import Arguments
 from weal.web.request import WHO_COOKIE, FormToken, RequestContext, ServerRead, ServerWrite
 from weal.web.server_folder import new_file
-from weal.web.token import cookie_name
 
 router = APIRouter()
 

@@ -32,7 +32,7 @@ class Filters(TypedDict):
 
 
 _COLUMN = re.compile(r"c[0-9]{1,4}")
-TITLES = {"id": "Id", "y": "Measured", "mean": "Predicted", "sd": "\N{PLUS-MINUS SIGN}",
+COLUMN_TITLES = {"id": "Id", "y": "Measured", "mean": "Predicted", "sd": "\N{PLUS-MINUS SIGN}",
           "low": "From", "high": "To"}  # fmt: skip
 Text = Annotated[str, Query(max_length=200)]
 Id = Annotated[str, Query(min_length=1, max_length=MAX_ID)]
@@ -59,9 +59,9 @@ def explore(
         return Response(status_code=204, headers={"HX-Refresh": "true"})
     template = "explore/waiting.html" if context.is_part else "explore/page.html"
     return context.page(
-        template, page=page, query=query, given=given, titles=TITLES, link=_linker(context, given),
-        more=_more(context, given, page), failure=context.job_failure("explore"),
-        **_columns(context),
+        template, page=page, query=query, given=given, titles=COLUMN_TITLES,
+        link=_linker(context, given), more=_more(context, given, page),
+        failure=context.job_failure("explore"), **_columns(context),
     )  # fmt: skip
 
 

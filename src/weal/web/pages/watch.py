@@ -18,7 +18,7 @@ MAX_INPUT_BARS = 12
 ERROR_SERIES = {
     "left_out": "leave-one-out", "prequential": "prequential", "expected": "expected"
 }  # fmt: skip
-MAX_ROWS_SHOWN = 10  # of a group of contradicted labels
+MAX_CONTRADICTED_ROWS_SHOWN = 10  # of a group of contradicted labels
 
 
 @router.get("/c/{name}/watch")
@@ -56,7 +56,10 @@ def _suspects(status: dict[str, Any] | None) -> list[dict[str, Any]]:
 def _contradictions(status: dict[str, Any] | None) -> list[dict[str, Any]]:
     """Groups of labels that other labels contradict: some of the rows, and the reason."""
     found = status.get("contradictions", []) if status else []
-    return [{"ids": one["ids"][:MAX_ROWS_SHOWN], "text": str(one["words"])} for one in found]
+    return [
+        {"ids": one["ids"][:MAX_CONTRADICTED_ROWS_SHOWN], "text": str(one["words"])}
+        for one in found
+    ]
 
 
 def _shares(context: CampaignRequest, status: dict[str, Any] | None) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from weal.core.extensions.outliers.inclusion import MixturePrediction
 from weal.core.extensions.outliers.prior import Mask, OutlierPrior, OutlierReport
 from weal.core.paper.ensemble import Ensemble, normalise
 from weal.core.paper.exact_gp import LEAST_RATIO
-from weal.core.paper.gaussian_likelihood import innovation
+from weal.core.paper.fixed_magnitude import innovation
 from weal.core.paper.kernels import correlation
 
 

@@ -8,8 +8,7 @@ import pytest
 from reference.cases import campaign, frozen, kind
 from weal.core.extensions.conjugate_magnitude import ConjugateMagnitude
 from weal.core.paper import ensemble
-from weal.core.paper.fixed_magnitude import FixedMagnitude
-from weal.core.paper.gaussian_likelihood import cholesky_innovations, innovation
+from weal.core.paper.fixed_magnitude import FixedMagnitude, cholesky_innovations, innovation
 
 SCALES = {
     "fixed": FixedMagnitude(frozen([0.3, 2.0, 11.0])),
