@@ -130,7 +130,7 @@ class LearnerView:
 
     @property
     def goal(self) -> Goal:
-        """What the labels are for."""
+        """The goal of the learner."""
         return self._state.settings.goal
 
     @property

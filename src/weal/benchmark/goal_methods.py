@@ -148,7 +148,7 @@ class ForestModel:
         return each.mean(axis=0), np.maximum(each.var(axis=0), LEAST_SD)
 
     def condition(self, X: Array, y: Array) -> Self:
-        """A forest is fitted anew: it cannot be conditioned."""
+        """A newly fitted forest: forests cannot be conditioned."""
         return type(self)(RandomForestRegressor(TREES, random_state=0).fit(X, y))
 
 

@@ -33,7 +33,7 @@ LOWER_IS_BETTER = ("labels to 1 %", "regret at 40", "regret end")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A goal, its methods (ours first, then those without a goal), and its columns."""
+    """A goal, its methods (weal's first, then those without a goal), and its columns."""
 
     name: str
     title: str

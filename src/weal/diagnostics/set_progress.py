@@ -1,4 +1,4 @@
-"""How far the set of a goal is known: expected F1, rows on the wrong side, expected improvement.
+"""Progress on the set of a goal: expected F1, misclassified rows, expected improvement.
 
 With p_i the probability that row i belongs to the set, rows with p_i > 1/2 are taken to be in it:
 
@@ -21,7 +21,7 @@ from weal.model.training import TrainedEnsemble
 
 
 def belief_at(trained: TrainedEnsemble, scale: Scaling, X: Array) -> Belief:
-    """What the experts believe of rows X (N, d), scaled."""
+    """The belief of the experts at scaled rows X (N, d)."""
     ens = trained.ensemble
     mu, var = ensemble.predict(ens, trained.embedding.points(ens.experts, X))
     y = trained.warp.labels(trained.y)
@@ -58,7 +58,7 @@ def largest_gain(belief: Belief, lowest: bool, label_sd: float) -> float:
 
 
 def goal_value(goal: Goal, trained: TrainedEnsemble, scale: Scaling, X: Array) -> float | None:
-    """The number whose course tells how far a goal with a set is, over rows X (N, d), scaled.
+    """The progress measure of a goal with a set, over scaled rows X (N, d).
 
     The expected F1, or for the best rows the largest expected improvement; None without a set.
     """

@@ -59,7 +59,7 @@ class MembershipScore:
 
 @cache
 def _membership_score(goal: Goal) -> MembershipScore:
-    """One object for each goal, by which passes over files are kept."""
+    """One object for each goal, as the cache key of passes over files."""
     return MembershipScore(goal)
 
 

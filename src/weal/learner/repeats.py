@@ -35,7 +35,7 @@ Positions = NDArray[np.intp]
 
 
 def belief_at(posterior: PendingPosterior, at: Positions) -> Belief:
-    """What the experts believe of the candidates `at`."""
+    """The belief of the experts at the candidates `at`."""
     held, mu, v = posterior.pool.predict_kept(at)
     ens, X = posterior.ens, posterior.pool.inputs_at(at.tolist())
     sig2 = ens.magnitude[held, None]
@@ -122,7 +122,7 @@ def doubted_labels(view: QuantityView, model: Model) -> dict[Hashable, float]:
 def doubted_members(
     goal: Goal, belief: Belief, rows: Positions, labels: Array
 ) -> NDArray[np.bool_]:  # (n,)
-    """Which of some rows would enter or leave the set, were their labels right.
+    """Mask of the rows that would enter or leave the set if their labels were right.
 
     `rows` are positions in the belief, `labels` in the user's units.
     """
