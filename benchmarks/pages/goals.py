@@ -66,12 +66,12 @@ SECTION = """
 NEEDLE_TEXT = """
 ## When no goal finds it
 
-The pool *needle* has a wide hill and, elsewhere, a peak that is twice as high and so narrow that
-its slope reaches few rows. The ten best rows are on the peak. {says}
+The pool *needle* was made to mislead: a wide hill with ripples that few labels cannot resolve, and
+elsewhere a peak twice as high and so narrow that its slope reaches few rows. {says}
 
 A search follows the hill that it has seen: the model has no reason to expect the peak until a label
-falls on it. **If a narrow optimum is plausible, learn first**: spend the first third of the labels
-with `--goal learn`, which spreads them over the pool, then change the goal
+falls on it. **If a narrow optimum is plausible, learn first**: `--goal learn` spreads the labels
+over the pool. When they are as close to each other as the optimum may be wide, change the goal
 (`weal settings NAME --goal maximise`). No number that weal shows warns of a peak that no label has
 touched.
 
@@ -241,16 +241,21 @@ def of_needle(runs: pd.DataFrame, kept: list[ResultFile]) -> str:
          plain(row["regret end"], 3)]
         for name, row in means.iterrows()
     ]  # fmt: skip
-    searches = [name for name in BEST.methods if name != "weal-auto" and name != "weal-random"]
-    found = means["top_10 at 40"]
-    best = max((found[name] for name in searches if name in found), default=0.0)
+    end = means["regret end"]
+    others = [end[name] for name in BEST.methods[3:] if name in end]
     says = (
-        f"Among the first 40 labels `auto` has {_percent(found['weal-auto'])} of them, weal with "
-        f"`best 10` {_percent(found['weal-best'])}, and the best of the searches {_percent(best)}."
+        f"After all labels the regret of `auto` is {plain(end['weal-auto'])}, of weal with "
+        f"`best 10` {plain(end['weal-best'])}"
+        + (f", of other searches {_range(others)}." if others else ".")
     )
     header = ["method", "top 10, 40 labels", "regret, 40 labels", "regret, all labels"]
     text = table(header, rows, "lrrr")
     return NEEDLE_TEXT.format(says=says, table=text, made=repeat(*kept))
+
+
+def _range(values: list[float]) -> str:
+    low, high = plain(min(values)), plain(max(values))
+    return low if low == high else f"{low} to {high}"
 
 
 def of_cost(kept: ResultFile) -> str:

@@ -8,8 +8,9 @@ were asked for what a search wants to know.
 
     branin, hartmann6, ackley5   minus the function: three equal tops, one top of six, a lattice
                                  of local tops in five inputs
-    needle                       a wide hill of height 1 and, elsewhere, a peak of height 2 that is
-                                 as wide as the mean distance of some 60 labels
+    needle                       a wide hill of height 1 with ripples that no few labels resolve
+                                 and, elsewhere, a narrow peak of height 2: made so that searches
+                                 stay on the hill
     plateau                      the upper 15 % of a smooth function, 0 everywhere else
     ..-noise                     the same with label noise of a fifth of the sd of the values
     diabetes, california         real tables (`datasets`); california draws 1,000 rows
@@ -30,7 +31,7 @@ from weal.core.arrays import Array
 FIRST_LABELS = 10
 POOL_ROWS = 600
 NOISE_SHARE = 0.2  # sd of the noise, in units of the sd of the values
-NEEDLE_WIDTH, HILL_WIDTH = 0.06, 0.25
+NEEDLE_WIDTH, HILL_WIDTH, RIPPLE_HEIGHT = 0.06, 0.25, 0.4
 PLATEAU_SHARE = 0.85
 ETA = 20.0  # of Algorithm 2, which none of the methods here uses
 
@@ -65,14 +66,15 @@ def hartmann6(X: Array) -> Array:
 
 
 def needle(X: Array) -> Array:
-    """A wide hill of height 1 and a narrow peak of height 2 at X (N, 2) in the unit square.
+    """A wide rippled hill and a narrow peak of height 2 at X (N, 2) in the unit square.
 
-    >>> needle(np.array([[0.3, 0.35], [0.75, 0.8]])).round(2)
-    array([1.  , 2.04])
+    >>> needle(np.array([[0.3, 0.35], [0.78, 0.8], [0.9, 0.1]])).round(2)
+    array([0.61, 2.02, 0.02])
     """
     hill = np.exp(-np.sum((X - [0.3, 0.35]) ** 2, axis=1) / (2 * HILL_WIDTH**2))
-    peak = np.exp(-np.sum((X - [0.75, 0.8]) ** 2, axis=1) / (2 * NEEDLE_WIDTH**2))
-    return np.asarray(hill + 2.0 * peak)
+    peak = np.exp(-np.sum((X - [0.78, 0.8]) ** 2, axis=1) / (2 * NEEDLE_WIDTH**2))
+    ripples = 1.0 + RIPPLE_HEIGHT * np.sin(37.0 * X[:, 0]) * np.sin(41.0 * X[:, 1])
+    return np.asarray(hill * ripples + 2.0 * peak)
 
 
 def plateau(X: Array) -> Array:
