@@ -189,7 +189,7 @@ def cost(options: argparse.Namespace) -> None:
         X = rng.uniform(size=(n, 4))
         y = np.sin(4.0 * X[:, 0]) + X[:, 1] * np.cos(3.0 * X[:, 2]) - (X[:, 3] - 0.6) ** 2
         level = float(np.quantile(y, 0.8))
-        goals = {"learn": "auto", "best 10": "best(10)", "above": f"straddle({level!r})"}
+        goals = {"learn": "learn", "best 10": "best 10", "above": f"above {level!r}"}
         learners = {name: _learner(X, y, goal) for name, goal in goals.items()}
         times = _times(learners, y, options.queries)
         base = times["learn"]
@@ -205,7 +205,7 @@ def cost(options: argparse.Namespace) -> None:
 
 
 def _learner(X: Array, y: Array, goal: str) -> ActiveLearner:
-    learner = ActiveLearner(X, acquisition=goal)
+    learner = ActiveLearner(X, goal=goal)
     learner.tell(range(COST_LABELS), y[:COST_LABELS])
     return learner
 

@@ -34,7 +34,7 @@ from sklearn.ensemble import RandomForestRegressor
 
 from weal.active_learner import ActiveLearner
 from weal.benchmark.data_folders import Folder, NotAvailable
-from weal.benchmark.goal_metrics import LEVEL_SHARES, level_of
+from weal.benchmark.goal_metrics import LEVEL_SHARES, TOP_ROWS, level_of
 from weal.benchmark.goal_tasks import GOAL_TASKS
 from weal.benchmark.methods import METHODS, Method, MethodFunction, Reading
 from weal.benchmark.peers import (
@@ -57,6 +57,7 @@ from weal.benchmark.tasks import Split
 from weal.core.arrays import Array
 from weal.core.scaling import from_data
 from weal.goals import Above, Best
+from weal.goals.protocol import Goal
 from weal.regressor import EnsembleGPRegressor
 
 STRADDLE_SDS = 1.96  # half width of a 95 % interval (Bryan et al. 2005)
@@ -66,11 +67,16 @@ QLOGNEI_ROWS = 100  # candidates scored at a time, for memory
 
 
 def with_goal(
-    goal_of: Callable[[Split], str], split: Split, eta: float, seed: int, T: int
+    goal_of: Callable[[Split], Goal], split: Split, eta: float, seed: int, T: int
 ) -> Iterator[Reading]:
-    """Run an ActiveLearner with a goal on a split whose test points are the pool."""
+    """Run an ActiveLearner with a goal on a split whose test points are the pool.
+
+    Measured rows are not asked again: the other methods cannot, and the pool has one label a row.
+    """
     model = EnsembleGPRegressor(random_state=seed)
-    learner = ActiveLearner(split.Xt, model=model, acquisition=goal_of(split), seed=seed)
+    learner = ActiveLearner(
+        split.Xt, model=model, goal=goal_of(split), repeats=False, n_start=1, seed=seed
+    )
     first = len(split.y0)
     learner.tell(range(first), split.y0)
     pool = learner.watch(split.Xt)
@@ -83,14 +89,14 @@ def with_goal(
         yield Reading(first + t, mean, log_p, {}, {}, asked=row - first)
 
 
-def best_ten(split: Split) -> str:
+def best_ten(split: Split) -> Goal:
     """The goal of the ten largest values."""
-    return Best(10).acquisition(in_shards=False)
+    return Best(TOP_ROWS)
 
 
-def above(share: float, split: Split) -> str:
+def above(share: float, split: Split) -> Goal:
     """The goal of all rows above the level that this share of the pool exceeds."""
-    return Above(level_of(split.yt, share)).acquisition(in_shards=False)
+    return Above(level_of(split.yt, share))
 
 
 def expected_improvement(mean: Array, sd: Array, incumbent: float) -> Array:
