@@ -81,7 +81,7 @@ with open_campaign("alloys", sys.argv[1]) as campaign:
     X = np.random.default_rng(5).random((rows, model.n_features_in_))
     start = time.process_time()
     for n in range(0, rows, 20_000):
-        for _ in model.fold.beliefs(model.scaling.inputs(X[n : n + 20_000])):
+        for _ in model.trained.beliefs(model.scaling.inputs(X[n : n + 20_000])):
             pass
     bare = time.process_time() - start
     start = time.process_time()
