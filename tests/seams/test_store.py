@@ -58,6 +58,7 @@ def test_every_method_names_the_campaigns_there_are(store):
         lambda: store.read("alloy"),
         lambda: store.head("alloy"),
         lambda: store.events_of("alloy", ["a"]),
+        lambda: store.events_between("alloy", 1, 1),
         lambda: store.existing_ids("alloy", ["a"]),
         lambda: list(store.read_chunks("alloy")),
         lambda: store.read_snapshot("alloy", "mind"),
@@ -140,6 +141,7 @@ def test_the_book_shows_what_is_there(store):
     assert (seen["chunks"], seen["none"]) == (1, ([], set()))
     assert ([event.seq for event in seen["keys"]], seen["no_keys"]) == ([5], [])
     assert ([event.seq for event in seen["two"]], seen["beyond"]) == ([2, 3], [])
+    assert (store.events_between(NAME, 2, 3), store.events_between(NAME, 9, 9)) == (seen["two"], [])
     assert seen["now"] >= store.read(NAME)[-1].time
 
 

@@ -1,16 +1,18 @@
 """The report of one candidate: inputs, labels, lease, prediction, events, and why it was asked."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from weal.campaign.events import LedgerLabel
+from weal.campaign.ledger import quantity_of_event
 from weal.campaign.session import Session
 from weal.diagnostics.explanation import Neighbour, neighbours, sentences, usual_sd
 from weal.errors import UnknownId
+from weal.quantities.protocol import Quantity
 from weal.store.events import Event
-from weal.text import number, plus_minus
+from weal.text import number
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +80,10 @@ def _why(session: Session, asked: dict[str, Any], near: tuple[Neighbour, ...]) -
     usual = usual_sd(view.state, session.beliefs.model(view) if view.has_model else None)
     why = asked["why"]
     given = (asked["mean"], asked["sd"], why.get("shares", {}), near, usual)
-    return " ".join(sentences(why["how"], *given))
+    return " ".join(sentences(view.quantity, why["how"], *given))
 
 
-def card_lines(card: CandidateReport, names: list[str]) -> list[str]:
+def card_lines(card: CandidateReport, quantity: Quantity, names: list[str]) -> list[str]:
     """The report as lines of text; `names` are the columns to show."""
     found = [f"{card.id}"]
     found += [f"  {name:<16} {_cell(card.row.get(name))}" for name in names]
@@ -91,15 +93,16 @@ def card_lines(card: CandidateReport, names: list[str]) -> list[str]:
         sure = ", sure" if told.sure else ""
         note = f" ({told.note})" if told.note else ""
         when = f"{told.time:%Y-%m-%d %H:%M}"
-        found.append(f"  label            {number(told.y, 8)}{sd}, {when}{by}{sure}{note}")
+        found.append(f"  label            {quantity.format(told.y, 8)}{sd}, {when}{by}{sure}{note}")
     if card.until:
         what = "lapsed          " if card.lapsed else "out             "
         found.append(f"  {what} {card.who or 'nobody'}, until {card.until:%Y-%m-%d %H:%M}")
     if card.skipped:
         found.append(f"  skipped          {card.note or 'yes'}")
     if card.mean is not None and card.sd is not None:
-        ends = f"90 % of labels: {number(card.low or 0.0)} to {number(card.high or 0.0)}"
-        found.append(f"  predicted        {plus_minus(card.mean, card.sd)} ({ends})")
+        low, high = (quantity.format(end or 0.0) for end in (card.low, card.high))
+        made = quantity.format_prediction(card.mean, card.sd)
+        found.append(f"  predicted        {made} (90 % of labels: {low} to {high})")
     found += [f"  asked because    {card.why}"] if card.why else []
     return [*found, f"  events           {', '.join(map(str, card.events)) or 'none'}"]
 
@@ -108,15 +111,15 @@ def _cell(value: object) -> str:
     return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def told_event(event: Event) -> str:
+def told_event(event: Event, quantities: Mapping[str, Quantity]) -> str:
     """An event in a few words."""
     body, note = event.body, event.body.get("note")
     ways: dict[str, Callable[[], str]] = {
         "created": lambda: f"target {body.get('target') or 'not named'}",
         "added": lambda: f"{body['rows']} candidates",
         "asked": lambda: f"until {body['until'][:16]}" + (", for a test" if body["check"] else ""),
-        "told": lambda: _label(body),
-        "corrected": lambda: _label(body),
+        "told": lambda: _label(event, quantities),
+        "corrected": lambda: _label(event, quantities),
         "skipped": lambda: "" if body["on"] else "restored",
         "withdrawn": lambda: "",
         "settings": lambda: ", ".join(_setting(*pair) for pair in body["changes"].items()),
@@ -133,6 +136,7 @@ def _setting(key: str, value: object) -> str:
     return f"{key} = {value:.10g}" if isinstance(value, float) else f"{key} = {value}"
 
 
-def _label(body: dict[str, Any]) -> str:
+def _label(event: Event, quantities: Mapping[str, Quantity]) -> str:
+    body, quantity = event.body, quantities[quantity_of_event(quantities, event)]
     sd = f" +- {number(body['noise'])}" if body.get("noise") else ""
-    return f"{body['y']:.10g}{sd}" + (", sure" if body.get("sure") else "")
+    return f"{quantity.format(body['y'], 10)}{sd}" + (", sure" if body.get("sure") else "")

@@ -31,6 +31,7 @@ from weal.diagnostics.explanation import Neighbour, brief, neighbours, sentences
 from weal.errors import Conflict, WealError
 from weal.learner.posterior_cache import PosteriorCache
 from weal.learner.state import QuantityView, State
+from weal.quantities.protocol import Quantity
 from weal.store.events import Draft, Event
 from weal.store.protocol import Transaction
 
@@ -255,12 +256,14 @@ def explain(session: Session, leases: Sequence[Lease]) -> list[LeasedRow]:
     model = session.beliefs.model(view) if view.has_model else None
     near = neighbours(view, model, [lease.id for lease in leases])
     usual = usual_sd(view.state, model)
-    return [_describe_lease(session, *pair, usual) for pair in zip(leases, near, strict=True)]
+    pairs = zip(leases, near, strict=True)
+    return [_describe_lease(session, view.quantity, *pair, usual) for pair in pairs]
 
 
 def _describe_lease(
-    session: Session, lease: Lease, near: tuple[Neighbour, ...], usual: float | None
-) -> LeasedRow:
+    session: Session, quantity: Quantity, lease: Lease, near: tuple[Neighbour, ...],
+    usual: float | None,
+) -> LeasedRow:  # fmt: skip
     body, why = lease.body, lease.body["why"]
     shares, expected = why.get("shares", {}), (body["mean"], body["sd"])
     return LeasedRow(
@@ -277,6 +280,6 @@ def _describe_lease(
         shares=dict(shares),
         scores=dict(why.get("scores", {})),
         near=near,
-        sentences=tuple(sentences(why["how"], *expected, shares, near, usual)),
-        brief=brief(why["how"], near, body["sd"], usual),
+        sentences=tuple(sentences(quantity, why["how"], *expected, shares, near, usual)),
+        brief=brief(quantity, why["how"], near, body["sd"], usual),
     )

@@ -14,6 +14,7 @@ from weal.core.arrays import Array
 from weal.diagnostics import effects
 from weal.learner.state import QuantityView, State
 from weal.model.model import Model
+from weal.quantities.protocol import Quantity
 
 N_NEIGHBOURS = 3
 USUAL_SAMPLE = 1000  # candidates for medians, at most
@@ -31,7 +32,7 @@ class Neighbour:
 
 
 def sentences(
-    how: str, mean: float | None, sd: float | None, shares: Mapping[str, float],
+    quantity: Quantity, how: str, mean: float | None, sd: float | None, shares: Mapping[str, float],
     near: Sequence[Neighbour], usual: float | None, because: str | None = None,
 ) -> list[str]:  # fmt: skip
     """Sentences that explain why a candidate was asked.
@@ -40,8 +41,8 @@ def sentences(
     model) or "chosen", by functions with these shares; mean and sd are the prediction at that time,
     `usual` the median sd of candidates; `because` is the reason of the goal, if it has one.
     """
-    known = [] if mean is None or sd is None else [_expectation_sentence(mean, sd, usual)]
-    around = [_around(near)] if near else []
+    known = [] if mean is None or sd is None else [_expectation_sentence(quantity, mean, sd, usual)]
+    around = [_around(quantity, near)] if near else []
     if how == "check":
         return [text.CHECK, *known, *around]
     if how == "by hand":
@@ -52,12 +53,13 @@ def sentences(
 
 
 def brief(
-    how: str, near: Sequence[Neighbour], sd: float | None, usual: float | None,
+    quantity: Quantity, how: str, near: Sequence[Neighbour], sd: float | None, usual: float | None,
     because: str | None = None,
 ) -> str:  # fmt: skip
     """One short sentence that explains why a candidate was asked; `because` as for `sentences`.
 
-    >>> brief("chosen", [Neighbour("A-7", 302.0, 0.4, "close")], 30.0, 10.0)
+    >>> from weal.quantities.number import Number
+    >>> brief(Number("hardness"), "chosen", [Neighbour("A-7", 302.0, 0.4, "close")], 30.0, 10.0)
     '3 times the usual uncertainty; closest measured: A-7 with 302 (close).'
     """
     if how == "check":
@@ -70,13 +72,13 @@ def brief(
         first = f"{text.times(sd / usual)} uncertainty"
     if not near:
         return f"{first[0].upper()}{first[1:]}."
-    label = text.number(near[0].label)
+    label = quantity.format(near[0].label)
     said = f"{first}; closest measured: {near[0].id} with {label} ({near[0].words})."
     return said[0].upper() + said[1:]
 
 
-def _expectation_sentence(mean: float, sd: float, usual: float | None) -> str:
-    expected = text.plus_minus(mean, sd)
+def _expectation_sentence(quantity: Quantity, mean: float, sd: float, usual: float | None) -> str:
+    expected = quantity.format_prediction(mean, sd)
     if not usual:
         return f"Expected {expected}."
     ratio = sd / usual
@@ -84,13 +86,13 @@ def _expectation_sentence(mean: float, sd: float, usual: float | None) -> str:
     return f"{unsure}{expected}, {text.times(ratio)} uncertainty."
 
 
-def _around(near: Sequence[Neighbour]) -> str:
+def _around(quantity: Quantity, near: Sequence[Neighbour]) -> str:
     first = near[0]
-    label = text.number(first.label)
+    label = quantity.format(first.label)
     if first.distance >= text.FAR_DISTANCE_RATIO:
         return f"Nothing measured nearby (closest: {first.id} with {label}, {first.words})."
     near = [one for one in near[1:] if one.distance < text.FAR_DISTANCE_RATIO]
-    more = "".join(f"; {one.id}, {text.number(one.label)}" for one in near)
+    more = "".join(f"; {one.id}, {quantity.format(one.label)}" for one in near)
     return f"Closest measured: {first.id}, {label} ({first.words}){more}."
 
 

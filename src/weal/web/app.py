@@ -39,12 +39,12 @@ from weal.errors import (
     WealError,
 )
 from weal.store.protocol import Store
-from weal.text import number, percent, plus_minus
+from weal.text import number, percent
 from weal.web.job_runners import InProcessRunner
 from weal.web.job_worker import Cancelled, TooManyJobs, Worker
 from weal.web.middleware import AccessMiddleware, AccessPolicy
 from weal.web.pages import campaigns, effects, explore, labelling, options, progress, watch
-from weal.web.request import LedgerCache, RequestContext, ServerContext
+from weal.web.request import CampaignRequest, LedgerCache, RequestContext, ServerContext
 from weal.web.server_folder import NO_ROOM, JobResults, is_disk_full
 
 TEMPLATE_FOLDER = Path(__file__).with_name("templates")
@@ -65,7 +65,8 @@ def make_templates() -> Jinja2Templates:
     env.filters |= {
         "number": shown_number,
         "percent": percent,
-        "plus_minus": plus_minus_sign,
+        "label": shown_label,
+        "prediction": shown_prediction,
         "segment": lambda text: quote(text, safe=""),
         "ago": ago,
         "json": lambda value: json.dumps(value, allow_nan=False),
@@ -86,13 +87,17 @@ def shown_number(value: float | None, digits: int = 4) -> str:
     return number(float(value), digits)
 
 
-def plus_minus_sign(mean: float, sd: float) -> str:
-    """Mean and standard deviation with a sign that does not wrap.
+def shown_label(value: float | None, context: CampaignRequest, digits: int = 4) -> str:
+    """A label of the quantity that the page is about; a dash for a missing one."""
+    if value is None or not math.isfinite(value):
+        return DASH
+    return context.measured.quantity.format(float(value), digits)
 
-    >>> plus_minus_sign(312.4, 5.2)
-    '312.4\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}5.2'
-    """
-    return plus_minus(mean, sd).replace(" +- ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}")
+
+def shown_prediction(mean: float, sd: float, context: CampaignRequest) -> str:
+    """A prediction of that quantity, with a plus-minus sign that does not wrap."""
+    words = context.measured.quantity.format_prediction(mean, sd)
+    return words.replace(" +- ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}")
 
 
 def cell(value: object) -> str:

@@ -22,22 +22,27 @@ if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
     from weal.campaign.ledger import Lease
     from weal.campaign.suggestions import LeasedRow
+    from weal.quantities.protocol import Quantity
 
 
 MAX_INPUT_COLUMNS = 12
 PADDING = 3  # of a column on a terminal
 
 
-def show_suggestions(rows: "list[LeasedRow]", inputs: list[str], again: bool) -> None:
+def show_suggestions(
+    rows: "list[LeasedRow]", quantity: "Quantity", inputs: list[str], again: bool
+) -> None:
     """Print the rows as a table; the reasons are its last column, or lines below on a terminal.
 
     With `again`, the table also has the person and the end of the lease.
     """
     below = on_a_terminal()
-    shown = _columns_that_fit(rows, inputs, again) if below else inputs[:MAX_INPUT_COLUMNS]
+    shown = (
+        _columns_that_fit(rows, quantity, inputs, again) if below else inputs[:MAX_INPUT_COLUMNS]
+    )
     whose = ["with", "until"] if again else []
     header = ["id", *shown, "expected", *whose, *([] if below else ["why"])]
-    cells = [_cells(row, shown, below) for row in rows]
+    cells = [_cells(row, quantity, shown, below) for row in rows]
     at = 2 + len(shown)
     for row, shown_row in zip(rows, cells, strict=True):
         shown_row[at:at] = [row.who, f"{row.until:%Y-%m-%d %H:%M}"] if again else []
@@ -98,9 +103,11 @@ def _by_outcome(campaign: "Campaign", ids: Sequence[str]) -> dict[str, list[str]
     return found
 
 
-def _columns_that_fit(rows: "list[LeasedRow]", inputs: list[str], again: bool) -> list[str]:
+def _columns_that_fit(
+    rows: "list[LeasedRow]", quantity: "Quantity", inputs: list[str], again: bool
+) -> list[str]:
     """The first inputs, as many as fit on a line of the terminal."""
-    edges = [max(len(row.id), len(_cells(row, [], True)[-1])) + PADDING for row in rows]
+    edges = [max(len(row.id), len(_cells(row, quantity, [], True)[-1])) + PADDING for row in rows]
     left, shown = get_terminal_size().columns - 2 * max(edges, default=0), list[str]()
     if again:  # and who has it, until when
         left -= max((len(row.who) for row in rows), default=0) + PADDING
@@ -113,12 +120,10 @@ def _columns_that_fit(rows: "list[LeasedRow]", inputs: list[str], again: bool) -
     return shown
 
 
-def _cells(row: "LeasedRow", inputs: list[str], below: bool) -> list[str]:
-    from weal.text import plus_minus
-
+def _cells(row: "LeasedRow", quantity: "Quantity", inputs: list[str], below: bool) -> list[str]:
     expected = "not known yet"
     if row.mean is not None and row.sd is not None:
-        expected = plus_minus(row.mean, row.sd)
+        expected = quantity.format_prediction(row.mean, row.sd)
     why = [] if below else [row.brief]
     return [row.id, *(_cell(row.row.get(name)) for name in inputs), expected, *why]
 
@@ -205,12 +210,15 @@ def ask(
             own = [one for one in before if one.who == campaign.who]
             report_leases(campaign, own, ids, rows, key)
         session = campaign.replay_session()
-        inputs = _inputs(session.ledger.plan)
+        inputs, quantity = _inputs(session.ledger.plan), session.view().quantity
         for note in session.beliefs.notes:
             say(note)
         if to is not None and rows:
             _write_worksheet(campaign, rows, to, force)
-    _show(rows, inputs, name, again, as_json)
+    if as_json:
+        show_json([{**asdict(row), "why": row.why} for row in rows])
+    else:
+        _show(rows, quantity, inputs, name, again)
     if late:
         raise late
 
@@ -250,12 +258,10 @@ def _write_worksheet(campaign: "Campaign", rows: "list[LeasedRow]", to: str, for
 
 
 def _show(
-    rows: "list[LeasedRow]", inputs: list[str], name: str, again: bool, as_json: bool
+    rows: "list[LeasedRow]", quantity: "Quantity", inputs: list[str], name: str, again: bool
 ) -> None:
-    if as_json:
-        show_json([{**asdict(row), "why": row.why} for row in rows])
-    elif rows:
-        show_suggestions(rows, inputs, again)
+    if rows:
+        show_suggestions(rows, quantity, inputs, again)
     elif again:
         say(f"no row of {name} is out; `weal ask {shlex.quote(name)}` asks for one")
 

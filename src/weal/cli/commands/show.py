@@ -26,12 +26,12 @@ def show_(name: str, id_: str, store: str | None, as_json: bool) -> None:
     from weal.campaign.candidate_report import card_lines
 
     with open_for_command(name, store) as campaign:
-        found, plan = campaign.card(id_), campaign.last_ledger.plan
+        found, ledger = campaign.card(id_), campaign.last_ledger
     if as_json:
         show_json(asdict(found))
         return
-    names = [one["name"] for one in plan["columns"] if one["kind"] != "dropped"]
-    for words in card_lines(found, names):
+    names = [one["name"] for one in ledger.plan["columns"] if one["kind"] != "dropped"]
+    for words in card_lines(found, ledger.quantity().quantity, names):
         show(words)
 
 
@@ -54,6 +54,7 @@ def log(
 
     with open_for_command(name, store) as campaign:
         first, after = _since(since, campaign.store.now())
+        quantities = campaign.read_quantities()
         events = [
             event
             for event in campaign.events()
@@ -72,7 +73,7 @@ def log(
             event.who,
             event.kind,
             event.id or "",
-            told_event(event),
+            told_event(event, quantities),
         ]
         for event in events
     ]
