@@ -46,6 +46,18 @@ def crowd(work, count=COUNT):
     return list(answers.values())
 
 
+def import_numerics():
+    """Import what asks and new campaigns need, once for all processes."""
+    import narwhals  # noqa: F401
+    import pyarrow.parquet  # noqa: F401
+    import scipy.optimize  # noqa: F401
+    import threadpoolctl  # noqa: F401
+
+    import weal.campaign.creation
+    import weal.campaign.suggestions
+    import weal.model.expert_selection  # noqa: F401
+
+
 def _one(work, k, barrier, answer):
     try:
         answer.send(work(k, barrier))
@@ -160,8 +172,9 @@ def one_key(url, rounds):
 
 def one_ask_key(url):
     """All ask for the same rows with one key."""
-    import weal.campaign.suggestions  # noqa: F401 - the numerics, once for all
     from weal.campaign.campaign import open_campaign
+
+    import_numerics()
 
     def work(k, barrier):
         with open_campaign("lab", url, by="ann") as one:
@@ -187,6 +200,8 @@ def asking(url, asks, batch):
     from campaign.lab import number, truth
     from weal.campaign.campaign import open_campaign
 
+    import_numerics()
+
     def work(k, barrier):
         asked = []
         with open_campaign("lab", url, by=f"person {k}") as one:
@@ -208,6 +223,7 @@ def counting(url, asks):
     from weal.campaign.campaign import open_campaign
     from weal.store import sqlite
 
+    import_numerics()
     for module in (postgres, sqlite):  # turns are waited for however slow the machine is
         set_constants(module, LOCK_TIMEOUT_SECONDS=600.0)
 
@@ -227,6 +243,8 @@ def counting(url, asks):
 def making(url):
     """All make the same campaign, and tell a label of their own."""
     from campaign.lab import campaign, truth
+
+    import_numerics()
 
     def work(k, barrier):
         barrier.wait()

@@ -7,11 +7,13 @@ import pytest
 
 from campaign import crowd, dying, dying_campaigns
 from campaign.lab import campaign, number, truth
+from soak import count
 from weal.campaign.campaign import Campaign, open_campaign
 from weal.errors import Exhausted
 from weal.store.protocol import open_store
 
-PROCESSES, ASKS, BATCH = crowd.COUNT, 5, 6
+PROCESSES = crowd.COUNT
+ASKS, BATCH = count((3, 3), long=(5, 6))
 
 
 def test_no_row_is_given_to_two(shared_url):

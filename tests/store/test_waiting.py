@@ -10,12 +10,13 @@ from itertools import islice
 from campaign import crowd
 from campaign.lab import campaign, number, truth
 from campaign.telling import NAME, make, names, opened, tell
+from soak import count
 from weal.campaign import suggestions
 from weal.campaign.campaign import open_campaign
 from weal.store import postgres, sqlite
 from weal.store.database import pauses
 
-ASKS = 3
+ASKS = count(2, long=3)
 
 
 def test_an_ask_stands_whatever_else_was_written_and_none_is_made_in_vain(shared_url):
