@@ -40,12 +40,11 @@ def regressor(kernels, approximation, magnitude, n_frequencies=30):
     )
 
 
-CHECKED = [
-    EnsembleGPRegressor(),
+CHECKED = [EnsembleGPRegressor(), EnsembleGPRegressor.paper()]
+MORE_CHECKED = [
     EnsembleGPRegressor(approximation="exact", magnitude=None),
-    EnsembleGPRegressor.paper(),
+    EnsembleGPRegressor(approximation="features", n_frequencies=50),
 ]
-MORE_CHECKED = [EnsembleGPRegressor(approximation="features", n_frequencies=50)]
 
 
 @parametrize_with_checks(count(CHECKED, long=CHECKED + MORE_CHECKED))

@@ -10,6 +10,7 @@ pytest.importorskip("pandas")
 RECIPE = Path(__file__).parents[1] / "docs" / "guide" / "simulator.md"
 
 
+@pytest.mark.long  # the page itself runs with the documentation
 def test_the_recipe_runs_and_learns(capsys):
     blocks = re.findall(r"```{code-cell} ipython3\n(.*?)```", RECIPE.read_text(), re.DOTALL)
     assert len(blocks) >= 6

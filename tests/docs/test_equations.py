@@ -4,27 +4,38 @@ import re
 import sys
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "_ext"))
 
 from citations import SOURCES, TESTS, checks_of, citations, computed, in_file, items
 
 ITEMS = items()
-IN_SOURCES, IN_TESTS = citations(SOURCES), citations(TESTS)
 
 
-def test_every_item_of_the_paper_has_a_line_that_computes_it():
-    missing = [item.label for item in ITEMS if not computed(item.label, IN_SOURCES)]
+@pytest.fixture(scope="module")
+def in_sources():
+    return citations(SOURCES)
+
+
+@pytest.fixture(scope="module")
+def in_tests():
+    return citations(TESTS)
+
+
+def test_every_item_of_the_paper_has_a_line_that_computes_it(in_sources):
+    missing = [item.label for item in ITEMS if not computed(item.label, in_sources)]
     assert missing == [], "no line of src or benchmarks cites these, as in # [1, eq:w_update]"
 
 
-def test_every_item_of_the_paper_has_a_test():
-    missing = [item.label for item in ITEMS if not checks_of(item.label, IN_TESTS)]
+def test_every_item_of_the_paper_has_a_test(in_tests):
+    missing = [item.label for item in ITEMS if not checks_of(item.label, in_tests)]
     assert missing == [], "no test cites these, as in # [1, eq:w_update]"
 
 
-def test_what_is_cited_is_in_the_paper():
+def test_what_is_cited_is_in_the_paper(in_sources, in_tests):
     there = {item.label for item in ITEMS}
-    unknown = [f"{c.file}: {c.label}" for c in [*IN_SOURCES, *IN_TESTS] if c.label not in there]
+    unknown = [f"{c.file}: {c.label}" for c in [*in_sources, *in_tests] if c.label not in there]
     assert unknown == []
 
 

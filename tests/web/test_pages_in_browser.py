@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 import weal
+from soak import count
 from weal.store.protocol import open_store
 from web.browser import DESKTOP, PHONE, chromium, visit
 from web.test_request_sizes import shown, upload
@@ -54,6 +55,7 @@ PAYLOADS = [
     f"<noscript><p title='</noscript><img src=x onerror={RUN}>'>",
     f"<video><source onerror={RUN}>",
 ]
+ONE_BY_ONE = count(PAYLOADS[::4], long=PAYLOADS)  # lists and charts show all of them in every run
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +125,7 @@ def test_nothing_in_the_data_runs(servers, browser, url):
         page.locator("[data-chart]").first.wait_for()
         page.goto(f"{base}{place}/explore")
         page.locator("table.list tbody tr").first.wait_for()
-        for n, text in enumerate(PAYLOADS):
+        for n, text in enumerate(ONE_BY_ONE):
             page.goto(f"{base}{place}/bench?id={quote(text, safe='')}")
             assert text in page.locator(".big-id").inner_text().replace("\u00a0", " ")
             page.goto(f"{base}{place}/row?id={quote(text, safe='')}")
