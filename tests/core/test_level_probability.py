@@ -9,6 +9,7 @@ from scipy import stats
 from weal.core.extensions.goal_acquisitions import best, ei, ei_min, lowest
 from weal.core.extensions.level_probability import (
     best_level,
+    likely_best_level,
     log_lower_tail,
     log_probability_above,
     negated,
@@ -139,6 +140,35 @@ def test_lowest_is_best_of_negated_labels(dof):
 def test_scores_do_not_depend_on_units(dof):
     belief, other = a_belief(dof=dof), a_belief(dof=dof, scale=1e5, shift=-3e5)
     assert best(6)(belief) == pytest.approx(best(6)(other), abs=1e-6)
+
+
+@pytest.mark.parametrize("dof", [None, 7, 60])
+@pytest.mark.parametrize("k", [1, 10, 100])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_large_pool_is_scored_by_its_likely_rows(dof, k, seed):
+    belief = a_belief(N=20_000, dof=dof, seed=seed)
+    rng = np.random.default_rng(seed)  # experts that mostly agree
+    mu = rng.normal(size=20_000) + 0.1 * belief.mu
+    var = belief.var[:1] * np.array([[0.8], [1.0], [1.3]])
+    belief = replace(belief, mu=mu, var=var)
+    found, truth = likely_best_level(belief, k), best_level(belief, k)
+    assert np.exp(truth.log_p).sum() == pytest.approx(k, rel=1e-6)
+    assert np.exp(log_probability_above(belief, found.tau)).sum() == pytest.approx(k, rel=0.05)
+    exact = log_probability_above(belief, found.tau)
+    likely = np.argsort(-exact)[:20]
+    assert found.log_p[likely] == pytest.approx(exact[likely], abs=1e-9)
+    assert found.log_p.argmax() == exact.argmax()
+    assert np.isfinite(found.log_p).all()
+
+
+def test_removed_rows_are_not_likely_rows():
+    belief = a_belief(N=9000, dof=9)
+    present = np.arange(9000) % 3 > 0
+    kept = replace(
+        belief, mu=belief.mu[:, present], var=belief.var[:, present], X=belief.X[present]
+    )
+    found = likely_best_level(replace(belief, present=present), 10)
+    assert found.log_p[present] == pytest.approx(likely_best_level(kept, 10).log_p)
 
 
 def test_k_rows_or_fewer_are_all_best():

@@ -99,9 +99,19 @@ def _better_repeat(
     """A measured row that is worth more than candidate n, and its gain."""
     if not _offers_repeats(view.settings):
         return None
-    pool = view.candidates
-    others = scores.shortlist(None) if pool.in_shards else np.flatnonzero(pool.present)
-    return best_repeat(view, beliefs.pending_posterior(view), n, np.asarray(others, np.intp))
+    goal, pool, posterior = view.settings.goal, view.candidates, beliefs.pending_posterior(view)
+
+    def membership(at: NDArray[np.intp]) -> Array:
+        """The probabilities of belonging to the set, of measured rows and of candidate n."""
+        if not goal.pointwise and not pool.in_shards:  # the score is the log of it
+            log_p = np.array([scores.at(k)[0] for k in at.tolist()])
+            return np.asarray(np.exp(log_p if pool.cost is None else log_p + np.log(pool.cost[at])))
+        rows = at if goal.pointwise else np.union1d(at, scores.shortlist(None)).astype(np.intp)
+        p = goal.membership(belief_at(posterior, rows))
+        assert p is not None
+        return p if goal.pointwise else p[np.searchsorted(rows, at)]
+
+    return best_repeat(view, posterior, n, membership)
 
 
 def _doubted(view: QuantityView, beliefs: PosteriorCache) -> int | None:

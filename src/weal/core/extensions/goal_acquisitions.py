@@ -1,7 +1,7 @@
 """Acquisition functions of goals: find the highest or lowest rows, or those beyond a level.
 
-    best(k)        log p_i(tau_k), the probability of being among the k highest rows
-                   (`level_probability`); lowest(k) the same of -f
+    best(k)        log p_i(tau_k), the probability of being among the k highest rows; of a large
+                   pool, of the rows that may be (`level_probability`). lowest(k): the same of -f
     ei             log E(f - y*)+, y* the highest label; ei-min the same of -f
                    [1] Jones, Schonlau, Welch: Efficient global optimization, 1998
     ucb(b)         mean + b sd of the mixture; lcb(b) is -mean + b sd, for the lowest rows
@@ -24,7 +24,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from weal.core.arrays import Array
-from weal.core.extensions.level_probability import best_level, log_lower_tail, negated
+from weal.core.extensions.level_probability import likely_best_level, log_lower_tail, negated
 from weal.core.paper.acquisition import (
     Acquisition,
     Belief,
@@ -44,7 +44,7 @@ def best(k: float = 10.0) -> Acquisition:
 
     @score_traits(log_amount=True)
     def score(belief: Belief) -> Array:
-        return best_level(belief, count).log_p
+        return likely_best_level(belief, count).log_p
 
     return score
 
@@ -55,7 +55,7 @@ def lowest(k: float = 10.0) -> Acquisition:
 
     @score_traits(log_amount=True)
     def score(belief: Belief) -> Array:
-        return best_level(negated(belief), count).log_p
+        return likely_best_level(negated(belief), count).log_p
 
     return score
 

@@ -32,7 +32,13 @@ from scipy.special import gammaln, log_ndtr, ndtr
 
 from weal.core.arrays import Array
 from weal.core.extensions.conjugate_magnitude import LEAST_SHAPE
-from weal.core.paper.acquisition import NEGLIGIBLE_WEIGHT, Belief, non_negligible
+from weal.core.paper.acquisition import (
+    NEGLIGIBLE_WEIGHT,
+    VAR_FLOOR,
+    Belief,
+    gpm_var,
+    non_negligible,
+)
 
 TABLE_STEP = 2.0**-5  # of u
 TABLE_END = 32.0  # |u|: a normal density there is 1e-223, and the expansion is right to 1e-8
@@ -40,8 +46,8 @@ MAX_DISTANCE = 1e140  # standardised: beyond it squares overflow
 COUNT_RTOL = 1e-7  # of sum_i p_i
 LEVEL_RTOL = 1e-10  # of a level: a sum that is on both sides of k within it jumps there
 MAX_STEPS = 200
+LIKELY_ROWS = 1024  # of a large pool, that a query compares
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(4)
-Rows = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,18 +73,59 @@ def best_level(belief: Belief, k: float) -> Level:
 
     Rows that are not `present` have a probability, and do not count.
     """
-    tails, counted = _Tails.of(belief), belief.present
-    N = belief.mu.shape[1]
-    if k >= (N if counted is None else int(counted.sum())):
+    N, present = belief.mu.shape[1], belief.present
+    counts = np.ones(N) if present is None else present.astype(np.float64)
+    if k >= counts.sum():
         return Level(-np.inf, np.zeros(N))
+    return _level(belief, counts, float(k))
+
+
+def likely_best_level(belief: Belief, k: float) -> Level:
+    """The level of k rows for a large pool, at a cost that hardly depends on its size.
+
+    The LIKELY_ROWS rows with the largest (mean - tau) / sd are computed, for a first level tau by
+    normals, and every n-th of the others stands for n of them, which gives sum_i p_i to a few
+    percent. The others get the least log p of the likely rows. Small pools are left to
+    `best_level`.
+    """
+    N = belief.mu.shape[1]
+    if N <= 4 * LIKELY_ROWS or k > LIKELY_ROWS // 4:
+        return best_level(belief, k)
+    mean, sd = belief.mean, np.sqrt(np.maximum(gpm_var(belief), VAR_FLOOR))
+    rows, counts = _likely_rows(mean + 3.0 * sd, belief.present)
+    tau, _ = _level_of_moments(mean[rows], sd[rows], counts, k)
+    with np.errstate(over="ignore"):
+        rows, counts = _likely_rows((mean - tau) / sd, belief.present)
+    found = _level(replace(belief, mu=belief.mu[:, rows], var=belief.var[:, rows]), counts, k)
+    log_p = np.full(N, found.log_p[:LIKELY_ROWS].min())
+    log_p[rows[:LIKELY_ROWS]] = found.log_p[:LIKELY_ROWS]
+    return Level(found.tau, log_p)
+
+
+def _likely_rows(rank: Array, present: NDArray[np.bool_] | None) -> tuple[NDArray[np.intp], Array]:
+    """The first LIKELY_ROWS rows by a rank, some of the others, and how many each stands for."""
+    rank = rank if present is None else np.where(present, rank, -np.inf)
+    split = len(rank) - LIKELY_ROWS
+    order = np.argpartition(rank, split)
+    others = np.sort(order[:split])
+    others = others if present is None else others[present[others]]
+    some = others[:: max(1, len(others) // LIKELY_ROWS)]
+    counts = np.full(LIKELY_ROWS + len(some), 1.0)
+    counts[LIKELY_ROWS:] = len(others) / max(1, len(some))
+    return np.concatenate([np.sort(order[split:]), some]), counts
+
+
+def _level(belief: Belief, counts: Array, k: float) -> Level:
+    """The level with sum_i counts_i p_i = k."""
+    tails = _Tails.of(belief)
 
     def surplus(tau: float) -> float:
-        """log sum_i p_i(tau) - log k."""
-        p = tails.above(tau)
+        """log sum_i counts_i p_i(tau) - log k."""
         with np.errstate(divide="ignore"):
-            return float(np.log((p if counted is None else p[counted]).sum()) - np.log(k))
+            return float(np.log(counts @ tails.above(tau)) - np.log(k))
 
-    start, slope = _level_of_moments(belief, counted, float(k))
+    sd = np.sqrt(np.maximum(gpm_var(belief), 0.0))
+    start, slope = _level_of_moments(belief.mean, sd, counts, k)
     low, high = _root(surplus, start, slope)
     if low == high:
         return Level(low, tails.log_above(low))
@@ -188,15 +235,12 @@ def _log_cdf_table(nu: float) -> Array:  # (4, G)
     )
 
 
-def _level_of_moments(belief: Belief, counted: Rows | None, k: float) -> tuple[float, float]:
-    """The level for normals of the mixture's mean and variance, and the slope of log sum p there.
+def _level_of_moments(mean: Array, sd: Array, counts: Array, k: float) -> tuple[float, float]:
+    """The level for normals of means and sds (N,), and the slope of log sum p there.
 
     A start for `best_level`: a few steps of Newton, not to a tolerance.
     """
-    mean = belief.mean
-    sd = np.sqrt(np.maximum(belief.w @ (belief.var + (belief.mu - mean) ** 2), 0.0))
-    if counted is not None:
-        mean, sd = mean[counted], sd[counted]
+    mean, sd, counts = mean[counts > 0.0], sd[counts > 0.0], counts[counts > 0.0]
     N = len(mean)
     place = N - min(N - 1, max(1, round(k)))
     tau = float(np.partition(mean, place - 1)[place - 1])
@@ -205,8 +249,8 @@ def _level_of_moments(belief: Belief, counted: Rows | None, k: float) -> tuple[f
     slope = -1.0 / spread
     for _ in range(6):
         z = (mean - tau) / sd
-        count = float(ndtr(z).sum())
-        density = float((np.exp(-0.5 * z * z) / sd).sum()) / np.sqrt(2.0 * np.pi)
+        count = float(counts @ ndtr(z))
+        density = float(counts @ (np.exp(-0.5 * z * z) / sd)) / np.sqrt(2.0 * np.pi)
         if not (count > 0.0 and density > 0.0):
             break
         slope = -density / count
