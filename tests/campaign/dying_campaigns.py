@@ -25,7 +25,7 @@ def killed_tellers(url, count):
     rng, there = random.Random(5), []
     opening, telling = _calls(url.replace("weal.db", "rehearsal.db"))
     for turn in range(int(count)):
-        since, calls = ("open_campaign", opening) if turn % 4 == 0 else ("tell", 3 * telling)
+        since, calls = ("open_campaign", opening) if turn % 4 == 0 else ("tell", 2 * telling)
         heard = _killed_teller(url, Interrupt(rng.randrange(1, calls), since, die))
         with open_campaign("lab", url) as one:
             now = list(one.read_ledger().quantity().labels)
