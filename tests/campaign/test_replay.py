@@ -146,7 +146,10 @@ def test_a_checkpoint_is_used_when_it_fits_and_thrown_away_when_not():
         flat = json.loads(data)
         for array in flat["arrays"].values():
             array["shape"] = -1
-        for broken in (None, b"", b"{", b"[]", nothing, deep, endless, json.dumps(flat).encode()):
+        few = json.loads(data)  # forged: the weights of other experts
+        few["experts"]["dictionary"] = few["experts"]["dictionary"][:1] * 3
+        forged = [json.dumps(one).encode() for one in (flat, few)]
+        for broken in (None, b"", b"{", b"[]", nothing, deep, endless, *forged):
             assert snapshots.unpack_experts_snapshot(broken, state) is None
         one.tell("r39", truth(39))
         assert snapshots.unpack_experts_snapshot(data, one.read_session().view()) is not None

@@ -44,18 +44,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
-from typing import Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel, WhiteKernel
 
 from weal.benchmark.methods import Method, Reading
 from weal.benchmark.tasks import Split
 from weal.core.arrays import Array
 from weal.core.scaling import Scaling, from_data
+
+if TYPE_CHECKING:
+    import torch
 
 FIT_RNG_KEY, ASK_RNG_KEY = 0, 1  # purposes of a random key
 
@@ -201,14 +204,14 @@ def torch_settings(seed: int = 0, *, grad: bool = False) -> Iterator[None]:
             torch.set_num_threads(threads)
 
 
-def to_tensor(A: Array) -> Any:
+def to_tensor(A: Array) -> "torch.Tensor":
     """The array as a torch tensor of float64."""
     import torch
 
     return torch.tensor(A, dtype=torch.float64)
 
 
-def to_numpy(A: Any) -> Array:
+def to_numpy(A: "torch.Tensor") -> Array:
     """The tensor as an array."""
     return np.asarray(A.numpy(), dtype=np.float64)
 
@@ -223,7 +226,7 @@ PEER_NOISES = (1e-8, 1e1)
 class SklearnModel:
     """A fitted GaussianProcessRegressor."""
 
-    gp: Any
+    gp: GaussianProcessRegressor
 
     def predict(self, X: Array) -> tuple[Array, Array]:
         """Mean and variance of a label; the variance is at least that of the noise."""
@@ -247,7 +250,7 @@ def fit_sklearn(X: Array, y: Array, rng: np.random.Generator) -> SklearnModel:
         return SklearnModel(gp.fit(X, y))
 
 
-def with_kernel(kernel: Any) -> Any:
+def with_kernel(kernel: Kernel) -> GaussianProcessRegressor:
     """An unfitted GP with this kernel fixed."""
     return GaussianProcessRegressor(kernel, optimizer=None)
 
@@ -264,7 +267,7 @@ def skactiveml_igs(model: SklearnModel, known: PeerData) -> Array:  # (U,)
     return np.asarray(utilities[0], dtype=np.float64)
 
 
-def _kernel(d: int) -> Any:
+def _kernel(d: int) -> Kernel:
     smooth = ConstantKernel(1.0, CONSTANT_BOUNDS) * RBF(np.ones(d), PEER_LENGTHS)
     return smooth + WhiteKernel(1.0, PEER_NOISES)
 

@@ -14,6 +14,7 @@ methods that differ in the choice of points only.
 """
 
 import io
+import math
 import os
 from pathlib import Path
 
@@ -117,6 +118,8 @@ def cells(row: ChoiceGain) -> list[str]:
 
 
 def _words(found: Interval) -> str:
+    if math.isnan(found.low):  # of one realisation there is no interval
+        return number(found.mean)
     return f"{number(found.mean)} ({number(found.low)} to {number(found.high)})"
 
 

@@ -18,7 +18,7 @@ import io
 import json
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,12 +30,14 @@ from weal.campaign.predict import check_model, frame_of
 from weal.campaign.session import Session
 from weal.core.arrays import Array
 from weal.core.constants import INTERVAL_LEVEL
-from weal.learner.pools.predictions import check_folder, write_predictions
+from weal.learner.pools.predictions import Columns, check_folder, write_predictions
 from weal.shards.parquet_file import pyarrow
 from weal.tables.table_writer import check_place, new_table_file, save_sheet, write
 from weal.tables.text_records import escape
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from weal.campaign.campaign import Campaign
     from weal.campaign.suggestions import LeasedRow
 
@@ -73,7 +75,7 @@ def write_worksheet(
 
 def worksheet(
     rows: "Sequence[LeasedRow]", plan: dict[str, Any], id_column: str, target: str | None
-) -> list[list[Any]]:
+) -> list[list[object]]:
     """The header and the rows of a worksheet."""
     inputs = [column["name"] for column in plan["columns"] if column["kind"] != "dropped"]
     own = {id_column, target, *(column["name"] for column in plan["columns"])}
@@ -84,7 +86,7 @@ def worksheet(
     return [header, *(_row(row, inputs) for row in rows)]
 
 
-def _row(row: "LeasedRow", inputs: Sequence[str]) -> list[Any]:
+def _row(row: "LeasedRow", inputs: Sequence[str]) -> list[object]:
     cells = [row.row.get(name) for name in inputs]
     plain = [cell.isoformat(" ") if isinstance(cell, datetime) else cell for cell in cells]
     return [row.id, *plain, *_round_prediction(row.mean, row.sd), None, None]
@@ -100,7 +102,7 @@ def _round_prediction(mean: float | None, sd: float | None) -> tuple[float | Non
     return round(mean, places), round(sd, places)
 
 
-def _text(table: Sequence[Sequence[Any]], separator: str) -> bytes:
+def _text(table: Sequence[Sequence[object]], separator: str) -> bytes:
     """Delimited text; with the mark that spreadsheets need for letters such as é."""
     file = io.StringIO(newline="")
     writer = csv.writer(file, delimiter=separator, lineterminator="\n")
@@ -114,7 +116,7 @@ EXPORT_TABLES = ("labels", "predictions", "candidates", "events")
 PREDICTED_AT_A_TIME = 20_000  # candidates that are predicted at a time
 
 
-def frame(campaign: "Campaign", what: str = "labels") -> Any:
+def frame(campaign: "Campaign", what: str = "labels") -> "pd.DataFrame":
     """A pandas frame of labels, predictions, candidates or events."""
     if what not in _FRAMES:
         raise ValueError(f"there is no table of {what!r}; there are {', '.join(EXPORT_TABLES)}")
@@ -157,7 +159,7 @@ def _write_prediction_folder(
         raise ValueError("there is no model yet: too few labels were told for predictions")
     check_folder(path, force)
 
-    def more(columns: Mapping[str, Any]) -> dict[str, Any]:
+    def more(columns: Columns) -> Columns:
         labels = [known.get(name) for name in columns["id"]]
         kind = float_column(labels)
         return {"labelled": [label is not None for label in labels], "label": kind}
@@ -168,7 +170,7 @@ def _write_prediction_folder(
     return write_predictions(path, found, more=more, force=force)
 
 
-def float_column(values: Sequence[float | None]) -> Any:
+def float_column(values: Sequence[float | None]) -> "pd.Series":
     """Numbers or None as an Arrow column."""
     arrow, _ = pyarrow()
     return arrow.array(values, type=arrow.float64())
@@ -178,7 +180,7 @@ def _mean_label(labels: Sequence[LedgerLabel]) -> float:
     return float(np.mean([told.y for told in labels]))
 
 
-def _labels(campaign: "Campaign") -> dict[str, Any]:
+def _labels(campaign: "Campaign") -> Columns:
     told = campaign.read_ledger().quantity().told()
     return {
         "id": [one.id for one in told],
@@ -196,7 +198,7 @@ def _note(note: object) -> str | None:
     return note if note is None or isinstance(note, str) else json.dumps(note)
 
 
-def _predictions(campaign: "Campaign") -> dict[str, Any]:
+def _predictions(campaign: "Campaign") -> Columns:
     session = campaign.read_session()
     labels = session.ledger.quantity().labels
     where = "write them to a folder: --what predictions --to predictions/"
@@ -229,11 +231,11 @@ def _predict_candidates(session: Session) -> Array:
     return np.concatenate([model.summary(block, INTERVAL_LEVEL, U) for block in blocks], axis=1)
 
 
-def _candidates(campaign: "Campaign") -> dict[str, Any]:
+def _candidates(campaign: "Campaign") -> Columns:
     return campaign.read_session().pool.columns()
 
 
-def _events(campaign: "Campaign") -> dict[str, Any]:
+def _events(campaign: "Campaign") -> Columns:
     events = campaign.events()
     return {
         "number": [event.seq for event in events],
@@ -247,7 +249,7 @@ def _events(campaign: "Campaign") -> dict[str, Any]:
     }
 
 
-_FRAMES: dict[str, Callable[["Campaign"], dict[str, Any]]] = {
+_FRAMES: dict[str, Callable[["Campaign"], Columns]] = {
     "labels": _labels,
     "predictions": _predictions,
     "candidates": _candidates,

@@ -10,9 +10,9 @@ the campaign.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,7 +31,10 @@ from weal.tables.table import Table, read_table
 from weal.tables.table_writer import is_encodable
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from weal.campaign.campaign import Campaign
+    from weal.learner.pools.predictions import Columns
 
 PREDICTION_BLOCK_ROWS = 20_000  # rows that are encoded and predicted at a time
 MAX_IDS_LOOKED_UP = 10_000  # ids that are looked for among the candidates
@@ -48,7 +51,7 @@ class RowPredictions:
     high: Array  # (N,)
     notes: tuple[str, ...] = ()
 
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> "Columns":
         """The columns of the table of predictions."""
         ends = {"low": self.low, "high": self.high}
         return {"id": self.ids, "mean": self.mean, "sd": self.sd, **ends}
@@ -182,7 +185,7 @@ def _candidates(campaign: "Campaign", ids: Sequence[str], id_column: str | None)
     ]
 
 
-def frame_of(columns: Mapping[str, Any]) -> Any:
+def frame_of(columns: "Columns") -> "pd.DataFrame":
     """Columns as a pandas frame."""
     try:
         import pandas

@@ -211,6 +211,7 @@ def unpack_experts(params: Header, header: Header, arrays: Arrays) -> TrainedEns
         arrays["ratio"],
         float(setting.temper),
     )
+    _check_sizes(prior, dictionary)
     nothing = (np.zeros((0, d)), np.zeros(0), np.zeros(0))
     kind = _KINDS[str(header["embedding"])]
     bare = TrainedEnsemble(
@@ -227,6 +228,15 @@ def unpack_experts(params: Header, header: Header, arrays: Arrays) -> TrainedEns
         _outliers_from_arrays(arrays),
     )
     return without_labels(bare)
+
+
+def _check_sizes(prior: Ensemble, dictionary: tuple[Kernel, ...]) -> None:
+    """ValueError where weights, noise, magnitudes and kernels are not of the same M experts."""
+    M = (len(prior.log_w),)
+    magnitude = _MAGNITUDE_PRIORS[type(prior.scale)].to_arrays(prior.scale)
+    shapes = {part.shape for part in (prior.log_w, prior.noise, *magnitude.values())}
+    if shapes != {M} or (dictionary and (len(dictionary),) != M):
+        raise ValueError(f"it has {M[0]} weights and {len(dictionary)} kernels of experts")
 
 
 def scaling_to_arrays(scale: Scaling) -> Arrays:

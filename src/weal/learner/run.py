@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from weal.goals.grammar import parse_until
 from weal.goals.until import Until
 from weal.model.checks import check_count
 from weal.progress import progress_bar
+
+if TYPE_CHECKING:
+    from weal.active_learner import ActiveLearner
 
 ON_FAILURE = ("raise", "skip")
 
@@ -108,7 +111,7 @@ class OracleError:
 
 
 def run(
-    learner: Any, oracle: Oracle, n: int,
+    learner: "ActiveLearner", oracle: Oracle, n: int,
     callback: Callable[[Any, Hashable, float], object] | None, limits: RunLimits,
     progress: bool | None,
 ) -> Run:  # fmt: skip
@@ -138,7 +141,7 @@ def run(
 
 
 def _measure_batch(
-    learner: Any, oracle: Oracle, left: int, failures: list[Failure],
+    learner: "ActiveLearner", oracle: Oracle, left: int, failures: list[Failure],
     advance: Callable[[float], None],
 ) -> Generator[tuple[Hashable, Any], None, None]:  # fmt: skip
     """Ask for a batch, measure it and tell its labels; yields ids and labels as they come."""
@@ -164,7 +167,7 @@ def _measure_batch(
             learner.release(names[done:])
 
 
-def _ask_batch(learner: Any, batch: int | None, left: int) -> list[Hashable]:
+def _ask_batch(learner: "ActiveLearner", batch: int | None, left: int) -> list[Hashable]:
     """The ids to measure next; fewer than a batch if no more are left."""
     if batch is None:
         return [learner.ask()]
@@ -173,7 +176,7 @@ def _ask_batch(learner: Any, batch: int | None, left: int) -> list[Hashable]:
     return list(learner.ask(max(min(wanted, there), 1)))
 
 
-def _tell(learner: Any, name: Hashable, label: object) -> None:
+def _tell(learner: "ActiveLearner", name: Hashable, label: float | OracleError) -> None:
     if isinstance(label, OracleError):
         raise label.error
     learner.tell(name, label)
@@ -215,7 +218,7 @@ def _budget(n: int, patience: int | None) -> int:
     return 0 if isinstance(n, Integral) and n == 0 else check_count(n)
 
 
-def _reason(learner: Any, errors: list[float], limits: RunLimits) -> str:
+def _reason(learner: "ActiveLearner", errors: list[float], limits: RunLimits) -> str:
     if limits.until is not None:
         y = learner.labels.arrays()[1]
         if limits.until.is_met(len(y), errors[-1], float(y.min()), float(y.max())):

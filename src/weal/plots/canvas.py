@@ -9,21 +9,49 @@ colour-blind readers can distinguish. Figures of weal are black on white whateve
 import io
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, cast
+from typing import Any, TypedDict, cast
 
 import matplotlib as mpl
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
-from matplotlib.typing import ColorType
+from matplotlib.typing import ColorType, LineStyleType
 
 FIGURE_WIDTH_INCHES = 18 / 2.54
 DPI = 200
-TEXT_STYLE: dict[str, Any] = {"fontsize": 7}
+
+
+class TextStyle(TypedDict):
+    """The style of text, as keywords of matplotlib."""
+
+    fontsize: float
+
+
+class EdgeStyle(TypedDict):
+    """The edges of bars, as keywords of matplotlib."""
+
+    edgecolor: str
+    linewidth: float
+
+
+class MarkStyle(TypedDict, total=False):
+    """Lines and markers, as keywords of matplotlib."""
+
+    color: ColorType
+    linestyle: LineStyleType
+    linewidth: float
+    marker: str
+    markersize: float
+    markeredgecolor: str
+    markeredgewidth: float
+    markerfacecolor: str
+
+
+TEXT_STYLE: TextStyle = {"fontsize": 7}
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, RED, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#777777"
-EDGE: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.2}
+EDGE: EdgeStyle = {"edgecolor": "white", "linewidth": 0.2}
 _ENTRY, _LETTER = 40 / 72, 4.1 / 72  # inches of a legend entry, and of each of its letters
 _TICK_STEPS = [1, 2, 2.5, 5, 10]
 _MIN_DECADES = 2.5  # below, powers of ten are too few ticks
@@ -110,6 +138,12 @@ def ticks(ax: Axes) -> None:
         ax.spines[side].set_visible(False)
 
 
+def label_axis(ax: Axes) -> None:
+    """Make the x axis one of numbers of labels: ticks at whole numbers only, be it at one."""
+    ax.xaxis.set_major_locator(MaxNLocator(4, steps=_TICK_STEPS, integer=True, min_n_ticks=1))
+    ax.set_xlabel("labels", **TEXT_STYLE)
+
+
 def log_ticks(ax: Axes, decades: float) -> None:
     """Make the y axis logarithmic, with ticks that suit its decades."""
     ax.set_yscale("log")
@@ -126,8 +160,10 @@ def legend(fig: NotebookFigure, handles: Sequence[Artist], labels: Sequence[str]
     """One legend below all panels."""
     entry = _ENTRY + _LETTER * max(map(len, labels))
     columns = min(len(handles), max(int(fig.get_figwidth() / entry), 1))
-    place: dict[str, Any] = {"loc": "outside lower center", "ncols": columns}
-    fig.legend(handles, labels, frameon=False, handlelength=3, **place, **TEXT_STYLE)
+    fig.legend(
+        handles, labels, loc="outside lower center", ncols=columns, frameon=False, handlelength=3,
+        **TEXT_STYLE,
+    )  # fmt: skip
 
 
 def legend_of(ax: Axes, handles: Sequence[Artist], labels: Sequence[str]) -> None:

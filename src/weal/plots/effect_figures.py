@@ -16,7 +16,7 @@ from matplotlib.ticker import LogFormatter, LogLocator
 from weal.core.arrays import Array
 from weal.core.constants import INTERVAL_LEVEL
 from weal.diagnostics.effects import EffectInput
-from weal.plots.canvas import BLUE, GREY, RED, TEXT_STYLE, axes, figure_of, plain
+from weal.plots.canvas import BLUE, GREY, RED, TEXT_STYLE, MarkStyle, axes, figure_of, plain
 from weal.quantities.protocol import Quantity
 from weal.text import percent, shorten, shorten_distinctly
 
@@ -34,17 +34,20 @@ def effect(
     at: Any = axis.times if axis.origin else axis.values
     low, high = mean - INTERVAL_SDS * sd, mean + INTERVAL_SDS * sd
     if axis.kind in ("category", "flag"):
-        bars: dict[str, Any] = {"color": BLUE, "marker": "o", "markersize": 4, "capsize": 2}
-        bars["linestyle"] = ""
-        ax.errorbar(axis.values, mean, yerr=INTERVAL_SDS * sd, elinewidth=1.0, **bars)
+        bars: MarkStyle = {
+            "color": BLUE, "marker": "o", "markersize": 4, "linestyle": ""
+        }  # fmt: skip
+        ax.errorbar(axis.values, mean, yerr=INTERVAL_SDS * sd, elinewidth=1.0, capsize=2, **bars)
         ax.set_xlim(axis.values[0] - 0.5, axis.values[-1] + 0.5)
     else:
         ax.fill_between(at, low, high, color=BLUE, alpha=0.2, linewidth=0)
         ax.plot(at, mean, color=BLUE, linewidth=1.3, marker="o" if len(mean) < 13 else "")
         if len(measured):
             ticks_at: Any = _as_drawn(axis, measured)
-            where: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False}
-            ax.plot(ticks_at, np.full(len(measured), 0.015), "|", color=GREY, markersize=5, **where)
+            ax.plot(
+                ticks_at, np.full(len(measured), 0.015), "|", color=GREY, markersize=5,
+                transform=ax.get_xaxis_transform(), clip_on=False,
+            )  # fmt: skip
     _scale(ax, axis, "x")
     ax.set_ylabel(plain(quantity.axis_label()), **TEXT_STYLE)
     words = f"averaged over candidates; {percent(INTERVAL_LEVEL)} band; ticks: measured"
@@ -67,15 +70,14 @@ def surface(
     bar.ax.tick_params(labelsize=6, length=2)
     bar.set_label(plain(quantity.axis_label()), **TEXT_STYLE)
     bar.outline.set_visible(False)
-    styles: tuple[dict[str, Any], ...] = (
+    styles: tuple[MarkStyle, ...] = (
         {"color": "white", "markeredgecolor": "black", "marker": "o"},
         {"color": RED, "markeredgecolor": "white", "marker": "D"},
     )
     for points, style in zip((measured, out), styles, strict=True):
         if len(points):
             at = (_as_drawn(a, points[:, 0]), _as_drawn(b, points[:, 1]))
-            marks: dict[str, Any] = {"linestyle": "", "markersize": 3.5, "markeredgewidth": 0.5}
-            ax.plot(*at, **marks, **style, zorder=3)
+            ax.plot(*at, linestyle="", markersize=3.5, markeredgewidth=0.5, zorder=3, **style)
     ax.set_xlim(edges[0][0], edges[0][-1])
     ax.set_ylim(edges[1][0], edges[1][-1])
     _scale(ax, a, "x")

@@ -4,14 +4,12 @@ best_curve   labels in their order, and the best of them so far
 f1_curve     expected F1 of the rows that probably are in the set, against labels
 """
 
-from typing import Any
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from weal.core.arrays import Array
-from weal.plots.canvas import BLUE, GREY, TEXT_STYLE, axes, legend_of, plain
+from weal.plots.canvas import BLUE, GREY, TEXT_STYLE, MarkStyle, axes, label_axis, legend_of, plain
 from weal.plots.learner_figures import NAME_LETTERS, stop_line
 from weal.text import number, shorten
 
@@ -30,8 +28,8 @@ def best_curve(
     """Labels y (t,) in their order, and the best of them so far; `stop` is good enough."""
     ax = axes(FIGURE_HEIGHT, ax)
     at, best = np.arange(1.0, len(y) + 1.0), (np.minimum if lowest else np.maximum).accumulate(y)
-    dots: dict[str, Any] = {"color": GREY, "marker": "o", "markersize": 3, "linestyle": ""}
-    line: dict[str, Any] = {"color": BLUE, "linewidth": 1.4}
+    dots: MarkStyle = {"color": GREY, "marker": "o", "markersize": 3, "linestyle": ""}
+    line: MarkStyle = {"color": BLUE, "linewidth": 1.4}
     ax.plot(at, y, **dots)
     ax.step(at, best, where="post", **line)
     handles = {"label": Line2D([], [], **dots), "best so far": Line2D([], [], **line)}
@@ -55,7 +53,7 @@ def _finish(ax: Axes, at: Array, name: str, label: str) -> None:
     """Labels of the axes, and the title; one tick for a single point: there is no half label."""
     if len(at) == 1:
         ax.set_xticks(at)
-    ax.set_xlabel("labels", **TEXT_STYLE)
+    label_axis(ax)
     ax.set_ylabel(plain(shorten(label, 2 * NAME_LETTERS)), **TEXT_STYLE)
     if name:
         ax.set_title(plain(shorten(name, TITLE_LETTERS)), fontsize=8)

@@ -10,13 +10,12 @@ Numbers come from `weal.diagnostics`.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.typing import ColorType
+from matplotlib.typing import ColorType, LineStyleType
 
 from weal.core.arrays import Array
 from weal.core.constants import INTERVAL_LEVEL
@@ -32,7 +31,9 @@ from weal.plots.canvas import (
     RED,
     SKY,
     TEXT_STYLE,
+    MarkStyle,
     axes,
+    label_axis,
     legend_of,
     log_ticks,
     plain,
@@ -77,7 +78,7 @@ def learning_curve(
     at = [mark.labels for mark in course.marks]
     before = [course.prequential(n) for n in at]
     expected = [mark.expected for mark in course.marks]
-    curves: dict[str, tuple[ColorType, str, str, Sequence[float | None]]] = {
+    curves: dict[str, tuple[ColorType, LineStyleType, str, Sequence[float | None]]] = {
         "leave-one-out": (BLUE, "-", "o", [mark.left_out for mark in course.marks]),
         f"prequential (last {SEQUENTIAL_WINDOW_LABELS} labels)": (ORANGE, "--", "s", before),
         "expected by the model": (text_color(ax), "-.", "^", expected),
@@ -86,7 +87,7 @@ def learning_curve(
     for n, (label, (color, line, marker, errors)) in enumerate(curves.items()):
         known = np.array([np.nan if error is None else error for error in errors])
         step = max(len(at) // 8, 1)
-        style: dict[str, Any] = {"color": color, "linestyle": line, "marker": marker}
+        style: MarkStyle = {"color": color, "linestyle": line, "marker": marker}
         style |= {"markersize": 3, "linewidth": 1.1}
         ax.plot(at, known, markevery=(n * step // 3, step) if len(at) > 8 else None, **style)
         handles[label] = Line2D([], [], **style)
@@ -104,7 +105,7 @@ def learning_curve(
         values.append(np.array([stop]))
     _error_axis(ax, np.concatenate(values))
     _few_labels(ax, course)
-    ax.set_xlabel("labels", **TEXT_STYLE)
+    label_axis(ax)
     ax.set_ylabel(plain(quantity.error_axis_label()), **TEXT_STYLE)
     if name:
         ax.set_title(plain(shorten(name, 60)), fontsize=8)
@@ -125,7 +126,7 @@ def _few_labels(ax: Axes, course: Trend) -> None:
 
 def _check(ax: Axes, rmse: float, error: float | None, at: int) -> Line2D:
     bar = 0.0 if error is None else min(error, 0.9 * rmse)
-    style: dict[str, Any] = {"color": RED, "marker": "*", "markersize": 6, "linestyle": ""}
+    style: MarkStyle = {"color": RED, "marker": "*", "markersize": 6, "linestyle": ""}
     ax.errorbar([at], [rmse], yerr=[bar], capsize=2, elinewidth=0.8, zorder=4, **style)
     return Line2D([], [], **style)
 
@@ -161,7 +162,7 @@ def draw_predicted(
     ax = axes(4.4, ax)
     bars = np.maximum([alone.mean - alone.low, alone.high - alone.mean], 0.0)
     faint = float(np.clip(30 / len(y), 0.25, 0.8))
-    style: dict[str, Any] = {"color": BLUE, "marker": "o", "markersize": 2.8, "linestyle": ""}
+    style: MarkStyle = {"color": BLUE, "marker": "o", "markersize": 2.8, "linestyle": ""}
     ax.errorbar(y, alone.mean, yerr=bars, elinewidth=0.6, ecolor=(0.0, 0.45, 0.7, faint), **style)
     handles = {
         f"without it (leave-one-out), {percent(INTERVAL_LEVEL)} interval": Line2D([], [], **style)
@@ -172,7 +173,7 @@ def draw_predicted(
         (checked, "when it was asked, drawn at random", RED, "*", 5.4),
     ):
         if len(pairs):
-            marks: dict[str, Any] = {"color": color, "marker": marker, "linestyle": ""}
+            marks: MarkStyle = {"color": color, "marker": marker, "linestyle": ""}
             marks |= {"markerfacecolor": "none", "markersize": size, "markeredgewidth": 0.7}
             ax.plot(*pairs.T, zorder=3, **marks)
             handles[label] = Line2D([], [], **marks)
@@ -244,7 +245,7 @@ def experts(course: Trend, ax: Axes | None = None) -> Axes:
     ax.set_ylim(0, 1)
     ax.set_xlim(at[0], at[-1])
     _few_labels(ax, course)
-    ax.set_xlabel("labels", **TEXT_STYLE)
+    label_axis(ax)
     ax.set_ylabel("weight of the experts", **TEXT_STYLE)
     legend_of(ax, [Patch(color=color) for color in colors], labels)
     return ax

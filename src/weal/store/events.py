@@ -34,7 +34,8 @@ WHOLE = 2.0**53  # beyond, a float does not hold every whole number
 MAX_ID, MAX_NOTE, MAX_WHO = 10_000, 10_000, 200  # characters
 # What a store keeps of an event: the fields of Event in order, body and time as text.
 Row = tuple[str, int, str, str | None, str, str, str, str | None, str]
-_TYPES: tuple[Any, ...] = (str, int, str, str | None, str, str, str, str | None, str)
+SqlRow = tuple[Any, ...]  # values as the driver gives them
+_TYPES = (str, int, str, str | None, str, str, str, str | None, str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def timestamp(time: datetime) -> str:
     return time.astimezone(UTC).isoformat(timespec="microseconds")
 
 
-def hash_event(previous: str, fields: Sequence[Any]) -> str:
+def hash_event(previous: str, fields: Sequence[object]) -> str:
     """The hash of the row with these fields (all of Row but the hash) after that hash."""
     return hashlib.blake2b(canonical_json([previous, *fields]).encode(), digest_size=32).hexdigest()
 
@@ -93,7 +94,7 @@ def write(
     return rows
 
 
-def read(row: Sequence[Any], previous: object, place: str) -> Event:
+def read(row: SqlRow, previous: object, place: str) -> Event:
     """The event of a stored row, which must follow the hash `previous`; else DamagedStore."""
     if not all(isinstance(value, kind) for value, kind in zip(row, _TYPES, strict=True)):
         raise damage_error(place, "a row of its events has values of the wrong type")
@@ -102,7 +103,7 @@ def read(row: Sequence[Any], previous: object, place: str) -> Event:
     return event_of_row(row)
 
 
-def event_of_row(row: Sequence[Any]) -> Event:
+def event_of_row(row: SqlRow) -> Event:
     """The event of a row whose hash was checked already."""
     campaign, seq, kind, name, text, who, time, key, found = row
     when = datetime.fromisoformat(time)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from weal.errors import WealError
 from weal.store import sqlite_file, statements
@@ -135,7 +135,7 @@ def _chunks(sql: SqlConnection, name: str, events: list[Event]) -> list[Finding]
         return [Finding("fine", f"{name!r}: its candidates are in {files} files, not looked at")]
     count = statements.chunk_count(sql, name)
     sums = "SELECT number, sha256 FROM weal_chunk WHERE campaign = ?"
-    kept = dict(sql.rows(sums, (name,)))
+    kept: dict[object, object] = dict(sql.rows(sums, (name,)))
     lost = [body for body in added if kept.get(body.get("chunk")) != body.get("sha256")]
     if lost or count != len(added):
         number = lost[0].get("chunk") if lost else len(added)
@@ -165,7 +165,7 @@ def _compare_ids(sql: SqlConnection, name: str, ids: list[str] | None) -> list[F
     return []
 
 
-def _ids_in(chunks: Iterator[bytes], column: Any) -> list[str] | None:
+def _ids_in(chunks: Iterator[bytes], column: str) -> list[str] | None:
     """The ids in the chunks; None if the chunks cannot be read as tables."""
     ids: list[str] | None = []
     for data in chunks:
@@ -174,7 +174,7 @@ def _ids_in(chunks: Iterator[bytes], column: Any) -> list[str] | None:
     return ids
 
 
-def _column(data: bytes, column: Any) -> list[str] | None:
+def _column(data: bytes, column: str) -> list[str] | None:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -310,7 +310,7 @@ def _tables(connection: sqlite3.Connection) -> list[Finding]:
     ]
 
 
-def _schema_objects(connection: sqlite3.Connection) -> dict[Any, tuple[str, str]]:
+def _schema_objects(connection: sqlite3.Connection) -> dict[str, tuple[str, str]]:
     """Name -> type and SQL of all tables and indexes, without automatic ones."""
     text = "SELECT name, type, sql FROM sqlite_master WHERE sql IS NOT NULL"
     return {
@@ -319,15 +319,18 @@ def _schema_objects(connection: sqlite3.Connection) -> dict[Any, tuple[str, str]
     }
 
 
-def _schema_finding(name: str, ours: Any, there: Any) -> Finding:
+def _schema_finding(
+    name: str, ours: tuple[str, str] | None, there: tuple[str, str] | None
+) -> Finding:
+    if there is None:
+        kind, sql = ours or ("table", "")
+        if kind == "table":
+            return broken_finding(f"the table {name} is missing")
+        advice = f"the store is slower without it, and checks less; make it again: {sql}"
+        return Finding("warning", f"the index {name} is missing", advice)
     if ours is None:
         advice = "weal did not make it: delete it if nobody else needs it"
         return Finding("warning", f"there is a {there[0]} {name} of somebody else's", advice)
-    if there is None and ours[0] == "index":
-        advice = f"the store is slower without it, and checks less; make it again: {ours[1]}"
-        return Finding("warning", f"the index {name} is missing", advice)
-    if there is None:
-        return broken_finding(f"the table {name} is missing")
     return broken_finding(
         f"the {ours[0]} {name} is not as weal made it: it is a {there[0]}, {there[1]}"
     )

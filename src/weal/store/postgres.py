@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from weal.errors import NotAllowed, WealError
 from weal.store import statements
 from weal.store.database import DatabaseStore, SharedConnection, pauses
-from weal.store.events import damage_error
+from weal.store.events import SqlRow, damage_error
 from weal.store.sqlite import empty_store
 from weal.store.statements import SqlConnection
 from weal.store.urls import StoreUrl
@@ -73,7 +73,7 @@ class PostgresSql:
     def as_list(self, values: list[str]) -> list[str]:
         return values
 
-    def rows(self, text: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+    def rows(self, text: str, values: Sequence[object] = ()) -> list[SqlRow]:
         cursor = self.connection.execute(_statement(text), values)
         return cursor.fetchall() if cursor.description else []
 

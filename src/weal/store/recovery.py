@@ -41,7 +41,7 @@ from typing import Any
 from weal.errors import DamagedStore, WealError
 from weal.files import atomic_file
 from weal.store import sqlite_file
-from weal.store.events import hash_event
+from weal.store.events import SqlRow, hash_event
 from weal.store.integrity import Finding, examine_file
 from weal.store.sqlite import translate_errors
 from weal.store.urls import read_name
@@ -174,7 +174,7 @@ _EXTRA_ROWIDS = 100  # numbers to look at after the last one that is known
 _SMALLEST = 64  # bytes of an event: a number that the file has no room for is a damaged one
 _READ_ERRORS = (sqlite3.Error, MemoryError, OverflowError, ValueError)
 Place = tuple[str, int]
-Rows = dict[Place, Sequence[Any]]
+Rows = dict[Place, SqlRow]
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +206,7 @@ class _RecoveredRows:
     room: int
     rows: Rows = field(default_factory=dict)
     last: dict[str, int] = field(default_factory=dict)  # the highest number known, by campaign
-    ids: dict[Place, Sequence[Any]] = field(default_factory=dict)
+    ids: Rows = field(default_factory=dict)
     chunks: Rows = field(default_factory=dict)
 
 
@@ -264,10 +264,10 @@ def _one_by_one(connection: sqlite3.Connection, found: _RecoveredRows) -> None:
             continue
         parts = [_cell(connection, one.format(column), place) for column in RECOVERED_FIELDS]
         if place in places or any(parts):
-            found.rows[place] = [*place, *parts[2:]]
+            found.rows[place] = (*place, *parts[2:])
 
 
-def _cell(connection: sqlite3.Connection, text: str, place: Place) -> Any:
+def _cell(connection: sqlite3.Connection, text: str, place: Place) -> object:
     try:
         row = connection.execute(text, place).fetchone()
     except _READ_ERRORS:
@@ -286,7 +286,7 @@ def _read_chunks(connection: sqlite3.Connection, chunks: Rows) -> bool:
 
 def _scan(
     connection: sqlite3.Connection,
-    found: dict[Any, Sequence[Any]],
+    found: dict[Any, SqlRow],
     text: str,
     wanted: Sequence[str],
     values: Sequence[object] = (),
@@ -300,13 +300,13 @@ def _scan(
             about = dict(zip(names, row, strict=True))
             place = (about.get("campaign"), about.get("id" if by_id else "seq"))
             if isinstance(place[0], str) and isinstance(place[1], str if by_id else int):
-                found.setdefault(place, [about.get(name) for name in wanted])
+                found.setdefault(place, tuple(about.get(name) for name in wanted))
     except _READ_ERRORS:
         return False
     return set(wanted) <= set(names)
 
 
-def trust_of_events(rows: Rows, row: Sequence[Any]) -> str:
+def trust_of_events(rows: Rows, row: SqlRow) -> str:
     """Whether the chain of hashes confirms this row: yes, no, or alone."""
     before = rows.get((row[0], row[1] - 1))
     if before is None and row[1] != 1:
@@ -347,7 +347,7 @@ def _table(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) 
             table.writerow([escape(cell) if isinstance(cell, str) else cell for cell in row])
 
 
-def _label(row: Sequence[Any], vouched: str) -> Sequence[Any]:
+def _label(row: SqlRow, vouched: str) -> SqlRow:
     try:
         body = json.loads(row[4])
     except (TypeError, ValueError, RecursionError):

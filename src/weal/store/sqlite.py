@@ -21,12 +21,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from weal.errors import NotAllowed, WealError
 from weal.store import sqlite_file
 from weal.store.database import FIRST_PAUSE_SECONDS, DatabaseStore, SharedConnection, pauses
-from weal.store.events import damage_error
+from weal.store.events import SqlRow, damage_error
 from weal.store.statements import SqlConnection
 from weal.store.urls import StoreUrl
 
@@ -43,14 +43,14 @@ class SqliteSql:
     def as_list(self, values: list[str]) -> str:
         return json.dumps(values)
 
-    def rows(self, text: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+    def rows(self, text: str, values: Sequence[object] = ()) -> list[SqlRow]:
         return self._patiently(text, values)[0]
 
     def begin(self) -> bool:
         """Take the write lock; True if others had it first."""
         return self._patiently("BEGIN IMMEDIATE", ())[1] > 0
 
-    def _patiently(self, text: str, values: Sequence[object]) -> tuple[list[tuple[Any, ...]], int]:
+    def _patiently(self, text: str, values: Sequence[object]) -> tuple[list[SqlRow], int]:
         """The rows of a statement, and the number of failed tries."""
         deadline = time.monotonic() + sqlite_file.BUSY_TIMEOUT_SECONDS
         for tries, pause in enumerate(pauses()):

@@ -21,12 +21,12 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Protocol
 
 from weal import __version__
 from weal.errors import WealError
 from weal.store import events
-from weal.store.events import Draft, Event, damage_error
+from weal.store.events import Draft, Event, SqlRow, damage_error
 from weal.store.protocol import Chunk, Decide, check_write, unknown_campaign
 
 # characters of an id that an index of PostgreSQL takes whatever they are
@@ -62,7 +62,7 @@ class SqlConnection(Protocol):
     def as_list(self, values: list[str]) -> object:
         """A list of texts as one SQL value."""
 
-    def rows(self, text: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+    def rows(self, text: str, values: Sequence[object] = ()) -> list[SqlRow]:
         """The rows of a statement; none for one that writes."""
 
     def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -276,9 +276,9 @@ def _select(sql: SqlConnection, name: str, condition: str, *values: object) -> l
     return [_check_event(sql, row) for row in found]
 
 
-def _check_event(sql: SqlConnection, row: Sequence[Any]) -> Event:
-    *own, previous = row
-    return events.read(own, "" if own[1] == 1 else previous, sql.place)
+def _check_event(sql: SqlConnection, row: SqlRow) -> Event:
+    own = row[:-1]
+    return events.read(own, "" if own[1] == 1 else row[-1], sql.place)
 
 
 def _write(

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self, cast
+from typing import Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ from weal.core.paper import random_features
 from weal.core.paper.ensemble import Ensemble
 from weal.core.paper.exact_gp import CorrelatedPoints
 from weal.core.paper.feature_gp import apply_step
-from weal.core.protocols import Embedding, Points, Reference
+from weal.core.protocols import Embedding, ExpertsOfKind, Points, Reference, StepOfKind
 from weal.learner.pools.protocol import PoolSnapshot, ScorePass
 from weal.learner.pools.score_pass import MemoryScores, belief_of, score
 
@@ -154,7 +154,7 @@ class MemoryPool:
         def moments(which: NDArray[np.intp]) -> tuple[Array, Array, Array | None]:
             new = which[~known[which]]
             if len(new):
-                experts: Any = ens.experts.take(new)
+                experts: ExpertsOfKind = ens.experts.take(new)
                 points = self.embedding.take(new).points(experts, self.X[some])
                 mu[new], v[new] = experts.predict(points)
                 if q is not None and self.reference is not None:
@@ -170,7 +170,7 @@ class MemoryPool:
         width = self.embedding.width(ens.experts) * (2 if self.exact else 1)
         return H * len(self.X) * width * np.dtype(self.dtype).itemsize <= self.memory
 
-    def follow(self, before: Ensemble, step: Any, after: Ensemble) -> None:
+    def follow(self, before: Ensemble, step: StepOfKind, after: Ensemble) -> None:
         """Update the posterior by a label, and keep the experts that matter then."""
         self.groups = [self._follow(group, before, step) for group in self.groups]
         if self.reference is not None:
@@ -205,7 +205,7 @@ class MemoryPool:
     def score(self, asked: ScorePass) -> MemoryScores:
         """Every function on every candidate."""
         kept = self.members
-        which: Any = slice(None) if len(kept) == len(self.mu) else kept
+        which: Index = slice(None) if len(kept) == len(self.mu) else kept
         q = None if self.q is None else self.q[which]
         belief = belief_of(asked, which, self.mu[which], self.v[which], q, self.X)
         return score(asked, kept, belief, partial(self._covariances, asked))
@@ -221,7 +221,7 @@ class MemoryPool:
     def _points_of(self, ens: Ensemble, members: NDArray[np.intp], at: NDArray[np.intp]) -> Points:
         """Candidates in the form of some of the kept experts, in float64, cached or recomputed."""
         if not self.cached or self.dtype != np.float64:
-            experts: Any = ens.experts.take(members)
+            experts: ExpertsOfKind = ens.experts.take(members)
             return self.embedding.take(members).pool_points(experts, self.X[at])
         return points_of(self.groups, members, at)
 
@@ -247,7 +247,7 @@ class MemoryPool:
             ]
         return twin
 
-    def _follow(self, group: ExpertGroup, before: Ensemble, told: Any) -> ExpertGroup:
+    def _follow(self, group: ExpertGroup, before: Ensemble, told: StepOfKind) -> ExpertGroup:
         all_of_them = len(group.members) == len(self.mu)
         step = told if all_of_them else told.take(group.which)
         experts = before.experts if all_of_them else before.experts.take(group.which)
@@ -267,7 +267,7 @@ class MemoryPool:
         reference = None if group.reference is None else group.reference.after(step)
         return replace(group, points=extended, reference=reference)
 
-    def _blocks(self, group: ExpertGroup, experts: Any) -> Iterator[tuple[slice, Points]]:
+    def _blocks(self, group: ExpertGroup, experts: ExpertsOfKind) -> Iterator[tuple[slice, Points]]:
         """Blocks of the candidates in the form of the group's experts."""
         U = len(self.X)
         if self.cached and (self.exact or U <= BLOCK_CANDIDATES):
@@ -280,7 +280,7 @@ class MemoryPool:
             for rows in self._slices(group, experts):
                 yield rows, group.embedding.pool_points(experts, self.X[rows], self.dtype)
 
-    def _slices(self, group: ExpertGroup, experts: Any) -> Iterator[slice]:
+    def _slices(self, group: ExpertGroup, experts: ExpertsOfKind) -> Iterator[slice]:
         """Slices whose points fit the memory of a block; correlations stay cached."""
         width = self.embedding.width(experts)
         taken = 2 * 8 * len(group.members) * width
@@ -290,7 +290,7 @@ class MemoryPool:
 
     def _make_group(self, ens: Ensemble, members: NDArray[np.intp], computed: bool) -> ExpertGroup:
         which = index_of(members)
-        experts: Any = ens.experts.take(which)
+        experts: ExpertsOfKind = ens.experts.take(which)
         embedding = self.embedding.take(which)
         reference = None if self.reference is None else self.reference.take(which)
         points = self._embed(experts, embedding, len(members)) if self.cached else None
@@ -304,7 +304,7 @@ class MemoryPool:
                 self.q[which, rows] = reference.relevance(experts, part)
         return group
 
-    def _embed(self, experts: Any, embedding: Embedding, H: int) -> Points:
+    def _embed(self, experts: ExpertsOfKind, embedding: Embedding, H: int) -> Points:
         """All candidates in the form of these experts; for exact ones, uninitialised rows."""
         U, F = len(self.X), embedding.width(experts)
         if self.exact:
@@ -314,7 +314,7 @@ class MemoryPool:
             Phi[:, rows] = embedding.points(experts, self.X[rows], self.dtype)
         return Phi
 
-    def _correlate(self, group: ExpertGroup, experts: Any, computed: bool) -> None:
+    def _correlate(self, group: ExpertGroup, experts: ExpertsOfKind, computed: bool) -> None:
         """Compute the moments of exact experts, and fill their cache of correlations, if any."""
         w, kept = group.which, cast(CorrelatedPoints | None, group.points)
         for rows in () if computed and kept is None else self._slices(group, experts):

@@ -23,7 +23,7 @@ from weal.core.arrays import Array
 from weal.core.paper import ensemble
 from weal.core.paper.acquisition import Acquisition, LabelUnits
 from weal.core.paper.ensemble import Ensemble
-from weal.core.protocols import Embedding, Points, Targets
+from weal.core.protocols import Embedding, Points, StepOfKind, Targets
 from weal.core.tie_breaking import BestCandidates
 from weal.progress import Progress
 from weal.shards.executors import Executor
@@ -118,7 +118,7 @@ class Pool(Protocol):
     def inputs_at(self, at: Sequence[int]) -> Array:
         """The scaled inputs (n, d) of the candidates `at`."""
 
-    def follow(self, before: Ensemble, step: Any, after: Ensemble) -> None:
+    def follow(self, before: Ensemble, step: StepOfKind, after: Ensemble) -> None:
         """Update by the step of a label (`core.protocols.Step`), from one ensemble to the next."""
 
     def fork(self) -> Self:

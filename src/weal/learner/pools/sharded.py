@@ -23,7 +23,7 @@ from weal.core.extensions.expert_pruning import (
     select_experts_to_keep,
 )
 from weal.core.paper.ensemble import Ensemble
-from weal.core.protocols import Embedding, Reference
+from weal.core.protocols import Embedding, ExpertsOfKind, Reference, StepOfKind
 from weal.core.scaling import Scaling
 from weal.learner.pools.combined_scores import ShardContext, ShardedScores, TargetScores
 from weal.learner.pools.protocol import PoolScores, PoolSnapshot, ScorePass
@@ -59,7 +59,7 @@ class ShardedPool:
         """The scaled inputs (n, d) of the candidates `at`."""
         return self.scaling.inputs(self.context.candidates.reader[np.asarray(at)])
 
-    def follow(self, before: Ensemble, step: Any, after: Ensemble) -> None:
+    def follow(self, before: Ensemble, step: StepOfKind, after: Ensemble) -> None:
         """Replace the experts by those after the label."""
         self.ens = after
 
@@ -79,7 +79,7 @@ class ShardedPool:
 
     def predict(self, ens: Ensemble, at: Sequence[int]) -> tuple[Array, Array]:
         """Means and variances (M, n) of all experts for the candidates `at`."""
-        experts: Any = ens.experts
+        experts: ExpertsOfKind = ens.experts
         mu, v = experts.predict(self.embedding.points(experts, self.inputs_at(at)))
         return mu, v
 
@@ -88,7 +88,7 @@ class ShardedPool:
     ) -> tuple[NDArray[np.intp], Array, Array]:
         """The kept experts, and their means and variances (H, n) for the candidates `at`."""
         members = self._experts_to_keep(self.ens, self._reference(self.ens))
-        experts: Any = self.ens.experts.take(members)
+        experts: ExpertsOfKind = self.ens.experts.take(members)
         X = self.inputs_at(at)
         mu, v = experts.predict(self.embedding.take(members).points(experts, X))
         return members, mu, v
@@ -149,7 +149,7 @@ class ShardedPool:
     ) -> Array:  # (H, n, R)
         """Covariances of rows X[at] with the targets of a pass, under some of the experts."""
         assert asked.targets is not None
-        experts: Any = asked.ens.experts.take(members)
+        experts: ExpertsOfKind = asked.ens.experts.take(members)
         points = self.embedding.take(members).pool_points(experts, X[at])
         return asked.targets.covariance(asked.ens.experts, members, points)
 
@@ -199,7 +199,7 @@ class ShardedPool:
         sig2, lam = ens.magnitude[:, None], ens.noise[:, None]
 
         def moments(which: NDArray[np.intp]) -> tuple[Array, Array, Array | None]:
-            experts: Any = ens.experts.take(which)
+            experts: ExpertsOfKind = ens.experts.take(which)
             points = self.embedding.take(which).points(experts, X)
             mu, v = experts.predict(points)
             if reference is None:
@@ -236,9 +236,11 @@ def _hash(found: Any, value: Any) -> None:
 
 def _take_experts(ens: Ensemble, members: NDArray[np.intp]) -> Ensemble:
     """Some of the experts, with the weights that they have among all."""
-    experts: Any = ens.experts
-    own: dict[str, Any] = {"log_w": ens.log_w[members], "noise": ens.noise[members]}
-    return replace(ens, experts=experts.take(members), scale=ens.scale.take(members), **own)
+    experts: ExpertsOfKind = ens.experts
+    return replace(
+        ens, experts=experts.take(members), scale=ens.scale.take(members),
+        log_w=ens.log_w[members], noise=ens.noise[members],
+    )  # fmt: skip
 
 
 def _refuse_whole(asked: ScorePass) -> None:

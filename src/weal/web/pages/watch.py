@@ -12,6 +12,7 @@ from weal.web.request import CampaignRead, CampaignRequest
 from weal.web.svg_axes import SvgAxis, axis
 
 router = APIRouter()
+StatusJson = dict[str, Any]  # a status as JSON (`Status.to_dict`), or a part of it
 MAX_EVENTS_SHOWN = 12
 SCATTER_WIDTH, SCATTER_HEIGHT, SCATTER_LEFT, SCATTER_BOTTOM = 460, 380, 56, 44
 MAX_INPUT_BARS = 12
@@ -43,7 +44,7 @@ def watch(context: CampaignRead) -> Response:
     )
 
 
-def _suspects(status: dict[str, Any] | None) -> list[dict[str, Any]]:
+def _suspects(status: StatusJson | None) -> list[StatusJson]:
     """Labels to check, each with the reason."""
     found = status.get("suspects", []) if status else []
     return [
@@ -53,7 +54,7 @@ def _suspects(status: dict[str, Any] | None) -> list[dict[str, Any]]:
     ]
 
 
-def _contradictions(status: dict[str, Any] | None) -> list[dict[str, Any]]:
+def _contradictions(status: StatusJson | None) -> list[StatusJson]:
     """Groups of labels that other labels contradict: some of the rows, and the reason."""
     found = status.get("contradictions", []) if status else []
     return [
@@ -62,7 +63,7 @@ def _contradictions(status: dict[str, Any] | None) -> list[dict[str, Any]]:
     ]
 
 
-def _shares(context: CampaignRequest, status: dict[str, Any] | None) -> dict[str, Any]:
+def _shares(context: CampaignRequest, status: StatusJson | None) -> StatusJson:
     """The importance of each column, summed over the inputs that encode it."""
     beliefs = status["beliefs"] if status else None
     if not beliefs or not beliefs["inputs"]:  # no model, or too few labels
@@ -76,7 +77,7 @@ def _shares(context: CampaignRequest, status: dict[str, Any] | None) -> dict[str
     return {"shares": found[:MAX_INPUT_BARS], "more_inputs": max(len(found) - MAX_INPUT_BARS, 0)}
 
 
-def _inputs(column: dict[str, Any]) -> list[str]:
+def _inputs(column: StatusJson) -> list[str]:
     """Names of a column's importances: the column, or in older results its encoded inputs."""
     name, levels = column["name"], column.get("levels") or []
     return [name, *(f"{name}={one}" for one in levels), f"{name} missing"]
@@ -92,7 +93,7 @@ class CurveData(TypedDict):
     zero: bool  # whether the axis begins at 0
 
 
-def _curve(context: CampaignRequest, status: dict[str, Any], measured: Any) -> CurveData | None:
+def _curve(context: CampaignRequest, status: StatusJson, measured: Any) -> CurveData | None:
     """The data of the learning curve; None before there is a model."""
     if not status["beliefs"]:
         return None
@@ -119,7 +120,7 @@ def _curve(context: CampaignRequest, status: dict[str, Any], measured: Any) -> C
 
 
 def _error_levels(
-    status: dict[str, Any], measured: Any, until: Until | None
+    status: StatusJson, measured: Any, until: Until | None
 ) -> list[tuple[str, float]]:
     """The error of guessing the mean, and that at which to stop."""
     found = [("mean only", _baseline(status, measured))]
@@ -128,7 +129,7 @@ def _error_levels(
     return [(name, value) for name, value in found if value is not None]
 
 
-def _baseline(status: dict[str, Any], measured: Any) -> float | None:
+def _baseline(status: StatusJson, measured: Any) -> float | None:
     """The error of guessing the mean; results of 0.2 in the server's folder have it elsewhere."""
     older = measured.data.get("baseline") if measured else None
     found: float | None = (status["beliefs"] or {}).get("baseline", older)
@@ -139,7 +140,7 @@ def _values_at(at: list[int], line: dict[int, float | None]) -> list[float | Non
     return [line.get(labels) for labels in at]
 
 
-def _scatter_geometry(found: dict[str, Any]) -> dict[str, Any]:
+def _scatter_geometry(found: StatusJson) -> StatusJson:
     """Positions of the labels and their predictions on the scatter plot."""
     points = found["points"]
     values = [one[which] for one in points for which in ("y", "mean")]
@@ -156,7 +157,7 @@ def _scatter_geometry(found: dict[str, Any]) -> dict[str, Any]:
             "places": good, "width": SCATTER_WIDTH, "height": SCATTER_HEIGHT}  # fmt: skip
 
 
-def _is_inside(one: dict[str, Any]) -> bool:
+def _is_inside(one: StatusJson) -> bool:
     if None in (one["low"], one["high"], one["y"]):
         return True
     return bool(one["low"] <= one["y"] <= one["high"])
